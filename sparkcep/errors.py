@@ -1,0 +1,85 @@
+"""Error classes.
+
+Every refusal is a :class:`SparkCepError` with an upper-snake error class, the place in the user's statement and, where
+there is a mend, one hint. The classes also derive from pyspark's own exceptions, so notebooks and dbt show them as such.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+from pyspark.errors import AnalysisException, ParseException, PySparkException
+
+
+def describe_position(text: str, position: int) -> tuple[int, int, str]:
+    """Line (from 1), column (from 1) and source line of a character offset."""
+    position = max(0, min(position, len(text)))
+    line = text.count("\n", 0, position) + 1
+    begin = text.rfind("\n", 0, position) + 1
+    end = text.find("\n", position)
+    return line, position - begin + 1, text[begin : end if end >= 0 else len(text)]
+
+
+def near_name(name: str, candidates: Iterable[str]) -> str | None:
+    """The candidate closest to ``name``, compared without case, or None."""
+    by_fold = {c.casefold(): c for c in candidates}
+    found = difflib.get_close_matches(name.casefold(), list(by_fold), n=1, cutoff=0.6)
+    return by_fold[found[0]] if found else None
+
+
+class SparkCepError(PySparkException):
+    """A statement, a setting or a limit that sparkcep refuses.
+
+    Args:
+        error_class: upper-snake name, stable over releases.
+        message: one sentence.
+        text: the whole statement, when the fault has a place in it.
+        position: character offset of the fault in ``text``.
+        hint: what to do about it.
+    """
+
+    def __init__(
+        self,
+        error_class: str,
+        message: str,
+        *,
+        text: str | None = None,
+        position: int | None = None,
+        hint: str | None = None,
+    ) -> None:
+        parts = [message]
+        if text is not None and position is not None:
+            line, column, source = describe_position(text, position)
+            parts[0] += f" Line {line}, column {column}."
+            pad = "".join("\t" if c == "\t" else " " for c in source[: column - 1])
+            parts += [source, pad + "^"]
+        if hint:
+            parts.append(f"Hint: {hint}")
+        super().__init__(message="\n".join(parts), errorClass=error_class, messageParameters={})
+        self.error_class = error_class
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return self.getMessage()
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_rebuild, (type(self), self.error_class, self._message))
+
+
+def _rebuild(cls: type[SparkCepError], error_class: str, message: str) -> SparkCepError:
+    error = cls(error_class, "")
+    error._message = message
+    return error
+
+
+class PatternParseError(SparkCepError, ParseException):
+    """The text of a pattern form cannot be read."""
+
+
+class PatternAnalysisError(SparkCepError, AnalysisException):
+    """A pattern form reads well but names or combines what it may not."""
+
+
+class LimitError(SparkCepError):
+    """A limit of ``spark.sparkcep.limit.*`` was passed while matching."""

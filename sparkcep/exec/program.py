@@ -1,0 +1,245 @@
+"""Compile a pattern tree to a position automaton with ordered edges.
+
+The tree becomes a program of split, jump, take, anchor and accept instructions (as in Pike's VM and Trino's matcher);
+then every empty move is folded away. What is left is one state per variable occurrence and, for each, its successors in
+order of preference: the first viable one is always the right one to take.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sparkcep.errors import LimitError
+from sparkcep.pattern import (
+    Alternation,
+    Anchor,
+    Concatenation,
+    Empty,
+    Exclusion,
+    Pattern,
+    Permutation,
+    Quantified,
+    Variable,
+    can_be_empty,
+    variables,
+)
+from sparkcep.settings import LIMIT_PROGRAM
+
+ACCEPT = -1
+#: Edge conditions, bits: the boundary must be the partition's start, its end.
+AT_START, AT_END = 1, 2
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """The automaton as arrays.
+
+    ``labels`` (P,): variable code of each position. ``excluded`` (P,): inside `{- -}`. ``edge_start`` (P + 2,): edges of
+    position p are ``edge_start[p]`` to ``edge_start[p + 1]``; the initial edges are those of position P.
+    ``edge_target`` and ``edge_condition`` (E,): position or ACCEPT, and AT_START | AT_END bits.
+    """
+
+    names: tuple[str, ...]
+    labels: Ints
+    excluded: Ints
+    edge_start: Ints
+    edge_target: Ints
+    edge_condition: Ints
+
+    @property
+    def positions(self) -> int:
+        return len(self.labels)
+
+    @property
+    def accepts_empty(self) -> bool:
+        p = self.positions
+        return ACCEPT in self.edge_target[self.edge_start[p] : self.edge_start[p + 1]]
+
+    def describe(self) -> str:
+        """One line per state, successors in order of preference; for EXPLAIN."""
+
+        def edge(k: int) -> str:
+            target, condition = int(self.edge_target[k]), int(self.edge_condition[k])
+            text = "accept" if target == ACCEPT else f"{self.names[self.labels[target]]}.{target}"
+            return text + ("^" if condition & AT_START else "") + ("$" if condition & AT_END else "")
+
+        lines = []
+        for state in (self.positions, *range(self.positions)):
+            name = "start" if state == self.positions else f"{self.names[self.labels[state]]}.{state}"
+            if state < self.positions and self.excluded[state]:
+                name = "{-" + name + "-}"
+            edges = [edge(k) for k in range(self.edge_start[state], self.edge_start[state + 1])]
+            lines.append(f"{name} -> {', '.join(edges) or 'dead end'}")
+        return "\n".join(lines)
+
+
+# Instructions: (TAKE, position), (SPLIT, [targets in order]), (ANCHOR, bits), (DONE,).
+_TAKE, _SPLIT, _ANCHOR, _DONE = range(4)
+
+
+class _Compiler:
+    def __init__(self, names: tuple[str, ...], limit: int) -> None:
+        self.codes = {name: k for k, name in enumerate(names)}
+        self.limit = limit
+        self.kind: list[int] = []
+        self.argument: list[int] = []
+        self.next: list[list[int]] = []
+        self.labels: list[int] = []
+        self.excluded: list[int] = []
+        self.inside_exclusion = 0
+
+    def emit(self, kind: int, argument: int = 0) -> int:
+        if len(self.kind) > 20 * self.limit:
+            raise self.too_large()
+        self.kind.append(kind)
+        self.argument.append(argument)
+        self.next.append([])
+        return len(self.kind) - 1
+
+    def too_large(self) -> LimitError:
+        return LimitError(
+            "CEP_PROGRAM_TOO_LARGE",
+            f"The pattern unrolls to more than {self.limit} positions ({LIMIT_PROGRAM.key}).",
+            hint="use smaller bounds in {n,m} and fewer elements in PERMUTE, or raise the limit",
+        )
+
+    def add(self, node: Pattern, after: int) -> int:
+        """Add code for a node that continues at instruction ``after``; returns its entry. Built back to front."""
+        if isinstance(node, Variable):
+            if len(self.labels) >= self.limit:
+                raise self.too_large()
+            here = self.emit(_TAKE, len(self.labels))
+            self.labels.append(self.codes[node.name])
+            self.excluded.append(int(self.inside_exclusion > 0))
+            self.next[here] = [after]
+            return here
+        if isinstance(node, Concatenation):
+            for item in reversed(node.items):
+                after = self.add(item, after)
+            return after
+        if isinstance(node, Alternation):
+            here = self.emit(_SPLIT)
+            self.next[here] = [self.add(item, after) for item in node.items]
+            return here
+        if isinstance(node, Permutation):
+            return self.add_permutation(node, after)
+        if isinstance(node, Exclusion):
+            self.inside_exclusion += 1
+            entry = self.add(node.item, after)
+            self.inside_exclusion -= 1
+            return entry
+        if isinstance(node, Empty):
+            return after
+        if isinstance(node, Anchor):
+            here = self.emit(_ANCHOR, AT_START if node.at_start else AT_END)
+            self.next[here] = [after]
+            return here
+        return self.add_quantified(node, after)
+
+    def add_quantified(self, node: Quantified, after: int) -> int:
+        if node.maximum is None and node.minimum == 1 and not can_be_empty(node.item):
+            loop = self.emit(_SPLIT)
+            entry = self.add(node.item, loop)
+            self.next[loop] = [entry, after] if node.greedy else [after, entry]
+            return entry
+        if node.maximum is None:
+            loop = self.emit(_SPLIT)
+            body = self.add(node.item, loop)
+            self.next[loop] = [body, after] if node.greedy else [after, body]
+            entry = loop
+        else:
+            entry = after
+            for _ in range(node.maximum - node.minimum):
+                split = self.emit(_SPLIT)
+                body = self.add(node.item, entry)
+                self.next[split] = [body, after] if node.greedy else [after, body]
+                entry = split
+        for _ in range(node.minimum):
+            before = len(self.kind)
+            entry = self.add(node.item, entry)
+            if len(self.kind) == before:  # () repeated is still ()
+                break
+        return entry
+
+    def add_permutation(self, node: Permutation, after: int) -> int:
+        """What may follow depends only on the set of items still to come, so orders share their suffixes."""
+        entries: dict[int, int] = {0: after}
+
+        def entry(remaining: int) -> int:
+            if remaining not in entries:
+                here = self.emit(_SPLIT)
+                entries[remaining] = here
+                self.next[here] = [
+                    self.add(item, entry(remaining & ~(1 << k)))
+                    for k, item in enumerate(node.items)
+                    if remaining >> k & 1
+                ]
+            return entries[remaining]
+
+        return entry((1 << len(node.items)) - 1)
+
+    def closure(self, start: int, at_partition_start_possible: bool) -> list[tuple[int, int]]:
+        """Edges reachable from an instruction without taking a row, in order of preference.
+
+        An instruction reached again under the same or stricter conditions adds nothing new; that also ends empty cycles.
+        """
+        edges: list[tuple[int, int]] = []
+        seen: dict[int, list[int]] = {}
+        stack = [(start, 0)]
+        while stack:
+            at, condition = stack.pop()
+            earlier = seen.setdefault(at, [])
+            if any(e & ~condition == 0 for e in earlier):
+                continue
+            earlier.append(condition)
+            kind = self.kind[at]
+            if kind == _TAKE:
+                if not condition & AT_END:  # no row follows the end
+                    edges.append((self.argument[at], condition))
+            elif kind == _DONE:
+                edges.append((ACCEPT, condition))
+            elif kind == _ANCHOR:
+                if self.argument[at] == AT_END or at_partition_start_possible:
+                    stack.append((self.next[at][0], condition | self.argument[at]))
+            else:
+                stack.extend((t, condition) for t in reversed(self.next[at]))
+        return edges
+
+
+def compile_pattern(pattern: Pattern, limit: int = int(LIMIT_PROGRAM.default)) -> Program:
+    """Compile a pattern; variable codes follow the order of first appearance.
+
+    Raises:
+        LimitError: the pattern unrolls to more than ``limit`` positions or 20 times as many edges
+            (CEP_PROGRAM_TOO_LARGE).
+    """
+    names = variables(pattern)
+    compiler = _Compiler(names, limit)
+    done = compiler.emit(_DONE)
+    entry = compiler.add(pattern, done)
+    take_of = {compiler.argument[k]: k for k, kind in enumerate(compiler.kind) if kind == _TAKE}
+    starts, targets, conditions = [0], [], []
+    for position in range(len(compiler.labels)):
+        for target, condition in compiler.closure(compiler.next[take_of[position]][0], False):
+            targets.append(target)
+            conditions.append(condition)
+        starts.append(len(targets))
+        if len(targets) > 20 * limit:
+            raise compiler.too_large()
+    for target, condition in compiler.closure(entry, True):
+        targets.append(target)
+        conditions.append(condition)
+    starts.append(len(targets))
+    return Program(
+        names,
+        np.array(compiler.labels, np.int64),
+        np.array(compiler.excluded, np.int64),
+        np.array(starts, np.int64),
+        np.array(targets, np.int64),
+        np.array(conditions, np.int64),
+    )

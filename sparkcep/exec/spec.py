@@ -1,0 +1,66 @@
+"""MatchSpec: all that an executor needs to match a batch. Picklable, no Spark, no SQL."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from sparkcep.exec.expressions import ConditionSlot, Expression, Type
+from sparkcep.exec.program import Program
+from sparkcep.query import RowsPerMatch, SkipMode
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class OutputSlot:
+    """A value that measures need of each output row: a row of the partition, or (``label``) a row's label.
+
+    ``register`` numbers the set of variables navigated over.
+    """
+
+    register: int
+    from_first: bool
+    logical: int
+    physical: int
+    running: bool
+    label: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionSet:
+    """Match-dependent conditions by variable code, the slots they load and the kernel columns' types."""
+
+    conditions: dict[int, Expression] = field(default_factory=dict)
+    slots: tuple[ConditionSlot, ...] = ()
+    column_types: tuple[Type, ...] = ()
+    registers: tuple[frozenset[int], ...] = ()
+    interpreted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MatchSpec:
+    """One pattern, ready to run.
+
+    ``condition_bits``: variable code -> bit of its match-independent condition (absent: always true). ``mask_words``:
+    how many 63-bit mask columns there are. ``every_row``: emit all rows of a match even for ONE ROW PER MATCH, since
+    aggregates in MEASURES need them.
+    """
+
+    program: Program
+    condition_bits: dict[int, int]
+    mask_words: int
+    use_within: bool
+    rows_per_match: RowsPerMatch
+    skip: SkipMode
+    skip_labels: frozenset[int]
+    skip_target: str
+    slots: tuple[OutputSlot, ...]
+    slot_registers: tuple[frozenset[int], ...]
+    every_row: bool
+    conditions: ConditionSet
+    ansi: bool
+    limit_steps: int
+    limit_rows: int

@@ -1,0 +1,135 @@
+"""The pattern tree: frozen dataclasses, no text, no Spark.
+
+Names follow ISO/IEC 19075-5 (row pattern recognition).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A primary pattern variable. ``position`` is its character offset in the statement."""
+
+    name: str
+    position: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Concatenation:
+    items: tuple[Pattern, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Alternation:
+    """Branches in order of preference."""
+
+    items: tuple[Pattern, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Permutation:
+    """``PERMUTE(...)``: every order of the items, preferred in lexicographic order of their places."""
+
+    items: tuple[Pattern, ...]
+    position: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Quantified:
+    """``maximum`` None means unbounded; ``greedy`` False is the reluctant form."""
+
+    item: Pattern
+    minimum: int
+    maximum: int | None
+    greedy: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Exclusion:
+    """``{- item -}``: matched, but left out of ALL ROWS PER MATCH."""
+
+    item: Pattern
+
+
+@dataclass(frozen=True, slots=True)
+class Empty:
+    """``()``"""
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """``^`` (start of the partition) or ``$`` (its end)."""
+
+    at_start: bool
+
+
+Pattern: TypeAlias = Variable | Concatenation | Alternation | Permutation | Quantified | Exclusion | Empty | Anchor
+
+
+def children(node: Pattern) -> tuple[Pattern, ...]:
+    """The direct children of a node."""
+    if isinstance(node, (Concatenation, Alternation, Permutation)):
+        return node.items
+    if isinstance(node, (Quantified, Exclusion)):
+        return (node.item,)
+    return ()
+
+
+def walk(node: Pattern) -> Iterator[Pattern]:
+    """All nodes, parents first, in textual order; without recursion, patterns may nest deeply."""
+    stack = [node]
+    while stack:
+        node = stack.pop()
+        yield node
+        stack.extend(reversed(children(node)))
+
+
+def variables(node: Pattern) -> tuple[str, ...]:
+    """Names of the primary pattern variables in order of first appearance."""
+    return tuple(dict.fromkeys(n.name for n in walk(node) if isinstance(n, Variable)))
+
+
+def has_exclusion(node: Pattern) -> bool:
+    """Whether ``{- -}`` occurs."""
+    return any(isinstance(n, Exclusion) for n in walk(node))
+
+
+def can_be_empty(node: Pattern) -> bool:
+    """Whether the pattern has a match without rows (anchors are taken as satisfied)."""
+    if isinstance(node, Variable):
+        return False
+    if isinstance(node, Alternation):
+        return any(can_be_empty(i) for i in node.items)
+    if isinstance(node, Quantified):
+        return node.minimum == 0 or can_be_empty(node.item)
+    return all(can_be_empty(i) for i in children(node))
+
+
+def render(node: Pattern) -> str:
+    """The pattern as text, for EXPLAIN."""
+    if isinstance(node, Variable):
+        return node.name if node.name.isidentifier() else "`" + node.name.replace("`", "``") + "`"
+    if isinstance(node, Concatenation):
+        return " ".join(f"({render(i)})" if isinstance(i, Alternation) else render(i) for i in node.items)
+    if isinstance(node, Alternation):
+        return " | ".join(render(i) for i in node.items)
+    if isinstance(node, Permutation):
+        return "PERMUTE(" + ", ".join(render(i) for i in node.items) + ")"
+    if isinstance(node, Exclusion):
+        return "{- " + render(node.item) + " -}"
+    if isinstance(node, Anchor):
+        return "^" if node.at_start else "$"
+    if isinstance(node, Quantified):
+        inner = render(node.item)
+        if not isinstance(node.item, (Variable, Permutation, Exclusion, Anchor)):
+            inner = f"({inner})"
+        low, high = node.minimum, node.maximum
+        sign = {(0, None): "*", (1, None): "+", (0, 1): "?"}.get((low, high))
+        if sign is None:
+            sign = f"{{{low}}}" if low == high else f"{{{low},{'' if high is None else high}}}"
+        return inner + sign + ("" if node.greedy else "?")
+    return "()"

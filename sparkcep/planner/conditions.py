@@ -1,0 +1,566 @@
+"""Split DEFINE conditions: what looks at one row or at neighbours by position goes to Spark, the rest to the kernel.
+
+A conjunct is match-independent when everything in it is known from the row being tested and its neighbours in the
+partition: the row counts as already mapped to the variable, so `B.x` and `x` in B's own condition are the row's own x.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from sqlglot import exp
+
+from sparkcep.errors import PatternAnalysisError
+from sparkcep.exec.expressions import (
+    BIGINT,
+    BOOLEAN,
+    DOUBLE,
+    INT,
+    LABEL_COLUMN,
+    NULL,
+    STRING,
+    AggregateSlot,
+    Call,
+    ConditionSlot,
+    Constant,
+    CurrentNumber,
+    Expression,
+    Load,
+    NavigationSlot,
+    NotCompilable,
+    NumberSlot,
+    RowValue,
+    Type,
+)
+from sparkcep.planner.fields import Fields, quote
+from sparkcep.query import PREFIX, Aggregate, MatchNumber, Navigation, PatternQuery, RowExpression, RowMarker, Scalar
+from sparkcep.sql.dialect import Token, pair_parentheses, parse_expression, tokenize
+
+_SLOT = PREFIX + "s"
+_TEXT = PREFIX + "t"
+
+
+def unescape(text: str) -> str:
+    """Undo the doubling of braces that formatted SQL text carries."""
+    return text.replace("{{", "{").replace("}}", "}")
+
+
+# -- match-independent conjuncts ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """PREV or NEXT inside a match-independent condition: an expression of the row ``offset`` further on."""
+
+    expression: str
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class LocalCondition:
+    """A match-independent conjunct: text of the row's columns with shifts between."""
+
+    pieces: tuple[str | Shift, ...]
+
+    @property
+    def shifts(self) -> tuple[Shift, ...]:
+        return tuple(p for p in self.pieces if isinstance(p, Shift))
+
+    def sql(self) -> str:
+        """Text for the rows layout, where shifts are window functions over the named window."""
+        out = []
+        for p in self.pieces:
+            if isinstance(p, str):
+                out.append(p)
+            elif p.offset == 0:
+                out.append(f"({p.expression})")
+            else:
+                function = "lag" if p.offset < 0 else "lead"
+                out.append(f"{function}({p.expression}, {abs(p.offset)}) OVER {PREFIX}w")
+        return "".join(out)
+
+    def describe(self) -> str:
+        """Text for EXPLAIN."""
+        return unescape(
+            "".join(
+                p
+                if isinstance(p, str)
+                else f"{'PREV' if p.offset < 0 else 'NEXT'}({p.expression}, {abs(p.offset)})"
+                for p in self.pieces
+            )
+        )
+
+
+def local_condition(scalar: Scalar, variable: str) -> LocalCondition | None:
+    """The conjunct as a match-independent condition of ``variable``, or None if it depends on the match."""
+    pieces: list[str | Shift] = []
+    for piece in scalar.pieces:
+        if isinstance(piece, str):
+            pieces.append(piece)
+            continue
+        if not isinstance(piece, Navigation) or piece.from_first or piece.logical:
+            return None
+        if piece.variables is not None and variable not in piece.variables:
+            return None
+        if RowMarker.MATCH_NUMBER in piece.argument.markers or (piece.argument.markers and piece.physical):
+            return None
+        label = "'" + variable.replace("\\", "\\\\").replace("'", "\\'") + "'"
+        text = "".join(p if isinstance(p, str) else label.replace("{", "{{").replace("}", "}}")
+                       for p in piece.argument.pieces)  # fmt: skip
+        if piece.physical:
+            pieces.append(Shift(text, piece.physical))
+        else:
+            pieces.append(text if re.fullmatch(r"\w+|`[^`]+`", text) else f"({text})")
+    return LocalCondition(tuple(pieces))
+
+
+def lambda_text(condition: LocalCondition, fields: Fields, rows: str, row: str, index: str) -> str | None:
+    """The condition as the body of a lambda over a list of structs, for the lists layout.
+
+    Columns become fields of ``row``, shifts become neighbours in ``rows``. None where columns cannot be told for sure
+    (a subquery, or syntax that the parser does not know).
+    """
+    text, spans = "", []
+    for p in condition.pieces:
+        if isinstance(p, Shift):
+            spans.append((len(text), p))
+            text += f" {PREFIX}shift "
+        else:
+            text += unescape(p)
+    tree = parse_expression(text)
+    if tree is None or tree.find(exp.Select, exp.Placeholder, exp.Parameter):
+        return None
+    edits: list[tuple[int, int, str]] = []
+    shifts = iter(p for _, p in spans)
+    columns = sorted((c for c in tree.find_all(exp.Column)), key=lambda c: c.parts[0].meta.get("start", -1))
+    for column in columns:
+        first = column.parts[0]
+        start, end = first.meta.get("start"), first.meta.get("end")
+        if start is None or end is None:
+            return None
+        if first.name == PREFIX + "shift":
+            shift = next(shifts)
+            field_name = fields.name(fields.add(shift.expression))
+            edits.append((start, end + 1, f"get({rows}, {index} + ({shift.offset})).{field_name}"))
+        else:
+            of = fields.column_of(quote(first.name))
+            if of is None:
+                return None
+            edits.append((start, end + 1, f"{row}.{fields.name(fields.add(quote(of)))}"))
+    if sum(e[2].startswith("get(") for e in edits) != len(spans):
+        return None
+    for start, end, new in reversed(edits):
+        text = text[:start] + new + text[end:]
+    return text.replace("{", "{{").replace("}", "}}")
+
+
+# -- match-dependent conjuncts -----------------------------------------------------------------------------------------
+
+_BINARY: dict[type[exp.Expression], str] = {
+    exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%", exp.IntDiv: "div", exp.EQ: "=",
+    exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=", exp.NullSafeEQ: "<=>", exp.And: "and",
+    exp.Or: "or",
+}  # fmt: skip
+_FUNCTIONS: dict[type[exp.Expression], str] = {
+    exp.Abs: "abs", exp.Lower: "lower", exp.Upper: "upper", exp.Length: "length", exp.Trim: "trim",
+    exp.ArrayMax: "array_max", exp.ArrayMin: "array_min", exp.ArraySize: "size", exp.ArrayContains: "array_contains",
+    exp.Neg: "negate", exp.Not: "not",
+}  # fmt: skip
+#: Functions that are NULL when their argument is.
+_STRICT = frozenset(
+    """abs lower upper length char_length trim ltrim rtrim substring substr left right round bround floor ceil ceiling
+    date_trunc trunc year quarter month day dayofmonth dayofweek dayofyear hour minute second weekofyear unix_timestamp
+    unix_seconds unix_millis unix_micros to_date to_timestamp date cast double float int bigint string sqrt sign signum
+    exp ln log log10 log2 reverse initcap""".split()
+)
+_NOT_FUNCTIONS = frozenset(
+    "IN AND OR NOT WHEN THEN ELSE CASE BETWEEN LIKE ILIKE RLIKE IS ANY SOME ALL EXISTS ARRAY".split()
+)
+
+
+@dataclass(slots=True)
+class DependentConditions:
+    """Collects the match-dependent part of all definitions: conditions, their slots and the fields they load."""
+
+    query: PatternQuery
+    fields: Fields
+    conditions: dict[int, Expression] = field(default_factory=dict)
+    slots: list[ConditionSlot] = field(default_factory=list)
+    registers: list[frozenset[int]] = field(default_factory=list)
+    columns: list[int] = field(default_factory=list)
+    descriptions: dict[int, list[str]] = field(default_factory=dict)
+
+    def add(self, label: int, scalar: Scalar) -> None:
+        """Add one conjunct of a variable's condition.
+
+        Raises:
+            PatternAnalysisError: CEP_UNSUPPORTED_CONDITION.
+        """
+        try:
+            condition = _Conjunct(self, scalar.pieces).convert()
+        except NotCompilable as error:
+            raise self.unsupported(scalar, str(error)) from None
+        earlier = self.conditions.get(label)
+        self.conditions[label] = condition if earlier is None else Call("and", (earlier, condition))
+        self.descriptions.setdefault(label, []).append(describe(scalar))
+
+    def unsupported(self, scalar: Scalar, what: str) -> PatternAnalysisError:
+        return PatternAnalysisError(
+            "CEP_UNSUPPORTED_CONDITION",
+            f"A condition that depends on the match cannot use {what}.",
+            text=self.query.text or None,
+            position=scalar.position,
+            hint="compute it as a column of the input, or compare values of one row at a time",
+        )
+
+    def register(self, variables: tuple[str, ...] | None) -> int:
+        labels = self.query.labels
+        of = frozenset(range(len(labels)) if variables is None else (labels.index(v) for v in variables))
+        if of not in self.registers:
+            self.registers.append(of)
+        return self.registers.index(of)
+
+    def column(self, text: str) -> int:
+        """Kernel column that holds a row expression."""
+        number = self.fields.add(text)
+        if number not in self.columns:
+            self.columns.append(number)
+        return self.columns.index(number)
+
+    def slot(self, slot: ConditionSlot) -> Load:
+        if slot not in self.slots:
+            self.slots.append(slot)
+        return Load(self.slots.index(slot))
+
+
+def describe(scalar: Scalar) -> str:
+    """A conjunct for EXPLAIN, slots written out."""
+    return unescape("".join(p if isinstance(p, str) else describe_slot(p) for p in scalar.pieces))
+
+
+def describe_slot(slot: object) -> str:
+    if isinstance(slot, MatchNumber):
+        return "MATCH_NUMBER()"
+    if isinstance(slot, Aggregate):
+        inner = "*" if slot.star else ", ".join(a.text for a in slot.arguments)
+        of = "" if slot.variables is None else " of " + "|".join(slot.variables)
+        return f"{slot.function}({'DISTINCT ' if slot.distinct else ''}{inner}{of})"
+    assert isinstance(slot, Navigation)
+    text = slot.argument.text.replace(PREFIX + "label", "CLASSIFIER()")
+    if slot.variables is not None:
+        text = "|".join(slot.variables) + "." + text
+    if slot.from_first or slot.logical:
+        text = f"{'FIRST' if slot.from_first else 'LAST'}({text}{f', {slot.logical}' if slot.logical else ''})"
+    if slot.physical:
+        text = f"{'PREV' if slot.physical < 0 else 'NEXT'}({text}, {abs(slot.physical)})"
+    return text
+
+
+class _Conjunct:
+    """Turns one expression (pieces of text and slots) into the kernel's tree.
+
+    ``in_row`` is set for the argument of an aggregate or a navigation: columns are then those of the row at hand.
+    """
+
+    def __init__(self, owner: DependentConditions, pieces: Sequence[object], in_row: bool = False) -> None:
+        self.owner = owner
+        self.in_row = in_row
+        self.slots: list[object] = []
+        self.texts: list[str] = []
+        text = ""
+        for p in pieces:
+            if isinstance(p, str):
+                text += unescape(p)
+            else:
+                text += f" {_SLOT}{len(self.slots)} "
+                self.slots.append(p)
+        self.text = text
+        self.loads: dict[str, Expression] = {}
+
+    def convert(self) -> Expression:
+        self.text = self.lift(self.text)
+        tree = parse_expression(self.text)
+        if tree is None:
+            raise NotCompilable(f"the expression {self.text.strip()!r}, which cannot be read")
+        return self.node(tree)
+
+    # Spark evaluates what it can: literals with types of their own, and calls over one row.
+
+    def lift(self, text: str) -> str:
+        """Replace what Spark can evaluate row by row with names; fills ``loads``."""
+        tokens = tokenize(text)
+        pairs = pair_parentheses(tokens)
+        edits: list[tuple[int, int, str]] = []
+        i = 0
+        while i < len(tokens):
+            end = self.constant_end(tokens, pairs, i)
+            if end is not None:
+                source = text[tokens[i].start : tokens[end - 1].end]
+                edits.append((tokens[i].start, tokens[end - 1].end, self.name(self.row_value(source))))
+                i = end
+                continue
+            if (
+                tokens[i].kind == "word"
+                and i + 1 in pairs
+                and tokens[i + 1].upper == "("
+                and tokens[i].upper not in _NOT_FUNCTIONS
+                and not (i and tokens[i - 1].upper == ".")
+            ):
+                close = pairs[i + 1]
+                lifted = self.lift_call(text, tokens[i : close + 1])
+                if lifted is not None:
+                    edits.append((tokens[i].start, tokens[close].end, self.name(lifted)))
+                    i = close + 1
+                    continue
+            i += 1
+        for start, stop, new in reversed(edits):
+            text = text[:start] + new + text[stop:]
+        return text
+
+    def name(self, value: Expression) -> str:
+        name = f"{_TEXT}{len(self.loads)}"
+        self.loads[name] = value
+        return f" {name} "
+
+    def constant_end(self, tokens: Sequence[Token], pairs: dict[int, int], i: int) -> int | None:
+        """End of an INTERVAL, DATE or TIMESTAMP literal, a parameter or a subquery that begins at a token."""
+        t = tokens[i]
+        following = tokens[i + 1] if i + 1 < len(tokens) else None
+        if following is None:
+            return None
+        if t.upper == "INTERVAL" and following.kind in ("number", "string"):
+            end = i + 2
+            while end < len(tokens) and (
+                tokens[end].upper in _INTERVAL_WORDS or (tokens[end].kind in ("number", "string") and end > i + 2)
+            ):
+                end += 1
+            return end
+        if t.upper in ("DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ", "X") and following.kind == "string":
+            return i + 2
+        if t.upper == ":" and following.kind == "word" and (i == 0 or tokens[i - 1].kind == "op"):
+            return i + 2
+        if t.upper == "(" and following.upper in ("SELECT", "WITH", "VALUES", "FROM") and i in pairs:
+            return pairs[i] + 1
+        return None
+
+    def row_value(self, text: str, slot: Navigation | None = None) -> Expression:
+        """A load of a row expression: at the row at hand, at the tested row, or where a navigation points."""
+        column = self.owner.column(text.replace("{", "{{").replace("}", "}}"))
+        if self.in_row:
+            return RowValue(column)
+        if slot is None:
+            return self.owner.slot(NavigationSlot(self.owner.register(None), False, 0, 0, column))
+        return self.owner.slot(
+            NavigationSlot(self.owner.register(slot.variables), slot.from_first, slot.logical, slot.physical, column)
+        )
+
+    def lift_call(self, text: str, tokens: Sequence[Token]) -> Expression | None:
+        """A call whose arguments are all of one row becomes a column that Spark computes."""
+        slots: set[tuple[object, ...]] = set()
+        bare = False
+        found: list[tuple[Token, Navigation]] = []
+        for k, t in enumerate(tokens):
+            if t.upper in ("SELECT", "->"):
+                return None
+            if t.kind not in ("word", "quoted"):
+                continue
+            if t.kind == "word" and t.text.startswith(_SLOT) and t.text[len(_SLOT) :].isdigit():
+                slot = self.slots[int(t.text[len(_SLOT) :])]
+                if not isinstance(slot, Navigation) or slot.argument.markers:
+                    return None
+                slots.add((slot.variables, slot.from_first, slot.logical, slot.physical))
+                found.append((t, slot))
+            elif self.owner.fields.column_of(quote(t.text)) is not None and not (k and tokens[k - 1].upper == "."):
+                bare = True
+        if len(slots) > 1 or (slots and bare):
+            return None
+        start = tokens[0].start
+        end = tokens[-1].end
+
+        def filled(form: str) -> str:
+            out, at = "", start
+            for t, slot in found:
+                out += text[at : t.start] + form.format(unescape(slot.argument.text))
+                at = t.end
+            return out + text[at:end]
+
+        if not slots:
+            return self.row_value(filled(""))
+        navigation = found[0][1]
+        value = self.row_value(filled("({0})"), navigation)
+        if tokens[0].text.lower() in _STRICT:
+            return value
+        # Where the navigation points nowhere its columns are NULL, but the call need not be.
+        there = self.row_value("true", navigation)
+        return Call("case", (Call("isnull", (there,)), self.row_value(filled("if(false, ({0}), NULL)")), value))
+
+    # -- the tree --------------------------------------------------------------------------------------------------
+
+    def node(self, tree: exp.Expression) -> Expression:
+        if isinstance(tree, exp.Paren):
+            return self.node(tree.this)
+        if isinstance(tree, (exp.Column, exp.Dot)):
+            return self.column(tree)
+        if isinstance(tree, exp.Literal):
+            return literal(tree)
+        if isinstance(tree, exp.Boolean):
+            return Constant(bool(tree.this), BOOLEAN)
+        if isinstance(tree, exp.Null):
+            return Constant(None, NULL)
+        name = _BINARY.get(type(tree))
+        if name is not None:
+            return Call(name, (self.node(tree.this), self.node(tree.expression)))
+        if isinstance(tree, (exp.Cast, exp.TryCast)):
+            return self.cast(tree)
+        if type(tree) in _FUNCTIONS:
+            rest = [tree.args["expression"]] if tree.args.get("expression") is not None else []
+            return Call(_FUNCTIONS[type(tree)], tuple(self.node(a) for a in (tree.this, *rest)))
+        return self.construct(tree)
+
+    def construct(self, tree: exp.Expression) -> Expression:
+        if isinstance(tree, exp.Is):
+            value = self.node(tree.this)
+            if isinstance(tree.expression, exp.Null):
+                return Call("isnull", (value,))
+            if isinstance(tree.expression, exp.Boolean):
+                return Call("<=>", (value, Constant(bool(tree.expression.this), BOOLEAN)))
+        if isinstance(tree, exp.NullSafeNEQ):
+            return Call("not", (Call("<=>", (self.node(tree.this), self.node(tree.expression))),))
+        if isinstance(tree, exp.Between):
+            value = self.node(tree.this)
+            low = Call(">=", (value, self.node(tree.args["low"])))
+            return Call("and", (low, Call("<=", (value, self.node(tree.args["high"])))))
+        if isinstance(tree, exp.In) and tree.expressions and not tree.args.get("query"):
+            return Call("in", (self.node(tree.this), *map(self.node, tree.expressions)))
+        if isinstance(tree, exp.Like):
+            return Call("like", (self.node(tree.this), self.node(tree.expression)))
+        if isinstance(tree, exp.Escape) and isinstance(tree.this, exp.Like):
+            like = tree.this
+            return Call("like", (self.node(like.this), self.node(like.expression)), extra=tree.expression.name)
+        if isinstance(tree, exp.Case):
+            return self.case(tree)
+        if isinstance(tree, exp.If):
+            no = tree.args.get("false")
+            default = self.node(no) if no is not None else Constant(None, NULL)
+            return Call("case", (self.node(tree.this), self.node(tree.args["true"]), default))
+        if isinstance(tree, exp.Nullif):
+            value = self.node(tree.this)
+            return Call("case", (Call("=", (value, self.node(tree.expression))), Constant(None, NULL), value))
+        if isinstance(tree, (exp.Coalesce, exp.Least, exp.Greatest)):
+            name = {exp.Coalesce: "coalesce", exp.Least: "least", exp.Greatest: "greatest"}[type(tree)]
+            return Call(name, (self.node(tree.this), *map(self.node, tree.expressions)))
+        if isinstance(tree, exp.Concat):
+            return Call("concat", tuple(map(self.node, tree.expressions)))
+        if isinstance(tree, exp.DPipe):
+            return Call("concat", (self.node(tree.this), self.node(tree.expression)))
+        if isinstance(tree, exp.Array):
+            return Call("array", tuple(map(self.node, tree.expressions)))
+        raise NotCompilable(what(tree))
+
+    def case(self, tree: exp.Case) -> Expression:
+        subject = self.node(tree.this) if tree.this is not None else None
+        out: list[Expression] = []
+        for branch in tree.args["ifs"]:
+            test = self.node(branch.this)
+            out.append(test if subject is None else Call("=", (subject, test)))
+            out.append(self.node(branch.args["true"]))
+        default = tree.args.get("default")
+        return Call("case", (*out, self.node(default) if default is not None else Constant(None, NULL)))
+
+    def cast(self, tree: exp.Cast) -> Expression:
+        to = tree.to.this
+        value = tree.this
+        if isinstance(value, exp.Literal) and not value.is_string:  # 1.5D, 10L
+            if to == exp.DType.DOUBLE:
+                return Constant(float(value.name), DOUBLE)
+            if to == exp.DType.BIGINT:
+                return Constant(int(value.name), BIGINT)
+        if to in (exp.DType.DOUBLE, exp.DType.BIGINT):
+            return Call("cast_double" if to == exp.DType.DOUBLE else "cast_bigint", (self.node(value),))
+        raise NotCompilable(f"CAST to {tree.to.sql()} over several rows of the match")
+
+    def column(self, tree: exp.Expression) -> Expression:
+        parts = [p.name for p in tree.parts] if isinstance(tree, exp.Column) else []
+        if isinstance(tree, exp.Dot):
+            at: exp.Expression = tree
+            while isinstance(at, exp.Dot):
+                parts.insert(0, at.expression.name)
+                at = at.this
+            parts = [p.name for p in at.parts] + parts if isinstance(at, exp.Column) else []
+        if not parts:
+            raise NotCompilable(what(tree))
+        first = parts[0]
+        path = "".join("." + quote(p) for p in parts[1:])
+        if first in self.loads and not path:
+            return self.loads[first]
+        if first.startswith(_SLOT) and first[len(_SLOT) :].isdigit():
+            return self.slot(self.slots[int(first[len(_SLOT) :])], path)
+        if first.startswith(_TEXT):
+            raise NotCompilable("a field of a computed value")
+        return self.row_value(unescape(quote(first) + path))
+
+    def slot(self, slot: object, path: str) -> Expression:
+        if isinstance(slot, RowMarker):
+            return RowValue(LABEL_COLUMN) if slot is RowMarker.LABEL else CurrentNumber()
+        if isinstance(slot, MatchNumber):
+            return self.owner.slot(NumberSlot())
+        if isinstance(slot, Aggregate):
+            arguments = tuple(self.argument(a) for a in slot.arguments)
+            keep = self.argument(slot.filter) if slot.filter is not None else None
+            register = self.owner.register(slot.variables)
+            return self.owner.slot(AggregateSlot(slot.function, register, arguments, slot.distinct, keep))
+        assert isinstance(slot, Navigation)
+        if not slot.argument.markers:
+            text = unescape(slot.argument.text)
+            return self.row_value(f"({text}){unescape(path)}" if path else text, slot)
+        where = (self.owner.register(slot.variables), slot.from_first, slot.logical, slot.physical)
+        if slot.argument.is_label:
+            return self.owner.slot(NavigationSlot(*where, LABEL_COLUMN))
+        return self.owner.slot(NavigationSlot(*where, LABEL_COLUMN, self.argument(slot.argument)))
+
+    def argument(self, argument: RowExpression) -> Expression:
+        """An argument over one row: Spark's whole where it needs no label, else converted."""
+        inner = _Conjunct(self.owner, argument.pieces, in_row=True)
+        if argument.markers:
+            return inner.convert()
+        return inner.row_value(unescape(argument.text))
+
+
+_INTERVAL_WORDS = frozenset(
+    "TO NANOSECOND NANOSECONDS MICROSECOND MICROSECONDS MILLISECOND MILLISECONDS SECOND SECONDS MINUTE MINUTES HOUR HOURS "
+    "DAY DAYS WEEK WEEKS MONTH MONTHS QUARTER QUARTERS YEAR YEARS".split()
+)
+
+
+def literal(tree: exp.Literal) -> Constant:
+    """A literal with Spark's type: int, bigint, decimal or double."""
+    text = tree.name
+    if tree.is_string:
+        return Constant(text, STRING)
+    if text.isdigit():
+        value = int(text)
+        if value < 2**31:
+            return Constant(value, INT)
+        if value < 2**63:
+            return Constant(value, BIGINT)
+        return Constant(Decimal(value), Type("decimal", len(text), 0))
+    if "e" in text.lower():
+        return Constant(float(text), DOUBLE)
+    number = Decimal(text)
+    digits = number.as_tuple()
+    scale = max(0, -int(digits.exponent))
+    return Constant(number, Type("decimal", max(len(digits.digits), scale), scale))
+
+
+def what(tree: exp.Expression) -> str:
+    """How to name a construct in an error."""
+    if isinstance(tree, exp.Anonymous):
+        return f"the function {tree.name}"
+    if isinstance(tree, exp.Func):
+        return f"the function {tree.sql_name().lower()}"
+    return {"Bracket": "element access", "Subquery": "a subquery", "Lambda": "a lambda function"}.get(
+        type(tree).__name__, type(tree).__name__
+    )

@@ -1,0 +1,54 @@
+"""The pattern plan as text: the very objects that run."""
+
+from __future__ import annotations
+
+from sparkcep.pattern import render
+from sparkcep.planner.conditions import unescape
+from sparkcep.planner.plan import PatternPlan
+from sparkcep.query import PREFIX
+
+
+def _indent(text: str, by: str = "    ") -> str:
+    return "\n".join(by + line for line in text.splitlines())
+
+
+def explain_plan(plan: PatternPlan, name: str) -> str:
+    """One pattern plan; ``name`` is how Spark's plan calls its relation."""
+    query, spec = plan.query, plan.spec
+    lines = [f"Pattern relation {name}", f"  Pattern: {render(query.pattern)}"]
+    skip = query.skip.mode.value + (f" {query.skip.target}" if query.skip.target else "")
+    lines.append(f"  Selection: STRICT CONTIGUITY, {query.rows_per_match.value}, AFTER MATCH {skip}")
+    if query.within is not None:
+        lines.append(f"  Within: {unescape(query.within)} (inclusive)")
+    states = f"{plan.program.positions} positions, {len(plan.program.edge_target)} edges"
+    lines += [f"  Program: {states}", _indent(plan.program.describe())]
+    lines.append("  Spark evaluates before matching:")
+    lines.append("    partition by: " + (", ".join(unescape(t) for t, _ in plan.keys) or "(one partition)"))
+    order = [unescape(k.text) for k in query.order_by]
+    ties = [unescape(t) for t in plan.fields.texts[len(order) : plan.fields.sort_fields]]
+    lines.append("    order by: " + (", ".join(order) or "(nothing)") + (f"; ties by {', '.join(ties)}" if ties else ""))
+    for label, bit in spec.condition_bits.items():
+        text = " AND ".join(c.describe() for c in plan.local[label])
+        lines.append(f"    bit {bit}: {plan.program.names[label]} AS {text}")
+    free = [
+        n
+        for k, n in enumerate(plan.program.names)
+        if k not in spec.condition_bits and k not in plan.dependent.conditions
+    ]
+    if free:
+        lines.append(f"    always true: {', '.join(free)}")
+    lines.append("  Kernel evaluates while matching:")
+    if not plan.dependent.conditions:
+        lines.append("    nothing; matching is linear in the rows")
+    for label, texts in plan.dependent.descriptions.items():
+        lines.append(f"    {plan.program.names[label]} AS {' AND '.join(t.strip() for t in texts)}")
+    if plan.interpreted_because:
+        lines.append(f"    by the interpreter (slow), since the kernel has no {plan.interpreted_because}")
+    elif plan.dependent.conditions:
+        lines.append("    by compiled condition programs")
+    lines.append(f"  Layout: {plan.layout} ({plan.layout_reason})")
+    lines.append("  Index: not used, this version has no pattern indexes")
+    lines.append("  SQL before:")
+    lines += [_indent(unescape(s)) for s in plan.before()]
+    lines += ["  SQL after:", _indent(unescape(plan.measures.sql()))]
+    return "\n".join(lines).replace(PREFIX, "_")

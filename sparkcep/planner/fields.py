@@ -1,0 +1,49 @@
+"""Columns that Spark computes for each row before matching, each once, by the text of its expression."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from sparkcep.query import PREFIX
+
+
+def quote(name: str) -> str:
+    """A name in backticks, safe inside text that Spark formats (`{` doubled)."""
+    return ("`" + name.replace("`", "``") + "`").replace("{", "{{").replace("}", "}}")
+
+
+@dataclass(slots=True)
+class Fields:
+    """Registry of row expressions: text -> number. A plain column of the input is one field whatever its spelling.
+
+    The first fields are the sort key: ORDER BY keys and tie-breaking columns.
+    """
+
+    columns: Sequence[str]
+    case_sensitive: bool
+    texts: list[str] = field(default_factory=list)
+    sort_fields: int = 0
+
+    def column_of(self, text: str) -> str | None:
+        """The input column that a text names, if it is one bare name."""
+        name = text.strip()
+        if len(name) > 1 and name[0] == name[-1] == "`" and "`" not in name[1:-1].replace("``", ""):
+            name = name[1:-1].replace("``", "`")
+        name = name.replace("{{", "{").replace("}}", "}")
+        for column in self.columns:
+            if column == name or (not self.case_sensitive and column.casefold() == name.casefold()):
+                return column
+        return None
+
+    def add(self, text: str) -> int:
+        """Number of the field that holds an expression."""
+        column = self.column_of(text)
+        text = quote(column) if column is not None else text
+        if text not in self.texts:
+            self.texts.append(text)
+        return self.texts.index(text)
+
+    @staticmethod
+    def name(number: int) -> str:
+        return f"{PREFIX}f{number}"

@@ -1,0 +1,233 @@
+"""What Spark computes after matching: MEASURES over the operator's output, as SQL text.
+
+Slots become columns, aggregates become window functions over the rows of a match (so types, overflow and every
+function's meaning are Spark's), all other text is the user's own.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from sparkcep.exec.operator import CURRENT_ROW, SELF_ROW
+from sparkcep.planner.fields import quote
+from sparkcep.query import (
+    LABEL,
+    MATCH_NUMBER,
+    PREFIX,
+    Aggregate,
+    MatchNumber,
+    Navigation,
+    RowExpression,
+    RowsPerMatch,
+    Scalar,
+    Slot,
+)
+
+if TYPE_CHECKING:
+    from sparkcep.planner.plan import Planner
+
+_CODE = PREFIX + "code"
+_FLAGS = PREFIX + "flags"
+_SELF = PREFIX + "self"
+_NUMBER = PREFIX + "number"
+#: count(DISTINCT x) cannot be a window function; the size of a set can.
+_DISTINCT = {"count": "size(collect_set({0}) {1})", "sum": None}
+_TAKES_NULLS = frozenset({"any_value"})
+
+
+class MeasureSql:
+    """Builds the statement over `{src}`, the operator's output.
+
+    Args:
+        planner: slots and gathers are registered there.
+        keys: (expression, name) of PARTITION BY.
+    """
+
+    def __init__(self, planner: Planner, keys: list[tuple[str, str]]) -> None:
+        self.planner = planner
+        self.query = planner.query
+        self.keys = keys
+        self.slot_columns: dict[Slot, str] = {}
+        self.inner: list[str] = []
+        self.carried: list[tuple[str, list[str], str]] = []
+        self.windows: list[str] = []
+        self.natural: dict[str, str] = {}
+        self.passed: dict[str, str] = {}
+        self.measures: list[tuple[str, str]] = []
+
+    @property
+    def has_aggregates(self) -> bool:
+        return any(isinstance(s, Aggregate) for m in self.query.measures for s in m.expression.slots)
+
+    def prepare(self) -> None:
+        """Register everything the measures need with the planner."""
+        query = self.query
+        text = " ".join(self.own_text(m.expression) for m in query.measures).casefold()
+        key_columns = {name for _, name in self.keys}
+        for column in query.columns:
+            if column not in key_columns and quote(column).strip("`").casefold() in text:
+                self.natural[column] = f"{PREFIX}g{self.planner.gather(CURRENT_ROW, quote(column))}"
+        for measure in query.measures:
+            for slot in measure.expression.slots:
+                self.slot_column(slot)
+            self.measures.append((measure.name, self.measure_text(measure.expression)))
+        if query.rows_per_match.is_all:
+            row = SELF_ROW if self.planner.nullable_match else CURRENT_ROW
+            for column in query.columns:
+                if column not in key_columns:
+                    self.passed[column] = f"{PREFIX}g{self.planner.gather(row, quote(column))}"
+
+    def own_text(self, scalar: Scalar) -> str:
+        """Text that Spark evaluates in the scope of the current row's columns."""
+        out = []
+        for p in scalar.pieces:
+            if isinstance(p, str):
+                out.append(p)
+            elif isinstance(p, Aggregate):
+                out += [a.text for a in p.arguments]
+                if p.filter is not None:
+                    out.append(p.filter.text)
+        return " ".join(out)
+
+    def measure_text(self, scalar: Scalar) -> str:
+        text = "".join(p if isinstance(p, str) else self.slot_columns[p] for p in scalar.pieces)
+        if self.query.rows_per_match is RowsPerMatch.ALL_WITH_UNMATCHED:
+            text = f"CASE WHEN {MATCH_NUMBER} IS NOT NULL THEN ({text}) END"
+        return text
+
+    # -- slots -----------------------------------------------------------------------------------------------------
+
+    def slot_column(self, slot: Slot) -> None:
+        if slot in self.slot_columns:
+            return
+        name = f"{PREFIX}s{len(self.slot_columns)}"
+        self.slot_columns[slot] = name
+        if isinstance(slot, MatchNumber):
+            self.slot_columns[slot] = MATCH_NUMBER
+        elif isinstance(slot, Aggregate):
+            self.windows.append(f"{self.aggregate(slot)} AS {name}")
+        elif slot.argument.is_label:
+            self.inner.append(f"{self.label_sql(f'{PREFIX}l{self.planner.output_slot(slot, True)}')} AS {name}")
+        elif not slot.argument.markers:
+            row = self.planner.output_slot(slot, False)
+            self.inner.append(f"{PREFIX}g{self.planner.gather(row, slot.argument.text)} AS {name}")
+        else:
+            self.carry(slot, name)
+
+    def carry(self, slot: Navigation, name: str) -> None:
+        """CLASSIFIER or MATCH_NUMBER beside columns inside one navigation: evaluated in a scope that has both."""
+        row = self.planner.output_slot(slot, False)
+        text = slot.argument.text
+        scope = []
+        for column in self.query.columns:
+            if quote(column).strip("`").casefold() in text.casefold():
+                hidden = f"{PREFIX}g{self.planner.gather(row, quote(column))}"
+                self.inner.append(f"{hidden} AS {name}_{len(scope)}")
+                scope.append(f"{name}_{len(scope)} AS {quote(column)}")
+        label = self.planner.output_slot(slot, True)
+        self.inner.append(f"{self.label_sql(f'{PREFIX}l{label}')} AS {name}_label")
+        scope += [f"{name}_label AS {LABEL}", MATCH_NUMBER]
+        # A navigation that points nowhere is NULL whatever its argument.
+        self.carried.append((name, scope, f"CASE WHEN {LABEL} IS NOT NULL THEN ({text}) END"))
+
+    def label_sql(self, code: str) -> str:
+        names = ", ".join(literal(n) for n in self.planner.program.names)
+        return f"get(array({names}), {code})"
+
+    def aggregate(self, slot: Aggregate) -> str:
+        """The aggregate as a window function over the rows of the match."""
+        if slot.variables is None:
+            inside = f"{LABEL} IS NOT NULL"
+        else:
+            inside = f"{LABEL} IN ({', '.join(literal(v) for v in slot.variables)})"
+        if slot.filter is not None:
+            inside += f" AND ({slot.filter.text})"
+        last = "CURRENT ROW" if slot.running else "UNBOUNDED FOLLOWING"
+        groups = ", ".join([*(f"{PREFIX}k{i}" for i in range(len(self.keys))), MATCH_NUMBER])
+        over = f"OVER (PARTITION BY {groups} ORDER BY {_SELF} ROWS BETWEEN UNBOUNDED PRECEDING AND {last})"
+        if slot.star:
+            return f"count(CASE WHEN {inside} THEN 1 END) {over}"
+        arguments = [self.inside(a, inside) for a in slot.arguments]
+        if slot.distinct:
+            form = _DISTINCT.get(slot.function)
+            if form is None or len(arguments) != 1:
+                raise self.unsupported(slot, f"{slot.function}(DISTINCT ...)", "use collect_set")
+            return form.format(arguments[0], over)
+        if slot.function in _TAKES_NULLS:
+            arguments = [*arguments[:1], "true"]
+        return f"{slot.function}({', '.join(arguments)}) {over}"
+
+    def inside(self, argument: RowExpression, condition: str) -> str:
+        """An argument that is NULL outside of the aggregate's rows; aggregate functions ignore NULLs."""
+        if re.fullmatch(r"\s*(-?[\d.]+|'[^']*')\s*", argument.text):
+            return f"CASE WHEN {condition} THEN {argument.text} END" if argument is self.first_of(argument) else argument.text
+        return f"CASE WHEN {condition} THEN ({argument.text}) END"
+
+    def first_of(self, argument: RowExpression) -> RowExpression | None:
+        for measure in self.query.measures:
+            for slot in measure.expression.slots:
+                if isinstance(slot, Aggregate) and slot.arguments and slot.arguments[0] is argument:
+                    return argument
+        return None
+
+    def unsupported(self, slot: Aggregate, what: str, hint: str) -> Exception:
+        from sparkcep.errors import PatternAnalysisError
+
+        return PatternAnalysisError(
+            "CEP_UNSUPPORTED_AGGREGATE",
+            f"{what} cannot stand in MEASURES.",
+            text=self.query.text or None,
+            position=slot.position,
+            hint=hint,
+        )
+
+    # -- the statement ---------------------------------------------------------------------------------------------
+
+    def sql(self) -> str:
+        """One SELECT over `{src}`."""
+        query = self.query
+        keys = [f"{PREFIX}k{i}" for i in range(len(self.keys))]
+        inner = [
+            *keys,
+            f"nullif(CAST({_NUMBER} AS BIGINT), 0L) AS {MATCH_NUMBER}",
+            f"{self.label_sql(_CODE)} AS {LABEL}",
+            _SELF,
+            _FLAGS,
+            *self.inner,
+            *(f"{column} AS {quote(name)}" for name, column in self.natural.items()),
+            *(f"{key} AS {quote(name)}" for key, (text, name) in zip(keys, self.keys, strict=True)
+              if self.planner.fields.column_of(text) is not None),
+            *(f"{column} AS {PREFIX}p{i}" for i, column in enumerate(self.passed.values())),
+        ]  # fmt: skip
+        text = f"SELECT {', '.join(inner)} FROM {{src}}"
+        for name, scope, expression in self.carried:
+            carried = f"SELECT struct(*) AS {PREFIX}carry, {', '.join(scope)} FROM ({text})"
+            text = f"SELECT {PREFIX}carry.*, {expression} AS {name} FROM ({carried})"
+        if self.windows:
+            text = f"SELECT *, {', '.join(self.windows)} FROM ({text})"
+        conditions = []
+        if self.planner.filters_excluded:
+            conditions.append(f"({_FLAGS} & 1) = 0")
+        if self.has_aggregates and not query.rows_per_match.is_all:
+            conditions.append(f"({_FLAGS} & 2) <> 0")
+        where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+        return f"{query.with_prefix}SELECT {', '.join(self.output())} FROM ({text}){where}"
+
+    def output(self) -> list[str]:
+        """PARTITION BY columns; with ALL ROWS the ORDER BY columns; measures; with ALL ROWS the remaining columns."""
+        query = self.query
+        keys = [f"{PREFIX}k{i} AS {quote(name)}" for i, (_, name) in enumerate(self.keys)]
+        measures = [f"{text} AS {quote(name)}" for name, text in self.measures]
+        passed = {name: f"{PREFIX}p{i} AS {quote(name)}" for i, name in enumerate(self.passed)}
+        ordered = [self.planner.fields.column_of(k.expression) for k in query.order_by]
+        first = [passed.pop(c) for c in dict.fromkeys(ordered) if c is not None and c in passed]
+        out = [*keys, *first, *measures, *passed.values()]
+        # Nothing to show (ONE ROW PER MATCH without keys and measures) still has a row per match.
+        return out or [f"{MATCH_NUMBER} AS match_number"]
+
+
+def literal(text: str) -> str:
+    """A SQL string literal, safe inside text that Spark formats."""
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return "'" + escaped.replace("{", "{{").replace("}", "}}") + "'"

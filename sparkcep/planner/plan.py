@@ -1,0 +1,357 @@
+"""PatternPlan: what Spark computes before, the compiled program, what Spark computes after.
+
+The plan's own text is what runs; EXPLAIN prints the same objects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from sparkcep.errors import PatternAnalysisError
+from sparkcep.exec.expressions import NotCompilable, Type, parse_type
+from sparkcep.exec.interpreter import Interpreter
+from sparkcep.exec.matcher import compile_conditions
+from sparkcep.exec.operator import Gather, OperatorShape
+from sparkcep.exec.program import Program, compile_pattern
+from sparkcep.exec.spec import ConditionSet, MatchSpec, OutputSlot
+from sparkcep.pattern import can_be_empty, has_exclusion
+from sparkcep.planner.conditions import DependentConditions, LocalCondition, lambda_text, local_condition
+from sparkcep.planner.fields import Fields, quote
+from sparkcep.planner.measures import MeasureSql
+from sparkcep.query import PREFIX, Navigation, PatternQuery, RowsPerMatch
+from sparkcep.settings import Settings
+
+#: Evaluates `SELECT list FROM input` without running it: expressions -> (name, Spark type as simpleString).
+Analyzer = Callable[[Sequence[str]], list[tuple[str, str]]]
+
+BITS_PER_WORD = 63
+_UNORDERABLE = ("map<", "variant", "interval", "geometry", "geography", "object")
+
+
+@dataclass(slots=True)
+class PatternPlan:
+    """A planned row pattern clause.
+
+    ``keys``: (expression, output name) of PARTITION BY. ``local``: variable code -> match-independent conjuncts.
+    ``layout`` is lists or rows, ``layout_reason`` says why. ``shape`` and ``spec`` go to the operator.
+    """
+
+    query: PatternQuery
+    settings: Settings
+    program: Program
+    fields: Fields
+    keys: list[tuple[str, str]]
+    local: dict[int, list[LocalCondition]]
+    dependent: DependentConditions
+    layout: str
+    layout_reason: str
+    shape: OperatorShape
+    spec: MatchSpec
+    interpreted_because: str
+    measures: MeasureSql
+    within_fields: tuple[int, int] | None
+    shifted: dict[int, str] = field(default_factory=dict)
+
+    @property
+    def bits(self) -> dict[int, int]:
+        return self.spec.condition_bits
+
+    # -- SQL before ------------------------------------------------------------------------------------------------
+
+    def before(self) -> list[str]:
+        """Statements over `{src}`, one feeding the next, that give the operator its input."""
+        keys = [f"({text}) AS {PREFIX}k{i}" for i, (text, _) in enumerate(self.keys)]
+        values = [f"({text}) AS {Fields.name(i)}" for i, text in enumerate(self.fields.texts)]
+        if self.layout == "rows":
+            masks = [f"{sql} AS {PREFIX}m{w}" for w, sql in enumerate(self.mask_sql(shifted=True))]
+            number = f"row_number() OVER {PREFIX}w AS {PREFIX}row"
+            return [self.select([*keys, *values, *masks, number]) + f" WINDOW {PREFIX}w AS ({self.window()})"]
+        masks = [f"{sql} AS {PREFIX}m{w}" for w, sql in enumerate(self.mask_sql(shifted=False))]
+        names = ", ".join([Fields.name(i) for i in range(len(values))] + [f"{PREFIX}m{w}" for w in range(len(masks))])
+        group = ", ".join(f"{PREFIX}k{i}" for i in range(len(keys)))
+        collected = (
+            f"SELECT {group}, sort_array(collect_list(struct({names}))) AS {PREFIX}rows FROM {{src}} GROUP BY {group}"
+        )
+        return [self.select([*keys, *values, *masks]), collected]
+
+    def select(self, items: Sequence[str]) -> str:
+        return f"{self.query.with_prefix}SELECT {', '.join(items)} FROM {{src}}"
+
+    def window(self) -> str:
+        """Partitioning and total order of the input."""
+        parts = []
+        if self.keys:
+            parts.append("PARTITION BY " + ", ".join(f"({text})" for text, _ in self.keys))
+        order = [k.text for k in self.query.order_by]
+        order += [f"({t}) ASC NULLS FIRST" for t in self.fields.texts[: self.fields.sort_fields]]
+        if order:
+            parts.append("ORDER BY " + ", ".join(dict.fromkeys(order)))
+        return " ".join(parts)
+
+    def mask_sql(self, shifted: bool) -> list[str]:
+        """One BIGINT expression per mask word; bits of conditions with shifts only if ``shifted``."""
+        words: list[list[str]] = [[] for _ in range(max(1, self.spec.mask_words))]
+        for label, bit in self.bits.items():
+            parts = [c.sql() for c in self.local[label] if shifted or not c.shifts]
+            word, place = divmod(bit, BITS_PER_WORD)
+            test = " AND ".join(f"({p})" for p in parts) or "true"
+            words[word].append(f"CASE WHEN {test} THEN {1 << place}L ELSE 0L END")
+        return ["(" + " | ".join(w) + ")" if w else "0L" for w in words]
+
+
+class Planner:
+    """Plans one bound clause.
+
+    Args:
+        query: the clause.
+        settings: the session's settings.
+        analyze: types of expressions over the input.
+        column_types: Spark types of the input's columns.
+
+    Raises:
+        PatternAnalysisError: CEP_UNSUPPORTED_CONDITION, CEP_WITHIN_TYPE.
+        LimitError: CEP_PROGRAM_TOO_LARGE.
+    """
+
+    def __init__(
+        self, query: PatternQuery, settings: Settings, analyze: Analyzer, column_types: Sequence[str]
+    ) -> None:
+        self.query = query
+        self.settings = settings
+        self.analyze = analyze
+        self.column_types = dict(zip(query.columns, column_types, strict=True))
+        self.program = compile_pattern(query.pattern, settings.limit_program)
+        self.fields = Fields(query.columns, settings.case_sensitive)
+        self.slots: list[OutputSlot] = []
+        self.slot_registers: list[frozenset[int]] = []
+        self.gathers: list[Gather] = []
+
+    def plan(self) -> PatternPlan:
+        query = self.query
+        keys = self.plan_keys()
+        self.add_sort_fields()
+        local, dependent = self.split_conditions()
+        within = self.plan_within()
+        shifts, layout, reason = self.choose_layout(local)
+        measures = MeasureSql(self, keys)
+        measures.prepare()
+        conditions, interpreted = self.compile_dependent(dependent)
+        bits = {label: bit for bit, label in enumerate(sorted(local))}
+        words = (len(bits) + BITS_PER_WORD - 1) // BITS_PER_WORD
+        spec = MatchSpec(
+            program=self.program,
+            condition_bits=bits,
+            mask_words=max(1, words),
+            use_within=within is not None,
+            rows_per_match=query.rows_per_match,
+            skip=query.skip.mode,
+            skip_labels=frozenset(self.program.names.index(v) for v in query.skip.variables),
+            skip_target=query.skip.target or "",
+            slots=tuple(self.slots),
+            slot_registers=tuple(self.slot_registers),
+            every_row=measures.has_aggregates,
+            conditions=conditions,
+            ansi=self.settings.ansi,
+            limit_steps=self.settings.limit_steps,
+            limit_rows=self.settings.limit_matches,
+        )
+        shape = OperatorShape(
+            keys=len(keys),
+            masks=spec.mask_words,
+            columns=tuple(dependent.columns),
+            within=within,
+            gathers=tuple(self.gathers),
+            labels=tuple(i for i, s in enumerate(self.slots) if s.label),
+            mask_updates=self.mask_updates(local, bits, shifts) if layout == "lists" else (),
+        )
+        if layout == "lists" and (bad := self.unorderable_field()):
+            layout, reason = "rows", f"column of type {bad} cannot be sorted inside a list"
+        return PatternPlan(
+            query, self.settings, self.program, self.fields, keys, local, dependent, layout, reason, shape, spec,
+            interpreted, measures, within, shifts,
+        )  # fmt: skip
+
+    # -- keys, order -----------------------------------------------------------------------------------------------
+
+    def plan_keys(self) -> list[tuple[str, str]]:
+        out: list[tuple[str, str]] = []
+        for key in self.query.partition_by:
+            column = self.fields.column_of(key.expression)
+            name = column if column is not None else self.analyze([key.expression])[0][0]
+            out.append((key.expression, name))
+        return out
+
+    def add_sort_fields(self) -> None:
+        """ORDER BY keys, then ties: event type, columns the clause names in table order, with ALL ROWS all others."""
+        query = self.query
+        for key in query.order_by:
+            self.fields.add(key.expression)
+        ties = [query.event_type] if query.event_type is not None else []
+        named = [c for c in query.columns if c.casefold() in query.identifiers]
+        rest = [c for c in query.columns if c not in named] if query.rows_per_match.is_all else []
+        keys = {self.fields.column_of(k.expression) for k in query.partition_by}
+        for column in (*named, *rest):
+            if column not in keys and is_orderable(self.column_types[column]):
+                ties.append(quote(column))
+        for text in ties:
+            self.fields.add(text)
+        self.fields.sort_fields = len(self.fields.texts)
+
+    def unorderable_field(self) -> str | None:
+        types = self.analyze(self.fields.texts)
+        return next((t for _, t in types if not is_orderable(t)), None)
+
+    def plan_within(self) -> tuple[int, int] | None:
+        query = self.query
+        if query.within is None:
+            return None
+        key = query.order_by[0].expression
+        bound = f"({key}) + ({query.within})"
+        type_ = self.analyze([bound])[0][1]
+        kind = parse_type(type_)
+        allowed = kind.kind in ("int", "date", "timestamp", "timestamp_ntz", "double", "float")
+        if not allowed and not (kind.kind == "decimal" and kind.size <= 18):
+            raise PatternAnalysisError(
+                "CEP_WITHIN_TYPE",
+                f"WITHIN needs an ORDER BY key of a date, timestamp or numeric type; key plus interval is {type_}.",
+                text=query.text or None,
+                position=query.within_position,
+                hint="cast the ORDER BY key",
+            )
+        cast = f"CAST(({key}) AS {type_})"
+        return self.fields.add(cast), self.fields.add(f"CAST(({bound}) AS {type_})")
+
+    # -- conditions ------------------------------------------------------------------------------------------------
+
+    def split_conditions(self) -> tuple[dict[int, list[LocalCondition]], DependentConditions]:
+        local: dict[int, list[LocalCondition]] = {}
+        dependent = DependentConditions(self.query, self.fields)
+        for definition in self.query.definitions:
+            label = self.program.names.index(definition.variable)
+            for conjunct in definition.conjuncts:
+                condition = local_condition(conjunct, definition.variable)
+                if condition is None:
+                    dependent.add(label, conjunct)
+                elif condition.sql().strip().lower() != "true":
+                    local.setdefault(label, []).append(condition)
+        return local, dependent
+
+    def compile_dependent(self, dependent: DependentConditions) -> tuple[ConditionSet, str]:
+        """The condition set, and why it needs the interpreter (empty where it does not)."""
+        if not dependent.conditions:
+            return ConditionSet(), ""
+        types: list[Type] = []
+        if dependent.columns:
+            found = self.analyze([self.fields.texts[i] for i in dependent.columns])
+            types = [parse_type(t) for _, t in found]
+        conditions = ConditionSet(
+            dependent.conditions, tuple(dependent.slots), tuple(types), tuple(dependent.registers)
+        )
+        try:
+            compile_conditions(conditions, self.settings.ansi)
+            return conditions, ""
+        except NotCompilable as error:
+            reason = str(error)
+        for label, condition in dependent.conditions.items():
+            try:
+                Interpreter(conditions.slots, conditions.column_types, self.settings.ansi).condition(condition)
+            except NotCompilable as error:
+                definition = next(d for d in self.query.definitions if d.variable == self.program.names[label])
+                raise dependent.unsupported(definition.conjuncts[0], str(error)) from None
+        interpreted = ConditionSet(
+            conditions.conditions, conditions.slots, conditions.column_types, conditions.registers, interpreted=True
+        )
+        return interpreted, reason
+
+    # -- layout ----------------------------------------------------------------------------------------------------
+
+    def choose_layout(self, local: dict[int, list[LocalCondition]]) -> tuple[dict[int, str], str, str]:
+        """Texts of shifted conditions by variable for the lists layout, the layout, and why."""
+        if self.settings.layout == "rows":
+            return {}, "rows", "spark.sparkcep.exec.layout = rows"
+        if not self.query.partition_by:
+            return {}, "rows", "there is no PARTITION BY"
+        if any(not k.ascending or not k.nulls_first for k in self.query.order_by):
+            return {}, "rows", "an ORDER BY key is not ascending with NULLs first"
+        shifted: dict[int, str] = {}
+        for label, conditions in local.items():
+            texts = [
+                lambda_text(c, self.fields, f"{PREFIX}rows", f"{PREFIX}r", f"{PREFIX}i") for c in conditions if c.shifts
+            ]
+            if any(t is None for t in texts):
+                return {}, "rows", f"PREV or NEXT in the condition of {self.program.names[label]} needs a window"
+            if texts:
+                shifted[label] = " AND ".join(f"({t})" for t in texts)
+        return shifted, "lists", "PARTITION BY, ascending order"
+
+    def mask_updates(
+        self, local: dict[int, list[LocalCondition]], bits: dict[int, int], shifts: dict[int, str]
+    ) -> tuple[str | None, ...]:
+        """Per mask word, the lambda body that clears bits whose PREV or NEXT part is not true; None: nothing to do."""
+        out: list[str | None] = []
+        for word in range(max(1, (len(bits) + BITS_PER_WORD - 1) // BITS_PER_WORD)):
+            own = {label: bits[label] % BITS_PER_WORD for label in shifts if bits[label] // BITS_PER_WORD == word}
+            if not own:
+                out.append(None)
+                continue
+            mask = f"{PREFIX}r.{PREFIX}m{word}"
+            keep = ((1 << BITS_PER_WORD) - 1) & ~sum(1 << b for b in own.values())
+            parts = [f"({mask} & {keep}L)"]
+            for label, bit in own.items():
+                value = 1 << bit
+                parts.append(f"CASE WHEN ({mask} & {value}L) <> 0L AND ({shifts[label]}) THEN {value}L ELSE 0L END")
+            out.append(" | ".join(parts))
+        return tuple(out)
+
+    # -- output slots ----------------------------------------------------------------------------------------------
+
+    def output_slot(self, navigation: Navigation, label: bool) -> int:
+        """Number of the kernel's output slot for a navigation."""
+        names = self.program.names
+        of = frozenset(
+            range(len(names)) if navigation.variables is None else (names.index(v) for v in navigation.variables)
+        )
+        if of not in self.slot_registers:
+            self.slot_registers.append(of)
+        slot = OutputSlot(
+            self.slot_registers.index(of),
+            navigation.from_first,
+            navigation.logical,
+            navigation.physical,
+            navigation.running,
+            label,
+        )
+        if slot not in self.slots:
+            self.slots.append(slot)
+        return self.slots.index(slot)
+
+    def gather(self, row: int, text: str) -> int:
+        """Number of the output column that holds a row expression at a row (a slot, CURRENT_ROW or SELF_ROW)."""
+        item = Gather(row, self.fields.add(text))
+        if item not in self.gathers:
+            self.gathers.append(item)
+        return self.gathers.index(item)
+
+    @property
+    def nullable_match(self) -> bool:
+        """Whether an output row may have no current row (empty match, unmatched row)."""
+        return can_be_empty(self.query.pattern) or self.query.rows_per_match is RowsPerMatch.ALL_WITH_UNMATCHED
+
+    @property
+    def filters_excluded(self) -> bool:
+        return has_exclusion(self.query.pattern) and self.query.rows_per_match.is_all
+
+
+def is_orderable(type_: str) -> bool:
+    """Whether Spark can sort by a type; year-month and day-time intervals can, calendar intervals cannot."""
+    if type_.startswith("interval "):
+        return True
+    return not any(bad in type_ for bad in _UNORDERABLE)
+
+
+def plan(query: PatternQuery, settings: Settings, analyze: Analyzer, column_types: Sequence[str]) -> PatternPlan:
+    """Plan one bound clause; see :class:`Planner`."""
+    return Planner(query, settings, analyze, column_types).plan()
+
+

@@ -1,0 +1,199 @@
+"""PatternQuery: one pattern form after binding, as frozen dataclasses. No Spark, no parser objects.
+
+Scalar expressions stay the user's own text, cut into pieces: text that Spark evaluates as it stands, and slots whose
+values depend on the match.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from sparkcep.pattern import Pattern
+
+# Names that sparkcep gives to columns of its own; a user's column may not start with it.
+PREFIX = "__cep_"
+LABEL = PREFIX + "label"
+MATCH_NUMBER = PREFIX + "match_number"
+
+
+class RowsPerMatch(enum.Enum):
+    ONE = "ONE ROW PER MATCH"
+    ALL_SHOW_EMPTY = "ALL ROWS PER MATCH SHOW EMPTY MATCHES"
+    ALL_OMIT_EMPTY = "ALL ROWS PER MATCH OMIT EMPTY MATCHES"
+    ALL_WITH_UNMATCHED = "ALL ROWS PER MATCH WITH UNMATCHED ROWS"
+
+    @property
+    def is_all(self) -> bool:
+        return self is not RowsPerMatch.ONE
+
+
+class SkipMode(enum.Enum):
+    PAST_LAST_ROW = "SKIP PAST LAST ROW"
+    TO_NEXT_ROW = "SKIP TO NEXT ROW"
+    TO_FIRST = "SKIP TO FIRST"
+    TO_LAST = "SKIP TO LAST"
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """AFTER MATCH SKIP; ``variables`` are the primary variables of the target."""
+
+    mode: SkipMode
+    target: str | None = None
+    variables: tuple[str, ...] = ()
+
+
+class RowMarker(enum.Enum):
+    """What a row expression may need beside the row's own columns."""
+
+    LABEL = LABEL
+    MATCH_NUMBER = MATCH_NUMBER
+
+
+@dataclass(frozen=True, slots=True)
+class RowExpression:
+    """An expression over the columns of one row: the user's text with qualifiers dropped and markers in place."""
+
+    pieces: tuple[str | RowMarker, ...]
+
+    @property
+    def text(self) -> str:
+        """Spark SQL text; markers become columns named by their value."""
+        return "".join(p if isinstance(p, str) else p.value for p in self.pieces)
+
+    @property
+    def markers(self) -> frozenset[RowMarker]:
+        return frozenset(p for p in self.pieces if isinstance(p, RowMarker))
+
+    @property
+    def is_label(self) -> bool:
+        return [p for p in self.pieces if p != ""] == [RowMarker.LABEL]
+
+
+@dataclass(frozen=True, slots=True)
+class Navigation:
+    """``PREV/NEXT(FIRST/LAST(argument, logical), physical)`` over the rows mapped to ``variables`` (None: all rows).
+
+    ``physical`` is negative for PREV.
+    """
+
+    argument: RowExpression
+    variables: tuple[str, ...] | None
+    from_first: bool
+    logical: int
+    physical: int
+    running: bool
+    position: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """``function(arguments)`` over the rows mapped to ``variables`` (None: all rows); ``star`` for count(*), count(v.*)
+    and count()."""
+
+    function: str
+    arguments: tuple[RowExpression, ...]
+    distinct: bool
+    variables: tuple[str, ...] | None
+    running: bool
+    star: bool
+    filter: RowExpression | None = None
+    position: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class MatchNumber:
+    """``MATCH_NUMBER()``"""
+
+    position: int = field(default=0, compare=False)
+
+
+Slot: TypeAlias = Navigation | Aggregate | MatchNumber
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A scalar expression: pieces of the user's text with slots between them. ``position`` is its offset."""
+
+    pieces: tuple[str | Slot, ...]
+    position: int = field(default=0, compare=False)
+
+    @property
+    def slots(self) -> tuple[Slot, ...]:
+        return tuple(p for p in self.pieces if not isinstance(p, str))
+
+    @property
+    def text(self) -> str:
+        return "".join(p if isinstance(p, str) else "?" for p in self.pieces)
+
+
+@dataclass(frozen=True, slots=True)
+class SortKey:
+    """One ORDER BY key: the expression's text and its direction."""
+
+    expression: str
+    ascending: bool = True
+    nulls_first: bool = True
+    position: int = field(default=0, compare=False)
+
+    @property
+    def text(self) -> str:
+        return f"{self.expression} {'ASC' if self.ascending else 'DESC'} NULLS {'FIRST' if self.nulls_first else 'LAST'}"
+
+
+@dataclass(frozen=True, slots=True)
+class KeyExpression:
+    """A PARTITION BY expression."""
+
+    expression: str
+    position: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    name: str
+    expression: Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """``variable AS condition``; the condition is split into its conjuncts. ``source`` is the user's text."""
+
+    variable: str
+    conjuncts: tuple[Scalar, ...]
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class PatternQuery:
+    """A bound row pattern clause.
+
+    ``columns`` are the input's column names in table order; ``identifiers`` every name that occurs in the clause's
+    expressions (an upper bound of the columns they use). ``with_prefix`` is the WITH list that its subqueries may need.
+    """
+
+    columns: tuple[str, ...]
+    partition_by: tuple[KeyExpression, ...]
+    order_by: tuple[SortKey, ...]
+    event_type: str | None
+    measures: tuple[Measure, ...]
+    rows_per_match: RowsPerMatch
+    skip: Skip
+    pattern: Pattern
+    within: str | None
+    within_position: int
+    subsets: tuple[tuple[str, tuple[str, ...]], ...]
+    definitions: tuple[Definition, ...]
+    identifiers: frozenset[str]
+    with_prefix: str = ""
+    text: str = field(default="", compare=False)
+    start: int = field(default=0, compare=False)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Primary pattern variables; a variable's code is its place here."""
+        from sparkcep.pattern import variables
+
+        return variables(self.pattern)

@@ -1,0 +1,277 @@
+"""Pattern queries inside ``spark.sql``: the patched method, and the same without patching anything."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pyspark.errors import AnalysisException, ParseException, PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from sparkcep import settings as settings_module
+from sparkcep.errors import PatternAnalysisError, SparkCepError
+from sparkcep.exec.operator import match
+from sparkcep.planner.explain import explain_plan
+from sparkcep.planner.plan import PatternPlan, plan
+from sparkcep.query import PREFIX, PatternQuery
+from sparkcep.settings import Settings
+from sparkcep.sql.binder import bind
+from sparkcep.sql.clause import parse_clause
+from sparkcep.sql.commands import Explain, TemporaryView, classify
+from sparkcep.sql.rewriter import Rewriter
+from sparkcep.sql.statements import Form, Statement, mentions_pattern, read_statement
+
+SqlMethod = Callable[..., DataFrame]
+Arguments = dict[str, Any] | list[Any] | None
+
+_lock = threading.RLock()
+#: Session classes whose ``sql`` is wrapped, with the method they had before.
+_originals: dict[type, SqlMethod] = {}
+_names = iter(range(2**62))
+
+
+def _session_classes() -> list[type]:
+    """The classic class and, where its packages are installed, the unrelated Spark Connect class."""
+    classes: list[type] = [SparkSession]
+    with contextlib.suppress(ImportError, PySparkException):
+        from pyspark.sql.connect.session import SparkSession as ConnectSession
+
+        classes.append(ConnectSession)
+    return classes
+
+
+def enable() -> None:
+    """Make ``spark.sql`` of every session, classic and Connect, understand pattern queries. Idempotent."""
+    with _lock:
+        for cls in _session_classes():
+            if cls not in _originals:
+                original = cls.__dict__["sql"]
+                _originals[cls] = original
+                cls.sql = _wrapper(original)  # type: ignore[attr-defined]
+
+
+def disable() -> None:
+    """Undo :func:`enable`."""
+    with _lock:
+        for cls, original in _originals.items():
+            cls.sql = original  # type: ignore[attr-defined]
+        _originals.clear()
+
+
+@contextlib.contextmanager
+def enabled() -> Iterator[None]:
+    """Pattern queries inside ``spark.sql`` for the length of a with block; what was enabled before stays so."""
+    before = set(_originals)
+    enable()
+    try:
+        yield
+    finally:
+        if not before:
+            disable()
+
+
+def _wrapper(original: SqlMethod) -> SqlMethod:
+    @functools.wraps(original)
+    def sql(self: SparkSession, sqlQuery: str, args: Arguments = None, **kwargs: Any) -> DataFrame:  # noqa: N803
+        if not isinstance(sqlQuery, str) or not mentions_pattern(sqlQuery):
+            return original(self, sqlQuery, args, **kwargs)
+        return _Run(self, functools.partial(original, self), sqlQuery, args, kwargs).result()
+
+    return sql
+
+
+def _plain_sql(spark: SparkSession) -> SqlMethod:
+    """The session's own ``sql``, whether or not it is wrapped."""
+    for cls in type(spark).__mro__:
+        if cls in _originals:
+            return functools.partial(_originals[cls], spark)
+    return spark.sql
+
+
+def sql(spark: SparkSession, sqlQuery: str, args: Arguments = None, **kwargs: Any) -> DataFrame:  # noqa: N803
+    """Run a statement that may hold pattern queries, as ``spark.sql`` does after :func:`enable`.
+
+    Args:
+        spark: a classic or Spark Connect session.
+        sqlQuery: the statement.
+        args: named (dict) or positional (list) parameters, as for ``spark.sql``.
+        kwargs: values for ``{name}`` in the text, as for ``spark.sql``.
+
+    Raises:
+        SparkCepError: a pattern form that cannot be read, bound or planned.
+        pyspark.errors.PySparkException: Spark's own errors, unchanged.
+    """
+    return _wrapper_of(spark)(spark, sqlQuery, args, **kwargs)
+
+
+def _wrapper_of(spark: SparkSession) -> SqlMethod:
+    plain = _plain_sql(spark)
+    return _wrapper(lambda _, text, args=None, **kwargs: plain(text, args, **kwargs))
+
+
+def explain(spark: SparkSession, sqlQuery: str, args: Arguments = None, **kwargs: Any) -> str:  # noqa: N803
+    """The pattern plans of a query followed by Spark's plan, as text; runs nothing."""
+    rows = sql(spark, "EXPLAIN " + sqlQuery, args, **kwargs).collect()
+    return str(rows[0][0])
+
+
+@dataclass(slots=True)
+class _Run:
+    """One statement on its way through the rooms."""
+
+    spark: SparkSession
+    plain: SqlMethod
+    text: str
+    args: Arguments
+    kwargs: dict[str, Any]
+    statement: Statement = field(init=False)
+    rewriter: Rewriter = field(init=False)
+    relations: dict[str, DataFrame] = field(default_factory=dict)
+    plans: list[tuple[str, PatternPlan]] = field(default_factory=list)
+    settings: Settings = field(init=False)
+
+    def result(self) -> DataFrame:
+        mode = str(self.spark.conf.get(settings_module.MATCH_RECOGNIZE.key, "auto")).lower()
+        if mode in ("native", "off"):
+            return self.plain(self.text, self.args, **self.kwargs)
+        self.settings = settings_module.read(lambda key, default: self.spark.conf.get(key, default))
+        self.statement = read_statement(self.text)
+        if not self.statement.forms:
+            return self.plain(self.text, self.args, **self.kwargs)
+        if mode == "auto" and _is_native():
+            with contextlib.suppress(ParseException, AnalysisException):
+                return self.plain(self.text, self.args, **self.kwargs)
+        command = classify(self.statement)
+        positional = isinstance(self.args, list)
+        self.rewriter = Rewriter(self.statement, formatted=bool(self.kwargs), positional=positional)
+        if isinstance(self.args, list):
+            self.check_parameters(self.args)
+            self.args = {f"{PREFIX}p{i}": v for i, v in enumerate(self.args)}
+        for form in self.statement.forms:
+            self.plan_form(form)
+        if isinstance(command, Explain):
+            return self.explain(command)
+        if isinstance(command, TemporaryView):
+            return self.create_view(command)
+        return self.run(self.rewriter.render(0, len(self.text)))
+
+    def check_parameters(self, args: Sequence[Any]) -> None:
+        if self.rewriter.parameters > len(args):
+            raise PatternAnalysisError(
+                "CEP_UNBOUND_PARAMETER",
+                f"The statement has {self.rewriter.parameters} positional parameters; {len(args)} values are given.",
+                hint="a `?` inside PATTERN is a quantifier, all others are parameters",
+            )
+
+    def run(self, text: str, **more: DataFrame) -> DataFrame:
+        """Spark's own sql on formatted text that may name the relations made so far."""
+        return self.plain(text, self.args, **{**self.kwargs, **self.relations, **more})
+
+    # -- one form --------------------------------------------------------------------------------------------------
+
+    def plan_form(self, form: Form) -> None:
+        clause = parse_clause(self.statement, form.body, formatted=bool(self.kwargs))
+        source = self.run(self.rewriter.input_sql(form))
+        schema = source.schema
+        query = bind(
+            self.statement,
+            clause,
+            form.body,
+            schema.names,
+            self.rewriter.qualifiers(form),
+            self.rewriter.render,
+            self.settings,
+            self.rewriter.with_prefix(form),
+        )
+        planned = plan(
+            query, self.settings, lambda items: self.analyze(query, source, items),
+            [f.dataType.simpleString() for f in schema.fields],
+        )  # fmt: skip
+        name = f"{PREFIX}relation_{next(_names)}"
+        self.plans.append((name, planned))
+        self.relations[name] = self.execute(planned, source)
+        self.rewriter.replace(form, name)
+
+    def analyze(self, query: PatternQuery, source: DataFrame, items: Sequence[str]) -> list[tuple[str, str]]:
+        """Names and types of expressions over the input, by Spark's analyser."""
+        if not items:
+            return []
+        frame = self.checked(query, lambda: self.run(f"{query.with_prefix}SELECT {', '.join(items)} FROM {{src}}", src=source).schema)
+        return [(f.name, f.dataType.simpleString()) for f in frame.fields]
+
+    def execute(self, planned: PatternPlan, source: DataFrame) -> DataFrame:
+        frame = source
+        for statement in planned.before():
+            frame = self.checked(planned.query, functools.partial(self.analyzed, statement, frame))
+        matched = match(frame, planned.layout, planned.shape, planned.spec)
+        return self.checked(planned.query, functools.partial(self.analyzed, planned.measures.sql(), matched))
+
+    def analyzed(self, statement: str, source: DataFrame) -> DataFrame:
+        frame = self.run(statement, src=source)
+        _ = frame.schema  # Connect analyses lazily; errors belong here, where the clause is known
+        return frame
+
+    def checked(self, query: PatternQuery, action: Callable[[], Any]) -> Any:
+        """Run an analysis; Spark's complaint comes back with the place of the clause in the user's text."""
+        try:
+            return action()
+        except SparkCepError:
+            raise
+        except AnalysisException as error:
+            raise _located(query, error) from None
+
+    # -- results ---------------------------------------------------------------------------------------------------
+
+    def explain(self, command: Explain) -> DataFrame:
+        spark_plan = self.run(command.head + self.rewriter.render(command.query_start, len(self.text))).collect()[0][0]
+        parts = ["== Pattern Plan ==", *(explain_plan(p, name) for name, p in self.plans), "", str(spark_plan)]
+        return self.spark.createDataFrame([("\n".join(parts),)], "plan string")
+
+    def create_view(self, command: TemporaryView) -> DataFrame:
+        frame = self.run(self.rewriter.render(command.query_start, len(self.text)))
+        if command.columns:
+            if len(command.columns) != len(frame.columns):
+                raise PatternAnalysisError(
+                    "CEP_VIEW_COLUMNS",
+                    f"The view names {len(command.columns)} columns; its query has {len(frame.columns)}.",
+                )
+            frame = frame.toDF(*command.columns)
+        if command.if_not_exists and self.spark.catalog.tableExists(command.name):
+            pass
+        elif command.is_global:
+            (frame.createOrReplaceGlobalTempView if command.replace else frame.createGlobalTempView)(command.name)
+        else:
+            (frame.createOrReplaceTempView if command.replace else frame.createTempView)(command.name)
+        return self.spark.createDataFrame([], StructType([]))
+
+
+def _is_native() -> bool:
+    """Whether this is a Databricks runtime that has MATCH_RECOGNIZE itself (19.0 and above)."""
+    version = os.environ.get("DATABRICKS_RUNTIME_VERSION", "").removeprefix("client.").split(".")[0]
+    return version.isdigit() and int(version) >= 19
+
+
+def _located(query: PatternQuery, error: AnalysisException) -> PatternAnalysisError:
+    """Spark's analysis error with a place in the user's statement, found by the name it complains of."""
+    message = (error.getMessage() or str(error)).strip()
+    message = message.split("\n== SQL")[0].split("; line ")[0].replace(PREFIX, "").strip()
+    condition = error.getCondition() or "CEP_ANALYSIS"
+    position = None
+    parameters = error.getMessageParameters() or {}
+    name = (parameters.get("objectName") or parameters.get("routineName") or "").replace("`", "").split(".")[-1]
+    if name and query.text:
+        found = query.text.casefold().find(name.casefold(), query.start)
+        position = found if found >= 0 else query.start
+    if message.startswith(f"[{condition}] "):
+        message = message[len(condition) + 3 :]
+    return PatternAnalysisError(
+        condition, message, text=query.text or None, position=query.start if position is None else position
+    )
+
+

@@ -1,0 +1,121 @@
+"""Every ``spark.sparkcep.*`` key, its default and its meaning.
+
+Settings live in the Spark session's configuration, so ``spark-defaults.conf``, ``SET`` and ``spark.conf.set`` carry them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from sparkcep.errors import SparkCepError
+
+PREFIX = "spark.sparkcep."
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One key: its name below ``spark.sparkcep.``, default (text), allowed values and meaning."""
+
+    name: str
+    default: str
+    meaning: str
+    choices: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> str:
+        return PREFIX + self.name
+
+
+MATCH_RECOGNIZE = Setting(
+    "sql.matchRecognize",
+    "auto",
+    "Who runs MATCH_RECOGNIZE. always: sparkcep. native and off: the session itself gets the text untouched. "
+    "auto: sparkcep, unless the session is a Databricks runtime that has the clause natively and parses the statement.",
+    ("auto", "always", "native", "off"),
+)
+LAYOUT = Setting(
+    "exec.layout",
+    "auto",
+    "How rows of a partition reach the kernel. lists: one row per partition with list columns (fast for many small "
+    "partitions). rows: sorted rows, partitions stitched across Arrow batches (any size, any order). auto: lists where "
+    "there is a PARTITION BY and the order allows it.",
+    ("auto", "lists", "rows"),
+)
+LIMIT_PROGRAM = Setting(
+    "limit.programSize", "20000", "Most positions (pattern variables after unrolling of {n,m} and PERMUTE) in a pattern."
+)
+LIMIT_PERMUTE = Setting("limit.permute", "10", "Most elements of one PERMUTE.")
+LIMIT_STEPS = Setting(
+    "limit.steps", "2000000000", "Most steps the matcher may take in one partition before it gives up with an error."
+)
+LIMIT_MATCHES = Setting("limit.matches", "10000000", "Most output rows of one partition.")
+
+ALL: tuple[Setting, ...] = (MATCH_RECOGNIZE, LAYOUT, LIMIT_PROGRAM, LIMIT_PERMUTE, LIMIT_STEPS, LIMIT_MATCHES)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The settings of one statement, read once."""
+
+    layout: str
+    limit_program: int
+    limit_permute: int
+    limit_steps: int
+    limit_matches: int
+    ansi: bool = True
+    case_sensitive: bool = False
+
+
+def _checked(setting: Setting, value: str) -> str:
+    if setting.choices and value.lower() not in setting.choices:
+        raise SparkCepError(
+            "CEP_INVALID_SETTING",
+            f"{setting.key} is {value!r}; it must be one of {', '.join(setting.choices)}.",
+            hint=f"SET {setting.key} = {setting.default}",
+        )
+    return value.lower() if setting.choices else value
+
+
+def _integer(setting: Setting, value: str) -> int:
+    try:
+        number = int(value)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise SparkCepError(
+            "CEP_INVALID_SETTING",
+            f"{setting.key} is {value!r}; it must be a whole number from 1.",
+            hint=f"SET {setting.key} = {setting.default}",
+        )
+    return number
+
+
+def read(get: Callable[[str, str], Any]) -> Settings:
+    """Read all settings through ``get(key, default)``, the session's ``conf.get``.
+
+    Raises:
+        SparkCepError: a value that is not allowed, naming its key (CEP_INVALID_SETTING).
+    """
+
+    def text(setting: Setting) -> str:
+        return _checked(setting, str(get(setting.key, setting.default)))
+
+    return Settings(
+        layout=text(LAYOUT),
+        limit_program=_integer(LIMIT_PROGRAM, text(LIMIT_PROGRAM)),
+        limit_permute=_integer(LIMIT_PERMUTE, text(LIMIT_PERMUTE)),
+        limit_steps=_integer(LIMIT_STEPS, text(LIMIT_STEPS)),
+        limit_matches=_integer(LIMIT_MATCHES, text(LIMIT_MATCHES)),
+        ansi=_flag(get, "spark.sql.ansi.enabled", True),
+        case_sensitive=_flag(get, "spark.sql.caseSensitive", False),
+    )
+
+
+def _flag(get: Callable[[str, str], Any], key: str, default: bool) -> bool:
+    # Locked-down sessions (Databricks serverless) refuse to read some keys; the default is then the truth.
+    try:
+        return str(get(key, str(default).lower())).lower() == "true"
+    except Exception:
+        return default

@@ -1,0 +1,105 @@
+"""What kind of statement a pattern form stands in, where that changes what is done with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sparkcep.errors import PatternAnalysisError
+from sparkcep.sql.statements import Statement
+
+
+@dataclass(frozen=True, slots=True)
+class Explain:
+    """`EXPLAIN [mode] query`. ``head`` is the text to put before the rewritten query."""
+
+    head: str
+    query_start: int
+
+
+@dataclass(frozen=True, slots=True)
+class TemporaryView:
+    """`CREATE [OR REPLACE] [GLOBAL] TEMPORARY VIEW ... AS query`."""
+
+    name: str
+    columns: tuple[str, ...]
+    replace: bool
+    is_global: bool
+    if_not_exists: bool
+    query_start: int
+
+
+def classify(statement: Statement) -> Explain | TemporaryView | None:
+    """The kind of a statement that holds pattern forms; None: Spark runs it with the forms replaced.
+
+    Raises:
+        PatternAnalysisError: CEP_PERSISTENT_VIEW, CEP_SQL_SCRIPT, CEP_EXPLAIN_MODE.
+    """
+    w, tokens = statement.word, statement.tokens
+    first = w(0)
+    if first == "EXPLAIN" or (first in ("DESCRIBE", "DESC") and w(1) == "QUERY"):
+        mode = w(1) if w(1) in ("EXTENDED", "FORMATTED", "COST", "CODEGEN", "ANALYZE", "LOGICAL") else ""
+        if mode in ("ANALYZE", "LOGICAL"):
+            raise PatternAnalysisError(
+                "CEP_EXPLAIN_MODE",
+                f"EXPLAIN {mode} is not supported for pattern queries.",
+                text=statement.text,
+                position=tokens[1].start,
+                hint="use EXPLAIN, EXPLAIN EXTENDED, FORMATTED, COST or CODEGEN",
+            )
+        if first != "EXPLAIN":
+            return None
+        index = 2 if mode else 1
+        return Explain(f"EXPLAIN {mode} " if mode else "EXPLAIN ", tokens[index].start)
+    if first == "BEGIN" or (first == "DECLARE" and any(statement.operator(i) == ";" for i in range(len(tokens) - 1))):
+        raise PatternAnalysisError(
+            "CEP_SQL_SCRIPT",
+            "A pattern query cannot stand inside a SQL script: Spark runs the script's statements itself.",
+            text=statement.text,
+            position=statement.forms[0].keyword.start,
+            hint="run the pattern query with its own spark.sql call and let the script read a temporary view of it",
+        )
+    if first == "CREATE":
+        return _view(statement)
+    return None
+
+
+def _view(statement: Statement) -> TemporaryView | None:
+    w = statement.word
+    i = 1
+    replace = w(i) == "OR" and w(i + 1) == "REPLACE"
+    i += 2 if replace else 0
+    is_global = w(i) == "GLOBAL"
+    i += is_global
+    temporary = w(i) in ("TEMP", "TEMPORARY")
+    i += temporary
+    if w(i) not in ("VIEW", "MATERIALIZED", "STREAMING"):
+        return None
+    if not temporary:
+        raise PatternAnalysisError(
+            "CEP_PERSISTENT_VIEW",
+            "A persistent view cannot hold a pattern query: whoever reads the view would need sparkcep to do so.",
+            text=statement.text,
+            position=statement.tokens[i].start,
+            hint="make a table of it (CREATE TABLE ... AS, in dbt materialized='table'), or a TEMPORARY VIEW",
+        )
+    i += 1
+    if_not_exists = w(i) == "IF"
+    i += 3 if if_not_exists else 0
+    name = statement.tokens[i].text
+    i += 1
+    while statement.operator(i) == ".":
+        name = statement.tokens[i + 1].text
+        i += 2
+    columns: list[str] = []
+    if statement.operator(i) == "(":
+        close = statement.pairs[i]
+        at_name = True
+        for k in range(i + 1, close):
+            if at_name:
+                columns.append(statement.tokens[k].text)
+            at_name = statement.operator(k) == ","
+        i = close + 1
+    while w(i) != "AS" and i < len(statement.tokens) - 1:
+        i += 1
+    start = statement.tokens[i + 1].start
+    return TemporaryView(name, tuple(columns), replace, is_global, if_not_exists, start)

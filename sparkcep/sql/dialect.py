@@ -1,0 +1,127 @@
+"""sqlglot's Spark tokeniser and parser, kept to what a span finder needs.
+
+Tokens carry character offsets into the statement. The tokeniser knows strings, comments and backticks; nothing here
+turns tokens back into text.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sqlglot import exp
+from sqlglot.dialects.spark import Spark
+from sqlglot.errors import ParseError, TokenError
+from sqlglot.tokens import TokenType
+
+from sparkcep.errors import PatternParseError
+
+
+class SparkCepDialect(Spark):
+    """Spark without the tokeniser's short cuts that would hide a statement's text."""
+
+    class Tokenizer(Spark.Tokenizer):
+        # A leading EXPLAIN or SHOW would turn the rest of the statement into one string.
+        COMMANDS: ClassVar[set[TokenType]] = set()
+        # Jinja is not Spark SQL; `{#` and `{%` may stand in a row pattern.
+        COMMENTS: ClassVar[list] = ["--", ("/*", "*/")]
+        KEYWORDS: ClassVar[dict] = {
+            k: v for k, v in Spark.Tokenizer.KEYWORDS.items() if not k.startswith(("{", "%}", "+%}", "-%}", "#}", "}}"))
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One token. ``kind`` is word, quoted (backticks), string, number or op; ``end`` is exclusive.
+
+    ``upper`` is the upper-case text of words and the text of operators; a quoted name's ``upper`` is empty, so that it
+    is never taken for a keyword.
+    """
+
+    kind: str
+    text: str
+    upper: str
+    start: int
+    end: int
+
+
+_STRINGS = {
+    TokenType.STRING,
+    TokenType.RAW_STRING,
+    TokenType.HEX_STRING,
+    TokenType.BIT_STRING,
+    TokenType.BYTE_STRING,
+    TokenType.NATIONAL_STRING,
+    TokenType.HEREDOC_STRING,
+    TokenType.UNICODE_STRING,
+}
+_WORD = re.compile(r"[^\W\d]\w*|\d\w*", re.UNICODE)
+_dialect = SparkCepDialect()
+
+
+def tokenize(text: str) -> tuple[Token, ...]:
+    """Tokens of a statement.
+
+    Raises:
+        PatternParseError: an unterminated string or comment (CEP_SYNTAX_ERROR).
+    """
+    try:
+        raw = _dialect.tokenize(text)
+    except TokenError as error:
+        raise PatternParseError("CEP_SYNTAX_ERROR", f"The statement cannot be tokenised: {error}.") from None
+    out: list[Token] = []
+    last = -1
+    for t in raw:
+        if t.start <= last:  # a suffixed number (2D, 10BD) comes as number, cast and type over one span
+            continue
+        last = t.start
+        source = text[t.start : t.end + 1]
+        if t.token_type in _STRINGS or source[:1] in "'\"":
+            out.append(Token("string", t.text, "", t.start, t.end + 1))
+        elif t.token_type == TokenType.IDENTIFIER or source[:1] == "`":
+            out.append(Token("quoted", t.text, "", t.start, t.end + 1))
+        elif t.token_type == TokenType.NUMBER:
+            out.append(Token("number", source, source, t.start, t.end + 1))
+        elif source[:1].isalpha() or source[:1] == "_" or not source.isascii():
+            # Keywords of several words (GROUP BY) come as one token.
+            for m in re.finditer(r"\S+", source):
+                word = m.group()
+                out.append(Token("word", word, word.upper(), t.start + m.start(), t.start + m.end()))
+        else:
+            out.append(Token("op", source, source, t.start, t.end + 1))
+    return tuple(out)
+
+
+def pair_parentheses(tokens: tuple[Token, ...]) -> dict[int, int]:
+    """Index of each ``(`` to the index of its ``)``; unbalanced ones are left out."""
+    pairs: dict[int, int] = {}
+    stack: list[int] = []
+    for i, t in enumerate(tokens):
+        if t.kind == "op":
+            if t.upper == "(":
+                stack.append(i)
+            elif t.upper == ")" and stack:
+                pairs[stack.pop()] = i
+    return pairs
+
+
+def parse_expression(text: str) -> exp.Expression | None:
+    """The syntax tree of a scalar expression, or None where sqlglot cannot read it."""
+    try:
+        tree = _dialect.parse_into(exp.Condition, text)
+        return tree[0] if tree else None
+    except Exception:
+        return _parse_as_select(text)
+
+
+def _parse_as_select(text: str) -> exp.Expression | None:
+    try:
+        trees = _dialect.parse("SELECT " + text)
+    except (ParseError, TokenError, ValueError, RecursionError):
+        return None
+    select = trees[0] if len(trees) == 1 else None
+    if not isinstance(select, exp.Select) or len(select.expressions) != 1:
+        return None
+    found: exp.Expression = select.expressions[0]
+    return found

@@ -1,0 +1,116 @@
+"""Spans out, relations in: the user's statement with each pattern form replaced by a relation name.
+
+Text outside of the forms is copied byte for byte; only braces are doubled, since Spark formats the text, and positional
+parameters get names, since the pieces reach Spark in several statements.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from sparkcep.query import PREFIX
+from sparkcep.sql.statements import CommonTable, Form, Statement
+
+
+@dataclass(slots=True)
+class Rewriter:
+    """Gives texts of a statement's spans with the forms done so far replaced.
+
+    Args:
+        statement: the statement.
+        formatted: whether the text is already a format string (the user passed keyword arguments).
+        positional: whether `?` markers are the user's parameters.
+    """
+
+    statement: Statement
+    formatted: bool = False
+    positional: bool = False
+    edits: list[tuple[int, int, str]] = field(default_factory=list)
+    parameters: int = 0
+
+    def __post_init__(self) -> None:
+        if self.positional:
+            patterns = [self._pattern_span(f) for f in self.statement.forms]
+            for token in self.statement.tokens:
+                if token.kind == "op" and token.upper == "?":
+                    if any(a <= token.start < b for a, b in patterns):
+                        continue
+                    self.edits.append((token.start, token.end, f":{PREFIX}p{self.parameters}"))
+                    self.parameters += 1
+
+    def _pattern_span(self, form: Form) -> tuple[int, int]:
+        s = self.statement
+        for i in range(*form.body):
+            if s.word(i) == "PATTERN" and s.operator(i + 1) == "(" and i + 1 in s.pairs:
+                return s.tokens[i].start, s.tokens[s.pairs[i + 1]].end
+        return form.start, form.start
+
+    def replace(self, form: Form, name: str) -> None:
+        """From now on the form's whole span reads ``{name}``."""
+        self.edits.append((form.start, form.end, "{" + name + "}"))
+
+    def render(self, start: int, end: int) -> str:
+        """Text of a span, fit for Spark's formatted sql."""
+        inside = [e for e in self.edits if start <= e[0] and e[1] <= end]
+        outermost = [e for e in inside if not any(o is not e and o[0] <= e[0] and e[1] <= o[1] for o in inside)]
+        out: list[str] = []
+        at = start
+        for a, b, new in sorted(outermost):
+            out += [self._escape(self.statement.text[at:a]), new]
+            at = b
+        out.append(self._escape(self.statement.text[at:end]))
+        return "".join(out)
+
+    def _escape(self, text: str) -> str:
+        return text if self.formatted else text.replace("{", "{{").replace("}", "}}")
+
+    # -- inputs ----------------------------------------------------------------------------------------------------
+
+    def input_sql(self, form: Form) -> str:
+        """A query that reads the form's input relation, with the WITH lists it may use."""
+        relation = self.render(form.start, form.relation_end).rstrip()
+        return self._with_scopes(form, f"SELECT * FROM {relation}", relation)
+
+    def with_prefix(self, form: Form) -> str:
+        """The WITH list that subqueries inside the clause may use, with a trailing space, or nothing."""
+        s = self.statement
+        body = s.text[s.tokens[form.body[0]].start : form.end]
+        tables = [t for scope in form.scopes for t in self._used(scope, body)]
+        return f"WITH {', '.join(self._definition(t) for t in tables)} " if tables else ""
+
+    def _with_scopes(self, form: Form, query: str, text: str) -> str:
+        for scope in reversed(form.scopes):
+            used = self._used(scope, text)
+            if used:
+                recursive = "RECURSIVE " if any(t.recursive for t in used) else ""
+                definitions = ", ".join(self._definition(t) for t in used)
+                text = definitions + text
+                query = f"WITH {recursive}{definitions} {query}"
+                if scope is not form.scopes[0]:
+                    query = f"SELECT * FROM ({query})"
+        return query
+
+    def _definition(self, table: CommonTable) -> str:
+        return self.render(table.start, table.end)
+
+    def _used(self, scope: tuple[CommonTable, ...], text: str) -> list[CommonTable]:
+        """Definitions whose names occur in a text, or in another definition that is used."""
+        used: list[CommonTable] = []
+        for table in reversed(scope):
+            if table.name.casefold() in text.casefold():
+                used.insert(0, table)
+                text += self.statement.text[table.start : table.end]
+        return used
+
+    def qualifiers(self, form: Form) -> frozenset[str]:
+        """Names by which the input relation may be called inside the clause: its alias, or its own last name."""
+        s = self.statement
+        low, high = form.relation_tokens
+        names: set[str] = set()
+        last = high - 1
+        if s.operator(last) == ")" and high - low > 1:  # t(a, b): the alias stands before the column list
+            opens = [i for i, close in s.pairs.items() if close == last]
+            last = opens[0] - 1 if opens and opens[0] > low else last
+        if last >= low and s.tokens[last].kind in ("word", "quoted"):
+            names.add(s.tokens[last].text.casefold())
+        return frozenset(names)

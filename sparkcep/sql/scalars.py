@@ -1,0 +1,486 @@
+"""Cut scalar expressions into the user's text and the slots whose values depend on the match.
+
+Slots are navigation functions, aggregates, CLASSIFIER, MATCH_NUMBER and columns qualified by a pattern variable. All
+other text is left as it stands for Spark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sparkcep.errors import PatternAnalysisError, near_name
+from sparkcep.query import Aggregate, MatchNumber, Navigation, RowExpression, RowMarker, Scalar, Slot
+from sparkcep.sql.dialect import Token
+from sparkcep.sql.row_pattern import variable_name
+from sparkcep.sql.statements import Statement
+
+Range = tuple[int, int]
+
+NAVIGATION = frozenset({"PREV", "NEXT", "FIRST", "LAST"})
+
+#: Spark's aggregate functions that make sense over the rows of a match.
+AGGREGATES = frozenset(
+    """any any_value approx_count_distinct approx_percentile array_agg avg bit_and bit_or bit_xor bool_and bool_or
+    collect_list collect_set corr count count_if covar_pop covar_samp every histogram_numeric kurtosis listagg max max_by
+    mean median min min_by mode percentile percentile_approx product regr_avgx regr_avgy regr_count regr_intercept
+    regr_r2 regr_slope regr_sxx regr_sxy regr_syy skewness some std stddev stddev_pop stddev_samp string_agg sum try_avg
+    try_sum var_pop var_samp variance""".split()
+)
+
+_UNITS = frozenset(
+    "NANOSECOND MICROSECOND MILLISECOND SECOND MINUTE HOUR DAY WEEK MONTH QUARTER YEAR "
+    "NANOSECONDS MICROSECONDS MILLISECONDS SECONDS MINUTES HOURS DAYS WEEKS MONTHS QUARTERS YEARS".split()
+)
+_QUERY_WORDS = frozenset({"SELECT", "WITH", "FROM", "VALUES", "TABLE"})
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Names that scalar expressions of one clause may use.
+
+    ``unions`` maps a SUBSET name to its primary variables; ``qualifiers`` are the input relation's own names;
+    ``render`` gives the text of a span with nested forms replaced.
+    """
+
+    statement: Statement
+    primaries: tuple[str, ...]
+    unions: dict[str, tuple[str, ...]]
+    qualifiers: frozenset[str]
+    columns: tuple[str, ...]
+    case_sensitive: bool
+    render: Callable[[int, int], str]
+
+    def variables_of(self, name: str) -> tuple[str, ...] | None:
+        """Primary variables behind a variable's or a SUBSET's name."""
+        if name in self.unions:
+            return self.unions[name]
+        return (name,) if name in self.primaries else None
+
+    def is_column(self, name: str) -> bool:
+        if self.case_sensitive:
+            return name in self.columns
+        return name.casefold() in {c.casefold() for c in self.columns}
+
+    def error(self, error_class: str, message: str, token: Token, hint: str | None = None) -> PatternAnalysisError:
+        return PatternAnalysisError(
+            error_class, message, text=self.statement.text, position=token.start, hint=hint
+        )
+
+
+class ScalarReader:
+    """Reads expressions of one clause.
+
+    Args:
+        scope: the names in sight.
+        running: whether RUNNING is the default (DEFINE, and MEASURES with ALL ROWS PER MATCH).
+        in_define: FINAL is refused there.
+        one_row: ONE ROW PER MATCH, where RUNNING and FINAL are the same.
+    """
+
+    def __init__(self, scope: Scope, *, running: bool, in_define: bool, one_row: bool = False) -> None:
+        self.scope = scope
+        self.s = scope.statement
+        self.running = running
+        self.in_define = in_define
+        self.one_row = one_row
+
+    def read(self, low: int, high: int) -> Scalar:
+        """The expression in a token range."""
+        pieces: list[str | Slot] = []
+        tokens = self.s.tokens
+        text_start = tokens[low].start
+        lambdas = self.lambda_names(low, high)
+        i = low
+        while i < high:
+            if self.s.operator(i) == "(" and self.s.word(i + 1) in _QUERY_WORDS:
+                i = self.s.pairs.get(i, high) + 1
+                continue
+            self.refuse_window(i)
+            if tokens[i].kind in ("word", "quoted") and self.s.operator(i - 1) != ".":
+                if found := self.slot(i, high, lambdas):
+                    slot, after = found
+                    self._flush(pieces, text_start, tokens[i].start)
+                    pieces.append(slot)
+                    text_start = tokens[after - 1].end
+                    i = after
+                    continue
+                if self.is_qualifier(i):
+                    self._flush(pieces, text_start, tokens[i].start)
+                    text_start = tokens[i + 2].start
+                    i += 3
+                    continue
+            i += 1
+        self._flush(pieces, text_start, tokens[high - 1].end)
+        return Scalar(tuple(pieces), tokens[low].start)
+
+    def _flush(self, pieces: list[str | Slot], start: int, end: int) -> None:
+        if end > start:
+            pieces.append(self.scope.render(start, end))
+
+    # -- names -----------------------------------------------------------------------------------------------------
+
+    def lambda_names(self, low: int, high: int) -> frozenset[str]:
+        """Parameters of lambda functions in a range: `x -> ...`, `(x, y) -> ...`."""
+        names: set[str] = set()
+        for i in range(low, high):
+            if self.s.operator(i) != "->":
+                continue
+            k = i - 1
+            if self.s.operator(k) == ")":
+                while k > low and self.s.operator(k) != "(":
+                    names.add(self.s.tokens[k].text.casefold())
+                    k -= 1
+            else:
+                names.add(self.s.tokens[k].text.casefold())
+        return frozenset(names)
+
+    def is_qualifier(self, i: int) -> bool:
+        """Whether `name .` here names the input relation."""
+        token = self.s.tokens[i]
+        return (
+            self.s.operator(i + 1) == "."
+            and token.text.casefold() in self.scope.qualifiers
+            and not self.scope.is_column(token.text)
+        )
+
+    def qualified(self, i: int, high: int, lambdas: frozenset[str]) -> tuple[str, Token] | None:
+        """`variable . column` at a token: the variable's canonical name and the column's token."""
+        s = self.s
+        token = s.tokens[i]
+        if i + 2 >= high + 1 or s.operator(i + 1) != "." or i + 2 >= len(s.tokens):
+            return None
+        column = s.tokens[i + 2]
+        if column.kind not in ("word", "quoted") or s.operator(i + 3) == "(":
+            return None
+        name = variable_name(token)
+        if self.scope.variables_of(name) is None:
+            known = self.scope.is_column(token.text) or token.text.casefold() in lambdas | self.scope.qualifiers
+            if not known:
+                near = near_name(token.text, (*self.scope.primaries, *self.scope.unions))
+                raise self.scope.error(
+                    "CEP_UNDEFINED_VARIABLE",
+                    f"{token.text} is neither a pattern variable nor a column of the input.",
+                    token,
+                    f"did you mean {near}?"
+                    if near
+                    else f"the pattern has {', '.join((*self.scope.primaries, *self.scope.unions))}",
+                )
+            return None
+        if not self.scope.is_column(column.text):
+            near = near_name(column.text, self.scope.columns)
+            raise self.scope.error(
+                "CEP_UNRESOLVED_COLUMN",
+                f"The input has no column {column.text}.",
+                column,
+                f"did you mean {near}?" if near else f"its columns are {', '.join(self.scope.columns)}",
+            )
+        return name, column
+
+    def refuse_window(self, i: int) -> None:
+        if self.s.word(i) == "OVER" and self.s.operator(i - 1) == ")":
+            raise self.scope.error(
+                "MATCH_RECOGNIZE_UNSUPPORTED_WINDOW_FUNCTION",
+                "Window functions cannot stand inside MATCH_RECOGNIZE.",
+                self.s.tokens[i],
+                "compute it in the input relation or outside of the clause",
+            )
+
+    # -- slots -----------------------------------------------------------------------------------------------------
+
+    def slot(self, i: int, high: int, lambdas: frozenset[str]) -> tuple[Slot, int] | None:
+        """The slot that begins at a token and the index behind it."""
+        s = self.s
+        word = s.word(i)
+        if word in ("RUNNING", "FINAL") and s.operator(i + 2) == "(":
+            name = s.word(i + 1)
+            if name in ("FIRST", "LAST") or name.lower() in AGGREGATES:
+                return self.call(i + 1, self.semantics(i))
+            if name in ("PREV", "NEXT", "CLASSIFIER", "MATCH_NUMBER"):
+                raise self.scope.error(
+                    "CEP_SEMANTICS_NOT_ALLOWED",
+                    f"{word} cannot stand before {name}.",
+                    s.tokens[i],
+                    f"write {name}({word} LAST(...))" if name in ("PREV", "NEXT") else None,
+                )
+        if s.operator(i + 1) == "(":
+            return self.call(i, self.running)
+        if found := self.qualified(i, high, lambdas):
+            name, column = found
+            argument = RowExpression((self.scope.render(column.start, column.end),))
+            variables = self.scope.variables_of(name)
+            return Navigation(argument, variables, False, 0, 0, self.running, s.tokens[i].start), i + 3
+        if s.operator(i + 1) == "." and s.operator(i + 2) == "*" and self.scope.variables_of(variable_name(s.tokens[i])):
+            raise self.scope.error(
+                "CEP_STAR_NOT_ALLOWED", f"{s.tokens[i].text}.* can stand only in count({s.tokens[i].text}.*).", s.tokens[i]
+            )
+        return None
+
+    def semantics(self, i: int) -> bool:
+        """RUNNING or FINAL at a token, as `running`."""
+        if self.s.word(i) == "RUNNING":
+            return not self.one_row
+        if self.in_define:
+            raise self.scope.error(
+                "CEP_FINAL_IN_DEFINE",
+                "FINAL cannot stand in DEFINE: the match is not complete there.",
+                self.s.tokens[i],
+                "drop FINAL",
+            )
+        return False
+
+    def call(self, i: int, running: bool) -> tuple[Slot, int] | None:
+        s = self.s
+        word = s.word(i)
+        close = s.pairs.get(i + 1)
+        if close is None:
+            return None
+        if word in NAVIGATION:
+            return self.navigation(i, close, running), close + 1
+        if word == "CLASSIFIER":
+            variables = self.classifier_variables(i + 2, close)
+            label = RowExpression((RowMarker.LABEL,))
+            return Navigation(label, variables, False, 0, 0, running, s.tokens[i].start), close + 1
+        if word == "MATCH_NUMBER":
+            if close != i + 2:
+                raise self.scope.error("CEP_ARGUMENTS", "MATCH_NUMBER takes no arguments.", s.tokens[i])
+            return MatchNumber(s.tokens[i].start), close + 1
+        if word.lower() in AGGREGATES:
+            return self.aggregate(i, close, running)
+        return None
+
+    def classifier_variables(self, low: int, high: int) -> tuple[str, ...] | None:
+        if low == high:
+            return None
+        token = self.s.tokens[low]
+        variables = self.scope.variables_of(variable_name(token)) if high - low == 1 else None
+        if variables is None:
+            near = near_name(token.text, (*self.scope.primaries, *self.scope.unions))
+            raise self.scope.error(
+                "CEP_UNDEFINED_VARIABLE",
+                f"CLASSIFIER takes a pattern variable; {token.text} is none.",
+                token,
+                f"did you mean {near}?" if near else None,
+            )
+        return variables
+
+    def arguments(self, low: int, high: int) -> list[Range]:
+        """Token ranges between the commas of an argument list."""
+        out: list[Range] = []
+        start = i = low
+        while i < high:
+            if self.s.operator(i) == "(":
+                i = self.s.pairs.get(i, high)
+            elif self.s.operator(i) == ",":
+                out.append((start, i))
+                start = i + 1
+            i += 1
+        if start < high:
+            out.append((start, high))
+        return out
+
+    def offset(self, arguments: list[Range], default: int, name: str, i: int) -> int:
+        if len(arguments) < 2:
+            return default
+        low, high = arguments[1]
+        token = self.s.tokens[low]
+        if len(arguments) > 2 or high - low != 1 or token.kind != "number" or not token.text.isdigit():
+            raise self.scope.error(
+                "CEP_NAVIGATION_OFFSET",
+                f"The offset of {name} is a whole number, written as a literal.",
+                token if len(arguments) == 2 else self.s.tokens[i],
+            )
+        return min(int(token.text), 2**31 - 1)
+
+    def navigation(self, i: int, close: int, running: bool) -> Navigation:
+        """PREV, NEXT, FIRST or LAST with its offset; PREV and NEXT may hold FIRST or LAST."""
+        s = self.s
+        name = s.word(i)
+        arguments = self.arguments(i + 2, close)
+        if not arguments:
+            raise self.scope.error("CEP_ARGUMENTS", f"{name} takes an expression and an optional offset.", s.tokens[i])
+        low, high = arguments[0]
+        logical, physical, from_first = 0, 0, name == "FIRST"
+        if name in ("PREV", "NEXT"):
+            physical = self.offset(arguments, 1, name, i) * (-1 if name == "PREV" else 1)
+            k = low + 1 if s.word(low) in ("RUNNING", "FINAL") and s.operator(low + 2) == "(" else low
+            if s.word(k) in ("FIRST", "LAST") and s.pairs.get(k + 1) == high - 1:
+                running = self.semantics(low) if k > low else self.running
+                inner = self.arguments(k + 2, high - 1)
+                if not inner:
+                    raise self.scope.error("CEP_ARGUMENTS", f"{s.word(k)} takes an expression.", s.tokens[k])
+                from_first = s.word(k) == "FIRST"
+                logical = self.offset(inner, 0, s.word(k), k)
+                low, high = inner[0]
+        else:
+            logical = self.offset(arguments, 0, name, i)
+        argument, variables = self.row_expression(low, high, name)
+        return Navigation(argument, variables, from_first, logical, physical, running, s.tokens[i].start)
+
+    def row_expression(self, low: int, high: int, function: str) -> tuple[RowExpression, tuple[str, ...] | None]:
+        """An expression over one row: all its columns belong to one variable (or to none)."""
+        s = self.s
+        tokens = s.tokens
+        pieces: list[str | RowMarker] = []
+        names: dict[tuple[str, ...], Token] = {}
+        bare: Token | None = None
+        lambdas = self.lambda_names(low, high)
+        text_start = tokens[low].start
+
+        def cut(start: int, resume: int) -> None:
+            nonlocal text_start
+            if start > text_start:
+                pieces.append(self.scope.render(text_start, start))
+            text_start = resume
+
+        i = low
+        while i < high:
+            self.refuse_window(i)
+            word = s.word(i)
+            if s.operator(i) == "(" and s.word(i + 1) in _QUERY_WORDS:
+                i = s.pairs.get(i, high) + 1
+                continue
+            if tokens[i].kind not in ("word", "quoted") or s.operator(i - 1) == ".":
+                i += 1
+                continue
+            if s.operator(i + 1) == "(":
+                close = s.pairs.get(i + 1, high)
+                if word in ("CLASSIFIER", "MATCH_NUMBER"):
+                    if word == "CLASSIFIER" and (of := self.classifier_variables(i + 2, close)):
+                        names.setdefault(of, tokens[i + 2])
+                    elif word == "CLASSIFIER":
+                        bare = bare or tokens[i]
+                    cut(tokens[i].start, tokens[close].end)
+                    pieces.append(RowMarker.LABEL if word == "CLASSIFIER" else RowMarker.MATCH_NUMBER)
+                    i = close + 1
+                    continue
+                if word in NAVIGATION or word.lower() in AGGREGATES:
+                    raise self.scope.error(
+                        "CEP_NESTED_NAVIGATION",
+                        f"{word} cannot stand inside {function}.",
+                        tokens[i],
+                        "only FIRST and LAST may stand, directly, inside PREV and NEXT",
+                    )
+                i += 2
+                continue
+            if found := self.qualified(i, high, lambdas):
+                of = self.scope.variables_of(found[0])
+                assert of is not None
+                names.setdefault(of, tokens[i])
+                cut(tokens[i].start, found[1].start)
+                i += 3
+                continue
+            if self.is_qualifier(i):
+                cut(tokens[i].start, tokens[i + 2].start)
+                bare = bare or tokens[i]
+                i += 3
+                continue
+            unit = word in _UNITS and tokens[i - 1].kind in ("number", "string")
+            if self.scope.is_column(tokens[i].text) and not unit and tokens[i].text.casefold() not in lambdas:
+                bare = bare or tokens[i]
+            i += 1
+        cut(tokens[high - 1].end, tokens[high - 1].end)
+        if len(names) > 1 or (names and bare):
+            token = bare or list(names.values())[1]
+            raise self.scope.error(
+                "CEP_MIXED_VARIABLES",
+                f"All columns inside {function} must belong to the same pattern variable.",
+                token,
+            )
+        return RowExpression(tuple(pieces)), next(iter(names), None)
+
+    def aggregate(self, i: int, close: int, running: bool) -> tuple[Aggregate, int]:
+        s = self.s
+        name = s.word(i).lower()
+        low = i + 2
+        distinct = s.word(low) == "DISTINCT"
+        if distinct or s.word(low) == "ALL":
+            low += 1
+        after = close + 1
+        if s.word(after) == "WITHIN" and s.word(after + 1) == "GROUP":
+            raise self.scope.error(
+                "CEP_UNSUPPORTED_AGGREGATE",
+                f"{name} ... WITHIN GROUP cannot stand inside MATCH_RECOGNIZE.",
+                s.tokens[after],
+                "use percentile(x, p), median(x) or array_agg(x)",
+            )
+        ranges = self.arguments(low, close)
+        variables: tuple[str, ...] | None = None
+        star = False
+        arguments: list[RowExpression] = []
+        if name == "count" and not ranges:
+            star = True
+        elif name == "count" and len(ranges) == 1 and s.operator(close - 1) == "*":
+            star = True
+            if close - low == 3 and s.operator(low + 1) == ".":
+                variables = self.scope.variables_of(variable_name(s.tokens[low]))
+                if variables is None and not self.is_qualifier(low):
+                    raise self.scope.error(
+                        "CEP_UNDEFINED_VARIABLE", f"{s.tokens[low].text} is no pattern variable.", s.tokens[low]
+                    )
+        else:
+            found: dict[tuple[str, ...] | None, Token] = {}
+            for a, b in ranges:
+                argument, of = self.row_expression(a, b, name)
+                arguments.append(argument)
+                if of is not None or not all(t.kind in ("number", "string", "op") for t in s.tokens[a:b]):
+                    found.setdefault(of, s.tokens[a])
+            if len(found) > 1:
+                raise self.scope.error(
+                    "CEP_MIXED_VARIABLES",
+                    f"All columns inside {name} must belong to the same pattern variable.",
+                    list(found.values())[1],
+                )
+            variables = next(iter(found), None)
+        condition: RowExpression | None = None
+        if s.word(after) == "FILTER" and s.operator(after + 1) == "(" and s.word(after + 2) == "WHERE":
+            end = s.pairs[after + 1]
+            condition, of = self.row_expression(after + 3, end, f"FILTER of {name}")
+            if of is not None and of != variables:
+                raise self.scope.error(
+                    "CEP_MIXED_VARIABLES", f"FILTER must use the pattern variable of {name}.", s.tokens[after]
+                )
+            after = end + 1
+        slot = Aggregate(
+            name, tuple(arguments), distinct, variables, running, star, condition, s.tokens[i].start
+        )
+        return slot, after
+
+
+def split_conjuncts(statement: Statement, low: int, high: int) -> list[Range]:
+    """The operands of the outermost ANDs of a condition; one range where an OR binds looser."""
+    while (
+        statement.operator(low) == "("
+        and statement.pairs.get(low) == high - 1
+        and statement.word(low + 1) not in _QUERY_WORDS
+        and high - low > 2
+    ):
+        low, high = low + 1, high - 1
+    parts: list[Range] = []
+    between = cases = 0
+    start = i = low
+    while i < high:
+        if statement.operator(i) == "(":
+            i = statement.pairs.get(i, high)
+        word = statement.word(i)
+        if statement.operator(i) == "->":
+            return [(low, high)]
+        if word == "CASE":
+            cases += 1
+        elif word == "END" and cases:
+            cases -= 1
+        elif cases == 0 and word == "BETWEEN":
+            between += 1
+        elif cases == 0 and word == "OR":
+            return [(low, high)]
+        elif cases == 0 and word == "AND":
+            if between:
+                between -= 1
+            else:
+                parts.append((start, i))
+                start = i + 1
+        i += 1
+    parts.append((start, high))
+    if len(parts) == 1:
+        return parts
+    return [p for a, b in parts for p in (split_conjuncts(statement, a, b) if b > a else [(a, b)])]

@@ -1,0 +1,57 @@
+"""Shared set-up: Hypothesis profiles and one Spark session per process.
+
+SPARKCEP_TEST_SESSION=connect runs the Spark tests on Spark Connect; the two session kinds cannot share a process.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import HealthCheck, settings
+from pyspark.sql import SparkSession
+
+import sparkcep
+from sparkcep.java import ensure_java
+
+settings.register_profile(
+    "ci",
+    deadline=None,  # the first example compiles kernels
+    derandomize=True,
+    max_examples=300,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+settings.register_profile("long", settings.get_profile("ci"), derandomize=False, max_examples=10_000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+IS_CONNECT = os.environ.get("SPARKCEP_TEST_SESSION", "classic") == "connect"
+
+# Workers take the system Python unless told.
+os.environ["PYSPARK_PYTHON"] = sys.executable
+
+CONFIGURATION = {
+    "spark.ui.enabled": "false",
+    "spark.sql.shuffle.partitions": "2",  # small data: fewer tasks, shorter tests
+    "spark.sql.session.timeZone": "UTC",
+    "spark.driver.memory": "2g",
+    "spark.log.level": "OFF",  # tests provoke errors; Spark would print each with its stack
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
+}
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """A session with pattern queries enabled; its warehouse is a temporary folder."""
+    ensure_java()
+    builder = SparkSession.builder.appName("sparkcep tests")
+    for key, value in CONFIGURATION.items():
+        builder = builder.config(key, value)
+    builder = builder.config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))
+    session = builder.remote("local[2]").getOrCreate() if IS_CONNECT else builder.master("local[2]").getOrCreate()
+    sparkcep.enable()
+    yield session
+    sparkcep.disable()
+    session.stop()
+

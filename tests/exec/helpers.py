@@ -1,0 +1,64 @@
+"""Run the rows engine on plain Python data, without Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sparkcep.exec.kernels import rows as kernel
+from sparkcep.exec.matcher import Batch, Matcher
+from sparkcep.exec.program import compile_pattern
+from sparkcep.exec.reference import ReferenceMatch
+from sparkcep.exec.spec import ConditionSet, MatchSpec
+from sparkcep.pattern import Pattern
+from sparkcep.query import RowsPerMatch, SkipMode
+
+
+def make_spec(pattern: Pattern, bits: dict[str, int], **changes: Any) -> MatchSpec:
+    """A spec with ALL ROWS PER MATCH; ``bits`` gives the mask bit of each variable that has a condition."""
+    program = compile_pattern(pattern)
+    values: dict[str, Any] = {
+        "program": program,
+        "condition_bits": {program.names.index(v): b for v, b in bits.items() if v in program.names},
+        "mask_words": 1,
+        "use_within": False,
+        "rows_per_match": RowsPerMatch.ALL_SHOW_EMPTY,
+        "skip": SkipMode.PAST_LAST_ROW,
+        "skip_labels": frozenset(),
+        "skip_target": "",
+        "slots": (),
+        "slot_registers": (),
+        "every_row": False,
+        "conditions": ConditionSet(),
+        "ansi": True,
+        "limit_steps": 10**7,
+        "limit_rows": 10**6,
+    }
+    values.update(changes)
+    return MatchSpec(**values)
+
+
+def batch(masks: Sequence[int], columns: Sequence[pa.Array] = (), within: Any = None) -> Batch:
+    """One partition."""
+    return Batch(np.array([0, len(masks)], np.int64), [pa.array(masks, pa.int64())], columns, within)
+
+
+def found_matches(spec: MatchSpec, data: Batch) -> list[tuple[int, int, tuple[tuple[str, int, bool], ...]]]:
+    """Matches of one partition as (number, start, taken rows), as the reference gives them."""
+    table = Matcher(spec).match(data)
+    out: dict[int, tuple[int, list[tuple[str, int, bool]]]] = {}
+    for row in table.tolist():
+        number, label, self_row, flags = row[kernel.NUMBER], row[kernel.LABEL], row[kernel.SELF], row[kernel.FLAGS]
+        start, taken = out.setdefault(number, (self_row, []))
+        if label >= 0:
+            taken.append((spec.program.names[label], self_row, bool(flags & kernel.EXCLUDED)))
+    return [(number, start, tuple(taken)) for number, (start, taken) in out.items()]
+
+
+def as_tuples(matches: list[ReferenceMatch]) -> list[tuple[int, int, tuple[tuple[str, int, bool], ...]]]:
+    return [(m.number, m.start, m.path) for m in matches]
+
+

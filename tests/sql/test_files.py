@@ -1,0 +1,44 @@
+"""Run every case of every `.test` file; see tests/sqltest.py for their form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from ..sqltest import Case, read_cases, run
+
+FILES = sorted(Path(__file__).parent.rglob("*.test"))
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    metafunc.parametrize("file", FILES, ids=[f.stem for f in FILES], scope="module")
+
+
+@pytest.fixture(scope="module")
+def changed_settings(spark: SparkSession, file: Path) -> Iterator[dict[str, str | None]]:
+    """Settings that a file's `set` cases changed, put back behind the file."""
+    before: dict[str, str | None] = {}
+    yield before
+    for key, value in before.items():
+        if value is None:
+            spark.conf.unset(key)
+        else:
+            spark.conf.set(key, value)
+
+
+def test_file(spark: SparkSession, file: Path, changed_settings: dict[str, str | None]) -> None:
+    """All cases of a file, in order; every failure is told, not only the first."""
+    failures = []
+    for case in read_cases(file):
+        try:
+            run(spark, case, changed_settings)
+        except Exception as error:
+            failures.append(describe(case, error))
+    assert not failures, "\n\n".join(failures)
+
+
+def describe(case: Case, error: Exception) -> str:
+    return f"{case.file.name}:{case.line} {case.comment}\n{case.sql}\n{type(error).__name__}: {error}"
