@@ -140,7 +140,9 @@ class SortKey:
 
     @property
     def text(self) -> str:
-        return f"{self.expression} {'ASC' if self.ascending else 'DESC'} NULLS {'FIRST' if self.nulls_first else 'LAST'}"
+        return (
+            f"{self.expression} {'ASC' if self.ascending else 'DESC'} NULLS {'FIRST' if self.nulls_first else 'LAST'}"
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from pyspark.errors import AnalysisException, ParseException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -27,6 +27,7 @@ from sparkcep.sql.commands import Explain, TemporaryView, classify
 from sparkcep.sql.rewriter import Rewriter
 from sparkcep.sql.statements import Form, Statement, mentions_pattern, read_statement
 
+T = TypeVar("T")
 SqlMethod = Callable[..., DataFrame]
 Arguments = dict[str, Any] | list[Any] | None
 
@@ -78,7 +79,7 @@ def enabled() -> Iterator[None]:
 
 def _wrapper(original: SqlMethod) -> SqlMethod:
     @functools.wraps(original)
-    def sql(self: SparkSession, sqlQuery: str, args: Arguments = None, **kwargs: Any) -> DataFrame:  # noqa: N803
+    def sql(self: SparkSession, sqlQuery: str, args: Arguments = None, **kwargs: Any) -> DataFrame:
         if not isinstance(sqlQuery, str) or not mentions_pattern(sqlQuery):
             return original(self, sqlQuery, args, **kwargs)
         return _Run(self, functools.partial(original, self), sqlQuery, args, kwargs).result()
@@ -94,7 +95,7 @@ def _plain_sql(spark: SparkSession) -> SqlMethod:
     return spark.sql
 
 
-def sql(spark: SparkSession, sqlQuery: str, args: Arguments = None, **kwargs: Any) -> DataFrame:  # noqa: N803
+def sql(spark: SparkSession, sqlQuery: str, args: Arguments = None, **kwargs: Any) -> DataFrame:
     """Run a statement that may hold pattern queries, as ``spark.sql`` does after :func:`enable`.
 
     Args:
@@ -115,7 +116,7 @@ def _wrapper_of(spark: SparkSession) -> SqlMethod:
     return _wrapper(lambda _, text, args=None, **kwargs: plain(text, args, **kwargs))
 
 
-def explain(spark: SparkSession, sqlQuery: str, args: Arguments = None, **kwargs: Any) -> str:  # noqa: N803
+def explain(spark: SparkSession, sqlQuery: str, args: Arguments = None, **kwargs: Any) -> str:
     """The pattern plans of a query followed by Spark's plan, as text; runs nothing."""
     rows = sql(spark, "EXPLAIN " + sqlQuery, args, **kwargs).collect()
     return str(rows[0][0])
@@ -140,7 +141,7 @@ class _Run:
         mode = str(self.spark.conf.get(settings_module.MATCH_RECOGNIZE.key, "auto")).lower()
         if mode in ("native", "off"):
             return self.plain(self.text, self.args, **self.kwargs)
-        self.settings = settings_module.read(lambda key, default: self.spark.conf.get(key, default))
+        self.settings = settings_module.read(self.spark.conf.get)
         self.statement = read_statement(self.text)
         if not self.statement.forms:
             return self.plain(self.text, self.args, **self.kwargs)
@@ -202,22 +203,24 @@ class _Run:
         """Names and types of expressions over the input, by Spark's analyser."""
         if not items:
             return []
-        frame = self.checked(query, lambda: self.run(f"{query.with_prefix}SELECT {', '.join(items)} FROM {{src}}", src=source).schema)
-        return [(f.name, f.dataType.simpleString()) for f in frame.fields]
+        select = f"{query.with_prefix}SELECT {', '.join(items)} FROM {{src}}"
+        schema = self.checked(query, lambda: self.run(select, src=source).schema)
+        return [(f.name, f.dataType.simpleString()) for f in schema.fields]
 
     def execute(self, planned: PatternPlan, source: DataFrame) -> DataFrame:
         frame = source
         for statement in planned.before():
             frame = self.checked(planned.query, functools.partial(self.analyzed, statement, frame))
         matched = match(frame, planned.layout, planned.shape, planned.spec)
-        return self.checked(planned.query, functools.partial(self.analyzed, planned.measures.sql(), matched))
+        after = functools.partial(self.analyzed, planned.measures.sql(), matched)
+        return self.checked(planned.query, after)
 
     def analyzed(self, statement: str, source: DataFrame) -> DataFrame:
         frame = self.run(statement, src=source)
         _ = frame.schema  # Connect analyses lazily; errors belong here, where the clause is known
         return frame
 
-    def checked(self, query: PatternQuery, action: Callable[[], Any]) -> Any:
+    def checked(self, query: PatternQuery, action: Callable[[], T]) -> T:
         """Run an analysis; Spark's complaint comes back with the place of the clause in the user's text."""
         try:
             return action()
@@ -273,5 +276,3 @@ def _located(query: PatternQuery, error: AnalysisException) -> PatternAnalysisEr
     return PatternAnalysisError(
         condition, message, text=query.text or None, position=query.start if position is None else position
     )
-
-

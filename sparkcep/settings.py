@@ -1,6 +1,6 @@
 """Every ``spark.sparkcep.*`` key, its default and its meaning.
 
-Settings live in the Spark session's configuration, so ``spark-defaults.conf``, ``SET`` and ``spark.conf.set`` carry them.
+Settings live in the session's configuration, so ``spark-defaults.conf``, ``SET`` and ``spark.conf.set`` carry them.
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ LAYOUT = Setting(
     ("auto", "lists", "rows"),
 )
 LIMIT_PROGRAM = Setting(
-    "limit.programSize", "20000", "Most positions (pattern variables after unrolling of {n,m} and PERMUTE) in a pattern."
+    "limit.programSize",
+    "20000",
+    "Most positions (pattern variables after unrolling of {n,m} and PERMUTE) in a pattern.",
 )
 LIMIT_PERMUTE = Setting("limit.permute", "10", "Most elements of one PERMUTE.")
 LIMIT_STEPS = Setting(

@@ -54,4 +54,3 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     yield session
     sparkcep.disable()
     session.stop()
-

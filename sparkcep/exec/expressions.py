@@ -476,7 +476,7 @@ class Compiler:
     def arithmetic(self, name: str, x: Expression, y: Expression) -> Type:
         a, b, floats = self.operands(x, y, name, combine=True)
         kind = arithmetic_type(name, a, b)
-        if kind.kind == "decimal" or "decimal" in (a.kind, b.kind) and not floats:
+        if kind.kind == "decimal" or ("decimal" in (a.kind, b.kind) and not floats):
             raise NotCompilable("arithmetic over decimals")
         if floats:
             if name == "div":

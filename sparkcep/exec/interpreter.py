@@ -252,10 +252,10 @@ class Interpreter:
             return (lambda s, r: inner(s, r) is None), BOOLEAN
         if name in COMPARISONS:
             check_comparable(name, *kinds)
-            return self.comparison(name, *of, *kinds), BOOLEAN
+            return self.comparison(name, of[0], of[1], kinds[0], kinds[1]), BOOLEAN
         if name in _OPERATORS:
             kind = arithmetic_type(name, *kinds)
-            return self.arithmetic(name, *of, kind), kind
+            return self.arithmetic(name, of[0], of[1], kind), kind
         if name == "in":
             return self.membership(of, kinds), BOOLEAN
         if name == "case":

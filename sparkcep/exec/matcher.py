@@ -82,7 +82,9 @@ def ordered_ints(array: pa.Array) -> tuple[Ints, npt.NDArray[np.uint8]]:
 
 def rank_strings(arrays: Sequence[pa.Array], constants: Sequence[str]) -> tuple[list[Ints], list[int]]:
     """Ranks of strings over all arrays and constants in Spark's binary order; equal strings share a rank."""
-    whole = pa.chunked_array([*(a.cast(pa.large_binary()) for a in arrays), pa.array([c.encode() for c in constants], pa.large_binary())])
+    whole = pa.chunked_array(
+        [*(a.cast(pa.large_binary()) for a in arrays), pa.array([c.encode() for c in constants], pa.large_binary())]
+    )
     codes = whole.combine_chunks().dictionary_encode()
     if isinstance(codes, pa.ChunkedArray):
         codes = codes.combine_chunks()
@@ -123,10 +125,7 @@ class Matcher:
                     self.accepts[p] = 2 if condition & kernel.AT_END else 1
         self.targets = np.array([k in spec.skip_labels for k in range(names)], np.uint8)
         self.slots = np.array(
-            [
-                (s.register, s.from_first, s.logical, s.physical, s.running, s.label)
-                for s in spec.slots
-            ],
+            [(s.register, s.from_first, s.logical, s.physical, s.running, s.label) for s in spec.slots],
             np.int64,
         ).reshape(-1, 6)
         self.slot_membership = membership(spec.slot_registers, names)
@@ -156,7 +155,7 @@ class Matcher:
         conditions = self.spec.conditions.conditions
         order = {label: k for k, label in enumerate(conditions)}
         program, spec = self.spec.program, self.spec
-        status, where, out, used = kernel.match_partitions(
+        status, _, out, used = kernel.match_partitions(
             batch.offsets, masks, self.test_word, self.test_bit, program.labels, program.excluded,
             program.edge_start, program.edge_target, program.edge_condition, self.followers, self.accepts,
             spec.use_within, within[0], within[1], within_null, _SKIP[spec.skip], self.targets,
@@ -393,5 +392,3 @@ class _Search:
         for seen, of in zip(state.registers, self.spec.conditions.registers, strict=True):
             if label in of:
                 seen.pop()
-
-

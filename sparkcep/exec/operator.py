@@ -70,7 +70,9 @@ class OperatorShape:
     def places(self) -> tuple[int, ...]:
         """Columns of the kernel's output that are needed outside."""
         fixed = [p for _, p in _FIXED]
-        return tuple(dict.fromkeys([*fixed, *(kernel.FIXED + s for s in self.labels), *(g.place for g in self.gathers)]))
+        return tuple(
+            dict.fromkeys([*fixed, *(kernel.FIXED + s for s in self.labels), *(g.place for g in self.gathers)])
+        )
 
 
 def _batch(offsets: Ints, arrays: list[pa.Array], shape: OperatorShape) -> Batch:
@@ -107,9 +109,8 @@ def _match_lists(df: DataFrame, shape: OperatorShape, spec: MatchSpec) -> DataFr
             else f"transform({_ROWS}, ({PREFIX}r, {PREFIX}i) -> {_plain(update)})"
         )
     inputs += [f"{_ROWS}.{PREFIX}f{i}" for i in shape.kernel_fields]
-    found = F.arrow_udf(
-        ListsMatcher(shape, spec).run, f"array<struct<{','.join(f'{n}:int' for n in names)}>>"
-    )
+    returns = f"array<struct<{','.join(f'{n}:int' for n in names)}>>"
+    found = F.arrow_udf(ListsMatcher(shape, spec).run, returns)  # type: ignore[attr-defined]
     keys = [f"{PREFIX}k{i}" for i in range(shape.keys)]
     matched = df.select(*keys, _ROWS, found(*(F.expr(i) for i in inputs)).alias(f"{PREFIX}found"))
     out = [f"m.c{place} AS {PREFIX}{name}" for name, place in _FIXED]
@@ -185,16 +186,15 @@ class RowsMatcher:
         for batch in batches:
             if batch.num_rows == 0:
                 continue
+            rest = batch
             if rows >= self.CHUNK:
                 starts = np.flatnonzero(batch.column(f"{PREFIX}row").to_numpy() == 1)
                 if len(starts):
                     cut = int(starts[-1])
-                    held.append(batch.slice(0, cut))
-                    yield from self.emit(matcher, held)
-                    held, batch = [], batch.slice(cut)
-                    rows = 0
-            held.append(batch)
-            rows += batch.num_rows
+                    yield from self.emit(matcher, [*held, batch.slice(0, cut)])
+                    held, rest, rows = [], batch.slice(cut), 0
+            held.append(rest)
+            rows += rest.num_rows
         if rows:
             yield from self.emit(matcher, held)
 
@@ -222,9 +222,7 @@ class RowsMatcher:
             for s in self.shape.labels:
                 out[f"{PREFIX}l{s}"] = pa.array(part[:, kernel.FIXED + s]).cast(pa.int32())
             for n, g in enumerate(self.shape.gathers):
-                place = part[:, g.place]
-                at = pa.array(begin + place, pa.int64(), mask=place < 0)
+                rows_in = part[:, g.place]
+                at = pa.array(begin + rows_in, pa.int64(), mask=rows_in < 0)
                 out[f"{PREFIX}g{n}"] = column(f"f{g.field}").take(at)
             yield pa.RecordBatch.from_arrays(list(out.values()), names=list(out))
-
-

@@ -39,8 +39,8 @@ Ints = npt.NDArray[np.int64]
 class Program:
     """The automaton as arrays.
 
-    ``labels`` (P,): variable code of each position. ``excluded`` (P,): inside `{- -}`. ``edge_start`` (P + 2,): edges of
-    position p are ``edge_start[p]`` to ``edge_start[p + 1]``; the initial edges are those of position P.
+    ``labels`` (P,): variable code of each position. ``excluded`` (P,): inside `{- -}`. ``edge_start`` (P + 2,): edges
+    of position p are ``edge_start[p]`` to ``edge_start[p + 1]``; the initial edges are those of position P.
     ``edge_target`` and ``edge_condition`` (E,): position or ACCEPT, and AT_START | AT_END bits.
     """
 
@@ -186,7 +186,7 @@ class _Compiler:
     def closure(self, start: int, at_partition_start_possible: bool) -> list[tuple[int, int]]:
         """Edges reachable from an instruction without taking a row, in order of preference.
 
-        An instruction reached again under the same or stricter conditions adds nothing new; that also ends empty cycles.
+        An instruction reached again under the same or stricter conditions adds nothing; that also ends empty cycles.
         """
         edges: list[tuple[int, int]] = []
         seen: dict[int, list[int]] = {}

@@ -86,9 +86,7 @@ class LocalCondition:
         """Text for EXPLAIN."""
         return unescape(
             "".join(
-                p
-                if isinstance(p, str)
-                else f"{'PREV' if p.offset < 0 else 'NEXT'}({p.expression}, {abs(p.offset)})"
+                p if isinstance(p, str) else f"{'PREV' if p.offset < 0 else 'NEXT'}({p.expression}, {abs(p.offset)})"
                 for p in self.pieces
             )
         )
@@ -159,12 +157,12 @@ def lambda_text(condition: LocalCondition, fields: Fields, rows: str, row: str, 
 
 # -- match-dependent conjuncts -----------------------------------------------------------------------------------------
 
-_BINARY: dict[type[exp.Expression], str] = {
+_BINARY: dict[type[exp.Expr], str] = {
     exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%", exp.IntDiv: "div", exp.EQ: "=",
     exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=", exp.NullSafeEQ: "<=>", exp.And: "and",
     exp.Or: "or",
 }  # fmt: skip
-_FUNCTIONS: dict[type[exp.Expression], str] = {
+_FUNCTIONS: dict[type[exp.Expr], str] = {
     exp.Abs: "abs", exp.Lower: "lower", exp.Upper: "upper", exp.Length: "length", exp.Trim: "trim",
     exp.ArrayMax: "array_max", exp.ArrayMin: "array_min", exp.ArraySize: "size", exp.ArrayContains: "array_contains",
     exp.Neg: "negate", exp.Not: "not",
@@ -399,7 +397,7 @@ class _Conjunct:
 
     # -- the tree --------------------------------------------------------------------------------------------------
 
-    def node(self, tree: exp.Expression) -> Expression:
+    def node(self, tree: exp.Expr) -> Expression:
         if isinstance(tree, exp.Paren):
             return self.node(tree.this)
         if isinstance(tree, (exp.Column, exp.Dot)):
@@ -420,7 +418,7 @@ class _Conjunct:
             return Call(_FUNCTIONS[type(tree)], tuple(self.node(a) for a in (tree.this, *rest)))
         return self.construct(tree)
 
-    def construct(self, tree: exp.Expression) -> Expression:
+    def construct(self, tree: exp.Expr) -> Expression:
         if isinstance(tree, exp.Is):
             value = self.node(tree.this)
             if isinstance(tree.expression, exp.Null):
@@ -482,10 +480,10 @@ class _Conjunct:
             return Call("cast_double" if to == exp.DType.DOUBLE else "cast_bigint", (self.node(value),))
         raise NotCompilable(f"CAST to {tree.to.sql()} over several rows of the match")
 
-    def column(self, tree: exp.Expression) -> Expression:
+    def column(self, tree: exp.Expr) -> Expression:
         parts = [p.name for p in tree.parts] if isinstance(tree, exp.Column) else []
         if isinstance(tree, exp.Dot):
-            at: exp.Expression = tree
+            at: exp.Expr = tree
             while isinstance(at, exp.Dot):
                 parts.insert(0, at.expression.name)
                 at = at.this
@@ -530,8 +528,8 @@ class _Conjunct:
 
 
 _INTERVAL_WORDS = frozenset(
-    "TO NANOSECOND NANOSECONDS MICROSECOND MICROSECONDS MILLISECOND MILLISECONDS SECOND SECONDS MINUTE MINUTES HOUR HOURS "
-    "DAY DAYS WEEK WEEKS MONTH MONTHS QUARTER QUARTERS YEAR YEARS".split()
+    "TO NANOSECOND NANOSECONDS MICROSECOND MICROSECONDS MILLISECOND MILLISECONDS SECOND SECONDS MINUTE MINUTES HOUR "
+    "HOURS DAY DAYS WEEK WEEKS MONTH MONTHS QUARTER QUARTERS YEAR YEARS".split()
 )
 
 
@@ -555,7 +553,7 @@ def literal(tree: exp.Literal) -> Constant:
     return Constant(number, Type("decimal", max(len(digits.digits), scale), scale))
 
 
-def what(tree: exp.Expression) -> str:
+def what(tree: exp.Expr) -> str:
     """How to name a construct in an error."""
     if isinstance(tree, exp.Anonymous):
         return f"the function {tree.name}"

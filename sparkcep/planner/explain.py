@@ -26,7 +26,9 @@ def explain_plan(plan: PatternPlan, name: str) -> str:
     lines.append("    partition by: " + (", ".join(unescape(t) for t, _ in plan.keys) or "(one partition)"))
     order = [unescape(k.text) for k in query.order_by]
     ties = [unescape(t) for t in plan.fields.texts[len(order) : plan.fields.sort_fields]]
-    lines.append("    order by: " + (", ".join(order) or "(nothing)") + (f"; ties by {', '.join(ties)}" if ties else ""))
+    lines.append(
+        "    order by: " + (", ".join(order) or "(nothing)") + (f"; ties by {', '.join(ties)}" if ties else "")
+    )
     for label, bit in spec.condition_bits.items():
         text = " AND ".join(c.describe() for c in plan.local[label])
         lines.append(f"    bit {bit}: {plan.program.names[label]} AS {text}")

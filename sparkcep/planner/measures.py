@@ -119,7 +119,7 @@ class MeasureSql:
         """CLASSIFIER or MATCH_NUMBER beside columns inside one navigation: evaluated in a scope that has both."""
         row = self.planner.output_slot(slot, False)
         text = slot.argument.text
-        scope = []
+        scope: list[str] = []
         for column in self.query.columns:
             if quote(column).strip("`").casefold() in text.casefold():
                 hidden = f"{PREFIX}g{self.planner.gather(row, quote(column))}"
@@ -161,7 +161,11 @@ class MeasureSql:
     def inside(self, argument: RowExpression, condition: str) -> str:
         """An argument that is NULL outside of the aggregate's rows; aggregate functions ignore NULLs."""
         if re.fullmatch(r"\s*(-?[\d.]+|'[^']*')\s*", argument.text):
-            return f"CASE WHEN {condition} THEN {argument.text} END" if argument is self.first_of(argument) else argument.text
+            return (
+                f"CASE WHEN {condition} THEN {argument.text} END"
+                if argument is self.first_of(argument)
+                else argument.text
+            )
         return f"CASE WHEN {condition} THEN ({argument.text}) END"
 
     def first_of(self, argument: RowExpression) -> RowExpression | None:

@@ -114,9 +114,7 @@ class Planner:
         LimitError: CEP_PROGRAM_TOO_LARGE.
     """
 
-    def __init__(
-        self, query: PatternQuery, settings: Settings, analyze: Analyzer, column_types: Sequence[str]
-    ) -> None:
+    def __init__(self, query: PatternQuery, settings: Settings, analyze: Analyzer, column_types: Sequence[str]) -> None:
         self.query = query
         self.settings = settings
         self.analyze = analyze
@@ -353,5 +351,3 @@ def is_orderable(type_: str) -> bool:
 def plan(query: PatternQuery, settings: Settings, analyze: Analyzer, column_types: Sequence[str]) -> PatternPlan:
     """Plan one bound clause; see :class:`Planner`."""
     return Planner(query, settings, analyze, column_types).plan()
-
-

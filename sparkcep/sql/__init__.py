@@ -1,1 +1,1 @@
-"""From SQL text to PatternQuery: find the forms, read them, bind their names. Imports no pyspark but its error classes."""
+"""From SQL text to PatternQuery: find the forms, read them, bind their names. Of pyspark only errors are used."""

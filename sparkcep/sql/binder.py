@@ -12,11 +12,9 @@ from sparkcep.query import (
     KeyExpression,
     Measure,
     PatternQuery,
-
     RowsPerMatch,
     Scalar,
     Skip,
-
     SortKey,
 )
 from sparkcep.settings import LIMIT_PERMUTE, Settings
@@ -62,9 +60,7 @@ class Binder:
         assert clause.pattern is not None
         self.pattern: Pattern = clause.pattern
         self.primaries = variables(self.pattern)
-        self.scope = Scope(
-            statement, self.primaries, {}, qualifiers, tuple(columns), settings.case_sensitive, render
-        )
+        self.scope = Scope(statement, self.primaries, {}, qualifiers, tuple(columns), settings.case_sensitive, render)
 
     def error(self, error_class: str, message: str, position: int, hint: str | None = None) -> PatternAnalysisError:
         return PatternAnalysisError(error_class, message, text=self.s.text, position=position, hint=hint)
@@ -294,5 +290,3 @@ def bind(
 ) -> PatternQuery:
     """Bind one clause; see :class:`Binder`."""
     return Binder(statement, clause, body, columns, qualifiers, render, settings).bind(with_prefix)
-
-

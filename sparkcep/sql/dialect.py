@@ -13,7 +13,7 @@ from typing import ClassVar
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import ParseError, TokenError
-from sqlglot.tokens import TokenType
+from sqlglot.tokenizer_core import TokenType
 
 from sparkcep.errors import PatternParseError
 
@@ -25,8 +25,8 @@ class SparkCepDialect(Spark):
         # A leading EXPLAIN or SHOW would turn the rest of the statement into one string.
         COMMANDS: ClassVar[set[TokenType]] = set()
         # Jinja is not Spark SQL; `{#` and `{%` may stand in a row pattern.
-        COMMENTS: ClassVar[list] = ["--", ("/*", "*/")]
-        KEYWORDS: ClassVar[dict] = {
+        COMMENTS: ClassVar[list[str | tuple[str, str]]] = ["--", ("/*", "*/")]
+        KEYWORDS: ClassVar[dict[str, TokenType]] = {
             k: v for k, v in Spark.Tokenizer.KEYWORDS.items() if not k.startswith(("{", "%}", "+%}", "-%}", "#}", "}}"))
         }
 
@@ -106,22 +106,10 @@ def pair_parentheses(tokens: tuple[Token, ...]) -> dict[int, int]:
     return pairs
 
 
-def parse_expression(text: str) -> exp.Expression | None:
-    """The syntax tree of a scalar expression, or None where sqlglot cannot read it."""
+def parse_expression(text: str) -> exp.Expr | None:
+    """The syntax tree of a scalar expression, or None where sqlglot cannot read it. Names carry their offsets."""
     try:
-        tree = _dialect.parse_into(exp.Condition, text)
-        return tree[0] if tree else None
-    except Exception:
-        return _parse_as_select(text)
-
-
-def _parse_as_select(text: str) -> exp.Expression | None:
-    try:
-        trees = _dialect.parse("SELECT " + text)
+        trees = _dialect.parse_into(exp.Condition, text)
     except (ParseError, TokenError, ValueError, RecursionError):
         return None
-    select = trees[0] if len(trees) == 1 else None
-    if not isinstance(select, exp.Select) or len(select.expressions) != 1:
-        return None
-    found: exp.Expression = select.expressions[0]
-    return found
+    return trees[0] if len(trees) == 1 else None

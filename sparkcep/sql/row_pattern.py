@@ -61,7 +61,9 @@ class _Parser:
         self.at = 0
         self.depth = 0
 
-    def error(self, message: str, hint: str | None = None, error_class: str = "CEP_PATTERN_SYNTAX") -> PatternParseError:
+    def error(
+        self, message: str, hint: str | None = None, error_class: str = "CEP_PATTERN_SYNTAX"
+    ) -> PatternParseError:
         place = self.symbols[self.at].start if self.at < len(self.symbols) else self.end
         return PatternParseError(error_class, message, text=self.text, position=place, hint=hint)
 

@@ -22,10 +22,10 @@ NAVIGATION = frozenset({"PREV", "NEXT", "FIRST", "LAST"})
 #: Spark's aggregate functions that make sense over the rows of a match.
 AGGREGATES = frozenset(
     """any any_value approx_count_distinct approx_percentile array_agg avg bit_and bit_or bit_xor bool_and bool_or
-    collect_list collect_set corr count count_if covar_pop covar_samp every histogram_numeric kurtosis listagg max max_by
-    mean median min min_by mode percentile percentile_approx product regr_avgx regr_avgy regr_count regr_intercept
-    regr_r2 regr_slope regr_sxx regr_sxy regr_syy skewness some std stddev stddev_pop stddev_samp string_agg sum try_avg
-    try_sum var_pop var_samp variance""".split()
+    collect_list collect_set corr count count_if covar_pop covar_samp every histogram_numeric kurtosis listagg max
+    max_by mean median min min_by mode percentile percentile_approx product regr_avgx regr_avgy regr_count
+    regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy skewness some std stddev stddev_pop stddev_samp
+    string_agg sum try_avg try_sum var_pop var_samp variance""".split()
 )
 
 _UNITS = frozenset(
@@ -63,9 +63,7 @@ class Scope:
         return name.casefold() in {c.casefold() for c in self.columns}
 
     def error(self, error_class: str, message: str, token: Token, hint: str | None = None) -> PatternAnalysisError:
-        return PatternAnalysisError(
-            error_class, message, text=self.statement.text, position=token.start, hint=hint
-        )
+        return PatternAnalysisError(error_class, message, text=self.statement.text, position=token.start, hint=hint)
 
 
 class ScalarReader:
@@ -210,9 +208,15 @@ class ScalarReader:
             argument = RowExpression((self.scope.render(column.start, column.end),))
             variables = self.scope.variables_of(name)
             return Navigation(argument, variables, False, 0, 0, self.running, s.tokens[i].start), i + 3
-        if s.operator(i + 1) == "." and s.operator(i + 2) == "*" and self.scope.variables_of(variable_name(s.tokens[i])):
+        if (
+            s.operator(i + 1) == "."
+            and s.operator(i + 2) == "*"
+            and self.scope.variables_of(variable_name(s.tokens[i]))
+        ):
             raise self.scope.error(
-                "CEP_STAR_NOT_ALLOWED", f"{s.tokens[i].text}.* can stand only in count({s.tokens[i].text}.*).", s.tokens[i]
+                "CEP_STAR_NOT_ALLOWED",
+                f"{s.tokens[i].text}.* can stand only in count({s.tokens[i].text}.*).",
+                s.tokens[i],
             )
         return None
 
@@ -441,9 +445,7 @@ class ScalarReader:
                     "CEP_MIXED_VARIABLES", f"FILTER must use the pattern variable of {name}.", s.tokens[after]
                 )
             after = end + 1
-        slot = Aggregate(
-            name, tuple(arguments), distinct, variables, running, star, condition, s.tokens[i].start
-        )
+        slot = Aggregate(name, tuple(arguments), distinct, variables, running, star, condition, s.tokens[i].start)
         return slot, after
 
 

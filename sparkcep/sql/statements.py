@@ -14,8 +14,8 @@ from sparkcep.sql.dialect import Token, pair_parentheses, tokenize
 _KEYWORDS = re.compile(r"match_recognize", re.IGNORECASE)
 
 _ENDS_RELATION = frozenset(
-    "WHERE GROUP ORDER HAVING SELECT LIMIT OFFSET WINDOW UNION INTERSECT EXCEPT MINUS QUALIFY SORT CLUSTER DISTRIBUTE ON "
-    "SET WHEN RETURNING".split()
+    "WHERE GROUP ORDER HAVING SELECT LIMIT OFFSET WINDOW UNION INTERSECT EXCEPT MINUS QUALIFY SORT CLUSTER DISTRIBUTE "
+    "ON SET WHEN RETURNING".split()
 )
 
 
@@ -162,7 +162,7 @@ class _Scanner:
                 i += 4
             if s.word(i) == "AS":
                 i += 1
-            if s.operator(i) != "(" or i not in s.pairs or i == name + 1 and s.word(i + 1) not in ("SELECT", "FROM"):
+            if s.operator(i) != "(" or i not in s.pairs or (i == name + 1 and s.word(i + 1) not in ("SELECT", "FROM")):
                 break
             close = s.pairs[i]
             self.level(i + 1, close, (*scopes, own) if own else scopes)

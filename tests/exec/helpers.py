@@ -52,7 +52,7 @@ def found_matches(spec: MatchSpec, data: Batch) -> list[tuple[int, int, tuple[tu
     out: dict[int, tuple[int, list[tuple[str, int, bool]]]] = {}
     for row in table.tolist():
         number, label, self_row, flags = row[kernel.NUMBER], row[kernel.LABEL], row[kernel.SELF], row[kernel.FLAGS]
-        start, taken = out.setdefault(number, (self_row, []))
+        _, taken = out.setdefault(number, (self_row, []))
         if label >= 0:
             taken.append((spec.program.names[label], self_row, bool(flags & kernel.EXCLUDED)))
     return [(number, start, tuple(taken)) for number, (start, taken) in out.items()]
@@ -60,5 +60,3 @@ def found_matches(spec: MatchSpec, data: Batch) -> list[tuple[int, int, tuple[tu
 
 def as_tuples(matches: list[ReferenceMatch]) -> list[tuple[int, int, tuple[tuple[str, int, bool], ...]]]:
     return [(m.number, m.start, m.path) for m in matches]
-
-

@@ -53,5 +53,7 @@ def test_skip_to_variable(pattern: Pattern, masks: list[int], skip: SkipMode, ta
         found = found_matches(spec, batch(masks))
     except Exception as error:
         condition = error.getCondition()
-        found = {"CEP_SKIP_TO_FIRST_ROW": "skip to first row", "CEP_SKIP_TARGET_ABSENT": "skip target absent"}[condition]
+        found = {"CEP_SKIP_TO_FIRST_ROW": "skip to first row", "CEP_SKIP_TARGET_ABSENT": "skip target absent"}[
+            condition
+        ]
     assert found == expected

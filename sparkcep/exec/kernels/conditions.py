@@ -5,7 +5,6 @@ values stand for every ordered type that fits 64 bits (integers, dates, timestam
 decimals, ranks of strings), so int64 never passes through float64.
 """
 
-# ruff: noqa: PLR0912, PLR0915
 from __future__ import annotations
 
 import numpy as np
@@ -112,8 +111,8 @@ def evaluate(
 ):  # fmt: skip
     """Run instructions ``low`` to ``high``: TRUE, FALSE (also for NULL), OVERFLOW or ZERO_DIVISION.
 
-    ``base`` is the partition's first row in the column arrays; ``occurrences`` (registers, rows) and ``counts`` hold the
-    rows each register has seen; ``agg_*`` are running aggregates by number of rows their register has seen.
+    ``base`` is the partition's first row in the column arrays; ``occurrences`` (registers, rows) and ``counts`` hold
+    the rows each register has seen; ``agg_*`` are running aggregates by number of rows their register has seen.
     """
     top = -1
     pc = low

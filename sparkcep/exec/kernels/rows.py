@@ -6,7 +6,6 @@ no step is ever undone, so the time is O(rows x positions) whatever the pattern.
 explicit stack.
 """
 
-# ruff: noqa: PLR0912, PLR0915
 from __future__ import annotations
 
 import numpy as np
@@ -82,7 +81,9 @@ def _can_take(p, r, use_within, limit, viable, ends):
 
 
 @njit(cache=True, nogil=True)
-def _find_independent(start, rows, edge_start, edge_target, edge_condition, positions, use_within, limit, viable, ends, path):
+def _find_independent(
+    start, rows, edge_start, edge_target, edge_condition, positions, use_within, limit, viable, ends, path
+):
     """Length of the preferred match from a start row, -1 when there is none."""
     state = positions
     length = 0
@@ -146,9 +147,13 @@ def _find_dependent(
             continue
         label = labels[target]
         for g in range(registers):
-            if membership[g, label] and push(
-                g, r, base, occurrences, counts, agg, agg_i, agg_f, agg_n, ints, int_nulls, floats, float_nulls
-            ) != FALSE:
+            if (
+                membership[g, label]
+                and push(
+                    g, r, base, occurrences, counts, agg, agg_i, agg_f, agg_n, ints, int_nulls, floats, float_nulls
+                )
+                != FALSE
+            ):
                 return -1, OVERFLOW, steps
         c = condition_of[label]
         if c >= 0:
@@ -253,7 +258,7 @@ def next_start(start, length, skip, targets, path, labels):
         return start + 1, OK
     if skip == PAST_LAST_ROW:
         return start + length, OK
-    found = np.int64(-1)
+    found = -1
     for k in range(length):
         if targets[labels[path[k]]]:
             found = k

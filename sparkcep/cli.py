@@ -1,0 +1,216 @@
+"""Command line: ``sparkcep demo | sql | explain``."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sparkcep.errors import SparkCepError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+FORMATS = ("table", "json", "csv", "markdown")
+
+
+def split_statements(text: str) -> list[str]:
+    """Statements between top-level semicolons; strings and comments are respected."""
+    from sparkcep.sql.dialect import tokenize
+
+    tokens = tokenize(text)
+    if tokens and tokens[0].upper == "BEGIN":  # a SQL script is one statement
+        return [text]
+    out: list[str] = []
+    start = 0
+    for token in tokens:
+        if token.kind == "op" and token.upper == ";":
+            out.append(text[start : token.start])
+            start = token.end
+    out.append(text[start:])
+    return [s.strip() for s in out if tokenize(s)]
+
+
+def texts(frame: DataFrame) -> tuple[list[str], list[list[str | None]]]:
+    """Column names and rows, values as Spark casts them to STRING."""
+    names = list(frame.columns)
+    plain = frame.toDF(*(f"c{i}" for i in range(len(names))))
+    rows = plain.selectExpr(*(f"CAST(c{i} AS STRING) AS c{i}" for i in range(len(names)))).collect()
+    return names, [list(r) for r in rows]
+
+
+def print_table(frame: DataFrame) -> None:
+    names, rows = texts(frame)
+    shown = [names, *([("NULL" if v is None else v) for v in r] for r in rows)]
+    widths = [max(len(r[i]) for r in shown) for i in range(len(names))]
+    line = "+" + "+".join("-" * (w + 2) for w in widths) + "+"
+    print(line)
+    for k, row in enumerate(shown):
+        print("|" + "|".join(f" {v:<{w}} " for v, w in zip(row, widths, strict=True)) + "|")
+        if k == 0:
+            print(line)
+    if rows:
+        print(line)
+    print(f"({len(rows)} row{'' if len(rows) == 1 else 's'})")
+
+
+def print_markdown(frame: DataFrame) -> None:
+    names, rows = texts(frame)
+
+    def line(values: Sequence[str | None]) -> str:
+        cells = ("NULL" if v is None else v.replace("|", "\\|").replace("\n", " ") for v in values)
+        return "| " + " | ".join(cells) + " |"
+
+    print(line(names))
+    print("|" + " --- |" * len(names))
+    for row in rows:
+        print(line(row))
+
+
+def print_csv(frame: DataFrame) -> None:
+    names, rows = texts(frame)
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows([["" if v is None else v for v in r] for r in rows])
+
+
+def print_json(frame: DataFrame) -> None:
+    """One array of objects, values as Spark's to_json writes them."""
+    rows = frame.selectExpr("to_json(struct(*), map('ignoreNullFields', 'false')) AS j").collect()
+    print("[" + ",\n ".join(r[0] for r in rows) + "]")
+
+
+_PRINT = {"table": print_table, "json": print_json, "csv": print_csv, "markdown": print_markdown}
+
+
+def run_statements(spark: SparkSession, text: str, form: str) -> None:
+    """Run all statements; print the results of those that have columns."""
+    for statement in split_statements(text):
+        frame = spark.sql(statement)
+        if frame.columns:
+            _PRINT[form](frame)
+
+
+def _text(arguments: argparse.Namespace) -> str:
+    if arguments.execute is not None:
+        return str(arguments.execute)
+    if str(arguments.file) == "-":
+        return sys.stdin.read()
+    try:
+        return Path(arguments.file).read_text()
+    except OSError as error:
+        raise SparkCepError("CEP_FILE", f"{arguments.file} cannot be read: {error.strerror}.") from None
+
+
+def _session(arguments: argparse.Namespace) -> SparkSession:
+    from sparkcep.local import local_session
+
+    conf = {}
+    for item in arguments.conf:
+        key, equals, value = item.partition("=")
+        if not equals:
+            raise SparkCepError("CEP_ARGUMENTS", f"--conf {item}: KEY=VALUE is expected.")
+        conf[key] = value
+    spark = local_session(arguments.master, arguments.remote, conf)
+    if arguments.flights:
+        from sparkcep.flights import create_flights_view
+
+        create_flights_view(spark)
+    return spark
+
+
+def command_sql(arguments: argparse.Namespace) -> None:
+    text = _text(arguments)
+    run_statements(_session(arguments), text, arguments.format)
+
+
+def command_explain(arguments: argparse.Namespace) -> None:
+    import sparkcep
+
+    text = _text(arguments)
+    spark = _session(arguments)
+    *before, last = split_statements(text)
+    for statement in before:
+        spark.sql(statement).collect()
+    print(sparkcep.explain(spark, last))
+
+
+def command_demo(_: argparse.Namespace) -> None:
+    from sparkcep.demo import run_demo
+
+    run_demo()
+
+
+def _steps(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_mutually_exclusive_group(required=True)
+    group.add_argument("-e", "--execute", metavar="TEXT", help="statements, separated by ;")
+    group.add_argument("-f", "--file", metavar="FILE", help="file of statements; - for standard input")
+    parser.add_argument("--master", help="Spark master (default local[*])")
+    parser.add_argument("--remote", help="Spark Connect address, sc://host:port, instead of a master")
+    parser.add_argument("--conf", metavar="KEY=VALUE", action="append", default=[], help="Spark configuration")
+    parser.add_argument("--flights", action="store_true", help="create the view `flights` of the examples first")
+
+
+def parser() -> argparse.ArgumentParser:
+    from sparkcep import __version__
+
+    out = argparse.ArgumentParser(prog="sparkcep", description="Pattern queries as part of Spark SQL.")
+    out.add_argument("--version", action="version", version=f"sparkcep {__version__}")
+    commands = out.add_subparsers(dest="command", required=True)
+    demo = commands.add_parser("demo", help="find delays that grow leg by leg in 336,776 real flights")
+    demo.set_defaults(run=command_demo)
+    sql = commands.add_parser("sql", help="run statements that may hold pattern queries")
+    _steps(sql)
+    sql.add_argument("--format", choices=FORMATS, default="table", help="how results are printed (default table)")
+    sql.set_defaults(run=command_sql)
+    explain = commands.add_parser("explain", help="print the plan of the last statement; the others are run")
+    _steps(explain)
+    explain.set_defaults(run=command_explain)
+    return out
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Entry point; returns the exit code. Errors are one message on standard error, without a traceback."""
+    arguments = parser().parse_args(argv)
+    from pyspark.errors import PySparkException
+
+    try:
+        arguments.run(arguments)
+    except PySparkException as error:
+        print(short_message(error), file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+def short_message(error: BaseException) -> str:
+    """Spark's message without the JVM's stack, and what sparkcep said on an executor without Python's."""
+    text = str(error)
+    marker = "sparkcep.errors."
+    if marker in text:  # raised on an executor, inside a traceback
+        text = text[text.index(marker) :].split(": ", 1)[-1]
+    lines = [line for line in text.split("\n") if not line.startswith(("\tat ", "  at "))]
+    return "\n".join(lines).split("\n\nJVM stacktrace")[0].strip()
+
+
+class Timer:
+    """Prints what is being done and, behind it, how long it took."""
+
+    def __init__(self, label: str) -> None:
+        self.label = label
+
+    def __enter__(self) -> Timer:
+        print(f"{self.label} ...", end=" ", flush=True)
+        self.start = time.perf_counter()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        if error[0] is None:
+            print(f"{time.perf_counter() - self.start:.1f} s", flush=True)
+        else:
+            print()

