@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -263,7 +264,8 @@ def _is_native() -> bool:
 def _located(query: PatternQuery, error: AnalysisException) -> PatternAnalysisError:
     """Spark's analysis error with a place in the user's statement, found by the name it complains of."""
     message = (error.getMessage() or str(error)).strip()
-    message = message.split("\n== SQL")[0].split("; line ")[0].replace(PREFIX, "").strip()
+    # Places and SQL states belong to the statement that Spark saw, not to the user's.
+    message = re.split(r"\n== SQL|; line \d| SQLSTATE:", message)[0].replace(PREFIX, "").strip()
     condition = error.getCondition() or "CEP_ANALYSIS"
     position = None
     parameters = error.getMessageParameters() or {}

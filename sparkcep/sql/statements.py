@@ -19,6 +19,9 @@ _ENDS_RELATION = frozenset(
 )
 
 
+_UNITS = frozenset("DAY DAYS HOUR HOURS MINUTE MINUTES SECOND SECONDS MONTH MONTHS YEAR YEARS WEEK WEEKS TO".split())
+
+
 def mentions_pattern(text: str) -> bool:
     """Whether the text can hold a pattern form at all; costs microseconds."""
     return _KEYWORDS.search(text) is not None
@@ -106,7 +109,8 @@ class _Scanner:
             if op == ";":
                 relation, in_from, own = None, False, ()
             elif op == ",":
-                relation = i + 1 if in_from else None
+                if not (relation is not None and self.is_values_row(relation, i)):
+                    relation = i + 1 if in_from else None
             elif op == "|>":
                 relation, in_from = None, False
             elif word == "WITH" and (found := self.with_list(i, high, scopes)):
@@ -136,6 +140,25 @@ class _Scanner:
                 relation = None
                 in_from = in_from and word == "ON"
             i += 1
+
+    def is_values_row(self, start: int, comma: int) -> bool:
+        """Whether a comma stands between rows of `VALUES (1, 2), (3, 4) [AS] t(a, b)`, not behind its alias."""
+        s = self.s
+        if s.word(start) != "VALUES":
+            return False
+        i = start + 1
+        while i < comma:
+            if s.operator(i) == "(":
+                i = s.pairs.get(i, comma)
+            elif s.word(i) == "AS":
+                return False
+            elif s.tokens[i].kind in ("word", "quoted") and s.word(i) not in _UNITS:
+                # A name right behind a row is the alias; elsewhere it begins an expression (NULL, DATE'...').
+                behind = s.tokens[i - 1]
+                if behind.upper == ")" or behind.kind in ("number", "string"):
+                    return False
+            i += 1
+        return True
 
     def is_clause(self, index: int) -> bool:
         """`t match_recognize (a, b)` is Spark's alias with column names; anything else in the parentheses is ours."""

@@ -1,0 +1,188 @@
+"""The hook: what it leaves alone, where a clause may stand, parameters, views, EXPLAIN."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+from pyspark.errors import AnalysisException, ParseException
+from pyspark.sql import SparkSession
+
+import sparkcep
+from sparkcep.sql.statements import mentions_pattern
+
+ROWS = "VALUES ('a', 1, 5), ('a', 2, 3), ('a', 3, 4), ('b', 1, 1), ('b', 2, 2) AS t(k, id, v)"
+FALL = """MATCH_RECOGNIZE (PARTITION BY k ORDER BY id MEASURES LAST(id) AS at
+  PATTERN (x y) DEFINE y AS v < PREV(v))"""
+
+
+@pytest.fixture
+def switched_off(spark: SparkSession) -> Iterator[SparkSession]:
+    sparkcep.disable()
+    yield spark
+    sparkcep.enable()
+
+
+def test_disable_gives_sql_back(switched_off: SparkSession) -> None:
+    method = type(switched_off).sql
+    with pytest.raises(ParseException):
+        switched_off.sql(f"SELECT * FROM {ROWS} {FALL}").collect()
+    sparkcep.enable()
+    sparkcep.enable()
+    assert type(switched_off).sql is not method
+    sparkcep.disable()
+    assert type(switched_off).sql is method
+    sparkcep.disable()
+
+
+def test_context_manager(switched_off: SparkSession) -> None:
+    with sparkcep.enabled():
+        assert [tuple(r) for r in switched_off.sql(f"SELECT * FROM {ROWS} {FALL}").collect()] == [("a", 2)]
+    with pytest.raises(ParseException):
+        switched_off.sql(f"SELECT * FROM {ROWS} {FALL}").collect()
+
+
+def test_function_needs_no_patch(switched_off: SparkSession) -> None:
+    frame = sparkcep.sql(switched_off, f"SELECT * FROM {ROWS} {FALL}")
+    assert [tuple(r) for r in frame.collect()] == [("a", 2)]
+    assert sparkcep.sql(switched_off, "SELECT 1 AS one").collect()[0].one == 1
+
+
+def test_wrapped_method_keeps_its_face(spark: SparkSession) -> None:
+    assert type(spark).sql.__doc__
+    assert type(spark).sql.__name__ == "sql"
+
+
+def test_foreign_statements_cost_microseconds() -> None:
+    text = "SELECT " + ", ".join(f"c{i} + {i} AS d{i}" for i in range(200)) + " FROM pattern_table WHERE match = 1"
+    rounds = 1000
+    start = time.perf_counter()
+    for _ in range(rounds):
+        assert not mentions_pattern(text)
+    assert (time.perf_counter() - start) / rounds < 50e-6
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("SELECT 'x MATCH_RECOGNIZE (PATTERN (A))' AS s", "x MATCH_RECOGNIZE (PATTERN (A))"),
+        ("SELECT '{a}' AS s -- FROM t MATCH_RECOGNIZE (PATTERN (A))", "{a}"),
+        ("SELECT match_recognize.c AS s FROM (SELECT '{}' AS c) match_recognize", "{}"),
+        ("SELECT y AS s FROM VALUES ('z') match_recognize (y)", "z"),
+    ],
+)
+def test_statements_that_only_look_alike(spark: SparkSession, text: str, value: str) -> None:
+    assert spark.sql(text).collect()[0].s == value
+
+
+def test_named_parameters(spark: SparkSession) -> None:
+    text = f"""SELECT k, n, :extra AS e FROM (SELECT * FROM {ROWS} WHERE k <> :skip) MATCH_RECOGNIZE (
+        PARTITION BY k ORDER BY id MEASURES :factor * count(*) AS n PATTERN (x y+) DEFINE y AS v > x.v - :near AND v >= :low)"""
+    frame = spark.sql(text, {"skip": "b", "extra": "{e}", "factor": 10, "near": 3, "low": 3})
+    assert [tuple(r) for r in frame.collect()] == [("a", 30, "{e}")]
+
+
+def test_positional_parameters_do_not_collide_with_quantifiers(spark: SparkSession) -> None:
+    text = f"""SELECT ? AS first, k, n FROM (SELECT * FROM {ROWS} WHERE k = ?) MATCH_RECOGNIZE (
+        PARTITION BY k ORDER BY id MEASURES count(*) + ? AS n PATTERN (x y?? z{{1,2}}?) DEFINE z AS v >= ?) WHERE n > ?"""
+    assert [tuple(r) for r in spark.sql(text, [7, "a", 100, 3, 0]).collect()] == [(7, "a", 102)]
+    with pytest.raises(AnalysisException, match="CEP_UNBOUND_PARAMETER"):
+        spark.sql(text, [7, "a"])
+
+
+def test_keyword_arguments(spark: SparkSession) -> None:
+    events = spark.sql(f"SELECT * FROM {ROWS}")
+    text = """SELECT *, '{{x}}' AS b FROM {events} MATCH_RECOGNIZE (PARTITION BY k ORDER BY id
+        MEASURES count(*) + {one} AS n PATTERN (x{{1,2}}) DEFINE x AS v >= {low})"""
+    rows = spark.sql(text, events=events, one=1, low=3).collect()
+    assert sorted(tuple(r) for r in rows) == [("a", 2, "{x}"), ("a", 3, "{x}")]
+
+
+def test_temporary_views(spark: SparkSession) -> None:
+    before = {t.name for t in spark.catalog.listTables()}
+    query = f"SELECT * FROM {ROWS} {FALL}"
+    assert spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW session_v (key, row) AS {query}").columns == []
+    assert [tuple(r) for r in spark.sql("SELECT row, key FROM session_v").collect()] == [(2, "a")]
+    with pytest.raises(AnalysisException, match="session_v"):
+        spark.sql(f"CREATE TEMP VIEW session_v AS {query}")
+    spark.sql(f"CREATE TEMP VIEW IF NOT EXISTS session_v AS {query}")
+    with pytest.raises(AnalysisException, match="CEP_VIEW_COLUMNS"):
+        spark.sql(f"CREATE OR REPLACE TEMP VIEW session_v (a, b, c) AS {query}")
+    spark.sql(f"CREATE OR REPLACE GLOBAL TEMP VIEW session_g AS {query}")
+    assert spark.sql("SELECT * FROM global_temp.session_g").count() == 1
+    spark.sql("DROP VIEW session_v")
+    spark.sql("DROP VIEW global_temp.session_g")
+    assert {t.name for t in spark.catalog.listTables()} == before
+
+
+def test_scripts_are_refused_with_a_hint(spark: SparkSession) -> None:
+    with pytest.raises(AnalysisException, match=r"(?s)CEP_SQL_SCRIPT.*Hint:"):
+        spark.sql(f"BEGIN SELECT * FROM {ROWS} {FALL}; END")
+
+
+def test_off_leaves_everything_to_spark(spark: SparkSession) -> None:
+    spark.conf.set("spark.sparkcep.sql.matchRecognize", "off")
+    try:
+        with pytest.raises(ParseException):
+            spark.sql(f"SELECT * FROM {ROWS} {FALL}").collect()
+    finally:
+        spark.conf.unset("spark.sparkcep.sql.matchRecognize")
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("spark.sparkcep.exec.layout", "columns"), ("spark.sparkcep.limit.steps", "-1")]
+)
+def test_bad_settings_name_their_key(spark: SparkSession, key: str, value: str) -> None:
+    spark.conf.set(key, value)
+    try:
+        with pytest.raises(sparkcep.SparkCepError, match=key):
+            spark.sql(f"SELECT * FROM {ROWS} {FALL}")
+    finally:
+        spark.conf.unset(key)
+
+
+def test_spark_errors_inside_the_clause_come_with_a_place(spark: SparkSession) -> None:
+    text = f"SELECT *\nFROM {ROWS} MATCH_RECOGNIZE (\n  ORDER BY id PATTERN (x) DEFINE x AS nonsense(v) > 1)"
+    with pytest.raises(sparkcep.PatternAnalysisError, match=r"(?s)UNRESOLVED_ROUTINE.*Line 3, column 39"):
+        spark.sql(text)
+
+
+def test_executor_errors_keep_their_message(spark: SparkSession) -> None:
+    spark.conf.set("spark.sparkcep.limit.matches", "2")
+    try:
+        with pytest.raises(Exception, match=r"(?s)CEP_MATCH_LIMIT.*spark\.sparkcep\.limit\.matches"):
+            spark.sql(
+                f"SELECT * FROM {ROWS} MATCH_RECOGNIZE (PARTITION BY k ORDER BY id ALL ROWS PER MATCH PATTERN (x+))"
+            ).collect()
+    finally:
+        spark.conf.unset("spark.sparkcep.limit.matches")
+
+
+def test_threads_share_the_hook(spark: SparkSession) -> None:
+    found: list[int] = []
+
+    def work() -> None:
+        found.append(spark.sql(f"SELECT * FROM {ROWS} {FALL}").count())
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [1, 1, 1, 1]
+
+
+def test_explain_shows_what_runs(spark: SparkSession) -> None:
+    text = sparkcep.explain(spark, f"SELECT * FROM {ROWS} {FALL}")
+    assert (
+        text.index("== Pattern Plan ==") < text.index("bit 0: Y AS v < PREV(v, 1)") < text.index("== Physical Plan ==")
+    )
+    assert "ArrowEvalPython" in text
+
+
+def test_nothing_runs_before_an_action(spark: SparkSession) -> None:
+    frame = spark.sql(f"SELECT assert_true(at < 0, 'ran') FROM {ROWS} {FALL}")
+    with pytest.raises(Exception, match="ran"):
+        frame.collect()
