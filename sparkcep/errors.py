@@ -1,7 +1,7 @@
 """Error classes.
 
-Every refusal is a :class:`SparkCepError` with an upper-snake error class, the place in the user's statement and one
-hint where there is a mend. The classes also derive from pyspark's own exceptions, so notebooks and dbt show them as such.
+Every refusal is a :class:`SparkCepError` with an upper-snake error class, the place in the user's statement and a hint
+where there is a mend. The classes also derive from pyspark's own, so notebooks and dbt show them as such.
 """
 
 from __future__ import annotations

@@ -119,8 +119,12 @@ def _wrapper_of(spark: SparkSession) -> SqlMethod:
 
 def explain(spark: SparkSession, sqlQuery: str, args: Arguments = None, **kwargs: Any) -> str:
     """The pattern plans of a query followed by Spark's plan, as text; runs nothing."""
-    rows = sql(spark, "EXPLAIN " + sqlQuery, args, **kwargs).collect()
-    return str(rows[0][0])
+    plain = _plain_sql(spark)
+    if mentions_pattern(sqlQuery):
+        frame = _Run(spark, plain, sqlQuery, args, kwargs, explain_only=True).result()
+    else:
+        frame = plain("EXPLAIN " + sqlQuery, args, **kwargs)
+    return str(frame.collect()[0][0])
 
 
 @dataclass(slots=True)
@@ -132,6 +136,7 @@ class _Run:
     text: str
     args: Arguments
     kwargs: dict[str, Any]
+    explain_only: bool = False
     statement: Statement = field(init=False)
     rewriter: Rewriter = field(init=False)
     relations: dict[str, DataFrame] = field(default_factory=dict)
@@ -141,15 +146,15 @@ class _Run:
     def result(self) -> DataFrame:
         mode = str(self.spark.conf.get(settings_module.MATCH_RECOGNIZE.key, "auto")).lower()
         if mode in ("native", "off"):
-            return self.plain(self.text, self.args, **self.kwargs)
+            return self.untouched()
         self.settings = settings_module.read(self.spark.conf.get)
         self.statement = read_statement(self.text)
         if not self.statement.forms:
-            return self.plain(self.text, self.args, **self.kwargs)
+            return self.untouched()
         if mode == "auto" and _is_native():
             with contextlib.suppress(ParseException, AnalysisException):
-                return self.plain(self.text, self.args, **self.kwargs)
-        command = classify(self.statement)
+                return self.untouched()
+        command = Explain("EXPLAIN ", 0) if self.explain_only else classify(self.statement)
         positional = isinstance(self.args, list)
         self.rewriter = Rewriter(self.statement, formatted=bool(self.kwargs), positional=positional)
         if isinstance(self.args, list):
@@ -162,6 +167,10 @@ class _Run:
         if isinstance(command, TemporaryView):
             return self.create_view(command)
         return self.run(self.rewriter.render(0, len(self.text)))
+
+    def untouched(self) -> DataFrame:
+        """Spark's own answer to the text as it is."""
+        return self.plain("EXPLAIN " + self.text if self.explain_only else self.text, self.args, **self.kwargs)
 
     def check_parameters(self, args: Sequence[Any]) -> None:
         if self.rewriter.parameters > len(args):

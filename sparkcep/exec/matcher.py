@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from sparkcep.errors import LimitError, SparkCepError
-from sparkcep.exec.expressions import Compiler, ConditionPrograms
-from sparkcep.exec.interpreter import DivisionByZero, Interpreter, MatchState, Overflow, normalise
+from sparkcep.exec.arrays import Ints, float_values, int_values, ordered_ints, rank_strings
+from sparkcep.exec.compiler import ConditionPrograms, compile_conditions
+from sparkcep.exec.interpreter import DivisionByZero, Overflow
 from sparkcep.exec.kernels import rows as kernel
-from sparkcep.exec.spec import ConditionSet, Ints, MatchSpec
+from sparkcep.exec.search import Search
+from sparkcep.exec.spec import ConditionSet, MatchSpec
 from sparkcep.query import RowsPerMatch, SkipMode
 from sparkcep.settings import LIMIT_MATCHES, LIMIT_STEPS
 
@@ -48,59 +49,6 @@ class Batch:
     within: tuple[pa.Array, pa.Array] | None = None
 
 
-def int_values(array: pa.Array) -> tuple[Ints, npt.NDArray[np.uint8]]:
-    """An integer-like Arrow array as int64 and its NULL flags."""
-    nulls = np.asarray(array.is_null().to_numpy(zero_copy_only=False), np.uint8)
-    if pa.types.is_boolean(array.type):
-        array = array.cast(pa.int8())
-    elif pa.types.is_decimal(array.type):
-        low = np.frombuffer(array.buffers()[1], np.int64)[2 * array.offset : 2 * (array.offset + len(array)) : 2]
-        return np.ascontiguousarray(low), nulls
-    elif pa.types.is_date32(array.type):
-        array = array.view(pa.int32())
-    elif pa.types.is_timestamp(array.type) or pa.types.is_duration(array.type):
-        array = array.view(pa.int64())
-    if array.null_count:
-        array = array.fill_null(0)
-    return np.ascontiguousarray(array.to_numpy(zero_copy_only=False), np.int64), nulls
-
-
-def float_values(array: pa.Array) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.uint8]]:
-    """A floating Arrow array as float64 and its NULL flags."""
-    nulls = np.asarray(array.is_null().to_numpy(zero_copy_only=False), np.uint8)
-    return np.asarray(array.fill_null(0.0).to_numpy(zero_copy_only=False), np.float64), nulls
-
-
-def ordered_ints(array: pa.Array) -> tuple[Ints, npt.NDArray[np.uint8]]:
-    """Any WITHIN key as int64 in the same order; floats by the bits of IEEE 754."""
-    if not pa.types.is_floating(array.type):
-        return int_values(array)
-    values, nulls = float_values(array)
-    bits = (values + 0.0).view(np.int64)
-    return np.where(bits < 0, np.int64(-(2**63)) - bits - 1, bits), nulls
-
-
-def rank_strings(arrays: Sequence[pa.Array], constants: Sequence[str]) -> tuple[list[Ints], list[int]]:
-    """Ranks of strings over all arrays and constants in Spark's binary order; equal strings share a rank."""
-    whole = pa.chunked_array(
-        [*(a.cast(pa.large_binary()) for a in arrays), pa.array([c.encode() for c in constants], pa.large_binary())]
-    )
-    codes = whole.combine_chunks().dictionary_encode()
-    if isinstance(codes, pa.ChunkedArray):
-        codes = codes.combine_chunks()
-    words = codes.dictionary
-    ranks = np.empty(len(words), np.int64)
-    ranks[pc.sort_indices(words).to_numpy()] = np.arange(len(words))
-    indices = codes.indices.fill_null(0).to_numpy(zero_copy_only=False)
-    values = ranks[indices] if len(words) else np.zeros(len(indices), np.int64)
-    out: list[Ints] = []
-    at = 0
-    for a in arrays:
-        out.append(np.ascontiguousarray(values[at : at + len(a)]))
-        at += len(a)
-    return out, [int(v) for v in values[at:]]
-
-
 class Matcher:
     """Runs one MatchSpec over batches. Made once per task; holds the compiled tables."""
 
@@ -123,6 +71,9 @@ class Matcher:
                     self.followers[p, target >> 6] |= np.uint64(1) << np.uint64(target & 63)
                 elif self.accepts[p] != 1:
                     self.accepts[p] = 2 if condition & kernel.AT_END else 1
+        self.skip = _SKIP[spec.skip]
+        self.mode = _MODE[spec.rows_per_match]
+        self.every_row = spec.every_row or spec.rows_per_match.is_all
         self.targets = np.array([k in spec.skip_labels for k in range(names)], np.uint8)
         self.slots = np.array(
             [(s.register, s.from_first, s.logical, s.physical, s.running, s.label) for s in spec.slots],
@@ -158,8 +109,8 @@ class Matcher:
         status, _, out, used = kernel.match_partitions(
             batch.offsets, masks, self.test_word, self.test_bit, program.labels, program.excluded,
             program.edge_start, program.edge_target, program.edge_condition, self.followers, self.accepts,
-            spec.use_within, within[0], within[1], within_null, _SKIP[spec.skip], self.targets,
-            _MODE[spec.rows_per_match], spec.every_row or spec.rows_per_match.is_all, self.slot_membership, self.slots,
+            spec.use_within, within[0], within[1], within_null, self.skip, self.targets, self.mode, self.every_row,
+            self.slot_membership, self.slots,
             bool(conditions), self.membership,
             np.array([order.get(k, -1) for k in range(len(program.names))], np.int64),
             np.array(p.starts, np.int64), np.array(p.code, np.int64).reshape(-1, 3), const_i,
@@ -210,7 +161,7 @@ class Matcher:
     ) -> Ints:
         """The same search as the kernel's, with conditions run by the interpreter."""
         try:
-            return _Search(self, batch, masks, within, within_null).run()
+            return Search(self, batch, masks, within, within_null).run()
         except Overflow:
             self.check(kernel.OVERFLOW)
         except DivisionByZero:
@@ -222,18 +173,6 @@ def membership(registers: Sequence[frozenset[int]], names: int) -> npt.NDArray[n
     """(registers, labels): whether a row with the label belongs to the register."""
     flags = [[k in r for k in range(names)] for r in registers]
     return np.array(flags, np.uint8).reshape(len(registers), names)
-
-
-def compile_conditions(conditions: ConditionSet, ansi: bool) -> ConditionPrograms:
-    """Instruction programs of all conditions, in the order of the mapping.
-
-    Raises:
-        NotCompilable: some condition needs the interpreter.
-    """
-    compiler = Compiler(conditions.slots, conditions.column_types, ansi)
-    for condition in conditions.conditions.values():
-        compiler.add(condition)
-    return compiler.out
 
 
 def load_columns(p: ConditionPrograms, conditions: ConditionSet, batch: Batch) -> tuple[Any, ...]:
@@ -260,135 +199,3 @@ def load_columns(p: ConditionPrograms, conditions: ConditionSet, batch: Batch) -
         for at, code in zip(p.string_constants, codes, strict=True):
             const_i[at] = code
     return ints, int_nulls, floats, float_nulls, const_i
-
-
-class _Search:
-    """The rows kernel's search in Python, for interpreted conditions."""
-
-    def __init__(
-        self, matcher: Matcher, batch: Batch, masks: npt.NDArray[np.uint64], within: Ints,
-        within_null: npt.NDArray[np.uint8],
-    ) -> None:  # fmt: skip
-        self.m = matcher
-        self.spec = matcher.spec
-        self.batch = batch
-        self.masks = masks
-        self.within = within
-        self.within_null = within_null
-        conditions = self.spec.conditions
-        interpreter = Interpreter(conditions.slots, conditions.column_types, self.spec.ansi)
-        self.tests = {label: interpreter.condition(c) for label, c in conditions.conditions.items()}
-        self.columns = [[normalise(v) for v in c.to_pylist()] for c in batch.columns]
-        self.edges: list[list[tuple[int, int]]] = []
-        program = self.spec.program
-        for p in range(program.positions + 1):
-            span = slice(program.edge_start[p], program.edge_start[p + 1])
-            pairs = zip(program.edge_target[span].tolist(), program.edge_condition[span].tolist(), strict=True)
-            self.edges.append(list(pairs))
-        self.labels = program.labels.tolist()
-        self.steps = 0
-
-    def run(self) -> Ints:
-        spec, program = self.spec, self.spec.program
-        mode = _MODE[spec.rows_per_match]
-        every_row = spec.every_row or spec.rows_per_match.is_all
-        out = np.empty((1024, kernel.FIXED + len(spec.slots)), np.int64)
-        used = 0
-        for q in range(len(self.batch.offsets) - 1):
-            base = int(self.batch.offsets[q])
-            rows = int(self.batch.offsets[q + 1]) - base
-            ends = np.zeros((rows + 1, program.positions), np.int64)
-            kernel.earliest_ends(
-                base, rows, self.masks, self.m.test_word, self.m.test_bit, program.labels, program.edge_start,
-                program.edge_target, self.m.accepts, ends,
-            )  # fmt: skip
-            occurrences = np.empty((len(spec.slot_registers), rows + 1), np.int64)
-            counts = np.zeros(len(spec.slot_registers), np.int64)
-            state = MatchState(self.columns, base, rows, program.names)
-            self.steps = 0
-            start = number = covered = 0
-            before = used
-            limit = -1
-            while start < rows:
-                limit = self.reach(base, rows, start, limit)
-                path = self.find(state, start, number + 1, ends, limit)
-                if path is None:
-                    if mode == kernel.WITH_UNMATCHED and start >= covered:
-                        out, used = kernel.emit_unmatched(out, used, q, start)
-                    start += 1
-                    continue
-                number += 1
-                taken = np.array([*path, 0], np.int64)
-                out, used = kernel.emit_match(
-                    out, used, q, number, start, len(path), rows, taken, program.labels, program.excluded, mode,
-                    every_row, self.m.slot_membership, self.m.slots, occurrences, counts,
-                )  # fmt: skip
-                if used - before > spec.limit_rows:
-                    self.m.check(kernel.TOO_MANY_ROWS)
-                covered = max(covered, start + len(path))
-                resume, status = kernel.next_start(
-                    start, len(path), _SKIP[spec.skip], self.m.targets, taken, program.labels
-                )
-                self.m.check(int(status))
-                start = int(resume)
-        result: Ints = out[:used]
-        return result
-
-    def reach(self, base: int, rows: int, start: int, limit: int) -> int:
-        """Last row within reach of WITHIN from a start row."""
-        if not self.spec.use_within:
-            return rows
-        if self.within_null[base + start]:
-            return -1
-        limit = max(limit, start - 1)
-        bound = self.within[1][base + start]
-        while limit + 1 < rows and not self.within_null[base + limit + 1] and self.within[0][base + limit + 1] <= bound:
-            limit += 1
-        return limit
-
-    def find(self, state: MatchState, start: int, number: int, ends: Ints, limit: int) -> list[int] | None:
-        """Positions of the preferred match from a start row."""
-        registers = self.spec.conditions.registers
-        state.start, state.number = start, number
-        state.labels = []
-        state.registers = [[] for _ in registers]
-        path: list[int] = []
-        choice = [0]
-        while True:
-            self.steps += 1
-            if self.steps > self.spec.limit_steps:
-                self.m.check(kernel.TOO_MANY_STEPS)
-            at = path[-1] if path else self.spec.program.positions
-            r = start + len(path)
-            if choice[-1] >= len(self.edges[at]):
-                choice.pop()
-                if not path:
-                    return None
-                path.pop()
-                self.untake(state)
-                continue
-            target, condition = self.edges[at][choice[-1]]
-            choice[-1] += 1
-            if (condition & kernel.AT_START and r != 0) or (condition & kernel.AT_END and r != state.rows):
-                continue
-            if target == kernel.ACCEPT:
-                return path
-            if r >= state.rows or ends[r, target] > (limit if self.spec.use_within else kernel.NONE - 1):
-                continue
-            label = self.labels[target]
-            state.labels.append(label)
-            for seen, of in zip(state.registers, registers, strict=True):
-                if label in of:
-                    seen.append(r)
-            test = self.tests.get(label)
-            if test is not None and not test(state):
-                self.untake(state)
-                continue
-            path.append(target)
-            choice.append(0)
-
-    def untake(self, state: MatchState) -> None:
-        label = state.labels.pop()
-        for seen, of in zip(state.registers, self.spec.conditions.registers, strict=True):
-            if label in of:
-                seen.pop()

@@ -19,9 +19,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 
+from sparkcep.exec.arrays import Ints
 from sparkcep.exec.kernels import rows as kernel
 from sparkcep.exec.matcher import Batch, Matcher
-from sparkcep.exec.spec import Ints, MatchSpec
+from sparkcep.exec.spec import MatchSpec
 from sparkcep.query import PREFIX
 
 #: Rows a gather can take its value from, beside slots (0, 1, ...).

@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from sparkcep.errors import LimitError
+from sparkcep.exec.arrays import Ints
 from sparkcep.pattern import (
     Alternation,
     Anchor,
@@ -31,8 +31,6 @@ from sparkcep.settings import LIMIT_PROGRAM
 ACCEPT = -1
 #: Edge conditions, bits: the boundary must be the partition's start, its end.
 AT_START, AT_END = 1, 2
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)

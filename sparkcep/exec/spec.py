@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import numpy as np
-import numpy.typing as npt
-
 from sparkcep.exec.expressions import ConditionSlot, Expression, Type
 from sparkcep.exec.program import Program
 from sparkcep.query import RowsPerMatch, SkipMode
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)

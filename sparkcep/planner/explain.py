@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sparkcep.pattern import render
-from sparkcep.planner.conditions import unescape
+from sparkcep.planner.fields import unescape
 from sparkcep.planner.plan import PatternPlan
 from sparkcep.query import PREFIX
 

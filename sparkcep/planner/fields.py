@@ -13,6 +13,11 @@ def quote(name: str) -> str:
     return ("`" + name.replace("`", "``") + "`").replace("{", "{{").replace("}", "}}")
 
 
+def unescape(text: str) -> str:
+    """Undo the doubling of braces that formatted SQL text carries."""
+    return text.replace("{{", "{").replace("}}", "}")
+
+
 @dataclass(slots=True)
 class Fields:
     """Registry of row expressions: text -> number. A plain column of the input is one field whatever its spelling.

@@ -9,15 +9,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from sparkcep.errors import PatternAnalysisError
+from sparkcep.exec.compiler import compile_conditions
 from sparkcep.exec.expressions import NotCompilable, Type, parse_type
 from sparkcep.exec.interpreter import Interpreter
-from sparkcep.exec.matcher import compile_conditions
 from sparkcep.exec.operator import Gather, OperatorShape
 from sparkcep.exec.program import Program, compile_pattern
 from sparkcep.exec.spec import ConditionSet, MatchSpec, OutputSlot
 from sparkcep.pattern import can_be_empty, has_exclusion
-from sparkcep.planner.conditions import DependentConditions, LocalCondition, lambda_text, local_condition
+from sparkcep.planner.dependent import DependentConditions
 from sparkcep.planner.fields import Fields, quote
+from sparkcep.planner.local import LocalCondition, lambda_text, local_condition
 from sparkcep.planner.measures import MeasureSql
 from sparkcep.query import PREFIX, Navigation, PatternQuery, RowsPerMatch
 from sparkcep.settings import Settings

@@ -6,6 +6,7 @@ parameters get names, since the pieces reach Spark in several statements.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from sparkcep.query import PREFIX
@@ -75,20 +76,25 @@ class Rewriter:
         """The WITH list that subqueries inside the clause may use, with a trailing space, or nothing."""
         s = self.statement
         body = s.text[s.tokens[form.body[0]].start : form.end]
-        tables = [t for scope in form.scopes for t in self._used(scope, body)]
-        return f"WITH {', '.join(self._definition(t) for t in tables)} " if tables else ""
+        # One flat list: of two definitions of a name the inner one counts.
+        tables = {t.name.casefold(): t for scope in form.scopes for t in self._used(scope, body)}
+        return self._with_list(list(tables.values()))
 
     def _with_scopes(self, form: Form, query: str, text: str) -> str:
         for scope in reversed(form.scopes):
             used = self._used(scope, text)
             if used:
-                recursive = "RECURSIVE " if any(t.recursive for t in used) else ""
-                definitions = ", ".join(self._definition(t) for t in used)
-                text = definitions + text
-                query = f"WITH {recursive}{definitions} {query}"
+                text += "".join(self._definition(t) for t in used)
+                query = self._with_list(used) + query
                 if scope is not form.scopes[0]:
                     query = f"SELECT * FROM ({query})"
         return query
+
+    def _with_list(self, tables: list[CommonTable]) -> str:
+        if not tables:
+            return ""
+        recursive = "RECURSIVE " if any(t.recursive for t in tables) else ""
+        return f"WITH {recursive}{', '.join(self._definition(t) for t in tables)} "
 
     def _definition(self, table: CommonTable) -> str:
         return self.render(table.start, table.end)
@@ -97,7 +103,7 @@ class Rewriter:
         """Definitions whose names occur in a text, or in another definition that is used."""
         used: list[CommonTable] = []
         for table in reversed(scope):
-            if table.name.casefold() in text.casefold():
+            if re.search(rf"(?<!\w){re.escape(table.name)}(?!\w)", text, re.IGNORECASE):
                 used.insert(0, table)
                 text += self.statement.text[table.start : table.end]
         return used

@@ -1,6 +1,6 @@
 """Match-dependent conditions: compiled programs and the interpreter give what plain Python gives.
 
-Random patterns over random integers, with random conditions on first, last, previous and aggregated values of variables.
+Random patterns over random integers; random conditions on first, last, previous and aggregated values of variables.
 """
 
 from __future__ import annotations

@@ -10,8 +10,9 @@ import pyarrow as pa
 import pytest
 
 from sparkcep.errors import LimitError, SparkCepError
+from sparkcep.exec.arrays import rank_strings
 from sparkcep.exec.expressions import Call, Constant, Expression, Load, NavigationSlot, Type, parse_type
-from sparkcep.exec.matcher import Matcher, rank_strings
+from sparkcep.exec.matcher import Matcher
 from sparkcep.exec.program import compile_pattern
 from sparkcep.exec.spec import ConditionSet
 from sparkcep.pattern import Concatenation, Permutation, Quantified, Variable

@@ -79,14 +79,16 @@ def test_statements_that_only_look_alike(spark: SparkSession, text: str, value: 
 
 def test_named_parameters(spark: SparkSession) -> None:
     text = f"""SELECT k, n, :extra AS e FROM (SELECT * FROM {ROWS} WHERE k <> :skip) MATCH_RECOGNIZE (
-        PARTITION BY k ORDER BY id MEASURES :factor * count(*) AS n PATTERN (x y+) DEFINE y AS v > x.v - :near AND v >= :low)"""
+        PARTITION BY k ORDER BY id MEASURES :factor * count(*) AS n PATTERN (x y+)
+        DEFINE y AS v > x.v - :near AND v >= :low)"""
     frame = spark.sql(text, {"skip": "b", "extra": "{e}", "factor": 10, "near": 3, "low": 3})
     assert [tuple(r) for r in frame.collect()] == [("a", 30, "{e}")]
 
 
 def test_positional_parameters_do_not_collide_with_quantifiers(spark: SparkSession) -> None:
     text = f"""SELECT ? AS first, k, n FROM (SELECT * FROM {ROWS} WHERE k = ?) MATCH_RECOGNIZE (
-        PARTITION BY k ORDER BY id MEASURES count(*) + ? AS n PATTERN (x y?? z{{1,2}}?) DEFINE z AS v >= ?) WHERE n > ?"""
+        PARTITION BY k ORDER BY id MEASURES count(*) + ? AS n PATTERN (x y?? z{{1,2}}?)
+        DEFINE z AS v >= ?) WHERE n > ?"""
     assert [tuple(r) for r in spark.sql(text, [7, "a", 100, 3, 0]).collect()] == [(7, "a", 102)]
     with pytest.raises(AnalysisException, match="CEP_UNBOUND_PARAMETER"):
         spark.sql(text, [7, "a"])

@@ -1,0 +1,65 @@
+"""Arrow arrays as the kernels want them: int64, float64, NULL flags, ranks of strings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+Ints = npt.NDArray[np.int64]
+
+
+def int_values(array: pa.Array) -> tuple[Ints, npt.NDArray[np.uint8]]:
+    """An integer-like Arrow array as int64 and its NULL flags."""
+    nulls = np.asarray(array.is_null().to_numpy(zero_copy_only=False), np.uint8)
+    if pa.types.is_boolean(array.type):
+        array = array.cast(pa.int8())
+    elif pa.types.is_decimal(array.type):
+        low = np.frombuffer(array.buffers()[1], np.int64)[2 * array.offset : 2 * (array.offset + len(array)) : 2]
+        return np.ascontiguousarray(low), nulls
+    elif pa.types.is_date32(array.type):
+        array = array.view(pa.int32())
+    elif pa.types.is_timestamp(array.type) or pa.types.is_duration(array.type):
+        array = array.view(pa.int64())
+    if array.null_count:
+        array = array.fill_null(0)
+    return np.ascontiguousarray(array.to_numpy(zero_copy_only=False), np.int64), nulls
+
+
+def float_values(array: pa.Array) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.uint8]]:
+    """A floating Arrow array as float64 and its NULL flags."""
+    nulls = np.asarray(array.is_null().to_numpy(zero_copy_only=False), np.uint8)
+    return np.asarray(array.fill_null(0.0).to_numpy(zero_copy_only=False), np.float64), nulls
+
+
+def ordered_ints(array: pa.Array) -> tuple[Ints, npt.NDArray[np.uint8]]:
+    """Any WITHIN key as int64 in the same order; floats by the bits of IEEE 754."""
+    if not pa.types.is_floating(array.type):
+        return int_values(array)
+    values, nulls = float_values(array)
+    bits = (values + 0.0).view(np.int64)
+    return np.where(bits < 0, np.int64(-(2**63)) - bits - 1, bits), nulls
+
+
+def rank_strings(arrays: Sequence[pa.Array], constants: Sequence[str]) -> tuple[list[Ints], list[int]]:
+    """Ranks of strings over all arrays and constants in Spark's binary order; equal strings share a rank."""
+    whole = pa.chunked_array(
+        [*(a.cast(pa.large_binary()) for a in arrays), pa.array([c.encode() for c in constants], pa.large_binary())]
+    )
+    codes = whole.combine_chunks().dictionary_encode()
+    if isinstance(codes, pa.ChunkedArray):
+        codes = codes.combine_chunks()
+    words = codes.dictionary
+    ranks = np.empty(len(words), np.int64)
+    ranks[pc.sort_indices(words).to_numpy()] = np.arange(len(words))
+    indices = codes.indices.fill_null(0).to_numpy(zero_copy_only=False)
+    values = ranks[indices] if len(words) else np.zeros(len(indices), np.int64)
+    out: list[Ints] = []
+    at = 0
+    for a in arrays:
+        out.append(np.ascontiguousarray(values[at : at + len(a)]))
+        at += len(a)
+    return out, [int(v) for v in values[at:]]

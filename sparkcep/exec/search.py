@@ -1,0 +1,144 @@
+"""The rows kernel's search in Python, for conditions that only the interpreter can evaluate."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from sparkcep.exec.arrays import Ints
+from sparkcep.exec.interpreter import Interpreter, MatchState, normalise
+from sparkcep.exec.kernels import rows as kernel
+
+if TYPE_CHECKING:
+    from sparkcep.exec.matcher import Batch, Matcher
+
+
+class Search:
+    """The rows kernel's search in Python, for interpreted conditions."""
+
+    def __init__(
+        self, matcher: Matcher, batch: Batch, masks: npt.NDArray[np.uint64], within: Ints,
+        within_null: npt.NDArray[np.uint8],
+    ) -> None:  # fmt: skip
+        self.m = matcher
+        self.spec = matcher.spec
+        self.batch = batch
+        self.masks = masks
+        self.within = within
+        self.within_null = within_null
+        conditions = self.spec.conditions
+        interpreter = Interpreter(conditions.slots, conditions.column_types, self.spec.ansi)
+        self.tests = {label: interpreter.condition(c) for label, c in conditions.conditions.items()}
+        self.columns = [[normalise(v) for v in c.to_pylist()] for c in batch.columns]
+        self.edges: list[list[tuple[int, int]]] = []
+        program = self.spec.program
+        for p in range(program.positions + 1):
+            span = slice(program.edge_start[p], program.edge_start[p + 1])
+            pairs = zip(program.edge_target[span].tolist(), program.edge_condition[span].tolist(), strict=True)
+            self.edges.append(list(pairs))
+        self.labels = program.labels.tolist()
+        self.steps = 0
+
+    def run(self) -> Ints:
+        spec, program = self.spec, self.spec.program
+        mode = self.m.mode
+        out = np.empty((1024, kernel.FIXED + len(spec.slots)), np.int64)
+        used = 0
+        for q in range(len(self.batch.offsets) - 1):
+            base = int(self.batch.offsets[q])
+            rows = int(self.batch.offsets[q + 1]) - base
+            ends = np.zeros((rows + 1, program.positions), np.int64)
+            kernel.earliest_ends(
+                base, rows, self.masks, self.m.test_word, self.m.test_bit, program.labels, program.edge_start,
+                program.edge_target, self.m.accepts, ends,
+            )  # fmt: skip
+            occurrences = np.empty((len(spec.slot_registers), rows + 1), np.int64)
+            counts = np.zeros(len(spec.slot_registers), np.int64)
+            state = MatchState(self.columns, base, rows, program.names)
+            self.steps = 0
+            start = number = covered = 0
+            before = used
+            limit = -1
+            while start < rows:
+                limit = self.reach(base, rows, start, limit)
+                path = self.find(state, start, number + 1, ends, limit)
+                if path is None:
+                    if mode == kernel.WITH_UNMATCHED and start >= covered:
+                        out, used = kernel.emit_unmatched(out, used, q, start)
+                    start += 1
+                    continue
+                number += 1
+                taken = np.array([*path, 0], np.int64)
+                out, used = kernel.emit_match(
+                    out, used, q, number, start, len(path), rows, taken, program.labels, program.excluded, mode,
+                    self.m.every_row, self.m.slot_membership, self.m.slots, occurrences, counts,
+                )  # fmt: skip
+                if used - before > spec.limit_rows:
+                    self.m.check(kernel.TOO_MANY_ROWS)
+                covered = max(covered, start + len(path))
+                resume, status = kernel.next_start(start, len(path), self.m.skip, self.m.targets, taken, program.labels)
+                self.m.check(int(status))
+                start = int(resume)
+        result: Ints = out[:used]
+        return result
+
+    def reach(self, base: int, rows: int, start: int, limit: int) -> int:
+        """Last row within reach of WITHIN from a start row."""
+        if not self.spec.use_within:
+            return rows
+        if self.within_null[base + start]:
+            return -1
+        limit = max(limit, start - 1)
+        bound = self.within[1][base + start]
+        while limit + 1 < rows and not self.within_null[base + limit + 1] and self.within[0][base + limit + 1] <= bound:
+            limit += 1
+        return limit
+
+    def find(self, state: MatchState, start: int, number: int, ends: Ints, limit: int) -> list[int] | None:
+        """Positions of the preferred match from a start row."""
+        registers = self.spec.conditions.registers
+        state.start, state.number = start, number
+        state.labels = []
+        state.registers = [[] for _ in registers]
+        path: list[int] = []
+        choice = [0]
+        while True:
+            self.steps += 1
+            if self.steps > self.spec.limit_steps:
+                self.m.check(kernel.TOO_MANY_STEPS)
+            at = path[-1] if path else self.spec.program.positions
+            r = start + len(path)
+            if choice[-1] >= len(self.edges[at]):
+                choice.pop()
+                if not path:
+                    return None
+                path.pop()
+                self.untake(state)
+                continue
+            target, condition = self.edges[at][choice[-1]]
+            choice[-1] += 1
+            if (condition & kernel.AT_START and r != 0) or (condition & kernel.AT_END and r != state.rows):
+                continue
+            if target == kernel.ACCEPT:
+                return path
+            if r >= state.rows or ends[r, target] > (limit if self.spec.use_within else kernel.NONE - 1):
+                continue
+            label = self.labels[target]
+            state.labels.append(label)
+            for seen, of in zip(state.registers, registers, strict=True):
+                if label in of:
+                    seen.append(r)
+            test = self.tests.get(label)
+            if test is not None and not test(state):
+                self.untake(state)
+                continue
+            path.append(target)
+            choice.append(0)
+
+    def untake(self, state: MatchState) -> None:
+        label = state.labels.pop()
+        for seen, of in zip(state.registers, self.spec.conditions.registers, strict=True):
+            if label in of:
+                seen.pop()
