@@ -12,6 +12,7 @@ import pytest
 from sparkcep.errors import LimitError, SparkCepError
 from sparkcep.exec.arrays import rank_strings
 from sparkcep.exec.expressions import Call, Constant, Expression, Load, NavigationSlot, Type, parse_type
+from sparkcep.exec.kernels.rows import match_partitions
 from sparkcep.exec.matcher import Matcher
 from sparkcep.exec.program import compile_pattern
 from sparkcep.exec.spec import ConditionSet
@@ -135,3 +136,13 @@ def test_program_limit_names_its_key() -> None:
     pattern = Quantified(Quantified(A, 1000, 1000), 1000, 1000)
     with pytest.raises(LimitError, match=r"spark\.sparkcep\.limit\.programSize"):
         compile_pattern(pattern)
+
+
+def test_one_signature() -> None:
+    """A second signature would be a second compilation on every machine."""
+    pair_holds(LESS, pa.array(["a", "b"]), "string")
+    pair_holds(LESS, pa.array([1.0, 2.0]), "double")
+    Matcher(make_spec(plus(A), {"A": 0}, use_within=True)).match(
+        batch([1, 1], within=(pa.array([1.0, 2.0]), pa.array([2.0, None])))
+    )
+    assert len(match_partitions.signatures) == 1

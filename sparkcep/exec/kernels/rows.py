@@ -180,8 +180,21 @@ def _grown(out, needed):
         return out
     size = max(needed, 2 * out.shape[0])
     bigger = np.empty((size, out.shape[1]), np.int64)
-    bigger[: out.shape[0]] = out
+    for r in range(out.shape[0]):  # plain loops compile several times faster than slices
+        for c in range(out.shape[1]):
+            bigger[r, c] = out[r, c]
     return bigger
+
+
+@njit(cache=True, nogil=True)
+def _blank(out, at, partition, number, row):
+    """An output row without a current row."""
+    for c in range(out.shape[1]):
+        out[at, c] = -1
+    out[at, PARTITION] = partition
+    out[at, NUMBER] = number
+    out[at, SELF] = row
+    out[at, FLAGS] = LAST_OF_MATCH
 
 
 @njit(cache=True, nogil=True)
@@ -208,11 +221,7 @@ def emit_match(
         if mode == OMIT_EMPTY:
             return out, used
         out = _grown(out, used + 1)
-        out[used, :] = -1
-        out[used, PARTITION] = partition
-        out[used, NUMBER] = number
-        out[used, SELF] = start
-        out[used, FLAGS] = LAST_OF_MATCH
+        _blank(out, used, partition, number, start)
         return out, used + 1
     emitted = length if every_row else 1
     out = _grown(out, used + emitted)
@@ -243,11 +252,7 @@ def emit_match(
 def emit_unmatched(out, used, partition, row):
     """Append a row that no match holds (WITH UNMATCHED ROWS)."""
     out = _grown(out, used + 1)
-    out[used, :] = -1
-    out[used, PARTITION] = partition
-    out[used, NUMBER] = 0
-    out[used, SELF] = row
-    out[used, FLAGS] = LAST_OF_MATCH
+    _blank(out, used, partition, 0, row)
     return out, used + 1
 
 
