@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from pyspark.errors import AnalysisException, ParseException, PySparkException
+from pyspark.errors import AnalysisException, ParseException, PySparkException, PySparkNotImplementedError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
@@ -19,6 +19,7 @@ from sparkcep import settings as settings_module
 from sparkcep.errors import PatternAnalysisError, SparkCepError
 from sparkcep.exec.operator import match
 from sparkcep.planner.explain import explain_plan
+from sparkcep.planner.fields import unescape
 from sparkcep.planner.plan import PatternPlan, plan
 from sparkcep.query import PREFIX, PatternQuery
 from sparkcep.settings import Settings
@@ -182,7 +183,9 @@ class _Run:
 
     def run(self, text: str, **more: DataFrame) -> DataFrame:
         """Spark's own sql on formatted text that may name the relations made so far."""
-        return self.plain(text, self.args, **{**self.kwargs, **self.relations, **more})
+        values = {**self.kwargs, **self.relations, **more}
+        # Without keyword arguments Spark does not format the text, and doubled braces would stay doubled.
+        return self.plain(text if values else unescape(text), self.args, **values)
 
     # -- one form --------------------------------------------------------------------------------------------------
 
@@ -221,7 +224,10 @@ class _Run:
         frame = source
         for statement in planned.before():
             frame = self.checked(planned.query, functools.partial(self.analyzed, statement, frame))
-        matched = match(frame, planned.layout, planned.shape, planned.spec)
+        try:
+            matched = match(frame, planned.layout, planned.shape, planned.spec)
+        except PySparkNotImplementedError as error:
+            raise _untransportable(planned, frame, error) from None
         after = functools.partial(self.analyzed, planned.measures.sql(), matched)
         return self.checked(planned.query, after)
 
@@ -268,6 +274,24 @@ def _is_native() -> bool:
     """Whether this is a Databricks runtime that has MATCH_RECOGNIZE itself (19.0 and above)."""
     version = os.environ.get("DATABRICKS_RUNTIME_VERSION", "").removeprefix("client.").split(".")[0]
     return version.isdigit() and int(version) >= 19
+
+
+def _untransportable(
+    planned: PatternPlan, prepared: DataFrame, error: PySparkNotImplementedError
+) -> PatternAnalysisError:
+    """The rows layout sends columns to Python, and Spark cannot send every type."""
+    types = {f.name: f.dataType.simpleString() for f in prepared.schema.fields}
+    carried = {planned.fields.texts[g.field]: types[planned.fields.name(g.field)] for g in planned.shape.gathers}
+    found = [f"{unescape(text)} ({type_})" for text, type_ in carried.items() if "interval" in type_]
+    query = planned.query
+    return PatternAnalysisError(
+        "CEP_UNSUPPORTED_TYPE",
+        f"Spark cannot send {', '.join(found) or 'a column of this type'} to Python, as the rows layout needs "
+        f"({planned.layout_reason}).",
+        text=query.text or None,
+        position=query.start,
+        hint="leave the column out in a subquery, cast it, or partition so that the lists layout serves",
+    )
 
 
 def _located(query: PatternQuery, error: AnalysisException) -> PatternAnalysisError:

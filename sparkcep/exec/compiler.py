@@ -13,6 +13,7 @@ from sparkcep.exec.expressions import (
     BOOLEAN,
     COMPARISONS,
     DOUBLE,
+    INT,
     LABEL_COLUMN,
     AggregateSlot,
     Call,
@@ -58,7 +59,8 @@ _INT_COMPARE = {
 _FLOAT_COMPARE = {
     "=": op.EQ_F, "<>": op.NE_F, "<": op.LT_F, "<=": op.LE_F, ">": op.GT_F, ">=": op.GE_F, "<=>": op.NULLSAFE_F
 }  # fmt: skip
-_AGGREGATES = {"sum": op.SUM, "min": op.MIN, "max": op.MAX, "count": op.COUNT, "avg": op.SUM, "mean": op.SUM}
+MICROS_PER_DAY = 86_400_000_000
+_AGGREGATES = {"sum": op.SUM, "min": op.MIN, "max": op.MAX, "count": op.COUNT, "avg": op.AVERAGE, "mean": op.AVERAGE}
 
 
 class Compiler:
@@ -181,9 +183,6 @@ class Compiler:
                 is_float = int(store == "float")
                 if slot.function in ("sum", "avg", "mean") and type_.kind not in ("int", "double"):
                     raise NotCompilable(f"{slot.function} over {type_.kind}")
-                if slot.function in ("avg", "mean") and type_.kind == "int" and type_.size == 64:
-                    # Spark sums them as double; the kernel's int64 sum could overflow where Spark's does not.
-                    raise NotCompilable("avg over bigint")
             else:
                 raise NotCompilable(f"{slot.function} over an expression of the match")
         row = (kind, slot.register, column, is_float, int(self.ansi))
@@ -193,10 +192,8 @@ class Compiler:
         if slot.function == "count":
             self.emit(op.AGG_COUNT, place)
             return BIGINT
-        self.emit(op.AGG_F if is_float else op.AGG_I, place)
-        if slot.function in ("avg", "mean"):
-            if not is_float:
-                self.emit(op.TO_FLOAT)
+        self.emit(op.AGG_F if is_float or kind == op.AVERAGE else op.AGG_I, place)
+        if kind == op.AVERAGE:
             self.push()
             self.emit(op.AGG_COUNT, place)
             self.emit(op.TO_FLOAT)
@@ -237,6 +234,13 @@ class Compiler:
             return self.comparison(name, arguments[0], arguments[1])
         if name in _FLOAT_OPS or name == "div":
             return self.arithmetic(name, arguments[0], arguments[1])
+        if name == "datediff":
+            kinds = [self.expression(a) for a in arguments]
+            if any(k.kind not in ("date", "null") for k in kinds):
+                raise NotCompilable("datediff over values that are not dates")
+            self.emit(op.SUB_I, 0, 32)
+            self.depth -= 1
+            return INT
         if name in ("negate", "abs"):
             kind = self.expression(arguments[0])
             if kind.kind in ("int", "interval"):
@@ -308,6 +312,12 @@ class Compiler:
             self.emit(_FLOAT_OPS[name])
         else:
             self.emit(_INT_OPS[name], 0, kind.size or 64)
+            if a.kind == b.kind == "date":
+                self.push()
+                self.emit(op.CONST_I, len(self.out.const_i))
+                self.out.const_i.append(MICROS_PER_DAY)
+                self.emit(op.MUL_I, 0, 64)
+                self.depth -= 1
         self.depth -= 1
         return kind
 

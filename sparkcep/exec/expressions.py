@@ -177,7 +177,7 @@ def arithmetic_type(name: str, x: Type, y: Type) -> Type:
         if name == "%":
             scale = max(a.scale, b.scale)
             return _bounded(min(a.size - a.scale, b.size - b.scale) + scale, scale)
-    if name == "-" and x.kind == y.kind and x.kind in ("timestamp", "timestamp_ntz"):
+    if name == "-" and x.kind == y.kind and x.kind in ("date", "timestamp", "timestamp_ntz"):
         return Type("interval")
     if name in ("+", "-") and x.kind in ("timestamp", "timestamp_ntz", "interval") and y.kind == "interval":
         return x

@@ -192,6 +192,11 @@ class Interpreter:
             return self.summation(kind)
         if name in ("avg", "mean") and kind.kind in ("int", "double", "float"):
             return (lambda v: sum(map(float, v)) / len(v) if v else None), DOUBLE
+        if name in ("avg", "mean") and kind.kind == "decimal":
+            average = Type("decimal", min(38, kind.size + 4), min(37, kind.scale + 4))
+            return (
+                lambda v: self.decimal(_DECIMALS.divide(sum(v, Decimal(0)), len(v)), average) if v else None
+            ), average
         if name in ("array_agg", "collect_list"):
             return (lambda v: v), Type("array", element=kind)
         if name in ("any_value",):
@@ -396,7 +401,10 @@ class Interpreter:
         strings = all(k.kind in ("string", "null") for k in kinds)
         plain: Callable[..., Any] | None = None
         kind = STRING
-        if name == "negate" and first.is_numeric:
+        dates = all(k.kind in ("date", "null") for k in kinds)
+        if name == "datediff" and dates:
+            plain, kind = (lambda v, w: (v - w).days), INT
+        elif name == "negate" and first.is_numeric:
             plain, kind = (lambda v: self.integer(-v, first.size) if first.kind == "int" else -v), first
         elif name == "abs" and first.is_numeric:
             plain, kind = (lambda v: self.integer(abs(v), first.size) if first.kind == "int" else abs(v)), first

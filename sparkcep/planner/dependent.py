@@ -335,6 +335,9 @@ class _Conjunct:
         if isinstance(tree, (exp.Coalesce, exp.Least, exp.Greatest)):
             name = {exp.Coalesce: "coalesce", exp.Least: "least", exp.Greatest: "greatest"}[type(tree)]
             return Call(name, (self.node(tree.this), *map(self.node, tree.expressions)))
+        if isinstance(tree, exp.DateDiff) and not tree.args.get("unit"):
+            ends = (_dropped_cast(tree.this), _dropped_cast(tree.expression))
+            return Call("datediff", tuple(map(self.node, ends)))
         if isinstance(tree, exp.Concat):
             return Call("concat", tuple(map(self.node, tree.expressions)))
         if isinstance(tree, exp.DPipe):
@@ -410,6 +413,11 @@ class _Conjunct:
         if argument.markers:
             return inner.convert()
         return inner.row_value(unescape(argument.text))
+
+
+def _dropped_cast(tree: exp.Expr) -> exp.Expr:
+    """sqlglot wraps datediff's operands in casts of its own; operands must be dates as they are."""
+    return tree.this if isinstance(tree, exp.TsOrDsToDate) else tree
 
 
 _INTERVAL_WORDS = frozenset(

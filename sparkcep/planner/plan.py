@@ -86,8 +86,8 @@ class PatternPlan:
             parts.append("PARTITION BY " + ", ".join(f"({text})" for text, _ in self.keys))
         order = [k.text for k in self.query.order_by]
         order += [f"({t}) ASC NULLS FIRST" for t in self.fields.texts[: self.fields.sort_fields]]
-        if order:
-            parts.append("ORDER BY " + ", ".join(dict.fromkeys(order)))
+        # Without any order the rows look the same to the query; row_number still wants one.
+        parts.append("ORDER BY " + (", ".join(dict.fromkeys(order)) or "NULL"))
         return " ".join(parts)
 
     def mask_sql(self, shifted: bool) -> list[str]:

@@ -46,7 +46,9 @@ def slots(names: tuple[str, ...]) -> st.SearchStrategy[tuple[ConditionSlot, froz
         st.integers(0, 1),
         st.integers(-1, 1),
     )
-    aggregate = st.sampled_from(["count", "sum", "min", "max"]).map(lambda f: AggregateSlot(f, 0, (RowValue(0),)))
+    aggregate = st.sampled_from(["count", "sum", "min", "max", "avg"]).map(
+        lambda f: AggregateSlot(f, 0, (RowValue(0),))
+    )
     return st.tuples(st.one_of(navigation, aggregate, st.just(NumberSlot())), registers)
 
 
@@ -82,7 +84,8 @@ def plain_slot(slot: ConditionSlot, of: frozenset[str], path: Path, values: list
     known = [v for r in seen if (v := values[r]) is not None]
     if slot.function == "count":
         return len(known)
-    return {"sum": sum, "min": min, "max": max}[slot.function](known) if known else None
+    functions = {"sum": sum, "min": min, "max": max, "avg": lambda v: sum(v) / len(v)}
+    return functions[slot.function](known) if known else None
 
 
 def plain_value(node: Expression, loads: list[Any]) -> Any:

@@ -60,7 +60,8 @@ from numba import njit
 STACK = 128
 FALSE, TRUE, OVERFLOW, ZERO_DIVISION = 0, 1, -1, -2
 
-COUNT, SUM, MIN, MAX = range(4)
+# AVERAGE adds up in float64, as Spark's avg does, also over integers.
+COUNT, SUM, MIN, MAX, AVERAGE = range(5)
 
 
 @njit(cache=True, nogil=True)
@@ -304,14 +305,16 @@ def push(register, row, base, occurrences, counts, agg, agg_i, agg_f, agg_n, int
             y = agg_f[k, count]
             if first:
                 agg_f[k, count + 1] = x
-            elif kind == SUM:
+            elif kind in (SUM, AVERAGE):
                 agg_f[k, count + 1] = y + x
             elif (kind == MIN and _compare(x, y) < 0) or (kind == MAX and _compare(x, y) > 0):
                 agg_f[k, count + 1] = x
         else:
             v = ints[column, base + row]
             w = agg_i[k, count]
-            if first:
+            if kind == AVERAGE:
+                agg_f[k, count + 1] = (0.0 if first else agg_f[k, count]) + np.float64(v)
+            elif first:
                 agg_i[k, count + 1] = v
             elif kind == SUM:
                 total = w + v
