@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,7 +27,8 @@ def folder(name: str) -> Path:
     Raises:
         SparkCepError: there is none (CEP_EXAMPLES_MISSING).
     """
-    for place in (_HERE / "examples" / name, _HERE.parent / "sql_examples" / name):
+    installed = Path(sysconfig.get_path("data"), "share", "sparkcep", "sql_examples", name)
+    for place in (_HERE.parent / "sql_examples" / name, installed):
         if place.is_dir():
             return place
     raise SparkCepError("CEP_EXAMPLES_MISSING", f"The examples {name} are not installed.")
