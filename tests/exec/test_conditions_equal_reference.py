@@ -28,7 +28,7 @@ from sparkcep.exec.expressions import (
 from sparkcep.exec.program import compile_pattern
 from sparkcep.exec.reference import Path, reference_matches
 from sparkcep.exec.spec import ConditionSet
-from sparkcep.pattern import Pattern, variables
+from sparkcep.pattern import Alternation, Concatenation, Pattern, Quantified, Variable, variables
 from sparkcep.query import SkipMode
 
 from .helpers import as_tuples, batch, found_matches, make_spec
@@ -117,18 +117,58 @@ def eval_order(name: str, a: int, b: int) -> bool:
     return {"<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b}[name]
 
 
+A, B, C = map(Variable, NAMES)
+SOME, ANY = (1, None), (0, None)
+#: Shapes in which conditions decide much: long runs, choices, give-backs.
+SHAPES: tuple[Pattern, ...] = (
+    Quantified(A, *SOME),
+    Concatenation((A, Quantified(B, *SOME))),
+    Concatenation((Quantified(A, *SOME), Quantified(B, *SOME))),
+    Concatenation((A, Quantified(B, *ANY, False), C)),
+    Quantified(Alternation((A, B)), *SOME),
+    Concatenation((Quantified(Alternation((A, B, C)), *ANY), A)),
+)
+LONG_VALUES = st.lists(st.integers(-2, 4), min_size=3, max_size=9)
+
+
+@given(st.sampled_from(SHAPES), LONG_VALUES, st.data())
+def test_shapes(pattern: Pattern, values: list[int | None], data: st.DataObject) -> None:
+    names = variables(pattern)
+    drawn = data.draw(st.lists(slots(names), min_size=2, max_size=2))
+    drawn.append((NavigationSlot(0, False, 0, 0, 0), frozenset(NAMES)))  # the tested row itself
+    order = st.builds(
+        lambda op, a, b: Call(op, (Load(a), b)),
+        st.sampled_from(["<", "<=", ">=", "=", "<>"]),
+        st.integers(0, 2),
+        st.one_of(st.just(Load(2)), st.integers(0, 2).map(lambda v: Constant(v, INT))),
+    )
+    chosen = {name: data.draw(order) for name in names}
+    check(pattern, values, SkipMode.PAST_LAST_ROW, drawn, chosen)
+
+
 @given(patterns(), VALUES, st.sampled_from([SkipMode.PAST_LAST_ROW, SkipMode.TO_NEXT_ROW]), st.data())
 def test_matches(pattern: Pattern, values: list[int | None], skip: SkipMode, data: st.DataObject) -> None:
     names = variables(pattern)
     if not names:
         return
     drawn = data.draw(st.lists(slots(NAMES), min_size=1, max_size=3))
+    chosen = data.draw(st.dictionaries(st.sampled_from(names), conditions(len(drawn)), max_size=2))
+    check(pattern, values, skip, drawn, chosen)
+
+
+def check(
+    pattern: Pattern,
+    values: list[int | None],
+    skip: SkipMode,
+    drawn: list[tuple[ConditionSlot, frozenset[str]]],
+    chosen: dict[str, Expression],
+) -> None:
+    """Kernel, interpreter and reference agree."""
     labels = compile_pattern(pattern).names
     registers = tuple(frozenset(labels.index(n) for n in of if n in labels) for _, of in drawn)
     of_slots = tuple(
         replace(slot, register=k) if not isinstance(slot, NumberSlot) else slot for k, (slot, _) in enumerate(drawn)
     )
-    chosen = data.draw(st.dictionaries(st.sampled_from(names), conditions(len(drawn)), max_size=2))
 
     def condition(node: Expression):
         def holds(path: Path, number: int) -> bool:

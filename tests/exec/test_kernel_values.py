@@ -12,6 +12,8 @@ import pytest
 from sparkcep.errors import LimitError, SparkCepError
 from sparkcep.exec.arrays import rank_strings
 from sparkcep.exec.expressions import Call, Constant, Expression, Load, NavigationSlot, Type, parse_type
+from sparkcep.exec.kernels.caching import source_stamp
+from sparkcep.exec.kernels.conditions import evaluate
 from sparkcep.exec.kernels.rows import match_partitions
 from sparkcep.exec.matcher import Matcher
 from sparkcep.exec.program import compile_pattern
@@ -146,3 +148,9 @@ def test_one_signature() -> None:
         batch([1, 1], within=(pa.array([1.0, 2.0]), pa.array([2.0, None])))
     )
     assert len(match_partitions.signatures) == 1
+
+
+def test_cache_stamp_covers_all_kernel_modules() -> None:
+    """Numba alone would keep rows' machine code when conditions.py changes."""
+    stamps = {f._cache._cache_file._source_stamp for f in (match_partitions, evaluate)}
+    assert stamps == {source_stamp()}

@@ -8,7 +8,8 @@ decimals, ranks of strings), so int64 never passes through float64.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from sparkcep.exec.kernels.caching import kernel
 
 (
     LOAD_I,  # a: navigation, b: int column
@@ -64,7 +65,7 @@ FALSE, TRUE, OVERFLOW, ZERO_DIVISION = 0, 1, -1, -2
 COUNT, SUM, MIN, MAX, AVERAGE = range(5)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _compare(a, b):
     # Spark orders NaN above everything and equal to itself.
     if a != a:
@@ -74,7 +75,7 @@ def _compare(a, b):
     return -1 if a < b else (1 if a > b else 0)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _outside(value, bits):
     if bits == 64:
         return False
@@ -82,7 +83,7 @@ def _outside(value, bits):
     return value < -half or value >= half
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _wrap(value, bits):
     if bits == 64:
         return value
@@ -90,7 +91,7 @@ def _wrap(value, bits):
     return (value << shift) >> shift
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def navigate(k, nav, occurrences, counts, rows):
     """Row (within the partition) that navigation ``k`` points at, or -1."""
     register, from_first, logical, physical = nav[k, 0], nav[k, 1], nav[k, 2], nav[k, 3]
@@ -104,7 +105,7 @@ def navigate(k, nav, occurrences, counts, rows):
     return row
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def evaluate(
     code, low, high, base, rows, number, nav, occurrences, counts,
     ints, int_nulls, floats, float_nulls, const_i, const_f,
@@ -279,7 +280,7 @@ def evaluate(
     return TRUE if sn[0] == 0 and si[0] != 0 else FALSE
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def push(register, row, base, occurrences, counts, agg, agg_i, agg_f, agg_n, ints, int_nulls, floats, float_nulls):
     """Let a register see a row and advance the aggregates over it; FALSE, or OVERFLOW of a sum."""
     count = counts[register]

@@ -9,8 +9,8 @@ explicit stack.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from sparkcep.exec.kernels.caching import kernel
 from sparkcep.exec.kernels.conditions import FALSE, STACK, TRUE, evaluate, navigate, push
 
 ACCEPT = -1
@@ -27,13 +27,13 @@ PARTITION, NUMBER, LABEL, SELF, CURRENT, FLAGS, FIXED = range(7)
 EXCLUDED, LAST_OF_MATCH = 1, 2
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _holds(label, row, masks, test_word, test_bit):
     bit = test_bit[label]
     return bit < 0 or (masks[test_word[label], row] >> np.uint64(bit)) & np.uint64(1) != 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def viability(base, rows, masks, test_word, test_bit, labels, followers, accepts, viable):
     """Fill ``viable`` (rows + 1, words): bit p of row r, a match can be completed by taking r at position p."""
     words = followers.shape[1]
@@ -54,7 +54,7 @@ def viability(base, rows, masks, test_word, test_bit, labels, followers, accepts
                 viable[r, p >> 6] |= np.uint64(1) << np.uint64(p & 63)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def earliest_ends(base, rows, masks, test_word, test_bit, labels, edge_start, edge_target, accepts, ends):
     """Fill ``ends`` (rows + 1, positions): last row of the shortest completion that takes r at p, or NONE."""
     positions = labels.shape[0]
@@ -73,14 +73,14 @@ def earliest_ends(base, rows, masks, test_word, test_bit, labels, edge_start, ed
             ends[r, p] = best
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _can_take(p, r, use_within, limit, viable, ends):
     if use_within:
         return ends[r, p] <= limit
     return (viable[r, p >> 6] >> np.uint64(p & 63)) & np.uint64(1) != 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _find_independent(
     start, rows, edge_start, edge_target, edge_condition, positions, use_within, limit, viable, ends, path
 ):
@@ -107,7 +107,7 @@ def _find_independent(
         length += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _find_dependent(
     base, start, rows, number, labels, edge_start, edge_target, edge_condition, positions, use_within, limit, viable,
     ends, path, edge_at, membership, condition_of, condition_start, code, const_i, const_f, nav, agg, agg_i, agg_f,
@@ -174,7 +174,7 @@ def _find_dependent(
         edge_at[length] = edge_start[state]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _grown(out, needed):
     if needed <= out.shape[0]:
         return out
@@ -186,7 +186,7 @@ def _grown(out, needed):
     return bigger
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _blank(out, at, partition, number, row):
     """An output row without a current row."""
     for c in range(out.shape[1]):
@@ -197,7 +197,7 @@ def _blank(out, at, partition, number, row):
     out[at, FLAGS] = LAST_OF_MATCH
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _slot_values(out, at, k, start, rows, length, path, labels, slots, running_only, occurrences, counts):
     """Resolve the slots of one output row; ``running_only`` 1: RUNNING ones, 0: FINAL ones."""
     for s in range(slots.shape[0]):
@@ -210,7 +210,7 @@ def _slot_values(out, at, k, start, rows, length, path, labels, slots, running_o
         out[at, FIXED + s] = row
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def emit_match(
     out, used, partition, number, start, length, rows, path, labels, excluded, mode, every_row, slot_membership, slots,
     occurrences, counts,
@@ -248,7 +248,7 @@ def emit_match(
     return out, used
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def emit_unmatched(out, used, partition, row):
     """Append a row that no match holds (WITH UNMATCHED ROWS)."""
     out = _grown(out, used + 1)
@@ -256,7 +256,7 @@ def emit_unmatched(out, used, partition, row):
     return out, used + 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def next_start(start, length, skip, targets, path, labels):
     """Where matching resumes and a status."""
     if length == 0 or skip == TO_NEXT_ROW:
@@ -276,7 +276,7 @@ def next_start(start, length, skip, targets, path, labels):
     return start + found, OK
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def match_partitions(
     offsets, masks, test_word, test_bit, labels, excluded, edge_start, edge_target, edge_condition, followers, accepts,
     use_within, within_key, within_bound, within_null, skip, targets, mode, every_row, slot_membership, slots,
