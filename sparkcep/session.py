@@ -223,13 +223,33 @@ class _Run:
     def execute(self, planned: PatternPlan, source: DataFrame) -> DataFrame:
         frame = source
         for statement in planned.before():
-            frame = self.checked(planned.query, functools.partial(self.analyzed, statement, frame))
+            try:
+                frame = self.analyzed(statement, frame)
+            except AnalysisException as error:
+                raise self.diagnosed(planned, source, error) from None
         try:
             matched = match(frame, planned.layout, planned.shape, planned.spec)
         except PySparkNotImplementedError as error:
             raise _untransportable(planned, frame, error) from None
         after = functools.partial(self.analyzed, planned.measures.sql(), matched)
         return self.checked(planned.query, after)
+
+    def diagnosed(self, planned: PatternPlan, source: DataFrame, error: AnalysisException) -> PatternAnalysisError:
+        """Which condition Spark refuses, and why; the whole statement's error where it is none of them."""
+        query = planned.query
+        for condition, statement in planned.condition_texts():
+            try:
+                type_ = self.analyzed(statement, source).schema[0].dataType.simpleString()
+            except AnalysisException as own:
+                return _located(query, own, condition.position)
+            if type_ != "boolean":
+                return PatternAnalysisError(
+                    "CEP_CONDITION_TYPE",
+                    f"A condition must be boolean; this one is {type_}.",
+                    text=query.text or None,
+                    position=condition.position,
+                )
+        return _located(query, error)
 
     def analyzed(self, statement: str, source: DataFrame) -> DataFrame:
         frame = self.run(statement, src=source)
@@ -294,20 +314,19 @@ def _untransportable(
     )
 
 
-def _located(query: PatternQuery, error: AnalysisException) -> PatternAnalysisError:
+def _located(query: PatternQuery, error: AnalysisException, start: int | None = None) -> PatternAnalysisError:
     """Spark's analysis error with a place in the user's statement, found by the name it complains of."""
     message = (error.getMessage() or str(error)).strip()
     # Places and SQL states belong to the statement that Spark saw, not to the user's.
     message = re.split(r"\n== SQL|; line \d| SQLSTATE:", message)[0].replace(PREFIX, "").strip()
     condition = error.getCondition() or "CEP_ANALYSIS"
-    position = None
+    start = query.start if start is None else start
+    position = start
     parameters = error.getMessageParameters() or {}
     name = (parameters.get("objectName") or parameters.get("routineName") or "").replace("`", "").split(".")[-1]
     if name and query.text:
-        found = query.text.casefold().find(name.casefold(), query.start)
-        position = found if found >= 0 else query.start
+        found = query.text.casefold().find(name.casefold(), start)
+        position = found if found >= 0 else start
     if message.startswith(f"[{condition}] "):
         message = message[len(condition) + 3 :]
-    return PatternAnalysisError(
-        condition, message, text=query.text or None, position=query.start if position is None else position
-    )
+    return PatternAnalysisError(condition, message, text=query.text or None, position=position)

@@ -281,6 +281,18 @@ class Compiler:
                 self.to_float(b, y)
         return a, b, floats
 
+    def date_and_days(self, name: str, first: Type) -> Type:
+        """A date (days) with an interval (microseconds) of whole days on the stack."""
+        if first.kind != "date":
+            raise NotCompilable("interval + date; write the date first")
+        self.push()
+        self.emit(op.CONST_I, len(self.out.const_i))
+        self.out.const_i.append(MICROS_PER_DAY)
+        self.emit(op.IDIV_I, 0, 64)
+        self.emit(_INT_OPS[name], 0, 32)
+        self.depth -= 2
+        return Type("date")
+
     def to_float(self, kind: Type, node: Expression) -> None:
         if kind.kind == "int":
             self.emit(op.TO_FLOAT)
@@ -311,6 +323,8 @@ class Compiler:
                 raise NotCompilable("div over doubles")
             self.emit(_FLOAT_OPS[name])
         else:
+            if kind.kind == "date":
+                return self.date_and_days(name, a)
             self.emit(_INT_OPS[name], 0, kind.size or 64)
             if a.kind == b.kind == "date":
                 self.push()

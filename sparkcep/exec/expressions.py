@@ -29,6 +29,8 @@ class Type:
 
 
 INT, BIGINT = Type("int", 32), Type("int", 64)
+#: A day-time interval of whole days; a date plus one is a date.
+DAYS = Type("interval", scale=1)
 DOUBLE, BOOLEAN, STRING, NULL = Type("double"), Type("boolean"), Type("string"), Type("null")
 
 _BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
@@ -46,6 +48,8 @@ def parse_type(text: str) -> Type:
         return Type(text)
     if text.startswith(("varchar(", "char(")):
         return STRING
+    if text == "interval day":
+        return DAYS
     if text.startswith("interval ") and "month" not in text and "year" not in text:
         return Type("interval")
     if text.startswith("array<"):
@@ -178,10 +182,14 @@ def arithmetic_type(name: str, x: Type, y: Type) -> Type:
             scale = max(a.scale, b.scale)
             return _bounded(min(a.size - a.scale, b.size - b.scale) + scale, scale)
     if name == "-" and x.kind == y.kind and x.kind in ("date", "timestamp", "timestamp_ntz"):
-        return Type("interval")
+        return DAYS if x.kind == "date" else Type("interval")
     if name in ("+", "-") and x.kind in ("timestamp", "timestamp_ntz", "interval") and y.kind == "interval":
         return x
     if name == "+" and x.kind == "interval" and y.kind in ("timestamp", "timestamp_ntz"):
+        return y
+    if name in ("+", "-") and x.kind == "date" and y == DAYS:
+        return x
+    if name == "+" and x == DAYS and y.kind == "date":
         return y
     raise NotCompilable(f"{_show(x)} {name} {_show(y)}")
 

@@ -155,23 +155,40 @@ class Interpreter:
         of = [p[0] for p in prepared]
         kinds = [p[1] for p in prepared]
         keep = self.prepare(slot.filter)[0] if slot.filter is not None else None
-        fold, kind = self.fold(slot.function, kinds)
+        by_other = slot.function in ("max_by", "min_by") and len(of) == 2
+        fold, kind = self.fold_by(slot.function, kinds) if by_other else self.fold(slot.function, kinds)
 
         def aggregate(state: MatchState, _: int) -> Any:
-            values = []
+            values: list[Any] = []
             for row in state.registers[slot.register]:
                 if keep is not None and keep(state, row) is not True:
                     continue
                 value = of[0](state, row) if of else True
-                if value is not None:
+                if by_other:
+                    if (key := of[1](state, row)) is not None:
+                        values.append((key, value))
+                elif value is not None:
                     values.append(value)
             if slot.distinct:
                 values = list(dict.fromkeys(values))
             return fold(values)
 
-        if len(of) > 1:
+        if len(of) > 1 and not by_other:
             raise NotCompilable(f"{slot.function} with {len(of)} arguments")
         return aggregate, kind
+
+    def fold_by(self, name: str, kinds: list[Type]) -> tuple[Callable[[list[Any]], Any], Type]:
+        """max_by and min_by over (key, value); of equal keys the last counts, as Spark keeps it."""
+        sign = 1 if name == "max_by" else -1
+
+        def extreme(pairs: list[Any]) -> Any:
+            best = None
+            for pair in pairs:
+                if best is None or compare(pair[0], best[0]) * sign >= 0:
+                    best = pair
+            return None if best is None else best[1]
+
+        return extreme, kinds[0]
 
     def fold(self, name: str, kinds: list[Type]) -> tuple[Callable[[list[Any]], Any], Type]:
         kind = kinds[0] if kinds else BIGINT

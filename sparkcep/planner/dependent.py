@@ -185,6 +185,11 @@ class _Conjunct:
                 edits.append((tokens[i].start, tokens[end - 1].end, self.name(self.row_value(source))))
                 i = end
                 continue
+            if (access := self.element_access(text, tokens, i)) is not None:
+                value, end = access
+                edits.append((tokens[i].start, tokens[end - 1].end, self.name(value)))
+                i = end
+                continue
             if (
                 tokens[i].kind == "word"
                 and i + 1 in pairs
@@ -229,6 +234,29 @@ class _Conjunct:
             return pairs[i] + 1
         return None
 
+    def element_access(self, text: str, tokens: Sequence[Token], i: int) -> tuple[Expression, int] | None:
+        """`column[...]`, `A.column.field[...]` and the like: one row's value, so Spark's."""
+        if tokens[i].kind not in ("word", "quoted") or (i and tokens[i - 1].upper == "."):
+            return None
+        end, brackets = i + 1, False
+        while end < len(tokens):
+            if tokens[end].upper == "." and end + 1 < len(tokens):
+                end += 2
+            elif tokens[end].upper == "[":
+                depth = 0
+                while end < len(tokens):
+                    depth += {"[": 1, "]": -1}.get(tokens[end].upper, 0)
+                    end += 1
+                    if depth == 0:
+                        break
+                brackets = True
+            else:
+                break
+        if not brackets:
+            return None
+        lifted = self.lift_call(text, tokens[i:end], strict=True)
+        return None if lifted is None else (lifted, end)
+
     def row_value(self, text: str, slot: Navigation | None = None) -> Expression:
         """A load of a row expression: at the row at hand, at the tested row, or where a navigation points."""
         column = self.owner.column(text.replace("{", "{{").replace("}", "}}"))
@@ -240,8 +268,11 @@ class _Conjunct:
             NavigationSlot(self.owner.register(slot.variables), slot.from_first, slot.logical, slot.physical, column)
         )
 
-    def lift_call(self, text: str, tokens: Sequence[Token]) -> Expression | None:
-        """A call whose arguments are all of one row becomes a column that Spark computes."""
+    def lift_call(self, text: str, tokens: Sequence[Token], strict: bool = False) -> Expression | None:
+        """A call whose arguments are all of one row becomes a column that Spark computes.
+
+        ``strict``: it is known to be NULL where its operand is.
+        """
         slots: set[tuple[object, ...]] = set()
         bare = False
         found: list[tuple[Token, Navigation]] = []
@@ -274,7 +305,7 @@ class _Conjunct:
             return self.row_value(filled(""))
         navigation = found[0][1]
         value = self.row_value(filled("({0})"), navigation)
-        if tokens[0].text.lower() in _STRICT:
+        if strict or tokens[0].text.lower() in _STRICT:
             return value
         # Where the navigation points nowhere its columns are NULL, but the call need not be.
         there = self.row_value("true", navigation)

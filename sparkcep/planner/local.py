@@ -6,7 +6,7 @@ The row counts as already mapped to the variable, so `B.x` and `x` in B's own co
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sqlglot import exp
 
@@ -28,6 +28,7 @@ class LocalCondition:
     """A match-independent conjunct: text of the row's columns with shifts between."""
 
     pieces: tuple[str | Shift, ...]
+    position: int = field(default=0, compare=False)
 
     @property
     def shifts(self) -> tuple[Shift, ...]:
@@ -76,7 +77,9 @@ def local_condition(scalar: Scalar, variable: str) -> LocalCondition | None:
             pieces.append(Shift(text, piece.physical))
         else:
             pieces.append(text if re.fullmatch(r"\w+|`[^`]+`", text) else f"({text})")
-    return LocalCondition(tuple(pieces))
+    if [p.strip().upper() for p in pieces if isinstance(p, str)] == ["NULL"]:
+        pieces = ["false"]  # Spark wants a boolean where a condition stands
+    return LocalCondition(tuple(pieces), scalar.position)
 
 
 def lambda_text(condition: LocalCondition, fields: Fields, rows: str, row: str, index: str) -> str | None:

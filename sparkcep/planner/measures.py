@@ -31,8 +31,6 @@ _CODE = PREFIX + "code"
 _FLAGS = PREFIX + "flags"
 _SELF = PREFIX + "self"
 _NUMBER = PREFIX + "number"
-#: count(DISTINCT x) cannot be a window function; the size of a set can.
-_DISTINCT = {"count": "size(collect_set({0}) {1})", "sum": None}
 _TAKES_NULLS = frozenset({"any_value"})
 
 
@@ -51,6 +49,7 @@ class MeasureSql:
         self.slot_columns: dict[Slot, str] = {}
         self.inner: list[str] = []
         self.carried: list[tuple[str, list[str], str]] = []
+        self.firsts: list[str] = []
         self.windows: list[str] = []
         self.natural: dict[str, str] = {}
         self.passed: dict[str, str] = {}
@@ -150,10 +149,7 @@ class MeasureSql:
             return f"count(CASE WHEN {inside} THEN 1 END) {over}"
         arguments = [self.inside(a, inside) for a in slot.arguments]
         if slot.distinct:
-            form = _DISTINCT.get(slot.function)
-            if form is None or len(arguments) != 1:
-                raise self.unsupported(slot, f"{slot.function}(DISTINCT ...)", "use collect_set")
-            return form.format(arguments[0], over)
+            arguments = self.distinct(arguments, groups)
         if slot.function in _TAKES_NULLS:
             arguments = [*arguments[:1], "true"]
         return f"{slot.function}({', '.join(arguments)}) {over}"
@@ -175,16 +171,17 @@ class MeasureSql:
                     return argument
         return None
 
-    def unsupported(self, slot: Aggregate, what: str, hint: str) -> Exception:
-        from sparkcep.errors import PatternAnalysisError
+    def distinct(self, arguments: list[str], groups: str) -> list[str]:
+        """Columns that hold the arguments on the first row of a match that has them, else NULL.
 
-        return PatternAnalysisError(
-            "CEP_UNSUPPORTED_AGGREGATE",
-            f"{what} cannot stand in MEASURES.",
-            text=self.query.text or None,
-            position=slot.position,
-            hint=hint,
-        )
+        Window functions know no DISTINCT; over these columns the plain function is the distinct one.
+        """
+        number = f"row_number() OVER (PARTITION BY {groups}, {', '.join(arguments)} ORDER BY {_SELF})"
+        names = []
+        for argument in arguments:
+            names.append(f"{PREFIX}d{len(self.firsts)}")
+            self.firsts.append(f"CASE WHEN {number} = 1 THEN {argument} END AS {names[-1]}")
+        return names
 
     # -- the statement ---------------------------------------------------------------------------------------------
 
@@ -208,6 +205,8 @@ class MeasureSql:
         for name, scope, expression in self.carried:
             carried = f"SELECT struct(*) AS {PREFIX}carry, {', '.join(scope)} FROM ({text})"
             text = f"SELECT {PREFIX}carry.*, {expression} AS {name} FROM ({carried})"
+        if self.firsts:
+            text = f"SELECT *, {', '.join(self.firsts)} FROM ({text})"
         if self.windows:
             text = f"SELECT *, {', '.join(self.windows)} FROM ({text})"
         conditions = []

@@ -76,6 +76,11 @@ class PatternPlan:
         )
         return [self.select([*keys, *values, *masks]), collected]
 
+    def condition_texts(self) -> list[tuple[LocalCondition, str]]:
+        """Each match-independent conjunct with a query that evaluates it alone."""
+        window = f" WINDOW {PREFIX}w AS ({self.window()})"
+        return [(c, self.select([f"({c.sql()}) AS c"]) + window) for cs in self.local.values() for c in cs]
+
     def select(self, items: Sequence[str]) -> str:
         return f"{self.query.with_prefix}SELECT {', '.join(items)} FROM {{src}}"
 

@@ -201,6 +201,10 @@ class Binder:
             members: list[str] = []
             for part in parts:
                 member = variable_name(part)
+                if member in self.scope.unions:
+                    raise self.error(
+                        "CEP_SUBSET", f"{part.text} is a SUBSET itself; members are primary variables.", part.start
+                    )
                 if member not in self.primaries:
                     raise self.undefined(part)
                 members.append(member)
@@ -228,9 +232,18 @@ class Binder:
     def bind_measures(self, one_row: bool) -> tuple[Measure, ...]:
         reader = ScalarReader(self.scope, running=not one_row, in_define=False, one_row=one_row)
         out: list[Measure] = []
+        keys = {self.s.tokens[a].text.casefold() for a, b in self.clause.partition_by if b - a == 1}
+        taken = keys if one_row else {c.casefold() for c in self.scope.columns}
         for item in self.clause.measures:
             if any(m.name.casefold() == item.name.text.casefold() for m in out):
                 raise self.error("CEP_DUPLICATE_COLUMN", f"Two measures are named {item.name.text}.", item.name.start)
+            if item.name.text.casefold() in taken:
+                raise self.error(
+                    "CEP_DUPLICATE_COLUMN",
+                    f"The output already has a column {item.name.text}.",
+                    item.name.start,
+                    "give the measure another name",
+                )
             out.append(Measure(item.name.text, reader.read(*item.expression)))
         return tuple(out)
 

@@ -13,6 +13,9 @@ from sparkcep.sql.statements import Statement
 
 Range = tuple[int, int]
 
+#: Words behind which an expression goes on, so that what follows is a name and begins no section.
+_WANTS_OPERAND = frozenset("AS AND OR NOT IS IN LIKE ILIKE RLIKE BETWEEN WHEN THEN ELSE CASE DIV XOR ESCAPE TO".split())
+
 _ORDER = (
     "PARTITION BY",
     "ORDER BY",
@@ -78,6 +81,7 @@ class ClauseParser:
         self.s = statement
         self.formatted = formatted
         self.at, self.end = body
+        self.start = self.at
         self.out = ClauseSyntax()
 
     def parse(self) -> ClauseSyntax:
@@ -135,6 +139,11 @@ class ClauseParser:
         if i >= self.end:
             return None
         first, second, third = w(i), w(i + 1), w(i + 2)
+        before = self.s.tokens[i - 1]
+        if i > self.start and (
+            before.upper in _WANTS_OPERAND or (before.kind == "op" and before.upper not in (")", "]"))
+        ):
+            return None
         if first in ("PARTITION", "ORDER") and second == "BY":
             return f"{first} BY"
         if first == "EVENT" and second in ("TYPE", "SELECTION"):
@@ -210,6 +219,7 @@ class ClauseParser:
             raise self.error("MEASURES is empty.", "MATCH_RECOGNIZE_EMPTY_MEASURES", at=keyword)
         while True:
             start, end = self.item("A measure")
+            self.refuse_trailing_words(start, end)
             name = self.s.tokens[end - 1]
             if end - start < 3 or self.s.word(end - 2) != "AS" or name.kind not in ("word", "quoted"):
                 raise self.error(
@@ -221,6 +231,16 @@ class ClauseParser:
             self.out.measures.append(NamedRange(name, (start, end - 2)))
             if not self.comma():
                 return
+
+    def refuse_trailing_words(self, start: int, end: int) -> None:
+        """`x AS name something`: the measure is complete before its last words."""
+        i = start
+        while i < end - 2:
+            if self.s.operator(i) == "(":
+                i = self.s.pairs.get(i, end)
+            elif self.s.word(i) == "AS" and self.s.tokens[i + 1].kind in ("word", "quoted"):
+                raise self.error(f"{self.s.tokens[i + 2].text!r} is not expected here.", hint=_ORDER_HINT, at=i + 2)
+            i += 1
 
     def read_rows_per_match(self) -> None:
         self.out.rows_position = self.s.tokens[self.at].start

@@ -1,0 +1,1 @@
+"""Benchmarks of sparkcep beside its peers; see ``python -m benchmarks --help``."""

@@ -1,0 +1,48 @@
+"""``python -m benchmarks [NAME ...] [--runs N] [--quick]``."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from pathlib import Path
+
+from benchmarks import harness
+from benchmarks.flink import DEFAULT_VENV
+from benchmarks.generate import DATA
+from benchmarks.sequences import sequences
+
+BENCHMARKS = {"sequences": sequences}
+FEWEST_RUNS = 5
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Time sparkcep beside its peers.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"{', '.join(BENCHMARKS)} (all by default)")
+    parser.add_argument("--runs", type=int, default=FEWEST_RUNS, help="timed rounds, at least 5 (default: 5)")
+    # One round leaves most of a JVM's code uncompiled.
+    parser.add_argument("--warmups", type=int, default=2, help="rounds before timing (default: 2)")
+    parser.add_argument("--quick", action="store_true", help="a small log and one round, to see that all works")
+    parser.add_argument("--flink-venv", type=Path, default=DEFAULT_VENV, help="virtual environment for Flink's jars")
+    options = parser.parse_args()
+    if unknown := set(options.names) - set(BENCHMARKS):
+        parser.error(f"no such benchmark: {', '.join(sorted(unknown))}")
+    if options.warmups < 1:
+        parser.error("--warmups must be at least 1: answers are compared there first")
+    if options.runs < FEWEST_RUNS and not options.quick:
+        parser.error("--runs must be at least 5: fewer make no median worth keeping")
+    # Spark hands out times in the zone of this process.
+    os.environ["TZ"] = "UTC"
+    time.tzset()
+    runs, warmups = (1, 1) if options.quick else (options.runs, options.warmups)
+    # Figures of a quick run are no results.
+    folder = DATA / "quick" if options.quick else harness.RESULTS
+    for name in options.names or BENCHMARKS:
+        print(f"{name}:", flush=True)
+        with BENCHMARKS[name](quick=options.quick, flink_venv=options.flink_venv) as benchmark:
+            outcome = harness.run(benchmark, runs, warmups)
+        print(harness.write(outcome, folder).read_text())
+
+
+if __name__ == "__main__":
+    main()
