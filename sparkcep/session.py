@@ -221,12 +221,10 @@ class _Run:
         return [(f.name, f.dataType.simpleString()) for f in schema.fields]
 
     def execute(self, planned: PatternPlan, source: DataFrame) -> DataFrame:
-        frame = source
-        for statement in planned.before():
-            try:
-                frame = self.analyzed(statement, frame)
-            except AnalysisException as error:
-                raise self.diagnosed(planned, source, error) from None
+        try:
+            frame = self.analyzed(planned.before(), source)
+        except AnalysisException as error:
+            raise self.diagnosed(planned, source, error) from None
         try:
             matched = match(frame, planned.layout, planned.shape, planned.spec)
         except PySparkNotImplementedError as error:

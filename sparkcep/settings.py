@@ -43,6 +43,12 @@ LAYOUT = Setting(
     "there is a PARTITION BY and the order allows it.",
     ("auto", "lists", "rows"),
 )
+GAP_ELIMINATION = Setting(
+    "planner.gapElimination.enabled",
+    "true",
+    "Drop rows that only gap variables can take (A X* B with X = NOT B) before they are grouped.",
+    ("true", "false"),
+)
 LIMIT_PROGRAM = Setting(
     "limit.programSize",
     "20000",
@@ -54,7 +60,15 @@ LIMIT_STEPS = Setting(
 )
 LIMIT_MATCHES = Setting("limit.matches", "10000000", "Most output rows of one partition.")
 
-ALL: tuple[Setting, ...] = (MATCH_RECOGNIZE, LAYOUT, LIMIT_PROGRAM, LIMIT_PERMUTE, LIMIT_STEPS, LIMIT_MATCHES)
+ALL: tuple[Setting, ...] = (
+    MATCH_RECOGNIZE,
+    LAYOUT,
+    GAP_ELIMINATION,
+    LIMIT_PROGRAM,
+    LIMIT_PERMUTE,
+    LIMIT_STEPS,
+    LIMIT_MATCHES,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +76,7 @@ class Settings:
     """The settings of one statement, read once."""
 
     layout: str
+    gap_elimination: bool
     limit_program: int
     limit_permute: int
     limit_steps: int
@@ -106,6 +121,7 @@ def read(get: Callable[[str, str], Any]) -> Settings:
 
     return Settings(
         layout=text(LAYOUT),
+        gap_elimination=text(GAP_ELIMINATION) == "true",
         limit_program=_integer(LIMIT_PROGRAM, text(LIMIT_PROGRAM)),
         limit_permute=_integer(LIMIT_PERMUTE, text(LIMIT_PERMUTE)),
         limit_steps=_integer(LIMIT_STEPS, text(LIMIT_STEPS)),

@@ -49,8 +49,11 @@ def explain_plan(plan: PatternPlan, name: str) -> str:
     elif plan.dependent.conditions:
         lines.append("    by compiled condition programs")
     lines.append(f"  Layout: {plan.layout} ({plan.layout_reason})")
+    lines.append(f"  Gap elimination: {'yes' if plan.gaps.keep else 'no'}, {plan.gaps.reason}")
+    if plan.gaps.keep:
+        lines.append(f"    rows kept: {unescape(plan.gaps.keep)}")
     lines.append("  Index: not used, this version has no pattern indexes")
     lines.append("  SQL before:")
-    lines += [_indent(unescape(s)) for s in plan.before()]
+    lines.append(_indent(unescape(plan.before())))
     lines += ["  SQL after:", _indent(unescape(plan.measures.sql()))]
     return "\n".join(lines).replace(PREFIX, "_")

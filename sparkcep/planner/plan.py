@@ -18,6 +18,7 @@ from sparkcep.exec.spec import ConditionSet, MatchSpec, OutputSlot
 from sparkcep.pattern import can_be_empty, has_exclusion
 from sparkcep.planner.dependent import DependentConditions
 from sparkcep.planner.fields import Fields, quote
+from sparkcep.planner.gaps import GapElimination, gap_elimination
 from sparkcep.planner.local import LocalCondition, lambda_text, local_condition
 from sparkcep.planner.measures import MeasureSql
 from sparkcep.query import PREFIX, Navigation, PatternQuery, RowsPerMatch
@@ -52,6 +53,7 @@ class PatternPlan:
     interpreted_because: str
     measures: MeasureSql
     within_fields: tuple[int, int] | None
+    gaps: GapElimination
     shifted: dict[int, str] = field(default_factory=dict)
 
     @property
@@ -60,21 +62,25 @@ class PatternPlan:
 
     # -- SQL before ------------------------------------------------------------------------------------------------
 
-    def before(self) -> list[str]:
-        """Statements over `{src}`, one feeding the next, that give the operator its input."""
+    def before(self) -> str:
+        """The statement over `{src}` that gives the operator its input."""
         keys = [f"({text}) AS {PREFIX}k{i}" for i, (text, _) in enumerate(self.keys)]
         values = [f"({text}) AS {Fields.name(i)}" for i, text in enumerate(self.fields.texts)]
         if self.layout == "rows":
             masks = [f"{sql} AS {PREFIX}m{w}" for w, sql in enumerate(self.mask_sql(shifted=True))]
             number = f"row_number() OVER {PREFIX}w AS {PREFIX}row"
-            return [self.select([*keys, *values, *masks, number]) + f" WINDOW {PREFIX}w AS ({self.window()})"]
+            return (
+                self.select([*keys, *values, *masks, number]) + self.where() + f" WINDOW {PREFIX}w AS ({self.window()})"
+            )
         masks = [f"{sql} AS {PREFIX}m{w}" for w, sql in enumerate(self.mask_sql(shifted=False))]
         names = ", ".join([Fields.name(i) for i in range(len(values))] + [f"{PREFIX}m{w}" for w in range(len(masks))])
         group = ", ".join(f"{PREFIX}k{i}" for i in range(len(keys)))
-        collected = (
-            f"SELECT {group}, sort_array(collect_list(struct({names}))) AS {PREFIX}rows FROM {{src}} GROUP BY {group}"
-        )
-        return [self.select([*keys, *values, *masks]), collected]
+        rows = f"sort_array(collect_list(struct({names}))) AS {PREFIX}rows"
+        prepared = f"SELECT {', '.join([*keys, *values, *masks])} FROM {{src}}{self.where()}"
+        return f"{self.query.with_prefix}SELECT {group}, {rows} FROM ({prepared}) GROUP BY {group}"
+
+    def where(self) -> str:
+        return f" WHERE {self.gaps.keep}" if self.gaps.keep else ""
 
     def condition_texts(self) -> list[tuple[LocalCondition, str]]:
         """Each match-independent conjunct with a query that evaluates it alone."""
@@ -136,6 +142,9 @@ class Planner:
         keys = self.plan_keys()
         self.add_sort_fields()
         local, dependent = self.split_conditions()
+        gaps = GapElimination("", "spark.sparkcep.planner.gapElimination.enabled = false")
+        if self.settings.gap_elimination:
+            gaps = gap_elimination(query, self.program, local, dependent.conditions)
         within = self.plan_within()
         shifts, layout, reason = self.choose_layout(local)
         measures = MeasureSql(self, keys)
@@ -173,7 +182,7 @@ class Planner:
             layout, reason = "rows", f"column of type {bad} cannot be sorted inside a list"
         return PatternPlan(
             query, self.settings, self.program, self.fields, keys, local, dependent, layout, reason, shape, spec,
-            interpreted, measures, within, shifts,
+            interpreted, measures, within, gaps, shifts,
         )  # fmt: skip
 
     # -- keys, order -----------------------------------------------------------------------------------------------
@@ -203,8 +212,10 @@ class Planner:
         self.fields.sort_fields = len(self.fields.texts)
 
     def unorderable_field(self) -> str | None:
-        types = self.analyze(self.fields.texts)
-        return next((t for _, t in types if not is_orderable(t)), None)
+        texts = self.fields.texts
+        types = [self.column_types[c] for t in texts if (c := self.fields.column_of(t)) is not None]
+        types += [t for _, t in self.analyze([t for t in texts if self.fields.column_of(t) is None])]
+        return next((t for t in types if not is_orderable(t)), None)
 
     def plan_within(self) -> tuple[int, int] | None:
         query = self.query
