@@ -14,6 +14,12 @@ from benchmarks.sequences import sequences
 
 BENCHMARKS = {"sequences": sequences}
 FEWEST_RUNS = 5
+DOCS = Path(__file__).parents[1] / "docs" / "benchmarks.md"
+INTRODUCTION = """# Benchmarks
+
+`make bench` runs them and writes this page and `benchmarks/results/`. Absolute times on shared machines mean little:
+all systems run interleaved in one session, medians are of at least five runs, and ratios are what is compared.
+"""
 
 
 def main() -> None:
@@ -42,6 +48,14 @@ def main() -> None:
         with BENCHMARKS[name](quick=options.quick, flink_venv=options.flink_venv) as benchmark:
             outcome = harness.run(benchmark, runs, warmups)
         print(harness.write(outcome, folder).read_text())
+    if not options.quick:
+        write_docs()
+
+
+def write_docs() -> None:
+    """Put the tables of all results on the page of the docs."""
+    parts = [INTRODUCTION, *(path.read_text().replace("# ", "## ", 1) for path in sorted(harness.RESULTS.glob("*.md")))]
+    DOCS.write_text("\n".join(parts))
 
 
 if __name__ == "__main__":

@@ -15,6 +15,8 @@ from sparkcep.pattern import Pattern
 # Names that sparkcep gives to columns of its own; a user's column may not start with it.
 PREFIX = "__cep_"
 LABEL = PREFIX + "label"
+# How generated SQL names the relation it reads.
+SOURCE = PREFIX + "source"
 MATCH_NUMBER = PREFIX + "match_number"
 
 

@@ -15,6 +15,7 @@ from sparkcep.query import (
     LABEL,
     MATCH_NUMBER,
     PREFIX,
+    SOURCE,
     Aggregate,
     MatchNumber,
     Navigation,
@@ -35,7 +36,7 @@ _TAKES_NULLS = frozenset({"any_value"})
 
 
 class MeasureSql:
-    """Builds the statement over `{src}`, the operator's output.
+    """Builds the statement over ``{SOURCE}``, the operator's output.
 
     Args:
         planner: slots and gathers are registered there.
@@ -186,7 +187,7 @@ class MeasureSql:
     # -- the statement ---------------------------------------------------------------------------------------------
 
     def sql(self) -> str:
-        """One SELECT over `{src}`."""
+        """One SELECT over ``{SOURCE}``."""
         query = self.query
         keys = [f"{PREFIX}k{i}" for i in range(len(self.keys))]
         inner = [
@@ -201,7 +202,7 @@ class MeasureSql:
               if self.planner.fields.column_of(text) is not None),
             *(f"{column} AS {PREFIX}p{i}" for i, column in enumerate(self.passed.values())),
         ]  # fmt: skip
-        text = f"SELECT {', '.join(inner)} FROM {{src}}"
+        text = f"SELECT {', '.join(inner)} FROM {{{SOURCE}}}"
         for name, scope, expression in self.carried:
             carried = f"SELECT struct(*) AS {PREFIX}carry, {', '.join(scope)} FROM ({text})"
             text = f"SELECT {PREFIX}carry.*, {expression} AS {name} FROM ({carried})"

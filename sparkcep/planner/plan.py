@@ -21,7 +21,7 @@ from sparkcep.planner.fields import Fields, quote
 from sparkcep.planner.gaps import GapElimination, gap_elimination
 from sparkcep.planner.local import LocalCondition, lambda_text, local_condition
 from sparkcep.planner.measures import MeasureSql
-from sparkcep.query import PREFIX, Navigation, PatternQuery, RowsPerMatch
+from sparkcep.query import PREFIX, SOURCE, Navigation, PatternQuery, RowsPerMatch
 from sparkcep.settings import Settings
 
 #: Evaluates `SELECT list FROM input` without running it: expressions -> (name, Spark type as simpleString).
@@ -63,7 +63,7 @@ class PatternPlan:
     # -- SQL before ------------------------------------------------------------------------------------------------
 
     def before(self) -> str:
-        """The statement over `{src}` that gives the operator its input."""
+        """The statement over ``{SOURCE}`` that gives the operator its input."""
         keys = [f"({text}) AS {PREFIX}k{i}" for i, (text, _) in enumerate(self.keys)]
         values = [f"({text}) AS {Fields.name(i)}" for i, text in enumerate(self.fields.texts)]
         if self.layout == "rows":
@@ -76,7 +76,7 @@ class PatternPlan:
         names = ", ".join([Fields.name(i) for i in range(len(values))] + [f"{PREFIX}m{w}" for w in range(len(masks))])
         group = ", ".join(f"{PREFIX}k{i}" for i in range(len(keys)))
         rows = f"sort_array(collect_list(struct({names}))) AS {PREFIX}rows"
-        prepared = f"SELECT {', '.join([*keys, *values, *masks])} FROM {{src}}{self.where()}"
+        prepared = f"SELECT {', '.join([*keys, *values, *masks])} FROM {{{SOURCE}}}{self.where()}"
         return f"{self.query.with_prefix}SELECT {group}, {rows} FROM ({prepared}) GROUP BY {group}"
 
     def where(self) -> str:
@@ -88,7 +88,7 @@ class PatternPlan:
         return [(c, self.select([f"({c.sql()}) AS c"]) + window) for cs in self.local.values() for c in cs]
 
     def select(self, items: Sequence[str]) -> str:
-        return f"{self.query.with_prefix}SELECT {', '.join(items)} FROM {{src}}"
+        return f"{self.query.with_prefix}SELECT {', '.join(items)} FROM {{{SOURCE}}}"
 
     def window(self) -> str:
         """Partitioning and total order of the input."""

@@ -1,0 +1,239 @@
+"""One statement on its way through the rooms: forms found, bound, planned, executed, and put back into the text."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from pyspark.errors import AnalysisException, ParseException, PySparkNotImplementedError
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from sparkcep import settings as settings_module
+from sparkcep.errors import PatternAnalysisError, SparkCepError
+from sparkcep.exec.operator import match
+from sparkcep.planner.explain import explain_plan
+from sparkcep.planner.fields import unescape
+from sparkcep.planner.plan import PatternPlan, plan
+from sparkcep.query import PREFIX, SOURCE, PatternQuery
+from sparkcep.settings import Settings
+from sparkcep.sql.binder import bind
+from sparkcep.sql.clause import parse_clause
+from sparkcep.sql.commands import Explain, TemporaryView, classify
+from sparkcep.sql.rewriter import Rewriter
+from sparkcep.sql.statements import Form, Statement, read_statement
+
+T = TypeVar("T")
+SqlMethod = Callable[..., DataFrame]
+Arguments = dict[str, Any] | list[Any] | None
+
+_names = iter(range(2**62))
+
+
+@dataclass(slots=True)
+class Run:
+    """One statement on its way through the rooms."""
+
+    spark: SparkSession
+    plain: SqlMethod
+    text: str
+    args: Arguments
+    kwargs: dict[str, Any]
+    explain_only: bool = False
+    statement: Statement = field(init=False)
+    rewriter: Rewriter = field(init=False)
+    relations: dict[str, DataFrame] = field(default_factory=dict)
+    plans: list[tuple[str, PatternPlan]] = field(default_factory=list)
+    settings: Settings = field(init=False)
+
+    def result(self) -> DataFrame:
+        mode = str(self.spark.conf.get(settings_module.MATCH_RECOGNIZE.key, "auto")).lower()
+        if mode in ("native", "off"):
+            return self.untouched()
+        self.settings = settings_module.read(self.spark.conf.get)
+        self.statement = read_statement(self.text)
+        if not self.statement.forms:
+            return self.untouched()
+        if mode == "auto" and _is_native():
+            with contextlib.suppress(ParseException, AnalysisException):
+                return self.untouched()
+        command = Explain("EXPLAIN ", 0) if self.explain_only else classify(self.statement)
+        positional = isinstance(self.args, list)
+        self.rewriter = Rewriter(self.statement, formatted=bool(self.kwargs), positional=positional)
+        if isinstance(self.args, list):
+            self.check_parameters(self.args)
+            self.args = {f"{PREFIX}p{i}": v for i, v in enumerate(self.args)}
+        for form in self.statement.forms:
+            self.plan_form(form)
+        if isinstance(command, Explain):
+            return self.explain(command)
+        if isinstance(command, TemporaryView):
+            return self.create_view(command)
+        return self.run(self.rewriter.render(0, len(self.text)))
+
+    def untouched(self) -> DataFrame:
+        """Spark's own answer to the text as it is."""
+        return self.plain("EXPLAIN " + self.text if self.explain_only else self.text, self.args, **self.kwargs)
+
+    def check_parameters(self, args: Sequence[Any]) -> None:
+        if self.rewriter.parameters > len(args):
+            raise PatternAnalysisError(
+                "CEP_UNBOUND_PARAMETER",
+                f"The statement has {self.rewriter.parameters} positional parameters; {len(args)} values are given.",
+                hint="a `?` inside PATTERN is a quantifier, all others are parameters",
+            )
+
+    def run(self, text: str, source: DataFrame | None = None) -> DataFrame:
+        """Spark's own sql on formatted text that may name ``source`` and the relations made so far."""
+        values = {**self.kwargs, **self.relations}
+        if source is not None:
+            values[SOURCE] = source
+        # Without keyword arguments Spark does not format the text, and doubled braces would stay doubled.
+        return self.plain(text if values else unescape(text), self.args, **values)
+
+    # -- one form --------------------------------------------------------------------------------------------------
+
+    def plan_form(self, form: Form) -> None:
+        clause = parse_clause(self.statement, form.body, formatted=bool(self.kwargs))
+        source = self.run(self.rewriter.input_sql(form))
+        schema = source.schema
+        query = bind(
+            self.statement,
+            clause,
+            form.body,
+            schema.names,
+            self.rewriter.qualifiers(form),
+            self.rewriter.render,
+            self.settings,
+            self.rewriter.with_prefix(form),
+        )
+        planned = plan(
+            query, self.settings, lambda items: self.analyze(query, source, items),
+            [f.dataType.simpleString() for f in schema.fields],
+        )  # fmt: skip
+        name = f"{PREFIX}relation_{next(_names)}"
+        self.plans.append((name, planned))
+        self.relations[name] = self.execute(planned, source)
+        self.rewriter.replace(form, name)
+
+    def analyze(self, query: PatternQuery, source: DataFrame, items: Sequence[str]) -> list[tuple[str, str]]:
+        """Names and types of expressions over the input, by Spark's analyser."""
+        if not items:
+            return []
+        select = f"{query.with_prefix}SELECT {', '.join(items)} FROM {{{SOURCE}}}"
+        schema = self.checked(query, lambda: self.run(select, source=source).schema)
+        return [(f.name, f.dataType.simpleString()) for f in schema.fields]
+
+    def execute(self, planned: PatternPlan, source: DataFrame) -> DataFrame:
+        try:
+            frame = self.analyzed(planned.before(), source)
+        except AnalysisException as error:
+            raise self.diagnosed(planned, source, error) from None
+        try:
+            matched = match(frame, planned.layout, planned.shape, planned.spec)
+        except PySparkNotImplementedError as error:
+            raise _untransportable(planned, frame, error) from None
+        after = functools.partial(self.analyzed, planned.measures.sql(), matched)
+        return self.checked(planned.query, after)
+
+    def diagnosed(self, planned: PatternPlan, source: DataFrame, error: AnalysisException) -> PatternAnalysisError:
+        """Which condition Spark refuses, and why; the whole statement's error where it is none of them."""
+        query = planned.query
+        for condition, statement in planned.condition_texts():
+            try:
+                type_ = self.analyzed(statement, source).schema[0].dataType.simpleString()
+            except AnalysisException as own:
+                return _located(query, own, condition.position)
+            if type_ != "boolean":
+                return PatternAnalysisError(
+                    "CEP_CONDITION_TYPE",
+                    f"A condition must be boolean; this one is {type_}.",
+                    text=query.text or None,
+                    position=condition.position,
+                )
+        return _located(query, error)
+
+    def analyzed(self, statement: str, source: DataFrame) -> DataFrame:
+        frame = self.run(statement, source=source)
+        _ = frame.schema  # Connect analyses lazily; errors belong here, where the clause is known
+        return frame
+
+    def checked(self, query: PatternQuery, action: Callable[[], T]) -> T:
+        """Run an analysis; Spark's complaint comes back with the place of the clause in the user's text."""
+        try:
+            return action()
+        except SparkCepError:
+            raise
+        except AnalysisException as error:
+            raise _located(query, error) from None
+
+    # -- results ---------------------------------------------------------------------------------------------------
+
+    def explain(self, command: Explain) -> DataFrame:
+        spark_plan = self.run(command.head + self.rewriter.render(command.query_start, len(self.text))).collect()[0][0]
+        parts = ["== Pattern Plan ==", *(explain_plan(p, name) for name, p in self.plans), "", str(spark_plan)]
+        return self.spark.createDataFrame([("\n".join(parts),)], "plan string")
+
+    def create_view(self, command: TemporaryView) -> DataFrame:
+        frame = self.run(self.rewriter.render(command.query_start, len(self.text)))
+        if command.columns:
+            if len(command.columns) != len(frame.columns):
+                raise PatternAnalysisError(
+                    "CEP_VIEW_COLUMNS",
+                    f"The view names {len(command.columns)} columns; its query has {len(frame.columns)}.",
+                )
+            frame = frame.toDF(*command.columns)
+        if command.if_not_exists and self.spark.catalog.tableExists(command.name):
+            pass
+        elif command.is_global:
+            (frame.createOrReplaceGlobalTempView if command.replace else frame.createGlobalTempView)(command.name)
+        else:
+            (frame.createOrReplaceTempView if command.replace else frame.createTempView)(command.name)
+        return self.spark.createDataFrame([], StructType([]))
+
+
+def _is_native() -> bool:
+    """Whether this is a Databricks runtime that has MATCH_RECOGNIZE itself (19.0 and above)."""
+    version = os.environ.get("DATABRICKS_RUNTIME_VERSION", "").removeprefix("client.").split(".")[0]
+    return version.isdigit() and int(version) >= 19
+
+
+def _untransportable(
+    planned: PatternPlan, prepared: DataFrame, error: PySparkNotImplementedError
+) -> PatternAnalysisError:
+    """The rows layout sends columns to Python, and Spark cannot send every type."""
+    types = {f.name: f.dataType.simpleString() for f in prepared.schema.fields}
+    carried = {planned.fields.texts[g.field]: types[planned.fields.name(g.field)] for g in planned.shape.gathers}
+    found = [f"{unescape(text)} ({type_})" for text, type_ in carried.items() if "interval" in type_]
+    query = planned.query
+    return PatternAnalysisError(
+        "CEP_UNSUPPORTED_TYPE",
+        f"Spark cannot send {', '.join(found) or 'a column of this type'} to Python, as the rows layout needs "
+        f"({planned.layout_reason}).",
+        text=query.text or None,
+        position=query.start,
+        hint="leave the column out in a subquery, cast it, or partition so that the lists layout serves",
+    )
+
+
+def _located(query: PatternQuery, error: AnalysisException, start: int | None = None) -> PatternAnalysisError:
+    """Spark's analysis error with a place in the user's statement, found by the name it complains of."""
+    message = (error.getMessage() or str(error)).strip()
+    # Places and SQL states belong to the statement that Spark saw, not to the user's.
+    message = re.split(r"\n== SQL|; line \d| SQLSTATE:", message)[0].replace(PREFIX, "").strip()
+    condition = error.getCondition() or "CEP_ANALYSIS"
+    start = query.start if start is None else start
+    position = start
+    parameters = error.getMessageParameters() or {}
+    name = (parameters.get("objectName") or parameters.get("routineName") or "").replace("`", "").split(".")[-1]
+    if name and query.text:
+        found = query.text.casefold().find(name.casefold(), start)
+        position = found if found >= 0 else start
+    if message.startswith(f"[{condition}] "):
+        message = message[len(condition) + 3 :]
+    return PatternAnalysisError(condition, message, text=query.text or None, position=position)
