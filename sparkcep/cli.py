@@ -89,10 +89,14 @@ _PRINT = {"table": print_table, "json": print_json, "csv": print_csv, "markdown"
 
 def run_statements(spark: SparkSession, text: str, form: str) -> None:
     """Run all statements; print the results of those that have columns."""
+    printed = False
     for statement in split_statements(text):
         frame = spark.sql(statement)
         if frame.columns:
+            if printed:
+                print()
             _PRINT[form](frame)
+            printed = True
 
 
 def _text(arguments: argparse.Namespace) -> str:

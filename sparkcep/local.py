@@ -6,6 +6,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sparkcep.errors import SparkCepError
@@ -14,10 +15,12 @@ from sparkcep.java import ensure_java
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+_LOGGING = Path(__file__).with_name("log4j2.properties")
 _QUIET = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    "spark.log.level": "ERROR",
+    # Takes effect from the JVM's first line; spark.log.level alone would come after a page of warnings.
+    "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}",
     "spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1)),
 }
 

@@ -36,10 +36,11 @@ def test_quickstart(spark: SparkSession) -> None:
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         run_statements(spark, (folder("flights").parent / "quickstart.sql").read_text(), "csv")
-    assert printed.getvalue().splitlines()[:4] == [
+    assert printed.getvalue().splitlines()[:5] == [
         "symbol,top_day,bottom_day,bottom,end_day",
         "ACME,2026-01-03,2026-01-05,13.0,2026-01-07",
         "ACME,2026-01-07,2026-01-09,11.5,2026-01-10",
+        "",
         "match,role,day,price",
     ]
 
