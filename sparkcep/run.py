@@ -228,6 +228,14 @@ def _located(query: PatternQuery, error: AnalysisException, start: int | None = 
     message = re.split(r"\n== SQL|; line \d| SQLSTATE:", message)[0].replace(PREFIX, "").strip()
     condition = error.getCondition() or "CEP_ANALYSIS"
     start = query.start if start is None else start
+    if condition.startswith(("MISSING_GROUP_BY", "MISSING_AGGREGATION", "GROUP_BY")):
+        return PatternAnalysisError(
+            "CEP_UNSUPPORTED_AGGREGATE",
+            "MEASURES or DEFINE uses an aggregate function that cannot run over the rows of a match.",
+            text=query.text or None,
+            position=start,
+            hint="FIRST and LAST give first and last values; array_agg collects rows for any other function",
+        )
     position = start
     parameters = error.getMessageParameters() or {}
     name = (parameters.get("objectName") or parameters.get("routineName") or "").replace("`", "").split(".")[-1]

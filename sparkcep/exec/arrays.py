@@ -40,7 +40,8 @@ def ordered_ints(array: pa.Array) -> tuple[Ints, npt.NDArray[np.uint8]]:
     if not pa.types.is_floating(array.type):
         return int_values(array)
     values, nulls = float_values(array)
-    bits = (values + 0.0).view(np.int64)
+    values = np.where(np.isnan(values), np.nan, values + 0.0)  # one zero, one NaN, above everything
+    bits = values.view(np.int64)
     return np.where(bits < 0, np.int64(-(2**63)) - bits - 1, bits), nulls
 
 

@@ -163,8 +163,8 @@ def arithmetic_type(name: str, x: Type, y: Type) -> Type:
     if x.is_numeric and y.is_numeric:
         if "double" in (x.kind, y.kind):
             return DOUBLE
-        if "float" in (x.kind, y.kind):
-            return Type("float") if x.kind == y.kind and name != "/" else DOUBLE
+        if "float" in (x.kind, y.kind):  # Spark computes in single precision
+            raise NotCompilable("arithmetic over float; cast to double")
         if x.kind == y.kind == "int":
             if name == "div":
                 return BIGINT
@@ -181,11 +181,11 @@ def arithmetic_type(name: str, x: Type, y: Type) -> Type:
         if name == "%":
             scale = max(a.scale, b.scale)
             return _bounded(min(a.size - a.scale, b.size - b.scale) + scale, scale)
-    if name == "-" and x.kind == y.kind and x.kind in ("date", "timestamp", "timestamp_ntz"):
+    if name == "-" and x.kind == y.kind and x.kind in ("date", "timestamp_ntz"):
         return DAYS if x.kind == "date" else Type("interval")
-    if name in ("+", "-") and x.kind in ("timestamp", "timestamp_ntz", "interval") and y.kind == "interval":
+    if name in ("+", "-") and x.kind in ("timestamp_ntz", "interval") and y.kind == "interval":
         return x
-    if name == "+" and x.kind == "interval" and y.kind in ("timestamp", "timestamp_ntz"):
+    if name == "+" and x.kind == "interval" and y.kind == "timestamp_ntz":
         return y
     if name in ("+", "-") and x.kind == "date" and y == DAYS:
         return x
@@ -202,6 +202,8 @@ def _show(type_: Type) -> str:
 
 def check_comparable(name: str, x: Type, y: Type) -> None:
     """Raises NotCompilable unless conditions compare the two types as Spark does."""
+    if "float" in (x.kind, y.kind) and x.kind != y.kind and "double" not in (x.kind, y.kind):
+        raise NotCompilable("a comparison with float; cast to double")
     if "null" in (x.kind, y.kind) or (x.is_numeric and y.is_numeric) or x.kind == y.kind != "other":
         return
     raise NotCompilable(f"{_show(x)} {name} {_show(y)}")

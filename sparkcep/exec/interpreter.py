@@ -14,6 +14,8 @@ from collections.abc import Callable, Sequence
 from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
+import numpy as np
+
 from sparkcep.exec.expressions import (
     BIGINT,
     BOOLEAN,
@@ -170,9 +172,11 @@ class Interpreter:
                 elif value is not None:
                     values.append(value)
             if slot.distinct:
-                values = list(dict.fromkeys(values))
+                values = list({("nan" if isinstance(v, float) and math.isnan(v) else v): v for v in values}.values())
             return fold(values)
 
+        if slot.distinct and any(k.kind in ("array", "other") for k in kinds):
+            raise NotCompilable(f"{slot.function}(DISTINCT {kinds[0].kind})")
         if len(of) > 1 and not by_other:
             raise NotCompilable(f"{slot.function} with {len(of)} arguments")
         return aggregate, kind
@@ -375,7 +379,7 @@ class Interpreter:
         elif name == "/":
             out = u / v
         elif kind.kind == "double":
-            out = math.fmod(u, v) if name == "%" else u // v
+            out = float(np.fmod(u, v)) if name == "%" else u // v
         else:
             quotient = abs(u) // abs(v) * (1 if (u < 0) == (v < 0) else -1)
             out = quotient if name == "div" else u - quotient * v
@@ -443,7 +447,8 @@ class Interpreter:
         elif name in ("size", "cardinality") and first.kind == "array":
             plain, kind = len, INT
         elif name == "array_contains" and first.kind == "array":
-            plain, kind = (lambda v, x: any(e is not None and compare(e, x) == 0 for e in v)), BOOLEAN
+            check_comparable("=", first.element or NULL, kinds[1])
+            plain, kind = _contains, BOOLEAN
         if plain is None:
             raise NotCompilable(f"{name}({', '.join(k.kind for k in kinds)})")
         apply = plain
@@ -453,6 +458,13 @@ class Interpreter:
             return None if any(v is None for v in values) else apply(*values)
 
         return evaluate, kind
+
+
+def _contains(values: list[Any], wanted: Any) -> bool | None:
+    """NULL, not false, where a NULL element might be the one."""
+    if any(v is not None and compare(v, wanted) == 0 for v in values):
+        return True
+    return None if None in values else False
 
 
 def _extreme(values: list[Any], sign: int) -> Any:

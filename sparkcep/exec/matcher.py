@@ -95,10 +95,10 @@ class Matcher:
         for w, mask in enumerate(batch.masks):
             masks[w] = int_values(mask)[0].view(np.uint64)
         within = np.zeros((2, rows if batch.within else 1), np.int64)
-        within_null = np.zeros(within.shape[1], np.uint8)
+        within_null = np.zeros(within.shape, np.uint8)
         if batch.within:
-            (within[0], null_key), (within[1], null_bound) = map(ordered_ints, batch.within)
-            within_null = null_key | null_bound
+            for k, array in enumerate(batch.within):
+                within[k], within_null[k] = ordered_ints(array)
         if self.programs is None:
             return self.interpret(batch, masks, within, within_null)
         p = self.programs
@@ -166,6 +166,12 @@ class Matcher:
             self.check(kernel.OVERFLOW)
         except DivisionByZero:
             self.check(kernel.ZERO_DIVISION)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise SparkCepError(
+                "CEP_CONDITION_FAILED",
+                f"A condition that depends on the match failed on a value: {error}.",
+                hint="compute it as a column of the input",
+            ) from None
         raise AssertionError("unreachable")
 
 

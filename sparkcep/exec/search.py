@@ -60,9 +60,8 @@ class Search:
             self.steps = 0
             start = number = covered = 0
             before = used
-            limit = -1
             while start < rows:
-                limit = self.reach(base, rows, start, limit)
+                limit = self.reach(base, rows, start)
                 path = self.find(state, start, number + 1, ends, limit)
                 if path is None:
                     if mode == kernel.WITH_UNMATCHED and start >= covered:
@@ -84,15 +83,16 @@ class Search:
         result: Ints = out[:used]
         return result
 
-    def reach(self, base: int, rows: int, start: int, limit: int) -> int:
+    def reach(self, base: int, rows: int, start: int) -> int:
         """Last row within reach of WITHIN from a start row."""
         if not self.spec.use_within:
             return rows
-        if self.within_null[base + start]:
-            return -1
-        limit = max(limit, start - 1)
+        limit = start - 1
+        if self.within_null[:, base + start].any():
+            return limit
+        keys, nulls = self.within[0], self.within_null[0]
         bound = self.within[1][base + start]
-        while limit + 1 < rows and not self.within_null[base + limit + 1] and self.within[0][base + limit + 1] <= bound:
+        while limit + 1 < rows and not nulls[base + limit + 1] and keys[base + limit + 1] <= bound:
             limit += 1
         return limit
 

@@ -6,8 +6,8 @@ points.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
 from sqlglot import exp
@@ -38,6 +38,7 @@ from sparkcep.planner.fields import Fields, quote, unescape
 from sparkcep.query import PREFIX, Aggregate, MatchNumber, Navigation, PatternQuery, RowExpression, RowMarker, Scalar
 from sparkcep.sql.dialect import Token, pair_parentheses, parse_expression, tokenize
 
+MAXIMUM_DEPTH = 100
 _SLOT = PREFIX + "s"
 _TEXT = PREFIX + "t"
 
@@ -70,6 +71,7 @@ class DependentConditions:
 
     query: PatternQuery
     fields: Fields
+    column_types: Mapping[str, str] = field(default_factory=dict)
     conditions: dict[int, Expression] = field(default_factory=dict)
     slots: list[ConditionSlot] = field(default_factory=list)
     registers: list[frozenset[int]] = field(default_factory=list)
@@ -84,8 +86,12 @@ class DependentConditions:
         """
         try:
             condition = _Conjunct(self, scalar.pieces).convert()
+            if _depth(condition) > MAXIMUM_DEPTH:
+                raise NotCompilable(f"more than {MAXIMUM_DEPTH} operations inside each other")
         except NotCompilable as error:
             raise self.unsupported(scalar, str(error)) from None
+        except RecursionError:
+            raise self.unsupported(scalar, f"more than {MAXIMUM_DEPTH} operations inside each other") from None
         earlier = self.conditions.get(label)
         self.conditions[label] = condition if earlier is None else Call("and", (earlier, condition))
         self.descriptions.setdefault(label, []).append(describe(scalar))
@@ -117,6 +123,16 @@ class DependentConditions:
         if slot not in self.slots:
             self.slots.append(slot)
         return Load(self.slots.index(slot))
+
+
+def _depth(node: Expression) -> int:
+    deepest, stack = 0, [(node, 1)]
+    while stack:
+        at, depth = stack.pop()
+        deepest = max(deepest, depth)
+        if isinstance(at, Call):
+            stack.extend((a, depth + 1) for a in at.arguments)
+    return deepest
 
 
 def describe(scalar: Scalar) -> str:
@@ -185,6 +201,11 @@ class _Conjunct:
                 edits.append((tokens[i].start, tokens[end - 1].end, self.name(self.row_value(source))))
                 i = end
                 continue
+            if (shifted := self.interval_sum(text, tokens, pairs, i)) is not None:
+                value, end = shifted
+                edits.append((tokens[i].start, tokens[end - 1].end, self.name(value)))
+                i = end
+                continue
             if (access := self.element_access(text, tokens, i)) is not None:
                 value, end = access
                 edits.append((tokens[i].start, tokens[end - 1].end, self.name(value)))
@@ -228,11 +249,25 @@ class _Conjunct:
             return end
         if t.upper in ("DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ", "X") and following.kind == "string":
             return i + 2
-        if t.upper == ":" and following.kind == "word" and (i == 0 or tokens[i - 1].kind == "op"):
+        if t.upper == ":" and following.kind == "word" and (i == 0 or _wants_operand(tokens[i - 1])):
             return i + 2
+        if t.upper == "{" and i + 2 < len(tokens) and tokens[i + 2].upper == "}":
+            return i + 3
         if t.upper == "(" and following.upper in ("SELECT", "WITH", "VALUES", "FROM") and i in pairs:
             return pairs[i] + 1
         return None
+
+    def interval_sum(
+        self, text: str, tokens: Sequence[Token], pairs: dict[int, int], i: int
+    ) -> tuple[Expression, int] | None:
+        """`A.ts + INTERVAL 1 DAY`: Spark adds in local time, and needs one row to do so."""
+        if tokens[i].kind not in ("word", "quoted") or (i and tokens[i - 1].upper in _BINDS_TIGHTER):
+            return None
+        if i + 3 >= len(tokens) or tokens[i + 1].upper not in ("+", "-") or tokens[i + 2].upper != "INTERVAL":
+            return None
+        end = self.constant_end(tokens, pairs, i + 2)
+        lifted = None if end is None else self.lift_call(text, tokens[i:end], strict=True)
+        return None if lifted is None or end is None else (lifted, end)
 
     def element_access(self, text: str, tokens: Sequence[Token], i: int) -> tuple[Expression, int] | None:
         """`column[...]`, `A.column.field[...]` and the like: one row's value, so Spark's."""
@@ -259,7 +294,9 @@ class _Conjunct:
 
     def row_value(self, text: str, slot: Navigation | None = None) -> Expression:
         """A load of a row expression: at the row at hand, at the tested row, or where a navigation points."""
-        column = self.owner.column(text.replace("{", "{{").replace("}", "}}"))
+        # `{name}` alone is the user's keyword argument; Spark is to fill it in.
+        is_field = text.startswith("{")
+        column = self.owner.column(text if is_field else text.replace("{", "{{").replace("}", "}}"))
         if self.in_row:
             return RowValue(column)
         if slot is None:
@@ -287,8 +324,10 @@ class _Conjunct:
                     return None
                 slots.add((slot.variables, slot.from_first, slot.logical, slot.physical))
                 found.append((t, slot))
-            elif self.owner.fields.column_of(quote(t.text)) is not None and not (k and tokens[k - 1].upper == "."):
-                bare = True
+            elif self.owner.fields.column_of(quote(t.text)) is not None:
+                named = k and tokens[k - 1].upper in (".", "AS", "{")
+                calls = k + 1 < len(tokens) and tokens[k + 1].upper == "("
+                bare = bare or not (named or calls)
         if len(slots) > 1 or (slots and bare):
             return None
         start = tokens[0].start
@@ -305,7 +344,7 @@ class _Conjunct:
             return self.row_value(filled(""))
         navigation = found[0][1]
         value = self.row_value(filled("({0})"), navigation)
-        if strict or tokens[0].text.lower() in _STRICT:
+        if strict or _is_strict(tokens):
             return value
         # Where the navigation points nowhere its columns are NULL, but the call need not be.
         there = self.row_value("true", navigation)
@@ -324,15 +363,47 @@ class _Conjunct:
             return Constant(bool(tree.this), BOOLEAN)
         if isinstance(tree, exp.Null):
             return Constant(None, NULL)
+        if isinstance(tree, (exp.And, exp.Or)):
+            return self.chain(tree)
         name = _BINARY.get(type(tree))
+        if isinstance(tree, exp.Sub):
+            return Call("-", (self.local_time(self.node(tree.this)), self.local_time(self.node(tree.expression))))
         if name is not None:
             return Call(name, (self.node(tree.this), self.node(tree.expression)))
         if isinstance(tree, (exp.Cast, exp.TryCast)):
             return self.cast(tree)
+        if isinstance(tree, exp.Trim) and (tree.args.get("position") or tree.args.get("expression")):
+            raise NotCompilable("TRIM with options over several rows of the match")
         if type(tree) in _FUNCTIONS:
             rest = [tree.args["expression"]] if tree.args.get("expression") is not None else []
             return Call(_FUNCTIONS[type(tree)], tuple(self.node(a) for a in (tree.this, *rest)))
         return self.construct(tree)
+
+    def chain(self, tree: exp.Expr) -> Expression:
+        """A run of ANDs or ORs as a balanced tree, so that long ones do not nest deeply."""
+        kind = type(tree)
+        operands: list[Expression] = []
+        stack: list[exp.Expr] = [tree]
+        while stack:
+            at = stack.pop()
+            if type(at) is kind:
+                stack += [at.expression, at.this]
+            else:
+                operands.append(self.node(at))
+        while len(operands) > 1:
+            pairs = [operands[k : k + 2] for k in range(0, len(operands), 2)]
+            operands = [Call(_BINARY[kind], (p[0], p[1])) if len(p) == 2 else p[0] for p in pairs]
+        return operands[0]
+
+    def local_time(self, value: Expression) -> Expression:
+        """Spark subtracts timestamps by the session's local time: a timestamp column as TIMESTAMP_NTZ."""
+        slot = self.owner.slots[value.slot] if isinstance(value, Load) else None
+        if not isinstance(slot, NavigationSlot) or slot.argument is not None or slot.column == LABEL_COLUMN:
+            return value
+        text = self.owner.fields.texts[self.owner.columns[slot.column]]
+        if self.owner.column_types.get(self.owner.fields.column_of(text) or "") != "timestamp":
+            return value
+        return self.owner.slot(replace(slot, column=self.owner.column(f"CAST({text} AS TIMESTAMP_NTZ)")))
 
     def construct(self, tree: exp.Expr) -> Expression:
         if isinstance(tree, exp.Is):
@@ -369,7 +440,7 @@ class _Conjunct:
         if isinstance(tree, exp.DateDiff) and not tree.args.get("unit"):
             ends = (_dropped_cast(tree.this), _dropped_cast(tree.expression))
             return Call("datediff", tuple(map(self.node, ends)))
-        if isinstance(tree, exp.Concat):
+        if type(tree) is exp.Concat:
             return Call("concat", tuple(map(self.node, tree.expressions)))
         if isinstance(tree, exp.DPipe):
             return Call("concat", (self.node(tree.this), self.node(tree.expression)))
@@ -446,11 +517,31 @@ class _Conjunct:
         return inner.row_value(unescape(argument.text))
 
 
+def _wants_operand(token: Token) -> bool:
+    """Whether an operand must follow a token."""
+    if token.kind == "op":
+        return token.upper not in (")", "]")
+    return token.upper in ("AND", "OR", "NOT", "BETWEEN", "IN", "LIKE", "WHEN", "THEN", "ELSE", "CASE", "DIV")
+
+
+def _is_strict(tokens: Sequence[Token]) -> bool:
+    """Whether a call is NULL where its operand is: all its functions are, and no operator takes a NULL."""
+    for k, t in enumerate(tokens):
+        if t.upper in ("IS", "CASE", "AND", "OR", "IN", "<=>", "EXISTS"):
+            return False
+        # A type with arguments, as in CAST(x AS DECIMAL(10, 2)), is no function.
+        calls = k + 1 < len(tokens) and tokens[k + 1].upper == "(" and not (k and tokens[k - 1].upper == "AS")
+        if t.kind == "word" and calls and t.text.lower() not in _STRICT:
+            return False
+    return True
+
+
 def _dropped_cast(tree: exp.Expr) -> exp.Expr:
     """sqlglot wraps datediff's operands in casts of its own; operands must be dates as they are."""
     return tree.this if isinstance(tree, exp.TsOrDsToDate) else tree
 
 
+_BINDS_TIGHTER = frozenset({".", "+", "-", "*", "/", "%", "||"})
 _INTERVAL_WORDS = frozenset(
     "TO NANOSECOND NANOSECONDS MICROSECOND MICROSECONDS MILLISECOND MILLISECONDS SECOND SECONDS MINUTE MINUTES HOUR "
     "HOURS DAY DAYS WEEK WEEKS MONTH MONTHS QUARTER QUARTERS YEAR YEARS".split()

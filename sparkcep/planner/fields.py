@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from sparkcep.query import PREFIX
+
+_IDENTIFIER = re.compile(r"[^\W\d]\w*")
+_CONSTANTS = frozenset("TRUE FALSE NULL CURRENT_DATE CURRENT_TIMESTAMP CURRENT_USER".split())
 
 
 def quote(name: str) -> str:
@@ -33,6 +37,8 @@ class Fields:
     def column_of(self, text: str) -> str | None:
         """The input column that a text names, if it is one bare name."""
         name = text.strip()
+        if name[:1] != "`" and (not _IDENTIFIER.fullmatch(name) or name.upper() in _CONSTANTS):
+            return None
         if len(name) > 1 and name[0] == name[-1] == "`" and "`" not in name[1:-1].replace("``", ""):
             name = name[1:-1].replace("``", "`")
         name = name.replace("{{", "{").replace("}}", "}")

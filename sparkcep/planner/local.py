@@ -109,7 +109,8 @@ def lambda_text(condition: LocalCondition, fields: Fields, rows: str, row: str, 
         if first.name == PREFIX + "shift":
             shift = next(shifts)
             field_name = fields.name(fields.add(shift.expression))
-            edits.append((start, end + 1, f"get({rows}, {index} + ({shift.offset})).{field_name}"))
+            # A far offset would overflow the index; out of range is NULL either way.
+            edits.append((start, end + 1, f"get({rows}, try_add({index}, {shift.offset})).{field_name}"))
         else:
             of = fields.column_of(quote(first.name))
             if of is None:

@@ -6,7 +6,6 @@ function's meaning are Spark's), all other text is the user's own.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from sparkcep.exec.operator import CURRENT_ROW, SELF_ROW
@@ -32,6 +31,11 @@ _CODE = PREFIX + "code"
 _FLAGS = PREFIX + "flags"
 _SELF = PREFIX + "self"
 _NUMBER = PREFIX + "number"
+#: Functions of one value; what follows it must stay a constant.
+_PARAMETERS_FOLLOW = frozenset(
+    "percentile percentile_approx approx_percentile approx_count_distinct histogram_numeric listagg string_agg "
+    "mode".split()
+)
 _TAKES_NULLS = frozenset({"any_value"})
 
 
@@ -64,7 +68,7 @@ class MeasureSql:
         """Register everything the measures need with the planner."""
         query = self.query
         text = " ".join(self.own_text(m.expression) for m in query.measures).casefold()
-        key_columns = {name for _, name in self.keys}
+        key_columns = {name for text, name in self.keys if self.planner.fields.column_of(text) is not None}
         for column in query.columns:
             if column not in key_columns and quote(column).strip("`").casefold() in text:
                 self.natural[column] = f"{PREFIX}g{self.planner.gather(CURRENT_ROW, quote(column))}"
@@ -149,6 +153,8 @@ class MeasureSql:
         if slot.star:
             return f"count(CASE WHEN {inside} THEN 1 END) {over}"
         arguments = [self.inside(a, inside) for a in slot.arguments]
+        if slot.function in _PARAMETERS_FOLLOW:
+            arguments[1:] = [a.text for a in slot.arguments[1:]]
         if slot.distinct:
             arguments = self.distinct(arguments, groups)
         if slot.function in _TAKES_NULLS:
@@ -157,20 +163,7 @@ class MeasureSql:
 
     def inside(self, argument: RowExpression, condition: str) -> str:
         """An argument that is NULL outside of the aggregate's rows; aggregate functions ignore NULLs."""
-        if re.fullmatch(r"\s*(-?[\d.]+|'[^']*')\s*", argument.text):
-            return (
-                f"CASE WHEN {condition} THEN {argument.text} END"
-                if argument is self.first_of(argument)
-                else argument.text
-            )
         return f"CASE WHEN {condition} THEN ({argument.text}) END"
-
-    def first_of(self, argument: RowExpression) -> RowExpression | None:
-        for measure in self.query.measures:
-            for slot in measure.expression.slots:
-                if isinstance(slot, Aggregate) and slot.arguments and slot.arguments[0] is argument:
-                    return argument
-        return None
 
     def distinct(self, arguments: list[str], groups: str) -> list[str]:
         """Columns that hold the arguments on the first row of a match that has them, else NULL.
@@ -216,19 +209,25 @@ class MeasureSql:
         if self.has_aggregates and not query.rows_per_match.is_all:
             conditions.append(f"({_FLAGS} & 2) <> 0")
         where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
-        return f"{query.with_prefix}SELECT {', '.join(self.output())} FROM ({text}){where}"
+        # Hidden names first, so that a measure cannot see another one's; and a row beside them, so that an aggregate
+        # that slipped through is an error and not one row for the whole result.
+        output = self.output()
+        hidden = [f"{value} AS {PREFIX}o{i}" for i, (_, value) in enumerate(output)]
+        named = [f"{PREFIX}o{i} AS {quote(name)}" for i, (name, _) in enumerate(output)]
+        text = f"SELECT {', '.join([_SELF, *hidden])} FROM ({text}){where}"
+        return f"{query.with_prefix}SELECT {', '.join(named)} FROM ({text})"
 
-    def output(self) -> list[str]:
-        """PARTITION BY columns; with ALL ROWS the ORDER BY columns; measures; with ALL ROWS the remaining columns."""
+    def output(self) -> list[tuple[str, str]]:
+        """(name, value): PARTITION BY columns; with ALL ROWS the ORDER BY columns; measures; with ALL ROWS the rest."""
         query = self.query
-        keys = [f"{PREFIX}k{i} AS {quote(name)}" for i, (_, name) in enumerate(self.keys)]
-        measures = [f"{text} AS {quote(name)}" for name, text in self.measures]
-        passed = {name: f"{PREFIX}p{i} AS {quote(name)}" for i, name in enumerate(self.passed)}
+        keys = [(name, f"{PREFIX}k{i}") for i, (_, name) in enumerate(self.keys)]
+        measures = [(name, f"({text})") for name, text in self.measures]
+        passed = {name: (name, f"{PREFIX}p{i}") for i, name in enumerate(self.passed)}
         ordered = [self.planner.fields.column_of(k.expression) for k in query.order_by]
         first = [passed.pop(c) for c in dict.fromkeys(ordered) if c is not None and c in passed]
         out = [*keys, *first, *measures, *passed.values()]
         # Nothing to show (ONE ROW PER MATCH without keys and measures) still has a row per match.
-        return out or [f"{MATCH_NUMBER} AS match_number"]
+        return out or [("match_number", MATCH_NUMBER)]
 
 
 def literal(text: str) -> str:

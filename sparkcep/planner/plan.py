@@ -222,6 +222,8 @@ class Planner:
         if query.within is None:
             return None
         key = query.order_by[0].expression
+        if self.analyze([key])[0][1] in ("tinyint", "smallint", "int"):
+            key = f"CAST(({key}) AS BIGINT)"  # room for the sum
         bound = f"({key}) + ({query.within})"
         type_ = self.analyze([bound])[0][1]
         kind = parse_type(type_)
@@ -229,7 +231,8 @@ class Planner:
         if not allowed and not (kind.kind == "decimal" and kind.size <= 18):
             raise PatternAnalysisError(
                 "CEP_WITHIN_TYPE",
-                f"WITHIN needs an ORDER BY key of a date, timestamp or numeric type; key plus interval is {type_}.",
+                "WITHIN needs an ORDER BY key of a date, timestamp or numeric type (decimals of at most 18 digits); "
+                f"key plus interval is {type_}.",
                 text=query.text or None,
                 position=query.within_position,
                 hint="cast the ORDER BY key",
@@ -241,7 +244,7 @@ class Planner:
 
     def split_conditions(self) -> tuple[dict[int, list[LocalCondition]], DependentConditions]:
         local: dict[int, list[LocalCondition]] = {}
-        dependent = DependentConditions(self.query, self.fields)
+        dependent = DependentConditions(self.query, self.fields, self.column_types)
         for definition in self.query.definitions:
             label = self.program.names.index(definition.variable)
             for conjunct in definition.conjuncts:

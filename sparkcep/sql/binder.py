@@ -83,7 +83,7 @@ class Binder:
         within, within_position = self.bind_within()
         return PatternQuery(
             columns=self.scope.columns,
-            partition_by=tuple(KeyExpression(self.plain(r), self.s.tokens[r[0]].start) for r in clause.partition_by),
+            partition_by=tuple(self.key(r) for r in clause.partition_by),
             order_by=tuple(
                 SortKey(
                     self.plain(k.expression),
@@ -150,6 +150,13 @@ class Binder:
             )
         self.check_bare(span)
         return scalar.text
+
+    def key(self, span: Range) -> KeyExpression:
+        """A PARTITION BY expression; parentheses around a column do not make it another column."""
+        low, high = span
+        while self.s.operator(low) == "(" and self.s.pairs.get(low) == high - 1 and high - low > 2:
+            low, high = low + 1, high - 1
+        return KeyExpression(self.plain((low, high)), self.s.tokens[low].start)
 
     def check_bare(self, span: Range) -> None:
         """A key that is one bare name must be a column; Spark answers for everything longer."""

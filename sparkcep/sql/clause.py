@@ -159,6 +159,8 @@ class ClauseParser:
             return "SUBSET"
         if first == "DEFINE" and (i + 1 >= self.end or (named and (third == "AS" or i + 2 >= self.end))):
             return "DEFINE"
+        if first == "WITHIN" and second == "GROUP" and self.s.operator(i + 2) == "(":
+            return None
         if first in ("MEASURES", "WITHIN") and self.s.operator(i + 1) not in (",", ".") and second != "AS":
             return first
         return None

@@ -60,7 +60,20 @@ def classify(statement: Statement) -> Explain | TemporaryView | None:
         )
     if first == "CREATE":
         return _view(statement)
+    if first == "CACHE" or (first == "ALTER" and w(1) == "VIEW"):
+        raise _stored(statement, f"{first} {'TABLE' if first == 'CACHE' else 'VIEW'} ... AS")
     return None
+
+
+def _stored(statement: Statement, what: str) -> PatternAnalysisError:
+    """Statements whose text Spark keeps and reads again later, when the pattern's relation is gone."""
+    return PatternAnalysisError(
+        "CEP_UNSUPPORTED_STATEMENT",
+        f"{what} keeps the text of its query, and Spark alone cannot read a pattern query again.",
+        text=statement.text,
+        position=statement.tokens[0].start,
+        hint="CREATE OR REPLACE TEMPORARY VIEW v AS the pattern query, then use v (CACHE TABLE v)",
+    )
 
 
 def _view(statement: Statement) -> TemporaryView | None:
@@ -72,6 +85,8 @@ def _view(statement: Statement) -> TemporaryView | None:
     i += is_global
     temporary = w(i) in ("TEMP", "TEMPORARY")
     i += temporary
+    if w(i) == "FUNCTION":
+        raise _stored(statement, "CREATE FUNCTION")
     if w(i) not in ("VIEW", "MATERIALIZED", "STREAMING"):
         return None
     if not temporary:

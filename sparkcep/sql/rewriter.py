@@ -41,7 +41,10 @@ class Rewriter:
 
     def _pattern_span(self, form: Form) -> tuple[int, int]:
         s = self.statement
+        nested = [f for f in s.forms if form.keyword.start < f.start and f.end < form.end]
         for i in range(*form.body):
+            if any(f.start <= s.tokens[i].start < f.end for f in nested):
+                continue
             if s.word(i) == "PATTERN" and s.operator(i + 1) == "(" and i + 1 in s.pairs:
                 return s.tokens[i].start, s.tokens[s.pairs[i + 1]].end
         return form.start, form.start

@@ -23,7 +23,7 @@ NAVIGATION = frozenset({"PREV", "NEXT", "FIRST", "LAST"})
 AGGREGATES = frozenset(
     """any any_value approx_count_distinct approx_percentile array_agg avg bit_and bit_or bit_xor bool_and bool_or
     collect_list collect_set corr count count_if covar_pop covar_samp every histogram_numeric kurtosis listagg max
-    max_by mean median min min_by mode percentile percentile_approx product regr_avgx regr_avgy regr_count
+    max_by mean min min_by mode percentile percentile_approx product regr_avgx regr_avgy regr_count
     regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy skewness some std stddev stddev_pop stddev_samp
     string_agg sum try_avg try_sum var_pop var_samp variance""".split()
 )
@@ -152,8 +152,10 @@ class ScalarReader:
         if column.kind not in ("word", "quoted") or s.operator(i + 3) == "(":
             return None
         name = variable_name(token)
+        if token.text.casefold() in lambdas:
+            return None
         if self.scope.variables_of(name) is None:
-            known = self.scope.is_column(token.text) or token.text.casefold() in lambdas | self.scope.qualifiers
+            known = self.scope.is_column(token.text) or token.text.casefold() in self.scope.qualifiers
             if not known:
                 near = near_name(token.text, (*self.scope.primaries, *self.scope.unions))
                 raise self.scope.error(
@@ -249,7 +251,7 @@ class ScalarReader:
             if close != i + 2:
                 raise self.scope.error("CEP_ARGUMENTS", "MATCH_NUMBER takes no arguments.", s.tokens[i])
             return MatchNumber(s.tokens[i].start), close + 1
-        if word.lower() in AGGREGATES:
+        if word.lower() in AGGREGATES and s.word(i - 1) not in ("LIKE", "ILIKE"):  # s LIKE ANY (...)
             return self.aggregate(i, close, running)
         return None
 
@@ -380,6 +382,8 @@ class ScalarReader:
                 i += 3
                 continue
             unit = word in _UNITS and tokens[i - 1].kind in ("number", "string")
+            # A type behind AS, or a keyword argument in braces, is no column.
+            unit = unit or s.word(i - 1) == "AS" or s.operator(i - 1) == "{"
             if self.scope.is_column(tokens[i].text) and not unit and tokens[i].text.casefold() not in lambdas:
                 bare = bare or tokens[i]
             i += 1
@@ -406,7 +410,7 @@ class ScalarReader:
                 "CEP_UNSUPPORTED_AGGREGATE",
                 f"{name} ... WITHIN GROUP cannot stand inside MATCH_RECOGNIZE.",
                 s.tokens[after],
-                "use percentile(x, p), median(x) or array_agg(x)",
+                "use percentile(x, p) or array_agg(x)",
             )
         ranges = self.arguments(low, close)
         variables: tuple[str, ...] | None = None
@@ -427,7 +431,8 @@ class ScalarReader:
             for a, b in ranges:
                 argument, of = self.row_expression(a, b, name)
                 arguments.append(argument)
-                if of is not None or not all(t.kind in ("number", "string", "op") for t in s.tokens[a:b]):
+                looks = any(self.scope.is_column(t.text) for t in s.tokens[a:b] if t.kind in ("word", "quoted"))
+                if of is not None or looks or argument.markers:
                     found.setdefault(of, s.tokens[a])
             if len(found) > 1:
                 raise self.scope.error(
@@ -469,7 +474,7 @@ def split_conjuncts(statement: Statement, low: int, high: int) -> list[Range]:
             return [(low, high)]
         if word == "CASE":
             cases += 1
-        elif word == "END" and cases:
+        elif word == "END":
             cases -= 1
         elif cases == 0 and word == "BETWEEN":
             between += 1
@@ -482,6 +487,8 @@ def split_conjuncts(statement: Statement, low: int, high: int) -> list[Range]:
                 parts.append((start, i))
                 start = i + 1
         i += 1
+    if cases:  # a column named end or case: better whole than cut in the wrong place
+        return [(low, high)]
     parts.append((start, high))
     if len(parts) == 1:
         return parts

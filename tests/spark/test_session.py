@@ -102,6 +102,23 @@ def test_keyword_arguments(spark: SparkSession) -> None:
     assert sorted(tuple(r) for r in rows) == [("a", 2, "{x}"), ("a", 3, "{x}")]
 
 
+def test_parameters_inside_match_dependent_conditions(spark: SparkSession) -> None:
+    clause = "MATCH_RECOGNIZE (PARTITION BY k ORDER BY id MEASURES y.id AS at PATTERN (x y) DEFINE y AS"
+    named = f"SELECT * FROM {ROWS} {clause} v - x.v BETWEEN :low AND :high)"
+    assert sorted(tuple(r) for r in spark.sql(named, {"low": 0, "high": 1}).collect()) == [("a", 3), ("b", 2)]
+    placed = f"SELECT * FROM {ROWS} {clause} v - x.v BETWEEN ? AND ?)"
+    assert [tuple(r) for r in spark.sql(placed, [-2, -1]).collect()] == [("a", 2)]
+    formatted = f"SELECT * FROM {ROWS} {clause} v > x.v * {{d}} - 5)"
+    assert sorted(tuple(r) for r in spark.sql(formatted, d=2).collect()) == [("b", 2)]
+
+
+def test_quantifiers_of_outer_patterns_are_no_parameters(spark: SparkSession) -> None:
+    text = f"""SELECT n, m FROM {ROWS} MATCH_RECOGNIZE (PARTITION BY k ORDER BY id
+        MEASURES count(*) AS n, (SELECT max(c) + ? FROM {ROWS} MATCH_RECOGNIZE (ORDER BY id MEASURES count(*) AS c
+        PATTERN (p q?))) AS m PATTERN (x y?? z?) DEFINE z AS v >= ?) WHERE n > ?"""
+    assert sorted(tuple(r) for r in spark.sql(text, [10, 3, 1]).collect()) == [(2, 12)]
+
+
 def test_temporary_views(spark: SparkSession) -> None:
     before = {t.name for t in spark.catalog.listTables()}
     query = f"SELECT * FROM {ROWS} {FALL}"

@@ -288,7 +288,7 @@ def match_partitions(
     Args:
         offsets: (partitions + 1,) row borders.
         masks: (words, rows) uint64, one bit per match-independent condition.
-        within_key, within_bound, within_null: (rows,) ORDER BY key, key + interval, either is NULL.
+        within_key, within_bound: (rows,) ORDER BY key, key + interval. within_null: (2, rows), which of them is NULL.
 
     Returns:
         (status, partition of the fault, output (n, FIXED + slots), n). Rows and slots count from the partition's start.
@@ -324,21 +324,24 @@ def match_partitions(
         number = np.int64(0)
         covered = np.int64(0)
         limit = np.int64(-1)
+        reach = np.int64(-(2**63))
         steps = np.int64(0)
         emitted_before = used
         while start < rows:
             if use_within:
-                # Keys ascend, so the last row within reach never moves back.
-                if within_null[base + start]:
-                    limit = np.int64(-1)
+                # Keys ascend, but key + interval need not (months, DST, an interval that is a column).
+                bound = within_bound[base + start]
+                if within_null[0, base + start] or within_null[1, base + start]:
+                    limit = start - 1
                 else:
-                    limit = max(limit, start - 1)
+                    limit = start - 1 if bound < reach else max(limit, start - 1)
                     while (
                         limit + 1 < rows
-                        and not within_null[base + limit + 1]
-                        and within_key[base + limit + 1] <= within_bound[base + start]
+                        and not within_null[0, base + limit + 1]
+                        and (within_key[base + limit + 1] <= bound)
                     ):
                         limit += 1
+                    reach = bound
             if dependent:
                 length, status, steps = _find_dependent(
                     base, start, rows, number + 1, labels, edge_start, edge_target, edge_condition, positions,
