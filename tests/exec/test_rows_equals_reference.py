@@ -28,14 +28,20 @@ def test_matches(pattern: Pattern, masks: list[int], skip: SkipMode) -> None:
     assert found_matches(make_spec(pattern, BITS, skip=skip), batch(masks)) == as_tuples(expected)
 
 
-@given(patterns(), MASKS, st.integers(0, 3), st.data())
-def test_within(pattern: Pattern, masks: list[int], reach: int, data: st.DataObject) -> None:
-    steps = data.draw(st.lists(st.integers(0, 2), min_size=len(masks), max_size=len(masks)))
-    times = np.cumsum(np.array(steps, np.int64))
-    expected = reference_matches(
-        pattern, len(masks), conditions_of(masks), within=lambda a, b: times[b] <= times[a] + reach
-    )
-    keys = pa.array(times), pa.array(times + reach)
+@given(patterns(), MASKS, st.data())
+def test_within(pattern: Pattern, masks: list[int], data: st.DataObject) -> None:
+    """The bound of a start row need not grow with its key: months, DST, an interval that is a column or NULL."""
+    size = {"min_size": len(masks), "max_size": len(masks)}
+    times = np.cumsum(np.array(data.draw(st.lists(st.integers(0, 2), **size)), np.int64))
+    reaches = data.draw(st.lists(st.one_of(st.none(), st.integers(0, 4)), **size))
+    bounds = [None if reach is None else int(t + reach) for t, reach in zip(times, reaches, strict=True)]
+
+    def short_enough(first: int, last: int) -> bool:
+        bound = bounds[first]
+        return bound is not None and times[last] <= bound
+
+    expected = reference_matches(pattern, len(masks), conditions_of(masks), within=short_enough)
+    keys = pa.array(times), pa.array(bounds, pa.int64())
     spec = make_spec(pattern, BITS, use_within=True)
     assert found_matches(spec, batch(masks, within=keys)) == as_tuples(expected)
 
