@@ -20,6 +20,12 @@ SOURCE = PREFIX + "source"
 MATCH_NUMBER = PREFIX + "match_number"
 
 
+def string_literal(text: str) -> str:
+    """A SQL string literal, safe inside text that Spark formats (braces doubled)."""
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return "'" + escaped.replace("{", "{{").replace("}", "}}") + "'"
+
+
 class RowsPerMatch(enum.Enum):
     ONE = "ONE ROW PER MATCH"
     ALL_SHOW_EMPTY = "ALL ROWS PER MATCH SHOW EMPTY MATCHES"

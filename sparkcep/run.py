@@ -14,7 +14,7 @@ from pyspark.errors import AnalysisException, ParseException, PySparkNotImplemen
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from sparkcep import settings as settings_module
+from sparkcep import settings
 from sparkcep.errors import PatternAnalysisError, SparkCepError
 from sparkcep.exec.operator import match
 from sparkcep.planner.explain import explain_plan
@@ -52,16 +52,16 @@ class Run:
     settings: Settings = field(init=False)
 
     def result(self) -> DataFrame:
-        mode = str(self.spark.conf.get(settings_module.MATCH_RECOGNIZE.key, "auto")).lower()
+        mode = settings.read_match_recognize(self.spark.conf.get)
         if mode in ("native", "off"):
             return self.untouched()
-        self.settings = settings_module.read(self.spark.conf.get)
         self.statement = read_statement(self.text)
         if not self.statement.forms:
             return self.untouched()
         if mode == "auto" and _is_native():
             with contextlib.suppress(ParseException, AnalysisException):
                 return self.untouched()
+        self.settings = settings.read(self.spark.conf.get)
         command = Explain("EXPLAIN ", 0) if self.explain_only else classify(self.statement)
         positional = isinstance(self.args, list)
         self.rewriter = Rewriter(self.statement, formatted=bool(self.kwargs), positional=positional)

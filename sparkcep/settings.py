@@ -131,6 +131,11 @@ def read(get: Callable[[str, str], Any]) -> Settings:
     )
 
 
+def read_match_recognize(get: Callable[[str, str], Any]) -> str:
+    """Who runs MATCH_RECOGNIZE: auto, always, native or off. Raises as :func:`read` does."""
+    return _checked(MATCH_RECOGNIZE, str(get(MATCH_RECOGNIZE.key, MATCH_RECOGNIZE.default)))
+
+
 def _flag(get: Callable[[str, str], Any], key: str, default: bool) -> bool:
     # Locked-down sessions (Databricks serverless) refuse to read some keys; the default is then the truth.
     try:

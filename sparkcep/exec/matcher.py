@@ -65,8 +65,7 @@ class Matcher:
         self.followers = np.zeros((positions, words), np.uint64)
         self.accepts = np.zeros(positions, np.int64)
         for p in range(positions):
-            for e in range(program.edge_start[p], program.edge_start[p + 1]):
-                target, condition = int(program.edge_target[e]), int(program.edge_condition[e])
+            for target, condition in program.successors(p):
                 if target >= 0:
                     self.followers[p, target >> 6] |= np.uint64(1) << np.uint64(target & 63)
                 elif self.accepts[p] != 1:

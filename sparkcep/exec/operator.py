@@ -105,9 +105,7 @@ def _match_lists(df: DataFrame, shape: OperatorShape, spec: MatchSpec) -> DataFr
     for w in range(shape.masks):
         update = shape.mask_updates[w] if w < len(shape.mask_updates) else None
         inputs.append(
-            f"{_ROWS}.{PREFIX}m{w}"
-            if update is None
-            else f"transform({_ROWS}, ({PREFIX}r, {PREFIX}i) -> {_plain(update)})"
+            f"{_ROWS}.{PREFIX}m{w}" if update is None else f"transform({_ROWS}, ({PREFIX}r, {PREFIX}i) -> {update})"
         )
     inputs += [f"{_ROWS}.{PREFIX}f{i}" for i in shape.kernel_fields]
     returns = f"array<struct<{','.join(f'{n}:int' for n in names)}>>"
@@ -118,11 +116,6 @@ def _match_lists(df: DataFrame, shape: OperatorShape, spec: MatchSpec) -> DataFr
     out += [f"m.c{kernel.FIXED + s} AS {PREFIX}l{s}" for s in shape.labels]
     out += [f"get({_ROWS}, m.c{g.place}).{PREFIX}f{g.field} AS {PREFIX}g{n}" for n, g in enumerate(shape.gathers)]
     return matched.selectExpr(*keys, f"inline(transform({PREFIX}found, m -> struct({', '.join(out)})))")
-
-
-def _plain(text: str) -> str:
-    """Undo the brace doubling of formatted text; this text goes to Spark as it is."""
-    return text.replace("{{", "{").replace("}}", "}")
 
 
 class ListsMatcher:

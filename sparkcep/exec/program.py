@@ -58,11 +58,15 @@ class Program:
         p = self.positions
         return ACCEPT in self.edge_target[self.edge_start[p] : self.edge_start[p + 1]]
 
+    def successors(self, state: int) -> list[tuple[int, int]]:
+        """(target, condition) of a state's edges in order of preference; state P is the start."""
+        span = slice(self.edge_start[state], self.edge_start[state + 1])
+        return list(zip(self.edge_target[span].tolist(), self.edge_condition[span].tolist(), strict=True))
+
     def describe(self) -> str:
         """One line per state, successors in order of preference; for EXPLAIN."""
 
-        def edge(k: int) -> str:
-            target, condition = int(self.edge_target[k]), int(self.edge_condition[k])
+        def edge(target: int, condition: int) -> str:
             text = "accept" if target == ACCEPT else f"{self.names[self.labels[target]]}.{target}"
             return text + ("^" if condition & AT_START else "") + ("$" if condition & AT_END else "")
 
@@ -71,7 +75,7 @@ class Program:
             name = "start" if state == self.positions else f"{self.names[self.labels[state]]}.{state}"
             if state < self.positions and self.excluded[state]:
                 name = "{-" + name + "-}"
-            edges = [edge(k) for k in range(self.edge_start[state], self.edge_start[state + 1])]
+            edges = [edge(*successor) for successor in self.successors(state)]
             lines.append(f"{name} -> {', '.join(edges) or 'dead end'}")
         return "\n".join(lines)
 

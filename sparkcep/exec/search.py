@@ -32,12 +32,8 @@ class Search:
         interpreter = Interpreter(conditions.slots, conditions.column_types, self.spec.ansi)
         self.tests = {label: interpreter.condition(c) for label, c in conditions.conditions.items()}
         self.columns = [[normalise(v) for v in c.to_pylist()] for c in batch.columns]
-        self.edges: list[list[tuple[int, int]]] = []
         program = self.spec.program
-        for p in range(program.positions + 1):
-            span = slice(program.edge_start[p], program.edge_start[p + 1])
-            pairs = zip(program.edge_target[span].tolist(), program.edge_condition[span].tolist(), strict=True)
-            self.edges.append(list(pairs))
+        self.edges = [program.successors(p) for p in range(program.positions + 1)]
         self.labels = program.labels.tolist()
         self.steps = 0
 
@@ -123,7 +119,7 @@ class Search:
                 continue
             if target == kernel.ACCEPT:
                 return path
-            if r >= state.rows or ends[r, target] > (limit if self.spec.use_within else kernel.NONE - 1):
+            if r >= state.rows or ends[r, target] > limit:
                 continue
             label = self.labels[target]
             state.labels.append(label)

@@ -27,12 +27,6 @@ class GapElimination:
     reason: str
 
 
-def successors(program: Program, position: int) -> list[tuple[int, int]]:
-    """(target, condition) of a position's edges in order; the initial edges are those of ``program.positions``."""
-    span = slice(program.edge_start[position], program.edge_start[position + 1])
-    return list(zip(program.edge_target[span].tolist(), program.edge_condition[span].tolist(), strict=True))
-
-
 def transparent_gaps(program: Program, candidates: Iterable[int]) -> frozenset[int]:
     """The candidate labels whose rows may be dropped (module docstring); empty where contiguity matters somewhere.
 
@@ -42,7 +36,7 @@ def transparent_gaps(program: Program, candidates: Iterable[int]) -> frozenset[i
     """
     gaps = set(candidates)
     labels = program.labels.tolist()
-    edges = [successors(program, p) for p in range(program.positions + 1)]
+    edges = [program.successors(p) for p in range(program.positions + 1)]
     if any(condition for e in edges for _, condition in e):
         return frozenset()  # an anchor
     if any(t == ACCEPT for t, _ in edges[program.positions]):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from sparkcep.planner.fields import Fields, quote, unescape
-from sparkcep.query import PREFIX, Navigation, RowMarker, Scalar
+from sparkcep.query import PREFIX, Navigation, RowMarker, Scalar, string_literal
 from sparkcep.sql.dialect import parse_expression
 
 
@@ -70,9 +70,8 @@ def local_condition(scalar: Scalar, variable: str) -> LocalCondition | None:
             return None
         if RowMarker.MATCH_NUMBER in piece.argument.markers or (piece.argument.markers and piece.physical):
             return None
-        label = "'" + variable.replace("\\", "\\\\").replace("'", "\\'") + "'"
-        text = "".join(p if isinstance(p, str) else label.replace("{", "{{").replace("}", "}}")
-                       for p in piece.argument.pieces)  # fmt: skip
+        label = string_literal(variable)
+        text = "".join(p if isinstance(p, str) else label for p in piece.argument.pieces)
         if piece.physical:
             pieces.append(Shift(text, piece.physical))
         else:

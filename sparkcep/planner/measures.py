@@ -22,6 +22,7 @@ from sparkcep.query import (
     RowsPerMatch,
     Scalar,
     Slot,
+    string_literal,
 )
 
 if TYPE_CHECKING:
@@ -136,7 +137,7 @@ class MeasureSql:
         self.carried.append((name, scope, f"CASE WHEN {LABEL} IS NOT NULL THEN ({text}) END"))
 
     def label_sql(self, code: str) -> str:
-        names = ", ".join(literal(n) for n in self.planner.program.names)
+        names = ", ".join(string_literal(n) for n in self.planner.program.names)
         return f"get(array({names}), {code})"
 
     def aggregate(self, slot: Aggregate) -> str:
@@ -144,7 +145,7 @@ class MeasureSql:
         if slot.variables is None:
             inside = f"{LABEL} IS NOT NULL"
         else:
-            inside = f"{LABEL} IN ({', '.join(literal(v) for v in slot.variables)})"
+            inside = f"{LABEL} IN ({', '.join(string_literal(v) for v in slot.variables)})"
         if slot.filter is not None:
             inside += f" AND ({slot.filter.text})"
         last = "CURRENT ROW" if slot.running else "UNBOUNDED FOLLOWING"
@@ -228,9 +229,3 @@ class MeasureSql:
         out = [*keys, *first, *measures, *passed.values()]
         # Nothing to show (ONE ROW PER MATCH without keys and measures) still has a row per match.
         return out or [("match_number", MATCH_NUMBER)]
-
-
-def literal(text: str) -> str:
-    """A SQL string literal, safe inside text that Spark formats."""
-    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
-    return "'" + escaped.replace("{", "{{").replace("}", "}}") + "'"

@@ -6,7 +6,7 @@ The plan's own text is what runs; EXPLAIN prints the same objects.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from sparkcep.errors import PatternAnalysisError
 from sparkcep.exec.compiler import compile_conditions
@@ -17,7 +17,7 @@ from sparkcep.exec.program import Program, compile_pattern
 from sparkcep.exec.spec import ConditionSet, MatchSpec, OutputSlot
 from sparkcep.pattern import can_be_empty, has_exclusion
 from sparkcep.planner.dependent import DependentConditions
-from sparkcep.planner.fields import Fields, quote
+from sparkcep.planner.fields import Fields, quote, unescape
 from sparkcep.planner.gaps import GapElimination, gap_elimination
 from sparkcep.planner.local import LocalCondition, lambda_text, local_condition
 from sparkcep.planner.measures import MeasureSql
@@ -52,9 +52,7 @@ class PatternPlan:
     spec: MatchSpec
     interpreted_because: str
     measures: MeasureSql
-    within_fields: tuple[int, int] | None
     gaps: GapElimination
-    shifted: dict[int, str] = field(default_factory=dict)
 
     @property
     def bits(self) -> dict[int, int]:
@@ -182,7 +180,7 @@ class Planner:
             layout, reason = "rows", f"column of type {bad} cannot be sorted inside a list"
         return PatternPlan(
             query, self.settings, self.program, self.fields, keys, local, dependent, layout, reason, shape, spec,
-            interpreted, measures, within, gaps, shifts,
+            interpreted, measures, gaps,
         )  # fmt: skip
 
     # -- keys, order -----------------------------------------------------------------------------------------------
@@ -319,7 +317,7 @@ class Planner:
             for label, bit in own.items():
                 value = 1 << bit
                 parts.append(f"CASE WHEN ({mask} & {value}L) <> 0L AND ({shifts[label]}) THEN {value}L ELSE 0L END")
-            out.append(" | ".join(parts))
+            out.append(unescape(" | ".join(parts)))  # goes to Spark as it is, not through formatting
         return tuple(out)
 
     # -- output slots ----------------------------------------------------------------------------------------------

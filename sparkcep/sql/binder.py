@@ -16,6 +16,7 @@ from sparkcep.query import (
     Scalar,
     Skip,
     SortKey,
+    string_literal,
 )
 from sparkcep.settings import LIMIT_PERMUTE, Settings
 from sparkcep.sql.clause import ClauseSyntax, Range
@@ -292,8 +293,7 @@ class Binder:
                     "put event types in backticks",
                 )
         for name, text in spelling.items():
-            literal = text.replace("\\", "\\\\").replace("'", "\\'").replace("{", "{{").replace("}", "}}")
-            condition = f"{column} = '{literal}'"
+            condition = f"{column} = {string_literal(text)}"
             out.append(Definition(name, (Scalar((condition,)),), condition))
         return out
 

@@ -151,7 +151,12 @@ def test_off_leaves_everything_to_spark(spark: SparkSession) -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "value"), [("spark.sparkcep.exec.layout", "columns"), ("spark.sparkcep.limit.steps", "-1")]
+    ("key", "value"),
+    [
+        ("spark.sparkcep.exec.layout", "columns"),
+        ("spark.sparkcep.limit.steps", "-1"),
+        ("spark.sparkcep.sql.matchRecognize", "sometimes"),
+    ],
 )
 def test_bad_settings_name_their_key(spark: SparkSession, key: str, value: str) -> None:
     spark.conf.set(key, value)
