@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import os
 import re
 from collections.abc import Callable, Sequence
@@ -35,6 +34,16 @@ Arguments = dict[str, Any] | list[Any] | None
 _names = iter(range(2**62))
 
 
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A planned form: ``sql`` is the subquery that takes its place in the statement, ``source`` its input."""
+
+    name: str
+    plan: PatternPlan
+    source: DataFrame
+    sql: str
+
+
 @dataclass(slots=True)
 class Run:
     """One statement on its way through the rooms."""
@@ -47,8 +56,8 @@ class Run:
     explain_only: bool = False
     statement: Statement = field(init=False)
     rewriter: Rewriter = field(init=False)
-    relations: dict[str, DataFrame] = field(default_factory=dict)
-    plans: list[tuple[str, PatternPlan]] = field(default_factory=list)
+    matched: dict[str, DataFrame] = field(default_factory=dict)
+    relations: list[Relation] = field(default_factory=list)
     settings: Settings = field(init=False)
 
     def result(self) -> DataFrame:
@@ -74,7 +83,7 @@ class Run:
             return self.explain(command)
         if isinstance(command, TemporaryView):
             return self.create_view(command)
-        return self.run(self.rewriter.render(0, len(self.text)))
+        return self.rewritten(0)
 
     def untouched(self) -> DataFrame:
         """Spark's own answer to the text as it is."""
@@ -89,8 +98,8 @@ class Run:
             )
 
     def run(self, text: str, source: DataFrame | None = None) -> DataFrame:
-        """Spark's own sql on formatted text that may name ``source`` and the relations made so far."""
-        values = {**self.kwargs, **self.relations}
+        """Spark's own sql on formatted text that may name ``source`` and the operators' results so far."""
+        values = {**self.kwargs, **self.matched}
         if source is not None:
             values[SOURCE] = source
         # Without keyword arguments Spark does not format the text, and doubled braces would stay doubled.
@@ -100,7 +109,8 @@ class Run:
 
     def plan_form(self, form: Form) -> None:
         clause = parse_clause(self.statement, form.body, formatted=bool(self.kwargs))
-        source = self.run(self.rewriter.input_sql(form))
+        input_sql = self.rewriter.input_sql(form)
+        source = self.blamed(lambda: self.run(input_sql))
         schema = source.schema
         query = bind(
             self.statement,
@@ -117,9 +127,9 @@ class Run:
             [f.dataType.simpleString() for f in schema.fields],
         )  # fmt: skip
         name = f"{PREFIX}relation_{next(_names)}"
-        self.plans.append((name, planned))
-        self.relations[name] = self.execute(planned, source)
-        self.rewriter.replace(form, name)
+        relation = Relation(name, planned, source, self.relation_sql(name, planned, source, input_sql))
+        self.relations.append(relation)
+        self.rewriter.replace(form, relation.sql)
 
     def analyze(self, query: PatternQuery, source: DataFrame, items: Sequence[str]) -> list[tuple[str, str]]:
         """Names and types of expressions over the input, by Spark's analyser."""
@@ -129,17 +139,46 @@ class Run:
         schema = self.checked(query, lambda: self.run(select, source=source).schema)
         return [(f.name, f.dataType.simpleString()) for f in schema.fields]
 
-    def execute(self, planned: PatternPlan, source: DataFrame) -> DataFrame:
+    def relation_sql(self, name: str, planned: PatternPlan, source: DataFrame, input_sql: str) -> str:
+        """The subquery that takes the form's place. Spark analyses it once, as a part of the user's statement."""
+        if planned.layout == "fold":
+            matched = f"({planned.folded().replace(f'{{{SOURCE}}}', f'({input_sql})')})"
+        else:
+            frame = self.prepared(planned, source)
+            try:
+                self.matched[name] = match(frame, planned.layout, planned.shape, planned.spec)
+            except PySparkNotImplementedError as error:
+                raise _untransportable(planned, frame, error) from None
+            matched = f"{{{name}}}"
+        return f"({planned.measures.sql().replace(f'{{{SOURCE}}}', matched)})"
+
+    def prepared(self, planned: PatternPlan, source: DataFrame) -> DataFrame:
+        """The operator's input."""
         try:
-            frame = self.analyzed(planned.before(), source)
+            return self.analyzed(planned.before(), source)
         except AnalysisException as error:
             raise self.diagnosed(planned, source, error) from None
+
+    def blamed(self, action: Callable[[], T]) -> T:
+        """Run what reads the relations made so far; what a form is to blame for comes back with its place."""
         try:
-            matched = match(frame, planned.layout, planned.shape, planned.spec)
-        except PySparkNotImplementedError as error:
-            raise _untransportable(planned, frame, error) from None
-        after = functools.partial(self.analyzed, planned.measures.sql(), matched)
-        return self.checked(planned.query, after)
+            return action()
+        except SparkCepError:
+            raise
+        except AnalysisException:
+            for relation in self.relations:
+                self.check(relation)
+            raise
+
+    def check(self, relation: Relation) -> None:
+        """Raise what Spark has against a form."""
+        self.prepared(relation.plan, relation.source)
+        self.checked(relation.plan.query, lambda: self.analyzed(f"SELECT * FROM {relation.sql}"))
+
+    def rewritten(self, start: int) -> DataFrame:
+        """The user's statement from an offset on, with subqueries in the place of its forms."""
+        text = self.rewriter.render(start, len(self.text))
+        return self.blamed(lambda: self.analyzed(text))
 
     def diagnosed(self, planned: PatternPlan, source: DataFrame, error: AnalysisException) -> PatternAnalysisError:
         """Which condition Spark refuses, and why; the whole statement's error where it is none of them."""
@@ -158,9 +197,10 @@ class Run:
                 )
         return _located(query, error)
 
-    def analyzed(self, statement: str, source: DataFrame) -> DataFrame:
+    def analyzed(self, statement: str, source: DataFrame | None = None) -> DataFrame:
         frame = self.run(statement, source=source)
-        _ = frame.schema  # Connect analyses lazily; errors belong here, where the clause is known
+        if type(frame).__module__.startswith("pyspark.sql.connect."):
+            _ = frame.schema  # Connect analyses lazily; errors belong here, where the clause is known
         return frame
 
     def checked(self, query: PatternQuery, action: Callable[[], T]) -> T:
@@ -175,12 +215,14 @@ class Run:
     # -- results ---------------------------------------------------------------------------------------------------
 
     def explain(self, command: Explain) -> DataFrame:
+        for relation in self.relations:
+            self.check(relation)
         spark_plan = self.run(command.head + self.rewriter.render(command.query_start, len(self.text))).collect()[0][0]
-        parts = ["== Pattern Plan ==", *(explain_plan(p, name) for name, p in self.plans), "", str(spark_plan)]
+        parts = ["== Pattern Plan ==", *(explain_plan(r.plan, r.name) for r in self.relations), "", str(spark_plan)]
         return self.spark.createDataFrame([("\n".join(parts),)], "plan string")
 
     def create_view(self, command: TemporaryView) -> DataFrame:
-        frame = self.run(self.rewriter.render(command.query_start, len(self.text)))
+        frame = self.rewritten(command.query_start)
         if command.columns:
             if len(command.columns) != len(frame.columns):
                 raise PatternAnalysisError(

@@ -49,6 +49,12 @@ GAP_ELIMINATION = Setting(
     "Drop rows that only gap variables can take (A X* B with X = NOT B) before they are grouped.",
     ("true", "false"),
 )
+FOLD = Setting(
+    "planner.fold.enabled",
+    "true",
+    "Let Spark's own aggregate function follow sequences with gaps, without Python (exec.layout auto only).",
+    ("true", "false"),
+)
 LIMIT_PROGRAM = Setting(
     "limit.programSize",
     "20000",
@@ -64,6 +70,7 @@ ALL: tuple[Setting, ...] = (
     MATCH_RECOGNIZE,
     LAYOUT,
     GAP_ELIMINATION,
+    FOLD,
     LIMIT_PROGRAM,
     LIMIT_PERMUTE,
     LIMIT_STEPS,
@@ -77,6 +84,7 @@ class Settings:
 
     layout: str
     gap_elimination: bool
+    fold: bool
     limit_program: int
     limit_permute: int
     limit_steps: int
@@ -122,6 +130,7 @@ def read(get: Callable[[str, str], Any]) -> Settings:
     return Settings(
         layout=text(LAYOUT),
         gap_elimination=text(GAP_ELIMINATION) == "true",
+        fold=text(FOLD) == "true",
         limit_program=_integer(LIMIT_PROGRAM, text(LIMIT_PROGRAM)),
         limit_permute=_integer(LIMIT_PERMUTE, text(LIMIT_PERMUTE)),
         limit_steps=_integer(LIMIT_STEPS, text(LIMIT_STEPS)),

@@ -53,6 +53,7 @@ class MeasureSql:
         self.query = planner.query
         self.keys = keys
         self.slot_columns: dict[Slot, str] = {}
+        self.direct: dict[Slot, str] = {}
         self.inner: list[str] = []
         self.carried: list[tuple[str, list[str], str]] = []
         self.firsts: list[str] = []
@@ -116,7 +117,9 @@ class MeasureSql:
             self.inner.append(f"{self.label_sql(f'{PREFIX}l{self.planner.output_slot(slot, True)}')} AS {name}")
         elif not slot.argument.markers:
             row = self.planner.output_slot(slot, False)
-            self.inner.append(f"{PREFIX}g{self.planner.gather(row, slot.argument.text)} AS {name}")
+            value = f"{PREFIX}g{self.planner.gather(row, slot.argument.text)}"
+            self.direct[slot] = value
+            self.inner.append(f"{value} AS {name}")
         else:
             self.carry(slot, name)
 
@@ -180,8 +183,24 @@ class MeasureSql:
 
     # -- the statement ---------------------------------------------------------------------------------------------
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether every measure is just a value that the operator gives."""
+        if self.query.rows_per_match is not RowsPerMatch.ONE or self.planner.nullable_match or not self.measures:
+            return False
+        pieces = [[p for p in m.expression.pieces if p != ""] for m in self.query.measures]
+        return all(len(p) == 1 and p[0] in self.direct for p in pieces)
+
+    def plain_sql(self) -> str:
+        keys = [f"{PREFIX}k{i} AS {quote(name)}" for i, (_, name) in enumerate(self.keys)]
+        slots = [(m.name, s) for m in self.query.measures for s in m.expression.slots]
+        values = [f"{self.direct[slot]} AS {quote(name)}" for name, slot in slots]
+        return f"SELECT {', '.join([*keys, *values])} FROM {{{SOURCE}}}"
+
     def sql(self) -> str:
         """One SELECT over ``{SOURCE}``."""
+        if self.is_plain:
+            return self.plain_sql()
         query = self.query
         keys = [f"{PREFIX}k{i}" for i in range(len(self.keys))]
         inner = [

@@ -5,7 +5,7 @@ The plan's own text is what runs; EXPLAIN prints the same objects.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sparkcep.errors import PatternAnalysisError
@@ -18,11 +18,13 @@ from sparkcep.exec.spec import ConditionSet, MatchSpec, OutputSlot
 from sparkcep.pattern import can_be_empty, has_exclusion
 from sparkcep.planner.dependent import DependentConditions
 from sparkcep.planner.fields import Fields, quote, unescape
+from sparkcep.planner.fold import Fold, can_fold
 from sparkcep.planner.gaps import GapElimination, gap_elimination
 from sparkcep.planner.local import LocalCondition, lambda_text, local_condition
 from sparkcep.planner.measures import MeasureSql
+from sparkcep.planner.symbols import alphabet
 from sparkcep.query import PREFIX, SOURCE, Navigation, PatternQuery, RowsPerMatch
-from sparkcep.settings import Settings
+from sparkcep.settings import GAP_ELIMINATION, Settings
 
 #: Evaluates `SELECT list FROM input` without running it: expressions -> (name, Spark type as simpleString).
 Analyzer = Callable[[Sequence[str]], list[tuple[str, str]]]
@@ -36,7 +38,7 @@ class PatternPlan:
     """A planned row pattern clause.
 
     ``keys``: (expression, output name) of PARTITION BY. ``local``: variable code -> match-independent conjuncts.
-    ``layout`` is lists or rows, ``layout_reason`` says why. ``shape`` and ``spec`` go to the operator.
+    ``layout`` is lists, rows or fold, ``layout_reason`` says why. ``shape`` and ``spec`` go to the operator.
     """
 
     query: PatternQuery
@@ -53,6 +55,7 @@ class PatternPlan:
     interpreted_because: str
     measures: MeasureSql
     gaps: GapElimination
+    column_types: Mapping[str, str]
 
     @property
     def bits(self) -> dict[int, int]:
@@ -70,12 +73,40 @@ class PatternPlan:
             return (
                 self.select([*keys, *values, *masks, number]) + self.where() + f" WINDOW {PREFIX}w AS ({self.window()})"
             )
-        masks = [f"{sql} AS {PREFIX}m{w}" for w, sql in enumerate(self.mask_sql(shifted=False))]
+        words = self.mask_sql(shifted=False)
+        if self.layout == "fold":
+            words = [self.fold.symbol_sql(words[0])]
+        masks = [f"{sql} AS {PREFIX}m{w}" for w, sql in enumerate(words)]
         names = ", ".join([Fields.name(i) for i in range(len(values))] + [f"{PREFIX}m{w}" for w in range(len(masks))])
         group = ", ".join(f"{PREFIX}k{i}" for i in range(len(keys)))
+        if self.layout == "fold" and self.gaps.letters is not None and self.gaps.letters.column and self.only_columns():
+            rows = f"sort_array(collect_list(struct({', '.join([*values, *masks])}))) AS {PREFIX}rows"
+            by = ", ".join(text for text, _ in self.keys)
+            return self.select([*keys, rows]) + f"{self.where()} GROUP BY {by}"
         rows = f"sort_array(collect_list(struct({names}))) AS {PREFIX}rows"
         prepared = f"SELECT {', '.join([*keys, *values, *masks])} FROM {{{SOURCE}}}{self.where()}"
         return f"{self.query.with_prefix}SELECT {group}, {rows} FROM ({prepared}) GROUP BY {group}"
+
+    def only_columns(self) -> bool:
+        """Whether keys and fields are plain columns, so that they can stand beside and inside an aggregate."""
+        return all(self.fields.column_of(t) is not None for t in [*self.fields.texts, *(t for t, _ in self.keys)])
+
+    def folded(self) -> str:
+        """Fold layout: the statement over ``{SOURCE}`` that gives what the operator gives in other layouts."""
+        return self.fold.sql(len(self.keys), self.before(), numbered=not self.measures.is_plain)
+
+    @property
+    def fold(self) -> Fold:
+        machine, letters = self.gaps.machine, self.gaps.letters
+        assert machine is not None and letters is not None
+        return Fold(machine, letters, self.spec, self.shape.gathers, [self.null(g.field) for g in self.shape.gathers])
+
+    def null(self, field: int) -> str:
+        """A NULL of a field's type."""
+        type_ = self.column_types.get(self.fields.column_of(self.fields.texts[field]) or "")
+        if type_ is None or not type_.isalpha():
+            return f"get({PREFIX}rows, -1).{Fields.name(field)}"
+        return f"CAST(NULL AS {type_})"
 
     def where(self) -> str:
         return f" WHERE {self.gaps.keep}" if self.gaps.keep else ""
@@ -140,14 +171,12 @@ class Planner:
         keys = self.plan_keys()
         self.add_sort_fields()
         local, dependent = self.split_conditions()
-        gaps = GapElimination("", "spark.sparkcep.planner.gapElimination.enabled = false")
-        if self.settings.gap_elimination:
-            gaps = gap_elimination(query, self.program, local, dependent.conditions)
         within = self.plan_within()
         shifts, layout, reason = self.choose_layout(local)
         measures = MeasureSql(self, keys)
         measures.prepare()
         conditions, interpreted = self.compile_dependent(dependent)
+        gaps = self.eliminate_gaps(local, dependent)
         bits = {label: bit for bit, label in enumerate(sorted(local))}
         words = (len(bits) + BITS_PER_WORD - 1) // BITS_PER_WORD
         spec = MatchSpec(
@@ -176,12 +205,23 @@ class Planner:
             labels=tuple(i for i, s in enumerate(self.slots) if s.label),
             mask_updates=self.mask_updates(local, bits, shifts) if layout == "lists" else (),
         )
-        if layout == "lists" and (bad := self.unorderable_field()):
+        if layout == "lists" and self.settings.fold and self.settings.layout == "auto" and can_fold(gaps.machine, spec):
+            layout, reason = "fold", "the pattern is a sequence with gaps, which Spark follows by itself"
+        if layout != "rows" and (bad := self.unorderable_field()):
             layout, reason = "rows", f"column of type {bad} cannot be sorted inside a list"
         return PatternPlan(
             query, self.settings, self.program, self.fields, keys, local, dependent, layout, reason, shape, spec,
-            interpreted, measures, gaps,
+            interpreted, measures, gaps, self.column_types,
         )  # fmt: skip
+
+    def eliminate_gaps(self, local: dict[int, list[LocalCondition]], dependent: DependentConditions) -> GapElimination:
+        if not self.settings.gap_elimination:
+            return GapElimination("", f"{GAP_ELIMINATION.key} = false")
+        letters = None
+        if not dependent.conditions and not any(c.shifts for cs in local.values() for c in cs):
+            letters = alphabet(len(self.program.names), local, self.fields, self.column_types)
+        slots = [(s, self.slot_registers[s.register]) for s in self.slots]
+        return gap_elimination(self.query, self.program, local, dependent.conditions, letters, slots)
 
     # -- keys, order -----------------------------------------------------------------------------------------------
 

@@ -49,9 +49,9 @@ class Rewriter:
                 return s.tokens[i].start, s.tokens[s.pairs[i + 1]].end
         return form.start, form.start
 
-    def replace(self, form: Form, name: str) -> None:
-        """From now on the form's whole span reads ``{name}``."""
-        self.edits.append((form.start, form.end, "{" + name + "}"))
+    def replace(self, form: Form, relation: str) -> None:
+        """From now on the form's whole span reads ``relation``, text fit for Spark's formatted sql."""
+        self.edits.append((form.start, form.end, relation))
 
     def render(self, start: int, end: int) -> str:
         """Text of a span, fit for Spark's formatted sql."""

@@ -77,5 +77,5 @@ def test_text_outside_of_forms_is_kept_to_the_byte() -> None:
     statement = read_statement(text)
     rewriter = Rewriter(statement)
     for k, form in enumerate(statement.forms):
-        rewriter.replace(form, f"r{k}")
+        rewriter.replace(form, f"{{r{k}}}")
     assert rewriter.render(0, len(text)).format(r0="t0", r1="t1") == f"{head}t0{middle}t1{tail}"
