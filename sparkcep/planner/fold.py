@@ -74,8 +74,8 @@ class Fold:
     """The fold of one pattern, as SQL over the prepared lists.
 
     The accumulator is a struct: state ``n``, a register for each gathered value, and the matches found, the last few
-    The accumulator is a struct: state ``n``, a register for each gathered value, and the matches found, the last of
-    the expression does not grow with the pattern. A match is added when the row behind it comes, or at the end.
+    of them in ``now`` and those before in ``done``, since appending copies. Steps are looked up in constant arrays, so
+    that the expression does not grow with the pattern. A match is added when the row behind it comes, or at the end.
 
     Args:
         machine: over the symbols of the rows that are left.
