@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from sparkcep.exec.arrays import Ints
 from sparkcep.exec.interpreter import Interpreter, MatchState, normalise
 from sparkcep.exec.kernels import rows as kernel
+from sparkcep.exec.kernels.tables import Within, Words
+from sparkcep.exec.tables import grown, new_trail
 
 if TYPE_CHECKING:
     from sparkcep.exec.matcher import Batch, Matcher
@@ -18,16 +19,12 @@ if TYPE_CHECKING:
 class Search:
     """The rows kernel's search in Python, for interpreted conditions."""
 
-    def __init__(
-        self, matcher: Matcher, batch: Batch, masks: npt.NDArray[np.uint64], within: Ints,
-        within_null: npt.NDArray[np.uint8],
-    ) -> None:  # fmt: skip
+    def __init__(self, matcher: Matcher, batch: Batch, masks: Words, within: Within) -> None:
         self.m = matcher
         self.spec = matcher.spec
         self.batch = batch
         self.masks = masks
         self.within = within
-        self.within_null = within_null
         conditions = self.spec.conditions
         interpreter = Interpreter(conditions.slots, conditions.column_types, self.spec.ansi)
         self.tests = {label: interpreter.condition(c) for label, c in conditions.conditions.items()}
@@ -46,12 +43,8 @@ class Search:
             base = int(self.batch.offsets[q])
             rows = int(self.batch.offsets[q + 1]) - base
             ends = np.zeros((rows + 1, program.positions), np.int64)
-            kernel.earliest_ends(
-                base, rows, self.masks, self.m.test_word, self.m.test_bit, program.labels, program.edge_start,
-                program.edge_target, self.m.accepts, ends,
-            )  # fmt: skip
-            occurrences = np.empty((len(spec.slot_registers), rows + 1), np.int64)
-            counts = np.zeros(len(spec.slot_registers), np.int64)
+            kernel.earliest_ends(base, rows, self.masks, self.m.automaton, ends)
+            trail = new_trail(rows, len(spec.slot_registers))
             state = MatchState(self.columns, base, rows, program.names)
             self.steps = 0
             start = number = covered = 0
@@ -61,19 +54,23 @@ class Search:
                 path = self.find(state, start, number + 1, ends, limit)
                 if path is None:
                     if mode == kernel.WITH_UNMATCHED and start >= covered:
-                        out, used = kernel.emit_unmatched(out, used, q, start)
+                        out = grown(out, used, 0)
+                        used = kernel.emit_unmatched(out, used, q, start)
                     start += 1
                     continue
                 number += 1
-                taken = np.array([*path, 0], np.int64)
-                out, used = kernel.emit_match(
-                    out, used, q, number, start, len(path), rows, taken, program.labels, program.excluded, mode,
-                    self.m.every_row, self.m.slot_membership, self.m.slots, occurrences, counts,
+                trail.path[: len(path)] = path
+                out = grown(out, used, len(path))
+                used = kernel.emit_match(
+                    out, used, q, number, start, len(path), rows, self.m.automaton, mode,
+                    self.m.every_row, self.m.output, trail,
                 )  # fmt: skip
                 if used - before > spec.limit_rows:
                     self.m.check(kernel.TOO_MANY_ROWS)
                 covered = max(covered, start + len(path))
-                resume, status = kernel.next_start(start, len(path), self.m.skip, self.m.targets, taken, program.labels)
+                resume, status = kernel.next_start(
+                    start, len(path), self.m.skip, self.m.output.targets, trail.path, program.labels
+                )
                 self.m.check(int(status))
                 start = int(resume)
         result: Ints = out[:used]
@@ -84,10 +81,10 @@ class Search:
         if not self.spec.use_within:
             return rows
         limit = start - 1
-        if self.within_null[:, base + start].any():
+        if self.within.null[:, base + start].any():
             return limit
-        keys, nulls = self.within[0], self.within_null[0]
-        bound = self.within[1][base + start]
+        keys, nulls = self.within.key, self.within.null[0]
+        bound = self.within.bound[base + start]
         while limit + 1 < rows and not nulls[base + limit + 1] and keys[base + limit + 1] <= bound:
             limit += 1
         return limit

@@ -1,0 +1,94 @@
+"""The forward walk from one start row: the first viable edge at each step gives the preferred match."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sparkcep.exec.kernels import conditions as condition
+from sparkcep.exec.kernels.caching import inlined
+from sparkcep.exec.kernels.conditions import U, advance, holds, retreat
+from sparkcep.exec.kernels.viability import ACCEPT, can_take
+
+AT_START, AT_END = 1, 2
+
+OK, TOO_MANY_STEPS, TOO_MANY_ROWS, SKIP_TO_FIRST_ROW, SKIP_TARGET_ABSENT, OVERFLOW, ZERO_DIVISION, OUTPUT_FULL = range(
+    8
+)
+
+
+@inlined
+def find_independent(start, rows, automaton, use_within, limit, viable, ends, path):
+    """Length of the preferred match from a start row, -1 when there is none."""
+    edge_start, edge_target, edge_condition = automaton.edge_start, automaton.edge_target, automaton.edge_condition
+    state = automaton.labels.shape[0]
+    length = np.int64(0)
+    while True:
+        r = start + length
+        chosen = np.int64(-2)
+        for e in range(edge_start[U(state)], edge_start[U(state + 1)]):
+            when = edge_condition[U(e)]
+            if (when & AT_START and r != 0) or (when & AT_END and r != rows):
+                continue
+            target = edge_target[U(e)]
+            if target == ACCEPT:
+                return length
+            if r < rows and can_take(target, r, use_within, limit, viable, ends):
+                chosen = target
+                break
+        if chosen == -2:
+            return np.int64(-1)
+        path[U(length)] = chosen
+        state = chosen
+        length += 1
+
+
+@inlined
+def find_dependent(
+    base, start, rows, number, automaton, use_within, limit, viable, ends, conditions, columns, trail, steps, max_steps
+):
+    """As find_independent, testing match-dependent conditions and backtracking. Returns (length, status, steps).
+
+    All registers must be empty; a search that finds nothing leaves them so.
+    """
+    edge_start, edge_target, edge_condition = automaton.edge_start, automaton.edge_target, automaton.edge_condition
+    labels = automaton.labels
+    path, edge_at = trail.path, trail.edge_at
+    length = np.int64(0)
+    state = labels.shape[0]
+    e = edge_start[U(state)]
+    last = edge_start[U(state + 1)]
+    while True:
+        steps += 1
+        if steps > max_steps:
+            return np.int64(-1), TOO_MANY_STEPS, steps
+        r = start + length
+        if e >= last:
+            if length == 0:
+                return np.int64(-1), OK, steps
+            length -= 1
+            retreat(path[U(length)], conditions, trail)
+            state = path[U(length - 1)] if length > 0 else labels.shape[0]
+            e = edge_at[U(length)]
+            last = edge_start[U(state + 1)]
+            continue
+        when, target = edge_condition[U(e)], edge_target[U(e)]
+        e += 1
+        if (when & AT_START and r != 0) or (when & AT_END and r != rows):
+            continue
+        if target == ACCEPT:
+            return length, OK, steps
+        if r >= rows or not can_take(target, r, use_within, limit, viable, ends):
+            continue
+        advance(target, r, base, conditions, columns, trail)
+        result = holds(labels[U(target)], r, base, rows, number, conditions, columns, trail)
+        if result == condition.TRUE:
+            path[U(length)] = target
+            edge_at[U(length)] = e
+            state = target
+            length += 1
+            e = edge_start[U(state)]
+            last = edge_start[U(state + 1)]
+        elif result == condition.FALSE:
+            retreat(target, conditions, trail)
+        else:
+            return np.int64(-1), OVERFLOW if result == condition.OVERFLOW else ZERO_DIVISION, steps
