@@ -59,7 +59,8 @@ class ConditionPrograms:
 
     ``spans`` and ``reads``: variable code -> its instructions in ``code`` (in ascending order of codes), what it looks
     at. ``columns``: kernel column -> ('int' | 'float' | 'string' | 'decimal', place). ``string_constants``: place in
-    ``const_i`` -> text, filled per batch with the text's rank.
+    ``const_i`` -> text, filled per batch with the text's rank. ``reads_number``: whether conditions read
+    MATCH_NUMBER().
     """
 
     ansi: bool
@@ -72,6 +73,7 @@ class ConditionPrograms:
     nav: list[tuple[int, int, int, int]] = field(default_factory=list)
     agg: list[tuple[int, int, int]] = field(default_factory=list)
     columns: dict[int, tuple[str, int]] = field(default_factory=dict)
+    reads_number: bool = False
 
 
 _INT_OPS = {"+": op.ADD_I, "-": op.SUB_I, "*": op.MUL_I, "%": op.MOD_I, "div": op.IDIV_I}
@@ -207,6 +209,7 @@ class Compiler:
 
     def load(self, slot: ConditionSlot) -> tuple[Type, Operand]:
         if isinstance(slot, NumberSlot):
+            self.out.reads_number = True
             return BIGINT, (op.MATCH_NUMBER, 0, 0)
         if isinstance(slot, NavigationSlot):
             if slot.argument is not None or slot.column == LABEL_COLUMN:

@@ -11,9 +11,19 @@ from sparkcep.exec.compiler import compile_conditions
 from sparkcep.exec.interpreter import DivisionByZero, Overflow
 from sparkcep.exec.kernels import rows as kernel
 from sparkcep.exec.kernels.tables import Output, Within, Words
+from sparkcep.exec.lookback import Lookback
 from sparkcep.exec.search import Search
 from sparkcep.exec.spec import MatchSpec
-from sparkcep.exec.tables import automaton, condition_tables, grown, load_columns, membership, new_trail, within_table
+from sparkcep.exec.tables import (
+    automaton,
+    condition_tables,
+    grown,
+    load_columns,
+    membership,
+    memo_table,
+    new_trail,
+    within_table,
+)
 from sparkcep.query import RowsPerMatch, SkipMode
 from sparkcep.settings import LIMIT_MATCHES, LIMIT_STEPS
 
@@ -34,7 +44,7 @@ _MODE = {
 
 
 class Matcher:
-    """Runs one MatchSpec over batches. Made once per task; holds the compiled tables."""
+    """Runs one MatchSpec over batches. Made once per task and thread; holds the compiled tables."""
 
     def __init__(self, spec: MatchSpec) -> None:
         self.spec = spec
@@ -53,7 +63,10 @@ class Matcher:
         )
         self.programs = None if spec.conditions.interpreted else compile_conditions(spec.conditions, spec.ansi)
         if self.programs is not None:
-            self.conditions = condition_tables(program, self.programs, spec.conditions.registers)
+            lookback = Lookback(program, self.programs, spec.conditions.registers)
+            self.conditions = condition_tables(program, self.programs, lookback, len(spec.conditions.registers))
+            self.memo = memo_table(self.programs, lookback)
+            self.epoch = 1  # of the memo's entries; an empty one has 0
 
     def match(self, batch: Batch) -> Ints:
         """Output rows (n, FIXED + slots); see kernels.rows for the columns.
@@ -77,13 +90,14 @@ class Matcher:
         ends = np.empty((longest + 1 if spec.use_within else 1, spec.program.positions), np.int64)
         registers = max(self.conditions.register_count, len(self.output.membership))
         trail = new_trail(longest, registers, len(self.programs.agg), bool(dependent))
-        progress = np.zeros(8, np.int64)
+        progress = np.zeros(9, np.int64)
+        epoch, self.epoch = self.epoch, self.epoch + len(batch.offsets)
         out = np.empty((1024, kernel.FIXED + len(spec.slots)), np.int64)
         while True:
             status = kernel.match_partitions(
                 batch.offsets, masks, self.automaton, int(spec.use_within), within, self.skip, self.mode,
                 self.every_row, self.output, dependent, self.conditions._replace(const_i=const_i), columns,
-                spec.limit_steps, spec.limit_rows, viable, ends, trail, progress, out,
+                spec.limit_steps, spec.limit_rows, viable, ends, trail, self.memo, epoch, progress, out,
             )  # fmt: skip
             if status != kernel.OUTPUT_FULL:
                 break

@@ -10,12 +10,16 @@ from sparkcep.exec.arrays import Ints, float_values, int_values, ordered_ints, r
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.compiler import ConditionPrograms
 from sparkcep.exec.kernels.conditions import STACK
+from sparkcep.exec.kernels.memo import LOOKBACKS
 from sparkcep.exec.kernels.search import AT_END
-from sparkcep.exec.kernels.tables import Automaton, Columns, Conditions, Flags, Trail, Within
+from sparkcep.exec.kernels.tables import Automaton, Columns, Conditions, Flags, Memo, Trail, Within
 from sparkcep.exec.lookback import Lookback
 from sparkcep.exec.program import Program
 
 _BITS_PER_WORD = 63
+_MEMO_BYTES = 32 << 20
+#: Backtracking less than this is cheaper than keeping failed states.
+_PATIENCE = 16
 
 
 def automaton(program: Program, condition_bits: Mapping[int, int]) -> Automaton:
@@ -46,21 +50,31 @@ def membership(registers: Sequence[frozenset[int]], names: int) -> Flags:
     return np.array(flags, np.uint8).reshape(len(registers), names)
 
 
-def condition_tables(program: Program, p: ConditionPrograms, members: Sequence[frozenset[int]]) -> Conditions:
+def condition_tables(program: Program, p: ConditionPrograms, lookback: Lookback, registers: int) -> Conditions:
     """Compiled conditions; string constants are still to be filled in."""
-    lookback = Lookback(program, p, members)
     starts = [0]
     for label in range(len(program.names)):
         starts.append(p.spans[label][1] if label in p.spans else starts[-1])
     return Conditions(
         _ints(starts), _ints(p.code), _ints([*p.const_i, 0]), np.array(p.const_f, np.float64), _ints(p.nav),
         _ints(p.agg), lookback.registers.low, lookback.registers.high, _ints(lookback.registers.items),
-        lookback.folds.low, lookback.folds.high, _ints(lookback.folds.items), len(members), int(p.ansi),
+        lookback.folds.low, lookback.folds.high, _ints(lookback.folds.items), registers, int(p.ansi),
     )  # fmt: skip
 
 
 def _ints(values: Sequence[int] | Sequence[Sequence[int]]) -> Ints:
     return np.array(values, np.int64).ravel()
+
+
+def memo_table(p: ConditionPrograms, lookback: Lookback) -> Memo:
+    """An empty table of failed states. Untouched memory costs nothing."""
+    width = LOOKBACKS + int((lookback.signature.high - lookback.signature.low).max(initial=0))
+    capacity = 1 << max(10, (_MEMO_BYTES // (8 * width)).bit_length() - 1)
+    return Memo(
+        lookback.signature.low, lookback.signature.high, _ints(lookback.signature.items),
+        np.zeros(capacity * width if p.code else 0, np.int64), np.zeros(width, np.int64), capacity, width,
+        int(p.reads_number), _PATIENCE,
+    )  # fmt: skip
 
 
 def within_table(batch: Batch, rows: int) -> Within:

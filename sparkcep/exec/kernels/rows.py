@@ -60,14 +60,15 @@ __all__ = [
 
 
 #: What ``progress`` holds: the partition and the row matching is at; of this partition the matches found, the row up to
-#: which matches cover it, steps taken, rows put out; how much of the output is used; whether viability is filled in.
-AT_PARTITION, AT_ROW, MATCHES, COVERED, STEPS, EMITTED, USED, PREPARED = range(8)
+#: which matches cover it, steps taken, rows put out, rows given back; how much of the output is used; whether viability
+#: is filled in.
+AT_PARTITION, AT_ROW, MATCHES, COVERED, STEPS, EMITTED, UNDONE, USED, PREPARED = range(9)
 
 
 @kernel
 def match_partitions(
     offsets, masks, automaton, use_within, within, skip, mode, every_row, output, dependent, conditions, columns,
-    max_steps, max_rows, viable, ends, trail, progress, out,
+    max_steps, max_rows, viable, ends, trail, memo, first_epoch, progress, out,
 ):  # fmt: skip
     """Match every partition of a batch from where ``progress`` stands.
 
@@ -75,8 +76,9 @@ def match_partitions(
         offsets: (partitions + 1,) row borders.
         masks: (words, rows) uint64, one bit per match-independent condition.
         automaton, within, output, conditions, columns, trail: see tables.py.
+        memo: see tables.py. first_epoch: what stands for the first partition there, above those of earlier calls.
         viable: (rows of the longest partition + 1, words), without WITHIN. ends: (as many, positions), with WITHIN.
-        progress: (8,) see above. All zeros at first; later calls go on from it.
+        progress: (9,) see above. All zeros at first; later calls go on from it.
         out: (n, FIXED + slots) output rows; rows and slots count from the partition's start.
 
     Returns:
@@ -93,12 +95,12 @@ def match_partitions(
             progress[PREPARED] = 1
         status = _match_partition(
             q, base, rows, automaton, use_within, within, skip, mode, every_row, output, dependent, conditions,
-            columns, max_steps, max_rows, viable, ends, trail, progress, out,
+            columns, max_steps, max_rows, viable, ends, trail, memo, first_epoch, progress, out,
         )  # fmt: skip
         if status != OK:
             return status
         progress[AT_PARTITION] = q + 1
-        for k in (AT_ROW, MATCHES, COVERED, STEPS, EMITTED, PREPARED):
+        for k in (AT_ROW, MATCHES, COVERED, STEPS, EMITTED, UNDONE, PREPARED):
             progress[k] = 0
     return OK
 
@@ -106,7 +108,7 @@ def match_partitions(
 @inlined
 def _match_partition(
     q, base, rows, automaton, use_within, within, skip, mode, every_row, output, dependent, conditions, columns,
-    max_steps, max_rows, viable, ends, trail, progress, out,
+    max_steps, max_rows, viable, ends, trail, memo, first_epoch, progress, out,
 ):  # fmt: skip
     _empty(trail.counts)
     start = progress[AT_ROW]
@@ -130,9 +132,9 @@ def _match_partition(
                     limit += 1
                 reach = bound
         if dependent:
-            length, status, steps = find_dependent(
-                base, start, rows, progress[MATCHES] + 1, automaton, use_within, limit, viable, ends, conditions,
-                columns, trail, steps, max_steps,
+            length, status, steps, progress[UNDONE] = find_dependent(
+                first_epoch + q, base, start, rows, progress[MATCHES] + 1, automaton, use_within, limit, viable, ends,
+                conditions, columns, trail, memo, steps, max_steps, progress[UNDONE],
             )  # fmt: skip
             if status != OK:
                 return status

@@ -7,6 +7,7 @@ import numpy as np
 from sparkcep.exec.kernels import conditions as condition
 from sparkcep.exec.kernels.caching import inlined
 from sparkcep.exec.kernels.conditions import U, advance, holds, retreat
+from sparkcep.exec.kernels.memo import fill_key, has_failed, record_failure
 from sparkcep.exec.kernels.viability import ACCEPT, can_take
 
 AT_START, AT_END = 1, 2
@@ -44,12 +45,19 @@ def find_independent(start, rows, automaton, use_within, limit, viable, ends, pa
 
 @inlined
 def find_dependent(
-    base, start, rows, number, automaton, use_within, limit, viable, ends, conditions, columns, trail, steps, max_steps
-):
-    """As find_independent, testing match-dependent conditions and backtracking. Returns (length, status, steps).
+    q, base, start, rows, number, automaton, use_within, limit, viable, ends, conditions, columns, trail, memo, steps,
+    max_steps, undone,
+):  # fmt: skip
+    """As find_independent, testing match-dependent conditions and backtracking.
 
-    All registers must be empty; a search that finds nothing leaves them so.
+    All registers must be empty; a search that finds nothing leaves them so. ``undone`` counts the rows given back in
+    this partition: only once they are many are failed states kept and looked up.
+
+    Returns:
+        (length, status, steps, undone).
     """
+    patience = memo.patience * (rows + 64)
+    memo_number = number if memo.reads_number else np.int64(0)
     edge_start, edge_target, edge_condition = automaton.edge_start, automaton.edge_target, automaton.edge_condition
     labels = automaton.labels
     path, edge_at = trail.path, trail.edge_at
@@ -60,12 +68,16 @@ def find_dependent(
     while True:
         steps += 1
         if steps > max_steps:
-            return np.int64(-1), TOO_MANY_STEPS, steps
+            return np.int64(-1), TOO_MANY_STEPS, steps, undone
         r = start + length
         if e >= last:
             if length == 0:
-                return np.int64(-1), OK, steps
+                return np.int64(-1), OK, steps, undone
             length -= 1
+            undone += 1
+            if undone > patience:
+                place = fill_key(q, path[U(length)], r - 1, memo_number, trail, memo)
+                record_failure(place, limit, memo)
             retreat(path[U(length)], conditions, trail)
             state = path[U(length - 1)] if length > 0 else labels.shape[0]
             e = edge_at[U(length)]
@@ -76,11 +88,15 @@ def find_dependent(
         if (when & AT_START and r != 0) or (when & AT_END and r != rows):
             continue
         if target == ACCEPT:
-            return length, OK, steps
+            return length, OK, steps, undone
         if r >= rows or not can_take(target, r, use_within, limit, viable, ends):
             continue
         advance(target, r, base, conditions, columns, trail)
         result = holds(labels[U(target)], r, base, rows, number, conditions, columns, trail)
+        if result == condition.TRUE and undone > patience:
+            place = fill_key(q, target, r, memo_number, trail, memo)
+            if has_failed(place, limit, memo):
+                result = condition.FALSE
         if result == condition.TRUE:
             path[U(length)] = target
             edge_at[U(length)] = e
@@ -91,4 +107,4 @@ def find_dependent(
         elif result == condition.FALSE:
             retreat(target, conditions, trail)
         else:
-            return np.int64(-1), OVERFLOW if result == condition.OVERFLOW else ZERO_DIVISION, steps
+            return np.int64(-1), OVERFLOW if result == condition.OVERFLOW else ZERO_DIVISION, steps, undone

@@ -109,3 +109,23 @@ class Trail(NamedTuple):
     sf: Floats
     sn: Flags
     rows: int
+
+
+class Memo(NamedTuple):
+    """Failed states (see memo.py) and what makes up a state.
+
+    ``low``, ``high`` (P,): ``lookbacks[low[p]:high[p]]`` (n, 3; flat) is what conditions after position p look back at:
+    kind and two numbers. ``entries`` (capacity, width), flat; ``key`` (width,): scratch. ``reads_number``: whether
+    conditions read MATCH_NUMBER(). ``patience``: how many rows are given back, per row of the partition, before failed
+    states are kept.
+    """
+
+    low: Ints
+    high: Ints
+    lookbacks: Ints
+    entries: Ints
+    key: Ints
+    capacity: int
+    width: int
+    reads_number: int
+    patience: int
