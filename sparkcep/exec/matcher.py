@@ -6,13 +6,14 @@ import numpy as np
 
 from sparkcep.errors import LimitError, SparkCepError
 from sparkcep.exec.arrays import Ints, int_values
-from sparkcep.exec.batch import Batch
-from sparkcep.exec.compiler import compile_conditions
+from sparkcep.exec.batch import Batch, Resume
+from sparkcep.exec.compiler import ConditionPrograms, compile_conditions
+from sparkcep.exec.expressions import NavigationSlot
 from sparkcep.exec.interpreter import DivisionByZero, Overflow
 from sparkcep.exec.kernels import rows as kernel
 from sparkcep.exec.kernels.tables import Output, Within, Words
 from sparkcep.exec.lookback import Lookback
-from sparkcep.exec.search import Search
+from sparkcep.exec.search import CONDITION_FAILURES, Search
 from sparkcep.exec.spec import MatchSpec
 from sparkcep.exec.tables import (
     automaton,
@@ -27,7 +28,7 @@ from sparkcep.exec.tables import (
 from sparkcep.query import RowsPerMatch, SkipMode
 from sparkcep.settings import LIMIT_MATCHES, LIMIT_STEPS
 
-__all__ = ["Batch", "Matcher"]
+__all__ = ["Batch", "Matcher", "Resume"]
 
 _SKIP = {
     SkipMode.PAST_LAST_ROW: kernel.PAST_LAST_ROW,
@@ -61,6 +62,11 @@ class Matcher:
             membership(spec.slot_registers, names),
             np.array([k in spec.skip_labels for k in range(names)], np.uint8),
         )
+        looks = [s.physical for s in spec.conditions.slots if isinstance(s, NavigationSlot)]
+        self.ahead = max([0, *looks])
+        self.output_ahead = max([0, *(s.physical for s in spec.slots)])
+        #: How many rows before an undecided one are looked at.
+        self.behind = -min([0, *looks, *(s.physical for s in spec.slots)])
         self.programs = None if spec.conditions.interpreted else compile_conditions(spec.conditions, spec.ansi)
         if self.programs is not None:
             lookback = Lookback(program, self.programs, spec.conditions.registers)
@@ -69,35 +75,75 @@ class Matcher:
             self.epoch = 1  # of the memo's entries; an empty one has 0
 
     def match(self, batch: Batch) -> Ints:
-        """Output rows (n, FIXED + slots); see kernels.rows for the columns.
+        """Output rows (n, FIXED + slots) of a batch of whole partitions; see :meth:`match_piece`."""
+        return self.match_piece(batch)[0]
+
+    def match_piece(self, batch: Batch, resume: Resume | None = None, more: bool = False) -> tuple[Ints, Resume | None]:
+        """Match a batch whose first and last partition may be pieces.
+
+        Args:
+            resume: where the first partition was left; its rows follow those that ``Resume.drop`` dropped.
+            more: the last partition goes on, or may go on, in a later batch.
+
+        Returns:
+            Output rows (n, FIXED + slots), see kernels.rows for the columns; rows and slots count from the partition's
+            first row in this batch, match numbers through the whole partition. And, where there is ``more``, where the
+            last partition was left. All pieces together give what the whole partition gives.
+
+        A piece that decides nothing is searched again with the next one: let pieces grow with what is kept.
 
         Raises:
-            LimitError: CEP_STEP_LIMIT, CEP_MATCH_LIMIT.
-            SparkCepError: CEP_SKIP_TO_FIRST_ROW, CEP_SKIP_TARGET_ABSENT, ARITHMETIC_OVERFLOW, DIVIDE_BY_ZERO.
+            LimitError: CEP_STEP_LIMIT, CEP_MATCH_LIMIT, counted per partition. Searches that more rows would cut short
+                count in full.
+            SparkCepError: CEP_SKIP_TO_FIRST_ROW, CEP_SKIP_TARGET_ABSENT, ARITHMETIC_OVERFLOW, DIVIDE_BY_ZERO,
+                CEP_CONDITION_FAILED.
         """
+        if (resume is not None or more) and len(batch.offsets) < 2:
+            raise ValueError("no partition to go on with")
         spec = self.spec
         rows = int(batch.offsets[-1])
         masks = np.zeros((max(1, spec.mask_words), rows), np.uint64)
         for w, mask in enumerate(batch.masks):
             masks[w] = int_values(mask)[0].view(np.uint64)
         within = within_table(batch, rows)
+        progress = np.zeros(10, np.int64)
+        if resume is not None:
+            progress[kernel.AT_ROW], progress[kernel.COVERED] = resume.row, resume.covered
+            progress[kernel.MATCHES], progress[kernel.STEPS] = resume.matches, resume.steps
+            progress[kernel.EMITTED], progress[kernel.FIRST_ROW] = resume.emitted, resume.first_row
         if self.programs is None:
-            return self.interpret(batch, masks, within)
-        columns, const_i = load_columns(self.programs, batch)
+            table = self.interpret(batch, masks, within, progress, more)
+        else:
+            table = self.run(self.programs, batch, masks, within, progress, more)
+        if not more:
+            return table, None
+        at = int(progress[kernel.AT_ROW])
+        drop = max(0, at - self.behind)
+        return table, Resume(
+            drop, int(progress[kernel.FIRST_ROW]) + drop, at - drop, int(progress[kernel.COVERED]) - drop,
+            int(progress[kernel.MATCHES]), int(progress[kernel.STEPS]), int(progress[kernel.EMITTED]),
+        )  # fmt: skip
+
+    def run(
+        self, programs: ConditionPrograms, batch: Batch, masks: Words, within: Within, progress: Ints, more: bool
+    ) -> Ints:
+        """Run the kernel, with more room for output as often as it asks."""
+        spec = self.spec
+        columns, const_i = load_columns(programs, batch)
         longest = int(np.diff(batch.offsets).max(initial=0))
-        dependent = int(bool(spec.conditions.conditions))
+        dependent = bool(spec.conditions.conditions)
         viable = np.empty((1 if spec.use_within else longest + 1, self.automaton.followers.shape[1]), np.uint64)
         ends = np.empty((longest + 1 if spec.use_within else 1, spec.program.positions), np.int64)
         registers = max(self.conditions.register_count, len(self.output.membership))
-        trail = new_trail(longest, registers, len(self.programs.agg), bool(dependent))
-        progress = np.zeros(9, np.int64)
+        trail = new_trail(longest, registers, len(programs.agg), dependent)
         epoch, self.epoch = self.epoch, self.epoch + len(batch.offsets)
         out = np.empty((1024, kernel.FIXED + len(spec.slots)), np.int64)
         while True:
             status = kernel.match_partitions(
                 batch.offsets, masks, self.automaton, int(spec.use_within), within, self.skip, self.mode,
-                self.every_row, self.output, dependent, self.conditions._replace(const_i=const_i), columns,
-                spec.limit_steps, spec.limit_rows, viable, ends, trail, self.memo, epoch, progress, out,
+                self.every_row, self.output, int(dependent), self.conditions._replace(const_i=const_i), columns,
+                spec.limit_steps, spec.limit_rows, viable, ends, trail, self.memo, epoch, int(more), self.ahead,
+                self.output_ahead, progress, out,
             )  # fmt: skip
             if status != kernel.OUTPUT_FULL:
                 break
@@ -140,15 +186,15 @@ class Matcher:
             )
         raise SparkCepError("DIVIDE_BY_ZERO", "Division by zero in DEFINE.", hint="use nullif(divisor, 0)")
 
-    def interpret(self, batch: Batch, masks: Words, within: Within) -> Ints:
+    def interpret(self, batch: Batch, masks: Words, within: Within, progress: Ints, more: bool) -> Ints:
         """The same search as the kernel's, with conditions run by the interpreter."""
         try:
-            return Search(self, batch, masks, within).run()
+            return Search(self, batch, masks, within).run(progress, more)
         except Overflow:
             self.check(kernel.OVERFLOW)
         except DivisionByZero:
             self.check(kernel.ZERO_DIVISION)
-        except (TypeError, ValueError, OverflowError) as error:
+        except CONDITION_FAILURES as error:
             raise SparkCepError(
                 "CEP_CONDITION_FAILED",
                 f"A condition that depends on the match failed on a value: {error}.",

@@ -7,13 +7,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sparkcep.exec.arrays import Ints
-from sparkcep.exec.interpreter import Interpreter, MatchState, normalise
+from sparkcep.exec.interpreter import DivisionByZero, Interpreter, MatchState, Overflow, normalise
 from sparkcep.exec.kernels import rows as kernel
 from sparkcep.exec.kernels.tables import Within, Words
+from sparkcep.exec.kernels.viability import NONE
 from sparkcep.exec.tables import grown, new_trail
 
 if TYPE_CHECKING:
     from sparkcep.exec.matcher import Batch, Matcher
+
+
+#: What conditions raise on values that they cannot handle.
+CONDITION_FAILURES = (TypeError, ValueError, OverflowError)
+
+
+class Undecided(Exception):
+    """It takes rows that are still to come."""
 
 
 class Search:
@@ -33,48 +42,72 @@ class Search:
         self.edges = [program.successors(p) for p in range(program.positions + 1)]
         self.labels = program.labels.tolist()
         self.steps = 0
+        self.origin = 0
+        self.open_row = 0
 
-    def run(self) -> Ints:
-        spec, program = self.spec, self.spec.program
-        mode = self.m.mode
-        out = np.empty((1024, kernel.FIXED + len(spec.slots)), np.int64)
-        used = 0
-        for q in range(len(self.batch.offsets) - 1):
-            base = int(self.batch.offsets[q])
-            rows = int(self.batch.offsets[q + 1]) - base
-            ends = np.zeros((rows + 1, program.positions), np.int64)
-            kernel.earliest_ends(base, rows, self.masks, self.m.automaton, ends)
-            trail = new_trail(rows, len(spec.slot_registers))
-            state = MatchState(self.columns, base, rows, program.names)
-            self.steps = 0
-            start = number = covered = 0
-            before = used
-            while start < rows:
-                limit = self.reach(base, rows, start)
-                path = self.find(state, start, number + 1, ends, limit)
-                if path is None:
-                    if mode == kernel.WITH_UNMATCHED and start >= covered:
-                        out = grown(out, used, 0)
-                        used = kernel.emit_unmatched(out, used, q, start)
-                    start += 1
-                    continue
+    def run(self, progress: Ints, more: bool) -> Ints:
+        """As kernels.rows.match_partitions; ``progress`` tells where the last partition was left."""
+        out = np.empty((1024, kernel.FIXED + len(self.spec.slots)), np.int64)
+        partitions = len(self.batch.offsets) - 1
+        for q in range(partitions):
+            out = self.match_partition(q, more and q == partitions - 1, progress, out)
+            if q < partitions - 1:
+                used = progress[kernel.USED]
+                progress[:] = 0
+                progress[kernel.USED] = used
+        return out[: progress[kernel.USED]]
+
+    def match_partition(self, q: int, more: bool, progress: Ints, out: Ints) -> Ints:
+        """Append a partition's output rows; returns the buffer."""
+        spec, program, mode = self.spec, self.spec.program, self.m.mode
+        base = int(self.batch.offsets[q])
+        rows = int(self.batch.offsets[q + 1]) - base
+        ends = np.zeros((rows + 1, program.positions), np.int64)
+        kernel.earliest_ends(base, rows, int(more), self.masks, self.m.automaton, ends)
+        trail = new_trail(rows, len(spec.slot_registers))
+        state = MatchState(self.columns, base, rows, program.names)
+        self.origin = 0 if progress[kernel.FIRST_ROW] == 0 else -1
+        self.open_row = rows - self.m.ahead if more else int(NONE)
+        self.steps = int(progress[kernel.STEPS])
+        start, number = int(progress[kernel.AT_ROW]), int(progress[kernel.MATCHES])
+        while start < rows:
+            progress[kernel.AT_ROW] = start
+            limit = self.reach(base, rows, start)
+            try:
+                path = self.find(state, start, number + 1, ends, limit + 1 if more and limit == rows - 1 else limit)
+            except (Undecided, Overflow, DivisionByZero, *CONDITION_FAILURES) as error:
+                if more or isinstance(error, Undecided):  # more rows may tell that it is never to be evaluated
+                    return out
+                raise
+            if path and more and start + len(path) + self.m.output_ahead > rows:
+                return out
+            progress[kernel.STEPS] = self.steps
+            used = before = int(progress[kernel.USED])
+            out = grown(out, used, len(path or ()))
+            status = kernel.OK
+            if path is None:
+                if mode == kernel.WITH_UNMATCHED and start >= progress[kernel.COVERED]:
+                    used = kernel.emit_unmatched(out, used, q, start)
+                start += 1
+            else:
                 number += 1
                 trail.path[: len(path)] = path
-                out = grown(out, used, len(path))
                 used = kernel.emit_match(
                     out, used, q, number, start, len(path), rows, self.m.automaton, mode,
                     self.m.every_row, self.m.output, trail,
                 )  # fmt: skip
-                if used - before > spec.limit_rows:
-                    self.m.check(kernel.TOO_MANY_ROWS)
-                covered = max(covered, start + len(path))
-                resume, status = kernel.next_start(
+                progress[kernel.MATCHES] = number
+                progress[kernel.COVERED] = max(progress[kernel.COVERED], start + len(path))
+                start, status = kernel.next_start(
                     start, len(path), self.m.skip, self.m.output.targets, trail.path, program.labels
                 )
-                self.m.check(int(status))
-                start = int(resume)
-        result: Ints = out[:used]
-        return result
+            progress[kernel.USED] = used
+            progress[kernel.EMITTED] += used - before
+            if progress[kernel.EMITTED] > spec.limit_rows:
+                self.m.check(kernel.TOO_MANY_ROWS)
+            self.m.check(status)
+        progress[kernel.AT_ROW] = start
+        return out
 
     def reach(self, base: int, rows: int, start: int) -> int:
         """Last row within reach of WITHIN from a start row."""
@@ -112,11 +145,15 @@ class Search:
                 continue
             target, condition = self.edges[at][choice[-1]]
             choice[-1] += 1
-            if (condition & kernel.AT_START and r != 0) or (condition & kernel.AT_END and r != state.rows):
+            if (condition & kernel.AT_START and r != self.origin) or (condition & kernel.AT_END and r != state.rows):
                 continue
-            if target == kernel.ACCEPT:
+            if target == kernel.ACCEPT and (r < self.open_row or not condition & kernel.AT_END):
                 return path
-            if r >= state.rows or ends[r, target] > limit:
+            if r < state.rows and ends[r, target] > limit:
+                continue
+            if r >= self.open_row:
+                raise Undecided
+            if r >= state.rows:
                 continue
             label = self.labels[target]
             state.labels.append(label)

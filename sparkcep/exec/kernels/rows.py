@@ -43,6 +43,7 @@ from sparkcep.exec.kernels.search import (
     SKIP_TO_FIRST_ROW,
     TOO_MANY_ROWS,
     TOO_MANY_STEPS,
+    UNDECIDED,
     ZERO_DIVISION,
     find_dependent,
     find_independent,
@@ -54,21 +55,22 @@ __all__ = [
     "NUMBER", "OK", "OMIT_EMPTY", "ONE_ROW", "OUTPUT_FULL", "OVERFLOW", "PARTITION", "PAST_LAST_ROW", "SELF",
     "SHOW_EMPTY",
     "SKIP_TARGET_ABSENT", "SKIP_TO_FIRST_ROW", "TOO_MANY_ROWS", "TOO_MANY_STEPS", "TO_FIRST", "TO_LAST", "TO_NEXT_ROW",
-    "WITH_UNMATCHED", "ZERO_DIVISION", "earliest_ends", "emit_match", "emit_unmatched", "match_partitions",
+    "UNDECIDED", "WITH_UNMATCHED", "ZERO_DIVISION", "earliest_ends", "emit_match", "emit_unmatched", "match_partitions",
     "next_start",
 ]  # fmt: skip
 
 
 #: What ``progress`` holds: the partition and the row matching is at; of this partition the matches found, the row up to
 #: which matches cover it, steps taken, rows put out, rows given back; how much of the output is used; whether viability
-#: is filled in.
-AT_PARTITION, AT_ROW, MATCHES, COVERED, STEPS, EMITTED, UNDONE, USED, PREPARED = range(9)
+#: is filled in; how many rows of the partition came before those of the batch.
+AT_PARTITION, AT_ROW, MATCHES, COVERED, STEPS, EMITTED, UNDONE, USED, PREPARED, FIRST_ROW = range(10)
 
 
 @kernel
 def match_partitions(
     offsets, masks, automaton, use_within, within, skip, mode, every_row, output, dependent, conditions, columns,
-    max_steps, max_rows, viable, ends, trail, memo, first_epoch, progress, out,
+    max_steps, max_rows, viable, ends, trail, memo, first_epoch, is_open, ahead, output_ahead,
+    progress, out,
 ):  # fmt: skip
     """Match every partition of a batch from where ``progress`` stands.
 
@@ -78,93 +80,112 @@ def match_partitions(
         automaton, within, output, conditions, columns, trail: see tables.py.
         memo: see tables.py. first_epoch: what stands for the first partition there, above those of earlier calls.
         viable: (rows of the longest partition + 1, words), without WITHIN. ends: (as many, positions), with WITHIN.
-        progress: (9,) see above. All zeros at first; later calls go on from it.
-        out: (n, FIXED + slots) output rows; rows and slots count from the partition's start.
+        is_open: whether the last partition goes on in a later batch. Matching then ends before the first row whose
+            outcome may depend on what is to come; ``progress`` says which.
+        ahead, output_ahead: how many rows after the tested row, after a match, conditions and slots look at.
+        progress: (10,) see above. At first all zeros, or where an earlier batch has left its last partition.
+        out: (n, FIXED + slots) output rows; rows and slots count from the partition's first row in the batch.
 
     Returns:
         A status; OUTPUT_FULL: call again with a larger ``out``.
     """
-    for q in range(progress[AT_PARTITION], offsets.shape[0] - 1):
+    partitions = offsets.shape[0] - 1
+    for q in range(progress[AT_PARTITION], partitions):
         base = offsets[q]
         rows = offsets[q + 1] - base
+        open_here = is_open and q == partitions - 1
         if not progress[PREPARED]:
             if use_within:
-                earliest_ends(base, rows, masks, automaton, ends)
+                earliest_ends(base, rows, open_here, masks, automaton, ends)
             else:
-                viability(base, rows, masks, automaton, viable)
+                viability(base, rows, open_here, masks, automaton, viable)
             progress[PREPARED] = 1
         status = _match_partition(
-            q, base, rows, automaton, use_within, within, skip, mode, every_row, output, dependent, conditions,
-            columns, max_steps, max_rows, viable, ends, trail, memo, first_epoch, progress, out,
+            q, base, rows, open_here, automaton, use_within, within, skip, mode, every_row, output, dependent,
+            conditions, columns, max_steps, max_rows, viable, ends, trail, memo, first_epoch, ahead, output_ahead,
+            progress, out,
         )  # fmt: skip
         if status != OK:
             return status
         progress[AT_PARTITION] = q + 1
-        for k in (AT_ROW, MATCHES, COVERED, STEPS, EMITTED, UNDONE, PREPARED):
-            progress[k] = 0
+        if not open_here:
+            for k in (AT_ROW, MATCHES, COVERED, STEPS, EMITTED, UNDONE, PREPARED, FIRST_ROW):
+                progress[k] = 0
     return OK
 
 
 @inlined
 def _match_partition(
-    q, base, rows, automaton, use_within, within, skip, mode, every_row, output, dependent, conditions, columns,
-    max_steps, max_rows, viable, ends, trail, memo, first_epoch, progress, out,
+    q, base, rows, open_here, automaton, use_within, within, skip, mode, every_row, output, dependent, conditions,
+    columns, max_steps, max_rows, viable, ends, trail, memo, first_epoch, ahead, output_ahead, progress, out,
 ):  # fmt: skip
     _empty(trail.counts)
     start = progress[AT_ROW]
-    limit = start - 1
+    reached = start - 1
     reach = np.int64(-(2**63))
+    limit = rows
     steps = progress[STEPS]
     used = progress[USED]
+    origin = np.int64(0) if progress[FIRST_ROW] == 0 else np.int64(-1)
+    open_row = rows - ahead if open_here else NONE
     while start < rows:
+        progress[AT_ROW] = start
         if use_within:
             # Keys ascend, but key + interval need not (months, DST, an interval that is a column).
             bound = within.bound[base + start]
             if within.null[0, base + start] or within.null[1, base + start]:
-                limit = start - 1
+                reached = start - 1
             else:
-                limit = start - 1 if bound < reach else max(limit, start - 1)
+                reached = start - 1 if bound < reach else max(reached, start - 1)
                 while (
-                    limit + 1 < rows
-                    and not within.null[0, base + limit + 1]
-                    and (within.key[base + limit + 1] <= bound)
+                    reached + 1 < rows
+                    and not within.null[0, base + reached + 1]
+                    and (within.key[base + reached + 1] <= bound)
                 ):
-                    limit += 1
+                    reached += 1
                 reach = bound
+            limit = reached + 1 if open_here and reached == rows - 1 else reached
         if dependent:
             length, status, steps, progress[UNDONE] = find_dependent(
-                first_epoch + q, base, start, rows, progress[MATCHES] + 1, automaton, use_within, limit, viable, ends,
-                conditions, columns, trail, memo, steps, max_steps, progress[UNDONE],
+                first_epoch + q, base, start, rows, origin, open_row, progress[MATCHES] + 1, automaton, use_within,
+                limit, viable, ends, conditions, columns, trail, memo, steps, max_steps, progress[UNDONE],
             )  # fmt: skip
-            if status != OK:
-                return status
         else:
-            length = find_independent(start, rows, automaton, use_within, limit, viable, ends, trail.path)
+            length, status = find_independent(
+                start, rows, origin, open_row, automaton, use_within, limit, viable, ends, trail.path
+            )  # fmt: skip
             steps += max(length, 1)
-            if steps > max_steps:
-                return TOO_MANY_STEPS
-        progress[AT_ROW] = start
+            if status == OK and steps > max_steps:
+                status = TOO_MANY_STEPS
+        if open_here and (
+            status == OVERFLOW
+            or status == ZERO_DIVISION
+            or (status == OK and length > 0 and start + length + output_ahead > rows)
+        ):
+            # The rows to come may tell that the failed condition is never to be evaluated.
+            status = UNDECIDED
+        if status != OK:
+            return OK if status == UNDECIDED else status
         if used + (length if every_row and length > 0 else 1) > out.shape[0]:
             return OUTPUT_FULL
         progress[STEPS] = steps
-        if length < 0:
+        before = used
+        if length >= 0:
+            progress[MATCHES] += 1
+            used = emit_match(
+                out, used, q, progress[MATCHES], start, length, rows, automaton, mode, every_row, output, trail
+            )  # fmt: skip
+            _empty(trail.counts)
+            progress[COVERED] = max(progress[COVERED], start + length)
+            start, status = next_start(start, length, skip, output.targets, trail.path, automaton.labels)
+        else:
             if mode == WITH_UNMATCHED and start >= progress[COVERED]:
                 used = emit_unmatched(out, used, q, start)
-                progress[USED] = used
             start += 1
-            continue
-        progress[MATCHES] += 1
-        before = used
-        used = emit_match(
-            out, used, q, progress[MATCHES], start, length, rows, automaton, mode, every_row, output, trail
-        )  # fmt: skip
-        _empty(trail.counts)
         progress[USED] = used
         progress[EMITTED] += used - before
         if progress[EMITTED] > max_rows:
             return TOO_MANY_ROWS
-        progress[COVERED] = max(progress[COVERED], start + length)
-        start, status = next_start(start, length, skip, output.targets, trail.path, automaton.labels)
         if status != OK:
             return status
     progress[AT_ROW] = start

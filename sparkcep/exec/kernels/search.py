@@ -12,14 +12,31 @@ from sparkcep.exec.kernels.viability import ACCEPT, can_take
 
 AT_START, AT_END = 1, 2
 
-OK, TOO_MANY_STEPS, TOO_MANY_ROWS, SKIP_TO_FIRST_ROW, SKIP_TARGET_ABSENT, OVERFLOW, ZERO_DIVISION, OUTPUT_FULL = range(
-    8
-)
+#: Statuses of a call. OUTPUT_FULL and UNDECIDED (it takes rows that are still to come) are no errors.
+(
+    OK,
+    TOO_MANY_STEPS,
+    TOO_MANY_ROWS,
+    SKIP_TO_FIRST_ROW,
+    SKIP_TARGET_ABSENT,
+    OVERFLOW,
+    ZERO_DIVISION,
+    OUTPUT_FULL,
+    UNDECIDED,
+) = range(9)
 
 
 @inlined
-def find_independent(start, rows, automaton, use_within, limit, viable, ends, path):
-    """Length of the preferred match from a start row, -1 when there is none."""
+def find_independent(start, rows, origin, open_row, automaton, use_within, limit, viable, ends, path):
+    """Find the preferred match from a start row.
+
+    Args:
+        origin: the row where ``^`` holds, -1: none.
+        open_row: the first row that cannot be judged before more rows have come; NONE where the partition is whole.
+
+    Returns:
+        (length, status): length -1 when there is none, status UNDECIDED when it takes more rows to tell.
+    """
     edge_start, edge_target, edge_condition = automaton.edge_start, automaton.edge_target, automaton.edge_condition
     state = automaton.labels.shape[0]
     length = np.int64(0)
@@ -28,16 +45,18 @@ def find_independent(start, rows, automaton, use_within, limit, viable, ends, pa
         chosen = np.int64(-2)
         for e in range(edge_start[U(state)], edge_start[U(state + 1)]):
             when = edge_condition[U(e)]
-            if (when & AT_START and r != 0) or (when & AT_END and r != rows):
+            if (when & AT_START and r != origin) or (when & AT_END and r != rows):
                 continue
             target = edge_target[U(e)]
+            if r >= open_row and (when & AT_END or target != ACCEPT):
+                return length, UNDECIDED
             if target == ACCEPT:
-                return length
+                return length, OK
             if r < rows and can_take(target, r, use_within, limit, viable, ends):
                 chosen = target
                 break
         if chosen == -2:
-            return np.int64(-1)
+            return np.int64(-1), OK
         path[U(length)] = chosen
         state = chosen
         length += 1
@@ -45,8 +64,8 @@ def find_independent(start, rows, automaton, use_within, limit, viable, ends, pa
 
 @inlined
 def find_dependent(
-    q, base, start, rows, number, automaton, use_within, limit, viable, ends, conditions, columns, trail, memo, steps,
-    max_steps, undone,
+    q, base, start, rows, origin, open_row, number, automaton, use_within, limit, viable, ends, conditions, columns,
+    trail, memo, steps, max_steps, undone,
 ):  # fmt: skip
     """As find_independent, testing match-dependent conditions and backtracking.
 
@@ -85,11 +104,15 @@ def find_dependent(
             continue
         when, target = edge_condition[U(e)], edge_target[U(e)]
         e += 1
-        if (when & AT_START and r != 0) or (when & AT_END and r != rows):
+        if (when & AT_START and r != origin) or (when & AT_END and r != rows):
             continue
-        if target == ACCEPT:
+        if target == ACCEPT and (r < open_row or not when & AT_END):
             return length, OK, steps, undone
-        if r >= rows or not can_take(target, r, use_within, limit, viable, ends):
+        if r < rows and not can_take(target, r, use_within, limit, viable, ends):
+            continue
+        if r >= open_row:
+            return np.int64(-1), UNDECIDED, steps, undone
+        if r >= rows:
             continue
         advance(target, r, base, conditions, columns, trail)
         result = holds(labels[U(target)], r, base, rows, number, conditions, columns, trail)

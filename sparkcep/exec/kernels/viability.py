@@ -1,4 +1,7 @@
-"""What match-independent conditions alone decide: from which (row, position) a match can still be completed."""
+"""What match-independent conditions alone decide: from which (row, position) a match can still be completed.
+
+Rows after an open end are unknown: whatever would need them may be.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +21,12 @@ def _holds(label, row, masks, automaton):
 
 
 @inner
-def viability(base, rows, masks, automaton, viable):
+def viability(base, rows, is_open, masks, automaton, viable):
     """Fill ``viable`` (rows + 1, words): bit p of row r, a match can be completed by taking r at position p."""
     followers, accepts, labels = automaton.followers, automaton.accepts, automaton.labels
     words = followers.shape[1]
     for w in range(words):
-        viable[U(rows), U(w)] = 0
+        viable[U(rows), U(w)] = ~np.uint64(0) if is_open else np.uint64(0)
     for r in range(rows - 1, -1, -1):
         p = 0
         for w in range(words):
@@ -45,13 +48,16 @@ def viability(base, rows, masks, automaton, viable):
 
 
 @kernel
-def earliest_ends(base, rows, masks, automaton, ends):
-    """Fill ``ends`` (rows + 1, positions): last row of the shortest completion that takes r at p, or NONE."""
+def earliest_ends(base, rows, is_open, masks, automaton, ends):
+    """Fill ``ends`` (rows + 1, positions): last row of the shortest completion that takes r at p, or NONE.
+
+    Completions across an open end end at row ``rows``.
+    """
     edge_start, edge_target = automaton.edge_start, automaton.edge_target
     accepts, labels = automaton.accepts, automaton.labels
     positions = labels.shape[0]
     for p in range(positions):
-        ends[U(rows), U(p)] = NONE
+        ends[U(rows), U(p)] = rows if is_open else NONE
     for r in range(rows - 1, -1, -1):
         for p in range(positions):
             best = NONE
