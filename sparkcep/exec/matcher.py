@@ -130,7 +130,8 @@ class Matcher:
         """Run the kernel, with more room for output as often as it asks."""
         spec = self.spec
         columns, const_i = load_columns(programs, batch)
-        longest = int(np.diff(batch.offsets).max(initial=0))
+        offsets = np.array(batch.offsets, np.int64)  # a copy, as it may be read-only
+        longest = int(np.diff(offsets).max(initial=0))
         dependent = bool(spec.conditions.conditions)
         viable = np.empty((1 if spec.use_within else longest + 1, self.automaton.followers.shape[1]), np.uint64)
         ends = np.empty((longest + 1 if spec.use_within else 1, spec.program.positions), np.int64)
@@ -140,7 +141,7 @@ class Matcher:
         out = np.empty((1024, kernel.FIXED + len(spec.slots)), np.int64)
         while True:
             status = kernel.match_partitions(
-                batch.offsets, masks, self.automaton, int(spec.use_within), within, self.skip, self.mode,
+                offsets, masks, self.automaton, int(spec.use_within), within, self.skip, self.mode,
                 self.every_row, self.output, int(dependent), self.conditions._replace(const_i=const_i), columns,
                 spec.limit_steps, spec.limit_rows, viable, ends, trail, self.memo, epoch, int(more), self.ahead,
                 self.output_ahead, progress, out,

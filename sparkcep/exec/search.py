@@ -99,7 +99,7 @@ class Search:
                 progress[kernel.MATCHES] = number
                 progress[kernel.COVERED] = max(progress[kernel.COVERED], start + len(path))
                 start, status = kernel.next_start(
-                    start, len(path), self.m.skip, self.m.output.targets, trail.path, program.labels
+                    start, len(path), self.m.skip, self.m.output.targets, trail.path, self.m.automaton.labels
                 )
             progress[kernel.USED] = used
             progress[kernel.EMITTED] += used - before

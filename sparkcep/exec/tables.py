@@ -23,7 +23,10 @@ _PATIENCE = 16
 
 
 def automaton(program: Program, condition_bits: Mapping[int, int]) -> Automaton:
-    """A program with, per position, its followers as bits and whether it accepts."""
+    """A program with, per position, its followers as bits and whether it accepts.
+
+    Arrays are copied: out of a pickle they may be read-only, which would be another type to the kernels.
+    """
     names = len(program.names)
     test_word = np.zeros(names, np.int64)
     test_bit = np.full(names, -1, np.int64)
@@ -39,8 +42,8 @@ def automaton(program: Program, condition_bits: Mapping[int, int]) -> Automaton:
             elif accepts[p] != 1:
                 accepts[p] = 2 if condition & AT_END else 1
     return Automaton(
-        program.labels, program.excluded, program.edge_start, program.edge_target, program.edge_condition, followers,
-        accepts, test_word, test_bit,
+        program.labels.copy(), program.excluded.copy(), program.edge_start.copy(), program.edge_target.copy(),
+        program.edge_condition.copy(), followers, accepts, test_word, test_bit,
     )  # fmt: skip
 
 
