@@ -16,6 +16,7 @@ from sparkcep.exec.lookback import Lookback
 from sparkcep.exec.search import CONDITION_FAILURES, Search
 from sparkcep.exec.spec import MatchSpec
 from sparkcep.exec.tables import (
+    PATIENCE,
     automaton,
     condition_tables,
     grown,
@@ -67,6 +68,7 @@ class Matcher:
         self.output_ahead = max([0, *(s.physical for s in spec.slots)])
         #: How many rows before an undecided one are looked at.
         self.behind = -min([0, *looks, *(s.physical for s in spec.slots)])
+        self.patience = PATIENCE
         self.programs = None if spec.conditions.interpreted else compile_conditions(spec.conditions, spec.ansi)
         if self.programs is not None:
             lookback = Lookback(program, self.programs, spec.conditions.registers)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sparkcep.exec.arrays import Ints
+from sparkcep.exec.expressions import LABEL_COLUMN, Call, Expression, NavigationSlot, NumberSlot, RowValue
 from sparkcep.exec.interpreter import DivisionByZero, Interpreter, MatchState, Overflow, normalise
 from sparkcep.exec.kernels import rows as kernel
 from sparkcep.exec.kernels.tables import Within, Words
 from sparkcep.exec.kernels.viability import NONE
+from sparkcep.exec.spec import ConditionSet
 from sparkcep.exec.tables import grown, new_trail
 
 if TYPE_CHECKING:
@@ -19,10 +22,54 @@ if TYPE_CHECKING:
 
 #: What conditions raise on values that they cannot handle.
 CONDITION_FAILURES = (TypeError, ValueError, OverflowError)
+#: Most words in keys of failed states before they are forgotten.
+MEMO_WORDS = 4_000_000
 
 
 class Undecided(Exception):
     """It takes rows that are still to come."""
+
+
+class LookBack:
+    """What conditions can look back at: the last and first rows of registers, and all rows that enter an aggregate.
+
+    Conditions that read labels (CLASSIFIER) may look at any row's.
+    """
+
+    def __init__(self, conditions: ConditionSet) -> None:
+        count = len(conditions.registers)
+        self.last, self.first, self.whole = [0] * count, [0] * count, [False] * count
+        self.labels = False
+        for slot in conditions.slots:
+            if isinstance(slot, NumberSlot):
+                continue
+            g = slot.register
+            if isinstance(slot, NavigationSlot):
+                wanted = self.first if slot.from_first else self.last
+                wanted[g] = max(wanted[g], slot.logical + 1)
+                self.labels |= slot.column == LABEL_COLUMN or (
+                    slot.argument is not None and _reads_label(slot.argument)
+                )
+            else:
+                self.whole[g] = True
+                self.labels |= any(_reads_label(a) for a in (*slot.arguments, slot.filter) if a is not None)
+
+    def of(self, state: MatchState) -> Iterator[Hashable]:
+        """Two attempts at which these are equal have the same future."""
+        for seen, last, first, whole in zip(state.registers, self.last, self.first, self.whole, strict=True):
+            if whole:
+                yield tuple(seen)
+            else:
+                yield tuple(seen[-last:]) if last else None
+                yield tuple(seen[:first])
+        if self.labels:
+            yield tuple(state.labels)
+
+
+def _reads_label(node: Expression) -> bool:
+    if isinstance(node, RowValue):
+        return node.column == LABEL_COLUMN
+    return isinstance(node, Call) and any(_reads_label(a) for a in node.arguments)
 
 
 class Search:
@@ -41,6 +88,10 @@ class Search:
         program = self.spec.program
         self.edges = [program.successors(p) for p in range(program.positions + 1)]
         self.labels = program.labels.tolist()
+        self.look_back = LookBack(conditions)
+        self.failed: dict[Hashable, int] = {}
+        self.words = 0
+        self.undone = 0
         self.steps = 0
         self.origin = 0
         self.open_row = 0
@@ -68,6 +119,7 @@ class Search:
         state = MatchState(self.columns, base, rows, program.names)
         self.origin = 0 if progress[kernel.FIRST_ROW] == 0 else -1
         self.open_row = rows - self.m.ahead if more else int(NONE)
+        self.failed, self.words, self.undone = {}, 0, 0
         self.steps = int(progress[kernel.STEPS])
         start, number = int(progress[kernel.AT_ROW]), int(progress[kernel.MATCHES])
         while start < rows:
@@ -130,6 +182,7 @@ class Search:
         state.registers = [[] for _ in registers]
         path: list[int] = []
         choice = [0]
+        patience = self.m.patience * (state.rows + 64)
         while True:
             self.steps += 1
             if self.steps > self.spec.limit_steps:
@@ -140,6 +193,9 @@ class Search:
                 choice.pop()
                 if not path:
                     return None
+                self.undone += 1
+                if self.undone > patience:
+                    self.record((path[-1], r - 1, number, *self.look_back.of(state)), limit)
                 path.pop()
                 self.untake(state)
                 continue
@@ -161,11 +217,21 @@ class Search:
                 if label in of:
                     seen.append(r)
             test = self.tests.get(label)
-            if test is not None and not test(state):
+            holds = test is None or test(state)
+            if holds and self.undone > patience:
+                holds = self.failed.get((target, r, number, *self.look_back.of(state)), -2) < limit
+            if not holds:
                 self.untake(state)
                 continue
             path.append(target)
             choice.append(0)
+
+    def record(self, key: tuple[Hashable, ...], limit: int) -> None:
+        """Note that a state fails when matches may reach to row ``limit``; see kernels.memo."""
+        self.words += sum(len(part) if isinstance(part, tuple) else 1 for part in key)
+        if self.words > MEMO_WORDS:
+            self.failed, self.words = {}, 0
+        self.failed[key] = limit
 
     def untake(self, state: MatchState) -> None:
         label = state.labels.pop()

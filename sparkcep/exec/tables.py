@@ -18,8 +18,8 @@ from sparkcep.exec.program import Program
 
 _BITS_PER_WORD = 63
 _MEMO_BYTES = 32 << 20
-#: Backtracking less than this is cheaper than keeping failed states.
-_PATIENCE = 16
+#: Rows given back per row of a partition below which backtracking is cheaper than keeping failed states.
+PATIENCE = 16
 
 
 def automaton(program: Program, condition_bits: Mapping[int, int]) -> Automaton:
@@ -76,7 +76,7 @@ def memo_table(p: ConditionPrograms, lookback: Lookback) -> Memo:
     return Memo(
         lookback.signature.low, lookback.signature.high, _ints(lookback.signature.items),
         np.zeros(capacity * width if p.code else 0, np.int64), np.zeros(width, np.int64), capacity, width,
-        int(p.reads_number), _PATIENCE,
+        int(p.reads_number), PATIENCE,
     )  # fmt: skip
 
 

@@ -50,6 +50,9 @@ def batch(masks: Sequence[int], columns: Sequence[pa.Array] = (), within: Any = 
 def remembering(spec: MatchSpec, capacity: int) -> Matcher:
     """A matcher that keeps failed states from the first one on, in a table of so many entries."""
     matcher = Matcher(spec)
+    matcher.patience = -1
+    if matcher.programs is None:
+        return matcher  # what the interpreter's search keeps is bounded otherwise
     memo = matcher.memo
     matcher.memo = memo._replace(entries=np.zeros(capacity * memo.width, np.int64), capacity=capacity, patience=-1)
     return matcher

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +12,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sparkcep.exec.compiler import compile_conditions
-from sparkcep.exec.expressions import BIGINT, INT, AggregateSlot, Call, Constant, Load, NavigationSlot, RowValue
+from sparkcep.exec.expressions import (
+    BIGINT,
+    INT,
+    LABEL_COLUMN,
+    STRING,
+    AggregateSlot,
+    Call,
+    Constant,
+    Load,
+    NavigationSlot,
+    RowValue,
+)
 from sparkcep.exec.kernels import memo
 from sparkcep.exec.lookback import Lookback
 from sparkcep.exec.matcher import Batch, Matcher
@@ -60,6 +72,29 @@ def test_more_than_a_trillion_ways(pattern: Pattern, slot, skip: SkipMode) -> No
     start = time.process_time()
     assert len(matcher.match(batch([0] * ROWS, [values]))) == 0
     assert time.process_time() - start < 20  # with compiling
+
+
+def test_interpreted_conditions_merge_by_rows() -> None:
+    """2**60 ways again, for a condition that only the interpreter takes."""
+    pattern, slot = HOPELESS["last"]
+    never = Call(">", (Load(1), Call("+", (Load(0), Constant(10**6, INT)))))
+    conditions = replace(dependent(pattern, {"D": never}, (slot, NOW)), interpreted=True)
+    values = pa.array((np.arange(ROWS) % 5).tolist())
+    assert len(Matcher(make_spec(pattern, {}, conditions=conditions)).match(batch([0] * ROWS, [values]))) == 0
+
+
+def test_interpreted_labels_are_part_of_the_state() -> None:
+    """C wants the row before it to be B's; a state in which it is A's has failed at the same row and position."""
+    pattern = Concatenation((plus(Alternation((A, B))), D, C))
+    names = compile_pattern(pattern).names
+    label = NavigationSlot(0, False, 0, -2, LABEL_COLUMN)
+    conditions = ConditionSet(
+        {names.index("C"): Call("=", (Load(0), Constant("B", STRING)))},
+        (label,), (), (frozenset(range(len(names))),), True,
+    )  # fmt: skip
+    spec = make_spec(pattern, {}, conditions=conditions)
+    found = read_matches(spec, remembering(spec, 1024).match(batch([0] * 5)))
+    assert ["".join(v for v, _, _ in path) for _, _, path in found] == ["AABDC"]
 
 
 def test_states_of_other_partitions_and_calls_do_not_count() -> None:
