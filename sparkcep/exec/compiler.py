@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from decimal import Decimal
+from typing import TypeAlias
 
 from sparkcep.exec.expressions import (
     BIGINT,
@@ -32,33 +33,60 @@ from sparkcep.exec.expressions import (
 from sparkcep.exec.kernels import conditions as op
 from sparkcep.exec.spec import ConditionSet
 
+#: Where a value lies: kind and two numbers, as in an instruction.
+Operand: TypeAlias = tuple[int, int, int]
+Instruction: TypeAlias = tuple[int, int, int, int, int, int, int, int]
+
+_NOTHING: Operand = (op.NULL, 0, 0)
+_TOP_I: Operand = (op.STACK_I, 0, 0)
+_TOP_F: Operand = (op.STACK_F, 0, 0)
+
+
+@dataclass(slots=True)
+class Reads:
+    """What the condition of one variable looks back at, beside the tested row and its neighbours.
+
+    ``navigations``: (register, from_first, logical offset). ``aggregates``: numbers in ``ConditionPrograms.agg``.
+    """
+
+    navigations: set[tuple[int, bool, int]] = field(default_factory=set)
+    aggregates: set[int] = field(default_factory=set)
+
 
 @dataclass(slots=True)
 class ConditionPrograms:
-    """Instruction programs of all conditions of a query and the tables they index.
+    """Instructions of all conditions of a query and the tables they index.
 
-    ``columns``: kernel column -> ('int' | 'float' | 'string', place). ``string_constants``: place in ``const_i`` ->
-    text, filled per batch with the text's rank.
+    ``spans`` and ``reads``: variable code -> its instructions in ``code`` (in ascending order of codes), what it looks
+    at. ``columns``: kernel column -> ('int' | 'float' | 'string' | 'decimal', place). ``string_constants``: place in
+    ``const_i`` -> text, filled per batch with the text's rank. ``reads_number``: whether conditions read
+    MATCH_NUMBER().
     """
 
-    code: list[tuple[int, int, int]] = field(default_factory=list)
-    starts: list[int] = field(default_factory=lambda: [0])
+    ansi: bool
+    code: list[Instruction] = field(default_factory=list)
+    spans: dict[int, tuple[int, int]] = field(default_factory=dict)
+    reads: dict[int, Reads] = field(default_factory=dict)
     const_i: list[int] = field(default_factory=list)
     const_f: list[float] = field(default_factory=list)
     string_constants: dict[int, str] = field(default_factory=dict)
     nav: list[tuple[int, int, int, int]] = field(default_factory=list)
-    agg: list[tuple[int, int, int, int, int]] = field(default_factory=list)
+    agg: list[tuple[int, int, int]] = field(default_factory=list)
     columns: dict[int, tuple[str, int]] = field(default_factory=dict)
+    reads_number: bool = False
 
 
 _INT_OPS = {"+": op.ADD_I, "-": op.SUB_I, "*": op.MUL_I, "%": op.MOD_I, "div": op.IDIV_I}
 _FLOAT_OPS = {"+": op.ADD_F, "-": op.SUB_F, "*": op.MUL_F, "/": op.DIV_F, "%": op.MOD_F}
-_INT_COMPARE = {
-    "=": op.EQ_I, "<>": op.NE_I, "<": op.LT_I, "<=": op.LE_I, ">": op.GT_I, ">=": op.GE_I, "<=>": op.NULLSAFE_I
-}  # fmt: skip
-_FLOAT_COMPARE = {
-    "=": op.EQ_F, "<>": op.NE_F, "<": op.LT_F, "<=": op.LE_F, ">": op.GT_F, ">=": op.GE_F, "<=>": op.NULLSAFE_F
-}  # fmt: skip
+_ORDERS = {
+    "=": op.EQUAL,
+    "<>": op.LESS | op.GREATER,
+    "<": op.LESS,
+    "<=": op.LESS | op.EQUAL,
+    ">": op.GREATER,
+    ">=": op.GREATER | op.EQUAL,
+    "<=>": op.EQUAL | op.NULLSAFE,
+}
 MICROS_PER_DAY = 86_400_000_000
 _AGGREGATES = {"sum": op.SUM, "min": op.MIN, "max": op.MAX, "count": op.COUNT, "avg": op.AVERAGE, "mean": op.AVERAGE}
 
@@ -66,39 +94,63 @@ _AGGREGATES = {"sum": op.SUM, "min": op.MIN, "max": op.MAX, "count": op.COUNT, "
 class Compiler:
     """Compiles the conditions of one query into shared tables.
 
+    Leaves of an expression become operands of the instruction above them; only results of operations go to the stack.
+
     Args:
         slots: what ``Load`` refers to.
         column_types: Spark types of the kernel columns.
-        ansi: ANSI mode; sums then raise on overflow.
+        registers: variable codes of each register.
+        ansi: whether overflow and division by zero are errors.
     """
 
-    def __init__(self, slots: tuple[ConditionSlot, ...], column_types: tuple[Type, ...], ansi: bool) -> None:
+    def __init__(
+        self,
+        slots: tuple[ConditionSlot, ...],
+        column_types: tuple[Type, ...],
+        registers: tuple[frozenset[int], ...],
+        ansi: bool,
+    ) -> None:
         self.slots = slots
         self.column_types = column_types
-        self.ansi = ansi
-        self.out = ConditionPrograms()
+        self.registers = registers
+        self.out = ConditionPrograms(ansi)
         self.depth = 0
+        self.label = -1
+        self.reads = Reads()
 
-    def add(self, condition: Expression) -> int:
-        """Compile one condition; returns its number. On NotCompilable nothing is left behind that matters."""
-        mark = len(self.out.code)
-        try:
-            kind = self.expression(condition)
-            if kind.kind not in ("boolean", "null"):
-                raise NotCompilable(f"a condition of type {kind.kind}")
-        except NotCompilable:
-            del self.out.code[mark:]
-            raise
-        self.out.starts.append(len(self.out.code))
-        return len(self.out.starts) - 2
+    def add(self, label: int, condition: Expression) -> None:
+        """Compile the condition of a variable; variables come in ascending order."""
+        low = len(self.out.code)
+        self.label = label
+        self.reads = self.out.reads[label] = Reads()
+        for conjunct in _conjuncts(condition):
+            if isinstance(conjunct, Call) and conjunct.name in COMPARISONS:
+                self.comparison(conjunct.name, conjunct.arguments[0], conjunct.arguments[1], test=True)
+            else:
+                self.boolean(conjunct, "a condition of type {}")
+                self.emit(op.TEST_TOP, pushes=-1)
+        self.out.spans[label] = (low, len(self.out.code))
 
-    def emit(self, code: int, a: int = 0, b: int = 0) -> None:
-        self.out.code.append((code, a, b))
-
-    def push(self) -> None:
-        self.depth += 1
+    def emit(
+        self, code: int, argument: int = 0, x: Operand = _NOTHING, y: Operand = _NOTHING, *, pushes: int = 0
+    ) -> None:
+        """Append an instruction; ``pushes``: by how much the stack grows beyond what the operands take off."""
+        self.out.code.append((code, argument, *x, *y))
+        self.depth += pushes - sum(operand[0] <= op.STACK_F for operand in (x, y))
         if self.depth >= op.STACK:
             raise NotCompilable("a condition that nests too deeply")
+
+    def on_stack(self, node: Expression) -> Type:
+        """Emit an expression with its value on the stack."""
+        kind, operand = self.expression(node)
+        if operand[0] > op.STACK_F:
+            self.emit(op.LOAD, 0, operand, pushes=1)
+        return kind
+
+    def boolean(self, node: Expression, refusal: str) -> None:
+        kind = self.on_stack(node)
+        if kind.kind not in ("boolean", "null"):
+            raise NotCompilable(refusal.format(kind.kind))
 
     def column(self, index: int) -> tuple[str, int]:
         if index not in self.out.columns:
@@ -118,57 +170,63 @@ class Compiler:
             self.out.columns[index] = (store, place)
         return self.out.columns[index]
 
-    def expression(self, node: Expression) -> Type:
+    def expression(self, node: Expression) -> tuple[Type, Operand]:
+        """Where an expression's value lies, after emitting what it takes to compute it."""
         if isinstance(node, Constant):
-            return self.constant(node)
+            return node.type, self.constant(node)
         if isinstance(node, Load):
             return self.load(self.slots[node.slot])
         if isinstance(node, Call):
-            return self.call(node)
+            kind = self.call(node)
+            return kind, _TOP_F if kind.kind in ("double", "float") else _TOP_I
         raise NotCompilable("a value of the row inside an aggregate")
 
-    def constant(self, node: Constant) -> Type:
-        self.push()
+    def constant(self, node: Constant) -> Operand:
         value, kind = node.value, node.type
         if value is None:
-            self.emit(op.NULL)
-        elif kind.kind in ("double",):
-            self.emit(op.CONST_F, len(self.out.const_f))
-            self.out.const_f.append(float(value))
-        elif kind.kind in ("int", "boolean"):
-            self.emit(op.CONST_I, len(self.out.const_i))
-            self.out.const_i.append(int(value))
-        elif kind.kind == "string":
-            self.emit(op.CONST_I, len(self.out.const_i))
+            return _NOTHING
+        if kind.kind == "double":
+            return self.float_constant(float(value))
+        if kind.kind in ("int", "boolean"):
+            return self.int_constant(int(value))
+        if kind.kind == "string":
             self.out.string_constants[len(self.out.const_i)] = value
-            self.out.const_i.append(0)
-        elif kind.kind == "decimal":
-            self.emit(op.CONST_I, len(self.out.const_i))
+            return self.int_constant(0)
+        if kind.kind == "decimal":
             scaled = int(Decimal(value).scaleb(kind.scale))
             if abs(scaled) >= 10**18:
                 raise NotCompilable("a large decimal")
-            self.out.const_i.append(scaled)
-        else:
-            raise NotCompilable(f"a constant of type {kind.kind}")
-        return kind
+            return self.int_constant(scaled)
+        raise NotCompilable(f"a constant of type {kind.kind}")
 
-    def load(self, slot: ConditionSlot) -> Type:
-        self.push()
+    def int_constant(self, value: int) -> Operand:
+        self.out.const_i.append(value)
+        return op.CONST_I, len(self.out.const_i) - 1, 0
+
+    def float_constant(self, value: float) -> Operand:
+        self.out.const_f.append(value)
+        return op.CONST_F, len(self.out.const_f) - 1, 0
+
+    def load(self, slot: ConditionSlot) -> tuple[Type, Operand]:
         if isinstance(slot, NumberSlot):
-            self.emit(op.MATCH_NUMBER)
-            return BIGINT
+            self.out.reads_number = True
+            return BIGINT, (op.MATCH_NUMBER, 0, 0)
         if isinstance(slot, NavigationSlot):
             if slot.argument is not None or slot.column == LABEL_COLUMN:
                 raise NotCompilable("CLASSIFIER or MATCH_NUMBER inside navigation")
             store, place = self.column(slot.column)
+            is_float = int(store == "float")
+            kind = self.column_types[slot.column]
+            if not slot.from_first and slot.logical == 0 and self.label in self.registers[slot.register]:
+                return kind, (op.ROW_I + is_float, slot.physical, place)  # the last of its rows is the tested one
+            self.reads.navigations.add((slot.register, slot.from_first, slot.logical))
             row = (slot.register, int(slot.from_first), slot.logical, slot.physical)
             if row not in self.out.nav:
                 self.out.nav.append(row)
-            self.emit(op.LOAD_F if store == "float" else op.LOAD_I, self.out.nav.index(row), place)
-            return self.column_types[slot.column]
+            return kind, (op.NAVIGATED_I + is_float, self.out.nav.index(row), place)
         return self.aggregate(slot)
 
-    def aggregate(self, slot: AggregateSlot) -> Type:
+    def aggregate(self, slot: AggregateSlot) -> tuple[Type, Operand]:
         if slot.function not in _AGGREGATES or slot.distinct or slot.filter is not None or len(slot.arguments) > 1:
             raise NotCompilable(f"{slot.function}(...) of this form")
         kind = _AGGREGATES[slot.function]
@@ -185,49 +243,38 @@ class Compiler:
                     raise NotCompilable(f"{slot.function} over {type_.kind}")
             else:
                 raise NotCompilable(f"{slot.function} over an expression of the match")
-        row = (kind, slot.register, column, is_float, int(self.ansi))
+        row = (kind + is_float, slot.register, column)
         if row not in self.out.agg:
             self.out.agg.append(row)
         place = self.out.agg.index(row)
-        if slot.function == "count":
-            self.emit(op.AGG_COUNT, place)
-            return BIGINT
-        self.emit(op.AGG_F if is_float or kind == op.AVERAGE else op.AGG_I, place)
+        self.reads.aggregates.add(place)
+        if kind == op.COUNT:
+            return BIGINT, (op.COUNT_OF, place, 0)
         if kind == op.AVERAGE:
-            self.push()
-            self.emit(op.AGG_COUNT, place)
-            self.emit(op.TO_FLOAT)
-            # A count of zero comes with a NULL sum, and NULL / 0 is NULL.
-            self.emit(op.DIV_F)
-            self.depth -= 1
-            return DOUBLE
-        if slot.function == "sum":
-            return BIGINT if type_.kind == "int" else DOUBLE
-        return type_
+            return DOUBLE, (op.AVERAGE_OF, place, 0)
+        operand = (op.AGGREGATE_I + is_float, place, 0)
+        if kind == op.SUM:
+            return BIGINT if type_.kind == "int" else DOUBLE, operand
+        return type_, operand
 
     def call(self, node: Call) -> Type:
+        """Emit an operation; its value is on the stack."""
         name, arguments = node.name, node.arguments
         if name in ("and", "or"):
-            self.expression(arguments[0])
+            self.on_stack(arguments[0])
             place = len(self.out.code)
-            self.emit(0)
-            self.expression(arguments[1])
-            self.emit(op.AND if name == "and" else op.OR)
-            self.depth -= 1
-            self.out.code[place] = (
-                op.SKIP_IF_FALSE if name == "and" else op.SKIP_IF_TRUE,
-                len(self.out.code),
-                0,
-            )
+            self.emit(op.SKIP_IF_FALSE if name == "and" else op.SKIP_IF_TRUE)
+            self.on_stack(arguments[1])
+            self.emit(op.AND if name == "and" else op.OR, pushes=-1)
+            skip, _, *rest = self.out.code[place]
+            self.out.code[place] = (skip, len(self.out.code), *rest)  # type: ignore[assignment]
             return BOOLEAN
         if name == "not":
-            kind = self.expression(arguments[0])
-            if kind.kind not in ("boolean", "null"):
-                raise NotCompilable("NOT over a value that is not boolean")
+            self.boolean(arguments[0], "NOT over a value that is not boolean")
             self.emit(op.NOT)
             return BOOLEAN
         if name == "isnull":
-            self.expression(arguments[0])
+            self.on_stack(arguments[0])
             self.emit(op.IS_NULL)
             return BOOLEAN
         if name in COMPARISONS:
@@ -235,16 +282,15 @@ class Compiler:
         if name in _FLOAT_OPS or name == "div":
             return self.arithmetic(name, arguments[0], arguments[1])
         if name == "datediff":
-            kinds = [self.expression(a) for a in arguments]
-            if any(k.kind not in ("date", "null") for k in kinds):
+            (a, x), (b, y) = self.expression(arguments[0]), self.expression(arguments[1])
+            if any(k.kind not in ("date", "null") for k in (a, b)):
                 raise NotCompilable("datediff over values that are not dates")
-            self.emit(op.SUB_I, 0, 32)
-            self.depth -= 1
+            self.emit(op.SUB_I, 32, x, y, pushes=1)
             return INT
         if name in ("negate", "abs"):
-            kind = self.expression(arguments[0])
+            kind = self.on_stack(arguments[0])
             if kind.kind in ("int", "interval"):
-                self.emit(op.NEG_I if name == "negate" else op.ABS_I, 0, kind.size or 64)
+                self.emit(op.NEG_I if name == "negate" else op.ABS_I, kind.size or 64)
             elif kind.kind == "double":
                 self.emit(op.NEG_F if name == "negate" else op.ABS_F)
             else:
@@ -252,11 +298,12 @@ class Compiler:
             return kind
         raise NotCompilable(name)
 
-    def operands(self, x: Expression, y: Expression, name: str, combine: bool) -> tuple[Type, Type, bool]:
-        """Emit both operands, as doubles where one is a double; returns their types and whether they are doubles."""
-        a = self.expression(x)
-        middle = len(self.out.code)
-        b = self.expression(y)
+    def operands(
+        self, left: Expression, right: Expression, name: str, combine: bool
+    ) -> tuple[Type, Type, Operand, Operand, bool]:
+        """Types and places of both operands, and whether they are to be taken as doubles."""
+        a, x = self.expression(left)
+        b, y = self.expression(right)
         floats = False
         if (a.is_numeric or a.kind == "null") and (b.is_numeric or b.kind == "null"):
             floats = "double" in (a.kind, b.kind) or (combine and name == "/" and a.kind == b.kind == "int")
@@ -267,82 +314,64 @@ class Compiler:
         if a.kind == b.kind == "float":
             floats = True
         if floats:
-            for kind, node in ((a, x), (b, y)):
-                if kind.kind == "decimal" and not isinstance(node, Constant):
-                    raise NotCompilable("a decimal with a double")
-            if a.kind != "null" and b.kind != "null":
-                tail = self.out.code[middle:]
-                del self.out.code[middle:]
-                self.to_float(a, x)
-                shift = len(self.out.code) - middle
-                self.out.code.extend(
-                    (c, t + shift if c in (op.SKIP_IF_FALSE, op.SKIP_IF_TRUE) else t, u) for c, t, u in tail
-                )
-                self.to_float(b, y)
-        return a, b, floats
+            x, y = self.as_double(a, left, x), self.as_double(b, right, y)
+        return a, b, x, y, floats
 
-    def date_and_days(self, name: str, first: Type) -> Type:
-        """A date (days) with an interval (microseconds) of whole days on the stack."""
-        if first.kind != "date":
-            raise NotCompilable("interval + date; write the date first")
-        self.push()
-        self.emit(op.CONST_I, len(self.out.const_i))
-        self.out.const_i.append(MICROS_PER_DAY)
-        self.emit(op.IDIV_I, 0, 64)
-        self.emit(_INT_OPS[name], 0, 32)
-        self.depth -= 2
-        return Type("date")
+    def as_double(self, kind: Type, node: Expression, operand: Operand) -> Operand:
+        """Instructions over doubles convert integers themselves; a decimal constant becomes a double here."""
+        if kind.kind != "decimal":
+            return operand
+        if not isinstance(node, Constant):
+            raise NotCompilable("a decimal with a double")
+        return operand if node.value is None else self.float_constant(float(node.value))
 
-    def to_float(self, kind: Type, node: Expression) -> None:
-        if kind.kind == "int":
-            self.emit(op.TO_FLOAT)
-        elif kind.kind == "decimal":
-            assert isinstance(node, Constant)
-            self.out.code.pop()  # the scaled integer just emitted
-            self.emit(op.CONST_F, len(self.out.const_f))
-            self.out.const_f.append(float(node.value))
-
-    def comparison(self, name: str, x: Expression, y: Expression) -> Type:
-        a, b, floats = self.operands(x, y, name, combine=False)
+    def comparison(self, name: str, left: Expression, right: Expression, test: bool = False) -> Type:
+        a, b, x, y, floats = self.operands(left, right, name, combine=False)
         check_comparable(name, a, b)
         if not floats and "decimal" in (a.kind, b.kind) and (a.kind, a.scale) != (b.kind, b.scale):
             raise NotCompilable("decimals of different scales")
         if a.kind in ("array", "other") or b.kind in ("array", "other"):
             raise NotCompilable(f"{a.kind} {name} {b.kind}")
-        self.emit((_FLOAT_COMPARE if floats else _INT_COMPARE)[name])
-        self.depth -= 1
+        argument = _ORDERS[name] | (op.TEST if test else 0)
+        self.emit(op.COMPARE_F if floats else op.COMPARE_I, argument, x, y, pushes=0 if test else 1)
         return BOOLEAN
 
-    def arithmetic(self, name: str, x: Expression, y: Expression) -> Type:
-        a, b, floats = self.operands(x, y, name, combine=True)
+    def arithmetic(self, name: str, left: Expression, right: Expression) -> Type:
+        a, b, x, y, floats = self.operands(left, right, name, combine=True)
         kind = arithmetic_type(name, a, b)
         if kind.kind == "decimal" or ("decimal" in (a.kind, b.kind) and not floats):
             raise NotCompilable("arithmetic over decimals")
         if floats:
             if name == "div":
                 raise NotCompilable("div over doubles")
-            self.emit(_FLOAT_OPS[name])
-        else:
-            if kind.kind == "date":
-                return self.date_and_days(name, a)
-            self.emit(_INT_OPS[name], 0, kind.size or 64)
-            if a.kind == b.kind == "date":
-                self.push()
-                self.emit(op.CONST_I, len(self.out.const_i))
-                self.out.const_i.append(MICROS_PER_DAY)
-                self.emit(op.MUL_I, 0, 64)
-                self.depth -= 1
-        self.depth -= 1
+            self.emit(_FLOAT_OPS[name], 0, x, y, pushes=1)
+            return kind
+        if kind.kind == "date":  # days plus microseconds of whole days
+            if a.kind != "date":
+                raise NotCompilable("interval + date; write the date first")
+            self.emit(op.IDIV_I, 64, y, self.int_constant(MICROS_PER_DAY), pushes=1)
+            self.emit(_INT_OPS[name], 32, x, _TOP_I, pushes=1)
+            return kind
+        self.emit(_INT_OPS[name], kind.size or 64, x, y, pushes=1)
+        if a.kind == b.kind == "date":
+            self.emit(op.MUL_I, 64, _TOP_I, self.int_constant(MICROS_PER_DAY), pushes=1)
         return kind
 
 
+def _conjuncts(condition: Expression) -> list[Expression]:
+    """The operands of AND at the top, in order: they are tested one by one."""
+    if isinstance(condition, Call) and condition.name == "and":
+        return [c for a in condition.arguments for c in _conjuncts(a)]
+    return [condition]
+
+
 def compile_conditions(conditions: ConditionSet, ansi: bool) -> ConditionPrograms:
-    """Instruction programs of all conditions, in the order of the mapping.
+    """Instructions of all conditions.
 
     Raises:
         NotCompilable: some condition needs the interpreter.
     """
-    compiler = Compiler(conditions.slots, conditions.column_types, ansi)
-    for condition in conditions.conditions.values():
-        compiler.add(condition)
+    compiler = Compiler(conditions.slots, conditions.column_types, conditions.registers, ansi)
+    for label, condition in sorted(conditions.conditions.items()):
+        compiler.add(label, condition)
     return compiler.out

@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
 
 from sparkcep.errors import LimitError, SparkCepError
-from sparkcep.exec.arrays import Ints, float_values, int_values, ordered_ints, rank_strings
+from sparkcep.exec.arrays import Ints, int_values
+from sparkcep.exec.batch import Batch, Resume
 from sparkcep.exec.compiler import ConditionPrograms, compile_conditions
+from sparkcep.exec.expressions import NavigationSlot
 from sparkcep.exec.interpreter import DivisionByZero, Overflow
 from sparkcep.exec.kernels import rows as kernel
-from sparkcep.exec.search import Search
-from sparkcep.exec.spec import ConditionSet, MatchSpec
+from sparkcep.exec.kernels.tables import Output, Within, Words
+from sparkcep.exec.lookback import Lookback
+from sparkcep.exec.search import CONDITION_FAILURES, Search
+from sparkcep.exec.spec import MatchSpec
+from sparkcep.exec.tables import (
+    PATIENCE,
+    automaton,
+    condition_tables,
+    grown,
+    load_columns,
+    membership,
+    memo_table,
+    new_trail,
+    within_table,
+)
 from sparkcep.query import RowsPerMatch, SkipMode
 from sparkcep.settings import LIMIT_MATCHES, LIMIT_STEPS
+
+__all__ = ["Batch", "Matcher", "Resume"]
 
 _SKIP = {
     SkipMode.PAST_LAST_ROW: kernel.PAST_LAST_ROW,
@@ -32,93 +43,116 @@ _MODE = {
     RowsPerMatch.ALL_OMIT_EMPTY: kernel.OMIT_EMPTY,
     RowsPerMatch.ALL_WITH_UNMATCHED: kernel.WITH_UNMATCHED,
 }
-_BITS_PER_WORD = 63
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """Rows of whole partitions, in order.
-
-    ``offsets`` (partitions + 1,): row borders. ``masks``: int64 arrays of condition bits. ``columns``: kernel columns.
-    ``within``: ORDER BY key and key plus interval, of one type.
-    """
-
-    offsets: Ints
-    masks: Sequence[pa.Array]
-    columns: Sequence[pa.Array] = ()
-    within: tuple[pa.Array, pa.Array] | None = None
 
 
 class Matcher:
-    """Runs one MatchSpec over batches. Made once per task; holds the compiled tables."""
+    """Runs one MatchSpec over batches. Made once per task and thread; holds the compiled tables."""
 
     def __init__(self, spec: MatchSpec) -> None:
         self.spec = spec
         program = spec.program
         names = len(program.names)
-        self.test_word = np.zeros(names, np.int64)
-        self.test_bit = np.full(names, -1, np.int64)
-        for label, bit in spec.condition_bits.items():
-            self.test_word[label], self.test_bit[label] = divmod(bit, _BITS_PER_WORD)
-        positions = program.positions
-        words = max(1, (positions + 63) // 64)
-        self.followers = np.zeros((positions, words), np.uint64)
-        self.accepts = np.zeros(positions, np.int64)
-        for p in range(positions):
-            for target, condition in program.successors(p):
-                if target >= 0:
-                    self.followers[p, target >> 6] |= np.uint64(1) << np.uint64(target & 63)
-                elif self.accepts[p] != 1:
-                    self.accepts[p] = 2 if condition & kernel.AT_END else 1
+        self.automaton = automaton(program, spec.condition_bits)
         self.skip = _SKIP[spec.skip]
         self.mode = _MODE[spec.rows_per_match]
-        self.every_row = spec.every_row or spec.rows_per_match.is_all
-        self.targets = np.array([k in spec.skip_labels for k in range(names)], np.uint8)
-        self.slots = np.array(
-            [(s.register, s.from_first, s.logical, s.physical, s.running, s.label) for s in spec.slots],
-            np.int64,
-        ).reshape(-1, 6)
-        self.slot_membership = membership(spec.slot_registers, names)
-        self.membership = membership(spec.conditions.registers, names)
+        self.every_row = int(spec.every_row or spec.rows_per_match.is_all)
+        self.output = Output(
+            np.array(
+                [(s.register, s.from_first, s.logical, s.physical, s.running, s.label) for s in spec.slots], np.int64
+            ).ravel(),
+            membership(spec.slot_registers, names),
+            np.array([k in spec.skip_labels for k in range(names)], np.uint8),
+        )
+        looks = [s.physical for s in spec.conditions.slots if isinstance(s, NavigationSlot)]
+        self.ahead = max([0, *looks])
+        self.output_ahead = max([0, *(s.physical for s in spec.slots)])
+        #: How many rows before an undecided one are looked at.
+        self.behind = -min([0, *looks, *(s.physical for s in spec.slots)])
+        self.patience = PATIENCE
         self.programs = None if spec.conditions.interpreted else compile_conditions(spec.conditions, spec.ansi)
+        if self.programs is not None:
+            lookback = Lookback(program, self.programs, spec.conditions.registers)
+            self.conditions = condition_tables(program, self.programs, lookback, len(spec.conditions.registers))
+            self.memo = memo_table(self.programs, lookback)
+            self.epoch = 1  # of the memo's entries; an empty one has 0
 
     def match(self, batch: Batch) -> Ints:
-        """Output rows (n, FIXED + slots); see kernels.rows for the columns.
+        """Output rows (n, FIXED + slots) of a batch of whole partitions; see :meth:`match_piece`."""
+        return self.match_piece(batch)[0]
+
+    def match_piece(self, batch: Batch, resume: Resume | None = None, more: bool = False) -> tuple[Ints, Resume | None]:
+        """Match a batch whose first and last partition may be pieces.
+
+        Args:
+            resume: where the first partition was left; its rows follow those that ``Resume.drop`` dropped.
+            more: the last partition goes on, or may go on, in a later batch.
+
+        Returns:
+            Output rows (n, FIXED + slots), see kernels.rows for the columns; rows and slots count from the partition's
+            first row in this batch, match numbers through the whole partition. And, where there is ``more``, where the
+            last partition was left. All pieces together give what the whole partition gives.
+
+        A piece that decides nothing is searched again with the next one: let pieces grow with what is kept.
 
         Raises:
-            LimitError: CEP_STEP_LIMIT, CEP_MATCH_LIMIT.
-            SparkCepError: CEP_SKIP_TO_FIRST_ROW, CEP_SKIP_TARGET_ABSENT, ARITHMETIC_OVERFLOW, DIVIDE_BY_ZERO.
+            LimitError: CEP_STEP_LIMIT, CEP_MATCH_LIMIT, counted per partition. Searches that more rows would cut short
+                count in full.
+            SparkCepError: CEP_SKIP_TO_FIRST_ROW, CEP_SKIP_TARGET_ABSENT, ARITHMETIC_OVERFLOW, DIVIDE_BY_ZERO,
+                CEP_CONDITION_FAILED.
         """
+        if (resume is not None or more) and len(batch.offsets) < 2:
+            raise ValueError("no partition to go on with")
+        spec = self.spec
         rows = int(batch.offsets[-1])
-        masks = np.zeros((max(1, self.spec.mask_words), rows), np.uint64)
+        masks = np.zeros((max(1, spec.mask_words), rows), np.uint64)
         for w, mask in enumerate(batch.masks):
             masks[w] = int_values(mask)[0].view(np.uint64)
-        within = np.zeros((2, rows if batch.within else 1), np.int64)
-        within_null = np.zeros(within.shape, np.uint8)
-        if batch.within:
-            for k, array in enumerate(batch.within):
-                within[k], within_null[k] = ordered_ints(array)
+        within = within_table(batch, rows)
+        progress = np.zeros(10, np.int64)
+        if resume is not None:
+            progress[kernel.AT_ROW], progress[kernel.COVERED] = resume.row, resume.covered
+            progress[kernel.MATCHES], progress[kernel.STEPS] = resume.matches, resume.steps
+            progress[kernel.EMITTED], progress[kernel.FIRST_ROW] = resume.emitted, resume.first_row
         if self.programs is None:
-            return self.interpret(batch, masks, within, within_null)
-        p = self.programs
-        ints, int_nulls, floats, float_nulls, const_i = load_columns(p, self.spec.conditions, batch)
-        conditions = self.spec.conditions.conditions
-        order = {label: k for k, label in enumerate(conditions)}
-        program, spec = self.spec.program, self.spec
-        status, _, out, used = kernel.match_partitions(
-            batch.offsets, masks, self.test_word, self.test_bit, program.labels, program.excluded,
-            program.edge_start, program.edge_target, program.edge_condition, self.followers, self.accepts,
-            spec.use_within, within[0], within[1], within_null, self.skip, self.targets, self.mode, self.every_row,
-            self.slot_membership, self.slots,
-            bool(conditions), self.membership,
-            np.array([order.get(k, -1) for k in range(len(program.names))], np.int64),
-            np.array(p.starts, np.int64), np.array(p.code, np.int64).reshape(-1, 3), const_i,
-            np.array(p.const_f, np.float64), np.array(p.nav, np.int64).reshape(-1, 4),
-            np.array(p.agg, np.int64).reshape(-1, 5), ints, int_nulls, floats, float_nulls,
-            spec.ansi, spec.limit_steps, spec.limit_rows,
+            table = self.interpret(batch, masks, within, progress, more)
+        else:
+            table = self.run(self.programs, batch, masks, within, progress, more)
+        if not more:
+            return table, None
+        at = int(progress[kernel.AT_ROW])
+        drop = max(0, at - self.behind)
+        return table, Resume(
+            drop, int(progress[kernel.FIRST_ROW]) + drop, at - drop, int(progress[kernel.COVERED]) - drop,
+            int(progress[kernel.MATCHES]), int(progress[kernel.STEPS]), int(progress[kernel.EMITTED]),
         )  # fmt: skip
-        self.check(int(status))
-        result: Ints = out[:used]
+
+    def run(
+        self, programs: ConditionPrograms, batch: Batch, masks: Words, within: Within, progress: Ints, more: bool
+    ) -> Ints:
+        """Run the kernel, with more room for output as often as it asks."""
+        spec = self.spec
+        columns, const_i = load_columns(programs, batch)
+        offsets = np.array(batch.offsets, np.int64)  # a copy, as it may be read-only
+        longest = int(np.diff(offsets).max(initial=0))
+        dependent = bool(spec.conditions.conditions)
+        viable = np.empty((1 if spec.use_within else longest + 1, self.automaton.followers.shape[1]), np.uint64)
+        ends = np.empty((longest + 1 if spec.use_within else 1, spec.program.positions), np.int64)
+        registers = max(self.conditions.register_count, len(self.output.membership))
+        trail = new_trail(longest, registers, len(programs.agg), dependent)
+        epoch, self.epoch = self.epoch, self.epoch + len(batch.offsets)
+        out = np.empty((1024, kernel.FIXED + len(spec.slots)), np.int64)
+        while True:
+            status = kernel.match_partitions(
+                offsets, masks, self.automaton, int(spec.use_within), within, self.skip, self.mode,
+                self.every_row, self.output, int(dependent), self.conditions._replace(const_i=const_i), columns,
+                spec.limit_steps, spec.limit_rows, viable, ends, trail, self.memo, epoch, int(more), self.ahead,
+                self.output_ahead, progress, out,
+            )  # fmt: skip
+            if status != kernel.OUTPUT_FULL:
+                break
+            out = grown(out, int(progress[kernel.USED]), len(out) + longest)
+        self.check(status)
+        result: Ints = out[: progress[kernel.USED]]
         return result
 
     def check(self, status: int) -> None:
@@ -155,52 +189,18 @@ class Matcher:
             )
         raise SparkCepError("DIVIDE_BY_ZERO", "Division by zero in DEFINE.", hint="use nullif(divisor, 0)")
 
-    def interpret(
-        self, batch: Batch, masks: npt.NDArray[np.uint64], within: Ints, within_null: npt.NDArray[np.uint8]
-    ) -> Ints:
+    def interpret(self, batch: Batch, masks: Words, within: Within, progress: Ints, more: bool) -> Ints:
         """The same search as the kernel's, with conditions run by the interpreter."""
         try:
-            return Search(self, batch, masks, within, within_null).run()
+            return Search(self, batch, masks, within).run(progress, more)
         except Overflow:
             self.check(kernel.OVERFLOW)
         except DivisionByZero:
             self.check(kernel.ZERO_DIVISION)
-        except (TypeError, ValueError, OverflowError) as error:
+        except CONDITION_FAILURES as error:
             raise SparkCepError(
                 "CEP_CONDITION_FAILED",
                 f"A condition that depends on the match failed on a value: {error}.",
                 hint="compute it as a column of the input",
             ) from None
         raise AssertionError("unreachable")
-
-
-def membership(registers: Sequence[frozenset[int]], names: int) -> npt.NDArray[np.uint8]:
-    """(registers, labels): whether a row with the label belongs to the register."""
-    flags = [[k in r for k in range(names)] for r in registers]
-    return np.array(flags, np.uint8).reshape(len(registers), names)
-
-
-def load_columns(p: ConditionPrograms, conditions: ConditionSet, batch: Batch) -> tuple[Any, ...]:
-    """Kernel columns of a batch as stacked arrays, strings ranked together with the constants."""
-    rows = int(batch.offsets[-1])
-    of_floats = [(i, place) for i, (store, place) in p.columns.items() if store == "float"]
-    of_ints = [(i, place) for i, (store, place) in p.columns.items() if store != "float"]
-    floats = np.zeros((max(1, len(of_floats)), rows), np.float64)
-    ints = np.zeros((max(1, len(of_ints)), rows), np.int64)
-    float_nulls = np.zeros(floats.shape, np.uint8)
-    int_nulls = np.zeros(ints.shape, np.uint8)
-    const_i = np.array([*p.const_i, 0], np.int64)
-    for i, place in of_floats:
-        floats[place], float_nulls[place] = float_values(batch.columns[i])
-    strings = [(i, place) for i, place in of_ints if p.columns[i][0] == "string"]
-    for i, place in of_ints:
-        if p.columns[i][0] != "string":
-            ints[place], int_nulls[place] = int_values(batch.columns[i])
-    if strings or p.string_constants:
-        ranks, codes = rank_strings([batch.columns[i] for i, _ in strings], list(p.string_constants.values()))
-        for (i, place), values in zip(strings, ranks, strict=True):
-            ints[place] = values
-            int_nulls[place] = batch.columns[i].is_null().to_numpy(zero_copy_only=False)
-        for at, code in zip(p.string_constants, codes, strict=True):
-            const_i[at] = code
-    return ints, int_nulls, floats, float_nulls, const_i

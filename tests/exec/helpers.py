@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from sparkcep.exec.arrays import Ints
 from sparkcep.exec.kernels import rows as kernel
 from sparkcep.exec.matcher import Batch, Matcher
 from sparkcep.exec.program import compile_pattern
@@ -46,9 +47,24 @@ def batch(masks: Sequence[int], columns: Sequence[pa.Array] = (), within: Any = 
     return Batch(np.array([0, len(masks)], np.int64), [pa.array(masks, pa.int64())], columns, within)
 
 
+def remembering(spec: MatchSpec, capacity: int) -> Matcher:
+    """A matcher that keeps failed states from the first one on, in a table of so many entries."""
+    matcher = Matcher(spec)
+    matcher.patience = -1
+    if matcher.programs is None:
+        return matcher  # what the interpreter's search keeps is bounded otherwise
+    memo = matcher.memo
+    matcher.memo = memo._replace(entries=np.zeros(capacity * memo.width, np.int64), capacity=capacity, patience=-1)
+    return matcher
+
+
 def found_matches(spec: MatchSpec, data: Batch) -> list[tuple[int, int, tuple[tuple[str, int, bool], ...]]]:
     """Matches of one partition as (number, start, taken rows), as the reference gives them."""
-    table = Matcher(spec).match(data)
+    return read_matches(spec, Matcher(spec).match(data))
+
+
+def read_matches(spec: MatchSpec, table: Ints) -> list[tuple[int, int, tuple[tuple[str, int, bool], ...]]]:
+    """Matches of one partition from a matcher's output."""
     out: dict[int, tuple[int, list[tuple[str, int, bool]]]] = {}
     for row in table.tolist():
         number, label, self_row, flags = row[kernel.NUMBER], row[kernel.LABEL], row[kernel.SELF], row[kernel.FLAGS]

@@ -31,7 +31,7 @@ from sparkcep.exec.spec import ConditionSet
 from sparkcep.pattern import Alternation, Concatenation, Pattern, Quantified, Variable, variables
 from sparkcep.query import SkipMode
 
-from .helpers import as_tuples, batch, found_matches, make_spec
+from .helpers import as_tuples, batch, found_matches, make_spec, read_matches, remembering
 from .strategies import NAMES, patterns
 
 VALUES = st.lists(st.one_of(st.none(), st.integers(-2, 3)), max_size=6)
@@ -184,4 +184,7 @@ def check(
         dependent = ConditionSet(
             {labels.index(name): node for name, node in chosen.items()}, of_slots, (BIGINT,), registers, interpreted
         )
-        assert found_matches(make_spec(pattern, {}, skip=skip, conditions=dependent), rows) == expected
+        spec = make_spec(pattern, {}, skip=skip, conditions=dependent)
+        assert found_matches(spec, rows) == expected
+        for capacity in (1024,) if interpreted else (1, 1024):
+            assert read_matches(spec, remembering(spec, capacity).match(rows)) == expected

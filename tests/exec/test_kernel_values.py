@@ -13,7 +13,7 @@ from sparkcep.errors import LimitError, SparkCepError
 from sparkcep.exec.arrays import rank_strings
 from sparkcep.exec.expressions import Call, Constant, Expression, Load, NavigationSlot, Type, parse_type
 from sparkcep.exec.kernels.caching import source_stamp
-from sparkcep.exec.kernels.conditions import evaluate
+from sparkcep.exec.kernels.conditions import holds
 from sparkcep.exec.kernels.rows import match_partitions
 from sparkcep.exec.matcher import Matcher
 from sparkcep.exec.program import compile_pattern
@@ -152,5 +152,5 @@ def test_one_signature() -> None:
 
 def test_cache_stamp_covers_all_kernel_modules() -> None:
     """Numba alone would keep rows' machine code when conditions.py changes."""
-    stamps = {f._cache._cache_file._source_stamp for f in (match_partitions, evaluate)}
+    stamps = {f._cache._cache_file._source_stamp for f in (match_partitions, holds)}
     assert stamps == {source_stamp()}

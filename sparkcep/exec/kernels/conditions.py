@@ -1,30 +1,26 @@
-"""Stack machine for match-dependent conditions.
+"""Register machine with a small stack for match-dependent conditions.
 
-A condition is a run of instructions ``(op, a, b)`` over int64 and float64 values with SQL's three-valued logic. Integer
-values stand for every ordered type that fits 64 bits (integers, dates, timestamps, day-time intervals, booleans, scaled
-decimals, ranks of strings), so int64 never passes through float64.
+An instruction is a row of eight integers: operation, argument, and two operands of three integers each (kind, a, b).
+Operands name where a value lies (a column of the tested row, of a row navigated to, an aggregate, a constant, the
+stack), so that `price > LAST(A.price)` is one instruction. Results go to the stack, except that a comparison with the
+TEST bit ends the condition where it is false.
+
+Values are int64 or float64 under SQL's three-valued logic. Integers stand for every ordered type that fits 64 bits
+(integers, dates, timestamps, day-time intervals, booleans, scaled decimals, ranks of strings), so int64 never passes
+through float64 unless the other operand is a double.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from sparkcep.exec.kernels.caching import kernel
+from sparkcep.exec.kernels.caching import inlined, inner
 
+# Operations with two operands, then LOAD with one, then those that work on the top of the stack.
 (
-    LOAD_I,  # a: navigation, b: int column
-    LOAD_F,  # a: navigation, b: float column
-    CONST_I,  # a: index into integer constants
-    CONST_F,  # a: index into float constants
-    NULL,
-    MATCH_NUMBER,
-    AGG_I,  # a: aggregate
-    AGG_F,
-    AGG_COUNT,
-    TO_FLOAT,
-    NEG_I,
-    NEG_F,
-    ADD_I,  # b: bits of the result type
+    COMPARE_I,  # argument: orders that hold (LESS, EQUAL, GREATER bits), TEST, NULLSAFE
+    COMPARE_F,
+    ADD_I,  # argument: bits of the result type
     SUB_I,
     MUL_I,
     MOD_I,
@@ -34,38 +30,46 @@ from sparkcep.exec.kernels.caching import kernel
     MUL_F,
     DIV_F,
     MOD_F,
-    EQ_I,
-    NE_I,
-    LT_I,
-    LE_I,
-    GT_I,
-    GE_I,
-    EQ_F,
-    NE_F,
-    LT_F,
-    LE_F,
-    GT_F,
-    GE_F,
-    NULLSAFE_I,
-    NULLSAFE_F,
+    LOAD,
+    TEST_TOP,
+    SKIP_IF_FALSE,  # argument: instruction to go to when the top is false
+    SKIP_IF_TRUE,
     AND,
     OR,
     NOT,
     IS_NULL,
+    NEG_I,
+    NEG_F,
     ABS_I,
     ABS_F,
-    SKIP_IF_FALSE,  # a: instruction to go to when the top is false
-    SKIP_IF_TRUE,
-) = range(44)
+) = range(24)
+
+LESS, EQUAL, GREATER, TEST, NULLSAFE = 1, 2, 4, 8, 16
+
+# Kinds of operands; odd ones are doubles.
+STACK_I, STACK_F = 0, 1
+ROW_I, ROW_F = 2, 3  # a: rows from the tested one, b: column
+NAVIGATED_I, NAVIGATED_F = 4, 5  # a: navigation, b: column
+CONST_I, CONST_F = 6, 7  # a: index into constants
+AGGREGATE_I, AGGREGATE_F = 8, 9  # a: aggregate
+COUNT_OF, AVERAGE_OF = 10, 11  # a: aggregate
+MATCH_NUMBER, NULL = 12, 14
 
 STACK = 128
 FALSE, TRUE, OVERFLOW, ZERO_DIVISION = 0, 1, -1, -2
 
-# AVERAGE adds up in float64, as Spark's avg does, also over integers.
-COUNT, SUM, MIN, MAX, AVERAGE = range(5)
+# AVERAGE adds up in float64, as Spark's avg does, also over integers. ``_F`` kinds are over double columns.
+COUNT, SUM, MIN, MAX, AVERAGE = 0, 2, 4, 6, 8
+#: Number of values of a sum that has overflowed under ANSI: an error for whom reads it.
+POISONED = -1
+
+# Numba lets signed indices count from the end, which costs as much as the access; unsigned ones do not.
+U = np.uintp
+
+_LOWEST = np.int64(-9223372036854775808)
 
 
-@kernel
+@inner
 def _compare(a, b):
     # Spark orders NaN above everything and equal to itself.
     if a != a:
@@ -75,7 +79,7 @@ def _compare(a, b):
     return -1 if a < b else (1 if a > b else 0)
 
 
-@kernel
+@inner
 def _outside(value, bits):
     if bits == 64:
         return False
@@ -83,7 +87,7 @@ def _outside(value, bits):
     return value < -half or value >= half
 
 
-@kernel
+@inner
 def _wrap(value, bits):
     if bits == 64:
         return value
@@ -91,237 +95,274 @@ def _wrap(value, bits):
     return (value << shift) >> shift
 
 
-@kernel
-def navigate(k, nav, occurrences, counts, rows):
-    """Row (within the partition) that navigation ``k`` points at, or -1."""
-    register, from_first, logical, physical = nav[k, 0], nav[k, 1], nav[k, 2], nav[k, 3]
-    count = counts[register]
-    at = logical if from_first else count - 1 - logical
-    if at < 0 or at >= count:
-        return np.int64(-1)
-    row = occurrences[register, at] + physical
-    if row < 0 or row >= rows:
-        return np.int64(-1)
-    return row
+@inner
+def navigate(k, navigations, width, trail, rows):
+    """Row (within the partition) that row ``k`` of a table points at, or -1.
 
-
-@kernel
-def evaluate(
-    code, low, high, base, rows, number, nav, occurrences, counts,
-    ints, int_nulls, floats, float_nulls, const_i, const_f,
-    agg, agg_i, agg_f, agg_n, ansi, si, sf, sn,
-):  # fmt: skip
-    """Run instructions ``low`` to ``high``: TRUE, FALSE (also for NULL), OVERFLOW or ZERO_DIVISION.
-
-    ``base`` is the partition's first row in the column arrays; ``occurrences`` (registers, rows) and ``counts`` hold
-    the rows each register has seen; ``agg_*`` are running aggregates by number of rows their register has seen.
+    The table, ``width`` wide, starts with register, whether from its first row, logical and physical offset.
     """
+    at = k * width
+    register = navigations[U(at)]
+    logical = navigations[U(at + 2)]
+    count = trail.counts[U(register)]
+    if logical >= count:
+        return np.int64(-1)
+    place = logical if navigations[U(at + 1)] else count - 1 - logical
+    row = trail.occurrences[U(register * trail.rows + place)] + navigations[U(at + 3)]
+    return row if 0 <= row < rows else np.int64(-1)
+
+
+@inlined
+def holds(label, row, base, rows, number, conditions, columns, trail):
+    """Test a label's condition on a row that its registers have seen: TRUE, FALSE (also for NULL), or an error.
+
+    Args:
+        row: the tested row, within the partition. base: the partition's first row in the columns.
+
+    Returns:
+        TRUE, FALSE, OVERFLOW or ZERO_DIVISION (both under ANSI only).
+    """
+    code = conditions.code
+    counts, si, sf, sn = trail.counts, trail.si, trail.sf, trail.sn
     top = -1
-    pc = low
-    while pc < high:
-        op, a, b = code[pc, 0], code[pc, 1], code[pc, 2]
+    unknown = False
+    pc = conditions.code_start[U(label)]
+    end = conditions.code_start[U(label + 1)]
+    while pc < end:
+        op, b = code[U(8 * pc)], code[U(8 * pc + 1)]
+        at = 8 * pc
         pc += 1
-        if op <= LOAD_F:
-            row = navigate(a, nav, occurrences, counts, rows)
-            top += 1
-            if row < 0:
-                sn[top] = 1
-            elif op == LOAD_I:
-                sn[top] = int_nulls[b, base + row]
-                si[top] = ints[b, base + row]
-            else:
-                sn[top] = float_nulls[b, base + row]
-                sf[top] = floats[b, base + row]
-        elif op <= MATCH_NUMBER:
-            top += 1
-            sn[top] = 1 if op == NULL else 0
-            if op == CONST_I:
-                si[top] = const_i[a]
-            elif op == CONST_F:
-                sf[top] = const_f[a]
-            elif op == MATCH_NUMBER:
-                si[top] = number
-        elif op <= AGG_COUNT:
-            top += 1
-            seen = counts[agg[a, 1]]
-            sn[top] = 0
-            if op == AGG_COUNT:
-                si[top] = agg_n[a, seen]
-            else:
-                sn[top] = 1 if agg_n[a, seen] == 0 else 0
-                si[top] = agg_i[a, seen]
-                sf[top] = agg_f[a, seen]
-        elif op == TO_FLOAT:
-            sf[top] = np.float64(si[top])
-        elif op == NOT:
-            si[top] = 1 - si[top]
-        elif op == IS_NULL:
-            si[top] = sn[top]
-            sn[top] = 0
-        elif op == NEG_F:
-            sf[top] = -sf[top]
-        elif op == ABS_F:
-            sf[top] = abs(sf[top])
-        elif op == NEG_I or op == ABS_I:
-            if sn[top] == 0 and (op == NEG_I or si[top] < 0):
-                value = -si[top]
-                if _outside(value, b) or (b == 64 and value == si[top] and value != 0):
-                    if ansi:
+        if op <= LOAD:
+            yn, yi, yf = False, np.int64(0), 0.0
+            xn, xi, xf = False, np.int64(0), 0.0
+            side = 2 if op == LOAD else 5  # y lies above x on the stack
+            while side > 0:
+                xn, xi, xf = False, np.int64(0), 0.0
+                kind = code[U(at + side)]
+                a = code[U(at + side + 1)]
+                if kind <= STACK_F:
+                    xn = sn[U(top)] != 0
+                    xi = si[U(top)]
+                    xf = sf[U(top)]
+                    top -= 1
+                elif kind <= NAVIGATED_F:
+                    if kind <= ROW_F:
+                        where = row + a
+                        if where >= rows:
+                            where = np.int64(-1)
+                    else:
+                        where = navigate(a, conditions.navigations, 4, trail, rows)
+                    cell = U(code[U(at + side + 2)] * columns.rows + base + where)
+                    if where < 0:
+                        xn = True
+                    elif kind & 1:
+                        xn = columns.float_nulls[cell] != 0
+                        xf = columns.floats[cell]
+                    else:
+                        xn = columns.int_nulls[cell] != 0
+                        xi = columns.ints[cell]
+                elif kind == CONST_I:
+                    xi = conditions.const_i[U(a)]
+                elif kind == CONST_F:
+                    xf = conditions.const_f[U(a)]
+                elif kind <= AVERAGE_OF:
+                    seen = U(a * trail.rows + counts[U(conditions.aggregates[U(3 * a + 1)])])
+                    n = trail.agg_n[seen]
+                    if n == POISONED:
                         return OVERFLOW
-                    value = _wrap(value, b)
-                si[top] = value
-        elif op == SKIP_IF_FALSE:
-            if sn[top] == 0 and si[top] == 0:
-                pc = a
-        elif op == SKIP_IF_TRUE:
-            if sn[top] == 0 and si[top] != 0:
-                pc = a
-        else:
-            top -= 1
-            xn, yn = sn[top], sn[top + 1]
-            if op == AND:
-                if (xn == 0 and si[top] == 0) or (yn == 0 and si[top + 1] == 0):
-                    si[top] = 0
-                    sn[top] = 0
+                    if kind == COUNT_OF:
+                        xi = n
+                    else:
+                        xn = n == 0
+                        xi = trail.agg_v[seen]
+                        xf = trail.agg_f[seen]
+                        if kind == AVERAGE_OF and n > 0:
+                            xf /= np.float64(n)
+                elif kind == MATCH_NUMBER:
+                    xi = number
                 else:
-                    sn[top] = 1 if xn or yn else 0
-                    si[top] = 1
-                continue
-            if op == OR:
-                if (xn == 0 and si[top] != 0) or (yn == 0 and si[top + 1] != 0):
-                    si[top] = 1
-                    sn[top] = 0
+                    xn = True
+                if kind & 1 == 0:
+                    xf = np.float64(xi)
+                if side == 5:
+                    yn, yi, yf = xn, xi, xf
+                side -= 3
+            if op <= COMPARE_F:
+                if b & NULLSAFE and (xn or yn):
+                    true = xn and yn
+                    null = False
                 else:
-                    sn[top] = 1 if xn or yn else 0
-                    si[top] = 0
-                continue
-            if op == NULLSAFE_I or op == NULLSAFE_F:
-                if xn or yn:
-                    si[top] = 1 if xn and yn else 0
-                elif op == NULLSAFE_I:
-                    si[top] = 1 if si[top] == si[top + 1] else 0
-                else:
-                    si[top] = 1 if _compare(sf[top], sf[top + 1]) == 0 else 0
-                sn[top] = 0
-                continue
-            if xn or yn:
-                sn[top] = 1
-                continue
-            if op >= EQ_I and op <= GE_F:
-                if op <= GE_I:
-                    x, y = si[top], si[top + 1]
-                    order = -1 if x < y else (1 if x > y else 0)
-                    op += EQ_F - EQ_I
-                else:
-                    order = _compare(sf[top], sf[top + 1])
-                if op == EQ_F:
-                    holds = order == 0
-                elif op == NE_F:
-                    holds = order != 0
-                elif op == LT_F:
-                    holds = order < 0
-                elif op == LE_F:
-                    holds = order <= 0
-                elif op == GT_F:
-                    holds = order > 0
-                else:
-                    holds = order >= 0
-                si[top] = 1 if holds else 0
-            elif op >= ADD_F:
-                x, y = sf[top], sf[top + 1]
-                if op == ADD_F:
-                    sf[top] = x + y
-                elif op == SUB_F:
-                    sf[top] = x - y
-                elif op == MUL_F:
-                    sf[top] = x * y
-                elif y == 0.0:
-                    if ansi:
-                        return ZERO_DIVISION
-                    sn[top] = 1
-                elif op == DIV_F:
-                    sf[top] = x / y
-                else:
-                    sf[top] = np.fmod(x, y)
-            else:
-                x, y = si[top], si[top + 1]
-                bad = False
-                if op == ADD_I:
-                    value = x + y
-                    bad = ((x ^ value) & (y ^ value)) < 0
-                elif op == SUB_I:
-                    value = x - y
-                    bad = ((x ^ y) & (x ^ value)) < 0
-                elif op == MUL_I:
-                    value = x * y
-                    if x != 0:
-                        low64 = np.int64(-9223372036854775808)
-                        bad = (x == -1 and y == low64) or (y == -1 and x == low64) or (value // x != y)
-                elif y == 0:
-                    if ansi:
-                        return ZERO_DIVISION
-                    sn[top] = 1
+                    null = xn or yn
+                    if op == COMPARE_I:
+                        order = EQUAL if xi == yi else (LESS if xi < yi else GREATER)
+                    elif xf < yf:
+                        order = LESS
+                    elif xf > yf:
+                        order = GREATER
+                    else:
+                        order = np.int64(1) << (_compare(xf, yf) + 1)
+                    true = b & order != 0
+                if b & TEST:
+                    if null:
+                        unknown = True
+                    elif not true:
+                        return FALSE
                     continue
-                elif y == -1:
-                    value = np.int64(0) if op == MOD_I else -x
-                    bad = op == IDIV_I and x != 0 and value == x
-                else:
-                    quotient = abs(x) // abs(y) if x != np.int64(-9223372036854775808) else x // y
-                    if x == np.int64(-9223372036854775808):
-                        quotient = x // y + (1 if x % y != 0 else 0)
-                    elif (x < 0) != (y < 0):
-                        quotient = -quotient
-                    value = quotient if op == IDIV_I else x - quotient * y
-                if bad or _outside(value, b):
-                    if ansi:
-                        return OVERFLOW
-                    value = _wrap(value, b)
-                si[top] = value
-    return TRUE if sn[0] == 0 and si[0] != 0 else FALSE
-
-
-@kernel
-def push(register, row, base, occurrences, counts, agg, agg_i, agg_f, agg_n, ints, int_nulls, floats, float_nulls):
-    """Let a register see a row and advance the aggregates over it; FALSE, or OVERFLOW of a sum."""
-    count = counts[register]
-    occurrences[register, count] = row
-    counts[register] = count + 1
-    for k in range(agg.shape[0]):
-        if agg[k, 1] != register:
-            continue
-        kind, column, is_float = agg[k, 0], agg[k, 2], agg[k, 3]
-        agg_n[k, count + 1] = agg_n[k, count]
-        agg_i[k, count + 1] = agg_i[k, count]
-        agg_f[k, count + 1] = agg_f[k, count]
-        if column >= 0:
-            null = float_nulls[column, base + row] if is_float else int_nulls[column, base + row]
-            if null:
+                top += 1
+                sn[U(top)] = 1 if null else 0
+                si[U(top)] = 1 if true else 0
                 continue
-        first = agg_n[k, count] == 0
-        agg_n[k, count + 1] += 1
-        if kind == COUNT:
-            continue
-        if is_float:
-            x = floats[column, base + row]
-            y = agg_f[k, count]
-            if first:
-                agg_f[k, count + 1] = x
-            elif kind in (SUM, AVERAGE):
-                agg_f[k, count + 1] = y + x
-            elif (kind == MIN and _compare(x, y) < 0) or (kind == MAX and _compare(x, y) > 0):
-                agg_f[k, count + 1] = x
-        else:
-            v = ints[column, base + row]
-            w = agg_i[k, count]
-            if kind == AVERAGE:
-                agg_f[k, count + 1] = (0.0 if first else agg_f[k, count]) + np.float64(v)
-            elif first:
-                agg_i[k, count + 1] = v
-            elif kind == SUM:
-                total = w + v
-                agg_i[k, count + 1] = total
-                if ((v ^ total) & (w ^ total)) < 0 and agg[k, 4]:
+            top += 1
+            sn[U(top)] = 1 if xn or yn else 0
+            si[U(top)] = xi
+            sf[U(top)] = xf
+            if op == LOAD or xn or yn:
+                continue
+            if op >= ADD_F:
+                if op == ADD_F:
+                    sf[U(top)] = xf + yf
+                elif op == SUB_F:
+                    sf[U(top)] = xf - yf
+                elif op == MUL_F:
+                    sf[U(top)] = xf * yf
+                elif yf == 0.0:
+                    if conditions.ansi:
+                        return ZERO_DIVISION
+                    sn[U(top)] = 1
+                elif op == DIV_F:
+                    sf[U(top)] = xf / yf
+                else:
+                    sf[U(top)] = np.fmod(xf, yf)
+                continue
+            bad = False
+            if op == ADD_I:
+                value = xi + yi
+                bad = bool(((xi ^ value) & (yi ^ value)) < 0)
+            elif op == SUB_I:
+                value = xi - yi
+                bad = bool(((xi ^ yi) & (xi ^ value)) < 0)
+            elif op == MUL_I:
+                value = xi * yi
+                if xi != 0:
+                    bad = (xi == -1 and yi == _LOWEST) or (yi == -1 and xi == _LOWEST) or (value // xi != yi)
+            elif yi == 0:
+                if conditions.ansi:
+                    return ZERO_DIVISION
+                sn[U(top)] = 1
+                continue
+            elif yi == -1:
+                value = np.int64(0) if op == MOD_I else -xi
+                bad = op == IDIV_I and xi != 0 and value == xi
+            else:
+                quotient = xi // yi  # rounds down; SQL rounds to zero
+                if quotient * yi != xi and (xi < 0) != (yi < 0):
+                    quotient += 1
+                value = quotient if op == IDIV_I else xi - quotient * yi
+            if bad or _outside(value, b):
+                if conditions.ansi:
                     return OVERFLOW
-            elif (kind == MIN and v < w) or (kind == MAX and v > w):
-                agg_i[k, count + 1] = v
-    return FALSE
+                value = _wrap(value, b)
+            si[U(top)] = value
+        elif op == TEST_TOP:
+            if sn[U(top)]:
+                unknown = True
+            elif si[U(top)] == 0:
+                return FALSE
+            top -= 1
+        elif op <= SKIP_IF_TRUE:
+            if sn[U(top)] == 0 and (si[U(top)] != 0) == (op == SKIP_IF_TRUE):
+                pc = b
+        elif op <= OR:
+            # AND: false decides; OR: true decides.
+            decisive = 0 if op == AND else 1
+            top -= 1
+            if (sn[U(top)] == 0 and si[U(top)] == decisive) or (sn[U(top + 1)] == 0 and si[U(top + 1)] == decisive):
+                si[U(top)] = decisive
+                sn[U(top)] = 0
+            else:
+                sn[U(top)] |= sn[U(top + 1)]
+                si[U(top)] = 1 - decisive
+        elif op == NOT:
+            si[U(top)] = 1 - si[U(top)]
+        elif op == IS_NULL:
+            si[U(top)] = sn[U(top)]
+            sn[U(top)] = 0
+        elif op == NEG_F:
+            sf[U(top)] = -sf[U(top)]
+        elif op == ABS_F:
+            sf[U(top)] = abs(sf[U(top)])
+        elif sn[U(top)] == 0 and (op == NEG_I or si[U(top)] < 0):
+            value = -si[U(top)]
+            if _outside(value, b) or (b == 64 and value == si[U(top)] and value != 0):
+                if conditions.ansi:
+                    return OVERFLOW
+                value = _wrap(value, b)
+            si[U(top)] = value
+    return FALSE if unknown else TRUE
+
+
+@inlined
+def advance(position, row, base, conditions, columns, trail):
+    """Let the registers that conditions read from this position on see a row, and advance their aggregates."""
+    counts = trail.counts
+    for j in range(conditions.register_low[U(position)], conditions.register_high[U(position)]):
+        register = conditions.registers[U(j)]
+        count = counts[U(register)]
+        trail.occurrences[U(register * trail.rows + count)] = row
+        counts[U(register)] = count + 1
+    for j in range(conditions.fold_low[U(position)], conditions.fold_high[U(position)]):
+        _fold(conditions.folds[U(j)], base + row, conditions, columns, trail)
+
+
+@inlined
+def _fold(k, row, conditions, columns, trail):
+    """Advance aggregate ``k`` by a row of the batch that its register has just seen."""
+    kind = conditions.aggregates[U(3 * k)]
+    register = conditions.aggregates[U(3 * k + 1)]
+    column = conditions.aggregates[U(3 * k + 2)]
+    new = k * trail.rows + trail.counts[U(register)]
+    old, new = U(new - 1), U(new)
+    cell = U(column * columns.rows + row)
+    n = trail.agg_n[old]
+    null = column >= 0 and (columns.float_nulls[cell] if kind & 1 else columns.int_nulls[cell]) != 0
+    if null or n == POISONED:
+        trail.agg_n[new] = n
+        trail.agg_v[new] = trail.agg_v[old]
+        return
+    trail.agg_n[new] = n + 1
+    if kind <= COUNT + 1:
+        return
+    if kind & 1:
+        x = columns.floats[cell]
+        y = trail.agg_f[old]
+        if n > 0:
+            if kind == SUM + 1 or kind == AVERAGE + 1:
+                x += y
+            else:
+                order = _compare(x, y)
+                if order == 0 or (order > 0) == (kind == MIN + 1):
+                    x = y
+        trail.agg_f[new] = x
+        return
+    v = columns.ints[cell]
+    w = trail.agg_v[old]
+    if kind == AVERAGE:
+        x = np.float64(v)
+        trail.agg_f[new] = trail.agg_f[old] + x if n > 0 else x
+        return
+    if n > 0:
+        if kind == SUM:
+            total = v + w
+            if ((v ^ total) & (w ^ total)) < 0 and conditions.ansi:
+                trail.agg_n[new] = POISONED
+            v = total
+        elif (v > w) == (kind == MIN):
+            v = w
+    trail.agg_v[new] = v
+
+
+@inlined
+def retreat(position, conditions, trail):
+    """Undo ``advance``."""
+    for j in range(conditions.register_low[U(position)], conditions.register_high[U(position)]):
+        trail.counts[U(conditions.registers[U(j)])] -= 1

@@ -10,369 +10,189 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparkcep.exec.kernels.caching import kernel
-from sparkcep.exec.kernels.conditions import FALSE, STACK, TRUE, evaluate, navigate, push
+from sparkcep.exec.kernels.caching import inlined, kernel
+from sparkcep.exec.kernels.output import (
+    CURRENT,
+    EXCLUDED,
+    FIXED,
+    FLAGS,
+    LABEL,
+    LAST_OF_MATCH,
+    NUMBER,
+    OMIT_EMPTY,
+    ONE_ROW,
+    PARTITION,
+    PAST_LAST_ROW,
+    SELF,
+    SHOW_EMPTY,
+    TO_FIRST,
+    TO_LAST,
+    TO_NEXT_ROW,
+    WITH_UNMATCHED,
+    emit_match,
+    emit_unmatched,
+    next_start,
+)
+from sparkcep.exec.kernels.search import (
+    AT_END,
+    AT_START,
+    OK,
+    OUTPUT_FULL,
+    OVERFLOW,
+    SKIP_TARGET_ABSENT,
+    SKIP_TO_FIRST_ROW,
+    TOO_MANY_ROWS,
+    TOO_MANY_STEPS,
+    UNDECIDED,
+    ZERO_DIVISION,
+    find_dependent,
+    find_independent,
+)
+from sparkcep.exec.kernels.viability import ACCEPT, NONE, earliest_ends, viability
 
-ACCEPT = -1
-AT_START, AT_END = 1, 2
-NONE = np.int64(2**62)
-
-OK, TOO_MANY_STEPS, TOO_MANY_ROWS, SKIP_TO_FIRST_ROW, SKIP_TARGET_ABSENT, OVERFLOW, ZERO_DIVISION = range(7)
-
-PAST_LAST_ROW, TO_NEXT_ROW, TO_FIRST, TO_LAST = range(4)
-ONE_ROW, SHOW_EMPTY, OMIT_EMPTY, WITH_UNMATCHED = range(4)
-
-#: Columns of the output before the slots.
-PARTITION, NUMBER, LABEL, SELF, CURRENT, FLAGS, FIXED = range(7)
-EXCLUDED, LAST_OF_MATCH = 1, 2
-
-
-@kernel
-def _holds(label, row, masks, test_word, test_bit):
-    bit = test_bit[label]
-    return bit < 0 or (masks[test_word[label], row] >> np.uint64(bit)) & np.uint64(1) != 0
-
-
-@kernel
-def viability(base, rows, masks, test_word, test_bit, labels, followers, accepts, viable):
-    """Fill ``viable`` (rows + 1, words): bit p of row r, a match can be completed by taking r at position p."""
-    words = followers.shape[1]
-    for w in range(words):
-        viable[rows, w] = 0
-    for r in range(rows - 1, -1, -1):
-        for w in range(words):
-            viable[r, w] = 0
-        for p in range(labels.shape[0]):
-            if not _holds(labels[p], base + r, masks, test_word, test_bit):
-                continue
-            good = accepts[p] == 1 or (accepts[p] == 2 and r == rows - 1)
-            w = 0
-            while not good and w < words:
-                good = followers[p, w] & viable[r + 1, w] != 0
-                w += 1
-            if good:
-                viable[r, p >> 6] |= np.uint64(1) << np.uint64(p & 63)
-
-
-@kernel
-def earliest_ends(base, rows, masks, test_word, test_bit, labels, edge_start, edge_target, accepts, ends):
-    """Fill ``ends`` (rows + 1, positions): last row of the shortest completion that takes r at p, or NONE."""
-    positions = labels.shape[0]
-    for p in range(positions):
-        ends[rows, p] = NONE
-    for r in range(rows - 1, -1, -1):
-        for p in range(positions):
-            best = NONE
-            if _holds(labels[p], base + r, masks, test_word, test_bit):
-                if accepts[p] == 1 or (accepts[p] == 2 and r == rows - 1):
-                    best = np.int64(r)
-                else:
-                    for e in range(edge_start[p], edge_start[p + 1]):
-                        if edge_target[e] != ACCEPT:
-                            best = min(best, ends[r + 1, edge_target[e]])
-            ends[r, p] = best
+__all__ = [
+    "ACCEPT", "AT_END", "AT_START", "CURRENT", "EXCLUDED", "FIXED", "FLAGS", "LABEL", "LAST_OF_MATCH", "NONE",
+    "NUMBER", "OK", "OMIT_EMPTY", "ONE_ROW", "OUTPUT_FULL", "OVERFLOW", "PARTITION", "PAST_LAST_ROW", "SELF",
+    "SHOW_EMPTY",
+    "SKIP_TARGET_ABSENT", "SKIP_TO_FIRST_ROW", "TOO_MANY_ROWS", "TOO_MANY_STEPS", "TO_FIRST", "TO_LAST", "TO_NEXT_ROW",
+    "UNDECIDED", "WITH_UNMATCHED", "ZERO_DIVISION", "earliest_ends", "emit_match", "emit_unmatched", "match_partitions",
+    "next_start",
+]  # fmt: skip
 
 
-@kernel
-def _can_take(p, r, use_within, limit, viable, ends):
-    if use_within:
-        return ends[r, p] <= limit
-    return (viable[r, p >> 6] >> np.uint64(p & 63)) & np.uint64(1) != 0
-
-
-@kernel
-def _find_independent(
-    start, rows, edge_start, edge_target, edge_condition, positions, use_within, limit, viable, ends, path
-):
-    """Length of the preferred match from a start row, -1 when there is none."""
-    state = positions
-    length = 0
-    while True:
-        r = start + length
-        chosen = np.int64(-2)
-        for e in range(edge_start[state], edge_start[state + 1]):
-            condition = edge_condition[e]
-            if (condition & AT_START and r != 0) or (condition & AT_END and r != rows):
-                continue
-            target = edge_target[e]
-            if target == ACCEPT:
-                return length
-            if r < rows and _can_take(target, r, use_within, limit, viable, ends):
-                chosen = target
-                break
-        if chosen == -2:
-            return -1
-        path[length] = chosen
-        state = chosen
-        length += 1
-
-
-@kernel
-def _find_dependent(
-    base, start, rows, number, labels, edge_start, edge_target, edge_condition, positions, use_within, limit, viable,
-    ends, path, edge_at, membership, condition_of, condition_start, code, const_i, const_f, nav, agg, agg_i, agg_f,
-    agg_n, ints, int_nulls, floats, float_nulls, occurrences, counts, ansi, si, sf, sn, steps, max_steps,
-):  # fmt: skip
-    """As _find_independent, testing match-dependent conditions and backtracking. Returns (length, status, steps)."""
-    registers = membership.shape[0]
-    for g in range(registers):
-        counts[g] = 0
-    length = 0
-    state = positions
-    edge_at[0] = edge_start[state]
-    while True:
-        steps += 1
-        if steps > max_steps:
-            return -1, TOO_MANY_STEPS, steps
-        r = start + length
-        if edge_at[length] >= edge_start[state + 1]:
-            if length == 0:
-                return -1, OK, steps
-            length -= 1
-            label = labels[path[length]]
-            for g in range(registers):
-                if membership[g, label]:
-                    counts[g] -= 1
-            state = path[length - 1] if length > 0 else positions
-            continue
-        e = edge_at[length]
-        edge_at[length] += 1
-        condition = edge_condition[e]
-        if (condition & AT_START and r != 0) or (condition & AT_END and r != rows):
-            continue
-        target = edge_target[e]
-        if target == ACCEPT:
-            return length, OK, steps
-        if r >= rows or not _can_take(target, r, use_within, limit, viable, ends):
-            continue
-        label = labels[target]
-        for g in range(registers):
-            if (
-                membership[g, label]
-                and push(
-                    g, r, base, occurrences, counts, agg, agg_i, agg_f, agg_n, ints, int_nulls, floats, float_nulls
-                )
-                != FALSE
-            ):
-                return -1, OVERFLOW, steps
-        c = condition_of[label]
-        if c >= 0:
-            result = evaluate(
-                code, condition_start[c], condition_start[c + 1], base, rows, number, nav, occurrences, counts,
-                ints, int_nulls, floats, float_nulls, const_i, const_f, agg, agg_i, agg_f, agg_n, ansi, si, sf, sn,
-            )  # fmt: skip
-            if result < 0:
-                return -1, OVERFLOW if result == -1 else ZERO_DIVISION, steps
-            if result != TRUE:
-                for g in range(registers):
-                    if membership[g, label]:
-                        counts[g] -= 1
-                continue
-        path[length] = target
-        state = target
-        length += 1
-        edge_at[length] = edge_start[state]
-
-
-@kernel
-def _grown(out, needed):
-    if needed <= out.shape[0]:
-        return out
-    size = max(needed, 2 * out.shape[0])
-    bigger = np.empty((size, out.shape[1]), np.int64)
-    for r in range(out.shape[0]):  # plain loops compile several times faster than slices
-        for c in range(out.shape[1]):
-            bigger[r, c] = out[r, c]
-    return bigger
-
-
-@kernel
-def _blank(out, at, partition, number, row):
-    """An output row without a current row."""
-    for c in range(out.shape[1]):
-        out[at, c] = -1
-    out[at, PARTITION] = partition
-    out[at, NUMBER] = number
-    out[at, SELF] = row
-    out[at, FLAGS] = LAST_OF_MATCH
-
-
-@kernel
-def _slot_values(out, at, k, start, rows, length, path, labels, slots, running_only, occurrences, counts):
-    """Resolve the slots of one output row; ``running_only`` 1: RUNNING ones, 0: FINAL ones."""
-    for s in range(slots.shape[0]):
-        if slots[s, 4] != running_only:
-            continue
-        row = navigate(s, slots, occurrences, counts, rows)
-        if slots[s, 5] and row >= 0:
-            inside = row - start
-            row = labels[path[inside]] if 0 <= inside < length else np.int64(-1)
-        out[at, FIXED + s] = row
-
-
-@kernel
-def emit_match(
-    out, used, partition, number, start, length, rows, path, labels, excluded, mode, every_row, slot_membership, slots,
-    occurrences, counts,
-):  # fmt: skip
-    """Append the output rows of one match; returns the buffer and how much of it is used."""
-    registers = slot_membership.shape[0]
-    if length == 0:
-        if mode == OMIT_EMPTY:
-            return out, used
-        out = _grown(out, used + 1)
-        _blank(out, used, partition, number, start)
-        return out, used + 1
-    emitted = length if every_row else 1
-    out = _grown(out, used + emitted)
-    first = used
-    for g in range(registers):
-        counts[g] = 0
-    for k in range(length):
-        label = labels[path[k]]
-        for g in range(registers):
-            if slot_membership[g, label]:
-                occurrences[g, counts[g]] = start + k
-                counts[g] += 1
-        if every_row or k == length - 1:
-            out[used, PARTITION] = partition
-            out[used, NUMBER] = number
-            out[used, LABEL] = label
-            out[used, SELF] = start + k
-            out[used, CURRENT] = start + k
-            out[used, FLAGS] = (EXCLUDED if excluded[path[k]] else 0) | (LAST_OF_MATCH if k == length - 1 else 0)
-            _slot_values(out, used, k, start, rows, length, path, labels, slots, 1, occurrences, counts)
-            used += 1
-    for at in range(first, used):
-        _slot_values(out, at, length - 1, start, rows, length, path, labels, slots, 0, occurrences, counts)
-    return out, used
-
-
-@kernel
-def emit_unmatched(out, used, partition, row):
-    """Append a row that no match holds (WITH UNMATCHED ROWS)."""
-    out = _grown(out, used + 1)
-    _blank(out, used, partition, 0, row)
-    return out, used + 1
-
-
-@kernel
-def next_start(start, length, skip, targets, path, labels):
-    """Where matching resumes and a status."""
-    if length == 0 or skip == TO_NEXT_ROW:
-        return start + 1, OK
-    if skip == PAST_LAST_ROW:
-        return start + length, OK
-    found = -1
-    for k in range(length):
-        if targets[labels[path[k]]]:
-            found = k
-            if skip == TO_FIRST:
-                break
-    if found < 0:
-        return start, SKIP_TARGET_ABSENT
-    if found == 0:
-        return start, SKIP_TO_FIRST_ROW
-    return start + found, OK
+#: What ``progress`` holds: the partition and the row matching is at; of this partition the matches found, the row up to
+#: which matches cover it, steps taken, rows put out, rows given back; how much of the output is used; whether viability
+#: is filled in; how many rows of the partition came before those of the batch.
+AT_PARTITION, AT_ROW, MATCHES, COVERED, STEPS, EMITTED, UNDONE, USED, PREPARED, FIRST_ROW = range(10)
 
 
 @kernel
 def match_partitions(
-    offsets, masks, test_word, test_bit, labels, excluded, edge_start, edge_target, edge_condition, followers, accepts,
-    use_within, within_key, within_bound, within_null, skip, targets, mode, every_row, slot_membership, slots,
-    dependent, membership, condition_of, condition_start, code, const_i, const_f, nav, agg,
-    ints, int_nulls, floats, float_nulls, ansi, max_steps, max_rows,
+    offsets, masks, automaton, use_within, within, skip, mode, every_row, output, dependent, conditions, columns,
+    max_steps, max_rows, viable, ends, trail, memo, first_epoch, is_open, ahead, output_ahead,
+    progress, out,
 ):  # fmt: skip
-    """Match every partition of a batch.
+    """Match every partition of a batch from where ``progress`` stands.
 
     Args:
         offsets: (partitions + 1,) row borders.
         masks: (words, rows) uint64, one bit per match-independent condition.
-        within_key, within_bound: (rows,) ORDER BY key, key + interval. within_null: (2, rows), which of them is NULL.
+        automaton, within, output, conditions, columns, trail: see tables.py.
+        memo: see tables.py. first_epoch: what stands for the first partition there, above those of earlier calls.
+        viable: (rows of the longest partition + 1, words), without WITHIN. ends: (as many, positions), with WITHIN.
+        is_open: whether the last partition goes on in a later batch. Matching then ends before the first row whose
+            outcome may depend on what is to come; ``progress`` says which.
+        ahead, output_ahead: how many rows after the tested row, after a match, conditions and slots look at.
+        progress: (10,) see above. At first all zeros, or where an earlier batch has left its last partition.
+        out: (n, FIXED + slots) output rows; rows and slots count from the partition's first row in the batch.
 
     Returns:
-        (status, partition of the fault, output (n, FIXED + slots), n). Rows and slots count from the partition's start.
+        A status; OUTPUT_FULL: call again with a larger ``out``.
     """
-    positions = labels.shape[0]
-    words = followers.shape[1]
     partitions = offsets.shape[0] - 1
-    longest = 0
-    for q in range(partitions):
-        longest = max(longest, offsets[q + 1] - offsets[q])
-    out = np.empty((1024, FIXED + slots.shape[0]), np.int64)
-    used = 0
-    viable = np.zeros((1 if use_within else longest + 1, words), np.uint64)
-    ends = np.zeros((longest + 1 if use_within else 1, positions), np.int64)
-    path = np.empty(longest + 1, np.int64)
-    edge_at = np.empty(longest + 2 if dependent else 1, np.int64)
-    occurrences = np.empty((max(membership.shape[0], slot_membership.shape[0]), longest + 1), np.int64)
-    counts = np.zeros(max(membership.shape[0], slot_membership.shape[0]), np.int64)
-    agg_i = np.zeros((agg.shape[0], longest + 2 if agg.shape[0] else 1), np.int64)
-    agg_f = np.zeros(agg_i.shape, np.float64)
-    agg_n = np.zeros(agg_i.shape, np.int64)
-    si = np.zeros(STACK, np.int64)
-    sf = np.zeros(STACK, np.float64)
-    sn = np.zeros(STACK, np.uint8)
-    for q in range(partitions):
+    for q in range(progress[AT_PARTITION], partitions):
         base = offsets[q]
         rows = offsets[q + 1] - base
-        if use_within:
-            earliest_ends(base, rows, masks, test_word, test_bit, labels, edge_start, edge_target, accepts, ends)
-        else:
-            viability(base, rows, masks, test_word, test_bit, labels, followers, accepts, viable)
-        start = np.int64(0)
-        number = np.int64(0)
-        covered = np.int64(0)
-        limit = np.int64(-1)
-        reach = np.int64(-(2**63))
-        steps = np.int64(0)
-        emitted_before = used
-        while start < rows:
+        open_here = is_open and q == partitions - 1
+        if not progress[PREPARED]:
             if use_within:
-                # Keys ascend, but key + interval need not (months, DST, an interval that is a column).
-                bound = within_bound[base + start]
-                if within_null[0, base + start] or within_null[1, base + start]:
-                    limit = start - 1
-                else:
-                    limit = start - 1 if bound < reach else max(limit, start - 1)
-                    while (
-                        limit + 1 < rows
-                        and not within_null[0, base + limit + 1]
-                        and (within_key[base + limit + 1] <= bound)
-                    ):
-                        limit += 1
-                    reach = bound
-            if dependent:
-                length, status, steps = _find_dependent(
-                    base, start, rows, number + 1, labels, edge_start, edge_target, edge_condition, positions,
-                    use_within, limit, viable, ends, path, edge_at, membership, condition_of, condition_start, code,
-                    const_i, const_f, nav, agg, agg_i, agg_f, agg_n, ints, int_nulls, floats, float_nulls,
-                    occurrences, counts, ansi, si, sf, sn, steps, max_steps,
-                )  # fmt: skip
-                if status != OK:
-                    return status, q, out, used
+                earliest_ends(base, rows, open_here, masks, automaton, ends)
             else:
-                length = _find_independent(
-                    start, rows, edge_start, edge_target, edge_condition, positions, use_within, limit, viable, ends,
-                    path,
-                )  # fmt: skip
-                steps += max(length, 1)
-                if steps > max_steps:
-                    return TOO_MANY_STEPS, q, out, used
-            if length < 0:
-                if mode == WITH_UNMATCHED and start >= covered:
-                    out, used = emit_unmatched(out, used, q, start)
-                start += 1
-                continue
-            number += 1
-            out, used = emit_match(
-                out, used, q, number, start, length, rows, path, labels, excluded, mode, every_row, slot_membership,
-                slots, occurrences, counts,
+                viability(base, rows, open_here, masks, automaton, viable)
+            progress[PREPARED] = 1
+        status = _match_partition(
+            q, base, rows, open_here, automaton, use_within, within, skip, mode, every_row, output, dependent,
+            conditions, columns, max_steps, max_rows, viable, ends, trail, memo, first_epoch, ahead, output_ahead,
+            progress, out,
+        )  # fmt: skip
+        if status != OK:
+            return status
+        progress[AT_PARTITION] = q + 1
+        if not open_here:
+            for k in (AT_ROW, MATCHES, COVERED, STEPS, EMITTED, UNDONE, PREPARED, FIRST_ROW):
+                progress[k] = 0
+    return OK
+
+
+@inlined
+def _match_partition(
+    q, base, rows, open_here, automaton, use_within, within, skip, mode, every_row, output, dependent, conditions,
+    columns, max_steps, max_rows, viable, ends, trail, memo, first_epoch, ahead, output_ahead, progress, out,
+):  # fmt: skip
+    _empty(trail.counts)
+    start = progress[AT_ROW]
+    reached = start - 1
+    reach = np.int64(-(2**63))
+    limit = rows
+    steps = progress[STEPS]
+    used = progress[USED]
+    origin = np.int64(0) if progress[FIRST_ROW] == 0 else np.int64(-1)
+    open_row = rows - ahead if open_here else NONE
+    while start < rows:
+        progress[AT_ROW] = start
+        if use_within:
+            # Keys ascend, but key + interval need not (months, DST, an interval that is a column).
+            bound = within.bound[base + start]
+            if within.null[0, base + start] or within.null[1, base + start]:
+                reached = start - 1
+            else:
+                reached = start - 1 if bound < reach else max(reached, start - 1)
+                while (
+                    reached + 1 < rows
+                    and not within.null[0, base + reached + 1]
+                    and (within.key[base + reached + 1] <= bound)
+                ):
+                    reached += 1
+                reach = bound
+            limit = reached + 1 if open_here and reached == rows - 1 else reached
+        if dependent:
+            length, status, steps, progress[UNDONE] = find_dependent(
+                first_epoch + q, base, start, rows, origin, open_row, progress[MATCHES] + 1, automaton, use_within,
+                limit, viable, ends, conditions, columns, trail, memo, steps, max_steps, progress[UNDONE],
             )  # fmt: skip
-            if used - emitted_before > max_rows:
-                return TOO_MANY_ROWS, q, out, used
-            covered = max(covered, start + length)
-            start, status = next_start(start, length, skip, targets, path, labels)
-            if status != OK:
-                return status, q, out, used
-    return OK, np.int64(0), out, used
+        else:
+            length, status = find_independent(
+                start, rows, origin, open_row, automaton, use_within, limit, viable, ends, trail.path
+            )  # fmt: skip
+            steps += max(length, 1)
+            if status == OK and steps > max_steps:
+                status = TOO_MANY_STEPS
+        if open_here and (
+            status == OVERFLOW
+            or status == ZERO_DIVISION
+            or (status == OK and length > 0 and start + length + output_ahead > rows)
+        ):
+            # The rows to come may tell that the failed condition is never to be evaluated.
+            status = UNDECIDED
+        if status != OK:
+            return OK if status == UNDECIDED else status
+        if used + (length if every_row and length > 0 else 1) > out.shape[0]:
+            return OUTPUT_FULL
+        progress[STEPS] = steps
+        before = used
+        if length >= 0:
+            progress[MATCHES] += 1
+            used = emit_match(
+                out, used, q, progress[MATCHES], start, length, rows, automaton, mode, every_row, output, trail
+            )  # fmt: skip
+            _empty(trail.counts)
+            progress[COVERED] = max(progress[COVERED], start + length)
+            start, status = next_start(start, length, skip, output.targets, trail.path, automaton.labels)
+        else:
+            if mode == WITH_UNMATCHED and start >= progress[COVERED]:
+                used = emit_unmatched(out, used, q, start)
+            start += 1
+        progress[USED] = used
+        progress[EMITTED] += used - before
+        if progress[EMITTED] > max_rows:
+            return TOO_MANY_ROWS
+        if status != OK:
+            return status
+    progress[AT_ROW] = start
+    return OK
+
+
+@inlined
+def _empty(counts):
+    for g in range(counts.shape[0]):
+        counts[g] = 0

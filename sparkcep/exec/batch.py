@@ -1,0 +1,44 @@
+"""Batch: rows of partitions as a matcher takes them, and Resume: where a partition that goes on was left."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from sparkcep.exec.arrays import Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Rows of partitions, in order.
+
+    ``offsets`` (partitions + 1,): row borders. ``masks``: int64 arrays of condition bits. ``columns``: kernel columns.
+    ``within``: ORDER BY key and key plus interval, of one type.
+    """
+
+    offsets: Ints
+    masks: Sequence[pa.Array]
+    columns: Sequence[pa.Array] = ()
+    within: tuple[pa.Array, pa.Array] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Resume:
+    """Where matching was left in a partition that goes on.
+
+    To go on, give the rows of its piece from ``drop`` on again, followed by more; where it turns out to have ended, by
+    none, though no row may be left. ``row`` and ``covered`` count within
+    the piece to come: nothing is decided from ``row`` on, and matches cover rows before ``covered``. ``first_row`` is
+    how many rows of the partition come before that piece. ``matches``, ``steps`` and ``emitted``: matches found, steps
+    taken and rows put out so far.
+    """
+
+    drop: int
+    first_row: int
+    row: int
+    covered: int
+    matches: int
+    steps: int
+    emitted: int

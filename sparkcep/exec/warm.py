@@ -1,0 +1,65 @@
+"""Compile all kernels ahead of the first query."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sparkcep.exec.expressions import BIGINT, Call, Load, NavigationSlot
+from sparkcep.exec.kernels import rows as kernel
+from sparkcep.exec.matcher import Batch, Matcher
+from sparkcep.exec.program import compile_pattern
+from sparkcep.exec.spec import ConditionSet, MatchSpec
+from sparkcep.pattern import Concatenation, Variable
+from sparkcep.query import RowsPerMatch, SkipMode
+
+#: What Python calls; all other kernels are parts of these.
+ENTRIES: tuple[Any, ...] = (
+    kernel.match_partitions,
+    kernel.earliest_ends,
+    kernel.emit_match,
+    kernel.emit_unmatched,
+    kernel.next_start,
+)
+
+
+def warm_up() -> int:
+    """Compile every kernel, or load it from Numba's cache, by matching tiny inputs.
+
+    Kernels are compiled for one signature each, whatever the query, so this is all there is to compile. The cache is in
+    NUMBA_CACHE_DIR, or beside the kernels' sources where that can be written.
+
+    Returns:
+        How many kernels had to be compiled: 0 where the cache held them.
+    """
+    before = _compiled()
+    condition = Call("<", (Load(0), Load(1)))
+    slots = (NavigationSlot(0, False, 0, 0, 0), NavigationSlot(1, False, 0, 0, 0))
+    registers = (frozenset([0]), frozenset([1]))
+    for interpreted in (False, True):
+        spec = MatchSpec(
+            program=compile_pattern(Concatenation((Variable("A"), Variable("B")))),
+            condition_bits={},
+            mask_words=1,
+            use_within=False,
+            rows_per_match=RowsPerMatch.ALL_WITH_UNMATCHED,
+            skip=SkipMode.PAST_LAST_ROW,
+            skip_labels=frozenset(),
+            skip_target="",
+            slots=(),
+            slot_registers=(),
+            every_row=False,
+            conditions=ConditionSet({1: condition}, slots, (BIGINT,), registers, interpreted),
+            ansi=True,
+            limit_steps=1000,
+            limit_rows=1000,
+        )
+        batch = Batch(np.array([0, 3]), [pa.array([0, 0, 0])], [pa.array([2, 1, 2])])
+        Matcher(spec).match(batch)
+    return _compiled() - before
+
+
+def _compiled() -> int:
+    return sum(sum(entry.stats.cache_misses.values()) for entry in ENTRIES)

@@ -1,0 +1,64 @@
+"""After a warm-up there is nothing left to compile."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+import sparkcep
+from sparkcep.exec.expressions import DOUBLE, STRING, AggregateSlot, Call, Constant, Load, RowValue
+from sparkcep.exec.matcher import Batch, Matcher
+from sparkcep.exec.spec import ConditionSet, OutputSlot
+from sparkcep.exec.warm import ENTRIES, warm_up
+from sparkcep.pattern import Concatenation, Quantified, Variable
+from sparkcep.query import RowsPerMatch, SkipMode
+
+from .helpers import make_spec
+
+PATTERN = Concatenation((Variable("A"), Quantified(Variable("B"), 0, None)))
+
+
+def test_one_signature_for_all_queries() -> None:
+    """WITHIN, slots, every mode and type, pieces, read-only arrays: none of them makes another signature."""
+    warm_up()
+    equal = Call("=", (Load(0), Constant("a", STRING)))
+    total = Call(">", (Load(0), Constant(0.5, DOUBLE)))
+    offsets = np.array([0, 2, 4])
+    offsets.flags.writeable = False
+    masks, doubles, strings = pa.array([1] * 4), pa.array([1.0, None, 2.0, 3.0]), pa.array(["a", "b", None, "a"])
+    cases = [
+        ConditionSet(),
+        ConditionSet({1: equal}, (AggregateSlot("max", 0, (RowValue(0),)),), (STRING,), (frozenset([1]),)),
+        ConditionSet({1: total}, (AggregateSlot("sum", 0, (RowValue(0),)),), (DOUBLE,), (frozenset([1]),)),
+    ]
+    for conditions, column in zip(cases, (doubles, strings, doubles), strict=True):
+        for interpreted in (False, True):
+            for mode in RowsPerMatch:
+                for use_within in (False, True):
+                    spec = make_spec(
+                        PATTERN, {"A": 0}, rows_per_match=mode, skip=SkipMode.TO_NEXT_ROW, use_within=use_within,
+                        conditions=replace(conditions, interpreted=interpreted), slot_registers=(frozenset([0]),),
+                        slots=(OutputSlot(0, False, 0, -1, True, False),),
+                    )  # fmt: skip
+                    for array in (spec.program.labels, spec.program.edge_start):
+                        array.flags.writeable = False  # as they may come out of a pickle
+                    data = Batch(offsets, [masks], [column], (doubles, doubles) if use_within else None)
+                    _, resume = Matcher(spec).match_piece(data, more=True)
+                    assert resume is not None
+    assert [len(entry.signatures) for entry in ENTRIES] == [1] * len(ENTRIES)
+
+
+def test_second_process_compiles_nothing(tmp_path: Path) -> None:
+    root = str(Path(sparkcep.__file__).parents[1])
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": root}
+    command = [sys.executable, "-c", "from sparkcep.exec.warm import warm_up; print(warm_up())"]
+    runs = [subprocess.run(command, env=environment, check=True, capture_output=True, text=True) for _ in range(2)]
+    compiled = [int(run.stdout) for run in runs]
+    assert compiled[0] > 0
+    assert compiled[1] == 0
