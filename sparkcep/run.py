@@ -19,6 +19,7 @@ from sparkcep.exec.operator import match
 from sparkcep.planner.explain import explain_plan
 from sparkcep.planner.fields import unescape
 from sparkcep.planner.plan import PatternPlan, plan
+from sparkcep.planner.prefilter import Sample
 from sparkcep.query import PREFIX, SOURCE, PatternQuery
 from sparkcep.settings import Settings
 from sparkcep.sql.binder import bind
@@ -124,6 +125,7 @@ class Run:
         )
         planned = plan(
             query, self.settings, lambda items: self.analyze(query, source, items),
+            lambda tests, keys: self.sample(query, source, input_sql, tests, keys),
             [f.dataType.simpleString() for f in schema.fields],
         )  # fmt: skip
         name = f"{PREFIX}relation_{next(_names)}"
@@ -138,6 +140,19 @@ class Run:
         select = f"{query.with_prefix}SELECT {', '.join(items)} FROM {{{SOURCE}}}"
         schema = self.checked(query, lambda: self.run(select, source=source).schema)
         return [(f.name, f.dataType.simpleString()) for f in schema.fields]
+
+    def sample(
+        self, query: PatternQuery, source: DataFrame, input_sql: str, tests: Sequence[str], keys: Sequence[str]
+    ) -> Sample | None:
+        """The first rows of an input that Spark takes for large."""
+        costs = str(self.run(f"EXPLAIN COST {input_sql}").collect()[0][0])
+        if estimated_bytes(costs) < self.settings.join_prefilter_bytes:
+            return None
+        items = [f"count_if({test})" for test in tests]
+        counts = f"count(*), count(DISTINCT struct({', '.join(keys)}))"
+        text = f"{query.with_prefix}SELECT {', '.join([counts, *items])} FROM (SELECT * FROM {{{SOURCE}}} LIMIT 50000)"
+        rows, partitions, *passing = self.checked(query, lambda: self.run(text, source).collect()[0])
+        return Sample(rows, partitions, tuple(passing))
 
     def relation_sql(self, name: str, planned: PatternPlan, source: DataFrame, input_sql: str) -> str:
         """The subquery that takes the form's place. Spark analyses it once, as a part of the user's statement."""
@@ -237,6 +252,21 @@ class Run:
         else:
             (frame.createOrReplaceTempView if command.replace else frame.createTempView)(command.name)
         return self.spark.createDataFrame([], StructType([]))
+
+
+_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
+
+
+def estimated_bytes(costs: str) -> float:
+    """Size of a query's result by Spark's own estimate, from the text of EXPLAIN COST; 0 where it tells none.
+
+    >>> estimated_bytes("Relation a.b Statistics(sizeInBytes=6.5 MiB, rowCount=3)")
+    6815744.0
+    """
+    found = re.search(r"sizeInBytes=([\d.]+(?:E[+-]?\d+)?) (\w+)", costs)
+    if found is None or found[2] not in _UNITS:
+        return 0.0
+    return float(found[1]) * 1024.0 ** _UNITS.index(found[2])
 
 
 def _is_native() -> bool:

@@ -55,6 +55,17 @@ FOLD = Setting(
     "Let Spark's own aggregate function follow sequences with gaps, without Python (exec.layout auto only).",
     ("true", "false"),
 )
+JOIN_PREFILTER = Setting(
+    "planner.joinPrefilter.enabled",
+    "true",
+    "Drop partitions that lack a variable every match needs before they are sorted and matched.",
+    ("true", "false"),
+)
+JOIN_PREFILTER_BYTES = Setting(
+    "planner.joinPrefilter.minBytes",
+    "67108864",
+    "Inputs below this size (Spark's estimate) are not sampled for the join prefilter of the rows layout.",
+)
 LIMIT_PROGRAM = Setting(
     "limit.programSize",
     "20000",
@@ -71,6 +82,8 @@ ALL: tuple[Setting, ...] = (
     LAYOUT,
     GAP_ELIMINATION,
     FOLD,
+    JOIN_PREFILTER,
+    JOIN_PREFILTER_BYTES,
     LIMIT_PROGRAM,
     LIMIT_PERMUTE,
     LIMIT_STEPS,
@@ -85,6 +98,8 @@ class Settings:
     layout: str
     gap_elimination: bool
     fold: bool
+    join_prefilter: bool
+    join_prefilter_bytes: int
     limit_program: int
     limit_permute: int
     limit_steps: int
@@ -131,6 +146,8 @@ def read(get: Callable[[str, str], Any]) -> Settings:
         layout=text(LAYOUT),
         gap_elimination=text(GAP_ELIMINATION) == "true",
         fold=text(FOLD) == "true",
+        join_prefilter=text(JOIN_PREFILTER) == "true",
+        join_prefilter_bytes=_integer(JOIN_PREFILTER_BYTES, text(JOIN_PREFILTER_BYTES)),
         limit_program=_integer(LIMIT_PROGRAM, text(LIMIT_PROGRAM)),
         limit_permute=_integer(LIMIT_PERMUTE, text(LIMIT_PERMUTE)),
         limit_steps=_integer(LIMIT_STEPS, text(LIMIT_STEPS)),

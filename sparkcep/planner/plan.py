@@ -22,9 +22,10 @@ from sparkcep.planner.fold import Fold, can_fold
 from sparkcep.planner.gaps import GapElimination, gap_elimination
 from sparkcep.planner.local import LocalCondition, lambda_text, local_condition
 from sparkcep.planner.measures import MeasureSql
+from sparkcep.planner.prefilter import Prefilter, Sampler, prefilter
 from sparkcep.planner.symbols import alphabet
 from sparkcep.query import PREFIX, SOURCE, Navigation, PatternQuery, RowsPerMatch
-from sparkcep.settings import GAP_ELIMINATION, Settings
+from sparkcep.settings import GAP_ELIMINATION, JOIN_PREFILTER, Settings
 
 #: Evaluates `SELECT list FROM input` without running it: expressions -> (name, Spark type as simpleString).
 Analyzer = Callable[[Sequence[str]], list[tuple[str, str]]]
@@ -55,6 +56,7 @@ class PatternPlan:
     interpreted_because: str
     measures: MeasureSql
     gaps: GapElimination
+    prefilter: Prefilter
     column_types: Mapping[str, str]
 
     @property
@@ -70,8 +72,13 @@ class PatternPlan:
         if self.layout == "rows":
             masks = [f"{sql} AS {PREFIX}m{w}" for w, sql in enumerate(self.mask_sql(shifted=True))]
             number = f"row_number() OVER {PREFIX}w AS {PREFIX}row"
+            source = f"{{{SOURCE}}}"
+            if self.prefilter.joins:
+                source = self.prefilter.join([text for text, _ in self.keys], source, self.where())
             return (
-                self.select([*keys, *values, *masks, number]) + self.where() + f" WINDOW {PREFIX}w AS ({self.window()})"
+                self.select([*keys, *values, *masks, number], source)
+                + self.where()
+                + f" WINDOW {PREFIX}w AS ({self.window()})"
             )
         words = self.mask_sql(shifted=False)
         if self.layout == "fold":
@@ -83,8 +90,13 @@ class PatternPlan:
             rows = f"sort_array(collect_list(struct({', '.join([*values, *masks])}))) AS {PREFIX}rows"
             by = ", ".join(text for text, _ in self.keys)
             return self.select([*keys, rows]) + f"{self.where()} GROUP BY {by}"
-        rows = f"sort_array(collect_list(struct({names}))) AS {PREFIX}rows"
         prepared = f"SELECT {', '.join([*keys, *values, *masks])} FROM {{{SOURCE}}}{self.where()}"
+        if self.layout == "lists" and self.prefilter.needed:
+            having = self.prefilter.lacking(self.bits)
+            rows = f"collect_list(struct({names})) AS {PREFIX}rows"
+            grouped = f"SELECT {group}, {rows} FROM ({prepared}) GROUP BY {group} HAVING {having}"
+            return f"{self.query.with_prefix}SELECT {group}, sort_array({PREFIX}rows) AS {PREFIX}rows FROM ({grouped})"
+        rows = f"sort_array(collect_list(struct({names}))) AS {PREFIX}rows"
         return f"{self.query.with_prefix}SELECT {group}, {rows} FROM ({prepared}) GROUP BY {group}"
 
     def only_columns(self) -> bool:
@@ -116,8 +128,8 @@ class PatternPlan:
         window = f" WINDOW {PREFIX}w AS ({self.window()})"
         return [(c, self.select([f"({c.sql()}) AS c"]) + window) for cs in self.local.values() for c in cs]
 
-    def select(self, items: Sequence[str]) -> str:
-        return f"{self.query.with_prefix}SELECT {', '.join(items)} FROM {{{SOURCE}}}"
+    def select(self, items: Sequence[str], source: str = f"{{{SOURCE}}}") -> str:
+        return f"{self.query.with_prefix}SELECT {', '.join(items)} FROM {source}"
 
     def window(self) -> str:
         """Partitioning and total order of the input."""
@@ -148,6 +160,7 @@ class Planner:
         query: the clause.
         settings: the session's settings.
         analyze: types of expressions over the input.
+        sample: asks the first rows of a large input.
         column_types: Spark types of the input's columns.
 
     Raises:
@@ -155,10 +168,13 @@ class Planner:
         LimitError: CEP_PROGRAM_TOO_LARGE.
     """
 
-    def __init__(self, query: PatternQuery, settings: Settings, analyze: Analyzer, column_types: Sequence[str]) -> None:
+    def __init__(
+        self, query: PatternQuery, settings: Settings, analyze: Analyzer, sample: Sampler, column_types: Sequence[str]
+    ) -> None:
         self.query = query
         self.settings = settings
         self.analyze = analyze
+        self.sample = sample
         self.column_types = dict(zip(query.columns, column_types, strict=True))
         self.program = compile_pattern(query.pattern, settings.limit_program)
         self.fields = Fields(query.columns, settings.case_sensitive)
@@ -211,7 +227,7 @@ class Planner:
             layout, reason = "rows", f"column of type {bad} cannot be sorted inside a list"
         return PatternPlan(
             query, self.settings, self.program, self.fields, keys, local, dependent, layout, reason, shape, spec,
-            interpreted, measures, gaps, self.column_types,
+            interpreted, measures, gaps, self.plan_prefilter(local, layout), self.column_types,
         )  # fmt: skip
 
     def eliminate_gaps(self, local: dict[int, list[LocalCondition]], dependent: DependentConditions) -> GapElimination:
@@ -222,6 +238,15 @@ class Planner:
             letters = alphabet(len(self.program.names), local, self.fields, self.column_types)
         slots = [(s, self.slot_registers[s.register]) for s in self.slots]
         return gap_elimination(self.query, self.program, local, dependent.conditions, letters, slots)
+
+    def plan_prefilter(self, local: dict[int, list[LocalCondition]], layout: str) -> Prefilter:
+        if not self.settings.join_prefilter:
+            return Prefilter((), f"{JOIN_PREFILTER.key} = false")
+        if layout == "fold":
+            return Prefilter((), "the fold itself is as cheap")
+        found = prefilter(self.query.pattern, self.program.names, local, self.nullable_match)
+        keys = [k.expression for k in self.query.partition_by]
+        return found if layout == "lists" else found.sampled(keys, self.sample)
 
     # -- keys, order -----------------------------------------------------------------------------------------------
 
@@ -406,6 +431,8 @@ def is_orderable(type_: str) -> bool:
     return not any(bad in type_ for bad in _UNORDERABLE)
 
 
-def plan(query: PatternQuery, settings: Settings, analyze: Analyzer, column_types: Sequence[str]) -> PatternPlan:
+def plan(
+    query: PatternQuery, settings: Settings, analyze: Analyzer, sample: Sampler, column_types: Sequence[str]
+) -> PatternPlan:
     """Plan one bound clause; see :class:`Planner`."""
-    return Planner(query, settings, analyze, column_types).plan()
+    return Planner(query, settings, analyze, sample, column_types).plan()

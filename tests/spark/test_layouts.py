@@ -15,6 +15,8 @@ KEYS = {
     "spark.sparkcep.exec.layout": ("lists", "rows"),
     "spark.sql.shuffle.partitions": ("1", "7"),
     "spark.sql.adaptive.enabled": ("true", "false"),
+    "spark.sparkcep.planner.gapElimination.enabled": ("false",),
+    "spark.sparkcep.planner.joinPrefilter.enabled": ("false",),
 }
 
 CLAUSES = {
