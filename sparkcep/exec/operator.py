@@ -19,7 +19,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 
-from sparkcep.exec.arrays import Ints
+from sparkcep.exec.arrays import Ints, ordered_ints
 from sparkcep.exec.kernels import rows as kernel
 from sparkcep.exec.matcher import Batch, Matcher
 from sparkcep.exec.spec import MatchSpec
@@ -46,26 +46,44 @@ class Gather:
 
 
 @dataclass(frozen=True, slots=True)
+class Within:
+    """Fields of the ORDER BY key and of key plus interval; or a fixed ``distance`` in the kernel's units of the key."""
+
+    key: int
+    bound: int | None
+    distance: int | None
+
+    def bounds(self, keys: pa.Array) -> pa.Array:
+        """Keys plus the fixed distance, as int64; the largest int64 where there is no room."""
+        values, nulls = ordered_ints(keys)
+        distance = self.distance or 0
+        most = np.iinfo(np.int64).max - distance
+        return pa.array(np.minimum(values, most) + distance, mask=nulls.astype(bool))
+
+
+@dataclass(frozen=True, slots=True)
 class OperatorShape:
     """Which prepared columns go where.
 
-    ``columns``: fields that match-dependent conditions load. ``within``: fields of key and key plus interval.
-    ``labels``: slots that hold labels. ``mask_updates``: lists layout only, per mask word the lambda body that finishes
-    conditions with PREV or NEXT.
+    ``columns``: fields that match-dependent conditions load. ``labels``: slots that hold labels. ``mask_updates``:
+    lists layout only, per mask word the lambda body that finishes conditions with PREV or NEXT.
     """
 
     keys: int
     masks: int
     columns: tuple[int, ...]
-    within: tuple[int, int] | None
+    within: Within | None
     gathers: tuple[Gather, ...]
     labels: tuple[int, ...]
     mask_updates: tuple[str | None, ...] = ()
 
     @property
     def kernel_fields(self) -> tuple[int, ...]:
-        """Fields the kernel reads: condition columns, then the two of WITHIN."""
-        return self.columns + (self.within or ())
+        """Fields the kernel reads: condition columns, then those of WITHIN."""
+        if self.within is None:
+            return self.columns
+        bound = () if self.within.bound is None else (self.within.bound,)
+        return (*self.columns, self.within.key, *bound)
 
     @property
     def places(self) -> tuple[int, ...]:
@@ -78,11 +96,11 @@ class OperatorShape:
 
 def _batch(offsets: Ints, arrays: list[pa.Array], shape: OperatorShape) -> Batch:
     """A batch from mask arrays followed by kernel fields."""
-    masks, columns = arrays[: shape.masks], arrays[shape.masks :]
+    masks, fields = arrays[: shape.masks], arrays[shape.masks :]
+    columns, rest = fields[: len(shape.columns)], fields[len(shape.columns) :]
     within = None
     if shape.within is not None:
-        within = (columns[-2], columns[-1])
-        columns = columns[:-2]
+        within = (rest[0], rest[1] if len(rest) > 1 else shape.within.bounds(rest[0]))
     return Batch(offsets, masks, columns, within)
 
 
@@ -90,8 +108,8 @@ def match(df: DataFrame, layout: str, shape: OperatorShape, spec: MatchSpec) -> 
     """Run a spec over prepared rows.
 
     Args:
-        df: lists layout: keys ``__cep_k*`` and ``__cep_rows``; rows layout: keys, fields ``__cep_f*``, masks
-            ``__cep_m*`` and ``__cep_row``, the row's number in its partition from 1, rows of a partition together.
+        df: lists layout: keys ``__cep_k*`` and ``__cep_rows``; rows layout: fields ``__cep_f*`` and masks
+            ``__cep_m*``, rows of a partition together; its first row has the keys, and ``__cep_m0`` inverted.
     """
     return _match_lists(df, shape, spec) if layout == "lists" else _match_rows(df, shape, spec)
 
@@ -159,7 +177,7 @@ def _match_rows(df: DataFrame, shape: OperatorShape, spec: MatchSpec) -> DataFra
     needed = [f"{PREFIX}k{i}" for i in range(shape.keys)]
     needed += [f"{PREFIX}m{w}" for w in range(shape.masks)]
     fields = dict.fromkeys([*shape.kernel_fields, *(g.field for g in shape.gathers)])
-    needed += [f"{PREFIX}f{i}" for i in fields] + [f"{PREFIX}row"]
+    needed += [f"{PREFIX}f{i}" for i in fields]
     return df.select(*needed).mapInArrow(RowsMatcher(shape, spec).run, StructType(out))
 
 
@@ -182,7 +200,7 @@ class RowsMatcher:
                 continue
             rest = batch
             if rows >= self.CHUNK:
-                starts = np.flatnonzero(batch.column(f"{PREFIX}row").to_numpy() == 1)
+                starts = np.flatnonzero(batch.column(f"{PREFIX}m0").to_numpy() < 0)
                 if len(starts):
                     cut = int(starts[-1])
                     yield from self.emit(matcher, [*held, batch.slice(0, cut)])
@@ -202,9 +220,11 @@ class RowsMatcher:
             chunked = table.column(PREFIX + name)
             return chunked.chunk(0) if chunked.num_chunks == 1 else chunked.combine_chunks()
 
-        starts = np.flatnonzero(column("row").to_numpy() == 1)
+        masks = [column(f"m{w}").to_numpy().astype(np.int64) for w in range(self.shape.masks)]
+        starts = np.flatnonzero(masks[0] < 0)
         offsets = np.append(starts, rows).astype(np.int64)
-        arrays = [column(f"m{w}") for w in range(self.shape.masks)]
+        masks[0][starts] = ~masks[0][starts]
+        arrays = [pa.array(mask) for mask in masks]
         arrays += [column(f"f{i}") for i in self.shape.kernel_fields]
         found = matcher.match(_batch(offsets, arrays, self.shape))
         base = offsets[:-1][found[:, kernel.PARTITION]] if len(found) else np.zeros(0, np.int64)

@@ -12,7 +12,7 @@ from sparkcep.errors import PatternAnalysisError
 from sparkcep.exec.compiler import compile_conditions
 from sparkcep.exec.expressions import NotCompilable, Type, parse_type
 from sparkcep.exec.interpreter import Interpreter
-from sparkcep.exec.operator import Gather, OperatorShape
+from sparkcep.exec.operator import Gather, OperatorShape, Within
 from sparkcep.exec.program import Program, compile_pattern
 from sparkcep.exec.spec import ConditionSet, MatchSpec, OutputSlot
 from sparkcep.pattern import can_be_empty, has_exclusion
@@ -21,6 +21,7 @@ from sparkcep.planner.fields import Fields, quote, unescape
 from sparkcep.planner.gaps import GapElimination, gap_elimination
 from sparkcep.planner.local import LocalCondition, lambda_text, local_condition
 from sparkcep.planner.measures import MeasureSql
+from sparkcep.planner.ranges import fixed_distance
 from sparkcep.query import PREFIX, SOURCE, Navigation, PatternQuery, RowsPerMatch
 from sparkcep.settings import Settings
 
@@ -65,11 +66,15 @@ class PatternPlan:
         keys = [f"({text}) AS {PREFIX}k{i}" for i, (text, _) in enumerate(self.keys)]
         values = [f"({text}) AS {Fields.name(i)}" for i, text in enumerate(self.fields.texts)]
         if self.layout == "rows":
-            masks = [f"{sql} AS {PREFIX}m{w}" for w, sql in enumerate(self.mask_sql(shifted=True))]
-            number = f"row_number() OVER {PREFIX}w AS {PREFIX}row"
-            return (
-                self.select([*keys, *values, *masks, number]) + self.where() + f" WINDOW {PREFIX}w AS ({self.window()})"
-            )
+            # What is written to Python costs for each row and column: keys go with a partition's first row only, and
+            # that row has the bits of its mask inverted, which makes the mask negative.
+            first = f"row_number() OVER {PREFIX}w = 1"
+            keys = [f"CASE WHEN {first} THEN ({text}) END AS {PREFIX}k{i}" for i, (text, _) in enumerate(self.keys)]
+            suffix = mask_suffix(len(self.bits))
+            words = self.mask_sql(True, suffix)
+            words[0] = f"({words[0]} ^ CASE WHEN {first} THEN -1{suffix} ELSE 0{suffix} END)"
+            masks = [f"{sql} AS {PREFIX}m{w}" for w, sql in enumerate(words)]
+            return self.select([*keys, *values, *masks]) + self.where() + f" WINDOW {PREFIX}w AS ({self.window()})"
         masks = [f"{sql} AS {PREFIX}m{w}" for w, sql in enumerate(self.mask_sql(shifted=False))]
         names = ", ".join([Fields.name(i) for i in range(len(values))] + [f"{PREFIX}m{w}" for w in range(len(masks))])
         group = ", ".join(f"{PREFIX}k{i}" for i in range(len(keys)))
@@ -99,15 +104,15 @@ class PatternPlan:
         parts.append("ORDER BY " + (", ".join(dict.fromkeys(order)) or "NULL"))
         return " ".join(parts)
 
-    def mask_sql(self, shifted: bool) -> list[str]:
-        """One BIGINT expression per mask word; bits of conditions with shifts only if ``shifted``."""
+    def mask_sql(self, shifted: bool, suffix: str = "L") -> list[str]:
+        """One expression per mask word, of the suffix's type; bits of conditions with shifts only if ``shifted``."""
         words: list[list[str]] = [[] for _ in range(max(1, self.spec.mask_words))]
         for label, bit in self.bits.items():
             parts = [c.sql() for c in self.local[label] if shifted or not c.shifts]
             word, place = divmod(bit, BITS_PER_WORD)
             test = " AND ".join(f"({p})" for p in parts) or "true"
-            words[word].append(f"CASE WHEN {test} THEN {1 << place}L ELSE 0L END")
-        return ["(" + " | ".join(w) + ")" if w else "0L" for w in words]
+            words[word].append(f"CASE WHEN {test} THEN {1 << place}{suffix} ELSE 0{suffix} END")
+        return ["(" + " | ".join(w) + ")" if w else f"0{suffix}" for w in words]
 
 
 class Planner:
@@ -215,7 +220,7 @@ class Planner:
         types += [t for _, t in self.analyze([t for t in texts if self.fields.column_of(t) is None])]
         return next((t for t in types if not is_orderable(t)), None)
 
-    def plan_within(self) -> tuple[int, int] | None:
+    def plan_within(self) -> Within | None:
         query = self.query
         if query.within is None:
             return None
@@ -236,7 +241,9 @@ class Planner:
                 hint="cast the ORDER BY key",
             )
         cast = f"CAST(({key}) AS {type_})"
-        return self.fields.add(cast), self.fields.add(f"CAST(({bound}) AS {type_})")
+        distance = fixed_distance(query.within, type_)
+        bound_field = self.fields.add(f"CAST(({bound}) AS {type_})") if distance is None else None
+        return Within(self.fields.add(cast), bound_field, distance)
 
     # -- conditions ------------------------------------------------------------------------------------------------
 
@@ -357,6 +364,11 @@ class Planner:
     @property
     def filters_excluded(self) -> bool:
         return has_exclusion(self.query.pattern) and self.query.rows_per_match.is_all
+
+
+def mask_suffix(bits: int) -> str:
+    """Literal suffix of the narrowest type that holds a mask of so many bits beside its sign: Y, S, none (INT) or L."""
+    return next((suffix for width, suffix in ((7, "Y"), (15, "S"), (31, "")) if bits <= width), "L")
 
 
 def is_orderable(type_: str) -> bool:
