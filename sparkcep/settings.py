@@ -49,6 +49,13 @@ GAP_ELIMINATION = Setting(
     "Drop rows that only gap variables can take (A X* B with X = NOT B) before they are grouped.",
     ("true", "false"),
 )
+RANGE_SPLITTING = Setting(
+    "planner.rangeSplitting.enabled",
+    "true",
+    "In the rows layout, cut partitions into overlapping ranges of the ORDER BY key where WITHIN is a fixed distance, "
+    "so that the ranges of one partition are matched in parallel.",
+    ("true", "false"),
+)
 LIMIT_PROGRAM = Setting(
     "limit.programSize",
     "20000",
@@ -64,6 +71,7 @@ ALL: tuple[Setting, ...] = (
     MATCH_RECOGNIZE,
     LAYOUT,
     GAP_ELIMINATION,
+    RANGE_SPLITTING,
     LIMIT_PROGRAM,
     LIMIT_PERMUTE,
     LIMIT_STEPS,
@@ -77,6 +85,7 @@ class Settings:
 
     layout: str
     gap_elimination: bool
+    range_splitting: bool
     limit_program: int
     limit_permute: int
     limit_steps: int
@@ -122,6 +131,7 @@ def read(get: Callable[[str, str], Any]) -> Settings:
     return Settings(
         layout=text(LAYOUT),
         gap_elimination=text(GAP_ELIMINATION) == "true",
+        range_splitting=text(RANGE_SPLITTING) == "true",
         limit_program=_integer(LIMIT_PROGRAM, text(LIMIT_PROGRAM)),
         limit_permute=_integer(LIMIT_PERMUTE, text(LIMIT_PERMUTE)),
         limit_steps=_integer(LIMIT_STEPS, text(LIMIT_STEPS)),

@@ -40,13 +40,15 @@ class Batch:
     """Rows of whole partitions, in order.
 
     ``offsets`` (partitions + 1,): row borders. ``masks``: int64 arrays of condition bits. ``columns``: kernel columns.
-    ``within``: ORDER BY key and key plus interval, of one type.
+    ``within``: ORDER BY key and key plus interval, of one type. ``marks`` (rows,): for matches by range, where matching
+    may resume; see kernels.rows.
     """
 
     offsets: Ints
     masks: Sequence[pa.Array]
     columns: Sequence[pa.Array] = ()
     within: tuple[pa.Array, pa.Array] | None = None
+    marks: npt.NDArray[np.uint8] | None = None
 
 
 class Matcher:
@@ -116,6 +118,7 @@ class Matcher:
             np.array(p.const_f, np.float64), np.array(p.nav, np.int64).reshape(-1, 4),
             np.array(p.agg, np.int64).reshape(-1, 5), ints, int_nulls, floats, float_nulls,
             spec.ansi, spec.limit_steps, spec.limit_rows,
+            np.zeros(0, np.uint8) if batch.marks is None else batch.marks,
         )  # fmt: skip
         self.check(int(status))
         result: Ints = out[:used]

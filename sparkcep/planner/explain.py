@@ -52,6 +52,7 @@ def explain_plan(plan: PatternPlan, name: str) -> str:
     lines.append(f"  Gap elimination: {'yes' if plan.gaps.keep else 'no'}, {plan.gaps.reason}")
     if plan.gaps.keep:
         lines.append(f"    rows kept: {unescape(plan.gaps.keep)}")
+    lines.append(f"  Range splitting: {'yes' if plan.splitting.ranges else 'no'}, {plan.splitting.reason}")
     lines.append("  Index: not used, this version has no pattern indexes")
     lines.append("  SQL before:")
     lines.append(_indent(unescape(plan.before())))

@@ -6,7 +6,7 @@ The plan's own text is what runs; EXPLAIN prints the same objects.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sparkcep.errors import PatternAnalysisError
 from sparkcep.exec.compiler import compile_conditions
@@ -21,9 +21,9 @@ from sparkcep.planner.fields import Fields, quote, unescape
 from sparkcep.planner.gaps import GapElimination, gap_elimination
 from sparkcep.planner.local import LocalCondition, lambda_text, local_condition
 from sparkcep.planner.measures import MeasureSql
-from sparkcep.planner.ranges import fixed_distance
+from sparkcep.planner.ranges import RangeSplitting, fixed_distance, range_splitting, ranged_source
 from sparkcep.query import PREFIX, SOURCE, Navigation, PatternQuery, RowsPerMatch
-from sparkcep.settings import Settings
+from sparkcep.settings import RANGE_SPLITTING, Settings
 
 #: Evaluates `SELECT list FROM input` without running it: expressions -> (name, Spark type as simpleString).
 Analyzer = Callable[[Sequence[str]], list[tuple[str, str]]]
@@ -54,6 +54,8 @@ class PatternPlan:
     interpreted_because: str
     measures: MeasureSql
     gaps: GapElimination
+    splitting: RangeSplitting
+    within_type: str
 
     @property
     def bits(self) -> dict[int, int]:
@@ -74,7 +76,14 @@ class PatternPlan:
             words = self.mask_sql(True, suffix)
             words[0] = f"({words[0]} ^ CASE WHEN {first} THEN -1{suffix} ELSE 0{suffix} END)"
             masks = [f"{sql} AS {PREFIX}m{w}" for w, sql in enumerate(words)]
-            return self.select([*keys, *values, *masks]) + self.where() + f" WINDOW {PREFIX}w AS ({self.window()})"
+            if self.shape.ranges is None:
+                return self.select([*keys, *values, *masks]) + self.where() + f" WINDOW {PREFIX}w AS ({self.window()})"
+            key = self.fields.texts[self.shape.within.key] if self.shape.within else ""
+            source = ranged_source(f"{{{SOURCE}}}", key, self.within_type, self.shape.ranges, self.where())
+            number = f"CASE WHEN {first} THEN {PREFIX}range END AS {PREFIX}range"
+            window = self.window([f"{PREFIX}range"])
+            items = ", ".join([*keys, number, *values, *masks])
+            return f"{self.query.with_prefix}SELECT {items} FROM {source} WINDOW {PREFIX}w AS ({window})"
         masks = [f"{sql} AS {PREFIX}m{w}" for w, sql in enumerate(self.mask_sql(shifted=False))]
         names = ", ".join([Fields.name(i) for i in range(len(values))] + [f"{PREFIX}m{w}" for w in range(len(masks))])
         group = ", ".join(f"{PREFIX}k{i}" for i in range(len(keys)))
@@ -93,11 +102,11 @@ class PatternPlan:
     def select(self, items: Sequence[str]) -> str:
         return f"{self.query.with_prefix}SELECT {', '.join(items)} FROM {{{SOURCE}}}"
 
-    def window(self) -> str:
+    def window(self, more_keys: Sequence[str] = ()) -> str:
         """Partitioning and total order of the input."""
         parts = []
-        if self.keys:
-            parts.append("PARTITION BY " + ", ".join(f"({text})" for text, _ in self.keys))
+        if keys := [*(f"({text})" for text, _ in self.keys), *more_keys]:
+            parts.append("PARTITION BY " + ", ".join(keys))
         order = [k.text for k in self.query.order_by]
         order += [f"({t}) ASC NULLS FIRST" for t in self.fields.texts[: self.fields.sort_fields]]
         # Without any order the rows look the same to the query; row_number still wants one.
@@ -139,6 +148,7 @@ class Planner:
         self.slots: list[OutputSlot] = []
         self.slot_registers: list[frozenset[int]] = []
         self.gathers: list[Gather] = []
+        self.within_type = ""
 
     def plan(self) -> PatternPlan:
         query = self.query
@@ -183,9 +193,16 @@ class Planner:
         )
         if layout == "lists" and (bad := self.unorderable_field()):
             layout, reason = "rows", f"column of type {bad} cannot be sorted inside a list"
+        splitting = RangeSplitting(None, f"{RANGE_SPLITTING.key} = false")
+        if self.settings.range_splitting:
+            distance = within.distance if within is not None else None
+            splitting = range_splitting(query, self.program, local, conditions, self.slots, distance)
+        if layout == "lists":
+            splitting = RangeSplitting(None, "the lists layout keeps partitions whole")
+        shape = replace(shape, ranges=splitting.ranges)
         return PatternPlan(
             query, self.settings, self.program, self.fields, keys, local, dependent, layout, reason, shape, spec,
-            interpreted, measures, gaps,
+            interpreted, measures, gaps, splitting, self.within_type,
         )  # fmt: skip
 
     # -- keys, order -----------------------------------------------------------------------------------------------
@@ -241,6 +258,7 @@ class Planner:
                 hint="cast the ORDER BY key",
             )
         cast = f"CAST(({key}) AS {type_})"
+        self.within_type = type_
         distance = fixed_distance(query.within, type_)
         bound_field = self.fields.add(f"CAST(({bound}) AS {type_})") if distance is None else None
         return Within(self.fields.add(cast), bound_field, distance)

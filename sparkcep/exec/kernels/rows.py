@@ -25,6 +25,11 @@ ONE_ROW, SHOW_EMPTY, OMIT_EMPTY, WITH_UNMATCHED = range(4)
 #: Columns of the output before the slots.
 PARTITION, NUMBER, LABEL, SELF, CURRENT, FLAGS, FIXED = range(7)
 EXCLUDED, LAST_OF_MATCH = 1, 2
+#: Of matches by range: what is at this start is not a match but the status in LABEL.
+FAILED = 4
+
+#: Marks of rows for matches by range: no match can start, one can, matching ends before this row.
+UNREACHED, REACHED, STOP = range(3)
 
 
 @kernel
@@ -257,6 +262,16 @@ def emit_unmatched(out, used, partition, row):
 
 
 @kernel
+def emit_failure(out, used, partition, row, status):
+    """Append what stands for a start row whose search failed (matches by range)."""
+    out = _grown(out, used + 1)
+    _blank(out, used, partition, row << 32, row)
+    out[used, LABEL] = status
+    out[used, FLAGS] = LAST_OF_MATCH | FAILED
+    return out, used + 1
+
+
+@kernel
 def next_start(start, length, skip, targets, path, labels):
     """Where matching resumes and a status."""
     if length == 0 or skip == TO_NEXT_ROW:
@@ -281,7 +296,7 @@ def match_partitions(
     offsets, masks, test_word, test_bit, labels, excluded, edge_start, edge_target, edge_condition, followers, accepts,
     use_within, within_key, within_bound, within_null, skip, targets, mode, every_row, slot_membership, slots,
     dependent, membership, condition_of, condition_start, code, const_i, const_f, nav, agg,
-    ints, int_nulls, floats, float_nulls, ansi, max_steps, max_rows,
+    ints, int_nulls, floats, float_nulls, ansi, max_steps, max_rows, marks,
 ):  # fmt: skip
     """Match every partition of a batch.
 
@@ -289,6 +304,9 @@ def match_partitions(
         offsets: (partitions + 1,) row borders.
         masks: (words, rows) uint64, one bit per match-independent condition.
         within_key, within_bound: (rows,) ORDER BY key, key + interval. within_null: (2, rows), which of them is NULL.
+        marks: empty; or, for matches by range, (rows,) REACHED where matching may resume, STOP at the first row that
+            is another range's, else UNREACHED. All matches that can be reached are put out, whether or not one lies in
+            another; their NUMBER is start << 32 | the row where matching resumes. An error becomes a FAILED row.
 
     Returns:
         (status, partition of the fault, output (n, FIXED + slots), n). Rows and slots count from the partition's start.
@@ -296,6 +314,7 @@ def match_partitions(
     positions = labels.shape[0]
     words = followers.shape[1]
     partitions = offsets.shape[0] - 1
+    ranged = marks.shape[0] > 0
     longest = 0
     for q in range(partitions):
         longest = max(longest, offsets[q + 1] - offsets[q])
@@ -328,6 +347,12 @@ def match_partitions(
         steps = np.int64(0)
         emitted_before = used
         while start < rows:
+            if ranged:
+                if marks[base + start] == STOP:
+                    break
+                if marks[base + start] == UNREACHED:
+                    start += 1
+                    continue
             if use_within:
                 # Keys ascend, but key + interval need not (months, DST, an interval that is a column).
                 bound = within_bound[base + start]
@@ -350,6 +375,10 @@ def match_partitions(
                     occurrences, counts, ansi, si, sf, sn, steps, max_steps,
                 )  # fmt: skip
                 if status != OK:
+                    if ranged and status != TOO_MANY_STEPS:
+                        out, used = emit_failure(out, used, q, start, status)
+                        start += 1
+                        continue
                     return status, q, out, used
             else:
                 length = _find_independent(
@@ -363,16 +392,30 @@ def match_partitions(
                 if mode == WITH_UNMATCHED and start >= covered:
                     out, used = emit_unmatched(out, used, q, start)
                 start += 1
+                if ranged and start < rows and marks[base + start] == UNREACHED:
+                    marks[base + start] = REACHED
                 continue
             number += 1
+            first = used
             out, used = emit_match(
                 out, used, q, number, start, length, rows, path, labels, excluded, mode, every_row, slot_membership,
                 slots, occurrences, counts,
             )  # fmt: skip
-            if used - emitted_before > max_rows:
+            if not ranged and used - emitted_before > max_rows:
                 return TOO_MANY_ROWS, q, out, used
             covered = max(covered, start + length)
-            start, status = next_start(start, length, skip, targets, path, labels)
+            resume, status = next_start(start, length, skip, targets, path, labels)
+            if ranged:
+                for at in range(first, used):
+                    out[at, NUMBER] = start << 32 | resume
+                    if status != OK:
+                        out[at, LABEL] = status
+                        out[at, FLAGS] |= FAILED
+                if status == OK and resume < rows and marks[base + resume] == UNREACHED:
+                    marks[base + resume] = REACHED
+                start += 1
+                continue
+            start = resume
             if status != OK:
                 return status, q, out, used
     return OK, np.int64(0), out, used
