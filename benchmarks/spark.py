@@ -54,9 +54,14 @@ def spark_session(files: Mapping[str, Path]) -> Iterator[SparkSession]:
         spark.stop()
 
 
-def answer(spark: SparkSession, text: str, layout: str = "auto") -> Answer:
-    """One statement from its text to its rows in the caller."""
-    spark.conf.set("spark.sparkcep.exec.layout", layout)
+def answer(spark: SparkSession, text: str, **settings: str) -> Answer:
+    """One statement from its text to its rows in the caller.
+
+    Args:
+        settings: ``layout``, ``splitting``; the defaults where they are not given.
+    """
+    spark.conf.set("spark.sparkcep.exec.layout", settings.get("layout", "auto"))
+    spark.conf.set("spark.sparkcep.planner.rangeSplitting.enabled", settings.get("splitting", "true"))
     return timed(lambda: spark.sql(text).collect())
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -19,7 +19,8 @@ ABOUT = """
 Every trade of four symbols on NYSE and NASDAQ in one week of October 2013: {rows} rows; SPY alone has 1,887,460, so
 one partition is two thirds of the work. `v_shape`: a fall and a rise. `rising`: at least three rising trades, each
 above the average of its run so far, which depends on the match. `within`: after a block trade the price stays below it,
-falls by 0.05 % and is back, all inside one minute.
+falls by 0.05 % and is back, all inside one minute. `spy_block` is the same over SPY as the only partition, `spy_every`
+starts at every trade; sparkcep cuts the partition into ranges of 16 minutes.
 
 ```sql
 {example}
@@ -56,6 +57,7 @@ class TickQuery:
     columns: tuple[str, ...]
     sums: tuple[str, ...]
     clause: str
+    partition_by: str = "PARTITION BY symbol "
 
     def sql(self, table: str) -> str:
         outer = ", ".join(["count(*) AS matches", *(f"sum({s}) AS {s}" for s in self.sums)])
@@ -67,7 +69,7 @@ class TickQuery:
         outer = ", ".join(["count(*)", *(f"max({c})" for c in (*self.columns, "number"))])
         return (
             f"SELECT {outer}\nFROM (\n  SELECT {', '.join(self.columns)},\n"
-            f"    row_number() OVER (PARTITION BY symbol ORDER BY ts, seq) AS number\n  FROM {table}\n)"
+            f"    row_number() OVER ({self.partition_by}ORDER BY ts, seq) AS number\n  FROM {table}\n)"
         )
 
 
@@ -106,6 +108,12 @@ WITHIN = TickQuery(
     R AS R.price >= A.price AND min(X.price) <= A.price * 0.9995""",
 )
 QUERIES = (V_SHAPE, RISING, WITHIN)
+_EVERY_START = WITHIN.clause.replace("A AS A.volume >= 10000,\n    ", "")
+#: Over SPY alone without PARTITION BY, so that only ranges can keep the second core busy.
+ONE_PARTITION = (
+    replace(WITHIN, name="spy_block", partition_by=""),
+    replace(WITHIN, name="spy_every", partition_by="", clause=_EVERY_START),
+)
 
 
 def islands_sql(table: str) -> str:
@@ -161,8 +169,13 @@ def _entries(spark: SparkSession, table: str) -> Iterator[Entry]:
     for query in QUERIES:
         yield Entry(query.name, "plain window (floor)", partial(sparks.answer, spark, query.floor(table)), "floor")
         yield Entry(query.name, "sparkcep", partial(sparks.answer, spark, query.sql(table)))
-        yield Entry(query.name, "sparkcep, rows layout", partial(sparks.answer, spark, query.sql(table), "rows"))
+        yield Entry(query.name, "sparkcep, rows layout", partial(sparks.answer, spark, query.sql(table), layout="rows"))
     yield Entry(V_SHAPE.name, "Spark SQL, gaps and islands", partial(sparks.answer, spark, islands_sql(table)))
+    for query in ONE_PARTITION:
+        floor, text = query.floor(f"{table}_spy"), query.sql(f"{table}_spy")
+        yield Entry(query.name, "plain window (floor)", partial(sparks.answer, spark, floor), "floor")
+        yield Entry(query.name, "sparkcep", partial(sparks.answer, spark, text))
+        yield Entry(query.name, "sparkcep, not in ranges", partial(sparks.answer, spark, text, splitting="false"))
 
 
 @contextmanager
@@ -173,6 +186,8 @@ def ticks(quick: bool = False, **_: object) -> Iterator[Benchmark]:
         if quick:
             table = "few_ticks"
             spark.sql("SELECT * FROM ticks WHERE symbol = 'IBM'").createOrReplaceTempView(table)
+        one = "SPY" if table == "ticks" else "IBM"
+        spark.table(table).where(f"symbol = '{one}'").createOrReplaceTempView(f"{table}_spy")
         rows = spark.table(table).count()
         yield Benchmark(
             name="ticks",
@@ -183,6 +198,7 @@ def ticks(quick: bool = False, **_: object) -> Iterator[Benchmark]:
                 Ratio("sparkcep / plain window", ("sparkcep",), ("plain window (floor)",)),
                 Ratio("sparkcep, rows layout / plain window", ("sparkcep, rows layout",), ("plain window (floor)",)),
                 Ratio("gaps and islands / sparkcep", ("Spark SQL, gaps and islands",), ("sparkcep",)),
+                Ratio("not in ranges / sparkcep", ("sparkcep, not in ranges",), ("sparkcep",)),
             ),
             versions=sparks.versions(spark),
             facts={"rows": rows, "queries": {q.name: q.sql("ticks") for q in QUERIES}},
