@@ -10,9 +10,12 @@ from pathlib import Path
 from benchmarks import harness
 from benchmarks.flink import DEFAULT_VENV
 from benchmarks.generate import DATA
+from benchmarks.scaling import scaling
 from benchmarks.sequences import sequences
+from benchmarks.small_cases import small_cases
+from benchmarks.ticks import ticks
 
-BENCHMARKS = {"sequences": sequences}
+BENCHMARKS = {"sequences": sequences, "ticks": ticks, "small_cases": small_cases, "scaling": scaling}
 FEWEST_RUNS = 5
 DOCS = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 INTRODUCTION = """# Benchmarks

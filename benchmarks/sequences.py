@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -17,12 +15,10 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-import sparkcep
+from benchmarks import spark as sparks
 from benchmarks.flink import DEFAULT_VENV, Flink, FlinkUnavailable
 from benchmarks.generate import FULL, QUICK, Log, ensure_log
 from benchmarks.harness import Answer, Benchmark, Entry, Ratio, timed
-
-DEFAULTS = Path(__file__).parents[1] / "spark-defaults.conf"
 
 ABOUT = """
 A synthetic event log in the shape of SIESTA's: {events:,} events, {cases:,} cases of {shortest} to {longest} events,
@@ -51,8 +47,7 @@ NOTES = (
     "Every run goes from the text of the query to its rows in the caller: parsing, planning, reading, collecting.",
     "windows: `min(CASE ...) OVER (PARTITION BY case_id)` once for each step; arrays: times of each type in an array "
     "by GROUP BY, then `array_min(filter(...))` once for each step; fold: one sorted array and `aggregate` over it.",
-    "Spark: local[2], 4 GB, 2 shuffle partitions, UTC, and the project's spark-defaults.conf for sparkcep and the "
-    "hand-written SQL alike. DuckDB: 2 threads, views over the files. "
+    sparks.SETTINGS_NOTE + " DuckDB: 2 threads, views over the files. "
     "Flink: batch mode in one embedded cluster, parallelism 2, 4 GB heap, 1 GB managed memory, object reuse.",
 )
 
@@ -194,39 +189,6 @@ def fold_sql(query: Query, table: str) -> str:
 # -- the systems -------------------------------------------------------------------------------------------------------
 
 
-def recommended_settings() -> Iterator[tuple[str, str]]:
-    """Keys and values of the project's spark-defaults.conf."""
-    for line in DEFAULTS.read_text().splitlines():
-        if line.strip() and not line.startswith("#"):
-            key, value = line.split(None, 1)
-            yield key, value.strip()
-
-
-@contextmanager
-def spark_session(log: Log) -> Iterator[SparkSession]:
-    """A local Spark session with pattern queries enabled and the log as views over its files."""
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    builder = SparkSession.builder.master("local[2]").appName("sparkcep benchmarks")
-    for key, value in recommended_settings():
-        builder = builder.config(key, value)
-    spark = (
-        builder.config("spark.driver.memory", "4g")
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.sql.session.timeZone", "UTC")
-        .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.log.level", "ERROR")
-        .getOrCreate()
-    )
-    sparkcep.enable()
-    spark.read.parquet(str(log.parquet)).createOrReplaceTempView("events_parquet")
-    spark.read.schema(EVENT_COLUMNS).csv(str(log.csv)).createOrReplaceTempView("events_csv")
-    try:
-        yield spark
-    finally:
-        spark.stop()
-
-
 @contextmanager
 def duckdb_session(log: Log) -> Iterator[duckdb.DuckDBPyConnection]:
     """DuckDB with two threads and the log as views over its files."""
@@ -255,7 +217,7 @@ def _entries(
     queries: Sequence[Query], spark: SparkSession, duck: duckdb.DuckDBPyConnection, flink: Flink | None
 ) -> Iterator[Entry]:
     def in_spark(text: str) -> Answer:
-        return timed(lambda: spark.sql(text).collect())
+        return sparks.answer(spark, text)
 
     def in_duckdb(text: str) -> Answer:
         return timed(lambda: duck.execute(text).fetchall())
@@ -301,18 +263,10 @@ def sequences(quick: bool = False, flink_venv: Path = DEFAULT_VENV) -> Iterator[
         except FlinkUnavailable as error:
             print(f"Flink is left out: {error}", flush=True)
             notes.append(f"Flink was left out: {error}.")
-        spark = stack.enter_context(spark_session(log))
+        spark = stack.enter_context(sparks.spark_session({"events_parquet": log.parquet}))
+        spark.read.schema(EVENT_COLUMNS).csv(str(log.csv)).createOrReplaceTempView("events_csv")
         duck = stack.enter_context(duckdb_session(log))
-        assert spark._jvm is not None
-        versions = {
-            "sparkcep": sparkcep.__version__,
-            "Spark": spark.version,
-            "DuckDB": version("duckdb"),
-            **({"Flink": flink.version} if flink else {}),
-            "Java": str(spark._jvm.System.getProperty("java.version")),
-            "Numba": version("numba"),
-            "PyArrow": version("pyarrow"),
-        }
+        versions = sparks.versions(spark) | {"DuckDB": version("duckdb")} | ({"Flink": flink.version} if flink else {})
         yield Benchmark(
             name="sequences",
             title="Sequences of event types with gaps",

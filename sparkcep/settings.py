@@ -66,6 +66,13 @@ JOIN_PREFILTER_BYTES = Setting(
     "67108864",
     "Inputs below this size (Spark's estimate) are not sampled for the join prefilter of the rows layout.",
 )
+RANGE_SPLITTING = Setting(
+    "planner.rangeSplitting.enabled",
+    "true",
+    "In the rows layout, cut partitions into overlapping ranges of the ORDER BY key where WITHIN is a fixed distance, "
+    "so that the ranges of one partition are matched in parallel.",
+    ("true", "false"),
+)
 LIMIT_PROGRAM = Setting(
     "limit.programSize",
     "20000",
@@ -84,6 +91,7 @@ ALL: tuple[Setting, ...] = (
     FOLD,
     JOIN_PREFILTER,
     JOIN_PREFILTER_BYTES,
+    RANGE_SPLITTING,
     LIMIT_PROGRAM,
     LIMIT_PERMUTE,
     LIMIT_STEPS,
@@ -100,6 +108,7 @@ class Settings:
     fold: bool
     join_prefilter: bool
     join_prefilter_bytes: int
+    range_splitting: bool
     limit_program: int
     limit_permute: int
     limit_steps: int
@@ -148,6 +157,7 @@ def read(get: Callable[[str, str], Any]) -> Settings:
         fold=text(FOLD) == "true",
         join_prefilter=text(JOIN_PREFILTER) == "true",
         join_prefilter_bytes=_integer(JOIN_PREFILTER_BYTES, text(JOIN_PREFILTER_BYTES)),
+        range_splitting=text(RANGE_SPLITTING) == "true",
         limit_program=_integer(LIMIT_PROGRAM, text(LIMIT_PROGRAM)),
         limit_permute=_integer(LIMIT_PERMUTE, text(LIMIT_PERMUTE)),
         limit_steps=_integer(LIMIT_STEPS, text(LIMIT_STEPS)),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from sparkcep.exec.arrays import Ints
@@ -15,13 +17,15 @@ class Batch:
     """Rows of partitions, in order.
 
     ``offsets`` (partitions + 1,): row borders. ``masks``: int64 arrays of condition bits. ``columns``: kernel columns.
-    ``within``: ORDER BY key and key plus interval, of one type.
+    ``within``: ORDER BY key and key plus interval, of one type. ``marks`` (rows,) uint8: for matches by range, where
+    matching may resume; see kernels.rows.
     """
 
     offsets: Ints
     masks: Sequence[pa.Array]
     columns: Sequence[pa.Array] = ()
     within: tuple[pa.Array, pa.Array] | None = None
+    marks: npt.NDArray[np.uint8] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,6 +43,7 @@ _MODE = {
     RowsPerMatch.ALL_OMIT_EMPTY: kernel.OMIT_EMPTY,
     RowsPerMatch.ALL_WITH_UNMATCHED: kernel.WITH_UNMATCHED,
 }
+_NO_MARKS = np.zeros(0, np.uint8)
 
 
 class Matcher:
@@ -146,7 +147,7 @@ class Matcher:
                 offsets, masks, self.automaton, int(spec.use_within), within, self.skip, self.mode,
                 self.every_row, self.output, int(dependent), self.conditions._replace(const_i=const_i), columns,
                 spec.limit_steps, spec.limit_rows, viable, ends, trail, self.memo, epoch, int(more), self.ahead,
-                self.output_ahead, progress, out,
+                self.output_ahead, progress, out, _NO_MARKS if batch.marks is None else batch.marks,
             )  # fmt: skip
             if status != kernel.OUTPUT_FULL:
                 break

@@ -9,17 +9,17 @@ Both give the same columns: keys, match number, label code, row, flags, label sl
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 
-from sparkcep.exec.arrays import Ints
+from sparkcep.exec.arrays import Ints, ordered_ints
 from sparkcep.exec.kernels import rows as kernel
 from sparkcep.exec.matcher import Batch, Matcher
 from sparkcep.exec.spec import MatchSpec
@@ -46,26 +46,58 @@ class Gather:
 
 
 @dataclass(frozen=True, slots=True)
+class Within:
+    """Fields of the ORDER BY key and of key plus interval; or a fixed ``distance`` in the kernel's units of the key."""
+
+    key: int
+    bound: int | None
+    distance: int | None
+
+    def bounds(self, keys: pa.Array) -> pa.Array:
+        """Keys plus the fixed distance, as int64; the largest int64 where there is no room."""
+        values, nulls = ordered_ints(keys)
+        distance = self.distance or 0
+        most = np.iinfo(np.int64).max - distance
+        return pa.array(np.minimum(values, most) + distance, mask=nulls.astype(bool))
+
+
+@dataclass(frozen=True, slots=True)
+class Ranges:
+    """Ranges of the WITHIN key: range n has keys from ``n * width`` and copies of rows up to ``distance`` behind it.
+
+    In the kernel's units of the key. ``nulls_first``: where the range of NULL keys stands.
+    """
+
+    width: int
+    distance: int
+    nulls_first: bool
+
+
+@dataclass(frozen=True, slots=True)
 class OperatorShape:
     """Which prepared columns go where.
 
-    ``columns``: fields that match-dependent conditions load. ``within``: fields of key and key plus interval.
-    ``labels``: slots that hold labels. ``mask_updates``: lists layout only, per mask word the lambda body that finishes
-    conditions with PREV or NEXT.
+    ``columns``: fields that match-dependent conditions load. ``labels``: slots that hold labels. ``mask_updates``:
+    lists layout only, per mask word the lambda body that finishes conditions with PREV or NEXT. ``ranges``: rows layout
+    only, how partitions are cut into ranges.
     """
 
     keys: int
     masks: int
     columns: tuple[int, ...]
-    within: tuple[int, int] | None
+    within: Within | None
     gathers: tuple[Gather, ...]
     labels: tuple[int, ...]
     mask_updates: tuple[str | None, ...] = ()
+    ranges: Ranges | None = None
 
     @property
     def kernel_fields(self) -> tuple[int, ...]:
-        """Fields the kernel reads: condition columns, then the two of WITHIN."""
-        return self.columns + (self.within or ())
+        """Fields the kernel reads: condition columns, then those of WITHIN."""
+        if self.within is None:
+            return self.columns
+        bound = () if self.within.bound is None else (self.within.bound,)
+        return (*self.columns, self.within.key, *bound)
 
     @property
     def places(self) -> tuple[int, ...]:
@@ -78,11 +110,11 @@ class OperatorShape:
 
 def _batch(offsets: Ints, arrays: list[pa.Array], shape: OperatorShape) -> Batch:
     """A batch from mask arrays followed by kernel fields."""
-    masks, columns = arrays[: shape.masks], arrays[shape.masks :]
+    masks, fields = arrays[: shape.masks], arrays[shape.masks :]
+    columns, rest = fields[: len(shape.columns)], fields[len(shape.columns) :]
     within = None
     if shape.within is not None:
-        within = (columns[-2], columns[-1])
-        columns = columns[:-2]
+        within = (rest[0], rest[1] if len(rest) > 1 else shape.within.bounds(rest[0]))
     return Batch(offsets, masks, columns, within)
 
 
@@ -90,10 +122,17 @@ def match(df: DataFrame, layout: str, shape: OperatorShape, spec: MatchSpec) -> 
     """Run a spec over prepared rows.
 
     Args:
-        df: lists layout: keys ``__cep_k*`` and ``__cep_rows``; rows layout: keys, fields ``__cep_f*``, masks
-            ``__cep_m*`` and ``__cep_row``, the row's number in its partition from 1, rows of a partition together.
+        df: lists layout: keys ``__cep_k*`` and ``__cep_rows``; rows layout: fields ``__cep_f*`` and masks
+            ``__cep_m*``, rows of a partition together; its first row has the keys, and ``__cep_m0`` inverted.
+            With ranges, a range is a partition and its first row has the range's number in ``__cep_range``.
     """
-    return _match_lists(df, shape, spec) if layout == "lists" else _match_rows(df, shape, spec)
+    if layout == "lists":
+        return _match_lists(df, shape, spec)
+    if shape.ranges is not None:
+        from sparkcep.exec.ranges import match_ranges
+
+        return match_ranges(df, shape, spec)
+    return _match_rows(df, shape, spec)
 
 
 # -- lists -------------------------------------------------------------------------------------------------------------
@@ -150,24 +189,64 @@ class ListsMatcher:
 # -- rows --------------------------------------------------------------------------------------------------------------
 
 
-def _match_rows(df: DataFrame, shape: OperatorShape, spec: MatchSpec) -> DataFrame:
+def match_fields(df: DataFrame, shape: OperatorShape) -> list[StructField]:
+    """Columns of a matched row after keys and match number."""
     types = {f.name: f.dataType for f in df.schema.fields}
-    out = [StructField(f"{PREFIX}k{i}", types[f"{PREFIX}k{i}"]) for i in range(shape.keys)]
-    out += [StructField(PREFIX + name, IntegerType() if name != "number" else LongType()) for name, _ in _FIXED]
+    out = [StructField(PREFIX + name, IntegerType()) for name, _ in _FIXED if name != "number"]
     out += [StructField(f"{PREFIX}l{s}", IntegerType()) for s in shape.labels]
-    out += [StructField(f"{PREFIX}g{n}", types[f"{PREFIX}f{g.field}"]) for n, g in enumerate(shape.gathers)]
-    needed = [f"{PREFIX}k{i}" for i in range(shape.keys)]
-    needed += [f"{PREFIX}m{w}" for w in range(shape.masks)]
+    return out + [StructField(f"{PREFIX}g{n}", types[f"{PREFIX}f{g.field}"]) for n, g in enumerate(shape.gathers)]
+
+
+def key_fields(df: DataFrame, shape: OperatorShape) -> list[StructField]:
+    return [f for f in df.schema.fields if f.name in {f"{PREFIX}k{i}" for i in range(shape.keys)}]
+
+
+def needed_columns(shape: OperatorShape) -> list[str]:
+    """Columns that the rows layout sends to Python."""
     fields = dict.fromkeys([*shape.kernel_fields, *(g.field for g in shape.gathers)])
-    needed += [f"{PREFIX}f{i}" for i in fields] + [f"{PREFIX}row"]
-    return df.select(*needed).mapInArrow(RowsMatcher(shape, spec).run, StructType(out))
+    keys, masks = range(shape.keys), range(shape.masks)
+    return [PREFIX + n for n in (*(f"k{i}" for i in keys), *(f"m{w}" for w in masks), *(f"f{i}" for i in fields))]
+
+
+def _match_rows(df: DataFrame, shape: OperatorShape, spec: MatchSpec) -> DataFrame:
+    out = StructType([*key_fields(df, shape), StructField(f"{PREFIX}number", LongType()), *match_fields(df, shape)])
+    return df.select(*needed_columns(shape)).mapInArrow(RowsMatcher(shape, spec).run, out)
+
+
+#: Rows to gather before matching; a partition that is longer is taken whole.
+CHUNK = 200_000
+
+
+def whole_partitions(
+    batches: Iterator[pa.RecordBatch], starts_of: Callable[[pa.RecordBatch], npt.NDArray[np.bool_]]
+) -> Iterator[pa.Table]:
+    """Cut a stream of rows at partition starts, into tables of whole partitions and at least CHUNK rows."""
+    held: list[pa.RecordBatch] = []
+    rows = 0
+    for batch in batches:
+        if batch.num_rows == 0:
+            continue
+        rest = batch
+        if rows >= CHUNK:
+            starts = np.flatnonzero(starts_of(batch))
+            if len(starts):
+                cut = int(starts[-1])
+                yield pa.Table.from_batches([*held, batch.slice(0, cut)]).combine_chunks()
+                held, rest, rows = [], batch.slice(cut), 0
+        held.append(rest)
+        rows += rest.num_rows
+    if rows:
+        yield pa.Table.from_batches(held).combine_chunks()
+
+
+def column(table: pa.Table, name: str) -> pa.Array:
+    """A prepared column of a table as one array."""
+    chunked = table.column(PREFIX + name)
+    return chunked.chunk(0) if chunked.num_chunks == 1 else chunked.combine_chunks()
 
 
 class RowsMatcher:
     """Body of mapInArrow: cuts the stream at partition starts and matches whole partitions together."""
-
-    #: Rows to gather before matching; a partition that is longer is taken whole.
-    CHUNK = 200_000
 
     def __init__(self, shape: OperatorShape, spec: MatchSpec) -> None:
         self.shape = shape
@@ -175,48 +254,44 @@ class RowsMatcher:
 
     def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         matcher = Matcher(self.spec)
-        held: list[pa.RecordBatch] = []
-        rows = 0
-        for batch in batches:
-            if batch.num_rows == 0:
-                continue
-            rest = batch
-            if rows >= self.CHUNK:
-                starts = np.flatnonzero(batch.column(f"{PREFIX}row").to_numpy() == 1)
-                if len(starts):
-                    cut = int(starts[-1])
-                    yield from self.emit(matcher, [*held, batch.slice(0, cut)])
-                    held, rest, rows = [], batch.slice(cut), 0
-            held.append(rest)
-            rows += rest.num_rows
-        if rows:
-            yield from self.emit(matcher, held)
+        for table in whole_partitions(batches, lambda b: b.column(f"{PREFIX}m0").to_numpy() < 0):
+            yield from self.emit(matcher, table)
 
-    def emit(self, matcher: Matcher, held: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        table = pa.Table.from_batches(held).combine_chunks()
-        rows = table.num_rows
-        if rows == 0:
-            return
+    def prepare(self, table: pa.Table) -> Batch:
+        """Whole partitions as the matcher wants them; the first row of each has its mask inverted."""
+        masks = [column(table, f"m{w}").to_numpy().astype(np.int64) for w in range(self.shape.masks)]
+        starts = np.flatnonzero(masks[0] < 0)
+        masks[0][starts] = ~masks[0][starts]
+        arrays = [pa.array(mask) for mask in masks] + [column(table, f"f{i}") for i in self.shape.kernel_fields]
+        return _batch(np.append(starts, table.num_rows).astype(np.int64), arrays, self.shape)
 
-        def column(name: str) -> pa.Array:
-            chunked = table.column(PREFIX + name)
-            return chunked.chunk(0) if chunked.num_chunks == 1 else chunked.combine_chunks()
+    def emit(self, matcher: Matcher, table: pa.Table) -> Iterator[pa.RecordBatch]:
+        batch = self.prepare(table)
+        found = matcher.match(batch)
+        begin = batch.offsets[found[:, kernel.PARTITION]]
+        for low in range(0, len(found), CHUNK):
+            part, base = found[low : low + CHUNK], begin[low : low + CHUNK]
+            numbers = {f"{PREFIX}number": pa.array(part[:, kernel.NUMBER])}
+            yield record_batch(self.keys(table, base) | numbers | self.values(table, part, base))
 
-        starts = np.flatnonzero(column("row").to_numpy() == 1)
-        offsets = np.append(starts, rows).astype(np.int64)
-        arrays = [column(f"m{w}") for w in range(self.shape.masks)]
-        arrays += [column(f"f{i}") for i in self.shape.kernel_fields]
-        found = matcher.match(_batch(offsets, arrays, self.shape))
-        base = offsets[:-1][found[:, kernel.PARTITION]] if len(found) else np.zeros(0, np.int64)
-        for low in range(0, len(found), self.CHUNK):
-            part, begin = found[low : low + self.CHUNK], base[low : low + self.CHUNK]
-            out: dict[str, Any] = {f"{PREFIX}k{i}": column(f"k{i}").take(begin) for i in range(self.shape.keys)}
-            for name, place in _FIXED:
-                out[PREFIX + name] = pa.array(part[:, place]).cast(pa.int64() if name == "number" else pa.int32())
-            for s in self.shape.labels:
-                out[f"{PREFIX}l{s}"] = pa.array(part[:, kernel.FIXED + s]).cast(pa.int32())
-            for n, g in enumerate(self.shape.gathers):
-                rows_in = part[:, g.place]
-                at = pa.array(begin + rows_in, pa.int64(), mask=rows_in < 0)
-                out[f"{PREFIX}g{n}"] = column(f"f{g.field}").take(at)
-            yield pa.RecordBatch.from_arrays(list(out.values()), names=list(out))
+    def keys(self, table: pa.Table, base: Ints) -> dict[str, pa.Array]:
+        """Keys of output rows whose partition starts at ``base``."""
+        return {f"{PREFIX}k{i}": column(table, f"k{i}").take(pa.array(base)) for i in range(self.shape.keys)}
+
+    def values(self, table: pa.Table, part: Ints, base: Ints) -> dict[str, pa.Array]:
+        """Columns of output rows (see :func:`match_fields`)."""
+        out = {PREFIX + name: int32(part[:, place]) for name, place in _FIXED if name != "number"}
+        out |= {f"{PREFIX}l{s}": int32(part[:, kernel.FIXED + s]) for s in self.shape.labels}
+        for n, g in enumerate(self.shape.gathers):
+            rows = part[:, g.place]
+            at = pa.array(base + rows, pa.int64(), mask=rows < 0)
+            out[f"{PREFIX}g{n}"] = column(table, f"f{g.field}").take(at)
+        return out
+
+
+def int32(values: Ints) -> pa.Array:
+    return pa.array(np.ascontiguousarray(values)).cast(pa.int32())
+
+
+def record_batch(columns: dict[str, pa.Array]) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))

@@ -53,6 +53,7 @@ def explain_plan(plan: PatternPlan, name: str) -> str:
     if plan.gaps.keep:
         lines.append(f"    rows kept: {unescape(plan.gaps.keep)}")
     lines.append(f"  Join prefilter: {'yes' if plan.prefilter.needed else 'no'}, {plan.prefilter.reason}")
+    lines.append(f"  Range splitting: {'yes' if plan.splitting.ranges else 'no'}, {plan.splitting.reason}")
     lines.append("  Index: not used, this version has no pattern indexes")
     lines.append("  SQL before:")
     lines.append(_indent(unescape(plan.before())))

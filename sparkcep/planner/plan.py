@@ -6,13 +6,13 @@ The plan's own text is what runs; EXPLAIN prints the same objects.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sparkcep.errors import PatternAnalysisError
 from sparkcep.exec.compiler import compile_conditions
 from sparkcep.exec.expressions import NotCompilable, Type, parse_type
 from sparkcep.exec.interpreter import Interpreter
-from sparkcep.exec.operator import Gather, OperatorShape
+from sparkcep.exec.operator import Gather, OperatorShape, Within
 from sparkcep.exec.program import Program, compile_pattern
 from sparkcep.exec.spec import ConditionSet, MatchSpec, OutputSlot
 from sparkcep.pattern import can_be_empty, has_exclusion
@@ -23,9 +23,10 @@ from sparkcep.planner.gaps import GapElimination, gap_elimination
 from sparkcep.planner.local import LocalCondition, lambda_text, local_condition
 from sparkcep.planner.measures import MeasureSql
 from sparkcep.planner.prefilter import Prefilter, Sampler, prefilter
+from sparkcep.planner.ranges import RangeSplitting, fixed_distance, range_splitting, ranged_source
 from sparkcep.planner.symbols import alphabet
 from sparkcep.query import PREFIX, SOURCE, Navigation, PatternQuery, RowsPerMatch
-from sparkcep.settings import GAP_ELIMINATION, JOIN_PREFILTER, Settings
+from sparkcep.settings import GAP_ELIMINATION, JOIN_PREFILTER, RANGE_SPLITTING, Settings
 
 #: Evaluates `SELECT list FROM input` without running it: expressions -> (name, Spark type as simpleString).
 Analyzer = Callable[[Sequence[str]], list[tuple[str, str]]]
@@ -57,6 +58,8 @@ class PatternPlan:
     measures: MeasureSql
     gaps: GapElimination
     prefilter: Prefilter
+    splitting: RangeSplitting
+    within_type: str
     column_types: Mapping[str, str]
 
     @property
@@ -70,16 +73,29 @@ class PatternPlan:
         keys = [f"({text}) AS {PREFIX}k{i}" for i, (text, _) in enumerate(self.keys)]
         values = [f"({text}) AS {Fields.name(i)}" for i, text in enumerate(self.fields.texts)]
         if self.layout == "rows":
-            masks = [f"{sql} AS {PREFIX}m{w}" for w, sql in enumerate(self.mask_sql(shifted=True))]
-            number = f"row_number() OVER {PREFIX}w AS {PREFIX}row"
+            # What is written to Python costs for each row and column: keys go with a partition's first row only, and
+            # that row has the bits of its mask inverted, which makes the mask negative.
+            first = f"row_number() OVER {PREFIX}w = 1"
+            keys = [f"CASE WHEN {first} THEN ({text}) END AS {PREFIX}k{i}" for i, (text, _) in enumerate(self.keys)]
+            suffix = mask_suffix(len(self.bits))
+            words = self.mask_sql(True, suffix)
+            words[0] = f"({words[0]} ^ CASE WHEN {first} THEN -1{suffix} ELSE 0{suffix} END)"
+            masks = [f"{sql} AS {PREFIX}m{w}" for w, sql in enumerate(words)]
             source = f"{{{SOURCE}}}"
             if self.prefilter.joins:
                 source = self.prefilter.join([text for text, _ in self.keys], source, self.where())
-            return (
-                self.select([*keys, *values, *masks, number], source)
-                + self.where()
-                + f" WINDOW {PREFIX}w AS ({self.window()})"
-            )
+            if self.shape.ranges is None:
+                return (
+                    self.select([*keys, *values, *masks], source)
+                    + self.where()
+                    + f" WINDOW {PREFIX}w AS ({self.window()})"
+                )
+            key = self.fields.texts[self.shape.within.key] if self.shape.within else ""
+            source = ranged_source(source, key, self.within_type, self.shape.ranges, self.where())
+            number = f"CASE WHEN {first} THEN {PREFIX}range END AS {PREFIX}range"
+            window = self.window([f"{PREFIX}range"])
+            items = ", ".join([*keys, number, *values, *masks])
+            return f"{self.query.with_prefix}SELECT {items} FROM {source} WINDOW {PREFIX}w AS ({window})"
         words = self.mask_sql(shifted=False)
         if self.layout == "fold":
             words = [self.fold.symbol_sql(words[0])]
@@ -131,26 +147,26 @@ class PatternPlan:
     def select(self, items: Sequence[str], source: str = f"{{{SOURCE}}}") -> str:
         return f"{self.query.with_prefix}SELECT {', '.join(items)} FROM {source}"
 
-    def window(self) -> str:
+    def window(self, more_keys: Sequence[str] = ()) -> str:
         """Partitioning and total order of the input."""
         parts = []
-        if self.keys:
-            parts.append("PARTITION BY " + ", ".join(f"({text})" for text, _ in self.keys))
+        if keys := [*(f"({text})" for text, _ in self.keys), *more_keys]:
+            parts.append("PARTITION BY " + ", ".join(keys))
         order = [k.text for k in self.query.order_by]
         order += [f"({t}) ASC NULLS FIRST" for t in self.fields.texts[: self.fields.sort_fields]]
         # Without any order the rows look the same to the query; row_number still wants one.
         parts.append("ORDER BY " + (", ".join(dict.fromkeys(order)) or "NULL"))
         return " ".join(parts)
 
-    def mask_sql(self, shifted: bool) -> list[str]:
-        """One BIGINT expression per mask word; bits of conditions with shifts only if ``shifted``."""
+    def mask_sql(self, shifted: bool, suffix: str = "L") -> list[str]:
+        """One expression per mask word, of the suffix's type; bits of conditions with shifts only if ``shifted``."""
         words: list[list[str]] = [[] for _ in range(max(1, self.spec.mask_words))]
         for label, bit in self.bits.items():
             parts = [c.sql() for c in self.local[label] if shifted or not c.shifts]
             word, place = divmod(bit, BITS_PER_WORD)
             test = " AND ".join(f"({p})" for p in parts) or "true"
-            words[word].append(f"CASE WHEN {test} THEN {1 << place}L ELSE 0L END")
-        return ["(" + " | ".join(w) + ")" if w else "0L" for w in words]
+            words[word].append(f"CASE WHEN {test} THEN {1 << place}{suffix} ELSE 0{suffix} END")
+        return ["(" + " | ".join(w) + ")" if w else f"0{suffix}" for w in words]
 
 
 class Planner:
@@ -181,6 +197,7 @@ class Planner:
         self.slots: list[OutputSlot] = []
         self.slot_registers: list[frozenset[int]] = []
         self.gathers: list[Gather] = []
+        self.within_type = ""
 
     def plan(self) -> PatternPlan:
         query = self.query
@@ -225,9 +242,17 @@ class Planner:
             layout, reason = "fold", "the pattern is a sequence with gaps, which Spark follows by itself"
         if layout != "rows" and (bad := self.unorderable_field()):
             layout, reason = "rows", f"column of type {bad} cannot be sorted inside a list"
+        splitting = RangeSplitting(None, f"{RANGE_SPLITTING.key} = false")
+        if self.settings.range_splitting:
+            distance = within.distance if within is not None else None
+            splitting = range_splitting(query, self.program, local, conditions, self.slots, distance)
+        if layout != "rows":
+            splitting = RangeSplitting(None, f"the {layout} layout keeps partitions whole")
+        shape = replace(shape, ranges=splitting.ranges)
         return PatternPlan(
             query, self.settings, self.program, self.fields, keys, local, dependent, layout, reason, shape, spec,
-            interpreted, measures, gaps, self.plan_prefilter(local, layout), self.column_types,
+            interpreted, measures, gaps, self.plan_prefilter(local, layout), splitting, self.within_type,
+            self.column_types,
         )  # fmt: skip
 
     def eliminate_gaps(self, local: dict[int, list[LocalCondition]], dependent: DependentConditions) -> GapElimination:
@@ -280,7 +305,7 @@ class Planner:
         types += [t for _, t in self.analyze([t for t in texts if self.fields.column_of(t) is None])]
         return next((t for t in types if not is_orderable(t)), None)
 
-    def plan_within(self) -> tuple[int, int] | None:
+    def plan_within(self) -> Within | None:
         query = self.query
         if query.within is None:
             return None
@@ -301,7 +326,10 @@ class Planner:
                 hint="cast the ORDER BY key",
             )
         cast = f"CAST(({key}) AS {type_})"
-        return self.fields.add(cast), self.fields.add(f"CAST(({bound}) AS {type_})")
+        self.within_type = type_
+        distance = fixed_distance(query.within, type_)
+        bound_field = self.fields.add(f"CAST(({bound}) AS {type_})") if distance is None else None
+        return Within(self.fields.add(cast), bound_field, distance)
 
     # -- conditions ------------------------------------------------------------------------------------------------
 
@@ -422,6 +450,11 @@ class Planner:
     @property
     def filters_excluded(self) -> bool:
         return has_exclusion(self.query.pattern) and self.query.rows_per_match.is_all
+
+
+def mask_suffix(bits: int) -> str:
+    """Literal suffix of the narrowest type that holds a mask of so many bits beside its sign: Y, S, none (INT) or L."""
+    return next((suffix for width, suffix in ((7, "Y"), (15, "S"), (31, "")) if bits <= width), "L")
 
 
 def is_orderable(type_: str) -> bool:

@@ -14,6 +14,8 @@ ONE_ROW, SHOW_EMPTY, OMIT_EMPTY, WITH_UNMATCHED = range(4)
 #: Columns of the output before the slots.
 PARTITION, NUMBER, LABEL, SELF, CURRENT, FLAGS, FIXED = range(7)
 EXCLUDED, LAST_OF_MATCH = 1, 2
+#: Of matches by range: what is at this start is not a match but the status in LABEL.
+FAILED = 4
 
 SLOT_WIDTH = 6
 
@@ -84,6 +86,15 @@ def emit_match(out, used, partition, number, start, length, rows, automaton, mod
 def emit_unmatched(out, used, partition, row):
     """Append a row that no match holds (WITH UNMATCHED ROWS), for which there must be room."""
     _blank(out, used, partition, np.int64(0), row)
+    return used + 1
+
+
+@kernel
+def emit_failure(out, used, partition, row, status):
+    """Append what stands for a start row whose search failed (matches by range), for which there must be room."""
+    _blank(out, used, partition, row << 32, row)
+    out[used, LABEL] = status
+    out[used, FLAGS] = LAST_OF_MATCH | FAILED
     return used + 1
 
 

@@ -14,6 +14,7 @@ from sparkcep.exec.kernels.caching import inlined, kernel
 from sparkcep.exec.kernels.output import (
     CURRENT,
     EXCLUDED,
+    FAILED,
     FIXED,
     FLAGS,
     LABEL,
@@ -29,6 +30,7 @@ from sparkcep.exec.kernels.output import (
     TO_LAST,
     TO_NEXT_ROW,
     WITH_UNMATCHED,
+    emit_failure,
     emit_match,
     emit_unmatched,
     next_start,
@@ -51,11 +53,44 @@ from sparkcep.exec.kernels.search import (
 from sparkcep.exec.kernels.viability import ACCEPT, NONE, earliest_ends, viability
 
 __all__ = [
-    "ACCEPT", "AT_END", "AT_START", "CURRENT", "EXCLUDED", "FIXED", "FLAGS", "LABEL", "LAST_OF_MATCH", "NONE",
-    "NUMBER", "OK", "OMIT_EMPTY", "ONE_ROW", "OUTPUT_FULL", "OVERFLOW", "PARTITION", "PAST_LAST_ROW", "SELF",
+    "ACCEPT",
+    "AT_END",
+    "AT_START",
+    "CURRENT",
+    "EXCLUDED",
+    "FAILED",
+    "FIXED",
+    "FLAGS",
+    "LABEL",
+    "LAST_OF_MATCH",
+    "NONE",
+    "NUMBER",
+    "OK",
+    "OMIT_EMPTY",
+    "ONE_ROW",
+    "OUTPUT_FULL",
+    "OVERFLOW",
+    "PARTITION",
+    "PAST_LAST_ROW",
+    "REACHED",
+    "SELF",
     "SHOW_EMPTY",
-    "SKIP_TARGET_ABSENT", "SKIP_TO_FIRST_ROW", "TOO_MANY_ROWS", "TOO_MANY_STEPS", "TO_FIRST", "TO_LAST", "TO_NEXT_ROW",
-    "UNDECIDED", "WITH_UNMATCHED", "ZERO_DIVISION", "earliest_ends", "emit_match", "emit_unmatched", "match_partitions",
+    "SKIP_TARGET_ABSENT",
+    "SKIP_TO_FIRST_ROW",
+    "STOP",
+    "TOO_MANY_ROWS",
+    "TOO_MANY_STEPS",
+    "TO_FIRST",
+    "TO_LAST",
+    "TO_NEXT_ROW",
+    "UNDECIDED",
+    "UNREACHED",
+    "WITH_UNMATCHED",
+    "ZERO_DIVISION",
+    "earliest_ends",
+    "emit_match",
+    "emit_unmatched",
+    "match_partitions",
     "next_start",
 ]  # fmt: skip
 
@@ -65,12 +100,15 @@ __all__ = [
 #: is filled in; how many rows of the partition came before those of the batch.
 AT_PARTITION, AT_ROW, MATCHES, COVERED, STEPS, EMITTED, UNDONE, USED, PREPARED, FIRST_ROW = range(10)
 
+#: Marks of rows for matches by range: no match can start, one can, matching ends before this row.
+UNREACHED, REACHED, STOP = range(3)
+
 
 @kernel
 def match_partitions(
     offsets, masks, automaton, use_within, within, skip, mode, every_row, output, dependent, conditions, columns,
     max_steps, max_rows, viable, ends, trail, memo, first_epoch, is_open, ahead, output_ahead,
-    progress, out,
+    progress, out, marks,
 ):  # fmt: skip
     """Match every partition of a batch from where ``progress`` stands.
 
@@ -85,6 +123,9 @@ def match_partitions(
         ahead, output_ahead: how many rows after the tested row, after a match, conditions and slots look at.
         progress: (10,) see above. At first all zeros, or where an earlier batch has left its last partition.
         out: (n, FIXED + slots) output rows; rows and slots count from the partition's first row in the batch.
+        marks: empty; or, for matches by range, (rows,) REACHED where matching may resume, STOP at the first row that
+            is another range's, else UNREACHED. All matches that can be reached are put out, whether or not one lies in
+            another; their NUMBER is start << 32 | the row where matching resumes. An error becomes a FAILED row.
 
     Returns:
         A status; OUTPUT_FULL: call again with a larger ``out``.
@@ -103,7 +144,7 @@ def match_partitions(
         status = _match_partition(
             q, base, rows, open_here, automaton, use_within, within, skip, mode, every_row, output, dependent,
             conditions, columns, max_steps, max_rows, viable, ends, trail, memo, first_epoch, ahead, output_ahead,
-            progress, out,
+            progress, out, marks,
         )  # fmt: skip
         if status != OK:
             return status
@@ -118,7 +159,9 @@ def match_partitions(
 def _match_partition(
     q, base, rows, open_here, automaton, use_within, within, skip, mode, every_row, output, dependent, conditions,
     columns, max_steps, max_rows, viable, ends, trail, memo, first_epoch, ahead, output_ahead, progress, out,
+    marks,
 ):  # fmt: skip
+    ranged = marks.shape[0] > 0
     _empty(trail.counts)
     start = progress[AT_ROW]
     reached = start - 1
@@ -129,6 +172,12 @@ def _match_partition(
     origin = np.int64(0) if progress[FIRST_ROW] == 0 else np.int64(-1)
     open_row = rows - ahead if open_here else NONE
     while start < rows:
+        if ranged:
+            if marks[base + start] == STOP:
+                break
+            if marks[base + start] == UNREACHED:
+                start += 1
+                continue
         progress[AT_ROW] = start
         if use_within:
             # Keys ascend, but key + interval need not (months, DST, an interval that is a column).
@@ -164,6 +213,14 @@ def _match_partition(
         ):
             # The rows to come may tell that the failed condition is never to be evaluated.
             status = UNDECIDED
+        if ranged and status != OK and status != TOO_MANY_STEPS:
+            if used == out.shape[0]:
+                return OUTPUT_FULL
+            used = emit_failure(out, used, q, start, status)
+            progress[USED] = used
+            _empty(trail.counts)
+            start += 1
+            continue
         if status != OK:
             return OK if status == UNDECIDED else status
         if used + (length if every_row and length > 0 else 1) > out.shape[0]:
@@ -177,19 +234,39 @@ def _match_partition(
             )  # fmt: skip
             _empty(trail.counts)
             progress[COVERED] = max(progress[COVERED], start + length)
-            start, status = next_start(start, length, skip, output.targets, trail.path, automaton.labels)
+            resume, status = next_start(start, length, skip, output.targets, trail.path, automaton.labels)
+            if ranged:
+                for at in range(before, used):
+                    out[at, NUMBER] = start << 32 | resume
+                    if status != OK:
+                        out[at, LABEL] = status
+                        out[at, FLAGS] |= FAILED
+                if status == OK:
+                    _reach(marks, base + resume, base + rows)
+                status = OK
+                start += 1
+            else:
+                start = resume
         else:
             if mode == WITH_UNMATCHED and start >= progress[COVERED]:
                 used = emit_unmatched(out, used, q, start)
             start += 1
+            if ranged:
+                _reach(marks, base + start, base + rows)
         progress[USED] = used
         progress[EMITTED] += used - before
-        if progress[EMITTED] > max_rows:
+        if progress[EMITTED] > max_rows and not ranged:
             return TOO_MANY_ROWS
         if status != OK:
             return status
     progress[AT_ROW] = start
     return OK
+
+
+@inlined
+def _reach(marks, row, end):
+    if row < end and marks[row] == UNREACHED:
+        marks[row] = REACHED
 
 
 @inlined

@@ -1,0 +1,125 @@
+"""One partition matched as overlapping ranges of its ORDER BY key, in parallel.
+
+WITHIN bounds how far a match reaches, so a range with copies of the rows behind its end holds every match that starts
+in it. Where matching resumes in a range depends on the ranges before it. So the first pass finds, for every row at
+which a match of an earlier range can let it resume, all matches that follow from there; these chains soon run together.
+The second pass sees matches only, follows the one chain that begins at the partition's first row, and numbers it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql.types import IntegerType, LongType, StructField, StructType
+
+from sparkcep.exec.arrays import Ints, int_values, ordered_ints
+from sparkcep.exec.kernels import rows as kernel
+from sparkcep.exec.kernels.ranges import SUMMARY, mark_ranges, select_chain
+from sparkcep.exec.matcher import Batch, Matcher
+from sparkcep.exec.operator import (
+    CHUNK,
+    OperatorShape,
+    RowsMatcher,
+    column,
+    int32,
+    key_fields,
+    match_fields,
+    needed_columns,
+    record_batch,
+    whole_partitions,
+)
+from sparkcep.exec.spec import MatchSpec
+from sparkcep.query import PREFIX
+
+_RANGE = PREFIX + "range"
+_START = PREFIX + "start"
+_RESUME = PREFIX + "resume"
+
+
+def match_ranges(df: DataFrame, shape: OperatorShape, spec: MatchSpec) -> DataFrame:
+    """Run a spec over prepared ranges; the columns of the plain rows layout come back."""
+    assert shape.ranges is not None
+    keys, values = key_fields(df, shape), match_fields(df, shape)
+    place = [StructField(_RANGE, LongType()), StructField(_START, IntegerType()), StructField(_RESUME, IntegerType())]
+    found = df.select(*needed_columns(shape), _RANGE).mapInArrow(
+        RangeMatcher(shape, spec).run, StructType([*keys, *place, *values])
+    )
+    partition = f"PARTITION BY {', '.join(f.name for f in keys)} " if keys else ""
+    nulls = "FIRST" if shape.ranges.nulls_first else "LAST"
+    order = f"ORDER BY {_RANGE} NULLS {nulls}, {_START}, {PREFIX}self"
+    ordered = found.selectExpr("*", f"row_number() OVER ({partition}{order}) AS {PREFIX}row").drop(_RANGE)
+    out = StructType([*keys, StructField(f"{PREFIX}number", LongType()), *values])
+    return ordered.mapInArrow(ChainSelector(spec).run, out)
+
+
+class RangeMatcher(RowsMatcher):
+    """The first pass: all matches that can be reached, and per range a SUMMARY with the number of its own rows."""
+
+    def emit(self, matcher: Matcher, table: pa.Table) -> Iterator[pa.RecordBatch]:
+        batch = self.prepare(table)
+        offsets = batch.offsets
+        numbers = column(table, "range").take(pa.array(offsets[:-1]))
+        own, marked = self.marked(batch, numbers)
+        found = matcher.match(marked)
+        ranges = len(own)
+        # Not rows of a match: the borders of ranges.
+        summaries = np.full((ranges, found.shape[1]), -1, np.int64)
+        summaries[:, kernel.PARTITION] = np.arange(ranges)
+        summaries[:, kernel.NUMBER] = SUMMARY << 32 | own
+        found = np.concatenate([summaries, found])
+        begin = offsets[found[:, kernel.PARTITION]]
+        for low in range(0, len(found), CHUNK):
+            part, base = found[low : low + CHUNK], begin[low : low + CHUNK]
+            place = {
+                _RANGE: numbers.take(pa.array(part[:, kernel.PARTITION])),
+                _START: int32(part[:, kernel.NUMBER] >> 32),
+                _RESUME: int32(part[:, kernel.NUMBER] & 0xFFFFFFFF),
+            }
+            yield record_batch(self.keys(table, base) | place | self.values(table, part, base))
+
+    def marked(self, batch: Batch, numbers: pa.Array) -> tuple[Ints, Batch]:
+        """Own rows of each range, and the batch with marks where matching may resume and where it ends."""
+        assert batch.within is not None and self.shape.ranges is not None
+        keys, nulls = ordered_ints(batch.within[0])
+        marks = np.full(len(keys), kernel.UNREACHED, np.uint8)
+        own = np.zeros(len(numbers), np.int64)
+        width, distance = self.shape.ranges.width, self.shape.ranges.distance
+        mark_ranges(batch.offsets, keys, nulls, int_values(numbers)[0], width, distance, marks, own)
+        return own, Batch(batch.offsets, batch.masks, batch.columns, batch.within, marks)
+
+
+class ChainSelector:
+    """The second pass: rows of matches that the partition as a whole has, numbered."""
+
+    def __init__(self, spec: MatchSpec) -> None:
+        self.spec = spec
+
+    def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        matcher = Matcher(self.spec)
+        for table in whole_partitions(batches, lambda b: b.column(f"{PREFIX}row").to_numpy() == 1):
+            yield from self.select(matcher, table)
+
+    def select(self, matcher: Matcher, table: pa.Table) -> Iterator[pa.RecordBatch]:
+        def ints(name: str) -> Ints:
+            return np.ascontiguousarray(column(table, name).to_numpy(), np.int64)
+
+        borders = np.append(np.flatnonzero(ints("row") == 1), table.num_rows).astype(np.int64)
+        numbers, origins = np.zeros(table.num_rows, np.int64), np.zeros(table.num_rows, np.int64)
+        select_chain(borders, ints("start"), ints("resume"), numbers, origins)
+        failed = np.flatnonzero((ints("flags") & kernel.FAILED != 0) & (numbers > 0) & (ints("start") != SUMMARY))
+        if len(failed):
+            matcher.check(int(ints("code")[failed[0]]))
+        if len(numbers) and np.diff(np.append(0, np.cumsum(numbers > 0))[borders]).max() > self.spec.limit_rows:
+            matcher.check(kernel.TOO_MANY_ROWS)
+        rows = pa.array(np.flatnonzero(numbers))
+        out = {n: column(table, n.removeprefix(PREFIX)).take(rows) for n in table.column_names}
+        for name in (_START, _RESUME, f"{PREFIX}row"):
+            del out[name]
+        self_rows = int32((ints("self") + origins)[rows.to_numpy()])
+        kept = {n: self_rows if n == f"{PREFIX}self" else a for n, a in out.items()}
+        keys = {n: a for n, a in kept.items() if n.startswith(f"{PREFIX}k")}
+        number = {f"{PREFIX}number": pa.array(numbers[rows.to_numpy()])}
+        yield record_batch(keys | number | {n: a for n, a in kept.items() if n not in keys})
