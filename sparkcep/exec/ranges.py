@@ -16,12 +16,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 
 from sparkcep.exec.arrays import Ints, int_values, ordered_ints
+from sparkcep.exec.batch import Batch
 from sparkcep.exec.kernels import rows as kernel
 from sparkcep.exec.kernels.ranges import SUMMARY, mark_ranges, select_chain
-from sparkcep.exec.matcher import Batch, Matcher
-from sparkcep.exec.operator import (
+from sparkcep.exec.matcher import Matcher
+from sparkcep.exec.rows import (
     CHUNK,
-    OperatorShape,
     RowsMatcher,
     column,
     int32,
@@ -31,6 +31,7 @@ from sparkcep.exec.operator import (
     record_batch,
     whole_partitions,
 )
+from sparkcep.exec.shape import OperatorShape
 from sparkcep.exec.spec import MatchSpec
 from sparkcep.query import PREFIX
 
@@ -58,11 +59,15 @@ def match_ranges(df: DataFrame, shape: OperatorShape, spec: MatchSpec) -> DataFr
 class RangeMatcher(RowsMatcher):
     """The first pass: all matches that can be reached, and per range a SUMMARY with the number of its own rows."""
 
-    def emit(self, matcher: Matcher, table: pa.Table) -> Iterator[pa.RecordBatch]:
-        batch = self.prepare(table)
-        offsets = batch.offsets
-        numbers = column(table, "range").take(pa.array(offsets[:-1]))
-        own, marked = self.marked(batch, numbers)
+    def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        matcher = Matcher(self.spec)
+        for table in whole_partitions(batches, lambda b: b.column(f"{PREFIX}m0").to_numpy() < 0):
+            yield from self.match_ranges(matcher, table)
+
+    def match_ranges(self, matcher: Matcher, table: pa.Table) -> Iterator[pa.RecordBatch]:
+        piece = self.piece(table)
+        numbers = column(table, "range").take(pa.array(piece.batch.offsets[:-1]))
+        own, marked = self.marked(piece.batch, numbers)
         found = matcher.match(marked)
         ranges = len(own)
         # Not rows of a match: the borders of ranges.
@@ -70,15 +75,14 @@ class RangeMatcher(RowsMatcher):
         summaries[:, kernel.PARTITION] = np.arange(ranges)
         summaries[:, kernel.NUMBER] = SUMMARY << 32 | own
         found = np.concatenate([summaries, found])
-        begin = offsets[found[:, kernel.PARTITION]]
         for low in range(0, len(found), CHUNK):
-            part, base = found[low : low + CHUNK], begin[low : low + CHUNK]
+            part = found[low : low + CHUNK]
             place = {
                 _RANGE: numbers.take(pa.array(part[:, kernel.PARTITION])),
                 _START: int32(part[:, kernel.NUMBER] >> 32),
                 _RESUME: int32(part[:, kernel.NUMBER] & 0xFFFFFFFF),
             }
-            yield record_batch(self.keys(table, base) | place | self.values(table, part, base))
+            yield record_batch(piece.key_columns(part[:, kernel.PARTITION]) | place | self.values(piece, part))
 
     def marked(self, batch: Batch, numbers: pa.Array) -> tuple[Ints, Batch]:
         """Own rows of each range, and the batch with marks where matching may resume and where it ends."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from sparkcep.exec.operator import CURRENT_ROW, Gather
+from sparkcep.exec.shape import CURRENT_ROW, Gather
 from sparkcep.exec.spec import MatchSpec
 from sparkcep.planner.fields import Fields, quote
 from sparkcep.planner.machine import Machine, Step

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sparkcep.exec.operator import CURRENT_ROW, SELF_ROW
+from sparkcep.exec.shape import CURRENT_ROW, SELF_ROW
 from sparkcep.planner.fields import quote
 from sparkcep.query import (
     LABEL,

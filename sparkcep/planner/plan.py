@@ -12,8 +12,8 @@ from sparkcep.errors import PatternAnalysisError
 from sparkcep.exec.compiler import compile_conditions
 from sparkcep.exec.expressions import NotCompilable, Type, parse_type
 from sparkcep.exec.interpreter import Interpreter
-from sparkcep.exec.operator import Gather, OperatorShape, Within
 from sparkcep.exec.program import Program, compile_pattern
+from sparkcep.exec.shape import Gather, OperatorShape, Within
 from sparkcep.exec.spec import ConditionSet, MatchSpec, OutputSlot
 from sparkcep.pattern import can_be_empty, has_exclusion
 from sparkcep.planner.dependent import DependentConditions

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sparkcep.exec.expressions import AggregateSlot, Call, CurrentNumber, Expression, NavigationSlot, NumberSlot
-from sparkcep.exec.operator import Ranges
 from sparkcep.exec.program import Program
+from sparkcep.exec.shape import Ranges
 from sparkcep.exec.spec import ConditionSet, OutputSlot
 from sparkcep.planner.local import LocalCondition
 from sparkcep.query import PREFIX, PatternQuery

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from sparkcep.errors import SparkCepError
 from sparkcep.exec.expressions import BIGINT, AggregateSlot, Call, Load, NavigationSlot, RowValue
-from sparkcep.exec.operator import CURRENT_ROW, SELF_ROW, Gather, OperatorShape, Ranges, RowsMatcher, Within
 from sparkcep.exec.program import compile_pattern
 from sparkcep.exec.ranges import ChainSelector, RangeMatcher
+from sparkcep.exec.rows import RowsMatcher
+from sparkcep.exec.shape import CURRENT_ROW, SELF_ROW, Gather, OperatorShape, Ranges, Within
 from sparkcep.exec.spec import ConditionSet, MatchSpec, OutputSlot
 from sparkcep.pattern import Concatenation, Pattern, Variable
 from sparkcep.query import RowsPerMatch, SkipMode

@@ -1,0 +1,103 @@
+"""OperatorShape: which prepared columns a matcher reads, and which columns come out of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from sparkcep.exec.arrays import Ints, ordered_ints
+from sparkcep.exec.batch import Batch
+from sparkcep.exec.kernels import rows as kernel
+
+#: Rows a gather can take its value from, beside slots (0, 1, ...).
+CURRENT_ROW, SELF_ROW = -1, -2
+
+FIXED_COLUMNS = (("number", kernel.NUMBER), ("code", kernel.LABEL), ("self", kernel.SELF), ("flags", kernel.FLAGS))
+
+
+@dataclass(frozen=True, slots=True)
+class Gather:
+    """An output value: field ``field`` at row ``row`` (a slot's number, CURRENT_ROW or SELF_ROW)."""
+
+    row: int
+    field: int
+
+    @property
+    def place(self) -> int:
+        """Column of the kernel's output that holds the row."""
+        return {CURRENT_ROW: kernel.CURRENT, SELF_ROW: kernel.SELF}.get(self.row, kernel.FIXED + self.row)
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """Fields of the ORDER BY key and of key plus interval; or a fixed ``distance`` in the kernel's units of the key."""
+
+    key: int
+    bound: int | None
+    distance: int | None
+
+    def bounds(self, keys: pa.Array) -> pa.Array:
+        """Keys plus the fixed distance, as int64; the largest int64 where there is no room."""
+        values, nulls = ordered_ints(keys)
+        distance = self.distance or 0
+        most = np.iinfo(np.int64).max - distance
+        return pa.array(np.minimum(values, most) + distance, mask=nulls.astype(bool))
+
+
+@dataclass(frozen=True, slots=True)
+class Ranges:
+    """Ranges of the WITHIN key: range n has keys from ``n * width`` and copies of rows up to ``distance`` behind it.
+
+    In the kernel's units of the key. ``nulls_first``: where the range of NULL keys stands.
+    """
+
+    width: int
+    distance: int
+    nulls_first: bool
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorShape:
+    """Which prepared columns go where.
+
+    ``columns``: fields that match-dependent conditions load. ``labels``: slots that hold labels. ``mask_updates``:
+    lists layout only, per mask word the lambda body that finishes conditions with PREV or NEXT. ``ranges``: rows layout
+    only, how partitions are cut into ranges.
+    """
+
+    keys: int
+    masks: int
+    columns: tuple[int, ...]
+    within: Within | None
+    gathers: tuple[Gather, ...]
+    labels: tuple[int, ...]
+    mask_updates: tuple[str | None, ...] = ()
+    ranges: Ranges | None = None
+
+    @property
+    def kernel_fields(self) -> tuple[int, ...]:
+        """Fields the kernel reads: condition columns, then those of WITHIN."""
+        if self.within is None:
+            return self.columns
+        bound = () if self.within.bound is None else (self.within.bound,)
+        return (*self.columns, self.within.key, *bound)
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        """Columns of the kernel's output that are needed outside."""
+        fixed = [p for _, p in FIXED_COLUMNS]
+        return tuple(
+            dict.fromkeys([*fixed, *(kernel.FIXED + s for s in self.labels), *(g.place for g in self.gathers)])
+        )
+
+
+def batch_of(offsets: Ints, arrays: list[pa.Array], shape: OperatorShape) -> Batch:
+    """A batch from mask arrays followed by kernel fields."""
+    masks, fields = arrays[: shape.masks], arrays[shape.masks :]
+    columns, rest = fields[: len(shape.columns)], fields[len(shape.columns) :]
+    within = None
+    if shape.within is not None:
+        within = (rest[0], rest[1] if len(rest) > 1 else shape.within.bounds(rest[0]))
+    return Batch(offsets, masks, columns, within)

@@ -1,0 +1,68 @@
+"""The rows layout matches a stream in pieces of any size with the same answer, and keeps only what is undecided."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sparkcep.exec.rows import RowsMatcher
+from sparkcep.pattern import Concatenation, Pattern, Quantified, Variable
+from sparkcep.query import RowsPerMatch, SkipMode
+
+from .strategies import NAMES, patterns
+from .test_ranges import answer, prepared, shape_of, spec_of
+
+ROWS = st.tuples(st.integers(-12, 12), st.integers(0, 3), st.integers(-2, 3))
+PARTITIONS = st.lists(st.lists(ROWS, min_size=1, max_size=14), min_size=1, max_size=4)
+SKIPS = st.sampled_from([(SkipMode.PAST_LAST_ROW, ""), (SkipMode.TO_NEXT_ROW, "")])
+
+
+def matched(groups: list[Any], spec: Any, batch: int, chunk: int) -> list[dict[str, Any]]:
+    table = prepared(groups)
+    pieces = [table.slice(k, batch) for k in range(0, table.num_rows, batch)]
+    return answer(RowsMatcher(shape_of(5, None), spec, chunk).run(iter(pieces)))
+
+
+@given(
+    patterns(NAMES[:3]), PARTITIONS, SKIPS, st.sampled_from(["none", "navigation", "aggregate"]), st.booleans(),
+    st.sampled_from(RowsPerMatch), st.booleans(), st.integers(1, 4), st.integers(1, 9),
+)  # fmt: skip
+def test_pieces_give_what_the_whole_gives(
+    pattern: Pattern, partitions: list[Any], skip: tuple[SkipMode, str], kind: str, every: bool, mode: RowsPerMatch,
+    within: bool, batch: int, chunk: int,
+) -> None:  # fmt: skip
+    spec = dataclasses.replace(spec_of(pattern, *skip, kind, every), rows_per_match=mode, use_within=within)
+    groups = []
+    for q, rows in enumerate(partitions):
+        ordered = sorted(rows)
+        groups.append((q, None, [(*row, 100 * q + k) for k, row in enumerate(ordered)]))
+    assert matched(groups, spec, batch, chunk) == matched(groups, spec, 1000, 1000)
+
+
+def test_a_long_partition_is_not_held_whole() -> None:
+    rows = 200_000
+    masks = np.where(np.arange(rows) % 7 == 0, 1, 2).astype(np.int8)
+    masks[0] = ~masks[0]
+    pattern = Concatenation((Variable("A"), Quantified(Variable("B"), 1, None)))
+    spec = dataclasses.replace(spec_of(pattern, SkipMode.PAST_LAST_ROW, "", "none", False), use_within=False)
+    table = pa.RecordBatch.from_pydict(
+        {
+            "__cep_k0": pa.array([1] + [None] * (rows - 1), pa.int64()),
+            "__cep_m0": pa.array(masks),
+            **{f"__cep_f{i}": pa.array(np.arange(rows)) for i in range(3)},
+        }
+    )
+    matcher = RowsMatcher(shape_of(5, None), spec, 1000)
+    kept: list[int] = []
+    piece = matcher.piece
+    matcher.piece = lambda t, rest=None: kept.append(t.num_rows) or piece(t, rest)  # type: ignore[method-assign]
+    found = answer(matcher.run(iter([table.slice(k, 1000) for k in range(0, rows, 1000)])))
+    assert len(found) == (rows + 5) // 7
+    assert {row["__cep_k0"] for row in found} == {1}
+    assert [row["__cep_self"] for row in found[-1:]] == [rows - 1]
+    assert max(kept) < 1100
