@@ -14,7 +14,7 @@ from sparkcep.exec.arrays import rank_strings
 from sparkcep.exec.expressions import Call, Constant, Expression, Load, NavigationSlot, Type, parse_type
 from sparkcep.exec.kernels.caching import source_stamp
 from sparkcep.exec.kernels.conditions import holds
-from sparkcep.exec.kernels.rows import match_partitions
+from sparkcep.exec.kernels.rows import NUMBER, match_partitions
 from sparkcep.exec.matcher import Matcher
 from sparkcep.exec.program import compile_pattern
 from sparkcep.exec.spec import ConditionSet
@@ -37,6 +37,7 @@ def pair_holds(node: Expression, column: pa.Array, type_: str, interpreted: bool
     return bool(found_matches(make_spec(TWO, {}, conditions=dependent, ansi=ansi), batch([0, 0], [column])))
 
 
+SELF = NavigationSlot(0, False, 0, 0, 0)
 LESS = Call("<", (Load(0), Load(1)))
 EQUAL = Call("=", (Load(0), Load(1)))
 PLUS_ONE = Call(">", (Call("+", (Load(1), Constant(1, Type("int", 32)))), Load(0)))
@@ -116,6 +117,21 @@ def test_nested_plus_is_linear() -> None:
 
 def test_one_match_of_a_hundred_thousand_rows() -> None:
     assert len(Matcher(make_spec(plus(plus(A)), {"A": 0})).match(batch([1] * 100_000))) == 100_000
+
+
+@pytest.mark.parametrize("dependent", [False, True])
+def test_output_grows_without_counting_steps_twice(dependent: bool) -> None:
+    """3000 matches of one row each take 3000 steps, two each with conditions; the output starts with 1024 rows."""
+    rows, steps = 3000, 6000 if dependent else 3000
+    conditions = ConditionSet({0: EQUAL}, (SELF, SELF), (parse_type("bigint"),), (frozenset([0]),))
+    data = batch([1] * rows, [pa.array([0] * rows)])
+    for limit in (steps, steps - 1):
+        spec = make_spec(A, {"A": 0}, conditions=conditions if dependent else ConditionSet(), limit_steps=limit)
+        if limit == steps:
+            assert Matcher(spec).match(data)[:, NUMBER].tolist() == list(range(1, rows + 1))
+        else:
+            with pytest.raises(LimitError, match="steps"):
+                Matcher(spec).match(data)
 
 
 def test_step_limit_names_its_key() -> None:

@@ -53,45 +53,11 @@ from sparkcep.exec.kernels.search import (
 from sparkcep.exec.kernels.viability import ACCEPT, NONE, earliest_ends, viability
 
 __all__ = [
-    "ACCEPT",
-    "AT_END",
-    "AT_START",
-    "CURRENT",
-    "EXCLUDED",
-    "FAILED",
-    "FIXED",
-    "FLAGS",
-    "LABEL",
-    "LAST_OF_MATCH",
-    "NONE",
-    "NUMBER",
-    "OK",
-    "OMIT_EMPTY",
-    "ONE_ROW",
-    "OUTPUT_FULL",
-    "OVERFLOW",
-    "PARTITION",
-    "PAST_LAST_ROW",
-    "REACHED",
-    "SELF",
-    "SHOW_EMPTY",
-    "SKIP_TARGET_ABSENT",
-    "SKIP_TO_FIRST_ROW",
-    "STOP",
-    "TOO_MANY_ROWS",
-    "TOO_MANY_STEPS",
-    "TO_FIRST",
-    "TO_LAST",
-    "TO_NEXT_ROW",
-    "UNDECIDED",
-    "UNREACHED",
-    "WITH_UNMATCHED",
-    "ZERO_DIVISION",
-    "earliest_ends",
-    "emit_match",
-    "emit_unmatched",
-    "match_partitions",
-    "next_start",
+    "ACCEPT", "AT_END", "AT_START", "CURRENT", "EXCLUDED", "FAILED", "FIXED", "FLAGS", "LABEL", "LAST_OF_MATCH", "NONE",
+    "NUMBER", "OK", "OMIT_EMPTY", "ONE_ROW", "OUTPUT_FULL", "OVERFLOW", "PARTITION", "PAST_LAST_ROW", "REACHED", "SELF",
+    "SHOW_EMPTY", "SKIP_TARGET_ABSENT", "SKIP_TO_FIRST_ROW", "STOP", "TOO_MANY_ROWS", "TOO_MANY_STEPS", "TO_FIRST",
+    "TO_LAST", "TO_NEXT_ROW", "UNDECIDED", "UNREACHED", "WITH_UNMATCHED", "ZERO_DIVISION", "earliest_ends", "emit_match",
+    "emit_unmatched", "match_partitions", "next_start",
 ]  # fmt: skip
 
 
@@ -206,12 +172,8 @@ def _match_partition(
             steps += max(length, 1)
             if status == OK and steps > max_steps:
                 status = TOO_MANY_STEPS
-        if open_here and (
-            status == OVERFLOW
-            or status == ZERO_DIVISION
-            or (status == OK and length > 0 and start + length + output_ahead > rows)
-        ):
-            # The rows to come may tell that the failed condition is never to be evaluated.
+        # The rows to come may tell that a condition that failed is never to be evaluated.
+        if open_here and (status == OVERFLOW or status == ZERO_DIVISION):
             status = UNDECIDED
         if ranged and status != OK and status != TOO_MANY_STEPS:
             if used == out.shape[0]:
@@ -221,6 +183,8 @@ def _match_partition(
             _empty(trail.counts)
             start += 1
             continue
+        if open_here and status == OK and length > 0 and start + length + output_ahead > rows:
+            status = UNDECIDED  # slots look at rows to come
         if status != OK:
             return OK if status == UNDECIDED else status
         if used + (length if every_row and length > 0 else 1) > out.shape[0]:
