@@ -1,4 +1,4 @@
-"""Command line: ``sparkcep demo | sql | explain``."""
+"""Command line: ``sparkcep demo | sql | explain | warmup``."""
 
 from __future__ import annotations
 
@@ -149,6 +149,16 @@ def command_demo(_: argparse.Namespace) -> None:
     run_demo()
 
 
+def command_warmup(_: argparse.Namespace) -> None:
+    """Compile the kernels into Numba's cache."""
+    from sparkcep.exec.warm import warm_up
+
+    started = time.perf_counter()
+    compiled = warm_up()
+    seconds = time.perf_counter() - started
+    print(f"Compiled {compiled} kernels in {seconds:.1f} s." if compiled else "All kernels were compiled before.")
+
+
 def _steps(parser: argparse.ArgumentParser) -> None:
     group = parser.add_mutually_exclusive_group(required=True)
     group.add_argument("-e", "--execute", metavar="TEXT", help="statements, separated by ;")
@@ -167,6 +177,8 @@ def parser() -> argparse.ArgumentParser:
     commands = out.add_subparsers(dest="command", required=True)
     demo = commands.add_parser("demo", help="find delays that grow leg by leg in 336,776 real flights")
     demo.set_defaults(run=command_demo)
+    warmup = commands.add_parser("warmup", help="compile the matching kernels ahead, once per machine and version")
+    warmup.set_defaults(run=command_warmup)
     sql = commands.add_parser("sql", help="run statements that may hold pattern queries")
     _steps(sql)
     sql.add_argument("--format", choices=FORMATS, default="table", help="how results are printed (default table)")

@@ -181,7 +181,8 @@ class PatternQuery:
     """A bound row pattern clause.
 
     ``columns`` are the input's column names in table order; ``identifiers`` every name that occurs in the clause's
-    expressions (an upper bound of the columns they use). ``with_prefix`` is the WITH list that its subqueries may need.
+    expressions (an upper bound of the columns they use). ``wanted``: case-folded names of the output columns that the
+    statement around the clause may use, None for all. ``with_prefix`` is the WITH list that its subqueries may need.
     """
 
     columns: tuple[str, ...]
@@ -197,6 +198,7 @@ class PatternQuery:
     subsets: tuple[tuple[str, tuple[str, ...]], ...]
     definitions: tuple[Definition, ...]
     identifiers: frozenset[str]
+    wanted: frozenset[str] | None = None
     with_prefix: str = ""
     text: str = field(default="", compare=False)
     start: int = field(default=0, compare=False)

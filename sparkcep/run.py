@@ -6,7 +6,7 @@ import contextlib
 import os
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from pyspark.errors import AnalysisException, ParseException, PySparkNotImplementedError
@@ -25,6 +25,7 @@ from sparkcep.settings import Settings
 from sparkcep.sql.binder import bind
 from sparkcep.sql.clause import parse_clause
 from sparkcep.sql.commands import Explain, TemporaryView, classify
+from sparkcep.sql.outer import wanted_names
 from sparkcep.sql.rewriter import Rewriter
 from sparkcep.sql.statements import Form, Statement, read_statement
 
@@ -123,6 +124,8 @@ class Run:
             self.settings,
             self.rewriter.with_prefix(form),
         )
+        if self.settings.column_pruning and not self.kwargs:
+            query = replace(query, wanted=wanted_names(self.statement, form))
         planned = plan(
             query, self.settings, lambda items: self.analyze(query, source, items),
             lambda tests, keys: self.sample(query, source, input_sql, tests, keys),

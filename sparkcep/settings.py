@@ -73,6 +73,12 @@ RANGE_SPLITTING = Setting(
     "so that the ranges of one partition are matched in parallel.",
     ("true", "false"),
 )
+COLUMN_PRUNING = Setting(
+    "planner.columnPruning.enabled",
+    "true",
+    "Carry only the columns of a clause that the statement around it names.",
+    ("true", "false"),
+)
 LIMIT_PROGRAM = Setting(
     "limit.programSize",
     "20000",
@@ -91,6 +97,7 @@ ALL: tuple[Setting, ...] = (
     FOLD,
     JOIN_PREFILTER,
     JOIN_PREFILTER_BYTES,
+    COLUMN_PRUNING,
     RANGE_SPLITTING,
     LIMIT_PROGRAM,
     LIMIT_PERMUTE,
@@ -108,6 +115,7 @@ class Settings:
     fold: bool
     join_prefilter: bool
     join_prefilter_bytes: int
+    column_pruning: bool
     range_splitting: bool
     limit_program: int
     limit_permute: int
@@ -156,6 +164,7 @@ def read(get: Callable[[str, str], Any]) -> Settings:
         gap_elimination=text(GAP_ELIMINATION) == "true",
         fold=text(FOLD) == "true",
         join_prefilter=text(JOIN_PREFILTER) == "true",
+        column_pruning=text(COLUMN_PRUNING) == "true",
         join_prefilter_bytes=_integer(JOIN_PREFILTER_BYTES, text(JOIN_PREFILTER_BYTES)),
         range_splitting=text(RANGE_SPLITTING) == "true",
         limit_program=_integer(LIMIT_PROGRAM, text(LIMIT_PROGRAM)),

@@ -17,6 +17,7 @@ from sparkcep.query import (
     SOURCE,
     Aggregate,
     MatchNumber,
+    Measure,
     Navigation,
     RowExpression,
     RowsPerMatch,
@@ -75,14 +76,25 @@ class MeasureSql:
             if column not in key_columns and quote(column).strip("`").casefold() in text:
                 self.natural[column] = f"{PREFIX}g{self.planner.gather(CURRENT_ROW, quote(column))}"
         for measure in query.measures:
+            if self.is_unwanted(measure):
+                continue
             for slot in measure.expression.slots:
                 self.slot_column(slot)
             self.measures.append((measure.name, self.measure_text(measure.expression)))
         if query.rows_per_match.is_all:
             row = SELF_ROW if self.planner.nullable_match else CURRENT_ROW
             for column in query.columns:
-                if column not in key_columns:
+                if column not in key_columns and (query.wanted is None or column.casefold() in query.wanted):
                     self.passed[column] = f"{PREFIX}g{self.planner.gather(row, quote(column))}"
+
+    def is_unwanted(self, measure: Measure) -> bool:
+        """Whether nobody asks for a measure, and it is a column's value, so that it hides no error either."""
+        if self.query.wanted is None or measure.name.casefold() in self.query.wanted:
+            return False
+        pieces = [p for p in measure.expression.pieces if p != ""]
+        if len(pieces) != 1 or not isinstance(pieces[0], Navigation) or pieces[0].argument.markers:
+            return False
+        return self.planner.fields.column_of(pieces[0].argument.text) is not None
 
     def own_text(self, scalar: Scalar) -> str:
         """Text that Spark evaluates in the scope of the current row's columns."""
@@ -184,16 +196,20 @@ class MeasureSql:
     # -- the statement ---------------------------------------------------------------------------------------------
 
     @property
+    def kept(self) -> list[Measure]:
+        return [m for m in self.query.measures if not self.is_unwanted(m)]
+
+    @property
     def is_plain(self) -> bool:
         """Whether every measure is just a value that the operator gives."""
         if self.query.rows_per_match is not RowsPerMatch.ONE or self.planner.nullable_match or not self.measures:
             return False
-        pieces = [[p for p in m.expression.pieces if p != ""] for m in self.query.measures]
+        pieces = [[p for p in m.expression.pieces if p != ""] for m in self.kept]
         return all(len(p) == 1 and p[0] in self.direct for p in pieces)
 
     def plain_sql(self) -> str:
         keys = [f"{PREFIX}k{i} AS {quote(name)}" for i, (_, name) in enumerate(self.keys)]
-        slots = [(m.name, s) for m in self.query.measures for s in m.expression.slots]
+        slots = [(m.name, s) for m in self.kept for s in m.expression.slots]
         values = [f"{self.direct[slot]} AS {quote(name)}" for name, slot in slots]
         return f"SELECT {', '.join([*keys, *values])} FROM {{{SOURCE}}}"
 

@@ -28,6 +28,13 @@ def test_missing_file_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err == "[CEP_FILE] no/such/file.sql cannot be read: No such file or directory.\n"
 
 
+def test_warmup_compiles_once(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["warmup"]) == 0
+    capsys.readouterr()
+    assert main(["warmup"]) == 0
+    assert capsys.readouterr().out == "All kernels were compiled before.\n"
+
+
 def test_executor_errors_lose_their_traceback() -> None:
     raised = "Traceback ...\nsparkcep.errors.LimitError: [CEP_STEP_LIMIT] too long\nHint: x\n\nJVM stacktrace:\n\tat a"
     assert short_message(Exception(raised)) == "[CEP_STEP_LIMIT] too long\nHint: x"

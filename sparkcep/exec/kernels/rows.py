@@ -53,11 +53,11 @@ from sparkcep.exec.kernels.search import (
 from sparkcep.exec.kernels.viability import ACCEPT, NONE, earliest_ends, viability
 
 __all__ = [
-    "ACCEPT", "AT_END", "AT_START", "CURRENT", "EXCLUDED", "FAILED", "FIXED", "FLAGS", "LABEL", "LAST_OF_MATCH", "NONE",
-    "NUMBER", "OK", "OMIT_EMPTY", "ONE_ROW", "OUTPUT_FULL", "OVERFLOW", "PARTITION", "PAST_LAST_ROW", "REACHED", "SELF",
-    "SHOW_EMPTY", "SKIP_TARGET_ABSENT", "SKIP_TO_FIRST_ROW", "STOP", "TOO_MANY_ROWS", "TOO_MANY_STEPS", "TO_FIRST",
-    "TO_LAST", "TO_NEXT_ROW", "UNDECIDED", "UNREACHED", "WITH_UNMATCHED", "ZERO_DIVISION", "earliest_ends", "emit_match",
-    "emit_unmatched", "match_partitions", "next_start",
+    "ACCEPT", "AT_END", "AT_START", "CURRENT", "EXCLUDED", "FAILED", "FIXED", "FLAGS", "LABEL", "LAST_OF_MATCH",
+    "NONE", "NUMBER", "OK", "OMIT_EMPTY", "ONE_ROW", "OUTPUT_FULL", "OVERFLOW", "PARTITION", "PAST_LAST_ROW",
+    "REACHED", "SELF", "SHOW_EMPTY", "SKIP_TARGET_ABSENT", "SKIP_TO_FIRST_ROW", "STOP", "TOO_MANY_ROWS",
+    "TOO_MANY_STEPS", "TO_FIRST", "TO_LAST", "TO_NEXT_ROW", "UNDECIDED", "UNREACHED", "WITH_UNMATCHED",
+    "ZERO_DIVISION", "earliest_ends", "emit_match", "emit_unmatched", "match_partitions", "next_start",
 ]  # fmt: skip
 
 
