@@ -19,7 +19,7 @@ from sparkcep.exec.operator import match
 from sparkcep.planner.explain import explain_plan
 from sparkcep.planner.fields import unescape
 from sparkcep.planner.plan import PatternPlan, plan
-from sparkcep.planner.prefilter import Sample
+from sparkcep.planner.sampling import Sample, estimated_bytes, sample_sql
 from sparkcep.query import PREFIX, SOURCE, PatternQuery
 from sparkcep.settings import Settings
 from sparkcep.sql.binder import bind
@@ -34,6 +34,8 @@ SqlMethod = Callable[..., DataFrame]
 Arguments = dict[str, Any] | list[Any] | None
 
 _names = iter(range(2**62))
+#: Answers of samples; an old one may cost time, never an answer.
+_samples: dict[tuple[object, ...], Sample | None] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,15 +149,20 @@ class Run:
     def sample(
         self, query: PatternQuery, source: DataFrame, input_sql: str, tests: Sequence[str], keys: Sequence[str]
     ) -> Sample | None:
-        """The first rows of an input that Spark takes for large."""
+        """The first rows of an input that Spark takes for large; asked once per session, input and question."""
+        question = (id(self.spark), self.settings.sampling_bytes, input_sql, tuple(tests), tuple(keys))
+        if question in _samples:
+            return _samples[question]
         costs = str(self.run(f"EXPLAIN COST {input_sql}").collect()[0][0])
-        if estimated_bytes(costs) < self.settings.join_prefilter_bytes:
-            return None
-        items = [f"count_if({test})" for test in tests]
-        counts = f"count(*), count(DISTINCT struct({', '.join(keys)}))"
-        text = f"{query.with_prefix}SELECT {', '.join([counts, *items])} FROM (SELECT * FROM {{{SOURCE}}} LIMIT 50000)"
-        rows, partitions, *passing = self.checked(query, lambda: self.run(text, source).collect()[0])
-        return Sample(rows, partitions, tuple(passing))
+        found = None
+        if estimated_bytes(costs) >= self.settings.sampling_bytes:
+            text = query.with_prefix + sample_sql(tests, keys, f"{{{SOURCE}}}")
+            rows, partitions, *passing = self.checked(query, lambda: self.run(text, source).collect()[0])
+            found = Sample(rows, partitions, tuple(passing))
+        if len(_samples) >= 1000:
+            _samples.clear()
+        _samples[question] = found
+        return found
 
     def relation_sql(self, name: str, planned: PatternPlan, source: DataFrame, input_sql: str) -> str:
         """The subquery that takes the form's place. Spark analyses it once, as a part of the user's statement."""
@@ -255,21 +262,6 @@ class Run:
         else:
             (frame.createOrReplaceTempView if command.replace else frame.createTempView)(command.name)
         return self.spark.createDataFrame([], StructType([]))
-
-
-_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
-
-
-def estimated_bytes(costs: str) -> float:
-    """Size of a query's result by Spark's own estimate, from the text of EXPLAIN COST; 0 where it tells none.
-
-    >>> estimated_bytes("Relation a.b Statistics(sizeInBytes=6.5 MiB, rowCount=3)")
-    6815744.0
-    """
-    found = re.search(r"sizeInBytes=([\d.]+(?:E[+-]?\d+)?) (\w+)", costs)
-    if found is None or found[2] not in _UNITS:
-        return 0.0
-    return float(found[1]) * 1024.0 ** _UNITS.index(found[2])
 
 
 def _is_native() -> bool:

@@ -61,10 +61,11 @@ JOIN_PREFILTER = Setting(
     "Drop partitions that lack a variable every match needs before they are sorted and matched.",
     ("true", "false"),
 )
-JOIN_PREFILTER_BYTES = Setting(
-    "planner.joinPrefilter.minBytes",
-    "67108864",
-    "Inputs below this size (Spark's estimate) are not sampled for the join prefilter of the rows layout.",
+SAMPLING_BYTES = Setting(
+    "planner.sampling.minBytes",
+    "4194304",
+    "Inputs of at least this size (Spark's estimate) are asked for their first rows, once per text of the input, to "
+    "choose a layout and whether the join prefilter pays.",
 )
 RANGE_SPLITTING = Setting(
     "planner.rangeSplitting.enabled",
@@ -96,7 +97,7 @@ ALL: tuple[Setting, ...] = (
     GAP_ELIMINATION,
     FOLD,
     JOIN_PREFILTER,
-    JOIN_PREFILTER_BYTES,
+    SAMPLING_BYTES,
     COLUMN_PRUNING,
     RANGE_SPLITTING,
     LIMIT_PROGRAM,
@@ -114,7 +115,7 @@ class Settings:
     gap_elimination: bool
     fold: bool
     join_prefilter: bool
-    join_prefilter_bytes: int
+    sampling_bytes: int
     column_pruning: bool
     range_splitting: bool
     limit_program: int
@@ -165,7 +166,7 @@ def read(get: Callable[[str, str], Any]) -> Settings:
         fold=text(FOLD) == "true",
         join_prefilter=text(JOIN_PREFILTER) == "true",
         column_pruning=text(COLUMN_PRUNING) == "true",
-        join_prefilter_bytes=_integer(JOIN_PREFILTER_BYTES, text(JOIN_PREFILTER_BYTES)),
+        sampling_bytes=_integer(SAMPLING_BYTES, text(SAMPLING_BYTES)),
         range_splitting=text(RANGE_SPLITTING) == "true",
         limit_program=_integer(LIMIT_PROGRAM, text(LIMIT_PROGRAM)),
         limit_permute=_integer(LIMIT_PERMUTE, text(LIMIT_PERMUTE)),

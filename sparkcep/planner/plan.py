@@ -22,8 +22,9 @@ from sparkcep.planner.fold import Fold, can_fold
 from sparkcep.planner.gaps import GapElimination, gap_elimination
 from sparkcep.planner.local import LocalCondition, lambda_text, local_condition
 from sparkcep.planner.measures import MeasureSql
-from sparkcep.planner.prefilter import Prefilter, Sampler, prefilter
+from sparkcep.planner.prefilter import Prefilter, prefilter
 from sparkcep.planner.ranges import RangeSplitting, fixed_distance, range_splitting, ranged_source
+from sparkcep.planner.sampling import Sample, Sampler
 from sparkcep.planner.symbols import alphabet
 from sparkcep.query import PREFIX, SOURCE, Navigation, PatternQuery, RowsPerMatch
 from sparkcep.settings import GAP_ELIMINATION, JOIN_PREFILTER, RANGE_SPLITTING, Settings
@@ -32,6 +33,8 @@ from sparkcep.settings import GAP_ELIMINATION, JOIN_PREFILTER, RANGE_SPLITTING, 
 Analyzer = Callable[[Sequence[str]], list[tuple[str, str]]]
 
 BITS_PER_WORD = 63
+#: Partitions of this many rows are better sorted by a window than gathered into one list each.
+LONG_PARTITION = 2000
 _UNORDERABLE = ("map<", "variant", "interval", "geometry", "geography", "object")
 
 
@@ -240,6 +243,18 @@ class Planner:
         )
         if layout == "lists" and self.settings.fold and self.settings.layout == "auto" and can_fold(gaps.machine, spec):
             layout, reason = "fold", "the pattern is a sequence with gaps, which Spark follows by itself"
+        finding = self.plan_prefilter(local)
+        sample = None
+        if layout != "fold" and (finding.needed or self.settings.layout == "auto"):
+            sample = self.ask_sample(finding.tests)
+        if layout == "lists" and self.settings.layout == "auto" and sample is not None:
+            size = sample.partition_rows
+            if size >= LONG_PARTITION:
+                layout, reason = "rows", f"long partitions, {size:.0f} rows or more in a sample"
+        if layout == "fold":
+            finding = Prefilter((), "the fold itself is as cheap")
+        elif layout == "rows":
+            finding = finding.decided([k.expression for k in query.partition_by], sample)
         if layout != "rows" and (bad := self.unorderable_field()):
             layout, reason = "rows", f"column of type {bad} cannot be sorted inside a list"
         splitting = RangeSplitting(None, f"{RANGE_SPLITTING.key} = false")
@@ -248,10 +263,10 @@ class Planner:
             splitting = range_splitting(query, self.program, local, conditions, self.slots, distance)
         if layout != "rows":
             splitting = RangeSplitting(None, f"the {layout} layout keeps partitions whole")
-        shape = replace(shape, ranges=splitting.ranges)
+        shape = replace(shape, ranges=splitting.ranges, mask_updates=shape.mask_updates if layout == "lists" else ())
         return PatternPlan(
             query, self.settings, self.program, self.fields, keys, local, dependent, layout, reason, shape, spec,
-            interpreted, measures, gaps, self.plan_prefilter(local, layout), splitting, self.within_type,
+            interpreted, measures, gaps, finding, splitting, self.within_type,
             self.column_types,
         )  # fmt: skip
 
@@ -264,14 +279,14 @@ class Planner:
         slots = [(s, self.slot_registers[s.register]) for s in self.slots]
         return gap_elimination(self.query, self.program, local, dependent.conditions, letters, slots)
 
-    def plan_prefilter(self, local: dict[int, list[LocalCondition]], layout: str) -> Prefilter:
+    def plan_prefilter(self, local: dict[int, list[LocalCondition]]) -> Prefilter:
         if not self.settings.join_prefilter:
             return Prefilter((), f"{JOIN_PREFILTER.key} = false")
-        if layout == "fold":
-            return Prefilter((), "the fold itself is as cheap")
-        found = prefilter(self.query.pattern, self.program.names, local, self.nullable_match)
+        return prefilter(self.query.pattern, self.program.names, local, self.nullable_match)
+
+    def ask_sample(self, tests: Sequence[str]) -> Sample | None:
         keys = [k.expression for k in self.query.partition_by]
-        return found if layout == "lists" else found.sampled(keys, self.sample)
+        return self.sample(tests, keys) if keys else None
 
     # -- keys, order -----------------------------------------------------------------------------------------------
 

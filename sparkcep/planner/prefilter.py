@@ -9,13 +9,14 @@ decides.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sparkcep.pattern import Alternation, Pattern, Quantified, Variable, children
 from sparkcep.planner.local import LocalCondition
+from sparkcep.planner.sampling import Sample
 from sparkcep.query import PREFIX
-from sparkcep.settings import JOIN_PREFILTER_BYTES
+from sparkcep.settings import SAMPLING_BYTES
 
 BITS_PER_WORD = 63
 
@@ -31,26 +32,6 @@ def mandatory(pattern: Pattern) -> frozenset[str]:
         return frozenset.intersection(*parts)
     return frozenset().union(*parts)
 
-
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """What the first rows of the input say: how many there are, of how many partitions, and how many pass each test."""
-
-    rows: int
-    partitions: int
-    passing: tuple[int, ...]
-
-    def share(self) -> float:
-        """Expected share of partitions in which every test passes for some row, were all independent."""
-        size = self.rows / max(1, self.partitions)
-        out = 1.0
-        for count in self.passing:
-            out *= 1 - (1 - count / max(1, self.rows)) ** size
-        return out
-
-
-#: Asks the input for a sample: tests and keys -> the sample, or None where the input is too small to bother.
-Sampler = Callable[[Sequence[str], Sequence[str]], Sample | None]
 
 #: The join reads the input twice; it must save at least as much.
 MOST_SHARE = 0.5
@@ -68,15 +49,14 @@ class Prefilter:
     tests: tuple[str, ...] = ()
     joins: bool = False
 
-    def sampled(self, keys: Sequence[str], sampler: Sampler) -> Prefilter:
+    def decided(self, keys: Sequence[str], sample: Sample | None) -> Prefilter:
         """Rows layout: the rule with its decision, by a sample of the input."""
         if not self.needed:
             return self
         if not keys:
             return Prefilter((), "there is no PARTITION BY")
-        sample = sampler(self.tests, keys)
         if sample is None:
-            return Prefilter((), f"{self.reason}; the input is smaller than {JOIN_PREFILTER_BYTES.key}")
+            return Prefilter((), f"{self.reason}; the input is smaller than {SAMPLING_BYTES.key}")
         share = sample.share()
         told = f"{self.reason}; by a sample of {sample.rows} rows, {share:.0%} of the partitions have them"
         return replace(self, needed=self.needed if share <= MOST_SHARE else (), reason=told, joins=share <= MOST_SHARE)
