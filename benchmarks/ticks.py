@@ -62,7 +62,7 @@ class TickQuery:
     def sql(self, table: str) -> str:
         outer = ", ".join(["count(*) AS matches", *(f"sum({s}) AS {s}" for s in self.sums)])
         return (
-            f"SELECT {outer}\nFROM {table} MATCH_RECOGNIZE (\n  PARTITION BY symbol ORDER BY ts, seq\n{self.clause}\n)"
+            f"SELECT {outer}\nFROM {table} MATCH_RECOGNIZE (\n  {self.partition_by}ORDER BY ts, seq\n{self.clause}\n)"
         )
 
     def floor(self, table: str) -> str:
