@@ -35,6 +35,8 @@ Analyzer = Callable[[Sequence[str]], list[tuple[str, str]]]
 BITS_PER_WORD = 63
 #: Partitions of this many rows are better sorted by a window than gathered into one list each.
 LONG_PARTITION = 2000
+#: Spark cannot send these to Python.
+YEAR_MONTH = ("interval year", "interval month", "interval year to month")
 _UNORDERABLE = ("map<", "variant", "interval", "geometry", "geography", "object")
 
 
@@ -249,7 +251,7 @@ class Planner:
             sample = self.ask_sample(finding.tests)
         if layout == "lists" and self.settings.layout == "auto" and sample is not None:
             size = sample.partition_rows
-            if size >= LONG_PARTITION:
+            if size >= LONG_PARTITION and not any(t in YEAR_MONTH for t in self.field_types()):
                 layout, reason = "rows", f"long partitions, {size:.0f} rows or more in a sample"
         if layout == "fold":
             finding = Prefilter((), "the fold itself is as cheap")
@@ -314,11 +316,13 @@ class Planner:
             self.fields.add(text)
         self.fields.sort_fields = len(self.fields.texts)
 
-    def unorderable_field(self) -> str | None:
+    def field_types(self) -> list[str]:
         texts = self.fields.texts
         types = [self.column_types[c] for t in texts if (c := self.fields.column_of(t)) is not None]
-        types += [t for _, t in self.analyze([t for t in texts if self.fields.column_of(t) is None])]
-        return next((t for t in types if not is_orderable(t)), None)
+        return types + [t for _, t in self.analyze([t for t in texts if self.fields.column_of(t) is None])]
+
+    def unorderable_field(self) -> str | None:
+        return next((t for t in self.field_types() if not is_orderable(t)), None)
 
     def plan_within(self) -> Within | None:
         query = self.query
