@@ -182,7 +182,8 @@ class PatternQuery:
 
     ``columns`` are the input's column names in table order; ``identifiers`` every name that occurs in the clause's
     expressions (an upper bound of the columns they use). ``wanted``: case-folded names of the output columns that the
-    statement around the clause may use, None for all. ``with_prefix`` is the WITH list that its subqueries may need.
+    statement around the clause may use, None for all. ``partition_predicate``: what that statement demands of
+    PARTITION BY columns. ``with_prefix`` is the WITH list that the clause's subqueries may need.
     """
 
     columns: tuple[str, ...]
@@ -199,6 +200,7 @@ class PatternQuery:
     definitions: tuple[Definition, ...]
     identifiers: frozenset[str]
     wanted: frozenset[str] | None = None
+    partition_predicate: str = ""
     with_prefix: str = ""
     text: str = field(default="", compare=False)
     start: int = field(default=0, compare=False)

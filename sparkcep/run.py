@@ -17,7 +17,7 @@ from sparkcep import settings
 from sparkcep.errors import PatternAnalysisError, SparkCepError
 from sparkcep.exec.operator import match
 from sparkcep.planner.explain import explain_plan
-from sparkcep.planner.fields import unescape
+from sparkcep.planner.fields import Fields, quote, unescape
 from sparkcep.planner.plan import PatternPlan, plan
 from sparkcep.planner.sampling import Sample, estimated_bytes, sample_sql
 from sparkcep.query import PREFIX, SOURCE, PatternQuery
@@ -25,7 +25,7 @@ from sparkcep.settings import Settings
 from sparkcep.sql.binder import bind
 from sparkcep.sql.clause import parse_clause
 from sparkcep.sql.commands import Explain, TemporaryView, classify
-from sparkcep.sql.outer import wanted_names
+from sparkcep.sql.outer import partition_predicate, wanted_names
 from sparkcep.sql.rewriter import Rewriter
 from sparkcep.sql.statements import Form, Statement, read_statement
 
@@ -128,6 +128,8 @@ class Run:
         )
         if self.settings.column_pruning and not self.kwargs:
             query = replace(query, wanted=wanted_names(self.statement, form))
+        if self.settings.key_predicates and not self.kwargs:
+            query = replace(query, partition_predicate=self.partition_predicate(query, form))
         planned = plan(
             query, self.settings, lambda items: self.analyze(query, source, items),
             lambda tests, keys: self.sample(query, source, input_sql, tests, keys),
@@ -137,6 +139,16 @@ class Run:
         relation = Relation(name, planned, source, self.relation_sql(name, planned, source, input_sql))
         self.relations.append(relation)
         self.rewriter.replace(form, relation.sql)
+
+    def partition_predicate(self, query: PatternQuery, form: Form) -> str:
+        fields = Fields(query.columns, self.settings.case_sensitive)
+        keys = {fields.column_of(k.expression) for k in query.partition_by}
+
+        def key_of(name: str) -> str | None:
+            column = fields.column_of(quote(name))
+            return unescape(quote(column)) if column in keys and column else None
+
+        return partition_predicate(self.statement, form, key_of)
 
     def analyze(self, query: PatternQuery, source: DataFrame, items: Sequence[str]) -> list[tuple[str, str]]:
         """Names and types of expressions over the input, by Spark's analyser."""

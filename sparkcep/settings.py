@@ -74,6 +74,12 @@ RANGE_SPLITTING = Setting(
     "so that the ranges of one partition are matched in parallel.",
     ("true", "false"),
 )
+KEY_PREDICATES = Setting(
+    "planner.keyPredicates.enabled",
+    "true",
+    "In the rows layout, apply what the statement around a clause demands of PARTITION BY columns to its input.",
+    ("true", "false"),
+)
 COLUMN_PRUNING = Setting(
     "planner.columnPruning.enabled",
     "true",
@@ -99,6 +105,7 @@ ALL: tuple[Setting, ...] = (
     JOIN_PREFILTER,
     SAMPLING_BYTES,
     COLUMN_PRUNING,
+    KEY_PREDICATES,
     RANGE_SPLITTING,
     LIMIT_PROGRAM,
     LIMIT_PERMUTE,
@@ -117,6 +124,7 @@ class Settings:
     join_prefilter: bool
     sampling_bytes: int
     column_pruning: bool
+    key_predicates: bool
     range_splitting: bool
     limit_program: int
     limit_permute: int
@@ -165,6 +173,7 @@ def read(get: Callable[[str, str], Any]) -> Settings:
         gap_elimination=text(GAP_ELIMINATION) == "true",
         fold=text(FOLD) == "true",
         join_prefilter=text(JOIN_PREFILTER) == "true",
+        key_predicates=text(KEY_PREDICATES) == "true",
         column_pruning=text(COLUMN_PRUNING) == "true",
         sampling_bytes=_integer(SAMPLING_BYTES, text(SAMPLING_BYTES)),
         range_splitting=text(RANGE_SPLITTING) == "true",

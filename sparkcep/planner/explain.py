@@ -54,6 +54,8 @@ def explain_plan(plan: PatternPlan, name: str) -> str:
         lines.append(f"    rows kept: {unescape(plan.gaps.keep)}")
     lines.append(f"  Join prefilter: {'yes' if plan.prefilter.needed else 'no'}, {plan.prefilter.reason}")
     lines.append(f"  Range splitting: {'yes' if plan.splitting.ranges else 'no'}, {plan.splitting.reason}")
+    if plan.layout == "rows" and query.partition_predicate:
+        lines.append(f"  Key predicates: {unescape(query.partition_predicate)}")
     dropped = [m.name for m in query.measures if plan.measures.is_unwanted(m)]
     if dropped:
         lines.append(f"  Column pruning: nobody asks for {', '.join(dropped)}")

@@ -87,6 +87,8 @@ class PatternPlan:
             words[0] = f"({words[0]} ^ CASE WHEN {first} THEN -1{suffix} ELSE 0{suffix} END)"
             masks = [f"{sql} AS {PREFIX}m{w}" for w, sql in enumerate(words)]
             source = f"{{{SOURCE}}}"
+            if self.query.partition_predicate:  # Spark pushes nothing through mapInArrow
+                source = f"(SELECT * FROM {source} WHERE {self.query.partition_predicate})"
             if self.prefilter.joins:
                 source = self.prefilter.join([text for text, _ in self.keys], source, self.where())
             if self.shape.ranges is None:

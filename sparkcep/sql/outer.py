@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from sqlglot import exp
+
+from sparkcep.sql.dialect import parse_expression
 from sparkcep.sql.statements import Form, Statement
 
 #: Where these occur, columns may be used without being named.
 _IMPLICIT = frozenset({"NATURAL", "PIVOT", "UNPIVOT", "IDENTIFIER", "TABLE"})
+_BEHIND_WHERE = frozenset(
+    "GROUP HAVING ORDER SORT CLUSTER DISTRIBUTE LIMIT OFFSET WINDOW QUALIFY UNION INTERSECT EXCEPT MINUS "
+    "LATERAL".split()
+)
+#: Predicates of these are deterministic and cannot fail where Spark would not have evaluated them.
+_PURE = (
+    exp.Column, exp.Identifier, exp.Literal, exp.Paren, exp.EQ, exp.NEQ, exp.GT, exp.LT, exp.GTE, exp.LTE,
+    exp.NullSafeEQ, exp.In, exp.Is, exp.Null, exp.Not, exp.And, exp.Or, exp.Boolean, exp.Like, exp.Neg,
+)  # fmt: skip
 
 
 def wanted_names(statement: Statement, form: Form) -> frozenset[str] | None:
@@ -52,3 +66,64 @@ def _renames_columns(s: Statement, form: Form) -> bool:
     i = next((k for k, t in enumerate(s.tokens) if t.start >= form.end), len(s.tokens))
     i += s.word(i) == "AS"
     return i < len(s.tokens) and s.tokens[i].kind in ("word", "quoted") and s.operator(i + 1) == "("
+
+
+def partition_predicate(statement: Statement, form: Form, key_of: Callable[[str], str | None]) -> str:
+    """SQL of those conjuncts of the WHERE behind a form that read its PARTITION BY columns only, or an empty text.
+
+    They keep or drop whole partitions, so they may be applied to the form's input too. Only where the form is all that
+    the query reads from.
+
+    Args:
+        key_of: SQL of the PARTITION BY column that a name means, None where it means none.
+    """
+    s = statement
+    first = form.relation_tokens[0]
+    at = next((k for k, t in enumerate(s.tokens) if t.start >= form.end), len(s.tokens))
+    alias = ""
+    if s.word(at) == "AS":
+        at += 1
+    if at < len(s.tokens) and s.tokens[at].kind in ("word", "quoted") and s.word(at) != "WHERE":
+        alias = s.tokens[at].text.casefold()
+        at += 1
+    if s.word(first - 1) != "FROM" or s.word(at) != "WHERE":
+        return ""
+    found = [_key_predicate(text, alias, key_of) for text in _conjuncts(s, at + 1)]
+    return " AND ".join(f"({text})" for text in found if text)
+
+
+def _conjuncts(s: Statement, at: int) -> list[str]:
+    """Texts between the top-level ANDs of a WHERE; none where there is a BETWEEN, whose AND is another one."""
+    out: list[str] = []
+    begin = i = at
+    while i <= len(s.tokens):
+        ends = i == len(s.tokens) or s.operator(i) in (")", ";", "|>") or s.word(i) in _BEHIND_WHERE
+        if ends or s.word(i) == "AND":
+            if i > begin:
+                out.append(s.text[s.tokens[begin].start : s.tokens[i - 1].end])
+            if ends:
+                return out
+            begin = i + 1
+        elif s.word(i) in ("BETWEEN", "CASE"):
+            return []
+        i = s.pairs.get(i, i) + 1 if s.operator(i) == "(" else i + 1
+    return out
+
+
+def _key_predicate(text: str, alias: str, key_of: Callable[[str], str | None]) -> str:
+    tree = parse_expression(text)
+    if tree is None or not all(isinstance(n, _PURE) for n in tree.walk()):
+        return ""
+    edits: list[tuple[int, int, str]] = []
+    for column in tree.find_all(exp.Column):
+        parts = column.parts
+        if len(parts) > 2 or (len(parts) == 2 and parts[0].name.casefold() != alias):
+            return ""
+        key = key_of(parts[-1].name)
+        start, end = parts[0].meta.get("start"), parts[-1].meta.get("end")
+        if key is None or start is None or end is None:
+            return ""
+        edits.append((start, end + 1, key))
+    for start, end, new in sorted(edits, reverse=True):
+        text = text[:start] + new + text[end:]
+    return text.replace("{", "{{").replace("}", "}}") if edits else ""
