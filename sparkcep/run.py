@@ -179,15 +179,14 @@ class Run:
     def relation_sql(self, name: str, planned: PatternPlan, source: DataFrame, input_sql: str) -> str:
         """The subquery that takes the form's place. Spark analyses it once, as a part of the user's statement."""
         if planned.layout == "fold":
-            matched = f"({planned.folded().replace(f'{{{SOURCE}}}', f'({input_sql})')})"
-        else:
-            frame = self.prepared(planned, source)
-            try:
-                self.matched[name] = match(frame, planned.layout, planned.shape, planned.spec)
-            except PySparkNotImplementedError as error:
-                raise _untransportable(planned, frame, error) from None
-            matched = f"{{{name}}}"
-        return f"({planned.measures.sql().replace(f'{{{SOURCE}}}', matched)})"
+            table = re.fullmatch(r"SELECT \* FROM ([\w.]+)", input_sql)
+            return f"({planned.folded().replace(f'{{{SOURCE}}}', table[1] if table else f'({input_sql})')})"
+        frame = self.prepared(planned, source)
+        try:
+            self.matched[name] = match(frame, planned.layout, planned.shape, planned.spec)
+        except PySparkNotImplementedError as error:
+            raise _untransportable(planned, frame, error) from None
+        return f"({planned.measures.sql().replace(f'{{{SOURCE}}}', f'{{{name}}}')})"
 
     def prepared(self, planned: PatternPlan, source: DataFrame) -> DataFrame:
         """The operator's input."""

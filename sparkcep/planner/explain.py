@@ -62,5 +62,8 @@ def explain_plan(plan: PatternPlan, name: str) -> str:
     lines.append("  Index: not used, this version has no pattern indexes")
     lines.append("  SQL before:")
     lines.append(_indent(unescape(plan.before())))
-    lines += ["  SQL after:", _indent(unescape(plan.measures.sql()))]
+    if plan.layout == "fold":
+        lines += ["  SQL of the whole relation:", _indent(unescape(plan.folded()))]
+    else:
+        lines += ["  SQL after:", _indent(unescape(plan.measures.sql()))]
     return "\n".join(lines).replace(PREFIX, "_")

@@ -91,17 +91,22 @@ class Fold:
     gathers: Sequence[Gather]
     nulls: Sequence[str]
 
-    def sql(self, keys: int, source: str, numbered: bool) -> str:
-        """One row per match: keys and gathered values, and where ``numbered`` number, code, self and flags."""
+    def sql(self, keys: int, source: str) -> str:
+        """One row per match: keys, number, code, self, flags and gathered values, as the operator gives them."""
         names = "".join(f"{PREFIX}k{i}, " for i in range(keys))
-        values = [f"m.r{n} AS {PREFIX}g{n}" for n in range(len(self.gathers))]
-        if not numbered:
-            return (
-                f"SELECT {names}{', '.join(values)} FROM (SELECT {names}explode({self.matches()}) AS m FROM ({source}))"
-            )
+        values = [f"{value} AS {PREFIX}g{n}" for n, value in enumerate(self.values)]
         fixed = [f"i + 1 AS {PREFIX}number", f"CAST(NULL AS INT) AS {PREFIX}code", f"0 AS {PREFIX}self"]
         picked = ", ".join([*fixed, f"2 AS {PREFIX}flags", *values])
         return f"SELECT {names}{picked} FROM (SELECT {names}posexplode({self.matches()}) AS (i, m) FROM ({source}))"
+
+    def exploded(self, keys: int, source: str) -> str:
+        """One row per match: keys, and the match as ``m``, of which ``values`` are the gathered ones."""
+        names = "".join(f"{PREFIX}k{i}, " for i in range(keys))
+        return f"SELECT {names}explode({self.matches()}) AS m FROM ({source})"
+
+    @property
+    def values(self) -> list[str]:
+        return [f"m.r{n}" for n in range(len(self.gathers))]
 
     # -- symbols ---------------------------------------------------------------------------------------------------
 
@@ -128,8 +133,15 @@ class Fold:
         return f"nvl({found}, {len(constants) + 1 if both else 0})"
 
     def _constants(self) -> list[str]:
+        """Constants that rows may have, in Spark's order of their values."""
         values = self.letters.values
-        return [v for v in values if v not in (OTHER, NULL) and values[v] in self.machine.symbols]
+        kept = [v for v in values if v not in (OTHER, NULL) and values[v] in self.machine.symbols]
+        return sorted(kept, key=lambda v: (int(v), b"") if v.isdigit() else (0, v.encode()))
+
+    @property
+    def orders_column(self) -> bool:
+        """Whether ``symbol_sql`` orders rows as the only column does; NULL comes first, other values do not occur."""
+        return self.letters.column is not None and self.letters.values[OTHER] not in self.machine.symbols
 
     # -- the fold --------------------------------------------------------------------------------------------------
 
@@ -142,7 +154,7 @@ class Fold:
         ended = f"s.n = {self.end}"
         full = f"size(s.now) >= {_CHUNK}"
         after = {
-            "n": f"get({_array(self.targets())}, {self.place})",
+            "n": f"get({_integers(self.targets())}, {self.place})",
             **{f"r{n}": self.register(n) for n in range(len(self.gathers))},
             "now": f"CASE WHEN NOT {ended} THEN s.now WHEN {full} THEN {match} ELSE concat(s.now, {match}) END",
             "done": f"CASE WHEN {ended} AND {full} THEN concat(s.done, s.now) ELSE s.done END",
@@ -171,6 +183,11 @@ class Fold:
     def targets(self) -> list[str]:
         return [str(step.target if step is not None else 0) for _, step in self.steps()]
 
+    def begins_nothing(self, state: int) -> bool:
+        """Whether no row that ends an attempt in a state begins another one."""
+        steps = zip(self.machine.steps[state], self.machine.steps[0], strict=True)
+        return self.machine.accepts[state] or all(own is not None or begun is None for own, begun in steps)
+
     def register(self, gather: int) -> str:
         """What a register holds behind a row."""
         slot, taken = self.gathers[gather].row, f"e.{Fields.name(self.gathers[gather].field)}"
@@ -187,6 +204,9 @@ class Fold:
 
         if all(takes(state, step) for state, step in self.steps() if step is not None and step.target == self.end):
             return taken
+        if every and all(state == 0 or self.begins_nothing(state) for state in range(len(self.machine.steps))):
+            # Outside of an attempt the register may hold anything.
+            return f"CASE WHEN s.n IN (0, {self.end}) THEN {taken} ELSE s.r{gather} END"
         must_forget = not every and before[self.end] != ALWAYS
         choices: list[str] = []
         for state, step in self.steps():
@@ -195,7 +215,12 @@ class Fold:
             else:
                 choices.append("2" if state == 0 and must_forget else "0")
         forget = f" WHEN 2 THEN {self.nulls[gather]}" if must_forget else ""
-        return f"CASE get({_array(choices)}, {self.place}) WHEN 1 THEN {taken}{forget} ELSE s.r{gather} END"
+        return f"CASE get({_integers(choices)}, {self.place}) WHEN 1 THEN {taken}{forget} ELSE s.r{gather} END"
+
+
+def _integers(items: Sequence[str]) -> str:
+    """A constant array. One string is read faster than many literals, and Spark's optimizer folds it all the same."""
+    return f"CAST(split('{','.join(items)}', ',') AS ARRAY<INT>)"
 
 
 def _array(items: Sequence[str]) -> str:

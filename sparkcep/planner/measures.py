@@ -6,6 +6,7 @@ function's meaning are Spark's), all other text is the user's own.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from sparkcep.exec.shape import CURRENT_ROW, SELF_ROW
@@ -54,7 +55,7 @@ class MeasureSql:
         self.query = planner.query
         self.keys = keys
         self.slot_columns: dict[Slot, str] = {}
-        self.direct: dict[Slot, str] = {}
+        self.direct: dict[Slot, int] = {}
         self.inner: list[str] = []
         self.carried: list[tuple[str, list[str], str]] = []
         self.firsts: list[str] = []
@@ -129,9 +130,8 @@ class MeasureSql:
             self.inner.append(f"{self.label_sql(f'{PREFIX}l{self.planner.output_slot(slot, True)}')} AS {name}")
         elif not slot.argument.markers:
             row = self.planner.output_slot(slot, False)
-            value = f"{PREFIX}g{self.planner.gather(row, slot.argument.text)}"
-            self.direct[slot] = value
-            self.inner.append(f"{value} AS {name}")
+            self.direct[slot] = self.planner.gather(row, slot.argument.text)
+            self.inner.append(f"{PREFIX}g{self.direct[slot]} AS {name}")
         else:
             self.carry(slot, name)
 
@@ -207,16 +207,17 @@ class MeasureSql:
         pieces = [[p for p in m.expression.pieces if p != ""] for m in self.kept]
         return all(len(p) == 1 and p[0] in self.direct for p in pieces)
 
-    def plain_sql(self) -> str:
+    def plain_sql(self, source: str, values: Sequence[str]) -> str:
+        """One SELECT of keys and measures, for plain ones; ``values``: SQL of the gathered values."""
         keys = [f"{PREFIX}k{i} AS {quote(name)}" for i, (_, name) in enumerate(self.keys)]
         slots = [(m.name, s) for m in self.kept for s in m.expression.slots]
-        values = [f"{self.direct[slot]} AS {quote(name)}" for name, slot in slots]
-        return f"SELECT {', '.join([*keys, *values])} FROM {{{SOURCE}}}"
+        measures = [f"{values[self.direct[slot]]} AS {quote(name)}" for name, slot in slots]
+        return f"SELECT {', '.join([*keys, *measures])} FROM {source}"
 
     def sql(self) -> str:
         """One SELECT over ``{SOURCE}``."""
         if self.is_plain:
-            return self.plain_sql()
+            return self.plain_sql(f"{{{SOURCE}}}", [f"{PREFIX}g{n}" for n in range(len(self.planner.gathers))])
         query = self.query
         keys = [f"{PREFIX}k{i}" for i in range(len(self.keys))]
         inner = [

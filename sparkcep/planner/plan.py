@@ -110,6 +110,11 @@ class PatternPlan:
         names = ", ".join([Fields.name(i) for i in range(len(values))] + [f"{PREFIX}m{w}" for w in range(len(masks))])
         group = ", ".join(f"{PREFIX}k{i}" for i in range(len(keys)))
         if self.layout == "fold" and self.gaps.letters is not None and self.gaps.letters.column and self.only_columns():
+            column = quote(self.gaps.letters.column)
+            if self.fold.orders_column and all(self.fields.texts[g.field] != column for g in self.shape.gathers):
+                at = self.fields.texts.index(column) if column in self.fields.texts else len(values)
+                values[at : at + 1] = masks  # nobody asks for the column, and its place in the order is the symbol's
+                masks = []
             rows = f"sort_array(collect_list(struct({', '.join([*values, *masks])}))) AS {PREFIX}rows"
             by = ", ".join(text for text, _ in self.keys)
             return self.select([*keys, rows]) + f"{self.where()} GROUP BY {by}"
@@ -127,8 +132,11 @@ class PatternPlan:
         return all(self.fields.column_of(t) is not None for t in [*self.fields.texts, *(t for t, _ in self.keys)])
 
     def folded(self) -> str:
-        """Fold layout: the statement over ``{SOURCE}`` that gives what the operator gives in other layouts."""
-        return self.fold.sql(len(self.keys), self.before(), numbered=not self.measures.is_plain)
+        """Fold layout: the whole relation as a statement over ``{SOURCE}``."""
+        if self.measures.is_plain:
+            exploded = self.fold.exploded(len(self.keys), self.before())
+            return self.measures.plain_sql(f"({exploded})", self.fold.values)
+        return self.measures.sql().replace(f"{{{SOURCE}}}", f"({self.fold.sql(len(self.keys), self.before())})")
 
     @property
     def fold(self) -> Fold:
