@@ -36,8 +36,8 @@ greedy and reluctant gaps are the same and no system has to keep alternatives al
 each case, by the outer `min`. Hand-written SQL gets it from a chain of minima: `t1` is the first A, `t2` the first B
 after `t1`, and so on. If the chain cannot be completed from the first A, it cannot from a later one either, so this is
 exactly the first match. Hand-written SQL filters the log to the types of the query and does only the first match; the
-pattern queries find all matches that do not overlap. For `q2`, `q5` and `q10` sparkcep proves that other events decide
-nothing and filters them out too; for `k` it cannot, since the run's events must be neighbours.
+pattern queries find all matches that do not overlap. sparkcep proves that other events decide nothing, filters them
+out too, and lets Spark's own `aggregate` follow the sequence, so that no event goes to Python.
 
 The run of `k` is written `S2+?` because Flink refuses a greedy quantifier before an optional gap. The times asked for
 do not depend on how many events the run takes.

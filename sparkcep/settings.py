@@ -40,7 +40,8 @@ LAYOUT = Setting(
     "auto",
     "How rows of a partition reach the kernel. lists: one row per partition with list columns (fast for many small "
     "partitions). rows: sorted rows, partitions stitched across Arrow batches (any size, any order). auto: lists where "
-    "there is a PARTITION BY and the order allows it.",
+    "there is a PARTITION BY, the order allows it and a sample shows no long partitions; or neither, where Spark can "
+    "follow the pattern by itself.",
     ("auto", "lists", "rows"),
 )
 GAP_ELIMINATION = Setting(
