@@ -18,6 +18,8 @@ LABEL = PREFIX + "label"
 # How generated SQL names the relation it reads.
 SOURCE = PREFIX + "source"
 MATCH_NUMBER = PREFIX + "match_number"
+# The window over a whole partition in order, for columns that hold a value for each of its rows.
+WHOLE = PREFIX + "whole"
 
 
 def string_literal(text: str) -> str:

@@ -20,7 +20,7 @@ from sparkcep.planner.explain import explain_plan
 from sparkcep.planner.fields import Fields, quote, unescape
 from sparkcep.planner.plan import PatternPlan, plan
 from sparkcep.planner.sampling import Sample, estimated_bytes, sample_sql
-from sparkcep.query import PREFIX, SOURCE, PatternQuery
+from sparkcep.query import PREFIX, SOURCE, WHOLE, PatternQuery
 from sparkcep.settings import Settings
 from sparkcep.sql.binder import bind
 from sparkcep.sql.clause import parse_clause
@@ -155,6 +155,8 @@ class Run:
         if not items:
             return []
         select = f"{query.with_prefix}SELECT {', '.join(items)} FROM {{{SOURCE}}}"
+        if any(WHOLE in item for item in items):
+            select += f" WINDOW {WHOLE} AS (PARTITION BY 1)"
         schema = self.checked(query, lambda: self.run(select, source=source).schema)
         return [(f.name, f.dataType.simpleString()) for f in schema.fields]
 

@@ -96,6 +96,12 @@ LIMIT_PERMUTE = Setting("limit.permute", "10", "Most elements of one PERMUTE.")
 LIMIT_STEPS = Setting(
     "limit.steps", "2000000000", "Most steps the matcher may take in one partition before it gives up with an error."
 )
+LIMIT_PAIRS = Setting(
+    "limit.pairRows",
+    "2000",
+    "Most rows of one partition where a condition has a function of two rows of the match, which Spark evaluates for "
+    "every pair of rows.",
+)
 LIMIT_MATCHES = Setting("limit.matches", "10000000", "Most output rows of one partition.")
 
 ALL: tuple[Setting, ...] = (
@@ -112,6 +118,7 @@ ALL: tuple[Setting, ...] = (
     LIMIT_PERMUTE,
     LIMIT_STEPS,
     LIMIT_MATCHES,
+    LIMIT_PAIRS,
 )
 
 
@@ -131,6 +138,7 @@ class Settings:
     limit_permute: int
     limit_steps: int
     limit_matches: int
+    limit_pairs: int
     ansi: bool = True
     case_sensitive: bool = False
 
@@ -182,6 +190,7 @@ def read(get: Callable[[str, str], Any]) -> Settings:
         limit_permute=_integer(LIMIT_PERMUTE, text(LIMIT_PERMUTE)),
         limit_steps=_integer(LIMIT_STEPS, text(LIMIT_STEPS)),
         limit_matches=_integer(LIMIT_MATCHES, text(LIMIT_MATCHES)),
+        limit_pairs=_integer(LIMIT_PAIRS, text(LIMIT_PAIRS)),
         ansi=_flag(get, "spark.sql.ansi.enabled", True),
         case_sensitive=_flag(get, "spark.sql.caseSensitive", False),
     )

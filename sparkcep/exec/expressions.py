@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 LABEL_COLUMN = -1
+#: The row's number in its partition.
+ROW_COLUMN = -2
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from sparkcep.exec.expressions import (
     INT,
     LABEL_COLUMN,
     NULL,
+    ROW_COLUMN,
     STRING,
     AggregateSlot,
     Call,
@@ -66,6 +67,7 @@ class MatchState:
         self.names = names
         self.number = 0
         self.start = 0
+        self.first_row = 0  # rows of the partition that came before those of the batch
         self.labels: list[int] = []
         self.registers: list[list[int]] = []
 
@@ -74,6 +76,8 @@ class MatchState:
         if column == LABEL_COLUMN:
             taken = row - self.start
             return self.names[self.labels[taken]] if 0 <= taken < len(self.labels) else None
+        if column == ROW_COLUMN:
+            return self.first_row + row
         return self.columns[column][self.base + row]
 
 
@@ -126,7 +130,8 @@ class Interpreter:
             return (lambda s, r: value), node.type
         if isinstance(node, RowValue):
             column = node.column
-            return (lambda s, r: s.value(column, r)), STRING if column == LABEL_COLUMN else self.column_types[column]
+            own = {LABEL_COLUMN: STRING, ROW_COLUMN: BIGINT}.get(column)
+            return (lambda s, r: s.value(column, r)), own or self.column_types[column]
         if isinstance(node, CurrentNumber):
             return (lambda s, r: s.number), BIGINT
         if isinstance(node, Load):
@@ -273,6 +278,9 @@ class Interpreter:
         if name == "not":
             inner = of[0]
             return (lambda s, r: None if (v := inner(s, r)) is None else not v), BOOLEAN
+        if name == "element":
+            array, place = of
+            return (lambda s, r: array(s, r)[place(s, r)]), kinds[0].element or NULL
         if name == "isnull":
             inner = of[0]
             return (lambda s, r: inner(s, r) is None), BOOLEAN

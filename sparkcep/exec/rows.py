@@ -49,6 +49,8 @@ def match_rows(df: DataFrame, shape: OperatorShape, spec: MatchSpec) -> DataFram
 
 #: Rows to gather before matching.
 CHUNK = 200_000
+#: The same where a row holds a value for each row of its partition.
+WIDE_CHUNK = 2_000
 
 
 def whole_partitions(
@@ -116,7 +118,8 @@ class RowsMatcher:
     def __init__(self, shape: OperatorShape, spec: MatchSpec, chunk: int = CHUNK) -> None:
         self.shape = shape
         self.spec = spec
-        self.chunk = chunk
+        wide = any(t.kind == "array" for t in spec.conditions.column_types)
+        self.chunk = min(chunk, WIDE_CHUNK) if wide else chunk
 
     def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         matcher = Matcher(self.spec)

@@ -117,6 +117,7 @@ class Search:
         kernel.earliest_ends(base, rows, int(more), self.masks, self.m.automaton, ends)
         trail = new_trail(rows, len(spec.slot_registers))
         state = MatchState(self.columns, base, rows, program.names)
+        state.first_row = int(progress[kernel.FIRST_ROW])
         self.origin = 0 if progress[kernel.FIRST_ROW] == 0 else -1
         self.open_row = rows - self.m.ahead if more else int(NONE)
         self.failed, self.words, self.undone = {}, 0, 0

@@ -6,7 +6,7 @@ points.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
@@ -20,6 +20,7 @@ from sparkcep.exec.expressions import (
     INT,
     LABEL_COLUMN,
     NULL,
+    ROW_COLUMN,
     STRING,
     AggregateSlot,
     Call,
@@ -35,7 +36,18 @@ from sparkcep.exec.expressions import (
     Type,
 )
 from sparkcep.planner.fields import Fields, quote, unescape
-from sparkcep.query import PREFIX, Aggregate, MatchNumber, Navigation, PatternQuery, RowExpression, RowMarker, Scalar
+from sparkcep.query import (
+    PREFIX,
+    WHOLE,
+    Aggregate,
+    MatchNumber,
+    Navigation,
+    PatternQuery,
+    RowExpression,
+    RowMarker,
+    Scalar,
+)
+from sparkcep.settings import LIMIT_PAIRS
 from sparkcep.sql.dialect import Token, pair_parentheses, parse_expression, tokenize
 
 MAXIMUM_DEPTH = 100
@@ -65,6 +77,13 @@ _NOT_FUNCTIONS = frozenset(
 )
 
 
+#: Calls over several rows that the condition program or the interpreter evaluates by itself.
+_EVALUATED = frozenset(
+    "ABS LOWER UPPER LENGTH TRIM ARRAY_MAX ARRAY_MIN SIZE ARRAY_CONTAINS NEGATIVE IF NULLIF COALESCE NVL IFNULL LEAST "
+    "GREATEST DATEDIFF DATE_DIFF CONCAT ARRAY CAST TRY_CAST DOUBLE BIGINT".split()
+)
+
+
 @dataclass(slots=True)
 class DependentConditions:
     """Collects the match-dependent part of all definitions: conditions, their slots and the fields they load."""
@@ -72,6 +91,8 @@ class DependentConditions:
     query: PatternQuery
     fields: Fields
     column_types: Mapping[str, str] = field(default_factory=dict)
+    limit_pairs: int = 2000
+    pairs: bool = False
     conditions: dict[int, Expression] = field(default_factory=dict)
     slots: list[ConditionSlot] = field(default_factory=list)
     registers: list[frozenset[int]] = field(default_factory=list)
@@ -328,8 +349,8 @@ class _Conjunct:
                 named = k and tokens[k - 1].upper in (".", "AS", "{")
                 calls = k + 1 < len(tokens) and tokens[k + 1].upper == "("
                 bare = bare or not (named or calls)
-        if len(slots) > 1 or (slots and bare):
-            return None
+        if len(slots) + bare > 1:
+            return self.pair(text, tokens, [(t, slot) for t, slot in found], bare)
         start = tokens[0].start
         end = tokens[-1].end
 
@@ -350,6 +371,68 @@ class _Conjunct:
         there = self.row_value("true", navigation)
         return Call("case", (Call("isnull", (there,)), self.row_value(filled("if(false, ({0}), NULL)")), value))
 
+    def pair(
+        self, text: str, tokens: Sequence[Token], found: Sequence[tuple[Token, Navigation]], bare: bool
+    ) -> Expression | None:
+        """A call over two rows of the match: Spark evaluates it for every pair of rows of the partition.
+
+        One row's column holds an array, with a value for each row that may be the other.
+        """
+
+        def place(slot: Navigation) -> tuple[object, ...]:
+            return slot.variables, slot.from_first, slot.logical, slot.physical
+
+        rows = {place(slot): slot for _, slot in found}
+        if self.in_row or len(rows) + bare != 2 or tokens[0].upper in _EVALUATED:
+            return None
+        *firsts, other = rows.values()
+        own = firsts[0] if firsts else None  # None: the tested row
+
+        def filled(form: Callable[[Navigation], str]) -> str:
+            out, at = "", tokens[0].start
+            for t, slot in found:
+                out += text[at : t.start] + form(slot)
+                at = t.end
+            return out + text[at : tokens[-1].end]
+
+        def nowhere(*gone: Navigation) -> str:
+            """The call where navigations point at no row."""
+            gone_places = set(map(place, gone))
+
+            def form(slot: Navigation) -> str:
+                argument = unescape(slot.argument.text)
+                return f"if(false, ({argument}), NULL)" if place(slot) in gone_places else f"({argument})"
+
+            return filled(form)
+
+        self.owner.pairs = True
+        arguments = list(dict.fromkeys(unescape(s.argument.text) for _, s in found if place(s) == place(other)))
+        names = {argument: f"a{k}" for k, argument in enumerate(arguments)}
+        listed = f"collect_list(struct({', '.join(f'({a}) AS {n}' for a, n in names.items())})) OVER {WHOLE}"
+
+        def of_pair(slot: Navigation) -> str:
+            argument = unescape(slot.argument.text)
+            return f"{PREFIX}q.{names[argument]}" if place(slot) == place(other) else f"({argument})"
+
+        limit = self.owner.limit_pairs
+        message = f"[CEP_PAIR_LIMIT] A partition has more than {limit} rows ({LIMIT_PAIRS.key})."
+        every = f"transform({listed}, {PREFIX}q -> {filled(of_pair)})"
+        guarded = f"CASE WHEN count(1) OVER {WHOLE} <= {limit} THEN {every} ELSE raise_error('{message}') END"
+        where = NavigationSlot(
+            self.owner.register(other.variables), other.from_first, other.logical, other.physical, ROW_COLUMN
+        )
+        value: Expression = Call("element", (self.row_value(guarded, own), self.owner.slot(where)))
+        there = self.row_value("true", other)
+        value = Call("case", (Call("isnull", (there,)), self.row_value(nowhere(other), own), value))
+        if own is not None:
+            absent = Call("isnull", (self.row_value("true", own),))
+            both = Call(
+                "case",
+                (Call("isnull", (there,)), self.row_value(nowhere(own, other)), self.row_value(nowhere(own), other)),
+            )
+            value = Call("case", (absent, both, value))
+        return value
+
     # -- the tree --------------------------------------------------------------------------------------------------
 
     def node(self, tree: exp.Expr) -> Expression:
@@ -365,6 +448,10 @@ class _Conjunct:
             return Constant(None, NULL)
         if isinstance(tree, (exp.And, exp.Or)):
             return self.chain(tree)
+        if tree.args.get("negate"):  # NOT LIKE
+            positive = tree.copy()
+            positive.set("negate", None)
+            return Call("not", (self.node(positive),))
         name = _BINARY.get(type(tree))
         if isinstance(tree, exp.Sub):
             return Call("-", (self.local_time(self.node(tree.this)), self.local_time(self.node(tree.expression))))
@@ -414,7 +501,7 @@ class _Conjunct:
                 return Call("<=>", (value, Constant(bool(tree.expression.this), BOOLEAN)))
         if isinstance(tree, exp.NullSafeNEQ):
             return Call("not", (Call("<=>", (self.node(tree.this), self.node(tree.expression))),))
-        if isinstance(tree, exp.Between):
+        if isinstance(tree, exp.Between) and not tree.args.get("symmetric"):
             value = self.node(tree.this)
             low = Call(">=", (value, self.node(tree.args["low"])))
             return Call("and", (low, Call("<=", (value, self.node(tree.args["high"])))))
@@ -424,7 +511,8 @@ class _Conjunct:
             return Call("like", (self.node(tree.this), self.node(tree.expression)))
         if isinstance(tree, exp.Escape) and isinstance(tree.this, exp.Like):
             like = tree.this
-            return Call("like", (self.node(like.this), self.node(like.expression)), extra=tree.expression.name)
+            value = Call("like", (self.node(like.this), self.node(like.expression)), extra=tree.expression.name)
+            return Call("not", (value,)) if like.args.get("negate") else value
         if isinstance(tree, exp.Case):
             return self.case(tree)
         if isinstance(tree, exp.If):

@@ -26,7 +26,7 @@ from sparkcep.planner.prefilter import Prefilter, prefilter
 from sparkcep.planner.ranges import RangeSplitting, fixed_distance, range_splitting, ranged_source
 from sparkcep.planner.sampling import Sample, Sampler
 from sparkcep.planner.symbols import alphabet
-from sparkcep.query import PREFIX, SOURCE, Navigation, PatternQuery, RowsPerMatch
+from sparkcep.query import PREFIX, SOURCE, WHOLE, Navigation, PatternQuery, RowsPerMatch
 from sparkcep.settings import GAP_ELIMINATION, JOIN_PREFILTER, RANGE_SPLITTING, Settings
 
 #: Evaluates `SELECT list FROM input` without running it: expressions -> (name, Spark type as simpleString).
@@ -35,6 +35,7 @@ Analyzer = Callable[[Sequence[str]], list[tuple[str, str]]]
 BITS_PER_WORD = 63
 #: Partitions of this many rows are better sorted by a window than gathered into one list each.
 LONG_PARTITION = 2000
+PAIRS = "functions of two rows; Spark evaluates them for every pair of rows"
 #: Spark cannot send these to Python.
 YEAR_MONTH = ("interval year", "interval month", "interval year to month")
 _UNORDERABLE = ("map<", "variant", "interval", "geometry", "geography", "object")
@@ -91,12 +92,11 @@ class PatternPlan:
                 source = f"(SELECT * FROM {source} WHERE {self.query.partition_predicate})"
             if self.prefilter.joins:
                 source = self.prefilter.join([text for text, _ in self.keys], source, self.where())
+            window = f" WINDOW {PREFIX}w AS ({self.window()})"
+            if self.dependent.pairs:
+                window += f", {WHOLE} AS ({self.window()} ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)"
             if self.shape.ranges is None:
-                return (
-                    self.select([*keys, *values, *masks], source)
-                    + self.where()
-                    + f" WINDOW {PREFIX}w AS ({self.window()})"
-                )
+                return self.select([*keys, *values, *masks], source) + self.where() + window
             key = self.fields.texts[self.shape.within.key] if self.shape.within else ""
             source = ranged_source(source, key, self.within_type, self.shape.ranges, self.where())
             number = f"CASE WHEN {first} THEN {PREFIX}range END AS {PREFIX}range"
@@ -220,7 +220,7 @@ class Planner:
         self.add_sort_fields()
         local, dependent = self.split_conditions()
         within = self.plan_within()
-        shifts, layout, reason = self.choose_layout(local)
+        shifts, layout, reason = self.choose_layout(local, dependent.pairs)
         measures = MeasureSql(self, keys)
         measures.prepare()
         conditions, interpreted = self.compile_dependent(dependent)
@@ -364,7 +364,7 @@ class Planner:
 
     def split_conditions(self) -> tuple[dict[int, list[LocalCondition]], DependentConditions]:
         local: dict[int, list[LocalCondition]] = {}
-        dependent = DependentConditions(self.query, self.fields, self.column_types)
+        dependent = DependentConditions(self.query, self.fields, self.column_types, self.settings.limit_pairs)
         for definition in self.query.definitions:
             label = self.program.names.index(definition.variable)
             for conjunct in definition.conjuncts:
@@ -390,7 +390,7 @@ class Planner:
             compile_conditions(conditions, self.settings.ansi)
             return conditions, ""
         except NotCompilable as error:
-            reason = str(error)
+            reason = PAIRS if dependent.pairs else str(error)
         for label, condition in dependent.conditions.items():
             try:
                 Interpreter(conditions.slots, conditions.column_types, self.settings.ansi).condition(condition)
@@ -404,12 +404,14 @@ class Planner:
 
     # -- layout ----------------------------------------------------------------------------------------------------
 
-    def choose_layout(self, local: dict[int, list[LocalCondition]]) -> tuple[dict[int, str], str, str]:
+    def choose_layout(self, local: dict[int, list[LocalCondition]], pairs: bool) -> tuple[dict[int, str], str, str]:
         """Texts of shifted conditions by variable for the lists layout, the layout, and why."""
         if self.settings.layout == "rows":
             return {}, "rows", "spark.sparkcep.exec.layout = rows"
         if not self.query.partition_by:
             return {}, "rows", "there is no PARTITION BY"
+        if pairs:
+            return {}, "rows", "a condition has a function of two rows of the match"
         if any(not k.ascending or not k.nulls_first for k in self.query.order_by):
             return {}, "rows", "an ORDER BY key is not ascending with NULLs first"
         shifted: dict[int, str] = {}
