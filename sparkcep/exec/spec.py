@@ -8,6 +8,9 @@ from sparkcep.exec.expressions import ConditionSlot, Expression, Type
 from sparkcep.exec.program import Program
 from sparkcep.query import RowsPerMatch, SkipMode
 
+#: Conditions in one int64 mask; the sign is left alone.
+BITS_PER_WORD = 63
+
 
 @dataclass(frozen=True, slots=True)
 class OutputSlot:

@@ -15,8 +15,8 @@ from sparkcep.exec.kernels.search import AT_END
 from sparkcep.exec.kernels.tables import Automaton, Columns, Conditions, Flags, Memo, Trail, Within
 from sparkcep.exec.lookback import Lookback
 from sparkcep.exec.program import Program
+from sparkcep.exec.spec import BITS_PER_WORD
 
-_BITS_PER_WORD = 63
 _MEMO_BYTES = 32 << 20
 #: Rows given back per row of a partition below which backtracking is cheaper than keeping failed states.
 PATIENCE = 16
@@ -31,7 +31,7 @@ def automaton(program: Program, condition_bits: Mapping[int, int]) -> Automaton:
     test_word = np.zeros(names, np.int64)
     test_bit = np.full(names, -1, np.int64)
     for label, bit in condition_bits.items():
-        test_word[label], test_bit[label] = divmod(bit, _BITS_PER_WORD)
+        test_word[label], test_bit[label] = divmod(bit, BITS_PER_WORD)
     positions = program.positions
     followers = np.zeros((positions, max(1, (positions + 63) // 64)), np.uint64)
     accepts = np.zeros(positions, np.int64)

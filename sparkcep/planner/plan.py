@@ -14,7 +14,7 @@ from sparkcep.exec.expressions import NotCompilable, Type, parse_type
 from sparkcep.exec.interpreter import Interpreter
 from sparkcep.exec.program import Program, compile_pattern
 from sparkcep.exec.shape import Gather, OperatorShape, Within
-from sparkcep.exec.spec import ConditionSet, MatchSpec, OutputSlot
+from sparkcep.exec.spec import BITS_PER_WORD, ConditionSet, MatchSpec, OutputSlot
 from sparkcep.pattern import can_be_empty, has_exclusion
 from sparkcep.planner.dependent import DependentConditions
 from sparkcep.planner.fields import Fields, quote, unescape
@@ -32,7 +32,6 @@ from sparkcep.settings import GAP_ELIMINATION, JOIN_PREFILTER, RANGE_SPLITTING, 
 #: Evaluates `SELECT list FROM input` without running it: expressions -> (name, Spark type as simpleString).
 Analyzer = Callable[[Sequence[str]], list[tuple[str, str]]]
 
-BITS_PER_WORD = 63
 #: Partitions of this many rows are better sorted by a window than gathered into one list each.
 LONG_PARTITION = 2000
 PAIRS = "functions of two rows; Spark evaluates them for every pair of rows"
@@ -120,7 +119,7 @@ class PatternPlan:
             return self.select([*keys, rows]) + f"{self.where()} GROUP BY {by}"
         prepared = f"SELECT {', '.join([*keys, *values, *masks])} FROM {{{SOURCE}}}{self.where()}"
         if self.layout == "lists" and self.prefilter.needed:
-            having = self.prefilter.lacking(self.bits)
+            having = self.prefilter.having(self.bits)
             rows = f"collect_list(struct({names})) AS {PREFIX}rows"
             grouped = f"SELECT {group}, {rows} FROM ({prepared}) GROUP BY {group} HAVING {having}"
             return f"{self.query.with_prefix}SELECT {group}, sort_array({PREFIX}rows) AS {PREFIX}rows FROM ({grouped})"

@@ -12,13 +12,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from sparkcep.exec.spec import BITS_PER_WORD
 from sparkcep.pattern import Alternation, Pattern, Quantified, Variable, children
 from sparkcep.planner.local import LocalCondition
 from sparkcep.planner.sampling import Sample
 from sparkcep.query import PREFIX
 from sparkcep.settings import SAMPLING_BYTES
-
-BITS_PER_WORD = 63
 
 
 def mandatory(pattern: Pattern) -> frozenset[str]:
@@ -61,7 +60,7 @@ class Prefilter:
         told = f"{self.reason}; by a sample of {sample.rows} rows, {share:.0%} of the partitions have them"
         return replace(self, needed=self.needed if share <= MOST_SHARE else (), reason=told, joins=share <= MOST_SHARE)
 
-    def lacking(self, bits: Mapping[int, int]) -> str:
+    def having(self, bits: Mapping[int, int]) -> str:
         """Lists layout: SQL test over the mask words of a group's rows that it has every mandatory variable."""
         words: dict[int, int] = {}
         for code in self.needed:
