@@ -63,9 +63,17 @@ def _is_selected_from(s: Statement, form: Form) -> bool:
 
 def _renames_columns(s: Statement, form: Form) -> bool:
     """Whether the form's alias has a list of column names."""
-    i = next((k for k, t in enumerate(s.tokens) if t.start >= form.end), len(s.tokens))
-    i += s.word(i) == "AS"
-    return i < len(s.tokens) and s.tokens[i].kind in ("word", "quoted") and s.operator(i + 1) == "("
+    alias, behind = _alias(s, form)
+    return bool(alias) and s.operator(behind) == "("
+
+
+def _alias(s: Statement, form: Form) -> tuple[str, int]:
+    """Case-folded alias of a form, or an empty text, and the index of the token behind it."""
+    at = next((k for k, t in enumerate(s.tokens) if t.start >= form.end), len(s.tokens))
+    at += s.word(at) == "AS"
+    if at < len(s.tokens) and s.tokens[at].kind in ("word", "quoted") and s.word(at) != "WHERE":
+        return s.tokens[at].text.casefold(), at + 1
+    return "", at
 
 
 def partition_predicate(statement: Statement, form: Form, key_of: Callable[[str], str | None]) -> str:
@@ -79,13 +87,7 @@ def partition_predicate(statement: Statement, form: Form, key_of: Callable[[str]
     """
     s = statement
     first = form.relation_tokens[0]
-    at = next((k for k, t in enumerate(s.tokens) if t.start >= form.end), len(s.tokens))
-    alias = ""
-    if s.word(at) == "AS":
-        at += 1
-    if at < len(s.tokens) and s.tokens[at].kind in ("word", "quoted") and s.word(at) != "WHERE":
-        alias = s.tokens[at].text.casefold()
-        at += 1
+    alias, at = _alias(s, form)
     if s.word(first - 1) != "FROM" or s.word(at) != "WHERE":
         return ""
     found = [_key_predicate(text, alias, key_of) for text in _conjuncts(s, at + 1)]
@@ -93,7 +95,8 @@ def partition_predicate(statement: Statement, form: Form, key_of: Callable[[str]
 
 
 def _conjuncts(s: Statement, at: int) -> list[str]:
-    """Texts between the top-level ANDs of a WHERE; none where there is a BETWEEN, whose AND is another one."""
+    """Texts between the top-level ANDs of a WHERE; none where there is an OR, which binds less, or a BETWEEN or CASE,
+    whose AND is another one."""
     out: list[str] = []
     begin = i = at
     while i <= len(s.tokens):
@@ -104,7 +107,7 @@ def _conjuncts(s: Statement, at: int) -> list[str]:
             if ends:
                 return out
             begin = i + 1
-        elif s.word(i) in ("BETWEEN", "CASE"):
+        elif s.word(i) in ("OR", "BETWEEN", "CASE"):
             return []
         i = s.pairs.get(i, i) + 1 if s.operator(i) == "(" else i + 1
     return out
