@@ -91,7 +91,7 @@ class DependentConditions:
     query: PatternQuery
     fields: Fields
     column_types: Mapping[str, str] = field(default_factory=dict)
-    limit_pairs: int = 2000
+    limit_pairs: int = int(LIMIT_PAIRS.default)
     pairs: bool = False
     conditions: dict[int, Expression] = field(default_factory=dict)
     slots: list[ConditionSlot] = field(default_factory=list)
@@ -343,33 +343,25 @@ class _Conjunct:
                 slot = self.slots[int(t.text[len(_SLOT) :])]
                 if not isinstance(slot, Navigation) or slot.argument.markers:
                     return None
-                slots.add((slot.variables, slot.from_first, slot.logical, slot.physical))
+                slots.add(_place(slot))
                 found.append((t, slot))
             elif self.owner.fields.column_of(quote(t.text)) is not None:
                 named = k and tokens[k - 1].upper in (".", "AS", "{")
                 calls = k + 1 < len(tokens) and tokens[k + 1].upper == "("
                 bare = bare or not (named or calls)
         if len(slots) + bare > 1:
-            return self.pair(text, tokens, [(t, slot) for t, slot in found], bare)
-        start = tokens[0].start
-        end = tokens[-1].end
-
-        def filled(form: str) -> str:
-            out, at = "", start
-            for t, slot in found:
-                out += text[at : t.start] + form.format(unescape(slot.argument.text))
-                at = t.end
-            return out + text[at:end]
-
+            return self.pair(text, tokens, found, bare)
         if not slots:
-            return self.row_value(filled(""))
+            return self.row_value(text[tokens[0].start : tokens[-1].end])
         navigation = found[0][1]
-        value = self.row_value(filled("({0})"), navigation)
+        value = self.row_value(_filled(text, tokens, found, _argument), navigation)
         if strict or _is_strict(tokens):
             return value
         # Where the navigation points nowhere its columns are NULL, but the call need not be.
         there = self.row_value("true", navigation)
-        return Call("case", (Call("isnull", (there,)), self.row_value(filled("if(false, ({0}), NULL)")), value))
+        return Call(
+            "case", (Call("isnull", (there,)), self.row_value(_filled(text, tokens, found, _no_argument)), value)
+        )
 
     def pair(
         self, text: str, tokens: Sequence[Token], found: Sequence[tuple[Token, Navigation]], bare: bool
@@ -378,45 +370,29 @@ class _Conjunct:
 
         One row's column holds an array, with a value for each row that may be the other.
         """
-
-        def place(slot: Navigation) -> tuple[object, ...]:
-            return slot.variables, slot.from_first, slot.logical, slot.physical
-
-        rows = {place(slot): slot for _, slot in found}
+        rows = {_place(slot): slot for _, slot in found}
         if self.in_row or len(rows) + bare != 2 or tokens[0].upper in _EVALUATED:
             return None
         *firsts, other = rows.values()
         own = firsts[0] if firsts else None  # None: the tested row
 
-        def filled(form: Callable[[Navigation], str]) -> str:
-            out, at = "", tokens[0].start
-            for t, slot in found:
-                out += text[at : t.start] + form(slot)
-                at = t.end
-            return out + text[at : tokens[-1].end]
-
         def nowhere(*gone: Navigation) -> str:
             """The call where navigations point at no row."""
-            gone_places = set(map(place, gone))
-
-            def form(slot: Navigation) -> str:
-                argument = unescape(slot.argument.text)
-                return f"if(false, ({argument}), NULL)" if place(slot) in gone_places else f"({argument})"
-
-            return filled(form)
+            places = set(map(_place, gone))
+            return _filled(text, tokens, found, lambda s: _no_argument(s) if _place(s) in places else _argument(s))
 
         self.owner.pairs = True
-        arguments = list(dict.fromkeys(unescape(s.argument.text) for _, s in found if place(s) == place(other)))
+        arguments = list(dict.fromkeys(_argument(s) for _, s in found if _place(s) == _place(other)))
         names = {argument: f"a{k}" for k, argument in enumerate(arguments)}
-        listed = f"collect_list(struct({', '.join(f'({a}) AS {n}' for a, n in names.items())})) OVER {WHOLE}"
+        listed = f"collect_list(struct({', '.join(f'{a} AS {n}' for a, n in names.items())})) OVER {WHOLE}"
 
         def of_pair(slot: Navigation) -> str:
-            argument = unescape(slot.argument.text)
-            return f"{PREFIX}q.{names[argument]}" if place(slot) == place(other) else f"({argument})"
+            argument = _argument(slot)
+            return f"{PREFIX}q.{names[argument]}" if _place(slot) == _place(other) else argument
 
         limit = self.owner.limit_pairs
         message = f"[CEP_PAIR_LIMIT] A partition has more than {limit} rows ({LIMIT_PAIRS.key})."
-        every = f"transform({listed}, {PREFIX}q -> {filled(of_pair)})"
+        every = f"transform({listed}, {PREFIX}q -> {_filled(text, tokens, found, of_pair)})"
         guarded = f"CASE WHEN count(1) OVER {WHOLE} <= {limit} THEN {every} ELSE raise_error('{message}') END"
         where = NavigationSlot(
             self.owner.register(other.variables), other.from_first, other.logical, other.physical, ROW_COLUMN
@@ -603,6 +579,34 @@ class _Conjunct:
         if argument.markers:
             return inner.convert()
         return inner.row_value(unescape(argument.text))
+
+
+def _place(slot: Navigation) -> tuple[object, ...]:
+    """Which row a navigation points at."""
+    return slot.variables, slot.from_first, slot.logical, slot.physical
+
+
+def _argument(slot: Navigation) -> str:
+    return f"({unescape(slot.argument.text)})"
+
+
+def _no_argument(slot: Navigation) -> str:
+    """A NULL of the argument's type."""
+    return f"if(false, {_argument(slot)}, NULL)"
+
+
+def _filled(
+    text: str,
+    tokens: Sequence[Token],
+    found: Sequence[tuple[Token, Navigation]],
+    form: Callable[[Navigation], str],
+) -> str:
+    """Text of some tokens with the slots among them written out."""
+    out, at = "", tokens[0].start
+    for t, slot in found:
+        out += text[at : t.start] + form(slot)
+        at = t.end
+    return out + text[at : tokens[-1].end]
 
 
 def _wants_operand(token: Token) -> bool:

@@ -76,9 +76,7 @@ class MeasureSql:
         for column in query.columns:
             if column not in key_columns and quote(column).strip("`").casefold() in text:
                 self.natural[column] = f"{PREFIX}g{self.planner.gather(CURRENT_ROW, quote(column))}"
-        for measure in query.measures:
-            if self.is_unwanted(measure):
-                continue
+        for measure in self.kept:
             for slot in measure.expression.slots:
                 self.slot_column(slot)
             self.measures.append((measure.name, self.measure_text(measure.expression)))

@@ -24,7 +24,7 @@ from sparkcep.planner.local import LocalCondition, lambda_text, local_condition
 from sparkcep.planner.measures import MeasureSql
 from sparkcep.planner.prefilter import Prefilter, prefilter
 from sparkcep.planner.ranges import RangeSplitting, fixed_distance, range_splitting, ranged_source
-from sparkcep.planner.sampling import Sample, Sampler
+from sparkcep.planner.sampling import Sampler
 from sparkcep.planner.symbols import alphabet
 from sparkcep.query import PREFIX, SOURCE, WHOLE, Navigation, PatternQuery, RowsPerMatch
 from sparkcep.settings import GAP_ELIMINATION, JOIN_PREFILTER, RANGE_SPLITTING, Settings
@@ -74,57 +74,73 @@ class PatternPlan:
     # -- SQL before ------------------------------------------------------------------------------------------------
 
     def before(self) -> str:
-        """The statement over ``{SOURCE}`` that gives the operator its input."""
-        keys = [f"({text}) AS {PREFIX}k{i}" for i, (text, _) in enumerate(self.keys)]
-        values = [f"({text}) AS {Fields.name(i)}" for i, text in enumerate(self.fields.texts)]
+        """The statement over ``{SOURCE}`` that gives the operator its input, or the fold its lists."""
         if self.layout == "rows":
-            # What is written to Python costs for each row and column: keys go with a partition's first row only, and
-            # that row has the bits of its mask inverted, which makes the mask negative.
-            first = f"row_number() OVER {PREFIX}w = 1"
-            keys = [f"CASE WHEN {first} THEN ({text}) END AS {PREFIX}k{i}" for i, (text, _) in enumerate(self.keys)]
-            suffix = mask_suffix(len(self.bits))
-            words = self.mask_sql(True, suffix)
-            words[0] = f"({words[0]} ^ CASE WHEN {first} THEN -1{suffix} ELSE 0{suffix} END)"
-            masks = [f"{sql} AS {PREFIX}m{w}" for w, sql in enumerate(words)]
-            source = f"{{{SOURCE}}}"
-            if self.query.partition_predicate:  # Spark pushes nothing through mapInArrow
-                source = f"(SELECT * FROM {source} WHERE {self.query.partition_predicate})"
-            if self.prefilter.joins:
-                source = self.prefilter.join([text for text, _ in self.keys], source, self.where())
-            window = f" WINDOW {PREFIX}w AS ({self.window()})"
-            if self.dependent.pairs:
-                window += f", {WHOLE} AS ({self.window()} ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)"
-            if self.shape.ranges is None:
-                return self.select([*keys, *values, *masks], source) + self.where() + window
+            return self.before_rows()
+        if self.layout == "fold" and self.gaps.letters is not None and self.gaps.letters.column and self.only_columns():
+            return self.before_plain_fold(self.gaps.letters.column)
+        return self.before_lists()
+
+    def field_items(self) -> list[str]:
+        return [f"({text}) AS {Fields.name(i)}" for i, text in enumerate(self.fields.texts)]
+
+    def key_items(self) -> list[str]:
+        return [f"({text}) AS {PREFIX}k{i}" for i, (text, _) in enumerate(self.keys)]
+
+    def before_rows(self) -> str:
+        # What is written to Python costs for each row and column: keys go with a partition's first row only, and that
+        # row has the bits of its mask inverted, which makes the mask negative.
+        first = f"row_number() OVER {PREFIX}w = 1"
+        keys = [f"CASE WHEN {first} THEN ({text}) END AS {PREFIX}k{i}" for i, (text, _) in enumerate(self.keys)]
+        suffix = mask_suffix(len(self.bits))
+        words = self.mask_sql(True, suffix)
+        words[0] = f"({words[0]} ^ CASE WHEN {first} THEN -1{suffix} ELSE 0{suffix} END)"
+        items = [*keys, *self.field_items(), *(f"{sql} AS {PREFIX}m{w}" for w, sql in enumerate(words))]
+        source = f"{{{SOURCE}}}"
+        if self.query.partition_predicate:  # Spark pushes nothing through mapInArrow
+            source = f"(SELECT * FROM {source} WHERE {self.query.partition_predicate})"
+        if self.prefilter.joins:
+            source = self.prefilter.join([text for text, _ in self.keys], source, self.where())
+        if self.shape.ranges is not None:
             key = self.fields.texts[self.shape.within.key] if self.shape.within else ""
             source = ranged_source(source, key, self.within_type, self.shape.ranges, self.where())
-            number = f"CASE WHEN {first} THEN {PREFIX}range END AS {PREFIX}range"
-            window = self.window([f"{PREFIX}range"])
-            items = ", ".join([*keys, number, *values, *masks])
-            return f"{self.query.with_prefix}SELECT {items} FROM {source} WINDOW {PREFIX}w AS ({window})"
+            items.append(f"CASE WHEN {first} THEN {PREFIX}range END AS {PREFIX}range")
+            return self.select(items, source) + f" WINDOW {PREFIX}w AS ({self.window([f'{PREFIX}range'])})"
+        windows = f" WINDOW {PREFIX}w AS ({self.window()})"
+        if self.dependent.pairs:
+            windows += f", {WHOLE} AS ({self.window()} ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)"
+        return self.select(items, source) + self.where() + windows
+
+    def before_plain_fold(self, column: str) -> str:
+        """Lists for the fold where one column decides all symbols, grouped where they are read."""
+        symbol = f"{self.fold.symbol_sql('')} AS {PREFIX}m0"
+        values = self.field_items()
+        name = quote(column)
+        if self.fold.orders_column and all(self.fields.texts[g.field] != name for g in self.shape.gathers):
+            at = self.fields.texts.index(name) if name in self.fields.texts else len(values)
+            values[at : at + 1] = [symbol]  # nobody asks for the column, and its place in the order is the symbol's
+        else:
+            values.append(symbol)
+        rows = f"sort_array(collect_list(struct({', '.join(values)}))) AS {PREFIX}rows"
+        by = ", ".join(text for text, _ in self.keys)
+        return self.select([*self.key_items(), rows]) + f"{self.where()} GROUP BY {by}"
+
+    def before_lists(self) -> str:
         words = self.mask_sql(shifted=False)
         if self.layout == "fold":
             words = [self.fold.symbol_sql(words[0])]
         masks = [f"{sql} AS {PREFIX}m{w}" for w, sql in enumerate(words)]
-        names = ", ".join([Fields.name(i) for i in range(len(values))] + [f"{PREFIX}m{w}" for w in range(len(masks))])
-        group = ", ".join(f"{PREFIX}k{i}" for i in range(len(keys)))
-        if self.layout == "fold" and self.gaps.letters is not None and self.gaps.letters.column and self.only_columns():
-            column = quote(self.gaps.letters.column)
-            if self.fold.orders_column and all(self.fields.texts[g.field] != column for g in self.shape.gathers):
-                at = self.fields.texts.index(column) if column in self.fields.texts else len(values)
-                values[at : at + 1] = masks  # nobody asks for the column, and its place in the order is the symbol's
-                masks = []
-            rows = f"sort_array(collect_list(struct({', '.join([*values, *masks])}))) AS {PREFIX}rows"
-            by = ", ".join(text for text, _ in self.keys)
-            return self.select([*keys, rows]) + f"{self.where()} GROUP BY {by}"
-        prepared = f"SELECT {', '.join([*keys, *values, *masks])} FROM {{{SOURCE}}}{self.where()}"
-        if self.layout == "lists" and self.prefilter.needed:
-            having = self.prefilter.having(self.bits)
-            rows = f"collect_list(struct({names})) AS {PREFIX}rows"
-            grouped = f"SELECT {group}, {rows} FROM ({prepared}) GROUP BY {group} HAVING {having}"
-            return f"{self.query.with_prefix}SELECT {group}, sort_array({PREFIX}rows) AS {PREFIX}rows FROM ({grouped})"
-        rows = f"sort_array(collect_list(struct({names}))) AS {PREFIX}rows"
-        return f"{self.query.with_prefix}SELECT {group}, {rows} FROM ({prepared}) GROUP BY {group}"
+        names = [Fields.name(i) for i in range(len(self.fields.texts))] + [f"{PREFIX}m{w}" for w in range(len(masks))]
+        group = ", ".join(f"{PREFIX}k{i}" for i in range(len(self.keys)))
+        items = ", ".join([*self.key_items(), *self.field_items(), *masks])
+        prepared = f"SELECT {items} FROM {{{SOURCE}}}{self.where()}"
+        having = f" HAVING {self.prefilter.having(self.bits)}" if self.prefilter.needed else ""
+        # Sorted outside, so that nothing is sorted that HAVING drops.
+        grouped = (
+            f"SELECT {group}, collect_list(struct({', '.join(names)})) AS {PREFIX}rows FROM ({prepared}) "
+            f"GROUP BY {group}{having}"
+        )
+        return f"{self.query.with_prefix}SELECT {group}, sort_array({PREFIX}rows) AS {PREFIX}rows FROM ({grouped})"
 
     def only_columns(self) -> bool:
         """Whether keys and fields are plain columns, so that they can stand beside and inside an aggregate."""
@@ -254,20 +270,22 @@ class Planner:
         )
         if layout == "lists" and self.settings.fold and self.settings.layout == "auto" and can_fold(gaps.machine, spec):
             layout, reason = "fold", "the pattern is a sequence with gaps, which Spark follows by itself"
+        if layout != "rows" and (bad := self.unorderable_field()):
+            layout, reason = "rows", f"column of type {bad} cannot be sorted inside a list"
         finding = self.plan_prefilter(local)
+        may_change = layout == "lists" and self.settings.layout == "auto"
+        key_texts = [k.expression for k in query.partition_by]
         sample = None
-        if layout != "fold" and (finding.needed or self.settings.layout == "auto"):
-            sample = self.ask_sample(finding.tests)
-        if layout == "lists" and self.settings.layout == "auto" and sample is not None:
+        if key_texts and (may_change or (layout == "rows" and finding.needed)):
+            sample = self.sample(finding.tests, key_texts)
+        if may_change and sample is not None:
             size = sample.partition_rows
             if size >= LONG_PARTITION and not any(t in YEAR_MONTH for t in self.field_types()):
                 layout, reason = "rows", f"long partitions, {size:.0f} rows or more in a sample"
         if layout == "fold":
             finding = Prefilter((), "the fold itself is as cheap")
         elif layout == "rows":
-            finding = finding.decided([k.expression for k in query.partition_by], sample)
-        if layout != "rows" and (bad := self.unorderable_field()):
-            layout, reason = "rows", f"column of type {bad} cannot be sorted inside a list"
+            finding = finding.decided(key_texts, sample)
         splitting = RangeSplitting(None, f"{RANGE_SPLITTING.key} = false")
         if self.settings.range_splitting:
             distance = within.distance if within is not None else None
@@ -294,10 +312,6 @@ class Planner:
         if not self.settings.join_prefilter:
             return Prefilter((), f"{JOIN_PREFILTER.key} = false")
         return prefilter(self.query.pattern, self.program.names, local, self.nullable_match)
-
-    def ask_sample(self, tests: Sequence[str]) -> Sample | None:
-        keys = [k.expression for k in self.query.partition_by]
-        return self.sample(tests, keys) if keys else None
 
     # -- keys, order -----------------------------------------------------------------------------------------------
 
