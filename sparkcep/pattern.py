@@ -67,14 +67,41 @@ class Anchor:
     at_start: bool
 
 
-Pattern: TypeAlias = Variable | Concatenation | Alternation | Permutation | Quantified | Exclusion | Empty | Anchor
+@dataclass(frozen=True, slots=True)
+class Negation:
+    """``!item``: no match of the item between the events before and after it (skip strategies)."""
+
+    item: Pattern
+    position: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Conjunction:
+    """``AND(p, q)``: for counts of trends only (GRETA, section 9)."""
+
+    items: tuple[Pattern, ...]
+    position: int = field(default=0, compare=False)
+
+
+Pattern: TypeAlias = (
+    Variable
+    | Concatenation
+    | Alternation
+    | Permutation
+    | Quantified
+    | Exclusion
+    | Empty
+    | Anchor
+    | Negation
+    | Conjunction
+)
 
 
 def children(node: Pattern) -> tuple[Pattern, ...]:
     """The direct children of a node."""
-    if isinstance(node, (Concatenation, Alternation, Permutation)):
+    if isinstance(node, (Concatenation, Alternation, Permutation, Conjunction)):
         return node.items
-    if isinstance(node, (Quantified, Exclusion)):
+    if isinstance(node, (Quantified, Exclusion, Negation)):
         return (node.item,)
     return ()
 
@@ -93,6 +120,11 @@ def variables(node: Pattern) -> tuple[str, ...]:
     return tuple(dict.fromkeys(n.name for n in walk(node) if isinstance(n, Variable)))
 
 
+def has_negation(node: Pattern) -> bool:
+    """Whether ``!`` occurs."""
+    return any(isinstance(n, Negation) for n in walk(node))
+
+
 def has_exclusion(node: Pattern) -> bool:
     """Whether ``{- -}`` occurs."""
     return any(isinstance(n, Exclusion) for n in walk(node))
@@ -102,6 +134,8 @@ def can_be_empty(node: Pattern) -> bool:
     """Whether the pattern has a match without rows (anchors are taken as satisfied)."""
     if isinstance(node, Variable):
         return False
+    if isinstance(node, Negation):
+        return True
     if isinstance(node, Alternation):
         return any(can_be_empty(i) for i in node.items)
     if isinstance(node, Quantified):
@@ -121,11 +155,15 @@ def render(node: Pattern) -> str:
         return "PERMUTE(" + ", ".join(render(i) for i in node.items) + ")"
     if isinstance(node, Exclusion):
         return "{- " + render(node.item) + " -}"
+    if isinstance(node, Conjunction):
+        return "AND(" + ", ".join(render(i) for i in node.items) + ")"
+    if isinstance(node, Negation):
+        return "!" + (render(node.item) if isinstance(node.item, Variable) else f"({render(node.item)})")
     if isinstance(node, Anchor):
         return "^" if node.at_start else "$"
     if isinstance(node, Quantified):
         inner = render(node.item)
-        if not isinstance(node.item, (Variable, Permutation, Exclusion, Anchor)):
+        if not isinstance(node.item, (Variable, Permutation, Exclusion, Anchor, Conjunction)):
             inner = f"({inner})"
         low, high = node.minimum, node.maximum
         sign = {(0, None): "*", (1, None): "+", (0, 1): "?"}.get((low, high))

@@ -86,7 +86,8 @@ class RowExpression:
 class Navigation:
     """``PREV/NEXT(FIRST/LAST(argument, logical), physical)`` over the rows mapped to ``variables`` (None: all rows).
 
-    ``physical`` is negative for PREV.
+    ``physical`` is negative for PREV. ``each``: counts only the rows up to the one that a condition over every event
+    of these variables is at (block.Condition.each).
     """
 
     argument: RowExpression
@@ -96,12 +97,13 @@ class Navigation:
     physical: int
     running: bool
     position: int = field(default=0, compare=False)
+    each: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
     """``function(arguments)`` over the rows mapped to ``variables`` (None: all rows); ``star`` for count(*), count(v.*)
-    and count()."""
+    and count(). ``each`` as for :class:`Navigation`. ``before``: without the last of the rows (``v[..i-1]``)."""
 
     function: str
     arguments: tuple[RowExpression, ...]
@@ -111,6 +113,8 @@ class Aggregate:
     star: bool
     filter: RowExpression | None = None
     position: int = field(default=0, compare=False)
+    each: bool = False
+    before: bool = False
 
 
 @dataclass(frozen=True, slots=True)

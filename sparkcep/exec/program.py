@@ -141,7 +141,9 @@ class _Compiler:
             here = self.emit(_ANCHOR, AT_START if node.at_start else AT_END)
             self.next[here] = [after]
             return here
-        return self.add_quantified(node, after)
+        if isinstance(node, Quantified):
+            return self.add_quantified(node, after)
+        raise ValueError(f"{type(node).__name__} has no meaning under strict contiguity")
 
     def add_quantified(self, node: Quantified, after: int) -> int:
         if node.maximum is None and node.minimum == 1 and not can_be_empty(node.item):

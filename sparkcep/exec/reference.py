@@ -70,8 +70,10 @@ def _ways(node: Pattern, path: Path, start: int, rows: int, take: Callable[[Path
     elif isinstance(node, Anchor):
         if row == (0 if node.at_start else rows):
             yield path
-    else:
+    elif isinstance(node, Quantified):
         yield from _repeat(node, node.minimum, node.maximum, path, start, rows, take, out)
+    else:
+        raise ValueError(f"{type(node).__name__} has no meaning under strict contiguity")
 
 
 def _repeat(
