@@ -17,14 +17,15 @@ class Batch:
     """Rows of partitions, in order.
 
     ``offsets`` (partitions + 1,): row borders. ``masks``: int64 arrays of condition bits. ``columns``: kernel columns.
-    ``within``: ORDER BY key and key plus interval, of one type. ``marks`` (rows,) uint8: for matches by range, where
+    ``within``: ORDER BY key and key plus interval, of one type; for runs also key minus interval.
+    ``marks`` (rows,) uint8: for matches by range, where
     matching may resume; see kernels.rows.
     """
 
     offsets: Ints
     masks: Sequence[pa.Array]
     columns: Sequence[pa.Array] = ()
-    within: tuple[pa.Array, pa.Array] | None = None
+    within: tuple[pa.Array, ...] | None = None
     marks: npt.NDArray[np.uint8] | None = None
 
 

@@ -101,6 +101,7 @@ class Compiler:
         column_types: Spark types of the kernel columns.
         registers: variable codes of each register.
         ansi: whether overflow and division by zero are errors.
+        each: registers whose last row need not be the tested one.
     """
 
     def __init__(
@@ -109,19 +110,21 @@ class Compiler:
         column_types: tuple[Type, ...],
         registers: tuple[frozenset[int], ...],
         ansi: bool,
+        each: frozenset[int] = frozenset(),
     ) -> None:
         self.slots = slots
         self.column_types = column_types
         self.registers = registers
+        self.each = each
         self.out = ConditionPrograms(ansi)
         self.depth = 0
-        self.label = -1
+        self.tested: frozenset[int] = frozenset()
         self.reads = Reads()
 
-    def add(self, label: int, condition: Expression) -> None:
-        """Compile the condition of a variable; variables come in ascending order."""
+    def add(self, label: int, condition: Expression, tested: frozenset[int]) -> None:
+        """Compile a condition; numbers come in ascending order. ``tested``: what the tested row may be taken as."""
         low = len(self.out.code)
-        self.label = label
+        self.tested = tested
         self.reads = self.out.reads[label] = Reads()
         for conjunct in _conjuncts(condition):
             if isinstance(conjunct, Call) and conjunct.name in COMPARISONS:
@@ -217,7 +220,8 @@ class Compiler:
             store, place = self.column(slot.column)
             is_float = int(store == "float")
             kind = self.column_types[slot.column]
-            if not slot.from_first and slot.logical == 0 and self.label in self.registers[slot.register]:
+            of_tested = self.tested and self.tested <= self.registers[slot.register] and slot.register not in self.each
+            if not slot.from_first and slot.logical == 0 and of_tested:
                 return kind, (op.ROW_I + is_float, slot.physical, place)  # the last of its rows is the tested one
             self.reads.navigations.add((slot.register, slot.from_first, slot.logical))
             row = (slot.register, int(slot.from_first), slot.logical, slot.physical)
@@ -248,11 +252,12 @@ class Compiler:
             self.out.agg.append(row)
         place = self.out.agg.index(row)
         self.reads.aggregates.add(place)
+        without = int(slot.before)
         if kind == op.COUNT:
-            return BIGINT, (op.COUNT_OF, place, 0)
+            return BIGINT, (op.COUNT_OF, place, without)
         if kind == op.AVERAGE:
-            return DOUBLE, (op.AVERAGE_OF, place, 0)
-        operand = (op.AGGREGATE_I + is_float, place, 0)
+            return DOUBLE, (op.AVERAGE_OF, place, without)
+        operand = (op.AGGREGATE_I + is_float, place, without)
         if kind == op.SUM:
             return BIGINT if type_.kind == "int" else DOUBLE, operand
         return type_, operand
@@ -371,7 +376,7 @@ def compile_conditions(conditions: ConditionSet, ansi: bool) -> ConditionProgram
     Raises:
         NotCompilable: some condition needs the interpreter.
     """
-    compiler = Compiler(conditions.slots, conditions.column_types, conditions.registers, ansi)
+    compiler = Compiler(conditions.slots, conditions.column_types, conditions.registers, ansi, conditions.each)
     for label, condition in sorted(conditions.conditions.items()):
-        compiler.add(label, condition)
+        compiler.add(label, condition, conditions.tested[label] if conditions.tested else frozenset([label]))
     return compiler.out

@@ -115,13 +115,17 @@ class NavigationSlot:
 
 @dataclass(frozen=True, slots=True)
 class AggregateSlot:
-    """An aggregate over the rows a register has seen; ``arguments`` empty for count(*)."""
+    """An aggregate over the rows a register has seen; ``arguments`` empty for count(*).
+
+    ``before``: without the last of them.
+    """
 
     function: str
     register: int
     arguments: tuple[Expression, ...]
     distinct: bool = False
     filter: Expression | None = None
+    before: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparkcep.errors import LimitError, SparkCepError
+from sparkcep.errors import SparkCepError
 from sparkcep.exec.arrays import Ints, int_values
 from sparkcep.exec.batch import Batch, Resume
 from sparkcep.exec.compiler import ConditionPrograms, compile_conditions
@@ -15,6 +15,7 @@ from sparkcep.exec.kernels.tables import Output, Within, Words
 from sparkcep.exec.lookback import Lookback
 from sparkcep.exec.search import CONDITION_FAILURES, Search
 from sparkcep.exec.spec import MatchSpec
+from sparkcep.exec.statuses import MODES, SKIPS, raise_status
 from sparkcep.exec.tables import (
     PATIENCE,
     automaton,
@@ -26,23 +27,9 @@ from sparkcep.exec.tables import (
     new_trail,
     within_table,
 )
-from sparkcep.query import RowsPerMatch, SkipMode
-from sparkcep.settings import LIMIT_MATCHES, LIMIT_STEPS
 
 __all__ = ["Batch", "Matcher", "Resume"]
 
-_SKIP = {
-    SkipMode.PAST_LAST_ROW: kernel.PAST_LAST_ROW,
-    SkipMode.TO_NEXT_ROW: kernel.TO_NEXT_ROW,
-    SkipMode.TO_FIRST: kernel.TO_FIRST,
-    SkipMode.TO_LAST: kernel.TO_LAST,
-}
-_MODE = {
-    RowsPerMatch.ONE: kernel.ONE_ROW,
-    RowsPerMatch.ALL_SHOW_EMPTY: kernel.SHOW_EMPTY,
-    RowsPerMatch.ALL_OMIT_EMPTY: kernel.OMIT_EMPTY,
-    RowsPerMatch.ALL_WITH_UNMATCHED: kernel.WITH_UNMATCHED,
-}
 _NO_MARKS = np.zeros(0, np.uint8)
 
 
@@ -54,8 +41,8 @@ class Matcher:
         program = spec.program
         names = len(program.names)
         self.automaton = automaton(program, spec.condition_bits)
-        self.skip = _SKIP[spec.skip]
-        self.mode = _MODE[spec.rows_per_match]
+        self.skip = SKIPS[spec.skip]
+        self.mode = MODES[spec.rows_per_match]
         self.every_row = int(spec.every_row or spec.rows_per_match.is_all)
         self.output = Output(
             np.array(
@@ -158,37 +145,7 @@ class Matcher:
 
     def check(self, status: int) -> None:
         """Raise the error behind a kernel status."""
-        if status == kernel.OK:
-            return
-        if status == kernel.TOO_MANY_STEPS:
-            raise LimitError(
-                "CEP_STEP_LIMIT",
-                f"Matching one partition took more than {self.spec.limit_steps} steps ({LIMIT_STEPS.key}).",
-                hint="make the conditions more selective, bound the quantifiers, add WITHIN, or raise the limit",
-            )
-        if status == kernel.TOO_MANY_ROWS:
-            raise LimitError(
-                "CEP_MATCH_LIMIT",
-                f"One partition has more than {self.spec.limit_rows} output rows ({LIMIT_MATCHES.key}).",
-                hint="use AFTER MATCH SKIP PAST LAST ROW or ONE ROW PER MATCH, or raise the limit",
-            )
-        if status == kernel.SKIP_TO_FIRST_ROW:
-            raise SparkCepError(
-                "CEP_SKIP_TO_FIRST_ROW",
-                f"AFTER MATCH SKIP TO {self.spec.skip_target} would resume at the first row of the match itself.",
-                hint="use AFTER MATCH SKIP TO NEXT ROW",
-            )
-        if status == kernel.SKIP_TARGET_ABSENT:
-            raise SparkCepError(
-                "CEP_SKIP_TARGET_ABSENT",
-                f"AFTER MATCH SKIP TO {self.spec.skip_target}: no row of a match is mapped to it.",
-                hint="skip to a variable that every match holds",
-            )
-        if status == kernel.OVERFLOW:
-            raise SparkCepError(
-                "ARITHMETIC_OVERFLOW", "An integer overflowed in DEFINE.", hint="cast an operand to a wider type"
-            )
-        raise SparkCepError("DIVIDE_BY_ZERO", "Division by zero in DEFINE.", hint="use nullif(divisor, 0)")
+        raise_status(status, self.spec.limit_steps, self.spec.limit_rows, self.spec.skip_target)
 
     def interpret(self, batch: Batch, masks: Words, within: Within, progress: Ints, more: bool) -> Ints:
         """The same search as the kernel's, with conditions run by the interpreter."""

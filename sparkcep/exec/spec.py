@@ -29,13 +29,19 @@ class OutputSlot:
 
 @dataclass(frozen=True, slots=True)
 class ConditionSet:
-    """Match-dependent conditions by variable code, the slots they load and the kernel columns' types."""
+    """Match-dependent conditions by variable code, the slots they load and the kernel columns' types.
+
+    Of runs (run_spec.py) they go by number: ``tested`` has the components of which the row that condition k is tested
+    on is one (none on leaving), ``each`` the registers that a condition over every event of a variable goes through.
+    """
 
     conditions: dict[int, Expression] = field(default_factory=dict)
     slots: tuple[ConditionSlot, ...] = ()
     column_types: tuple[Type, ...] = ()
     registers: tuple[frozenset[int], ...] = ()
     interpreted: bool = False
+    tested: tuple[frozenset[int], ...] = ()
+    each: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

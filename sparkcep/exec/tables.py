@@ -84,7 +84,7 @@ def within_table(batch: Batch, rows: int) -> Within:
     """Key and bound of WITHIN as integers of one order."""
     if batch.within is None:
         return Within(np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros((2, 1), np.uint8))
-    (key, key_null), (bound, bound_null) = (ordered_ints(array) for array in batch.within)
+    (key, key_null), (bound, bound_null) = (ordered_ints(array) for array in batch.within[:2])
     return Within(_owned(key), _owned(bound), np.stack([key_null, bound_null]))
 
 

@@ -51,8 +51,9 @@ STACK_I, STACK_F = 0, 1
 ROW_I, ROW_F = 2, 3  # a: rows from the tested one, b: column
 NAVIGATED_I, NAVIGATED_F = 4, 5  # a: navigation, b: column
 CONST_I, CONST_F = 6, 7  # a: index into constants
-AGGREGATE_I, AGGREGATE_F = 8, 9  # a: aggregate
-COUNT_OF, AVERAGE_OF = 10, 11  # a: aggregate
+# a: aggregate, b: of how many of its register's last rows it is taken without
+AGGREGATE_I, AGGREGATE_F = 8, 9
+COUNT_OF, AVERAGE_OF = 10, 11
 MATCH_NUMBER, NULL = 12, 14
 
 STACK = 128
@@ -166,7 +167,8 @@ def holds(label, row, base, rows, number, conditions, columns, trail):
                 elif kind == CONST_F:
                     xf = conditions.const_f[U(a)]
                 elif kind <= AVERAGE_OF:
-                    seen = U(a * trail.rows + counts[U(conditions.aggregates[U(3 * a + 1)])])
+                    seen = counts[U(conditions.aggregates[U(3 * a + 1)])] - code[U(at + side + 2)]
+                    seen = U(a * trail.rows + seen)
                     n = trail.agg_n[seen]
                     if n == POISONED:
                         return OVERFLOW

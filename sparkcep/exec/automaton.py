@@ -1,0 +1,356 @@
+"""Compile a pattern with negation to a deterministic automaton over components (Glushkov's, made deterministic).
+
+A match is its sequence of (component, event), so the automaton reads components: copies that `{n,m}` makes of one are
+the same letter, and each match is exactly one path. Every edge takes an event. Successors are in order of preference.
+What a negation forbids lies on the edges that step over it: ``absent`` are negations of which there must be none
+between the two events, ``present`` those of which there must be one (only where copies of a component would otherwise
+be told apart by a negation between them).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sparkcep.errors import LimitError, PatternAnalysisError
+from sparkcep.pattern import (
+    Alternation,
+    Concatenation,
+    Empty,
+    Exclusion,
+    Negation,
+    Pattern,
+    Permutation,
+    Quantified,
+    Variable,
+    can_be_empty,
+    render,
+)
+from sparkcep.settings import LIMIT_PROGRAM
+
+ACCEPT = -1
+#: Most negations between two events that a choice among copies of a component may depend on.
+_MAXIMUM_GUARDS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """``target``: state or ACCEPT. ``component``: code, -1 for ACCEPT. ``ends``: leaves a Kleene that might go on."""
+
+    target: int
+    component: int
+    absent: frozenset[int] = frozenset()
+    present: frozenset[int] = frozenset()
+    ends: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NegatedPattern:
+    """A negation's own automaton."""
+
+    item: Pattern
+    automaton: Automaton
+
+
+@dataclass(frozen=True, slots=True)
+class Automaton:
+    """States 0 to S - 1 with their edges; the initial edges are those of ``edges[S]``.
+
+    ``names``: component keys, their codes are places. ``components`` (S,): what each state has just taken.
+    ``negations``: what the numbers in edges' guards mean.
+    """
+
+    names: tuple[str, ...]
+    components: tuple[int, ...]
+    edges: tuple[tuple[Edge, ...], ...]
+    negations: tuple[NegatedPattern, ...]
+
+    @property
+    def states(self) -> int:
+        return len(self.components)
+
+    @property
+    def initial(self) -> tuple[Edge, ...]:
+        return self.edges[-1]
+
+    def describe(self, shown: Mapping[str, str] | None = None) -> str:
+        """One line per state, for EXPLAIN. ``shown``: component keys to what users call them."""
+
+        def name(state: int) -> str:
+            key = self.names[self.components[state]]
+            return f"{(shown or {}).get(key, key)}.{state}"
+
+        def edge(e: Edge) -> str:
+            text = "accept" if e.target == ACCEPT else name(e.target)
+            text += "".join(f" unless {render(self.negations[n].item)}" for n in sorted(e.absent))
+            return text + "".join(f" if {render(self.negations[n].item)}" for n in sorted(e.present))
+
+        lines = []
+        for state in (self.states, *range(self.states)):
+            head = "start" if state == self.states else name(state)
+            lines.append(f"{head} -> {', '.join(map(edge, self.edges[state])) or 'dead end'}")
+        return "\n".join(lines)
+
+
+# Instructions, built back to front as in program.py; NOT carries a negation's number, LOOP decides whether a Kleene
+# goes on (its second way out ends it).
+_TAKE, _SPLIT, _NOT, _LOOP, _DONE = range(5)
+
+
+@dataclass(slots=True)
+class _Move:
+    """A way from an instruction to the next event (or to acceptance) over these negations."""
+
+    target: int
+    crossed: frozenset[int]
+    ends: bool
+
+
+@dataclass(slots=True)
+class _Compiler:
+    codes: Mapping[str, int]
+    limit: int
+    negations: list[NegatedPattern]
+    kind: list[int] = field(default_factory=list)
+    argument: list[int] = field(default_factory=list)
+    next: list[list[int]] = field(default_factory=list)
+    labels: list[int] = field(default_factory=list)
+
+    def emit(self, kind: int, argument: int = 0) -> int:
+        if len(self.kind) > 20 * self.limit:
+            raise too_large(self.limit)
+        self.kind.append(kind)
+        self.argument.append(argument)
+        self.next.append([])
+        return len(self.kind) - 1
+
+    def add(self, node: Pattern, after: int) -> int:
+        """Code for a node that continues at ``after``; returns its entry."""
+        if isinstance(node, Variable):
+            if len(self.labels) >= self.limit:
+                raise too_large(self.limit)
+            here = self.emit(_TAKE, len(self.labels))
+            self.labels.append(self.codes[node.name])
+            self.next[here] = [after]
+            return here
+        if isinstance(node, Concatenation):
+            for item in reversed(node.items):
+                after = self.add(item, after)
+            return after
+        if isinstance(node, Alternation):
+            here = self.emit(_SPLIT)
+            self.next[here] = [self.add(item, after) for item in node.items]
+            return here
+        if isinstance(node, Permutation):
+            return self.permutation(node, after)
+        if isinstance(node, Negation):
+            for item in reversed(_alternatives(node.item)):
+                here = self.emit(_NOT, self.negation(Negation(item, node.position)))
+                self.next[here] = [after]
+                after = here
+            return after
+        if isinstance(node, Quantified):
+            return self.quantified(node, after)
+        if isinstance(node, Exclusion):
+            return self.add(node.item, after)
+        if isinstance(node, Empty):
+            return after
+        raise PatternAnalysisError(
+            "CEP_UNSUPPORTED_PATTERN", f"{render(node)} has no meaning under the skip strategies."
+        )
+
+    def negation(self, node: Negation) -> int:
+        """A number for each place: what is between depends on where it stands, its automaton does not."""
+        if can_be_empty(node.item):
+            raise PatternAnalysisError(
+                "CEP_EMPTY_NEGATION",
+                f"{render(node)} forbids the empty sequence, so nothing could match.",
+                hint="negate a pattern that takes at least one event",
+            )
+        automaton = compile_automaton(node.item, tuple(self.codes), self.limit, self.negations)
+        found = NegatedPattern(node.item, automaton)
+        if found not in self.negations:
+            self.negations.append(found)
+        return self.negations.index(found)
+
+    def quantified(self, node: Quantified, after: int) -> int:
+        """`x{n,m}`: n copies, then up to m - n optional ones, or a loop.
+
+        The way past an optional part is a plain SPLIT where nothing of the Kleene was taken, a LOOP behind a copy.
+        """
+        several = node.maximum is None or node.maximum > 1
+
+        def choice(body: int, kind: int) -> int:
+            here = self.emit(kind)
+            self.next[here] = [body, after] if node.greedy else [after, body]
+            return here
+
+        if node.maximum is None:
+            loop = self.emit(_LOOP, int(node.greedy))
+            body = self.add(node.item, loop)
+            self.next[loop] = [body, after] if node.greedy else [after, body]
+            if node.minimum == 0:
+                return choice(body, _SPLIT)
+            entry, rest = body, node.minimum - 1
+            if can_be_empty(node.item):
+                entry, rest = loop, node.minimum
+        else:
+            entry = after
+            for k in range(node.maximum - node.minimum):
+                first = node.minimum == 0 and k == node.maximum - 1
+                body = self.add(node.item, entry)
+                entry = choice(body, _SPLIT if first or not several else _LOOP)
+                if not first and several:
+                    self.argument[entry] = int(node.greedy)
+            rest = node.minimum
+        for _ in range(rest):
+            before = len(self.kind)
+            entry = self.add(node.item, entry)
+            if len(self.kind) == before:
+                break
+        return entry
+
+    def permutation(self, node: Permutation, after: int) -> int:
+        """What may follow depends only on the set of items still to come."""
+        entries: dict[int, int] = {0: after}
+
+        def entry(remaining: int) -> int:
+            if remaining not in entries:
+                here = entries[remaining] = self.emit(_SPLIT)
+                self.next[here] = [
+                    self.add(item, entry(remaining & ~(1 << k)))
+                    for k, item in enumerate(node.items)
+                    if remaining >> k & 1
+                ]
+            return entries[remaining]
+
+        return entry((1 << len(node.items)) - 1)
+
+    def moves(self, start: int) -> list[_Move]:
+        """Ways on from an instruction in order of preference; one that an earlier way makes superfluous is left out."""
+        out: list[_Move] = []
+        seen: dict[int, list[tuple[frozenset[int], bool]]] = {}
+        stack: list[tuple[int, frozenset[int], bool]] = [(start, frozenset(), False)]
+        while stack:
+            at, crossed, ends = stack.pop()
+            earlier = seen.setdefault(at, [])
+            if any(c <= crossed and e <= ends for c, e in earlier):
+                continue
+            earlier.append((crossed, ends))
+            kind = self.kind[at]
+            if kind in (_TAKE, _DONE):
+                out.append(_Move(self.argument[at] if kind == _TAKE else ACCEPT, crossed, ends))
+            elif kind == _NOT:
+                stack.append((self.next[at][0], crossed | {self.argument[at]}, ends))
+            else:
+                leave = -1 if kind == _SPLIT else self.argument[at]  # which way out ends the Kleene
+                for k in reversed(range(len(self.next[at]))):
+                    stack.append((self.next[at][k], crossed, ends or k == leave))
+        return out
+
+
+def _alternatives(item: Pattern) -> list[Pattern]:
+    """Patterns none of which may match where ``item`` must not; simpler ones where that is the same."""
+    if isinstance(item, Alternation):
+        return [a for i in item.items for a in _alternatives(i)]
+    if isinstance(item, Quantified) and item.minimum == 1:  # x+ is there where x is
+        return _alternatives(item.item)
+    if isinstance(item, Concatenation) and len(item.items) == 1:
+        return _alternatives(item.items[0])
+    return [item]
+
+
+def too_large(limit: int) -> LimitError:
+    return LimitError(
+        "CEP_PROGRAM_TOO_LARGE",
+        f"The pattern unrolls to more than {limit} positions ({LIMIT_PROGRAM.key}).",
+        hint="use smaller bounds in {n,m} and fewer elements in PERMUTE, or raise the limit",
+    )
+
+
+def _resolved(moves: Sequence[_Move], component: int, labels: Sequence[int]) -> Iterator[tuple[list[int], Edge]]:
+    """Positions that one component leads to, as edges that exclude each other.
+
+    ``moves``: all ways to the component (or to acceptance), in order. Where negations decide which of them are open,
+    there is one edge for each outcome.
+    """
+    guards = sorted(frozenset().union(*(m.crossed for m in moves)))
+    ends = all(m.ends for m in moves)
+    always = [m for m in moves if not m.crossed]
+    if {m.target for m in always} == {m.target for m in moves}:
+        yield list(dict.fromkeys(m.target for m in always)), Edge(0, component, ends=ends)
+        return
+    if len(guards) > _MAXIMUM_GUARDS:
+        raise PatternAnalysisError(
+            "CEP_PROGRAM_TOO_LARGE", f"More than {_MAXIMUM_GUARDS} negations stand between the same two events."
+        )
+    outcomes: dict[tuple[int, ...], list[frozenset[int]]] = {}
+    for flags in itertools.product((True, False), repeat=len(guards)):
+        absent = frozenset(g for g, flag in zip(guards, flags, strict=True) if flag)
+        targets = tuple(dict.fromkeys(m.target for m in moves if m.crossed <= absent))
+        if targets:
+            outcomes.setdefault(targets, []).append(absent)
+    for targets, cases in outcomes.items():
+        for absent, present in _cubes(cases, frozenset(guards)):
+            yield list(targets), Edge(0, component, absent, present, ends)
+
+
+def _cubes(cases: list[frozenset[int]], guards: frozenset[int]) -> Iterator[tuple[frozenset[int], frozenset[int]]]:
+    """Cases (sets of absent negations) as disjoint pairs (must be absent, must be present)."""
+    common = frozenset.intersection(*cases)
+    free = guards - common
+    if len(cases) == 1 << len(free):
+        yield common, frozenset()
+        return
+    for absent in cases:
+        yield absent, guards - absent
+
+
+def compile_automaton(
+    pattern: Pattern, names: tuple[str, ...], limit: int, negations: list[NegatedPattern] | None = None
+) -> Automaton:
+    """The automaton of a pattern over component keys.
+
+    Raises:
+        LimitError: CEP_PROGRAM_TOO_LARGE.
+        PatternAnalysisError: CEP_EMPTY_NEGATION, CEP_UNSUPPORTED_PATTERN (anchors).
+    """
+    shared = [] if negations is None else negations
+    compiler = _Compiler({name: k for k, name in enumerate(names)}, limit, shared)
+    done = compiler.emit(_DONE)
+    entry = compiler.add(pattern, done)
+    after: dict[int, list[_Move]] = {
+        compiler.argument[i]: compiler.moves(compiler.next[i][0]) for i, k in enumerate(compiler.kind) if k == _TAKE
+    }
+    numbers: dict[tuple[int, ...], int] = {}
+    order: list[tuple[int, ...]] = []
+
+    def number(positions: Sequence[int]) -> int:
+        key = tuple(positions)
+        if key not in numbers:
+            if len(order) >= limit:
+                raise too_large(limit)
+            numbers[key] = len(order)
+            order.append(key)
+        return numbers[key]
+
+    def edges(moves: Sequence[_Move]) -> tuple[Edge, ...]:
+        groups: dict[int, list[_Move]] = {}
+        for move in moves:
+            component = ACCEPT if move.target == ACCEPT else compiler.labels[move.target]
+            groups.setdefault(component, []).append(move)
+        out = []
+        for component, ways in groups.items():
+            for targets, edge in _resolved(ways, component, compiler.labels):
+                target = ACCEPT if component == ACCEPT else number(targets)
+                out.append(Edge(target, component, edge.absent, edge.present, edge.ends))
+        return tuple(out)
+
+    initial = edges([m for m in compiler.moves(entry) if m.target != ACCEPT])
+    table: list[tuple[Edge, ...]] = []
+    while len(table) < len(order):
+        table.append(edges([m for p in order[len(table)] for m in after[p]]))
+    components = tuple(compiler.labels[key[0]] for key in order)
+    # The numbers of negations are shared with the pattern around this one, which may still add to them.
+    return Automaton(names, components, (*table, initial), tuple(shared) if negations is None else ())

@@ -1,0 +1,106 @@
+"""What the kernels of the skip strategies are given, as named tuples of one type each."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+Ints = npt.NDArray[np.int64]
+Rows = npt.NDArray[np.int32]
+Words = npt.NDArray[np.uint64]
+Flags = npt.NDArray[np.uint8]
+
+
+class Machine(NamedTuple):
+    """A pattern's automaton and those of its negations, one after the other (see exec.automaton).
+
+    ``edge_start`` (nodes + 1,): edges of node s are ``edge_start[s]`` to ``edge_start[s + 1]``; a node is a state or
+    an automaton's start. ``state_component`` (nodes,): -1 for starts. ``accept_edge`` (nodes,): a state's edge to
+    acceptance, -1 without. Per edge: ``target`` (-1: accept), ``component``, bits of negations that must be ``absent``
+    and ``present`` between the two events, whether it ``ends`` a Kleene, ``group`` of checks on taking it (of an
+    accepting edge: on accepting), ``late``: bits of negations whose conditions are decided only now.
+    ``test_word``, ``test_bit`` (components,): where a component's match-independent condition is in the masks.
+    ``automata`` (1 + negations, 3), flat: first node, start node, single component of a negation or -1. ``dependent``:
+    bits of negations (each of one component) with conditions that depend on the match; ``deferred``: of these, those
+    that read what may be taken later. ``negation_group`` (negations,): their checks.
+    """
+
+    edge_start: Ints
+    state_component: Ints
+    accept_edge: Ints
+    target: Ints
+    component: Ints
+    absent: Words
+    present: Words
+    ends: Flags
+    group: Ints
+    late: Words
+    test_word: Ints
+    test_bit: Ints
+    automata: Ints
+    dependent: int
+    deferred: int
+    negation_group: Ints
+
+
+class Checks(NamedTuple):
+    """Match-dependent conditions and when they apply.
+
+    Group g has the checks ``group_start[g]`` to ``group_start[g + 1]``; ``checks`` (n, CHECK_WIDTH), flat: program,
+    register whose events count, minimum, whether only its first event is tested, register to go through (-1: none),
+    ``required[low:high]`` registers that must not be empty, ``after[low:high]`` components of which one must have been
+    taken before (low = high: any).
+    """
+
+    group_start: Ints
+    checks: Ints
+    required: Ints
+    after: Ints
+
+
+class Interval(NamedTuple):
+    """(rows,) ORDER BY key, key plus and key minus WITHIN; ``null`` (3, rows): which of them is NULL."""
+
+    key: Ints
+    bound: Ints
+    lower: Ints
+    null: Flags
+
+
+class Work(NamedTuple):
+    """What is computed of a partition before matching; see graph.py. Columns are rows of the partition.
+
+    ``next_row`` (components, rows + 2): the first row from here on that the component can take. ``end`` (nodes, rows +
+    1): the earliest row at which a match can be complete that is in this state after this row; ``earliest`` (nodes,
+    rows + 2): the same of this or any later row. ``until`` (negations, rows + 1): place i + 1 holds the last row that
+    can follow row i without a negation's match in between; place 0: without one from the partition's start.
+    ``last_equal`` (rows + 1,): under STRICT TIME the last row of the same time, else the row itself. ``from_row``
+    (rows,): the first row within the interval before this one. ``best`` (edges,): scratch.
+    """
+
+    next_row: Rows
+    end: Rows
+    earliest: Rows
+    until: Rows
+    last_equal: Rows
+    from_row: Rows
+    best: Rows
+
+
+class Frames(NamedTuple):
+    """The search's stack, one frame per event taken (and one for the start).
+
+    ``state``, ``row``, ``edge`` (the one taken to come here): what the frame has taken. ``candidate``: the row looked
+    at, -1 before the first; ``cursor``: the edge to try on it; ``phase``: 0 edges before acceptance, 1 acceptance,
+    2 edges after it; ``taken``: 1 some edge could take the candidate, 2 one that stays inside a Kleene could.
+    """
+
+    state: Ints
+    row: Ints
+    edge: Ints
+    candidate: Ints
+    cursor: Ints
+    phase: Ints
+    taken: Ints

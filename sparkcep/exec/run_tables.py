@@ -1,0 +1,217 @@
+"""Tables of the runs kernel: of a spec once per matcher, of a batch once per batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from sparkcep.block import Decision
+from sparkcep.exec.arrays import Ints, ordered_ints
+from sparkcep.exec.automaton import ACCEPT, Automaton, Edge
+from sparkcep.exec.batch import Batch
+from sparkcep.exec.compiler import ConditionPrograms
+from sparkcep.exec.expressions import NotCompilable
+from sparkcep.exec.kernels.graph_tables import Checks, Frames, Interval, Machine, Work
+from sparkcep.exec.kernels.runs import CHECK_WIDTH
+from sparkcep.exec.kernels.tables import Conditions
+from sparkcep.exec.run_spec import Check, RunSpec
+from sparkcep.exec.spec import BITS_PER_WORD
+
+MAXIMUM_NEGATIONS = 63  # bits of an int64 that leave its sign alone
+
+
+def _ints(values: Iterable[int]) -> Ints:
+    return np.array(list(values), np.int64)
+
+
+class Groups:
+    """Groups of checks, equal ones once."""
+
+    def __init__(self, checks: Sequence[Check]) -> None:
+        self.all = checks
+        self.groups: dict[tuple[int, ...], int] = {(): 0}
+
+    def number(self, members: Iterable[int]) -> int:
+        return self.groups.setdefault(tuple(members), len(self.groups))
+
+    def on_edge(self, before: int, component: int) -> int:
+        """Checks on taking ``component`` (ACCEPT: on accepting) after component ``before`` (-1: as the first)."""
+        leaving = [
+            k
+            for k, c in enumerate(self.all)
+            if c.at is Decision.LEAVE and before in c.decided_by and component not in c.decided_by
+        ]
+        return self.number([*leaving, *(self.taking(component) if component != ACCEPT else ())])
+
+    def taking(self, component: int) -> list[int]:
+        return [k for k, c in enumerate(self.all) if c.at is Decision.TAKE and component in c.decided_by]
+
+    def tables(self) -> Checks:
+        starts, rows = [0], []
+        required: list[int] = []
+        after: list[int] = []
+        for members in self.groups:
+            for k in members:
+                c = self.all[k]
+                low, first = len(required), len(after)
+                required += c.required
+                after += sorted(c.after)
+                row = [c.number, c.counted, c.minimum, int(c.first_only), c.each]
+                rows += [*row, low, len(required), first, len(after), 0]
+            starts.append(starts[-1] + len(members))
+        assert not rows or len(rows) == CHECK_WIDTH * starts[-1]
+        return Checks(_ints(starts), _ints([*rows, 0]), _ints([*required, 0]), _ints([*after, 0]))
+
+
+def _bits(numbers: Iterable[int]) -> int:
+    return sum(1 << n for n in set(numbers))
+
+
+def single_component(automaton: Automaton) -> int:
+    """The component where an automaton takes one event of one component, else -1."""
+    if automaton.states != 1 or len(automaton.initial) != 1 or len(automaton.edges[0]) != 1:
+        return -1
+    edges = (automaton.initial[0], automaton.edges[0][0])
+    plain = all(not e.absent and not e.present for e in edges) and edges[1].target == ACCEPT
+    return automaton.components[0] if plain else -1
+
+
+def machine_tables(spec: RunSpec) -> tuple[Machine, Checks]:
+    """The pattern's automaton with its checks.
+
+    Raises:
+        NotCompilable: conditions that tie the events of a negated sequence to the match, and more than 63 negations.
+    """
+    main = spec.automaton
+    negations = main.negations
+    if len(negations) > MAXIMUM_NEGATIONS:
+        raise NotCompilable(f"more than {MAXIMUM_NEGATIONS} negations")
+    groups = Groups(spec.checks)
+    singles = [single_component(n.automaton) for n in negations]
+    dependent: list[int] = []
+    deferred: list[int] = []
+    late: dict[int, set[int]] = {}
+    for x, negation in enumerate(negations):
+        inside = set(negation.automaton.components)
+        checked = [c for c in spec.checks if c.decided_by & inside]
+        if any(
+            e.target == ACCEPT and (e.absent or e.present) for edges in negation.automaton.edges for e in edges
+        ) or any(e.absent or e.present for e in negation.automaton.initial):
+            raise NotCompilable("a negation at the border of a negated sequence")
+        if not checked:
+            continue
+        if singles[x] < 0:
+            raise NotCompilable("a condition between the events of a negated sequence")
+        dependent.append(x)
+        read = {k for c in checked for r in c.required for k in spec.conditions.registers[r]}
+        # What stands behind the negation may not have been taken when its gap closes.
+        later = {k for k in read if k > singles[x]}
+        closing = {e.component for edges in main.edges for e in edges if x in e.absent}
+        if later and not (len(closing) == 1 and later <= closing):
+            deferred.append(x)
+            for k in later:
+                late.setdefault(k, set()).add(x)
+    columns: dict[str, list[int]] = {
+        n: [] for n in ("target", "component", "absent", "present", "ends", "group", "late")
+    }
+    starts = [0]
+    state_component: list[int] = []
+    accept_edge: list[int] = []
+    automata: list[int] = []
+
+    def add(automaton: Automaton, checked: bool, single: int) -> None:
+        first = len(state_component)
+        automata.extend([first, first + automaton.states, single])
+        for s, edges in enumerate(automaton.edges):
+            before = automaton.components[s] if s < automaton.states else -1
+            state_component.append(before)
+            accept_edge.append(-1)
+            for e in edges:
+                if e.target == ACCEPT:
+                    accept_edge[-1] = len(columns["target"])
+                columns["target"].append(ACCEPT if e.target == ACCEPT else first + e.target)
+                columns["component"].append(e.component)
+                columns["absent"].append(_bits(e.absent))
+                columns["present"].append(_bits(e.present))
+                columns["ends"].append(int(e.ends))
+                columns["group"].append(groups.on_edge(before, e.component) if checked else 0)
+                columns["late"].append(_bits(late.get(e.component, ())) if checked else 0)
+            starts.append(len(columns["target"]))
+
+    _refuse_dependent_presence(main, dependent)
+    add(main, True, -1)
+    for x, negation in enumerate(negations):
+        add(negation.automaton, False, singles[x])
+    names = len(main.names)
+    test_word = np.zeros(names, np.int64)
+    test_bit = np.full(names, -1, np.int64)
+    for component, bit in spec.condition_bits.items():
+        test_word[component], test_bit[component] = divmod(bit, BITS_PER_WORD)
+    negation_group = [groups.number(groups.taking(singles[x])) if x in dependent else 0 for x in range(len(negations))]
+    machine = Machine(
+        _ints(starts), _ints(state_component), _ints(accept_edge), _ints(columns["target"]),
+        _ints(columns["component"]), np.array(columns["absent"], np.uint64), np.array(columns["present"], np.uint64),
+        np.array(columns["ends"], np.uint8), _ints(columns["group"]), np.array(columns["late"], np.uint64),
+        test_word, test_bit, _ints(automata), _bits(dependent), _bits(deferred),
+        _ints([*negation_group, 0]),
+    )  # fmt: skip
+    return machine, groups.tables()
+
+
+def _refuse_dependent_presence(automaton: Automaton, dependent: Sequence[int]) -> None:
+    def unclear(e: Edge) -> bool:
+        return any(x in dependent for x in e.present)
+
+    if any(unclear(e) for edges in automaton.edges for e in edges):
+        raise NotCompilable("a negation between copies of one component that depends on the match")
+
+
+def run_conditions(spec: RunSpec, p: ConditionPrograms) -> Conditions:
+    """Compiled conditions by number; a component's events enter all registers that hold it."""
+    numbers = len(spec.conditions.conditions)
+    starts = [0, *(p.spans[k][1] for k in range(numbers))]
+    registers, folds = [0], [0]
+    register_items: list[int] = []
+    fold_items: list[int] = []
+    for c in range(len(spec.automaton.names)):
+        register_items += [g for g, of in enumerate(spec.conditions.registers) if c in of]
+        fold_items += [k for k, agg in enumerate(p.agg) if c in spec.conditions.registers[agg[1]]]
+        registers.append(len(register_items))
+        folds.append(len(fold_items))
+
+    def flat(rows: Sequence[Sequence[int]]) -> Ints:
+        return np.array(rows, np.int64).ravel()
+
+    return Conditions(
+        _ints(starts), flat(p.code), _ints([*p.const_i, 0]), np.array(p.const_f, np.float64), flat(p.nav), flat(p.agg),
+        _ints(registers[:-1]), _ints(registers[1:]), _ints([*register_items, 0]), _ints(folds[:-1]), _ints(folds[1:]),
+        _ints([*fold_items, 0]), len(spec.conditions.registers), int(p.ansi),
+    )  # fmt: skip
+
+
+def interval(batch: Batch) -> Interval:
+    """The ORDER BY key, and the key plus and minus WITHIN, as integers of one order."""
+    if batch.within is None:
+        nothing = np.zeros(1, np.int64)
+        return Interval(nothing, nothing, nothing, np.zeros((3, 1), np.uint8))
+    values = [ordered_ints(array) for array in batch.within]
+    key, bound, lower = (values * 3)[:3] if len(values) == 1 else values
+    keys, bounds, lowers = (v if v.flags.writeable else v.copy() for v, _ in (key, bound, lower))
+    return Interval(keys, bounds, lowers, np.stack([nulls for _, nulls in (key, bound, lower)]))
+
+
+def new_work(rows: int, machine: Machine) -> Work:
+    """Room for partitions of up to so many rows; untouched memory costs nothing."""
+    components = len(machine.test_bit)
+    nodes = len(machine.state_component)
+    negations = len(machine.automata) // 3 - 1
+    return Work(
+        np.empty((components, rows + 2), np.int32), np.empty((nodes, rows + 1), np.int32),
+        np.empty((nodes, rows + 2), np.int32), np.empty((max(negations, 1), rows + 1), np.int32),
+        np.empty(rows + 1, np.int32), np.empty(rows + 1, np.int32), np.empty(len(machine.target) + 1, np.int32),
+    )  # fmt: skip
+
+
+def new_frames(rows: int) -> Frames:
+    return Frames(*(np.empty(rows + 2, np.int64) for _ in range(7)))

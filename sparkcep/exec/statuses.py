@@ -1,0 +1,61 @@
+"""Kernel codes of a query's modes, and the errors behind a kernel's statuses."""
+
+from __future__ import annotations
+
+from sparkcep.errors import LimitError, SparkCepError
+from sparkcep.exec.kernels import rows as kernel
+from sparkcep.query import RowsPerMatch, SkipMode
+from sparkcep.settings import LIMIT_MATCHES, LIMIT_STEPS
+
+SKIPS = {
+    SkipMode.PAST_LAST_ROW: kernel.PAST_LAST_ROW,
+    SkipMode.TO_NEXT_ROW: kernel.TO_NEXT_ROW,
+    SkipMode.TO_FIRST: kernel.TO_FIRST,
+    SkipMode.TO_LAST: kernel.TO_LAST,
+}
+MODES = {
+    RowsPerMatch.ONE: kernel.ONE_ROW,
+    RowsPerMatch.ALL_SHOW_EMPTY: kernel.SHOW_EMPTY,
+    RowsPerMatch.ALL_OMIT_EMPTY: kernel.OMIT_EMPTY,
+    RowsPerMatch.ALL_WITH_UNMATCHED: kernel.WITH_UNMATCHED,
+}
+
+
+def raise_status(status: int, limit_steps: int, limit_rows: int, skip_target: str) -> None:
+    """Raise the error behind a status that is one.
+
+    Raises:
+        LimitError: CEP_STEP_LIMIT, CEP_MATCH_LIMIT.
+        SparkCepError: CEP_SKIP_TO_FIRST_ROW, CEP_SKIP_TARGET_ABSENT, ARITHMETIC_OVERFLOW, DIVIDE_BY_ZERO.
+    """
+    if status == kernel.OK:
+        return
+    if status == kernel.TOO_MANY_STEPS:
+        raise LimitError(
+            "CEP_STEP_LIMIT",
+            f"Matching one partition took more than {limit_steps} steps ({LIMIT_STEPS.key}).",
+            hint="make the conditions more selective, bound the quantifiers, add WITHIN, or raise the limit",
+        )
+    if status == kernel.TOO_MANY_ROWS:
+        raise LimitError(
+            "CEP_MATCH_LIMIT",
+            f"One partition has more than {limit_rows} output rows ({LIMIT_MATCHES.key}).",
+            hint="use AFTER MATCH SKIP PAST LAST ROW or ONE ROW PER MATCH, or raise the limit",
+        )
+    if status == kernel.SKIP_TO_FIRST_ROW:
+        raise SparkCepError(
+            "CEP_SKIP_TO_FIRST_ROW",
+            f"AFTER MATCH SKIP TO {skip_target} would resume at the first row of the match itself.",
+            hint="use AFTER MATCH SKIP TO NEXT ROW",
+        )
+    if status == kernel.SKIP_TARGET_ABSENT:
+        raise SparkCepError(
+            "CEP_SKIP_TARGET_ABSENT",
+            f"AFTER MATCH SKIP TO {skip_target}: no row of a match is mapped to it.",
+            hint="skip to a variable that every match holds",
+        )
+    if status == kernel.OVERFLOW:
+        raise SparkCepError(
+            "ARITHMETIC_OVERFLOW", "An integer overflowed in a condition.", hint="cast an operand to a wider type"
+        )
+    raise SparkCepError("DIVIDE_BY_ZERO", "Division by zero in a condition.", hint="use nullif(divisor, 0)")
