@@ -53,6 +53,11 @@ def inlined(function: Callable[..., Any]) -> Any:
     return _cached(function, {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": True})
 
 
+def spliced(function: Callable[..., Any]) -> Any:
+    """Made part of its one caller before compilation, which saves compiling it twice."""
+    return njit(inline="always", error_model="numpy", _nrt=False)(function)
+
+
 def _cached(function: Callable[..., Any], options: dict[str, bool]) -> Any:
     dispatcher = njit(nogil=True, error_model="numpy", _nrt=False, **options)(function)
     dispatcher._cache = KernelCache(function)

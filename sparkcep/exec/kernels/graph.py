@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparkcep.exec.kernels.caching import inlined, inner
+from sparkcep.exec.kernels.caching import inlined, inner, spliced
 from sparkcep.exec.kernels.conditions import U
 
 ACCEPT = -1
 
 
-@inlined
+@spliced
 def prepare(base, n, masks, machine, strict, within, use_within, work):
     """Fill ``work`` for a partition of ``n`` rows whose first row in the batch is ``base``."""
     _equal_times(base, n, strict, within, work)
@@ -43,7 +43,7 @@ def prepare(base, n, masks, machine, strict, within, use_within, work):
     _earliest_ends(0, n, machine, work)
 
 
-@inlined
+@spliced
 def _equal_times(base, n, strict, within, work):
     for j in range(n - 1, -1, -1):
         same = (
@@ -56,7 +56,7 @@ def _equal_times(base, n, strict, within, work):
     work.last_equal[n] = n
 
 
-@inlined
+@spliced
 def _rows_before(base, n, within, work):
     """The first row whose key is not below this row's key less the interval; keys ascend."""
     for j in range(n):
@@ -165,7 +165,7 @@ def _single_between(absent, i, k, machine, work):
     return False
 
 
-@inlined
+@spliced
 def _until(x, n, machine, work):
     """Fill ``until`` of negation ``x`` from the earliest ends of its automaton."""
     start = machine.automata[3 * (x + 1) + 1]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from sparkcep.exec.kernels import conditions as condition
-from sparkcep.exec.kernels.caching import inlined, inner, kernel
+from sparkcep.exec.kernels.caching import inlined, inner, kernel, spliced
 from sparkcep.exec.kernels.conditions import U, advance, holds, retreat
 from sparkcep.exec.kernels.graph import prepare
 from sparkcep.exec.kernels.output import TO_FIRST, TO_LAST, TO_NEXT_ROW, WITH_UNMATCHED
@@ -82,7 +82,7 @@ def match_runs(
     return OK
 
 
-@inlined
+@spliced
 def _match_partition(
     q, base, rows, machine, checks, selection, one_per_start, skip, first_only, use_within, strict, within, mode,
     every_row, traced, output, conditions, columns, max_steps, max_rows, most_matches, work, frames, trail, shown,
@@ -174,14 +174,14 @@ def _match_partition(
     return OK
 
 
-@inlined
+@spliced
 def _is_full(progress, out, trace, depth, every_row, traced):
     """Whether there is no room for a match of so many events."""
     more = depth if every_row else 1
     return progress[USED] + more > out.shape[0] or (traced and progress[TRACED] + depth > trace.shape[0])
 
 
-@inlined
+@spliced
 def _limit(base, rows, start, use_within, within, progress):
     """The last row that a match from a start row may take."""
     if not use_within:
@@ -199,7 +199,7 @@ def _limit(base, rows, start, use_within, within, progress):
     return reached
 
 
-@inlined
+@spliced
 def _search(
     base, rows, start, limit, machine, checks, selection, use_within, strict, within, conditions, columns, max_steps,
     work, frames, trail, progress,
@@ -293,7 +293,7 @@ def _search(
     return OK
 
 
-@inlined
+@spliced
 def _row_is_last(selection, depth, frames):
     """Whether no row after the candidate may be taken instead of it."""
     if depth == 0 or selection == STRICT:
@@ -351,7 +351,7 @@ def _guards_hold(absent, present, i, j, machine, work):
     return True
 
 
-@inlined
+@spliced
 def _takes(e, depth, base, rows, j, machine, checks, use_within, strict, conditions, columns, work, frames, trail):
     """Whether an edge may take row ``j``, which its registers have seen: its checks and dependent negations."""
     result = _passes(machine.group[U(e)], depth, j, base, rows, machine, checks, conditions, columns, frames, trail)
@@ -486,18 +486,17 @@ def _passes(group, depth, row, base, rows, machine, checks, conditions, columns,
                     vacuous = False
         if vacuous:
             continue
+        # Without a register to go through, the first round is the only one.
         each = checks.checks[at + U(4)]
-        if each < 0:
+        place = U(max(each, 0))
+        whole = counts[place]
+        seen = minimum if each >= 0 else whole
+        while seen <= whole:
+            counts[place] = seen
             result = holds(program, row, base, rows, np.int64(0), conditions, columns, trail)
             if result != condition.TRUE:
+                counts[place] = whole
                 return result
-            continue
-        whole = counts[U(each)]
-        for seen in range(minimum, whole + 1):
-            counts[U(each)] = seen
-            result = holds(program, row, base, rows, np.int64(0), conditions, columns, trail)
-            if result != condition.TRUE:
-                counts[U(each)] = whole
-                return result
-        counts[U(each)] = whole
+            seen += 1
+        counts[place] = whole
     return condition.TRUE
