@@ -1,0 +1,358 @@
+"""The reference for the event selection strategies: slow and obvious, straight from the definitions. The tests' oracle.
+
+A run is the sequence of (component, row) taken so far. What it may do next is read off the pattern tree: ``_ways``
+walks what is left of the pattern, in order of preference, up to the next component or the end. Where one run can stand
+at several places of the pattern (``(A?){2}``, PERMUTE), all of them are followed together: the run, not the place,
+takes or skips an event. A Kleene is every quantifier that may take its item more than once, ``{1,3}`` too.
+
+The order of preference, event by event: the pattern's order (greedy quantifiers once more, then what follows;
+alternatives in textual order), then skipping the event. Accepting has its place among the ways, so it comes after all
+ways of going on where quantifiers are greedy.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from sparkcep.block import Decision, Matches, Selection
+from sparkcep.pattern import (
+    Alternation,
+    Concatenation,
+    Empty,
+    Exclusion,
+    Negation,
+    Pattern,
+    Permutation,
+    Quantified,
+    Variable,
+    variables,
+)
+
+#: A taken event: (component key, row).
+Taken: TypeAlias = tuple[str, int]
+Path: TypeAlias = tuple[Taken, ...]
+
+
+@dataclass(frozen=True)
+class ReferenceCondition:
+    """block.Condition with a Python function in place of the scalar.
+
+    ``test(path)``: the path ends with the tested event (TAKE), with the event that leaves, or as accepted (LEAVE); for
+    a negated component it is the run followed by the negative events so far. With ``each``, ``test(path, k)`` for the
+    k-th event, from 0, of these components.
+    """
+
+    decided_by: tuple[str, ...]
+    at: Decision
+    test: Callable[..., bool]
+    required: tuple[tuple[str, ...], ...] = ()
+    minimum: int = 1
+    first_only: bool = False
+    after: tuple[str, ...] = ()
+    each: tuple[str, ...] = ()
+
+    def holds(self, path: Path) -> bool:
+        if not all(_count(path, keys) for keys in self.required):
+            return True
+        if self.first_only and _count(path, self.decided_by) > 1:
+            return True
+        if self.after and (len(path) < 2 or path[-2][0] not in self.after):
+            return True
+        if self.each:
+            return all(self.test(path, k) for k in range(self.minimum - 1, _count(path, self.each)))
+        return _count(path, self.decided_by) < self.minimum or self.test(path)
+
+
+def _count(path: Path, keys: tuple[str, ...]) -> int:
+    return sum(key in keys for key, _ in path)
+
+
+@dataclass(frozen=True)
+class _Loop:
+    """A quantifier with an iteration under way; ``node`` holds the bounds of the iterations after this one.
+
+    ``empty``: nothing taken in this iteration. ``void``: it may not end so. ``open``: the event taken last stands at
+    the end of an iteration, and another may follow.
+    """
+
+    node: Quantified
+    empty: bool
+    void: bool
+    open: bool
+
+
+#: What is left of the pattern.
+_Rest: TypeAlias = tuple[Pattern | _Loop, ...]
+
+
+@dataclass(frozen=True)
+class _Way:
+    """A way on: to the component ``key``, or to the end (None). ``leaves``: it leaves a Kleene that could go on."""
+
+    key: str | None
+    crossed: tuple[Negation, ...]
+    leaves: bool
+    rest: _Rest
+
+
+def _ways(rest: _Rest, crossed: tuple[Negation, ...] = (), leaves: bool = False) -> Iterator[_Way]:
+    if not rest:
+        yield _Way(None, crossed, leaves, ())
+        return
+    head, tail = rest[0], rest[1:]
+    if isinstance(head, Variable):
+        taken = (replace(f, empty=False, void=False, open=False) if isinstance(f, _Loop) else f for f in tail)
+        yield _Way(head.name, crossed, leaves, tuple(taken))
+    elif isinstance(head, Negation):
+        yield from _ways(tail, (*crossed, head), leaves)
+    elif isinstance(head, Concatenation):
+        yield from _ways((*head.items, *tail), crossed, leaves)
+    elif isinstance(head, Alternation):
+        for item in head.items:
+            yield from _ways((item, *tail), crossed, leaves)
+    elif isinstance(head, Permutation):
+        for order in itertools.permutations(head.items):
+            yield from _ways((*order, *tail), crossed, leaves)
+    elif isinstance(head, Exclusion):
+        yield from _ways((head.item, *tail), crossed, leaves)
+    elif isinstance(head, Empty):
+        yield from _ways(tail, crossed, leaves)
+    elif isinstance(head, Quantified):
+        yield from _iterations(head, tail, crossed, leaves, False)
+    elif isinstance(head, _Loop):
+        if not head.void:
+            could_go_on = head.open if head.empty else head.node.maximum != 0
+            yield from _iterations(head.node, tail, crossed, leaves, could_go_on)
+    else:
+        raise ValueError(f"{type(head).__name__} has no meaning in a run")
+
+
+def _iterations(
+    node: Quantified, tail: _Rest, crossed: tuple[Negation, ...], leaves: bool, could_go_on: bool
+) -> Iterator[_Way]:
+    """One more iteration, or what follows the quantifier, in its order of preference."""
+
+    def again() -> Iterator[_Way]:
+        if node.maximum != 0:
+            less = None if node.maximum is None else node.maximum - 1
+            void = node.minimum == 0 and node.maximum is None
+            loop = _Loop(replace(node, minimum=max(0, node.minimum - 1), maximum=less), True, void, could_go_on)
+            yield from _ways((node.item, loop, *tail), crossed, leaves)
+
+    def stop() -> Iterator[_Way]:
+        if node.minimum == 0:
+            yield from _ways(tail, crossed, leaves or could_go_on)
+
+    for choice in (again, stop) if node.greedy else (stop, again):
+        yield from choice()
+
+
+@dataclass(frozen=True)
+class _Gap:
+    """A negation between two rows that were taken; None before the first and after the last."""
+
+    negation: Negation
+    after: int | None
+    before: int | None
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a run stands: what is left of the pattern, and the negations it crossed that are not decided."""
+
+    rest: _Rest
+    gaps: tuple[_Gap, ...] = ()
+
+
+def _between(crossed: tuple[Negation, ...], after: int | None, before: int | None) -> tuple[_Gap, ...]:
+    return tuple(_Gap(negation, after, before) for negation in crossed)
+
+
+@dataclass(frozen=True)
+class _Case:
+    rows: int
+    can_take: Callable[[str, int], bool]
+    conditions: Sequence[ReferenceCondition]
+    selection: Selection
+    within: Callable[[int, int], bool] | None
+    leading: Callable[[int, int], bool] | None
+    trailing: Callable[[int, int], bool] | None
+    strict_time: Sequence[int] | None
+
+    def follows(self, row: int, other: int) -> bool:
+        return row > other and (self.strict_time is None or self.strict_time[row] > self.strict_time[other])
+
+    def takes(self, path: Path) -> bool:
+        """Whether the last event of the path can extend what is before it, negations apart."""
+        key, row = path[-1]
+        if not self.can_take(key, row):
+            return False
+        if self.within is not None and not self.within(path[0][1], row):
+            return False
+        if len(path) > 1 and not self.follows(row, path[-2][1]):
+            return False
+        for condition in self.conditions:
+            taken = condition.at is Decision.TAKE and key in condition.decided_by
+            if (taken or self.is_left(condition, path[:-1], key)) and not condition.holds(path):
+                return False
+        return True
+
+    def is_left(self, condition: ReferenceCondition, path: Path, key: str | None) -> bool:
+        """Whether going on to ``key`` (None: accepting) leaves the condition's variable."""
+        by = condition.decided_by
+        return condition.at is Decision.LEAVE and bool(path) and path[-1][0] in by and key not in by
+
+    def extensions(self, path: Path, places: Sequence[_Place], row: int) -> list[tuple[_Way, _Place]]:
+        """The ways on which the row can extend the run, with the place each leads to."""
+        found = []
+        for place in places:
+            for way in _ways(place.rest):
+                if way.key is None:
+                    continue
+                longer = (*path, (way.key, row))
+                if not self.takes(longer):
+                    continue
+                gaps = (*place.gaps, *_between(way.crossed, path[-1][1] if path else None, row))
+                undecided = self.decide(gaps, longer, None)
+                if undecided is not None:
+                    found.append((way, _Place(way.rest, undecided)))
+        return found
+
+    def accepts(self, path: Path, place: _Place, way: _Way) -> bool:
+        gaps = (*place.gaps, *_between(way.crossed, path[-1][1], None))
+        return all(c.holds(path) for c in self.conditions if self.is_left(c, path, None)) and not any(
+            self.violated(gap, path, None) for gap in gaps
+        )
+
+    def matches(self, path: Path, places: Sequence[_Place]) -> Iterator[Path]:
+        """The accepting runs that begin with this one."""
+        ways = [(place, way) for place in places for way in _ways(place.rest)]
+        accepting = (n for n, (place, way) in enumerate(ways) if way.key is None and self.accepts(path, place, way))
+        end = next(accepting, None)
+        before = [way for _, way in ways[:end]]
+        yield from self.longer(path, places, before)
+        if end is not None:
+            yield path
+            yield from self.longer(path, places, [way for _, way in ways[end:]])
+
+    def longer(self, path: Path, places: Sequence[_Place], ways: Sequence[_Way]) -> Iterator[Path]:
+        """The accepting runs that go on from this one along some of its ways."""
+        for row in range(path[-1][1] + 1, self.rows):
+            found = self.extensions(path, places, row)
+            for key in dict.fromkeys(way.key for way, _ in found if way in ways and way.key is not None):
+                reached = dict.fromkeys(place for way, place in found if way.key == key)
+                yield from self.matches((*path, (key, row)), tuple(reached))
+            if self.selection is Selection.STRICT:
+                return
+            # NFAb's ignore and proceed edges: what ends a Kleene that could go on may also be skipped.
+            if self.selection is Selection.NEXT and not all(way.leaves for way, _ in found):
+                return
+
+    def starts(self, pattern: Pattern, row: int) -> Iterator[Path]:
+        """The matches that begin with a row."""
+        found = self.extensions((), (_Place((pattern,)),), row)
+        for key in dict.fromkeys(way.key for way, _ in found if way.key is not None):
+            reached = dict.fromkeys(place for way, place in found if way.key == key)
+            yield from self.matches(((key, row),), tuple(reached))
+
+    def decide(self, gaps: tuple[_Gap, ...], path: Path, scope: Sequence[int] | None) -> tuple[_Gap, ...] | None:
+        """The negations that cannot be decided yet; None where one that can is violated."""
+        undecided = []
+        for gap in dict.fromkeys(gaps):
+            if not self.decidable(gap, path):
+                undecided.append(gap)
+            elif self.violated(gap, path, scope):
+                return None
+        return tuple(undecided)
+
+    def decidable(self, gap: _Gap, path: Path) -> bool:
+        """Whether all variables that its conditions name have events; a leading negation waits for the last event."""
+        own = set(variables(gap.negation.item))
+        required = (keys for c in self.conditions if own & set(c.decided_by) for keys in c.required)
+        return gap.after is not None and all(own & set(keys) or _count(path, keys) for keys in required)
+
+    def violated(self, gap: _Gap, path: Path, scope: Sequence[int] | None) -> bool:
+        """Whether the negated pattern has a match in the gap.
+
+        Args:
+            path: the run, and for a negation within a negation the negative events so far.
+            scope: the rows of the negation around this one, None where there is none.
+        """
+        inside = []
+        for row in range(self.rows) if scope is None else scope:
+            if gap.after is not None and not self.follows(row, gap.after):
+                continue
+            if gap.before is not None and not self.follows(gap.before, row):
+                continue
+            if scope is None and gap.after is None and self.leading and not self.leading(path[-1][1], row):
+                continue
+            if scope is None and gap.before is None and self.trailing and not self.trailing(path[0][1], row):
+                continue
+            inside.append(row)
+        return self.occurs(path, (), _Place((gap.negation.item,)), inside)
+
+    def occurs(self, run: Path, taken: Path, place: _Place, rows: Sequence[int]) -> bool:
+        """Whether the negative events taken so far can be completed, skipping till any match."""
+        path = (*run, *taken)
+        last = taken[-1][1] if taken else None
+        for way in _ways(place.rest):
+            if way.key is None:
+                gaps = (*place.gaps, *_between(way.crossed, last, None))
+                if taken and not any(self.violated(gap, path, rows) for gap in gaps):
+                    return True
+                continue
+            own = [c for c in self.conditions if way.key in c.decided_by]
+            for row in rows:
+                longer = (*path, (way.key, row))
+                if last is not None and not self.follows(row, last):
+                    continue
+                if not self.can_take(way.key, row) or not all(c.holds(longer) for c in own):
+                    continue
+                undecided = self.decide((*place.gaps, *_between(way.crossed, last, row)), longer, rows)
+                if undecided is not None and self.occurs(
+                    run, (*taken, (way.key, row)), _Place(way.rest, undecided), rows
+                ):
+                    return True
+        return False
+
+
+def reference_runs(
+    pattern: Pattern,
+    rows: int,
+    can_take: Callable[[str, int], bool],
+    conditions: Sequence[ReferenceCondition] = (),
+    selection: Selection = Selection.NEXT,
+    matches: Matches = Matches.ALL,
+    within: Callable[[int, int], bool] | None = None,
+    leading: Callable[[int, int], bool] | None = None,
+    trailing: Callable[[int, int], bool] | None = None,
+    strict_time: Sequence[int] | None = None,
+) -> list[Path]:
+    """The matches of one partition, by start row, the preferred one first; none twice, none empty.
+
+    Args:
+        pattern: a tree whose leaves are component keys.
+        rows: the number of events in the partition.
+        can_take: (component key, row) -> whether its type and what else looks at one row allow it.
+        within: (first row, last row) -> whether the match is short enough.
+        leading: (last row, row) -> whether a leading negation reaches back to the row; None: to the start.
+        trailing: (first row, row) -> whether a trailing negation reaches on to the row; None: to the end.
+        strict_time: the rows' times under STRICT TIME.
+    """
+    case = _Case(rows, can_take, conditions, selection, within, leading, trailing, strict_time)
+    found: list[Path] = []
+    start = 0
+    while start < rows:
+        own = case.starts(pattern, start)
+        if matches is Matches.ALL:
+            found.extend(dict.fromkeys(own))
+        elif (preferred := next(own, None)) is not None:
+            found.append(preferred)
+            if matches is Matches.FIRST:
+                break
+            start = preferred[-1][1]
+        start += 1
+    return found
