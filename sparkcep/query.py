@@ -18,6 +18,8 @@ LABEL = PREFIX + "label"
 # How generated SQL names the relation it reads.
 SOURCE = PREFIX + "source"
 MATCH_NUMBER = PREFIX + "match_number"
+# An event's position in its partition, from 0; row expressions of the skip strategies may name it.
+POSITION = PREFIX + "position"
 # The window over a whole partition in order, for columns that hold a value for each of its rows.
 WHOLE = PREFIX + "whole"
 
@@ -124,7 +126,19 @@ class MatchNumber:
     position: int = field(default=0, compare=False)
 
 
-Slot: TypeAlias = Navigation | Aggregate | MatchNumber
+@dataclass(frozen=True, slots=True)
+class Events:
+    """All events of a match: array<struct<variable, position, time>>, the default output of a pattern block.
+
+    ``time`` is the expression of an event's time, ``shown`` the names of components.
+    """
+
+    time: str
+    shown: tuple[str, ...]
+    position: int = field(default=0, compare=False)
+
+
+Slot: TypeAlias = Navigation | Aggregate | MatchNumber | Events
 
 
 @dataclass(frozen=True, slots=True)

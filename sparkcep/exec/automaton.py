@@ -116,6 +116,8 @@ class _Compiler:
     argument: list[int] = field(default_factory=list)
     next: list[list[int]] = field(default_factory=list)
     labels: list[int] = field(default_factory=list)
+    #: Entry of an unbounded loop's body to the loop.
+    loop_of: dict[int, int] = field(default_factory=dict)
 
     def emit(self, kind: int, argument: int = 0) -> int:
         if len(self.kind) > 20 * self.limit:
@@ -190,6 +192,7 @@ class _Compiler:
             loop = self.emit(_LOOP, int(node.greedy))
             body = self.add(node.item, loop)
             self.next[loop] = [body, after] if node.greedy else [after, body]
+            self.loop_of[body] = loop
             if node.minimum == 0:
                 return choice(body, _SPLIT)
             entry, rest = body, node.minimum - 1
@@ -228,25 +231,31 @@ class _Compiler:
         return entry((1 << len(node.items)) - 1)
 
     def moves(self, start: int) -> list[_Move]:
-        """Ways on from an instruction in order of preference; one that an earlier way makes superfluous is left out."""
+        """Ways on from an instruction in order of preference; one that an earlier way makes superfluous is left out.
+
+        An iteration of a loop that takes nothing is not continued, so a loop under way is not come back to.
+        """
         out: list[_Move] = []
-        seen: dict[int, list[tuple[frozenset[int], bool]]] = {}
-        stack: list[tuple[int, frozenset[int], bool]] = [(start, frozenset(), False)]
+        seen: dict[tuple[int, frozenset[int]], list[tuple[frozenset[int], bool]]] = {}
+        stack: list[tuple[int, frozenset[int], bool, frozenset[int]]] = [(start, frozenset(), False, frozenset())]
         while stack:
-            at, crossed, ends = stack.pop()
-            earlier = seen.setdefault(at, [])
-            if any(c <= crossed and e <= ends for c, e in earlier):
+            at, crossed, ends, loops = stack.pop()
+            earlier = seen.setdefault((at, loops), [])
+            if at in loops or any(c <= crossed and e <= ends for c, e in earlier):
                 continue
             earlier.append((crossed, ends))
             kind = self.kind[at]
             if kind in (_TAKE, _DONE):
                 out.append(_Move(self.argument[at] if kind == _TAKE else ACCEPT, crossed, ends))
             elif kind == _NOT:
-                stack.append((self.next[at][0], crossed | {self.argument[at]}, ends))
+                stack.append((self.next[at][0], crossed | {self.argument[at]}, ends, loops))
             else:
                 leave = -1 if kind == _SPLIT else self.argument[at]  # which way out ends the Kleene
                 for k in reversed(range(len(self.next[at]))):
-                    stack.append((self.next[at][k], crossed, ends or k == leave))
+                    to = self.next[at][k]
+                    stack.append(
+                        (to, crossed, ends or k == leave, loops | {self.loop_of[to]} if to in self.loop_of else loops)
+                    )
         return out
 
 

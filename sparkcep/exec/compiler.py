@@ -16,6 +16,7 @@ from sparkcep.exec.expressions import (
     DOUBLE,
     INT,
     LABEL_COLUMN,
+    ROW_COLUMN,
     AggregateSlot,
     Call,
     ConditionSlot,
@@ -156,6 +157,8 @@ class Compiler:
             raise NotCompilable(refusal.format(kind.kind))
 
     def column(self, index: int) -> tuple[str, int]:
+        if index == ROW_COLUMN and index not in self.out.columns:
+            self.out.columns[index] = ("int", sum(s != "float" for s, _ in self.out.columns.values()))
         if index not in self.out.columns:
             kind = self.column_types[index].kind
             if self.column_types[index].is_integer_like:
@@ -219,7 +222,7 @@ class Compiler:
                 raise NotCompilable("CLASSIFIER or MATCH_NUMBER inside navigation")
             store, place = self.column(slot.column)
             is_float = int(store == "float")
-            kind = self.column_types[slot.column]
+            kind = self.column_types[slot.column] if slot.column != ROW_COLUMN else BIGINT
             of_tested = self.tested and self.tested <= self.registers[slot.register] and slot.register not in self.each
             if not slot.from_first and slot.logical == 0 and of_tested:
                 return kind, (op.ROW_I + is_float, slot.physical, place)  # the last of its rows is the tested one

@@ -10,11 +10,13 @@ from pyspark.sql import DataFrame
 from sparkcep.exec.lists import match_lists
 from sparkcep.exec.ranges import match_ranges
 from sparkcep.exec.rows import match_rows
+from sparkcep.exec.run_layouts import match_runs
+from sparkcep.exec.run_spec import RunSpec
 from sparkcep.exec.shape import OperatorShape
 from sparkcep.exec.spec import MatchSpec
 
 
-def match(df: DataFrame, layout: str, shape: OperatorShape, spec: MatchSpec) -> DataFrame:
+def match(df: DataFrame, layout: str, shape: OperatorShape, spec: MatchSpec | RunSpec) -> DataFrame:
     """Run a spec over prepared rows.
 
     Args:
@@ -22,6 +24,8 @@ def match(df: DataFrame, layout: str, shape: OperatorShape, spec: MatchSpec) -> 
             ``__cep_m*``, rows of a partition together; its first row has the keys, and ``__cep_m0`` inverted.
             With ranges, a range is a partition and its first row has the range's number in ``__cep_range``.
     """
+    if isinstance(spec, RunSpec):
+        return match_runs(df, layout, shape, spec)
     if layout == "lists":
         return match_lists(df, shape, spec)
     if shape.ranges is not None:

@@ -32,18 +32,26 @@ class Gather:
 
 @dataclass(frozen=True, slots=True)
 class Within:
-    """Fields of the ORDER BY key and of key plus interval; or a fixed ``distance`` in the kernel's units of the key."""
+    """Fields of the ORDER BY key and of key plus interval; or a fixed ``distance`` in the kernel's units of the key.
+
+
+    ``lower``: field of key minus interval, which only a leading negation under WITHIN needs.
+    """
 
     key: int
     bound: int | None
     distance: int | None
+    lower: int | None = None
 
-    def bounds(self, keys: pa.Array) -> pa.Array:
-        """Keys plus the fixed distance, as int64; the largest int64 where there is no room."""
+    def bounds(self, keys: pa.Array, sign: int = 1) -> pa.Array:
+        """Keys plus (minus) the fixed distance, as int64; the last int64 where there is no room."""
         values, nulls = ordered_ints(keys)
         distance = self.distance or 0
-        most = np.iinfo(np.int64).max - distance
-        return pa.array(np.minimum(values, most) + distance, mask=nulls.astype(bool))
+        least, most = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+        moved = np.minimum(values, most - distance) + distance
+        if sign < 0:
+            moved = np.maximum(values, least + distance) - distance
+        return pa.array(moved, mask=nulls.astype(bool))
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +72,8 @@ class OperatorShape:
 
     ``columns``: fields that match-dependent conditions load. ``labels``: slots that hold labels. ``mask_updates``:
     lists layout only, per mask word the lambda body that finishes conditions with PREV or NEXT. ``ranges``: rows layout
-    only, how partitions are cut into ranges.
+    only, how partitions are cut into ranges. ``trace``: of runs, fields that go out for each event of a match; None
+    where its events do not.
     """
 
     keys: int
@@ -75,14 +84,15 @@ class OperatorShape:
     labels: tuple[int, ...]
     mask_updates: tuple[str | None, ...] = ()
     ranges: Ranges | None = None
+    trace: tuple[int, ...] | None = None
 
     @property
     def kernel_fields(self) -> tuple[int, ...]:
         """Fields the kernel reads: condition columns, then those of WITHIN."""
         if self.within is None:
             return self.columns
-        bound = () if self.within.bound is None else (self.within.bound,)
-        return (*self.columns, self.within.key, *bound)
+        more = [f for f in (self.within.bound, self.within.lower) if f is not None]
+        return (*self.columns, self.within.key, *more)
 
     @property
     def places(self) -> tuple[int, ...]:
@@ -97,7 +107,10 @@ def batch_of(offsets: Ints, arrays: list[pa.Array], shape: OperatorShape) -> Bat
     """A batch from mask arrays followed by kernel fields."""
     masks, fields = arrays[: shape.masks], arrays[shape.masks :]
     columns, rest = fields[: len(shape.columns)], fields[len(shape.columns) :]
-    within = None
+    within: tuple[pa.Array, ...] | None = None
     if shape.within is not None:
-        within = (rest[0], rest[1] if len(rest) > 1 else shape.within.bounds(rest[0]))
+        if shape.within.bound is None:
+            within = (rest[0], shape.within.bounds(rest[0]), shape.within.bounds(rest[0], -1))
+        else:
+            within = (rest[0], rest[1], rest[2] if len(rest) > 2 else rest[1])
     return Batch(offsets, masks, columns, within)

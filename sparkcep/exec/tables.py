@@ -9,6 +9,7 @@ import numpy as np
 from sparkcep.exec.arrays import Ints, float_values, int_values, ordered_ints, rank_strings
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.compiler import ConditionPrograms
+from sparkcep.exec.expressions import ROW_COLUMN
 from sparkcep.exec.kernels.conditions import STACK
 from sparkcep.exec.kernels.memo import LOOKBACKS
 from sparkcep.exec.kernels.search import AT_END
@@ -107,7 +108,10 @@ def load_columns(p: ConditionPrograms, batch: Batch) -> tuple[Columns, Ints]:
         floats[place], float_nulls[place] = float_values(batch.columns[i])
     strings = [(i, place) for i, place in of_ints if p.columns[i][0] == "string"]
     for i, place in of_ints:
-        if p.columns[i][0] != "string":
+        if i == ROW_COLUMN:
+            ints[place] = np.arange(rows) - np.repeat(np.asarray(batch.offsets[:-1]), np.diff(batch.offsets))
+            int_nulls[place] = 0
+        elif p.columns[i][0] != "string":
             ints[place], int_nulls[place] = int_values(batch.columns[i])
     if strings or p.string_constants:
         ranks, codes = rank_strings([batch.columns[i] for i, _ in strings], list(p.string_constants.values()))

@@ -37,6 +37,7 @@ from sparkcep.exec.expressions import (
 )
 from sparkcep.planner.fields import Fields, quote, unescape
 from sparkcep.query import (
+    POSITION,
     PREFIX,
     WHOLE,
     Aggregate,
@@ -96,8 +97,10 @@ class DependentConditions:
     conditions: dict[int, Expression] = field(default_factory=dict)
     slots: list[ConditionSlot] = field(default_factory=list)
     registers: list[frozenset[int]] = field(default_factory=list)
+    each: set[int] = field(default_factory=set)
     columns: list[int] = field(default_factory=list)
     descriptions: dict[int, list[str]] = field(default_factory=dict)
+    labels: tuple[str, ...] = ()
 
     def add(self, label: int, scalar: Scalar) -> None:
         """Add one conjunct of a variable's condition.
@@ -126,15 +129,22 @@ class DependentConditions:
             hint="compute it as a column of the input, or compare values of one row at a time",
         )
 
-    def register(self, variables: tuple[str, ...] | None) -> int:
-        labels = self.query.labels
+    def register(self, variables: tuple[str, ...] | None, each: bool = False) -> int:
+        """The register of these variables' rows; with ``each`` one of its own, which a condition goes through."""
+        labels = self.labels or self.query.labels
         of = frozenset(range(len(labels)) if variables is None else (labels.index(v) for v in variables))
-        if of not in self.registers:
-            self.registers.append(of)
-        return self.registers.index(of)
+        for g, other in enumerate(self.registers):
+            if other == of and (g in self.each) == each:
+                return g
+        self.registers.append(of)
+        if each:
+            self.each.add(len(self.registers) - 1)
+        return len(self.registers) - 1
 
     def column(self, text: str) -> int:
         """Kernel column that holds a row expression."""
+        if text == POSITION:
+            return ROW_COLUMN
         number = self.fields.add(text)
         if number not in self.columns:
             self.columns.append(number)
@@ -323,7 +333,9 @@ class _Conjunct:
         if slot is None:
             return self.owner.slot(NavigationSlot(self.owner.register(None), False, 0, 0, column))
         return self.owner.slot(
-            NavigationSlot(self.owner.register(slot.variables), slot.from_first, slot.logical, slot.physical, column)
+            NavigationSlot(
+                self.owner.register(slot.variables, slot.each), slot.from_first, slot.logical, slot.physical, column
+            )
         )
 
     def lift_call(self, text: str, tokens: Sequence[Token], strict: bool = False) -> Expression | None:
@@ -395,7 +407,11 @@ class _Conjunct:
         every = f"transform({listed}, {PREFIX}q -> {_filled(text, tokens, found, of_pair)})"
         guarded = f"CASE WHEN count(1) OVER {WHOLE} <= {limit} THEN {every} ELSE raise_error('{message}') END"
         where = NavigationSlot(
-            self.owner.register(other.variables), other.from_first, other.logical, other.physical, ROW_COLUMN
+            self.owner.register(other.variables, other.each),
+            other.from_first,
+            other.logical,
+            other.physical,
+            ROW_COLUMN,
         )
         value: Expression = Call("element", (self.row_value(guarded, own), self.owner.slot(where)))
         there = self.row_value("true", other)
@@ -562,8 +578,8 @@ class _Conjunct:
         if isinstance(slot, Aggregate):
             arguments = tuple(self.argument(a) for a in slot.arguments)
             keep = self.argument(slot.filter) if slot.filter is not None else None
-            register = self.owner.register(slot.variables)
-            return self.owner.slot(AggregateSlot(slot.function, register, arguments, slot.distinct, keep))
+            register = self.owner.register(slot.variables, slot.each)
+            return self.owner.slot(AggregateSlot(slot.function, register, arguments, slot.distinct, keep, slot.before))
         assert isinstance(slot, Navigation)
         if not slot.argument.markers:
             text = unescape(slot.argument.text)
@@ -583,7 +599,7 @@ class _Conjunct:
 
 def _place(slot: Navigation) -> tuple[object, ...]:
     """Which row a navigation points at."""
-    return slot.variables, slot.from_first, slot.logical, slot.physical
+    return slot.variables, slot.from_first, slot.logical, slot.physical, slot.each
 
 
 def _argument(slot: Navigation) -> str:

@@ -17,6 +17,7 @@ from sparkcep.query import (
     PREFIX,
     SOURCE,
     Aggregate,
+    Events,
     MatchNumber,
     Measure,
     Navigation,
@@ -122,6 +123,11 @@ class MeasureSql:
         self.slot_columns[slot] = name
         if isinstance(slot, MatchNumber):
             self.slot_columns[slot] = MATCH_NUMBER
+        elif isinstance(slot, Events):
+            time = self.planner.trace(slot.time)
+            names = ", ".join(string_literal(n) for n in slot.shown)
+            event = f"struct(get(array({names}), e.c) AS variable, e.r AS position, e.f{time} AS time)"
+            self.inner.append(f"transform({PREFIX}events, e -> {event}) AS {name}")
         elif isinstance(slot, Aggregate):
             self.windows.append(f"{self.aggregate(slot)} AS {name}")
         elif slot.argument.is_label:
@@ -150,7 +156,7 @@ class MeasureSql:
         self.carried.append((name, scope, f"CASE WHEN {LABEL} IS NOT NULL THEN ({text}) END"))
 
     def label_sql(self, code: str) -> str:
-        names = ", ".join(string_literal(n) for n in self.planner.program.names)
+        names = ", ".join(string_literal(n) for n in self.planner.names)
         return f"get(array({names}), {code})"
 
     def aggregate(self, slot: Aggregate) -> str:
@@ -194,6 +200,11 @@ class MeasureSql:
     # -- the statement ---------------------------------------------------------------------------------------------
 
     @property
+    def shown_keys(self) -> list[tuple[str, str]]:
+        """Keys without those that only equivalence tests make."""
+        return self.keys[: len(self.keys) - self.planner.hidden_keys]
+
+    @property
     def kept(self) -> list[Measure]:
         return [m for m in self.query.measures if not self.is_unwanted(m)]
 
@@ -207,7 +218,7 @@ class MeasureSql:
 
     def plain_sql(self, source: str, values: Sequence[str]) -> str:
         """One SELECT of keys and measures, for plain ones; ``values``: SQL of the gathered values."""
-        keys = [f"{PREFIX}k{i} AS {quote(name)}" for i, (_, name) in enumerate(self.keys)]
+        keys = [f"{PREFIX}k{i} AS {quote(name)}" for i, (_, name) in enumerate(self.shown_keys)]
         slots = [(m.name, s) for m in self.kept for s in m.expression.slots]
         measures = [f"{values[self.direct[slot]]} AS {quote(name)}" for name, slot in slots]
         return f"SELECT {', '.join([*keys, *measures])} FROM {source}"
@@ -255,7 +266,7 @@ class MeasureSql:
     def output(self) -> list[tuple[str, str]]:
         """(name, value): PARTITION BY columns; with ALL ROWS the ORDER BY columns; measures; with ALL ROWS the rest."""
         query = self.query
-        keys = [(name, f"{PREFIX}k{i}") for i, (_, name) in enumerate(self.keys)]
+        keys = [(name, f"{PREFIX}k{i}") for i, (_, name) in enumerate(self.shown_keys)]
         measures = [(name, f"({text})") for name, text in self.measures]
         passed = {name: (name, f"{PREFIX}p{i}") for i, name in enumerate(self.passed)}
         ordered = [self.planner.fields.column_of(k.expression) for k in query.order_by]

@@ -222,12 +222,19 @@ class Planner:
         self.analyze = analyze
         self.sample = sample
         self.column_types = dict(zip(query.columns, column_types, strict=True))
-        self.program = compile_pattern(query.pattern, settings.limit_program)
+        self.program = self.compile_pattern()
+        self.names: tuple[str, ...] = self.program.names
+        #: How many of the last keys are not put out.
+        self.hidden_keys = 0
         self.fields = Fields(query.columns, settings.case_sensitive)
         self.slots: list[OutputSlot] = []
         self.slot_registers: list[frozenset[int]] = []
         self.gathers: list[Gather] = []
+        self.traced: list[int] | None = None
         self.within_type = ""
+
+    def compile_pattern(self) -> Program:
+        return compile_pattern(self.query.pattern, self.settings.limit_program)
 
     def plan(self) -> PatternPlan:
         query = self.query
@@ -379,7 +386,7 @@ class Planner:
         local: dict[int, list[LocalCondition]] = {}
         dependent = DependentConditions(self.query, self.fields, self.column_types, self.settings.limit_pairs)
         for definition in self.query.definitions:
-            label = self.program.names.index(definition.variable)
+            label = self.names.index(definition.variable)
             for conjunct in definition.conjuncts:
                 condition = local_condition(conjunct, definition.variable)
                 if condition is None:
@@ -433,7 +440,7 @@ class Planner:
                 lambda_text(c, self.fields, f"{PREFIX}rows", f"{PREFIX}r", f"{PREFIX}i") for c in conditions if c.shifts
             ]
             if any(t is None for t in texts):
-                return {}, "rows", f"PREV or NEXT in the condition of {self.program.names[label]} needs a window"
+                return {}, "rows", f"PREV or NEXT in the condition of {self.names[label]} needs a window"
             if texts:
                 shifted[label] = " AND ".join(f"({t})" for t in texts)
         return shifted, "lists", "PARTITION BY, ascending order"
@@ -461,7 +468,7 @@ class Planner:
 
     def output_slot(self, navigation: Navigation, label: bool) -> int:
         """Number of the kernel's output slot for a navigation."""
-        names = self.program.names
+        names = self.names
         of = frozenset(
             range(len(names)) if navigation.variables is None else (names.index(v) for v in navigation.variables)
         )
@@ -485,6 +492,14 @@ class Planner:
         if item not in self.gathers:
             self.gathers.append(item)
         return self.gathers.index(item)
+
+    def trace(self, text: str) -> int:
+        """Field of a row expression that goes out for each event of a match."""
+        self.traced = self.traced or []
+        number = self.fields.add(text)
+        if number not in self.traced:
+            self.traced.append(number)
+        return number
 
     @property
     def nullable_match(self) -> bool:

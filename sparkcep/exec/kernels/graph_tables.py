@@ -92,7 +92,8 @@ class Work(NamedTuple):
 class Frames(NamedTuple):
     """The search's stack, one frame per event taken (and one for the start).
 
-    ``state``, ``row``, ``edge`` (the one taken to come here): what the frame has taken. ``candidate``: the row looked
+    ``state``, ``row``, ``edge`` (the one taken to come here; in the first frame the number the match would have): what
+    the frame has taken. ``candidate``: the row looked
     at, -1 before the first; ``cursor``: the edge to try on it; ``phase``: 0 edges before acceptance, 1 acceptance,
     2 edges after it; ``taken``: 1 some edge could take the candidate, 2 one that stays inside a Kleene could.
     """

@@ -108,7 +108,7 @@ def _match_partition(
                 trail.counts[g] = 0
             frames.state[0] = start_node
             frames.row[0] = -1
-            frames.edge[0] = -1
+            frames.edge[0] = progress[MATCHES] + 1
             frames.candidate[0] = -1
             frames.phase[0] = 0
             progress[DEPTH] = 0
@@ -493,7 +493,7 @@ def _passes(group, depth, row, base, rows, machine, checks, conditions, columns,
         seen = minimum if each >= 0 else whole
         while seen <= whole:
             counts[place] = seen
-            result = holds(program, row, base, rows, np.int64(0), conditions, columns, trail)
+            result = holds(program, row, base, rows, frames.edge[0], conditions, columns, trail)
             if result != condition.TRUE:
                 counts[place] = whole
                 return result

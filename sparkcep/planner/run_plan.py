@@ -1,0 +1,382 @@
+"""Plan a pattern under the event selection strategies: a pattern block, or MATCH_RECOGNIZE with EVENT SELECTION."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from sparkcep.block import BlockQuery, Condition, Decision, Matches, Selection
+from sparkcep.errors import PatternAnalysisError
+from sparkcep.exec.automaton import Automaton, compile_automaton
+from sparkcep.exec.compiler import compile_conditions
+from sparkcep.exec.expressions import NotCompilable, parse_type
+from sparkcep.exec.run_spec import Check, RunSpec
+from sparkcep.exec.run_tables import machine_tables
+from sparkcep.exec.shape import OperatorShape, Within
+from sparkcep.exec.spec import BITS_PER_WORD, ConditionSet
+from sparkcep.planner.dependent import DependentConditions
+from sparkcep.planner.gaps import GapElimination
+from sparkcep.planner.local import LocalCondition, local_condition
+from sparkcep.planner.measures import MeasureSql
+from sparkcep.planner.plan import Analyzer, PatternPlan, Planner
+from sparkcep.planner.prefilter import Prefilter
+from sparkcep.planner.ranges import RangeSplitting
+from sparkcep.planner.sampling import Sampler
+from sparkcep.query import Events as EventsSlot
+from sparkcep.query import (
+    KeyExpression,
+    MatchNumber,
+    Measure,
+    Navigation,
+    PatternQuery,
+    RowExpression,
+    RowsPerMatch,
+    Scalar,
+    Skip,
+    SkipMode,
+    SortKey,
+    string_literal,
+)
+from sparkcep.settings import Settings
+
+_NUMBER = re.compile(r"\s*(\d+(?:\.\d+)?)\s*")
+_TIMES = ("date", "timestamp", "timestamp_ntz")
+
+
+@dataclass(slots=True)
+class RunPlan(PatternPlan):
+    """A planned pattern under a strategy. ``clause`` is what it shares with MATCH_RECOGNIZE: keys, outputs."""
+
+    block: BlockQuery | None = None
+    filters: list[str] = field(default_factory=list)
+
+    def where(self) -> str:
+        return f" WHERE {' AND '.join(f'({f})' for f in self.filters)}" if self.filters else ""
+
+
+class RunPlanner(Planner):
+    """Plans one bound block.
+
+    Args:
+        block: the block. query: its outputs, keys and limits in the form of MATCH_RECOGNIZE.
+        The rest: as for :class:`Planner`.
+
+    Raises:
+        PatternAnalysisError: CEP_UNSUPPORTED_CONDITION, CEP_UNSUPPORTED_PATTERN, CEP_EMPTY_NEGATION, CEP_WITHIN_TYPE.
+        LimitError: CEP_PROGRAM_TOO_LARGE.
+    """
+
+    def __init__(
+        self,
+        block: BlockQuery,
+        query: PatternQuery,
+        hidden_keys: int,
+        settings: Settings,
+        analyze: Analyzer,
+        sample: Sampler,
+        column_types: Sequence[str],
+    ) -> None:
+        self.block = block
+        super().__init__(query, settings, analyze, sample, column_types)
+        self.hidden_keys = hidden_keys
+
+    def compile_pattern(self) -> Automaton:  # type: ignore[override]
+        try:
+            return compile_automaton(self.block.pattern, self.block.labels, self.settings.limit_program)
+        except PatternAnalysisError as error:
+            raise PatternAnalysisError(
+                error.error_class, error.message, text=self.block.text or None, position=self.block.start,
+                hint=error.hint,
+            ) from None  # fmt: skip
+
+    @property
+    def automaton(self) -> Automaton:
+        return self.program  # type: ignore[return-value]
+
+    def plan(self) -> RunPlan:
+        block, query = self.block, self.query
+        keys = self.plan_keys()
+        self.add_sort_fields()
+        local, dependent, conditions = self.split()
+        within = self.plan_times()
+        shifts, layout, reason = self.choose_layout(local, dependent.pairs)
+        measures = MeasureSql(self, keys)
+        measures.prepare()
+        condition_set = self.compile_runs(dependent, conditions)
+        checks = tuple(self.check(k, c, dependent) for k, c in enumerate(conditions))
+        if condition_set.registers != tuple(dependent.registers):
+            condition_set = replace(condition_set, registers=tuple(dependent.registers), each=frozenset(dependent.each))
+        bits = {label: bit for bit, label in enumerate(sorted(local))}
+        words = max(1, (len(bits) + BITS_PER_WORD - 1) // BITS_PER_WORD)
+        one_per_start = block.matches is not Matches.ALL
+        spec = RunSpec(
+            automaton=self.automaton,
+            condition_bits=bits,
+            mask_words=words,
+            selection=block.selection,
+            one_per_start=one_per_start,
+            first_only=block.matches is Matches.FIRST,
+            use_within=block.within is not None,
+            strict_time=block.strict_time,
+            rows_per_match=query.rows_per_match,
+            skip=query.skip.mode,
+            skip_labels=frozenset(self.names.index(v) for v in query.skip.variables),
+            skip_target=query.skip.target or "",
+            slots=tuple(self.slots),
+            slot_registers=tuple(self.slot_registers),
+            every_row=measures.has_aggregates,
+            traced=self.traced is not None,
+            conditions=condition_set,
+            checks=checks,
+            ansi=self.settings.ansi,
+            limit_steps=self.settings.limit_steps,
+            limit_rows=self.settings.limit_matches,
+        )
+        self.check_engine(spec)
+        shape = OperatorShape(
+            keys=len(keys),
+            masks=words,
+            columns=tuple(dependent.columns),
+            within=within,
+            gathers=tuple(self.gathers),
+            labels=tuple(i for i, s in enumerate(self.slots) if s.label),
+            mask_updates=self.mask_updates(local, bits, shifts) if layout == "lists" else (),
+            trace=None if self.traced is None else tuple(self.traced),
+        )
+        if layout != "rows" and (bad := self.unorderable_field()):
+            layout, reason = "rows", f"column of type {bad} cannot be sorted inside a list"
+        filters, why = self.filters(local, dependent)
+        return RunPlan(
+            query, self.settings, self.program, self.fields, keys, local, dependent, layout, reason, shape,
+            spec,  # type: ignore[arg-type]
+            "", measures, GapElimination("", why), Prefilter((), "the strategies have none"),
+            RangeSplitting(None, "the strategies have none"), self.within_type, self.column_types, block, filters,
+        )  # fmt: skip
+
+    # -- conditions ------------------------------------------------------------------------------------------------
+
+    def split(self) -> tuple[dict[int, list[LocalCondition]], DependentConditions, list[Condition]]:
+        """Conditions of one event by component code, and those that depend on the match."""
+        block = self.block
+        local: dict[int, list[LocalCondition]] = {}
+        for code, component in enumerate(block.components):
+            if component.types and block.event_type is not None:
+                names = ", ".join(string_literal(t) for t in component.types)
+                test = f"= {names}" if len(component.types) == 1 else f"IN ({names})"
+                local.setdefault(code, []).append(LocalCondition((f"{block.event_type} {test}",), component.position))
+        dependent = DependentConditions(
+            self.query, self.fields, self.column_types, self.settings.limit_pairs, labels=block.labels
+        )
+        left: list[Condition] = []
+        for condition in (*block.conditions, *self.equivalence_conditions()):
+            own = [local_condition(condition.scalar, key) for key in condition.decided_by]
+            if is_local(condition) and all(c is not None for c in own):
+                for key, one in zip(condition.decided_by, own, strict=True):
+                    if one is not None and one.sql().strip().lower() != "true":
+                        local.setdefault(self.names.index(key), []).append(one)
+            else:
+                dependent.add(len(left), condition.scalar)
+                left.append(condition)
+        return local, dependent, left
+
+    def equivalence_conditions(self) -> list[Condition]:
+        """`[x]` that no partition key stands for: each event's x is that of the first."""
+        block = self.block
+        out = []
+        for e in block.equivalences:
+            if not e.components and partitions(block):
+                continue
+            positive = tuple(c.key for c in block.components if not c.negated)
+            keys = e.components or positive
+            if len(keys) == 0:
+                continue
+            tested = e.components or block.labels
+            for group in (tested,) if e.components else ((k,) for k in tested):
+                last = Navigation(e.expression, tuple(group), False, 0, 0, True, e.position)
+                first = Navigation(e.expression, keys, True, 0, 0, True, e.position)
+                scalar = Scalar(("", last, " = ", first, ""), e.position)
+                out.append(Condition(scalar, tuple(group), required=(keys,), source=f"[{e.expression.text}]"))
+        return out
+
+    def compile_runs(self, dependent: DependentConditions, conditions: Sequence[Condition]) -> ConditionSet:
+        if not dependent.conditions:
+            return ConditionSet()
+        found = self.analyze([self.fields.texts[i] for i in dependent.columns])
+        names = self.names
+        for c in conditions:  # registers of what is counted and required come after those that conditions load
+            self.check(0, c, dependent)
+        tested = tuple(
+            frozenset(names.index(k) for k in c.decided_by) if c.at is Decision.TAKE else frozenset()
+            for c in conditions
+        )
+        out = ConditionSet(
+            dependent.conditions, tuple(dependent.slots), tuple(parse_type(t) for _, t in found),
+            tuple(dependent.registers), tested=tested, each=frozenset(dependent.each),
+        )  # fmt: skip
+        for k, c in enumerate(conditions):
+            try:
+                compile_conditions(replace(out, conditions={k: out.conditions[k]}), self.settings.ansi)
+            except NotCompilable as error:
+                raise dependent.unsupported(c.scalar, str(error)) from None
+        return out
+
+    def check(self, number: int, c: Condition, dependent: DependentConditions) -> Check:
+        def codes(keys: Sequence[str]) -> frozenset[int]:
+            return frozenset(self.names.index(k) for k in keys)
+
+        counted = dependent.register(c.each, True) if c.each else dependent.register(c.decided_by)
+        return Check(
+            number,
+            codes(c.decided_by),
+            c.at,
+            counted,
+            tuple(dependent.register(r) for r in c.required),
+            c.minimum,
+            c.first_only,
+            codes(c.after),
+            counted if c.each else -1,
+        )
+
+    def check_engine(self, spec: RunSpec) -> None:
+        try:
+            machine_tables(spec)
+        except NotCompilable as error:
+            raise PatternAnalysisError(
+                "CEP_UNSUPPORTED_NEGATION",
+                f"The engine cannot match {error}.",
+                text=self.block.text or None,
+                position=self.block.start,
+                hint="let a negated condition name one negated component only",
+            ) from None
+
+    # -- time, rows ------------------------------------------------------------------------------------------------
+
+    def plan_times(self) -> Within | None:
+        block = self.block
+        if block.within is None:
+            if not block.strict_time:
+                return None
+            return Within(self.fields.add(block.order_by[0].expression), None, 0)
+        within = self.plan_within()
+        leads = any(e.absent or e.present for e in self.automaton.initial)
+        if within is None or within.bound is None or not leads:
+            return within
+        key = self.fields.texts[within.key]
+        lower = f"CAST((({key}) - ({self.query.within})) AS {self.within_type})"
+        return replace(within, lower=self.fields.add(lower))
+
+    def filters(self, local: dict[int, list[LocalCondition]], dependent: DependentConditions) -> tuple[list[str], str]:
+        """What rows must satisfy to be looked at at all, and why rows that nothing can take are kept if they are."""
+        block = self.block
+        out = []
+        if block.between is not None:
+            low, high = block.between
+            out.append(f"({block.order_by[0].expression}) BETWEEN ({low}) AND ({high})")
+        if partitions(block):
+            out += [f"({e.expression.text}) IS NOT NULL" for e in block.equivalences if not e.components]
+        if not self.settings.gap_elimination:
+            return out, "spark.sparkcep.planner.gapElimination.enabled = false"
+        why = ""
+        if block.selection is Selection.STRICT:
+            why = "contiguity needs all rows"
+        elif self.traced is not None:
+            why = "the output shows positions"
+        elif any(s.physical for s in self.slots) or any(c.shifts for cs in local.values() for c in cs):
+            why = "PREV or NEXT look at all rows"
+        elif any(getattr(s, "column", 0) == -2 for s in dependent.slots):
+            why = "gap constraints count all rows"
+        elif self.query.rows_per_match is RowsPerMatch.ALL_WITH_UNMATCHED:
+            why = "unmatched rows are shown"
+        elif len(local) < len(self.names):
+            free = next(n for k, n in enumerate(self.names) if k not in local)
+            why = f"{free} can take any row"
+        if why:
+            return out, why
+        tests = dict.fromkeys(" AND ".join(f"({c.sql()})" for c in local[k]) for k in range(len(self.names)))
+        out.append(" OR ".join(f"({t})" for t in tests))
+        return out, "rows that no component can take are dropped"
+
+
+def is_local(c: Condition) -> bool:
+    """Whether a condition may be tested on an event alone, whatever was taken before."""
+    return (
+        c.at is Decision.TAKE and not c.required and c.minimum == 1 and not c.first_only and not c.after and not c.each
+    )
+
+
+def partitions(block: BlockQuery) -> bool:
+    """Whether unqualified equivalence tests make partitions."""
+    return block.selection is not Selection.STRICT or block.partition_contiguity
+
+
+def clause_of(block: BlockQuery, time_type: str) -> tuple[PatternQuery, int]:
+    """A block's keys, order and outputs in the form of MATCH_RECOGNIZE, and how many of its last keys are hidden."""
+    order = list(block.order_by)
+    if block.tiebreak is not None:
+        order.append(SortKey(block.tiebreak))
+    keys = list(block.partition_by)
+    shown = {k.expression.strip("`").casefold() for k in keys}
+    hidden = []
+    for e in block.equivalences if partitions(block) else ():
+        if not e.components and e.expression.text.strip().strip("`").casefold() not in shown:
+            hidden.append(KeyExpression(e.expression.text.strip(), e.position))
+    within = block.within
+    if within is not None and (number := _NUMBER.fullmatch(within)) and time_type in _TIMES:
+        within = f"INTERVAL '{number[1]}' SECOND"
+    query = PatternQuery(
+        columns=block.columns,
+        partition_by=(*keys, *hidden),
+        order_by=tuple(order),
+        event_type=block.event_type,
+        measures=block.returns or default_measures(block),
+        rows_per_match=RowsPerMatch.ONE,
+        skip=Skip(SkipMode.PAST_LAST_ROW),
+        pattern=block.pattern,
+        within=within,
+        within_position=block.within_position,
+        subsets=(),
+        definitions=(),
+        identifiers=block.identifiers,
+        wanted=block.wanted,
+        partition_predicate=block.partition_predicate,
+        with_prefix=block.with_prefix,
+        text=block.text,
+        start=block.start,
+    )
+    return query, len(hidden)
+
+
+def default_measures(block: BlockQuery) -> tuple[Measure, ...]:
+    """match_number, start_time, end_time, events."""
+    time = block.order_by[0].expression
+    start = Navigation(RowExpression((time,)), None, True, 0, 0, False)
+    end = Navigation(RowExpression((time,)), None, False, 0, 0, False)
+    shown = tuple(c.variable for c in block.components)
+    slots = {
+        "match_number": MatchNumber(),
+        "start_time": start,
+        "end_time": end,
+        "events": EventsSlot(time, shown),
+    }
+    wanted = block.wanted
+    return tuple(
+        Measure(name, Scalar(("", slot, "")))
+        for name, slot in slots.items()
+        if wanted is None or name in wanted or name == "match_number"
+    )
+
+
+def plan_block(
+    block: BlockQuery, settings: Settings, analyze: Analyzer, sample: Sampler, column_types: Sequence[str]
+) -> RunPlan:
+    """Plan one bound block; see :class:`RunPlanner`."""
+    if not block.order_by:
+        raise PatternAnalysisError(
+            "CEP_ORDER_MISSING", "A pattern block needs an ORDER BY.", text=block.text or None, position=block.start
+        )
+    time_type = analyze([block.order_by[0].expression])[0][1]
+    query, hidden = clause_of(block, time_type)
+    if query.within != block.within:
+        block = replace(block, within=query.within)
+    return RunPlanner(block, query, hidden, settings, analyze, sample, column_types).plan()
