@@ -164,6 +164,7 @@ class BlockQuery:
     identifiers: frozenset[str]
     wanted: frozenset[str] | None = None
     partition_predicate: str = ""
+    partition_contiguity: bool = False
     with_prefix: str = ""
     text: str = field(default="", compare=False)
     start: int = field(default=0, compare=False)

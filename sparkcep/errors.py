@@ -58,6 +58,7 @@ class SparkCepError(PySparkException):
             parts.append(f"Hint: {hint}")
         super().__init__(message="\n".join(parts), errorClass=error_class, messageParameters={})
         self.error_class = error_class
+        self.sentence = message
         self.hint = hint
 
     def __str__(self) -> str:

@@ -94,6 +94,8 @@ class _Compiler:
         self.labels: list[int] = []
         self.excluded: list[int] = []
         self.inside_exclusion = 0
+        #: Entry of an unbounded loop's body to the loop.
+        self.loop_of: dict[int, int] = {}
 
     def emit(self, kind: int, argument: int = 0) -> int:
         if len(self.kind) > 20 * self.limit:
@@ -149,11 +151,13 @@ class _Compiler:
         if node.maximum is None and node.minimum == 1 and not can_be_empty(node.item):
             loop = self.emit(_SPLIT)
             entry = self.add(node.item, loop)
+            self.loop_of[entry] = loop
             self.next[loop] = [entry, after] if node.greedy else [after, entry]
             return entry
         if node.maximum is None:
             loop = self.emit(_SPLIT)
             body = self.add(node.item, loop)
+            self.loop_of[body] = loop
             self.next[loop] = [body, after] if node.greedy else [after, body]
             entry = loop
         else:
@@ -190,28 +194,34 @@ class _Compiler:
     def closure(self, start: int, at_partition_start_possible: bool) -> list[tuple[int, int]]:
         """Edges reachable from an instruction without taking a row, in order of preference.
 
-        An instruction reached again under the same or stricter conditions adds nothing; that also ends empty cycles.
+        An instruction reached again under the same or stricter conditions adds nothing. An iteration of a loop that
+        takes no row is not continued, so a loop under way is not come back to.
         """
         edges: list[tuple[int, int]] = []
-        seen: dict[int, list[int]] = {}
-        stack = [(start, 0)]
+        seen: dict[tuple[int, frozenset[int]], list[int]] = {}
+        stack: list[tuple[int, int, frozenset[int]]] = [(start, 0, frozenset())]
         while stack:
-            at, condition = stack.pop()
-            earlier = seen.setdefault(at, [])
-            if any(e & ~condition == 0 for e in earlier):
+            at, condition, loops = stack.pop()
+            earlier = seen.setdefault((at, loops), [])
+            if at in loops or any(e & ~condition == 0 for e in earlier):
                 continue
             earlier.append(condition)
             kind = self.kind[at]
             if kind == _TAKE:
-                if not condition & AT_END:  # no row follows the end
-                    edges.append((self.argument[at], condition))
+                target = self.argument[at]
+                known = any(t == target and c & ~condition == 0 for t, c in edges)
+                if not condition & AT_END and not known:  # no row follows the end
+                    edges.append((target, condition))
             elif kind == _DONE:
-                edges.append((ACCEPT, condition))
+                if not any(t == ACCEPT and c & ~condition == 0 for t, c in edges):
+                    edges.append((ACCEPT, condition))
             elif kind == _ANCHOR:
                 if self.argument[at] == AT_END or at_partition_start_possible:
-                    stack.append((self.next[at][0], condition | self.argument[at]))
+                    stack.append((self.next[at][0], condition | self.argument[at], loops))
             else:
-                stack.extend((t, condition) for t in reversed(self.next[at]))
+                for t in reversed(self.next[at]):
+                    under_way = loops | {self.loop_of[t]} if t in self.loop_of else loops
+                    stack.append((t, condition, under_way))
         return edges
 
 

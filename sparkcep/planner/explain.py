@@ -5,6 +5,7 @@ from __future__ import annotations
 from sparkcep.pattern import render
 from sparkcep.planner.fields import unescape
 from sparkcep.planner.plan import PatternPlan
+from sparkcep.planner.run_plan import RunPlan
 from sparkcep.query import PREFIX
 
 
@@ -14,6 +15,8 @@ def _indent(text: str, by: str = "    ") -> str:
 
 def explain_plan(plan: PatternPlan, name: str) -> str:
     """One pattern plan; ``name`` is how Spark's plan calls its relation."""
+    if isinstance(plan, RunPlan):
+        return explain_run(plan, name)
     query, spec = plan.query, plan.spec
     lines = [f"Pattern relation {name}", f"  Pattern: {render(query.pattern)}"]
     skip = query.skip.mode.value + (f" {query.skip.target}" if query.skip.target else "")
@@ -22,16 +25,7 @@ def explain_plan(plan: PatternPlan, name: str) -> str:
         lines.append(f"  Within: {unescape(query.within)} (inclusive)")
     states = f"{plan.program.positions} positions, {len(plan.program.edge_target)} edges"
     lines += [f"  Program: {states}", _indent(plan.program.describe())]
-    lines.append("  Spark evaluates before matching:")
-    lines.append("    partition by: " + (", ".join(unescape(t) for t, _ in plan.keys) or "(one partition)"))
-    order = [unescape(k.text) for k in query.order_by]
-    ties = [unescape(t) for t in plan.fields.texts[len(order) : plan.fields.sort_fields]]
-    lines.append(
-        "    order by: " + (", ".join(order) or "(nothing)") + (f"; ties by {', '.join(ties)}" if ties else "")
-    )
-    for label, bit in spec.condition_bits.items():
-        text = " AND ".join(c.describe() for c in plan.local[label])
-        lines.append(f"    bit {bit}: {plan.program.names[label]} AS {text}")
+    lines += _before(plan)
     free = [
         n
         for k, n in enumerate(plan.program.names)
@@ -60,10 +54,56 @@ def explain_plan(plan: PatternPlan, name: str) -> str:
     if dropped:
         lines.append(f"  Column pruning: nobody asks for {', '.join(dropped)}")
     lines.append("  Index: not used, this version has no pattern indexes")
-    lines.append("  SQL before:")
-    lines.append(_indent(unescape(plan.before())))
+    lines += _sql(plan)
+    return "\n".join(lines).replace(PREFIX, "_")
+
+
+def _before(plan: PatternPlan) -> list[str]:
+    """Keys, order and conditions of one row."""
+    lines = ["  Spark evaluates before matching:"]
+    lines.append("    partition by: " + (", ".join(unescape(t) for t, _ in plan.keys) or "(one partition)"))
+    order = [unescape(k.text) for k in plan.query.order_by]
+    ties = [unescape(t) for t in plan.fields.texts[len(order) : plan.fields.sort_fields]]
+    lines.append(
+        "    order by: " + (", ".join(order) or "(nothing)") + (f"; ties by {', '.join(ties)}" if ties else "")
+    )
+    for label, bit in plan.bits.items():
+        text = " AND ".join(c.describe() for c in plan.local[label])
+        lines.append(f"    bit {bit}: {plan.program.names[label]} AS {text}")
+    return lines
+
+
+def _sql(plan: PatternPlan) -> list[str]:
+    lines = ["  SQL before:", _indent(unescape(plan.before()))]
     if plan.layout == "fold":
         lines += ["  SQL of the whole relation:", _indent(unescape(plan.folded()))]
     else:
         lines += ["  SQL after:", _indent(unescape(plan.measures.sql()))]
+    return lines
+
+
+def explain_run(plan: RunPlan, name: str) -> str:
+    """The plan of a pattern under an event selection strategy."""
+    block, spec = plan.block, plan.run_spec
+    shown = {c.key: c.variable for c in block.components}
+    lines = [f"Pattern relation {name}", f"  Pattern: {render(block.pattern)}"]
+    matches = block.matches.value + (", COLLAPSED" if block.collapsed else "")
+    lines.append(f"  Selection: {block.selection.value}, {matches}{', STRICT TIME' if block.strict_time else ''}")
+    if plan.query.within is not None:
+        lines.append(f"  Within: {unescape(plan.query.within)} (inclusive)")
+    automaton = spec.automaton
+    edges = sum(len(e) for e in automaton.edges)
+    lines += [f"  Automaton: {automaton.states} states, {edges} edges", _indent(automaton.describe(shown))]
+    lines += _before(plan)
+    lines.append("  Kernel evaluates while matching:")
+    if not spec.checks:
+        lines.append("    nothing but the event graph")
+    for check in spec.checks:
+        keys = "|".join(dict.fromkeys(shown[automaton.names[c]] for c in sorted(check.decided_by)))
+        text = " AND ".join(t.strip() for t in plan.dependent.descriptions[check.number])
+        lines.append(f"    {check.at.value} {keys}: {text}")
+    lines.append(f"  Layout: {plan.layout} ({plan.layout_reason})")
+    lines.append(f"  Filter first: {'; '.join(unescape(f) for f in plan.filters) or 'no'}, {plan.gaps.reason}")
+    lines.append("  Index: not used, this version has no pattern indexes")
+    lines += _sql(plan)
     return "\n".join(lines).replace(PREFIX, "_")

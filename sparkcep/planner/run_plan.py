@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from sparkcep.block import BlockQuery, Condition, Decision, Matches, Selection
 from sparkcep.errors import PatternAnalysisError
@@ -35,6 +35,7 @@ from sparkcep.query import (
     Scalar,
     Skip,
     SkipMode,
+    Slot,
     SortKey,
     string_literal,
 )
@@ -46,10 +47,18 @@ _TIMES = ("date", "timestamp", "timestamp_ntz")
 
 @dataclass(slots=True)
 class RunPlan(PatternPlan):
-    """A planned pattern under a strategy. ``clause`` is what it shares with MATCH_RECOGNIZE: keys, outputs."""
+    """A planned pattern under a strategy; ``query`` is what it shares with MATCH_RECOGNIZE: keys and outputs.
 
-    block: BlockQuery | None = None
-    filters: list[str] = field(default_factory=list)
+    ``filters``: what rows must satisfy to be looked at.
+    """
+
+    block: BlockQuery
+    run_spec: RunSpec
+    filters: list[str]
+
+    @property
+    def bits(self) -> dict[int, int]:
+        return self.run_spec.condition_bits
 
     def where(self) -> str:
         return f" WHERE {' AND '.join(f'({f})' for f in self.filters)}" if self.filters else ""
@@ -86,7 +95,7 @@ class RunPlanner(Planner):
             return compile_automaton(self.block.pattern, self.block.labels, self.settings.limit_program)
         except PatternAnalysisError as error:
             raise PatternAnalysisError(
-                error.error_class, error.message, text=self.block.text or None, position=self.block.start,
+                error.error_class, error.sentence, text=self.block.text or None, position=self.block.start,
                 hint=error.hint,
             ) from None  # fmt: skip
 
@@ -151,7 +160,7 @@ class RunPlanner(Planner):
             query, self.settings, self.program, self.fields, keys, local, dependent, layout, reason, shape,
             spec,  # type: ignore[arg-type]
             "", measures, GapElimination("", why), Prefilter((), "the strategies have none"),
-            RangeSplitting(None, "the strategies have none"), self.within_type, self.column_types, block, filters,
+            RangeSplitting(None, "the strategies have none"), self.within_type, self.column_types, block, spec, filters,
         )  # fmt: skip
 
     # -- conditions ------------------------------------------------------------------------------------------------
@@ -353,7 +362,7 @@ def default_measures(block: BlockQuery) -> tuple[Measure, ...]:
     start = Navigation(RowExpression((time,)), None, True, 0, 0, False)
     end = Navigation(RowExpression((time,)), None, False, 0, 0, False)
     shown = tuple(c.variable for c in block.components)
-    slots = {
+    slots: dict[str, Slot] = {
         "match_number": MatchNumber(),
         "start_time": start,
         "end_time": end,
