@@ -101,7 +101,7 @@ def _match_partition(
             if mode != WITH_UNMATCHED and following > start:
                 start = following
                 continue
-        limit = _limit(base, rows, start, use_within, within, progress)
+        limit = row_limit(base, rows, start, use_within, within, progress)
         found = np.int64(0)
         if not progress[SEARCHING]:
             for g in range(trail.counts.shape[0]):
@@ -182,7 +182,7 @@ def _is_full(progress, out, trace, depth, every_row, traced):
 
 
 @spliced
-def _limit(base, rows, start, use_within, within, progress):
+def row_limit(base, rows, start, use_within, within, progress):
     """The last row that a match from a start row may take."""
     if not use_within:
         return rows - 1
@@ -270,7 +270,7 @@ def _search(
         if not viable and selection != NEXT:
             continue
         i = frames.row[U(depth)]
-        if depth > 0 and not _guards_hold(machine.absent[U(e)], machine.present[U(e)], i, j, machine, work):
+        if depth > 0 and not guards_hold(machine.absent[U(e)], machine.present[U(e)], i, j, machine, work):
             continue
         advance(component, j, base, conditions, columns, trail)
         frames.row[U(depth + 1)] = j
@@ -339,7 +339,7 @@ def _sees(absent, i, j, machine, work):
 
 
 @inlined
-def _guards_hold(absent, present, i, j, machine, work):
+def guards_hold(absent, present, i, j, machine, work):
     if not _sees(absent, i, j, machine, work):
         return False
     x = 0
@@ -354,7 +354,7 @@ def _guards_hold(absent, present, i, j, machine, work):
 @spliced
 def _takes(e, depth, base, rows, j, machine, checks, use_within, strict, conditions, columns, work, frames, trail):
     """Whether an edge may take row ``j``, which its registers have seen: its checks and dependent negations."""
-    result = _passes(machine.group[U(e)], depth, j, base, rows, machine, checks, conditions, columns, frames, trail)
+    result = passes(machine.group[U(e)], depth, j, base, rows, machine, checks, conditions, columns, frames, trail)
     if result != condition.TRUE:
         return result
     dependent = np.uint64(machine.dependent)
@@ -397,7 +397,7 @@ def _accepts(
 ):  # fmt: skip
     """Whether a run may end here: conditions that its last variable leaves, negations before, after and undecided."""
     last = frames.row[U(depth)]
-    result = _passes(machine.group[U(accept)], depth, last, base, rows, machine, checks, conditions, columns, frames,
+    result = passes(machine.group[U(accept)], depth, last, base, rows, machine, checks, conditions, columns, frames,
                      trail)  # fmt: skip
     if result != condition.TRUE:
         return result
@@ -407,7 +407,7 @@ def _accepts(
     before = np.int64(work.from_row[last]) - 1 if use_within else np.int64(-1)
     absent, present = machine.absent[U(first_edge)], machine.present[U(first_edge)]
     if absent or present:
-        if not _guards_hold(absent, present, before, start, machine, work):
+        if not guards_hold(absent, present, before, start, machine, work):
             return condition.FALSE
         now = absent & dependent
         if now:
@@ -450,7 +450,7 @@ def _none_between(
             k = np.int64(work.next_row[c, (np.int64(work.last_equal[i]) if i >= 0 else np.int64(-1)) + 1])
             while k < j and not (strict and work.last_equal[k] >= j):
                 advance(c, k, base, conditions, columns, trail)
-                result = _passes(machine.negation_group[U(x)], depth, k, base, rows, machine, checks, conditions,
+                result = passes(machine.negation_group[U(x)], depth, k, base, rows, machine, checks, conditions,
                                  columns, frames, trail)  # fmt: skip
                 retreat(c, conditions, trail)
                 if result == condition.TRUE:
@@ -464,7 +464,7 @@ def _none_between(
 
 
 @inner
-def _passes(group, depth, row, base, rows, machine, checks, conditions, columns, frames, trail):
+def passes(group, depth, row, base, rows, machine, checks, conditions, columns, frames, trail):
     """Test a group of checks on a row that its registers have seen; ``depth``: frames taken before it."""
     counts = trail.counts
     for k in range(checks.group_start[U(group)], checks.group_start[U(group + 1)]):
