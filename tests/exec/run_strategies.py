@@ -1,0 +1,432 @@
+"""Random cases for the engines of the event selection strategies.
+
+A case holds what an engine gets (block.Condition, components, pattern) and what the reference gets, so a test reads
+``assert engine(case) == case.reference()``. Left out are patterns where one run can stand at several places because of
+counting (``((A{1,2} B?)+``), and conditions on leaving v that name what may be taken after v was left.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from hypothesis import strategies as st
+
+from sparkcep.block import Component, Condition, Decision, Matches, Selection
+from sparkcep.exec.reference_runs import Path, ReferenceCondition, reference_runs
+from sparkcep.pattern import (
+    Alternation,
+    Concatenation,
+    Negation,
+    Pattern,
+    Quantified,
+    Variable,
+    children,
+    render,
+    variables,
+    walk,
+)
+from sparkcep.query import Aggregate, Navigation, RowExpression, Scalar, Slot
+
+from .notation import tree
+
+TYPES = ("A", "B", "C", "D")
+MAXIMUM_COMPONENTS = 5
+MAXIMUM_ROWS = 10
+SELECTIONS = (Selection.NEXT, Selection.NEXT, Selection.ANY, Selection.ANY, Selection.STRICT)
+MATCHES = (Matches.ALL, Matches.ALL, Matches.NON_OVERLAPPING, Matches.FIRST)
+#: Patterns in which conditions and strategies decide much; the others are random.
+SHAPES = """A B+ C; A B C; A+ B+; A B* C; (A+ B)+; A+; A (B | C)+ D; (A | B)+ C; A B? C+; A+ A; A B{1,2} C; A B+ A
+A B{2,} C; A B+? C; A (B C)+ D"""
+NEGATIONS = """A !C B; A+ !C B; A !C B+; A !C B D; A+ !C B* D; (A !C B)+; A !C !D B; A !(C D) B; A !(C | D) B; A B+ !C
+A !(C !D B) A; !C A B+; !C A+; A !C B? D; A !(C+) B; (A !C B+ D)+; A (!C B | D) A; A+ !B; A !C B+ D+"""
+QUANTIFIERS = ((0, None), (1, None), (1, None), (0, 1), (1, 2), (2, None))
+OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
+    "<": lambda a, b: a < b,
+    "<=": lambda a, b: a <= b,
+    ">": lambda a, b: a > b,
+    ">=": lambda a, b: a >= b,
+    "=": lambda a, b: a == b,
+    "<>": lambda a, b: a != b,
+}
+AGGREGATES: dict[str, Callable[[list[int]], Any]] = {
+    "avg": lambda values: sum(values) / len(values),
+    "sum": sum,
+    "min": min,
+    "max": max,
+    "count": len,
+}
+V = RowExpression(("v",))
+Keys = tuple[str, ...]
+
+
+@dataclass(frozen=True, repr=False)
+class RunCase:
+    """One partition and one query. ``types``, ``values`` (column v) and ``times`` have an entry per row."""
+
+    pattern: Pattern
+    components: tuple[Component, ...]
+    types: tuple[str, ...]
+    values: tuple[int | None, ...]
+    times: tuple[int, ...]
+    conditions: tuple[Condition, ...]
+    references: tuple[ReferenceCondition, ...] = field(compare=False)
+    selection: Selection
+    matches: Matches
+    within: int | None
+    strict_time: bool
+
+    def __repr__(self) -> str:
+        log = " ".join(f"{e}@{t}={v}" for e, t, v in zip(self.types, self.times, self.values, strict=True))
+        keys = ", ".join(f"{c.key} of {c.variable}: {'|'.join(c.types) or 'every row'}" for c in self.components)
+        lines = [f"PATTERN {render(self.pattern)}  ({keys})", f"{self.selection.value}, {self.matches.value}"]
+        lines += [f"WITHIN {self.within}"] * (self.within is not None) + ["STRICT TIME"] * self.strict_time
+        return "\n  ".join(["RunCase:", *lines, *map(describe, self.conditions), f"log {log}"])
+
+    def can_take(self, key: str, row: int) -> bool:
+        types = next(c.types for c in self.components if c.key == key)
+        return not types or self.types[row] in types
+
+    def reference(self) -> list[Path]:
+        times, width = self.times, self.within
+        bounds: dict[str, Callable[[int, int], bool]] = {}
+        if width is not None:
+            bounds["within"] = bounds["trailing"] = lambda first, row: times[row] <= times[first] + width
+            bounds["leading"] = lambda last, row: times[row] >= times[last] - width
+        return reference_runs(
+            self.pattern,
+            len(times),
+            self.can_take,
+            self.references,
+            self.selection,
+            self.matches,
+            strict_time=times if self.strict_time else None,
+            **bounds,
+        )
+
+
+def describe(condition: Condition) -> str:
+    vacuous = f"required={condition.required} minimum={condition.minimum} first_only={condition.first_only}"
+    return (
+        f"{condition.source}  {condition.at.value} {condition.decided_by} {vacuous} "
+        f"after={condition.after} each={condition.each}"
+    )
+
+
+# Conditions, written once and given twice: as a scalar with slots and as a Python function.
+
+
+@dataclass(frozen=True)
+class Operand:
+    """``FIRST``, ``LAST`` (with an offset) or an aggregate of v over the events of a variable."""
+
+    function: str
+    keys: Keys
+    offset: int = 0
+    each: bool = False
+    before: bool = False
+
+    @property
+    def slot(self) -> Slot:
+        if self.function in AGGREGATES:
+            return Aggregate(self.function, (V,), False, self.keys, True, False, each=self.each, before=self.before)
+        return Navigation(V, self.keys, self.function == "FIRST", self.offset, 0, True, each=self.each)
+
+    @property
+    def text(self) -> str:
+        marks = f"{' each' * self.each}{' before' * self.before}"
+        return f"{self.function}({'/'.join(self.keys)}.v{f', {self.offset}' * bool(self.offset)}{marks})"
+
+    def value(self, path: Path, k: int | None, column: tuple[int | None, ...]) -> Any:
+        rows = [row for key, row in path if key in self.keys]
+        if self.each and k is not None:
+            rows = rows[: k + 1]
+        if self.before:
+            rows = rows[:-1]
+        if self.function in AGGREGATES:
+            known = [value for row in rows if (value := column[row]) is not None]
+            return AGGREGATES[self.function](known) if known or self.function == "count" else None
+        place = self.offset if self.function == "FIRST" else len(rows) - 1 - self.offset
+        return column[rows[place]] if 0 <= place < len(rows) else None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    left: Operand
+    operator: str
+    right: Operand | int
+
+    @property
+    def scalar(self) -> Scalar:
+        if isinstance(self.right, int):
+            return Scalar((self.left.slot, f" {self.operator} {self.right}"))
+        return Scalar((self.left.slot, f" {self.operator} ", self.right.slot))
+
+    @property
+    def text(self) -> str:
+        return f"{self.left.text} {self.operator} {self.right if isinstance(self.right, int) else self.right.text}"
+
+    def test(self, column: tuple[int | None, ...]) -> Callable[..., bool]:
+        def holds(path: Path, k: int | None = None) -> bool:
+            left = self.left.value(path, k, column)
+            right = self.right if isinstance(self.right, int) else self.right.value(path, k, column)
+            return left is not None and right is not None and OPERATORS[self.operator](left, right)
+
+        return holds
+
+
+Draft = tuple[Comparison, Condition]
+
+
+def draft(left: Operand, operator: str, right: Operand | int, by: Keys, **fields: Any) -> Draft:
+    comparison = Comparison(left, operator, right)
+    return comparison, Condition(comparison.scalar, by, source=comparison.text, **fields)
+
+
+def as_reference(comparison: Comparison, condition: Condition, column: tuple[int | None, ...]) -> ReferenceCondition:
+    c = condition
+    return ReferenceCondition(
+        c.decided_by, c.at, comparison.test(column), c.required, c.minimum, c.first_only, c.after, c.each
+    )
+
+
+def last(keys: Keys, offset: int = 0, **marks: bool) -> Operand:
+    return Operand("LAST", keys, offset, **marks)
+
+
+def one_variable(draw: st.DrawFn, w: Keys) -> Draft:
+    """A condition that names one variable of the match."""
+    kind = draw(st.sampled_from(["value", "step", "first", "before", "next"]))
+    operator, constant = draw(st.sampled_from(list(OPERATORS))), draw(st.integers(0, 3))
+    if kind == "value":
+        return draft(last(w), operator, constant, w, first_only=draw(st.booleans()))
+    if kind == "step":
+        return draft(last(w), operator, last(w, 1), w, minimum=2)
+    if kind == "first":
+        return draft(last(w), operator, Operand("FIRST", w), w, minimum=draw(st.integers(1, 2)))
+    if kind == "before":
+        return draft(last(w), operator, Operand(draw(AGGREGATE_NAMES), w, before=True), w, minimum=2)
+    return draft(last(w, 1), operator, last(w), w, after=w)
+
+
+def leaving(draw: st.DrawFn, w: Keys, settled: list[Keys]) -> Draft:
+    """A condition on leaving w; ``settled`` are variables that are taken before w only."""
+    operator, function = draw(st.sampled_from(list(OPERATORS))), draw(AGGREGATE_NAMES)
+    kind = draw(st.sampled_from(["constant", "last", "first", "each", "each before", *["other"] * bool(settled)]))
+    if kind == "each":
+        return draft(last(w, each=True), operator, Operand(function, w), w, at=Decision.LEAVE, each=w)
+    if kind == "each before":
+        earlier = Operand(function, w, each=True, before=True)
+        return draft(last(w, each=True), operator, earlier, w, at=Decision.LEAVE, each=w, minimum=2)
+    if kind == "other":
+        u = draw(st.sampled_from(settled))
+        return draft(Operand(function, w), operator, last(u), w, at=Decision.LEAVE, required=(u,))
+    right = {"constant": draw(st.integers(0, 3)), "last": last(w), "first": Operand("FIRST", w)}[kind]
+    return draft(Operand(function, w), operator, right, w, at=Decision.LEAVE)
+
+
+def two_variables(draw: st.DrawFn, w: Keys, u: Keys, follows: bool = True) -> Draft:
+    """A condition on taking w that names another variable, wherever that stands; ``follows``: w may come after it."""
+    operator = draw(st.sampled_from(list(OPERATORS)))
+    kinds = ["last", "first", "first only", "total", "each", "each step"]
+    kind = draw(st.sampled_from([*kinds, "next"] if follows else kinds))
+    if kind == "next":
+        return draft(last(u), operator, last(w), w, after=u)
+    if kind == "each":
+        return draft(last(w), operator, last(u, each=True), w, required=(u,), each=u)
+    if kind == "each step":
+        return draft(last(w), operator, last(u, 1, each=True), w, required=(u,), each=u, minimum=2)
+    right = {"first": Operand("FIRST", u), "total": Operand(draw(AGGREGATE_NAMES), u)}.get(kind, last(u))
+    return draft(last(w), operator, right, w, required=(u,), first_only=kind == "first only")
+
+
+AGGREGATE_NAMES = st.sampled_from(list(AGGREGATES))
+
+
+@st.composite
+def drafts(draw: st.DrawFn, pattern: Pattern, components: tuple[Component, ...]) -> Draft:
+    """A condition of some component of the pattern."""
+
+    def keys(negated: bool) -> list[Keys]:
+        names = dict.fromkeys(c.variable for c in components if c.negated is negated)
+        return [tuple(c.key for c in components if c.variable == name) for name in names]
+
+    taken, negated = keys(False), keys(True)
+    if negated and draw(st.booleans()):
+        x = draw(st.sampled_from(negated))
+        others = [y for y in negated if y != x and together(pattern, x, y)] + taken
+        if draw(st.integers(0, 3)) == 0:
+            return one_variable(draw, x)
+        return two_variables(draw, x, draw(st.sampled_from(others)), False)
+    w = draw(st.sampled_from(taken))
+    others = [u for u in taken if u != w]
+    kind = draw(st.sampled_from(["one", "leaving", *["two"] * 2 * bool(others)]))
+    if kind == "two":
+        return two_variables(draw, w, draw(st.sampled_from(others)))
+    if kind == "leaving":
+        return leaving(draw, w, [u for u in others if before_only(pattern, u, w)])
+    return one_variable(draw, w)
+
+
+def together(pattern: Pattern, x: Keys, y: Keys) -> bool:
+    """Whether two negated variables stand in the same negation, outermost ones."""
+    outer = [set(variables(node)) for node in walk(pattern) if isinstance(node, Negation)]
+    return any(set(x + y) <= inside for inside in outer)
+
+
+def before_only(node: Pattern, u: Keys, w: Keys) -> bool:
+    """Whether no event of u can follow one of w."""
+    if isinstance(node, Quantified) and node.maximum != 1:
+        return False
+    if isinstance(node, Concatenation):
+        place = {name: n for n, item in enumerate(node.items) for name in variables(item)}
+        if max(map(place.__getitem__, u)) < min(map(place.__getitem__, w)):
+            return True
+    return any(before_only(item, u, w) for item in children(node) if set(u + w) <= set(variables(item)))
+
+
+# Patterns
+
+
+@st.composite
+def patterns(draw: st.DrawFn, negation: bool = True, reluctant: bool = True, nested_counts: bool = False) -> Pattern:
+    """Patterns of at most MAXIMUM_COMPONENTS components; keys are A, B, A2 and so on."""
+
+    def grow(depth: int, room: int, counted: bool) -> Pattern:
+        """At most ``room`` components; ``counted``: quantifiers may be counted."""
+        quantifier = draw(st.sampled_from(QUANTIFIERS)) if draw(st.booleans()) else None
+        shapes = ["leaf", "leaf", "sequence", "alternatives"]
+        shape = "leaf" if depth == 0 or room == 1 else draw(st.sampled_from(shapes))
+        inner = nested_counts or (counted and quantifier is None)
+        node = leaf() if shape == "leaf" else several(shape, depth, room, inner)
+        if quantifier is None:
+            return node
+        low, high = quantifier
+        plain = high == 1 or (high is None and low < 2)
+        nested = any(isinstance(n, Quantified) for n in walk(node))
+        if not plain and not nested_counts and (nested or not counted):
+            low, high = 1, None
+        return Quantified(node, low, high, not (reluctant and draw(st.integers(0, 4)) == 0))
+
+    def leaf() -> Pattern:
+        return Variable(draw(st.sampled_from(types)))
+
+    def several(shape: str, depth: int, room: int, counted: bool) -> Pattern:
+        left = draw(st.integers(1, room - 1))
+        items = [grow(depth - 1, left, counted), grow(depth - 1, room - left, counted)]
+        if shape == "alternatives":
+            return Alternation(tuple(items))
+        spare = room - sum(map(size, items))
+        if negation and spare and draw(st.booleans()):
+            items.insert(draw(st.sampled_from([0, 1, 1, 1, 2])), Negation(negated(spare)))
+        return Concatenation(tuple(items))
+
+    def negated(room: int) -> Pattern:
+        leaves = [leaf() for _ in range(draw(st.integers(1, min(3, room))))]
+        if len(leaves) == 1:
+            kleene = draw(st.integers(0, 3)) == 0
+            return Quantified(leaves[0], 1, None) if kleene else leaves[0]
+        if len(leaves) == 3:
+            return Concatenation((leaves[0], Negation(leaves[1]), leaves[2]))
+        return Concatenation(tuple(leaves)) if draw(st.booleans()) else Alternation(tuple(leaves))
+
+    if draw(st.booleans()):
+        text = draw(st.sampled_from(re.split(r"; |\n", f"{SHAPES}\n{NEGATIONS}" if negation else SHAPES)))
+        return tree(text if reluctant else text.replace("+?", "+"))
+    types = TYPES[: draw(st.integers(2, len(TYPES)))]
+    room = draw(st.integers(1, MAXIMUM_COMPONENTS))
+    node = grow(3, room, True) if room == 1 else several(draw(st.sampled_from(TOP)), 3, room, True)
+    spare = MAXIMUM_COMPONENTS - size(node)
+    if negation and spare and draw(st.integers(0, 2)) == 0:
+        edge = Negation(negated(spare))
+        node = Concatenation((edge, node) if draw(st.booleans()) else (node, edge))
+    return numbered(node)
+
+
+TOP = ("sequence", "sequence", "sequence", "alternatives")
+
+
+def size(node: Pattern) -> int:
+    return sum(isinstance(n, Variable) for n in walk(node))
+
+
+def numbered(node: Pattern) -> Pattern:
+    """The pattern with a key for each component, in textual order."""
+    seen: dict[str, int] = {}
+
+    def rename(node: Pattern) -> Pattern:
+        if isinstance(node, Variable):
+            seen[node.name] = seen.get(node.name, 0) + 1
+            return Variable(node.name if seen[node.name] == 1 else f"{node.name}{seen[node.name]}")
+        if isinstance(node, (Concatenation, Alternation)):
+            return replace(node, items=tuple(map(rename, node.items)))
+        if isinstance(node, (Quantified, Negation)):
+            return replace(node, item=rename(node.item))
+        return node
+
+    return rename(node)
+
+
+@st.composite
+def components(draw: st.DrawFn, pattern: Pattern) -> tuple[Component, ...]:
+    """The pattern's components; some take other types too, or every row, and some share a variable."""
+    negated = {name for n in walk(pattern) if isinstance(n, Negation) for name in variables(n)}
+    kleene = {
+        n.item.name
+        for n in walk(pattern)
+        if isinstance(n, Quantified) and isinstance(n.item, Variable) and n.maximum != 1
+    }
+    shared = draw(st.booleans())
+    found = []
+    for key in variables(pattern):
+        kind = draw(st.integers(0, 11))
+        types = () if kind == 0 else (key[0], draw(st.sampled_from(TYPES))) if kind == 1 else (key[0],)
+        variable = ("not " if key in negated else "") + key[0] if shared else key
+        found.append(Component(key, variable, tuple(dict.fromkeys(types)), key in kleene, key in negated))
+    return tuple(found)
+
+
+@st.composite
+def run_cases(
+    draw: st.DrawFn,
+    selections: tuple[Selection, ...] = (
+        Selection.NEXT,
+        Selection.ANY,
+        Selection.NEXT,
+        Selection.ANY,
+        Selection.STRICT,
+    ),
+    matches: tuple[Matches, ...] = (Matches.ALL, Matches.ALL, Matches.NON_OVERLAPPING, Matches.FIRST),
+    negation: bool = True,
+    reluctant: bool = True,
+    nested_counts: bool = False,
+    maximum_conditions: int = 3,
+    maximum_rows: int = MAXIMUM_ROWS,
+) -> RunCase:
+    """Cases of the given strategies and constructs."""
+    pattern = draw(patterns(negation, reluctant, nested_counts))
+    parts = draw(components(pattern))
+    loops = sum(isinstance(n, Quantified) and n.maximum is None for n in walk(pattern))
+    longest = maximum_rows - 3 * (loops > 2)
+    length = draw(st.one_of(st.integers(0, longest), st.integers(longest // 2, longest), st.just(longest)))
+    of_length = {"min_size": length, "max_size": length}
+    named = [c.types[0] for c in parts if c.types]
+    types = draw(st.lists(st.sampled_from([*named * 3, *TYPES]), **of_length))
+    values = tuple(draw(st.lists(st.sampled_from([0, 1, 2, 3, 0, 1, 2, 3, None]), **of_length)))
+    steps = draw(st.lists(st.sampled_from([0, 1, 1, 2]), **of_length))
+    chosen = draw(st.lists(drafts(pattern, parts), max_size=maximum_conditions))
+    return RunCase(
+        pattern,
+        parts,
+        tuple(types),
+        values,
+        tuple(sum(steps[: n + 1]) for n in range(length)),
+        tuple(condition for _, condition in chosen),
+        tuple(as_reference(comparison, condition, values) for comparison, condition in chosen),
+        draw(st.sampled_from(selections)),
+        draw(st.sampled_from(matches)),
+        draw(st.one_of(st.none(), st.none(), st.integers(0, maximum_rows))),
+        draw(st.integers(0, 3)) == 0,
+    )
