@@ -18,6 +18,8 @@ LABEL = PREFIX + "label"
 # How generated SQL names the relation it reads.
 SOURCE = PREFIX + "source"
 MATCH_NUMBER = PREFIX + "match_number"
+# An event's position in its partition, from 0; row expressions of the skip strategies may name it.
+POSITION = PREFIX + "position"
 # The window over a whole partition in order, for columns that hold a value for each of its rows.
 WHOLE = PREFIX + "whole"
 
@@ -53,6 +55,14 @@ class Skip:
     mode: SkipMode
     target: str | None = None
     variables: tuple[str, ...] = ()
+
+
+class Selection(enum.Enum):
+    """Event selection strategies (SASE+, section 2)."""
+
+    STRICT = "STRICT CONTIGUITY"
+    NEXT = "SKIP TILL NEXT MATCH"
+    ANY = "SKIP TILL ANY MATCH"
 
 
 class RowMarker(enum.Enum):
@@ -205,6 +215,7 @@ class PatternQuery:
     subsets: tuple[tuple[str, tuple[str, ...]], ...]
     definitions: tuple[Definition, ...]
     identifiers: frozenset[str]
+    selection: Selection = Selection.STRICT
     wanted: frozenset[str] | None = None
     partition_predicate: str = ""
     with_prefix: str = ""
