@@ -139,9 +139,9 @@ class BlockQuery:
     ``event_type`` is the type column's text, None where every component takes every row. ``within``, ``slide`` and
     ``between`` are expressions. ``returns`` are items per match; ``trends`` aggregates over all of them, with
     ``group_by``; a block has one or the other. ``output``: for trends, what RETURN lists in its order, each a group
-    key's expression, a trend's name or ``window``, with its output name. ``groups``: partition numbers that are merged, GROUPS. ``columns``,
-    ``partition_contiguity``: strict contiguity in the partitions that the equivalences make, where plain STRICT takes
-    them for conditions. ``identifiers``, ``with_prefix``, ``text``, ``start``: as in PatternQuery.
+    key's expression, a trend's name or ``window``, with its output name. ``groups``: partition numbers that are merged,
+    GROUPS. ``partition_contiguity``: strict contiguity in the partitions that the equivalences make, where plain STRICT
+    takes them for conditions. ``columns``, ``identifiers``, ``with_prefix``, ``text``, ``start``: as in PatternQuery.
     """
 
     columns: tuple[str, ...]

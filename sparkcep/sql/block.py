@@ -31,8 +31,8 @@ CLAUSES = (
 )
 _HEAD = ("PARTITION BY", "ORDER BY", "EVENT TYPE", "RETURN")
 _CLAUSES_HINT = (
-    "a block is FROM relation [PARTITION BY] [ORDER BY] [EVENT TYPE] PATTERN pattern [WHERE] [WITHIN [SLIDE]] [BETWEEN] "
-    "[GROUP BY] [GROUPS] [EVENT SELECTION] [MATCHES] [COLLAPSED] [STRICT TIME] [UNCERTAINTY] [CONFIDENCE] "
+    "a block is FROM relation [PARTITION BY] [ORDER BY] [EVENT TYPE] PATTERN pattern [WHERE] [WITHIN [SLIDE]] "
+    "[BETWEEN] [GROUP BY] [GROUPS] [EVENT SELECTION] [MATCHES] [COLLAPSED] [STRICT TIME] [UNCERTAINTY] [CONFIDENCE] "
     "[EXPLAIN NON ANSWERS] [RETURN]; an alias of its result needs parentheses around it"
 )
 # What comes behind these is an operand, so that a keyword there is a name.

@@ -219,11 +219,10 @@ class _Parser:
     def name(self, item: Pattern, first: int, bounds: tuple[int, int | None] | None) -> Pattern:
         """A variable's name behind a term, and `[]`."""
         symbol = self.symbols[self.at] if self.at < len(self.symbols) else None
-        if symbol is not None and symbol.kind in ("word", "quoted") and symbol.upper not in _RESERVED:
-            if not (symbol.upper == "SEQ" and self.op(1) == "("):
-                item = self.named(item, first, symbol)
-                self.at += 1
-                symbol = None
+        named = symbol is not None and symbol.kind in ("word", "quoted") and symbol.upper not in _RESERVED
+        if symbol is not None and named and not (symbol.upper == "SEQ" and self.op(1) == "("):
+            item = self.named(item, first, symbol)
+            self.at += 1
         if self.op() == "[":
             place = self.symbols[self.at].start
             if not self.accept("[", "]"):
@@ -244,7 +243,9 @@ class _Parser:
             raise self.error(
                 f"The name {symbol.text} stands behind a group; only an event type or a group of types, as in "
                 "(B|C)+ v[], can have one.",
-                f"did you mean {near}?" if near else "an alias of the result stands behind parentheses around the block",
+                f"did you mean {near}?"
+                if near
+                else "an alias of the result stands behind parentheses around the block",
                 "CEP_VARIABLE_ON_GROUP",
                 symbol.start,
             )
@@ -365,8 +366,11 @@ def _finished(parser: _Parser, root: Pattern) -> BlockPattern:
                     leaf.position,
                 )
             named[leaf.variable] = leaf.position
-        seen[leaf.variable] = seen.get(leaf.variable, 0) + 1
-        keys.append(leaf.variable if seen[leaf.variable] == 1 else f"{leaf.variable}#{seen[leaf.variable]}")
+        key = leaf.variable
+        while key in keys:
+            seen[leaf.variable] = seen.get(leaf.variable, 1) + 1
+            key = f"{leaf.variable}#{seen[leaf.variable]}"
+        keys.append(key)
     clash = next((leaf for leaf in parser.leaves if not leaf.named and leaf.variable in named), None)
     if clash is not None:
         raise parser.error(
@@ -417,7 +421,10 @@ def _renamed(node: Pattern, keys: list[str]) -> Pattern:
 def _check(parser: _Parser, root: Pattern) -> None:
     if not any(isinstance(n, Variable) for n in _positive(root)):
         raise parser.error(
-            "The pattern has no event that is not negated.", "PATTERN SEQ(A a, !B b)", "CEP_NEGATION", parser.symbols[0].start
+            "The pattern has no event that is not negated.",
+            "PATTERN SEQ(A a, !B b)",
+            "CEP_NEGATION",
+            parser.symbols[0].start,
         )
     for node in walk(root):
         branches = node.items if isinstance(node, (Alternation, Conjunction)) else ()

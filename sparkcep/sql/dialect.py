@@ -90,7 +90,7 @@ def _comment_end(text: str, at: int) -> int:
 
 
 def _blank_signs(text: str) -> tuple[str, list[Token]]:
-    """The text with ``//`` comments as ``--`` comments and signs as blanks, offsets unchanged; and the signs' tokens."""
+    """The text with ``//`` comments as ``--`` ones and signs as blanks, offsets unchanged; and the signs' tokens."""
     if not _SIGN_OR_SLASHES.search(text):
         return text, []
     out: list[str] = []

@@ -24,7 +24,9 @@ _NO_BLOCK = _SET_OPERATORS | frozenset(
     "SELECT WHERE JOIN HAVING LIMIT OFFSET SORT CLUSTER DISTRIBUTE INSERT LATERAL WINDOW MAP REDUCE".split()
 )
 #: Behind these an operand follows, so that what stands there is a name.
-_WANTS_OPERAND = frozenset("AS AND OR NOT IS IN LIKE ILIKE RLIKE BETWEEN WHEN THEN ELSE CASE DIV XOR BY TYPE OF".split())
+_WANTS_OPERAND = frozenset(
+    "AS AND OR NOT IS IN LIKE ILIKE RLIKE BETWEEN WHEN THEN ELSE CASE DIV XOR BY TYPE OF".split()
+)
 #: Operators that may end an operand, a quantified pattern or a percentage.
 _ENDS_OPERAND = frozenset(") ] } > + * ? %".split())
 # Texts that cannot be tokenised are Spark's to refuse, unless they look like a form of ours.
