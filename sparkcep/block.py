@@ -9,15 +9,20 @@ import enum
 from dataclasses import dataclass, field
 
 from sparkcep.pattern import Pattern
-from sparkcep.query import KeyExpression, Measure, RowExpression, Scalar, SortKey
+from sparkcep.query import KeyExpression, Measure, RowExpression, Scalar, Selection, SortKey
 
-
-class Selection(enum.Enum):
-    """Event selection strategies (SASE+, section 2)."""
-
-    STRICT = "STRICT CONTIGUITY"
-    NEXT = "SKIP TILL NEXT MATCH"
-    ANY = "SKIP TILL ANY MATCH"
+__all__ = [
+    "BlockQuery",
+    "Component",
+    "Condition",
+    "Decision",
+    "Equivalence",
+    "Matches",
+    "NonAnswers",
+    "Selection",
+    "Trend",
+    "Uncertainty",
+]
 
 
 class Matches(enum.Enum):
@@ -133,8 +138,10 @@ class BlockQuery:
 
     ``event_type`` is the type column's text, None where every component takes every row. ``within``, ``slide`` and
     ``between`` are expressions. ``returns`` are items per match; ``trends`` aggregates over all of them, with
-    ``group_by``; a block has one or the other. ``groups``: partition numbers that are merged, GROUPS. ``columns``,
-    ``identifiers``, ``with_prefix``, ``text``, ``start``: as in PatternQuery.
+    ``group_by``; a block has one or the other. ``output``: for trends, what RETURN lists in its order, each a group
+    key's expression, a trend's name or ``window``, with its output name. ``groups``: partition numbers that are merged,
+    GROUPS. ``partition_contiguity``: strict contiguity in the partitions that the equivalences make, where plain STRICT
+    takes them for conditions. ``columns``, ``identifiers``, ``with_prefix``, ``text``, ``start``: as in PatternQuery.
     """
 
     columns: tuple[str, ...]
@@ -165,6 +172,7 @@ class BlockQuery:
     wanted: frozenset[str] | None = None
     partition_predicate: str = ""
     partition_contiguity: bool = False
+    output: tuple[tuple[str, str], ...] = ()
     with_prefix: str = ""
     text: str = field(default="", compare=False)
     start: int = field(default=0, compare=False)

@@ -57,6 +57,14 @@ class Skip:
     variables: tuple[str, ...] = ()
 
 
+class Selection(enum.Enum):
+    """Event selection strategies (SASE+, section 2)."""
+
+    STRICT = "STRICT CONTIGUITY"
+    NEXT = "SKIP TILL NEXT MATCH"
+    ANY = "SKIP TILL ANY MATCH"
+
+
 class RowMarker(enum.Enum):
     """What a row expression may need beside the row's own columns."""
 
@@ -219,6 +227,7 @@ class PatternQuery:
     subsets: tuple[tuple[str, tuple[str, ...]], ...]
     definitions: tuple[Definition, ...]
     identifiers: frozenset[str]
+    selection: Selection = Selection.STRICT
     wanted: frozenset[str] | None = None
     partition_predicate: str = ""
     with_prefix: str = ""

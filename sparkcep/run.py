@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from sparkcep import settings
+from sparkcep.block import BlockQuery
 from sparkcep.errors import PatternAnalysisError, SparkCepError
 from sparkcep.exec.operator import match
 from sparkcep.planner.explain import explain_plan
@@ -23,11 +24,12 @@ from sparkcep.planner.sampling import Sample, estimated_bytes, sample_sql
 from sparkcep.query import PREFIX, SOURCE, WHOLE, PatternQuery
 from sparkcep.settings import Settings
 from sparkcep.sql.binder import bind
+from sparkcep.sql.block_binder import bind_block
 from sparkcep.sql.clause import parse_clause
 from sparkcep.sql.commands import Explain, TemporaryView, classify
 from sparkcep.sql.outer import partition_predicate, wanted_names
 from sparkcep.sql.rewriter import Rewriter
-from sparkcep.sql.statements import Form, Statement, read_statement
+from sparkcep.sql.statements import Form, FormKind, Statement, read_statement
 
 T = TypeVar("T")
 SqlMethod = Callable[..., DataFrame]
@@ -112,6 +114,9 @@ class Run:
     # -- one form --------------------------------------------------------------------------------------------------
 
     def plan_form(self, form: Form) -> None:
+        if form.kind is FormKind.BLOCK:
+            self.plan_block(form)
+            return
         clause = parse_clause(self.statement, form.body, formatted=bool(self.kwargs))
         input_sql = self.rewriter.input_sql(form)
         source = self.blamed(lambda: self.run(input_sql))
@@ -139,6 +144,43 @@ class Run:
         relation = Relation(name, planned, source, self.relation_sql(name, planned, source, input_sql))
         self.relations.append(relation)
         self.rewriter.replace(form, relation.sql)
+
+    def plan_block(self, form: Form) -> None:
+        query = self.block_query(form)
+        raise PatternAnalysisError(
+            "CEP_UNSUPPORTED_BLOCK",
+            "This version reads pattern blocks but does not run them yet.",
+            text=query.text,
+            position=query.start,
+            hint="MATCH_RECOGNIZE runs",
+        )
+
+    def block_query(self, form: Form) -> BlockQuery:
+        source = self.blamed(lambda: self.run(self.rewriter.input_sql(form)))
+        prefix = self.rewriter.with_prefix(form)
+
+        def type_of(expression: str) -> str:
+            schema = self.blamed(lambda: self.run(f"{prefix}SELECT {expression} FROM {{{SOURCE}}}", source).schema)
+            return schema[0].dataType.simpleString()
+
+        return bind_block(
+            self.statement,
+            form,
+            source.schema.names,
+            self.rewriter.qualifiers(form),
+            self.rewriter.render,
+            self.settings,
+            prefix,
+            self.table_properties,
+            type_of,
+        )
+
+    def table_properties(self, relation: str) -> dict[str, str]:
+        """Properties of a table; none for what is no table or does not tell."""
+        try:
+            return {r.key: r.value for r in self.plain(f"SHOW TBLPROPERTIES {relation}").collect()}
+        except AnalysisException:
+            return {}
 
     def partition_predicate(self, query: PatternQuery, form: Form) -> str:
         fields = Fields(query.columns, self.settings.case_sensitive)

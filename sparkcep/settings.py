@@ -103,6 +103,24 @@ LIMIT_PAIRS = Setting(
     "every pair of rows.",
 )
 LIMIT_MATCHES = Setting("limit.matches", "10000000", "Most output rows of one partition.")
+LOG_CASE = Setting(
+    "log.case",
+    "",
+    "PARTITION BY columns of pattern blocks that name none, where the table has no property sparkcep.case.",
+)
+LOG_TIME = Setting(
+    "log.time", "", "ORDER BY column of pattern blocks that name none, where the table has no property sparkcep.time."
+)
+LOG_TIEBREAK = Setting(
+    "log.tiebreak",
+    "",
+    "Column that orders events of the same time, where the table has no property sparkcep.tiebreak.",
+)
+LOG_EVENT = Setting(
+    "log.event",
+    "",
+    "EVENT TYPE column of pattern blocks that name none, where the table has no property sparkcep.event.",
+)
 
 ALL: tuple[Setting, ...] = (
     MATCH_RECOGNIZE,
@@ -119,6 +137,10 @@ ALL: tuple[Setting, ...] = (
     LIMIT_STEPS,
     LIMIT_MATCHES,
     LIMIT_PAIRS,
+    LOG_CASE,
+    LOG_TIME,
+    LOG_TIEBREAK,
+    LOG_EVENT,
 )
 
 
@@ -139,6 +161,10 @@ class Settings:
     limit_steps: int
     limit_matches: int
     limit_pairs: int
+    log_case: str = ""
+    log_time: str = ""
+    log_tiebreak: str = ""
+    log_event: str = ""
     ansi: bool = True
     case_sensitive: bool = False
 
@@ -191,6 +217,10 @@ def read(get: Callable[[str, str], Any]) -> Settings:
         limit_steps=_integer(LIMIT_STEPS, text(LIMIT_STEPS)),
         limit_matches=_integer(LIMIT_MATCHES, text(LIMIT_MATCHES)),
         limit_pairs=_integer(LIMIT_PAIRS, text(LIMIT_PAIRS)),
+        log_case=text(LOG_CASE),
+        log_time=text(LOG_TIME),
+        log_tiebreak=text(LOG_TIEBREAK),
+        log_event=text(LOG_EVENT),
         ansi=_flag(get, "spark.sql.ansi.enabled", True),
         case_sensitive=_flag(get, "spark.sql.caseSensitive", False),
     )

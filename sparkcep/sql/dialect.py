@@ -56,8 +56,59 @@ _STRINGS = {
     TokenType.HEREDOC_STRING,
     TokenType.UNICODE_STRING,
 }
-_WORD = re.compile(r"[^\W\d]\w*|\d\w*", re.UNICODE)
+#: The papers' typographic signs: kind and meaning.
+SIGNS = {
+    "∧": ("word", "AND"),
+    "∨": ("word", "OR"),
+    "¬": ("word", "NOT"),
+    "∼": ("op", "!"),
+    "≠": ("op", "<>"),
+    "≥": ("op", ">="),
+    "≤": ("op", "<="),
+    "×": ("op", "*"),
+}
+_SIGN_OR_SLASHES = re.compile("[" + "".join(SIGNS) + "]|//")
+# What hides signs and slashes: strings (raw ones without escapes), backticks, comments.
+_HIDDEN = re.compile(
+    r"""(?<!\w)[rR](?:'[^']*'|"[^"]*")|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`|--[^\n]*|/\*|//[^\n]*|["""
+    + "".join(SIGNS)
+    + "]",
+    re.DOTALL,
+)
+_COMMENT_BORDER = re.compile(r"/\*|\*/")
 _dialect = SparkCepDialect()
+
+
+def _comment_end(text: str, at: int) -> int:
+    """Offset behind the bracketed comment that begins at an offset; Spark lets them nest."""
+    depth = 0
+    for m in _COMMENT_BORDER.finditer(text, at):
+        depth += 1 if m.group() == "/*" else -1
+        if depth == 0:
+            return m.end()
+    return len(text)
+
+
+def _blank_signs(text: str) -> tuple[str, list[Token]]:
+    """The text with ``//`` comments as ``--`` ones and signs as blanks, offsets unchanged; and the signs' tokens."""
+    if not _SIGN_OR_SLASHES.search(text):
+        return text, []
+    out: list[str] = []
+    signs: list[Token] = []
+    done = at = 0
+    while m := _HIDDEN.search(text, at):
+        at, found = m.end(), m.group()
+        if found == "/*":
+            at = _comment_end(text, m.start())
+        elif found.startswith("//"):
+            out += [text[done : m.start()], "--"]
+            done = m.start() + 2
+        elif found in SIGNS:
+            kind, meaning = SIGNS[found]
+            signs.append(Token(kind, found, meaning, m.start(), m.end()))
+            out += [text[done : m.start()], " "]
+            done = m.end()
+    return "".join(out) + text[done:], signs
 
 
 def tokenize(text: str) -> tuple[Token, ...]:
@@ -66,8 +117,9 @@ def tokenize(text: str) -> tuple[Token, ...]:
     Raises:
         PatternParseError: an unterminated string or comment (CEP_SYNTAX_ERROR).
     """
+    plain, signs = _blank_signs(text)
     try:
-        raw = _dialect.tokenize(text)
+        raw = _dialect.tokenize(plain)
     except TokenError as error:
         raise PatternParseError("CEP_SYNTAX_ERROR", f"The statement cannot be tokenised: {error}.") from None
     out: list[Token] = []
@@ -76,7 +128,7 @@ def tokenize(text: str) -> tuple[Token, ...]:
         if t.start <= last:  # a suffixed number (2D, 10BD) comes as number, cast and type over one span
             continue
         last = t.start
-        source = text[t.start : t.end + 1]
+        source = plain[t.start : t.end + 1]
         if t.token_type in _STRINGS or source[:1] in "'\"":
             out.append(Token("string", t.text, "", t.start, t.end + 1))
         elif t.token_type == TokenType.IDENTIFIER or source[:1] == "`":
@@ -90,6 +142,8 @@ def tokenize(text: str) -> tuple[Token, ...]:
                 out.append(Token("word", word, word.upper(), t.start + m.start(), t.start + m.end()))
         else:
             out.append(Token("op", source, source, t.start, t.end + 1))
+    if signs:
+        out = sorted([*out, *signs], key=lambda t: t.start)
     return tuple(out)
 
 

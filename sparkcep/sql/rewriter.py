@@ -72,7 +72,7 @@ class Rewriter:
 
     def input_sql(self, form: Form) -> str:
         """A query that reads the form's input relation, with the WITH lists it may use."""
-        relation = self.render(form.start, form.relation_end).rstrip()
+        relation = self.render(form.relation_start, form.relation_end).rstrip()
         return self._with_scopes(form, f"SELECT * FROM {relation}", relation)
 
     def with_prefix(self, form: Form) -> str:

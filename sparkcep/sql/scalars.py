@@ -28,11 +28,11 @@ AGGREGATES = frozenset(
     string_agg sum try_avg try_sum var_pop var_samp variance""".split()
 )
 
-_UNITS = frozenset(
+UNITS = frozenset(
     "NANOSECOND MICROSECOND MILLISECOND SECOND MINUTE HOUR DAY WEEK MONTH QUARTER YEAR "
     "NANOSECONDS MICROSECONDS MILLISECONDS SECONDS MINUTES HOURS DAYS WEEKS MONTHS QUARTERS YEARS".split()
 )
-_QUERY_WORDS = frozenset({"SELECT", "WITH", "FROM", "VALUES", "TABLE"})
+QUERY_WORDS = frozenset({"SELECT", "WITH", "FROM", "VALUES", "TABLE"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class ScalarReader:
         lambdas = self.lambda_names(low, high)
         i = low
         while i < high:
-            if self.s.operator(i) == "(" and self.s.word(i + 1) in _QUERY_WORDS:
+            if self.s.operator(i) == "(" and self.s.word(i + 1) in QUERY_WORDS:
                 i = self.s.pairs.get(i, high) + 1
                 continue
             self.refuse_window(i)
@@ -343,7 +343,7 @@ class ScalarReader:
         while i < high:
             self.refuse_window(i)
             word = s.word(i)
-            if s.operator(i) == "(" and s.word(i + 1) in _QUERY_WORDS:
+            if s.operator(i) == "(" and s.word(i + 1) in QUERY_WORDS:
                 i = s.pairs.get(i, high) + 1
                 continue
             if tokens[i].kind not in ("word", "quoted") or s.operator(i - 1) == ".":
@@ -381,7 +381,7 @@ class ScalarReader:
                 bare = bare or tokens[i]
                 i += 3
                 continue
-            unit = word in _UNITS and tokens[i - 1].kind in ("number", "string")
+            unit = word in UNITS and tokens[i - 1].kind in ("number", "string")
             # A type behind AS, or a keyword argument in braces, is no column.
             unit = unit or s.word(i - 1) == "AS" or s.operator(i - 1) == "{"
             if self.scope.is_column(tokens[i].text) and not unit and tokens[i].text.casefold() not in lambdas:
@@ -459,7 +459,7 @@ def split_conjuncts(statement: Statement, low: int, high: int) -> list[Range]:
     while (
         statement.operator(low) == "("
         and statement.pairs.get(low) == high - 1
-        and statement.word(low + 1) not in _QUERY_WORDS
+        and statement.word(low + 1) not in QUERY_WORDS
         and high - low > 2
     ):
         low, high = low + 1, high - 1

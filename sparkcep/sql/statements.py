@@ -1,26 +1,50 @@
-"""Find pattern forms in a statement: spans of the input relation and of the clause, nested and side by side.
+"""Find pattern forms in a statement: spans of the input relation and of the form, nested and side by side.
 
 FROM items are scanned forwards, since a relation's start cannot be found backwards (`VALUES ... t(x)`).
 """
 
 from __future__ import annotations
 
+import enum
+import re
 from dataclasses import dataclass, field
 
+from sparkcep.errors import PatternParseError
 from sparkcep.sql.dialect import Token, pair_parentheses, tokenize
 
 _ENDS_RELATION = frozenset(
     "WHERE GROUP ORDER HAVING SELECT LIMIT OFFSET WINDOW UNION INTERSECT EXCEPT MINUS QUALIFY SORT CLUSTER DISTRIBUTE "
     "ON SET WHEN RETURNING".split()
 )
-
-
+_SET_OPERATORS = frozenset("UNION INTERSECT EXCEPT MINUS".split())
 _UNITS = frozenset("DAY DAYS HOUR HOURS MINUTE MINUTES SECOND SECONDS MONTH MONTHS YEAR YEARS WEEK WEEKS TO".split())
+_JOIN_TYPES = frozenset("LEFT RIGHT FULL INNER CROSS NATURAL OUTER SEMI ANTI ASOF".split())
+#: Between FROM and PATTERN these say that the query is Spark's own.
+_NO_BLOCK = _SET_OPERATORS | frozenset(
+    "SELECT WHERE JOIN HAVING LIMIT OFFSET SORT CLUSTER DISTRIBUTE INSERT LATERAL WINDOW MAP REDUCE".split()
+)
+#: Behind these an operand follows, so that what stands there is a name.
+_WANTS_OPERAND = frozenset(
+    "AS AND OR NOT IS IN LIKE ILIKE RLIKE BETWEEN WHEN THEN ELSE CASE DIV XOR BY TYPE OF".split()
+)
+#: Operators that may end an operand, a quantified pattern or a percentage.
+_ENDS_OPERAND = frozenset(") ] } > + * ? %".split())
+# Texts that cannot be tokenised are Spark's to refuse, unless they look like a form of ours.
+_LOOKS_LIKE_FORM = re.compile(r"\bmatch_recognize\b|(?:^|[(;]|\bas)\s*from\b.*\bpattern\b", re.IGNORECASE | re.DOTALL)
+_MENTIONS_PATTERN = re.compile(r"\bpattern\b")
 
 
 def mentions_pattern(text: str) -> bool:
     """Whether the text can hold a pattern form at all. If not, the statement is none of ours and is never tokenised."""
-    return "match_recognize" in text.lower()  # ten times as fast as a regular expression without case
+    lower = text.lower()  # ten times as fast as a regular expression without case
+    return "match_recognize" in lower or ("pattern" in lower and _MENTIONS_PATTERN.search(lower) is not None)
+
+
+class FormKind(enum.Enum):
+    """The two surface forms."""
+
+    CLAUSE = "MATCH_RECOGNIZE"
+    BLOCK = "PATTERN"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,22 +59,25 @@ class CommonTable:
 
 @dataclass(slots=True)
 class Form:
-    """One row pattern clause.
+    """One row pattern clause or pattern block.
 
-    ``start`` to ``relation_end`` is the input relation's text, ``body`` the token range between the clause's
-    parentheses, ``end`` the offset behind the closing one. ``scopes`` are the WITH lists in sight, outermost first.
+    ``start`` to ``end`` are the offsets of what a relation takes the place of: a clause with its input relation, or a
+    block with its FROM (without it, where a JOIN, SELECT or pipe of Spark's follows the block). ``relation_start`` to
+    ``relation_end`` is the input relation's text, ``keyword`` MATCH_RECOGNIZE or PATTERN. ``body`` is the token range
+    between the clause's parentheses, or behind PATTERN; ``head`` that between a block's relation and PATTERN.
+    ``scopes`` are the WITH lists in sight, outermost first.
     """
 
+    kind: FormKind
     start: int
+    relation_start: int
+    relation_end: int
     relation_tokens: tuple[int, int]
     keyword: Token
+    head: tuple[int, int]
     body: tuple[int, int]
     end: int
     scopes: tuple[tuple[CommonTable, ...], ...]
-
-    @property
-    def relation_end(self) -> int:
-        return self.keyword.start
 
 
 @dataclass(slots=True)
@@ -75,35 +102,69 @@ class Statement:
 
 
 def read_statement(text: str) -> Statement:
-    """Tokenise a statement and find its pattern forms."""
-    tokens = tokenize(text)
+    """Tokenise a statement and find its pattern forms.
+
+    Raises:
+        PatternParseError: a form with an unterminated string or comment (CEP_SYNTAX_ERROR).
+    """
+    try:
+        tokens = tokenize(text)
+    except PatternParseError:
+        if _LOOKS_LIKE_FORM.search(text):
+            raise
+        return Statement(text, (), {})
     statement = Statement(text, tokens, pair_parentheses(tokens))
-    _Scanner(statement).level(0, len(tokens), ())
+    _Scanner(statement).scan()
     statement.forms.sort(key=lambda f: f.end)
     return statement
+
+
+Scopes = tuple[tuple[CommonTable, ...], ...]
+
+
+@dataclass(slots=True)
+class _Level:
+    """A token range to scan, with the index at which it is known to read a relation, if it is."""
+
+    low: int
+    high: int
+    scopes: Scopes
+    relation: int | None = None
 
 
 class _Scanner:
     def __init__(self, statement: Statement) -> None:
         self.s = statement
         self.is_merge = statement.word(0) == "MERGE"
+        self.is_script = statement.word(0) == "BEGIN"
+        self.levels: list[_Level] = []
 
-    def level(self, low: int, high: int, scopes: tuple[tuple[CommonTable, ...], ...]) -> None:
+    def scan(self) -> None:
+        """Scan level by level, without recursion: statements may nest deeply."""
+        self.levels.append(_Level(0, len(self.s.tokens), ()))
+        while self.levels:
+            self.level(self.levels.pop())
+
+    def level(self, level: _Level) -> None:
         """Scan one nesting level; parenthesised parts are levels of their own."""
-        s = self.s
-        relation: int | None = None
-        in_from = False
+        s, scopes, high = self.s, level.scopes, level.high
+        relation = level.relation
+        in_from = relation is not None
+        selected = inserting = False
+        # Where a query may begin.
+        begin = level.low
         own: tuple[CommonTable, ...] = ()
-        i = low
+        i = level.low
         while i < high:
             word, op = s.word(i), s.operator(i)
+            inner = (*scopes, own) if own else scopes
             if op == "(":
                 close = s.pairs.get(i, high)
-                self.level(i + 1, min(close, high), (*scopes, own) if own else scopes)
+                self.levels.append(_Level(i + 1, min(close, high), inner))
                 i = close + 1
                 continue
             if op == ";":
-                relation, in_from, own = None, False, ()
+                relation, in_from, own, selected, begin = None, False, (), False, i + 1
             elif op == ",":
                 if not (relation is not None and self.is_values_row(relation, i)):
                     relation = i + 1 if in_from else None
@@ -111,31 +172,188 @@ class _Scanner:
                 relation, in_from = None, False
             elif word == "WITH" and (found := self.with_list(i, high, scopes)):
                 own, i = found
+                begin = i
+                continue
+            elif (
+                word == "FROM"
+                and not selected
+                and (inserting or self.opens_query(i, begin))
+                and (block := self.block(i, high, inner))
+            ):
+                i = block
+                relation, in_from, selected, inserting = None, False, False, False
                 continue
             elif word == "FROM" or (word == "USING" and self.is_merge):
-                relation, in_from = i + 1, True
+                relation, in_from, inserting = i + 1, True, False
             elif word == "JOIN":
                 relation = i + 1
+            elif word == "INSERT" and self.opens_query(i, begin):
+                inserting = True
             elif word == "MATCH_RECOGNIZE" and relation is not None and relation < i and self.is_clause(i):
                 close = s.pairs[i + 1]
-                inner = (*scopes, own) if own else scopes
+                start = s.tokens[relation].start
                 s.forms.append(
                     Form(
-                        start=s.tokens[relation].start,
+                        kind=FormKind.CLAUSE,
+                        start=start,
+                        relation_start=start,
+                        relation_end=s.tokens[i].start,
                         relation_tokens=(relation, i),
                         keyword=s.tokens[i],
+                        head=(i, i),
                         body=(i + 2, close),
                         end=s.tokens[close].end,
                         scopes=inner,
                     )
                 )
-                self.level(i + 2, close, inner)
+                self.levels.append(_Level(i + 2, close, inner))
                 i = close + 1
                 continue
             elif word in _ENDS_RELATION or (word == "USING" and not self.is_merge):
                 relation = None
                 in_from = in_from and word == "ON"
+                if word == "SELECT":
+                    selected, inserting = True, False
+                elif word in _SET_OPERATORS and s.operator(i - 1) != ".":
+                    selected, begin = False, i + 1 + (s.word(i + 1) in ("ALL", "DISTINCT"))
             i += 1
+
+    # -- blocks ----------------------------------------------------------------------------------------------------
+
+    def opens_query(self, i: int, begin: int) -> bool:
+        """Whether a FROM stands where a query begins: at its level's begin, behind AS or the head of an EXPLAIN."""
+        s = self.s
+        before = s.word(i - 1)
+        if i == begin or before == "AS":
+            return True
+        if i <= 2 and (s.word(0) == "EXPLAIN" or (s.word(0) in ("DESCRIBE", "DESC") and before == "QUERY")):
+            return True
+        return self.is_script and before in ("BEGIN", "THEN", "ELSE", "DO", "LOOP", "REPEAT")
+
+    def block(self, i: int, high: int, scopes: Scopes) -> int | None:
+        """Note the block that a FROM begins; the index behind it, None where there is none."""
+        s = self.s
+        low = i + 1
+        angles = 0
+        while s.operator(low + angles) == "<":
+            angles += 1
+        low += angles
+        relation_high = low
+        if angles:
+            while relation_high < high and s.operator(relation_high) != ">":
+                relation_high += 1
+        found = self.pattern_keyword(low, relation_high + angles, high)
+        if found is None:
+            return None
+        head, keyword = found
+        end = self.block_end(keyword + 1, high)
+        relation_end = relation_high if angles else head
+        keeps_from = s.word(end) in ("SELECT", "JOIN") or s.word(end) in _JOIN_TYPES or s.operator(end) == "|>"
+        s.forms.append(
+            Form(
+                kind=FormKind.BLOCK,
+                start=s.tokens[i + 1 if keeps_from else i].start,
+                relation_start=s.tokens[low].start,
+                relation_end=s.tokens[relation_end - 1].end,
+                relation_tokens=(low, relation_end),
+                keyword=s.tokens[keyword],
+                head=(head, keyword),
+                body=(keyword + 1, end),
+                end=s.tokens[end - 1].end,
+                scopes=scopes,
+            )
+        )
+        self.levels += [_Level(low, relation_end, scopes, relation=low), _Level(head, end, scopes)]
+        return end
+
+    def pattern_keyword(self, relation: int, behind: int, high: int) -> tuple[int, int] | None:
+        """Indexes of a block's head and of its PATTERN, for a relation that begins at a token."""
+        s = self.s
+        head: int | None = None
+        k = max(relation, behind)
+        while k < high:
+            op, word = s.operator(k), s.word(k)
+            if op == "(":
+                k = s.pairs.get(k, high) + 1
+                continue
+            if op in (";", "|>") or (op == "," and head is None and not self.is_values_row(relation, k)):
+                return None
+            if word and k > relation and not self.wants_operand(k):
+                if word in _NO_BLOCK:
+                    return None
+                if word == "PATTERN" and self.begins_pattern(k + 1):
+                    return (k if head is None else head), k
+                if head is None and self.begins_head(k):
+                    head = k
+            k += 1
+        return None
+
+    def wants_operand(self, i: int) -> bool:
+        """Whether the token before an index wants an operand, so that what stands there is no keyword."""
+        before = self.s.tokens[i - 1]
+        if before.kind == "op":
+            return before.upper not in _ENDS_OPERAND
+        return before.kind == "word" and before.upper in _WANTS_OPERAND and self.s.operator(i - 2) != "."
+
+    def begins_head(self, i: int) -> bool:
+        word, second = self.s.word(i), self.s.word(i + 1)
+        if word == "RETURN":  # an alias, where PATTERN follows at once
+            return not (second == "PATTERN" and self.begins_pattern(i + 2))
+        return (word in ("PARTITION", "ORDER") and second == "BY") or (word == "EVENT" and second == "TYPE")
+
+    def begins_pattern(self, i: int) -> bool:
+        """Whether a pattern may begin at a token; a table alias `pattern` is followed by other things."""
+        s = self.s
+        if i >= len(s.tokens):
+            return False
+        token, word, second = s.tokens[i], s.word(i), s.word(i + 1)
+        if token.kind != "word":
+            if token.upper == "(":
+                close = s.pairs.get(i)
+                inner = s.tokens[i + 1 : close]
+                named = bool(inner) and all(t.kind in ("word", "quoted") or t.upper == "," for t in inner)
+                if close is not None and named and _is_list(inner):
+                    return not self.goes_on(close + 1) and s.operator(close + 1) != ","
+            return token.kind in ("quoted", "string") or token.upper in ("(", "<", "!", "~")
+        if self.goes_on(i) or word in _SET_OPERATORS or word in ("LIMIT", "OFFSET", "INSERT", "AS", "RETURN"):
+            return False
+        if word in ("ORDER", "SORT", "CLUSTER", "DISTRIBUTE", "PARTITION"):
+            return second != "BY"
+        if word in ("MATCH_RECOGNIZE", "PIVOT", "UNPIVOT", "TABLESAMPLE"):
+            return s.operator(i + 1) != "("
+        return not (word == "EVENT" and second == "TYPE") and not (word == "PATTERN" and self.begins_pattern(i + 1))
+
+    def goes_on(self, i: int) -> bool:
+        """Whether Spark's own FROM-first query goes on at a token."""
+        s = self.s
+        if s.operator(i) == "|>" or s.word(i) in ("SELECT", "JOIN", "LATERAL"):
+            return s.word(i) != "LATERAL" or s.word(i + 1) == "VIEW"
+        while s.word(i) in _JOIN_TYPES:
+            i += 1
+            if s.word(i) == "JOIN":
+                return True
+        return False
+
+    def block_end(self, i: int, high: int) -> int:
+        s = self.s
+        while i < high:
+            word, op = s.word(i), s.operator(i)
+            if op in (";", "|>"):
+                return i
+            if op == "(":
+                i = s.pairs.get(i, high) + 1
+                continue
+            if word and not self.wants_operand(i):
+                if word in _SET_OPERATORS or word in ("LIMIT", "OFFSET", "SELECT"):
+                    return i
+                if word in ("ORDER", "SORT", "CLUSTER", "DISTRIBUTE") and s.word(i + 1) == "BY":
+                    return i
+                if (word == "JOIN" or word in _JOIN_TYPES) and self.goes_on(i):
+                    return i
+            i += 1
+        return high
+
+    # -- parts -----------------------------------------------------------------------------------------------------
 
     def is_values_row(self, start: int, comma: int) -> bool:
         """Whether a comma stands between rows of `VALUES (1, 2), (3, 4) [AS] t(a, b)`, not behind its alias."""
@@ -164,9 +382,7 @@ class _Scanner:
         inner = self.s.tokens[index + 2 : close]
         return not (inner and all(t.kind in ("word", "quoted") or t.upper == "," for t in inner) and _is_list(inner))
 
-    def with_list(
-        self, index: int, high: int, scopes: tuple[tuple[CommonTable, ...], ...]
-    ) -> tuple[tuple[CommonTable, ...], int] | None:
+    def with_list(self, index: int, high: int, scopes: Scopes) -> tuple[tuple[CommonTable, ...], int] | None:
         """The definitions of `WITH [RECURSIVE] name [(columns)] AS (query), ...` and the index behind them."""
         s = self.s
         recursive = s.word(index + 1) == "RECURSIVE" and s.operator(index + 2) != "AS"
@@ -184,7 +400,7 @@ class _Scanner:
             if s.operator(i) != "(" or i not in s.pairs or (i == name + 1 and s.word(i + 1) not in ("SELECT", "FROM")):
                 break
             close = s.pairs[i]
-            self.level(i + 1, close, (*scopes, own) if own else scopes)
+            self.levels.append(_Level(i + 1, close, (*scopes, own) if own else scopes))
             own = (*own, CommonTable(s.tokens[name].text, s.tokens[name].start, s.tokens[close].end, recursive))
             i = close + 1
             if s.operator(i) != ",":

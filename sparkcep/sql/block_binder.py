@@ -1,0 +1,398 @@
+"""Bind the names of a pattern block: BlockSyntax and the input's columns to a BlockQuery."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from sparkcep.block import BlockQuery, Component, Condition, Matches, NonAnswers, Uncertainty
+from sparkcep.errors import PatternAnalysisError, near_name
+from sparkcep.pattern import Conjunction, walk
+from sparkcep.query import PREFIX, Selection
+from sparkcep.settings import Settings
+from sparkcep.sql.block import BlockSyntax, Range, parse_block
+from sparkcep.sql.block_conditions import ConditionBinder, split_arguments
+from sparkcep.sql.block_pattern import parse_block_pattern
+from sparkcep.sql.block_references import BlockScope
+from sparkcep.sql.block_returns import ReturnBinder, Returns
+from sparkcep.sql.block_source import Properties, Source, plain, read_source, relation_names
+from sparkcep.sql.block_where import STRATEGIES, WhereSyntax, read_strategy, read_where
+from sparkcep.sql.dialect import Token
+from sparkcep.sql.statements import Form, Statement
+
+#: Spark's name of the type of an expression over the input.
+TypeOf = Callable[[str], str]
+
+_NUMERIC = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
+_UNITS = {
+    unit: spark
+    for spark, units in {
+        "MICROSECOND": "microsecond microseconds us",
+        "MILLISECOND": "millisecond milliseconds ms msec msecs",
+        "SECOND": "second seconds s sec secs",
+        "MINUTE": "minute minutes min mins",
+        "HOUR": "hour hours h hr hrs",
+        "DAY": "day days d",
+        "WEEK": "week weeks w",
+        "MONTH": "month months",
+        "YEAR": "year years",
+    }.items()
+    for unit in units.split()
+}
+_DURATION = re.compile(r"(?:\d+(?:\.\d+)?\s*[A-Za-z]+\s*)+")
+_DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)\s*([A-Za-z]+)")
+_MAXIMUM_GROUPS = 1_000_000
+
+
+class BlockBinder:
+    """Binds one block; arguments as of :func:`bind_block`."""
+
+    def __init__(
+        self,
+        statement: Statement,
+        form: Form,
+        columns: Sequence[str],
+        qualifiers: frozenset[str],
+        render: Callable[[int, int], str],
+        settings: Settings,
+        properties: Properties,
+        type_of: TypeOf,
+    ) -> None:
+        self.s = statement
+        self.form = form
+        self.syntax: BlockSyntax = parse_block(statement, form)
+        low, high = self.syntax.pattern
+        self.pattern = parse_block_pattern(statement, (low, high), statement.tokens[high - 1].end)
+        self.settings = settings
+        self.properties = properties
+        self.type_of = type_of
+        self.scope = BlockScope(
+            statement,
+            self.pattern.components,
+            qualifiers,
+            tuple(columns),
+            settings.case_sensitive,
+            render,
+            self.syntax.closers,
+        )
+
+    def error(self, error_class: str, message: str, position: int, hint: str | None = None) -> PatternAnalysisError:
+        return PatternAnalysisError(error_class, message, text=self.s.text, position=position, hint=hint)
+
+    def bind(self, with_prefix: str) -> BlockQuery:
+        syntax, positions = self.syntax, self.syntax.positions
+        self.check_columns()
+        components = self.typed_components()
+        self.scope.components = components
+        self.pattern = replace(self.pattern, components=components)
+        source = read_source(
+            self.scope, syntax, self.form, self.settings, self.properties, needs_type=any(c.types for c in components)
+        )
+        self.scope.order_key = source.order_by[0].expression
+        self.time_type: str | None = None
+        conditions = ConditionBinder(self.scope, self.pattern)
+        where = read_where(self.scope, syntax.where)
+        equivalences = tuple(e for r in where.equivalences for e in conditions.equivalences(*r))
+        constants = {e.expression.text.strip("`").casefold() for e in equivalences if not e.components}
+        constants |= {k.expression.strip("`").casefold() for k in source.partition_by}
+        returned = ReturnBinder(self.scope, conditions, syntax, frozenset(constants)).bind()
+        selection, in_partitions = self.selection(where, returned)
+        bound = [c for r in where.conjuncts for c in conditions.bind(r)]
+        bound += [self.constraint(conditions, r) for r in where.constraints]
+        within = self.time(syntax.within)
+        self.check_within(source)
+        self.check_conjunction(returned)
+        query = BlockQuery(
+            columns=self.scope.columns,
+            partition_by=source.partition_by,
+            order_by=source.order_by,
+            event_type=source.event_type,
+            components=components,
+            pattern=self.pattern.pattern,
+            conditions=tuple(bound),
+            equivalences=equivalences,
+            selection=selection,
+            matches=self.matches(returned),
+            collapsed=syntax.collapsed,
+            strict_time=syntax.strict_time,
+            within=within,
+            within_position=positions.get("WITHIN", 0),
+            slide=self.time(syntax.slide),
+            between=self.between(),
+            returns=tuple(returned.measures),
+            trends=tuple(returned.trends),
+            group_by=tuple(returned.group_by),
+            groups=self.groups(),
+            uncertainty=self.uncertainty(),
+            confidence=self.confidence(),
+            non_answers=self.non_answers(),
+            tiebreak=source.tiebreak,
+            identifiers=self.identifiers(source, returned),
+            partition_contiguity=in_partitions,
+            output=tuple(returned.output),
+            with_prefix=with_prefix,
+            text=self.s.text,
+            start=self.form.keyword.start,
+        )
+        self.check_uncertainty(query)
+        return query
+
+    # -- parts -----------------------------------------------------------------------------------------------------
+
+    def check_columns(self) -> None:
+        seen: set[str] = set()
+        for column in self.scope.columns:
+            if column.casefold().startswith(PREFIX):
+                raise self.error(
+                    "CEP_RESERVED_COLUMN",
+                    f"Column {column} has the reserved prefix {PREFIX}.",
+                    self.form.relation_start,
+                )
+            folded = column if self.settings.case_sensitive else column.casefold()
+            if folded in seen:
+                raise self.error(
+                    "CEP_DUPLICATE_COLUMN",
+                    f"The input has two columns named {column}.",
+                    self.form.relation_start,
+                    "select the columns by name in a subquery",
+                )
+            seen.add(folded)
+
+    def typed_components(self) -> tuple[Component, ...]:
+        """Components; a type that is the relation's own name, and all under EVENT TYPE NONE, take every row."""
+        names = relation_names(self.scope, self.form)
+        span = self.syntax.event_type
+        untyped = span is not None and span[1] - span[0] == 1 and self.s.word(span[0]) == "NONE"
+        untyped = untyped and not self.scope.is_column("none")
+        return tuple(
+            replace(c, types=()) if untyped or any(t.casefold() in names for t in c.types) else c
+            for c in self.pattern.components
+        )
+
+    def selection(self, where: WhereSyntax, returned: Returns) -> tuple[Selection, bool]:
+        """The strategy, and whether it is contiguity within partitions."""
+        named = list(where.strategies)
+        if self.syntax.selection is not None:
+            named.append(read_strategy(self.scope, self.syntax.selection))
+        for name, token in named[1:]:
+            if name != named[0][0]:
+                raise self.error(
+                    "CEP_SELECTION_CONFLICT", f"The block has two strategies, {named[0][0]} and {name}.", token.start
+                )
+        if named:
+            return STRATEGIES[named[0][0]]
+        return (Selection.ANY if returned.trends else Selection.NEXT), False
+
+    def matches(self, returned: Returns) -> Matches:
+        named = self.syntax.matches
+        if named and named != "ALL" and returned.trends:
+            position = self.syntax.positions.get("MATCHES", self.syntax.positions.get("RETURN-ALL", 0))
+            raise self.error("CEP_TREND_MATCHES", "Aggregates over trends are over all of them.", position)
+        if named:
+            return Matches("MATCHES " + named)
+        return Matches.FIRST if self.pattern.siesta and not returned.trends else Matches.ALL
+
+    def check_conjunction(self, returned: Returns) -> None:
+        found = next((n for n in walk(self.pattern.pattern) if isinstance(n, Conjunction)), None)
+        counts = returned.trends and all(t.function.endswith("count") for t in returned.trends)
+        if found is not None and not counts:
+            raise self.error(
+                "CEP_CONJUNCTION", "AND(...) is for counts of trends only.", found.position, "RETURN COUNT(*)"
+            )
+
+    def check_within(self, source: Source) -> None:
+        position = self.syntax.positions.get("WITHIN")
+        if position is not None and not source.order_by[0].ascending:
+            raise self.error(
+                "CEP_WITHIN_ORDER",
+                "WITHIN needs the first ORDER BY key to be ascending.",
+                position,
+                "order by the time column ASC",
+            )
+
+    def identifiers(self, source: Source, returned: Returns) -> frozenset[str]:
+        low = min(self.form.head[0], self.form.body[0])
+        names = {t.text.casefold() for t in self.s.tokens[low : self.form.body[1]] if t.kind in ("word", "quoted")}
+        names |= {n.casefold() for n in source.names}
+        return frozenset(names | ({c.casefold() for c in self.scope.columns} if returned.whole_events else set()))
+
+    # -- times -----------------------------------------------------------------------------------------------------
+
+    def numeric_time(self) -> bool:
+        """Whether the first ORDER BY key is a number."""
+        if self.time_type is None:
+            self.time_type = self.type_of(self.scope.order_key)
+        return self.time_type.split("(")[0] in _NUMERIC
+
+    def time(self, span: Range | None) -> str | None:
+        """An interval: `10 minutes`, `INTERVAL '1' DAY`, a bare number for seconds or units of a numeric time."""
+        if span is None:
+            return None
+        tokens = self.s.tokens[slice(*span)]
+        source = self.s.text[tokens[0].start : tokens[-1].end]
+        if len(tokens) == 1 and re.fullmatch(r"\d+(\.\d+)?", tokens[0].text):
+            return source if self.numeric_time() else f"INTERVAL {source} SECOND"
+        words = source[8:].strip() if tokens[0].upper == "INTERVAL" else source
+        if _DURATION.fullmatch(words):
+            return "INTERVAL " + " ".join(f"{n} {self.unit(u, tokens)}" for n, u in _DURATION_PART.findall(words))
+        return plain(self.scope, span)
+
+    def unit(self, name: str, tokens: Sequence[Token]) -> str:
+        found = _UNITS.get(name.lower())
+        if found is None:
+            token = next((t for t in tokens if t.text.endswith(name)), tokens[0])
+            near = near_name(name, _UNITS)
+            raise self.error(
+                "CEP_INTERVAL",
+                f"{name} is no unit of time.",
+                token.start,
+                f"did you mean {near}?" if near else "seconds, minutes, hours, days, weeks, months and years are",
+            )
+        return found
+
+    def constraint(self, conditions: ConditionBinder, span: Range) -> Condition:
+        low, high = span
+        parts = split_arguments(self.scope, low + 1, high - 1)
+        length: tuple[str, bool] | None = None
+        if len(parts) == 5:
+            tokens = self.s.tokens[slice(*parts[2])]
+            whole = len(tokens) == 1 and tokens[0].text.isdigit()
+            gap = self.s.word(low + 1) == "GAP"
+            length = (tokens[0].text if gap and whole else self.time(parts[2]) or "", whole)
+        return conditions.constraint(low, high, length, self.scope.order_key)
+
+    def between(self) -> tuple[str, str] | None:
+        span = self.syntax.between
+        return None if span is None else (plain(self.scope, span[0]), plain(self.scope, span[1]))
+
+    # -- other clauses ---------------------------------------------------------------------------------------------
+
+    def groups(self) -> tuple[tuple[int, ...], ...]:
+        """`[(1-3,8),(5-7)]`"""
+        span = self.syntax.groups
+        if span is None:
+            return ()
+        low, high = span
+        closers, s = self.scope.closers, self.s
+        out: list[tuple[int, ...]] = []
+        whole = closers.get(low) == high - 1
+        if whole and s.operator(low) == "(" and s.operator(low + 1) != "(":
+            parts = [(low, high)]
+        else:
+            parts = split_arguments(self.scope, low + 1, high - 1) if whole else []
+        for a, b in parts:
+            if s.operator(a) != "(" or closers.get(a) != b - 1:
+                parts = []
+                break
+            out.append(self.group(a + 1, b - 1))
+        if not parts:
+            raise self.error(
+                "CEP_GROUPS", "GROUPS takes lists of case numbers.", s.tokens[low].start, "GROUPS [(1-3,8),(5-7)]"
+            )
+        return tuple(out)
+
+    def group(self, low: int, high: int) -> tuple[int, ...]:
+        numbers: list[int] = []
+        for a, b in split_arguments(self.scope, low, high):
+            text = "".join(t.text for t in self.s.tokens[a:b])
+            found = re.fullmatch(r"(\d{1,18})(?:-(\d{1,18}))?", text)
+            position = self.s.tokens[a].start
+            if found is None:
+                raise self.error(
+                    "CEP_GROUPS", f"{text} is no case number and no range of them.", position, "GROUPS [(1-3,8),(5-7)]"
+                )
+            first, last = int(found[1]), int(found[2] or found[1])
+            if last < first:
+                raise self.error("CEP_GROUPS", f"The range {text} ends before it begins.", position)
+            if len(numbers) + last - first >= _MAXIMUM_GROUPS:
+                raise self.error("CEP_GROUPS", f"A group has at most {_MAXIMUM_GROUPS} cases.", position)
+            numbers += range(first, last + 1)
+        return tuple(dict.fromkeys(numbers))
+
+    def uncertainty(self) -> Uncertainty | None:
+        span = self.syntax.uncertainty
+        if span is None:
+            return None
+        low, high = span
+        step = self.time(self.syntax.step)
+        probability = None if self.syntax.probability is None else plain(self.scope, self.syntax.probability)
+        position = self.syntax.positions["UNCERTAINTY"]
+        if self.s.operator(low) == "(" and self.scope.closers.get(low) == high - 1:
+            parts = split_arguments(self.scope, low + 1, high - 1)
+            if len(parts) == 2:
+                first, second = (plain(self.scope, p) for p in parts)
+                return Uncertainty(first, second, None, step, probability, position)
+        return Uncertainty(None, None, self.time(span), step, probability, position)
+
+    def check_uncertainty(self, query: BlockQuery) -> None:
+        position = self.syntax.positions.get("CONFIDENCE", 0)
+        if query.uncertainty is None:
+            if query.confidence is not None:
+                raise self.error("CEP_UNCERTAINTY", "CONFIDENCE needs UNCERTAINTY.", position)
+            return
+        refused = [
+            (query.selection is Selection.STRICT, "contiguity"),
+            (query.between is not None, "BETWEEN"),
+            (query.matches is not Matches.ALL, query.matches.value),
+        ]
+        for found, what in refused:
+            if found:
+                raise self.error(
+                    "CEP_UNCERTAINTY", f"UNCERTAINTY cannot stand with {what}.", query.uncertainty.position
+                )
+
+    def confidence(self) -> float | None:
+        span = self.syntax.confidence
+        if span is None:
+            return None
+        text = "".join(t.text for t in self.s.tokens[slice(*span)])
+        if not re.fullmatch(r"(\d+\.?\d*|\.\d+)%?", text) or float(text.rstrip("%")) > (100 if "%" in text else 1):
+            raise self.error(
+                "CEP_CONFIDENCE",
+                "CONFIDENCE >= takes a number from 0 to 1.",
+                self.s.tokens[span[0]].start,
+                "CONFIDENCE >= 0.5",
+            )
+        return float(text[:-1]) / 100 if text.endswith("%") else float(text)
+
+    def non_answers(self) -> NonAnswers | None:
+        if not self.syntax.non_answers:
+            return None
+        cost, uncertainty, step = (self.time(r) or "" if n else plain(self.scope, r)
+                                   for n, r in enumerate(self.syntax.non_answers))  # fmt: skip
+        return NonAnswers(cost, uncertainty, step, self.syntax.positions["EXPLAIN NON ANSWERS"])
+
+
+def bind_block(
+    statement: Statement,
+    form: Form,
+    columns: Sequence[str],
+    qualifiers: frozenset[str],
+    render: Callable[[int, int], str],
+    settings: Settings,
+    with_prefix: str = "",
+    properties: Properties = lambda relation: {},
+    type_of: TypeOf = lambda expression: "timestamp",
+) -> BlockQuery:
+    """Parse and bind one pattern block.
+
+    Args:
+        statement: the statement the block stands in.
+        form: the block's spans.
+        columns: the input's columns in table order.
+        qualifiers: the input relation's own names, folded.
+        render: text of a span with nested forms replaced.
+        settings: the session's log columns and Spark's case sensitivity.
+        with_prefix: the WITH list that the block's subqueries may need.
+        properties: properties of the table that the relation's text names; asked only where the block leaves
+            something out.
+        type_of: Spark's name of the type of an expression over the input; asked only for the ORDER BY key, and only
+            where a time is a bare number.
+
+    Raises:
+        PatternParseError: the block cannot be read.
+        PatternAnalysisError: it names or combines what it may not.
+    """
+    binder = BlockBinder(statement, form, columns, qualifiers, render, settings, properties, type_of)
+    return binder.bind(with_prefix)
