@@ -1,0 +1,77 @@
+"""A RunCase through the planner's tables and the runs kernel, without Spark."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sparkcep.block import BlockQuery, Condition
+from sparkcep.exec.batch import Batch
+from sparkcep.exec.reference_runs import Path
+from sparkcep.exec.run_matcher import RunMatcher
+from sparkcep.exec.shape import batch_of
+from sparkcep.planner.dependent import DependentConditions
+from sparkcep.planner.local import LocalCondition
+from sparkcep.planner.run_plan import RunPlan, RunPlanner, clause_of
+from sparkcep.query import SortKey
+from sparkcep.settings import read
+
+from .run_strategies import RunCase
+
+COLUMNS = {"t": "bigint", "e": "string", "v": "int"}
+SETTINGS = read(lambda key, default=None: default)
+
+
+class KernelPlanner(RunPlanner):
+    """Leaves every condition to the kernel, also those that Spark would test."""
+
+    def split(self) -> tuple[dict[int, list[LocalCondition]], DependentConditions, list[Condition]]:
+        types = {k: [LocalCondition(("type",))] for k, c in enumerate(self.block.components) if c.types}
+        dependent = DependentConditions(self.query, self.fields, self.column_types, labels=self.block.labels)
+        for number, condition in enumerate(self.block.conditions):
+            dependent.add(number, condition.scalar)
+        return types, dependent, list(self.block.conditions)
+
+
+def analyze(items: Sequence[str]) -> list[tuple[str, str]]:
+    """Types by the one column that an expression names."""
+    found = [next(c for c in COLUMNS if re.search(rf"\b{c}\b", item)) for item in items]
+    return [(name, COLUMNS[name]) for name in found]
+
+
+def plan_case(case: RunCase, **changes: Any) -> RunPlan:
+    fields: dict[str, Any] = dict(
+        columns=tuple(COLUMNS), partition_by=(), order_by=(SortKey("t"),), event_type="e",
+        components=case.components, pattern=case.pattern, conditions=case.conditions, equivalences=(),
+        selection=case.selection, matches=case.matches, collapsed=False, strict_time=case.strict_time,
+        within=None if case.within is None else str(case.within), within_position=0, slide=None, between=None,
+        returns=(), trends=(), group_by=(), groups=(), uncertainty=None, confidence=None, non_answers=None,
+        tiebreak=None, identifiers=frozenset({"e", "v"}),
+    )  # fmt: skip
+    block = BlockQuery(**{**fields, **changes})
+    query, hidden = clause_of(block, "bigint")
+    return KernelPlanner(block, query, hidden, SETTINGS, analyze, lambda *a: None, list(COLUMNS.values())).plan()
+
+
+def batch_of_case(case: RunCase, plan: RunPlan) -> Batch:
+    mask = np.zeros(len(case.types), np.int64)
+    for component, bit in plan.bits.items():
+        takes = [case.can_take(case.components[component].key, row) for row in range(len(mask))]
+        mask |= np.array(takes, bool).astype(np.int64) << bit
+    values = {"t": pa.array(case.times, pa.int64()), "e": pa.array(case.types), "v": pa.array(case.values, pa.int32())}
+    fields = [values[analyze([plan.fields.texts[i]])[0][0]] for i in plan.shape.kernel_fields]
+    return batch_of(np.array([0, len(mask)], np.int64), [pa.array(mask), *fields], plan.shape)
+
+
+def run_case(case: RunCase) -> list[Path]:
+    """Matches as the reference gives them."""
+    plan = plan_case(case)
+    out, trace = RunMatcher(plan.run_spec).match(batch_of_case(case, plan))
+    names = plan.run_spec.automaton.names
+    events = [(names[c], int(row)) for c, row in trace]
+    ends = [0, *out[:, -1].tolist()]
+    return [tuple(events[a:b]) for a, b in zip(ends, ends[1:], strict=False)]
