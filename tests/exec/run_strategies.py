@@ -409,7 +409,8 @@ def run_cases(
     pattern = draw(patterns(negation, reluctant, nested_counts))
     parts = draw(components(pattern))
     loops = sum(isinstance(n, Quantified) and n.maximum is None for n in walk(pattern))
-    longest = maximum_rows - 3 * (loops > 2)
+    many = loops > 2 or (loops > 0 and any(not c.types for c in parts))
+    longest = max(0, maximum_rows - 3 * many)
     length = draw(st.one_of(st.integers(0, longest), st.integers(longest // 2, longest), st.just(longest)))
     of_length = {"min_size": length, "max_size": length}
     named = [c.types[0] for c in parts if c.types]
