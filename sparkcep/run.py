@@ -14,14 +14,14 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from sparkcep import settings
-from sparkcep.block import BlockQuery
 from sparkcep.errors import PatternAnalysisError, SparkCepError
 from sparkcep.exec.operator import match
 from sparkcep.planner.explain import explain_plan
 from sparkcep.planner.fields import Fields, quote, unescape
 from sparkcep.planner.plan import PatternPlan, plan
+from sparkcep.planner.run_plan import block_clause, plan_block, plan_clause_runs
 from sparkcep.planner.sampling import Sample, estimated_bytes, sample_sql
-from sparkcep.query import PREFIX, SOURCE, WHOLE, PatternQuery
+from sparkcep.query import PREFIX, SOURCE, WHOLE, PatternQuery, Selection
 from sparkcep.settings import Settings
 from sparkcep.sql.binder import bind
 from sparkcep.sql.block_binder import bind_block
@@ -114,12 +114,19 @@ class Run:
     # -- one form --------------------------------------------------------------------------------------------------
 
     def plan_form(self, form: Form) -> None:
-        if form.kind is FormKind.BLOCK:
-            self.plan_block(form)
-            return
-        clause = parse_clause(self.statement, form.body, formatted=bool(self.kwargs))
         input_sql = self.rewriter.input_sql(form)
         source = self.blamed(lambda: self.run(input_sql))
+        planned = (
+            self.plan_block(form, source) if form.kind is FormKind.BLOCK else self.plan_clause(form, source, input_sql)
+        )
+        name = f"{PREFIX}relation_{next(_names)}"
+        relation = Relation(name, planned, source, self.relation_sql(name, planned, source, input_sql))
+        self.relations.append(relation)
+        opens = form.kind is FormKind.BLOCK and self.statement.text[form.start : form.start + 4].upper() == "FROM"
+        self.rewriter.replace(form, f"SELECT * FROM {relation.sql}" if opens else relation.sql)
+
+    def plan_clause(self, form: Form, source: DataFrame, input_sql: str) -> PatternPlan:
+        clause = parse_clause(self.statement, form.body, formatted=bool(self.kwargs))
         schema = source.schema
         query = bind(
             self.statement,
@@ -135,52 +142,39 @@ class Run:
             query = replace(query, wanted=wanted_names(self.statement, form))
         if self.settings.key_predicates and not self.kwargs:
             query = replace(query, partition_predicate=self.partition_predicate(query, form))
-        planned = plan(
+        make = plan if query.selection is Selection.STRICT else plan_clause_runs
+        return make(
             query, self.settings, lambda items: self.analyze(query, source, items),
             lambda tests, keys: self.sample(query, source, input_sql, tests, keys),
             [f.dataType.simpleString() for f in schema.fields],
         )  # fmt: skip
-        name = f"{PREFIX}relation_{next(_names)}"
-        relation = Relation(name, planned, source, self.relation_sql(name, planned, source, input_sql))
-        self.relations.append(relation)
-        self.rewriter.replace(form, relation.sql)
 
-    def plan_block(self, form: Form) -> None:
-        query = self.block_query(form)
-        raise PatternAnalysisError(
-            "CEP_UNSUPPORTED_BLOCK",
-            "This version reads pattern blocks but does not run them yet.",
-            text=query.text,
-            position=query.start,
-            hint="MATCH_RECOGNIZE runs",
-        )
-
-    def block_query(self, form: Form) -> BlockQuery:
-        source = self.blamed(lambda: self.run(self.rewriter.input_sql(form)))
+    def plan_block(self, form: Form, source: DataFrame) -> PatternPlan:
+        schema = source.schema
         prefix = self.rewriter.with_prefix(form)
-
-        def type_of(expression: str) -> str:
-            schema = self.blamed(lambda: self.run(f"{prefix}SELECT {expression} FROM {{{SOURCE}}}", source).schema)
-            return schema[0].dataType.simpleString()
-
-        return bind_block(
-            self.statement,
-            form,
-            source.schema.names,
-            self.rewriter.qualifiers(form),
-            self.rewriter.render,
-            self.settings,
-            prefix,
-            self.table_properties,
-            type_of,
-        )
+        block = bind_block(
+            self.statement, form, schema.names, self.rewriter.qualifiers(form), self.rewriter.render, self.settings,
+            prefix, self.table_properties,
+            lambda expression: str(self.run(f"{prefix}SELECT {expression} FROM {{{SOURCE}}}", source).schema[0]
+                                   .dataType.simpleString()),
+        )  # fmt: skip
+        if self.settings.column_pruning and not self.kwargs:
+            block = replace(block, wanted=wanted_names(self.statement, form))
+        query = block_clause(block)
+        return plan_block(
+            block, self.settings, lambda items: self.analyze(query, source, items), lambda tests, keys: None,
+            [f.dataType.simpleString() for f in schema.fields],
+        )  # fmt: skip
 
     def table_properties(self, relation: str) -> dict[str, str]:
-        """Properties of a table; none for what is no table or does not tell."""
+        """Properties of the table that a relation's text names; none where it names none, or a view."""
+        if not re.fullmatch(r"(\w+|`[^`]+`)(\s*\.\s*(\w+|`[^`]+`)){0,2}", relation.strip()):
+            return {}
         try:
-            return {r.key: r.value for r in self.plain(f"SHOW TBLPROPERTIES {relation}").collect()}
+            rows = self.plain(f"SHOW TBLPROPERTIES {relation}").collect()
         except AnalysisException:
             return {}
+        return {row[0]: row[1] for row in rows}
 
     def partition_predicate(self, query: PatternQuery, form: Form) -> str:
         fields = Fields(query.columns, self.settings.case_sensitive)

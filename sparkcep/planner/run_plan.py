@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from sparkcep.block import BlockQuery, Condition, Decision, Matches, Selection
+from sparkcep.block import BlockQuery, Component, Condition, Decision, Matches, Selection
 from sparkcep.errors import PatternAnalysisError
 from sparkcep.exec.automaton import Automaton, compile_automaton
 from sparkcep.exec.compiler import compile_conditions
@@ -15,6 +15,7 @@ from sparkcep.exec.run_spec import Check, RunSpec
 from sparkcep.exec.run_tables import machine_tables
 from sparkcep.exec.shape import OperatorShape, Within
 from sparkcep.exec.spec import BITS_PER_WORD, ConditionSet
+from sparkcep.pattern import Negation, can_be_empty, variables, walk
 from sparkcep.planner.dependent import DependentConditions
 from sparkcep.planner.gaps import GapElimination
 from sparkcep.planner.local import LocalCondition, local_condition
@@ -23,8 +24,9 @@ from sparkcep.planner.plan import Analyzer, PatternPlan, Planner
 from sparkcep.planner.prefilter import Prefilter
 from sparkcep.planner.ranges import RangeSplitting
 from sparkcep.planner.sampling import Sampler
-from sparkcep.query import Events as EventsSlot
 from sparkcep.query import (
+    Aggregate,
+    Events,
     KeyExpression,
     MatchNumber,
     Measure,
@@ -366,7 +368,7 @@ def default_measures(block: BlockQuery) -> tuple[Measure, ...]:
         "match_number": MatchNumber(),
         "start_time": start,
         "end_time": end,
-        "events": EventsSlot(time, shown),
+        "events": Events(time, shown),
     }
     wanted = block.wanted
     return tuple(
@@ -376,10 +378,80 @@ def default_measures(block: BlockQuery) -> tuple[Measure, ...]:
     )
 
 
+def refuse_unplanned(block: BlockQuery) -> None:
+    """Raises CEP_UNSUPPORTED_CLAUSE for parts of the language that no engine takes yet."""
+    parts = {
+        "aggregates over trends": block.trends or block.group_by or block.slide,
+        "GROUPS": block.groups,
+        "UNCERTAINTY": block.uncertainty,
+        "EXPLAIN NON ANSWERS": block.non_answers,
+        "COLLAPSED": block.collapsed,
+    }
+    for what, found in parts.items():
+        if found:
+            raise PatternAnalysisError(
+                "CEP_UNSUPPORTED_CLAUSE",
+                f"This version does not run {what}.",
+                text=block.text or None,
+                position=block.start,
+            )
+
+
+def block_clause(block: BlockQuery) -> PatternQuery:
+    """What a block shares with MATCH_RECOGNIZE, before types are known."""
+    return clause_of(block, "")[0]
+
+
+def block_of(query: PatternQuery) -> BlockQuery:
+    """A MATCH_RECOGNIZE with EVENT SELECTION as a block: variables are its components, DEFINE its conditions."""
+    negated = {name for n in walk(query.pattern) if isinstance(n, Negation) for name in variables(n)}
+    names = variables(query.pattern)
+    what = ""
+    if query.rows_per_match is RowsPerMatch.ALL_WITH_UNMATCHED:
+        what = query.rows_per_match.value
+    elif can_be_empty(query.pattern):
+        what = "a pattern that may be empty"
+    if what:
+        raise PatternAnalysisError(
+            "CEP_UNSUPPORTED_SELECTION",
+            f"{query.selection.value} cannot have {what}.",
+            text=query.text or None,
+            position=query.start,
+            hint="use STRICT CONTIGUITY, or make a component of the pattern mandatory",
+        )
+    conditions = []
+    for definition in query.definitions:
+        own = definition.variable
+        for conjunct in definition.conjuncts:
+            read: tuple[tuple[str, ...], ...] = ()
+            if own in negated:  # it is decided when what it reads has been taken
+                slots = [s for s in conjunct.slots if isinstance(s, (Navigation, Aggregate)) and s.variables]
+                read = tuple(dict.fromkeys(s.variables for s in slots if s.variables and own not in s.variables))
+            conditions.append(Condition(conjunct, (own,), required=read, source=definition.source))
+    components = tuple(Component(name, name, (), negated=name in negated) for name in names)
+    return BlockQuery(
+        columns=query.columns, partition_by=query.partition_by, order_by=query.order_by, event_type=None,
+        components=components, pattern=query.pattern, conditions=tuple(conditions), equivalences=(),
+        selection=query.selection, matches=Matches.NON_OVERLAPPING, collapsed=False, strict_time=False,
+        within=query.within, within_position=query.within_position, slide=None, between=None, returns=query.measures,
+        trends=(), group_by=(), groups=(), uncertainty=None, confidence=None, non_answers=None, tiebreak=None,
+        identifiers=query.identifiers, wanted=query.wanted, partition_predicate=query.partition_predicate,
+        with_prefix=query.with_prefix, text=query.text, start=query.start,
+    )  # fmt: skip
+
+
+def plan_clause_runs(
+    query: PatternQuery, settings: Settings, analyze: Analyzer, sample: Sampler, column_types: Sequence[str]
+) -> RunPlan:
+    """Plan MATCH_RECOGNIZE with EVENT SELECTION."""
+    return RunPlanner(block_of(query), query, 0, settings, analyze, sample, column_types).plan()
+
+
 def plan_block(
     block: BlockQuery, settings: Settings, analyze: Analyzer, sample: Sampler, column_types: Sequence[str]
 ) -> RunPlan:
     """Plan one bound block; see :class:`RunPlanner`."""
+    refuse_unplanned(block)
     if not block.order_by:
         raise PatternAnalysisError(
             "CEP_ORDER_MISSING", "A pattern block needs an ORDER BY.", text=block.text or None, position=block.start

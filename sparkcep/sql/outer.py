@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from sqlglot import exp
 
 from sparkcep.sql.dialect import parse_expression
-from sparkcep.sql.statements import Form, Statement
+from sparkcep.sql.statements import Form, FormKind, Statement
 
 #: Where these occur, columns may be used without being named.
 _IMPLICIT = frozenset({"NATURAL", "PIVOT", "UNPIVOT", "IDENTIFIER", "TABLE"})
@@ -28,6 +29,11 @@ def wanted_names(statement: Statement, form: Form) -> frozenset[str] | None:
     An upper bound: a name counts wherever it stands and whatever it means there.
     """
     s = statement
+    if form.kind is FormKind.BLOCK:
+        enclosed = _enclosed(s, form)
+        if enclosed is None:
+            return None
+        form = enclosed
     names: set[str] = set()
     for i, token in enumerate(s.tokens):
         if form.start <= token.start < form.end:
@@ -44,6 +50,20 @@ def wanted_names(statement: Statement, form: Form) -> frozenset[str] | None:
     if not _is_selected_from(s, form) or _renames_columns(s, form):
         return None
     return frozenset(names)
+
+
+def _enclosed(s: Statement, form: Form) -> Form | None:
+    """The block with the parentheses that make it a relation of its own; None where there are none."""
+    found = None
+    first = next(i for i, t in enumerate(s.tokens) if t.start >= form.start) - 1
+    while first >= 0 and s.operator(first) == "(" and first in s.pairs:
+        close = s.tokens[s.pairs[first]]
+        behind = next((t for t in s.tokens if t.start >= form.end), None)
+        if behind is None or behind.start != close.start:
+            break
+        form = found = replace(form, start=s.tokens[first].start, relation_tokens=(first, first + 1), end=close.end)
+        first -= 1
+    return found
 
 
 def _is_selected_from(s: Statement, form: Form) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -44,14 +45,16 @@ def analyze(items: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def plan_case(case: RunCase, **changes: Any) -> RunPlan:
-    fields: dict[str, Any] = dict(
-        columns=tuple(COLUMNS), partition_by=(), order_by=(SortKey("t"),), event_type="e",
-        components=case.components, pattern=case.pattern, conditions=case.conditions, equivalences=(),
-        selection=case.selection, matches=case.matches, collapsed=False, strict_time=case.strict_time,
-        within=None if case.within is None else str(case.within), within_position=0, slide=None, between=None,
-        returns=(), trends=(), group_by=(), groups=(), uncertainty=None, confidence=None, non_answers=None,
-        tiebreak=None, identifiers=frozenset({"e", "v"}),
-    )  # fmt: skip
+    fields: dict[str, Any] = {
+        "columns": tuple(COLUMNS), "partition_by": (), "order_by": (SortKey("t"),), "event_type": "e",
+        "components": case.components, "pattern": case.pattern, "conditions": case.conditions, "equivalences": (),
+        "selection": case.selection, "matches": case.matches, "collapsed": False, "strict_time": case.strict_time,
+        "within": None if case.within is None else str(case.within), "within_position": 0, "slide": None,
+        "between": None,
+        "returns": (), "trends": (), "group_by": (), "groups": (), "uncertainty": None, "confidence": None,
+        "non_answers": None,
+        "tiebreak": None, "identifiers": frozenset({"e", "v"}),
+    }  # fmt: skip
     block = BlockQuery(**{**fields, **changes})
     query, hidden = clause_of(block, "bigint")
     return KernelPlanner(block, query, hidden, SETTINGS, analyze, lambda *a: None, list(COLUMNS.values())).plan()
@@ -74,4 +77,4 @@ def run_case(case: RunCase) -> list[Path]:
     names = plan.run_spec.automaton.names
     events = [(names[c], int(row)) for c, row in trace]
     ends = [0, *out[:, -1].tolist()]
-    return [tuple(events[a:b]) for a, b in zip(ends, ends[1:], strict=False)]
+    return [tuple(events[a:b]) for a, b in itertools.pairwise(ends)]
