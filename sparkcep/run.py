@@ -21,7 +21,7 @@ from sparkcep.planner.explain import explain_plan
 from sparkcep.planner.fields import Fields, quote, unescape
 from sparkcep.planner.plan import PatternPlan, plan
 from sparkcep.planner.sampling import Sample, estimated_bytes, sample_sql
-from sparkcep.query import PREFIX, SOURCE, WHOLE, PatternQuery
+from sparkcep.query import PREFIX, SOURCE, WHOLE, PatternQuery, Selection
 from sparkcep.settings import Settings
 from sparkcep.sql.binder import bind
 from sparkcep.sql.block_binder import bind_block
@@ -131,6 +131,13 @@ class Run:
             self.settings,
             self.rewriter.with_prefix(form),
         )
+        if query.selection is not Selection.STRICT:
+            raise PatternAnalysisError(
+                "CEP_UNSUPPORTED_SELECTION",
+                f"This version reads {query.selection.value} but does not run it yet.",
+                text=query.text,
+                position=query.start,
+            )
         if self.settings.column_pruning and not self.kwargs:
             query = replace(query, wanted=wanted_names(self.statement, form))
         if self.settings.key_predicates and not self.kwargs:

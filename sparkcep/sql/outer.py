@@ -7,7 +7,7 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from sparkcep.sql.dialect import parse_expression
-from sparkcep.sql.statements import Form, Statement
+from sparkcep.sql.statements import Form, FormKind, Statement
 
 #: Where these occur, columns may be used without being named.
 _IMPLICIT = frozenset({"NATURAL", "PIVOT", "UNPIVOT", "IDENTIFIER", "TABLE"})
@@ -28,6 +28,8 @@ def wanted_names(statement: Statement, form: Form) -> frozenset[str] | None:
     An upper bound: a name counts wherever it stands and whatever it means there.
     """
     s = statement
+    if form.kind is FormKind.BLOCK:  # a query of its own: what stands before it may be the other side of a UNION
+        return None
     names: set[str] = set()
     for i, token in enumerate(s.tokens):
         if form.start <= token.start < form.end:
