@@ -10,6 +10,7 @@ from sparkcep.query import (
     PREFIX,
     Definition,
     KeyExpression,
+    MatchNumber,
     Measure,
     PatternQuery,
     RowsPerMatch,
@@ -21,6 +22,7 @@ from sparkcep.query import (
 from sparkcep.settings import LIMIT_PERMUTE, Settings
 from sparkcep.sql.clause import ClauseSyntax, Range
 from sparkcep.sql.dialect import Token
+from sparkcep.sql.negation import negated_only
 from sparkcep.sql.row_pattern import variable_name
 from sparkcep.sql.scalars import ScalarReader, Scope, split_conjuncts
 from sparkcep.sql.statements import Statement
@@ -61,6 +63,7 @@ class Binder:
         assert clause.pattern is not None
         self.pattern: Pattern = clause.pattern
         self.primaries = variables(self.pattern)
+        self.negated = negated_only(self.pattern)
         self.scope = Scope(statement, self.primaries, {}, qualifiers, tuple(columns), settings.case_sensitive, render)
 
     def error(self, error_class: str, message: str, position: int, hint: str | None = None) -> PatternAnalysisError:
@@ -103,6 +106,7 @@ class Binder:
             within_position=within_position,
             subsets=tuple(self.scope.unions.items()),
             definitions=definitions,
+            selection=clause.selection,
             identifiers=frozenset(
                 t.text.casefold() for t in self.s.tokens[slice(*self.body)] if t.kind in ("word", "quoted")
             ),
@@ -235,6 +239,8 @@ class Binder:
         targets = self.scope.variables_of(name)
         if targets is None:
             raise self.undefined(token)
+        if self.negated.issuperset(targets):
+            raise self.error("CEP_NEGATED_VARIABLE", f"{token.text} is negated: a match has no row of it.", token.start)
         return Skip(self.clause.skip, name, targets)
 
     def bind_measures(self, one_row: bool) -> tuple[Measure, ...]:
@@ -252,8 +258,21 @@ class Binder:
                     item.name.start,
                     "give the measure another name",
                 )
-            out.append(Measure(item.name.text, reader.read(*item.expression)))
+            out.append(Measure(item.name.text, self.positive(reader.read(*item.expression))))
         return tuple(out)
+
+    def positive(self, scalar: Scalar) -> Scalar:
+        """What is no condition of a negated variable cannot read its rows."""
+        for slot in scalar.slots:
+            names = () if isinstance(slot, MatchNumber) else slot.variables or ()
+            if names and self.negated.issuperset(names):
+                raise self.error(
+                    "CEP_NEGATED_VARIABLE",
+                    f"{', '.join(names)} is negated: a match has no row of it.",
+                    slot.position,
+                    "conditions that read it stand in its own DEFINE",
+                )
+        return scalar
 
     def bind_definitions(self) -> tuple[Definition, ...]:
         reader = ScalarReader(self.scope, running=True, in_define=True)
@@ -270,6 +289,8 @@ class Binder:
                 )
             low, high = item.expression
             conjuncts = tuple(reader.read(a, b) for a, b in split_conjuncts(self.s, low, high) if b > a)
+            if name not in self.negated:
+                conjuncts = tuple(self.positive(c) for c in conjuncts)
             source = self.s.text[self.s.tokens[low].start : self.s.tokens[high - 1].end]
             out.append(Definition(name, conjuncts, source))
         if self.clause.event_type is not None:

@@ -398,6 +398,15 @@ class BlockParser:
         self.end, self.at = end, close + 1
 
 
+def pattern_range(statement: Statement, form: Form) -> Range:
+    """The tokens between PATTERN and the first clause behind it."""
+    parser = BlockParser(statement, form)
+    parser.at, parser.end = form.body
+    parser.start = form.body[0]
+    parser.skip_to_section()
+    return form.body[0], max(parser.at, form.body[0] + 1)
+
+
 def parse_block(statement: Statement, form: Form) -> BlockSyntax:
     """Parse the tokens of a pattern block."""
     return BlockParser(statement, form).parse()

@@ -14,12 +14,11 @@ from sparkcep.pattern import (
     Pattern,
     Quantified,
     Variable,
-    can_be_empty,
     children,
-    walk,
 )
 from sparkcep.sql.block import CLAUSES, Range
 from sparkcep.sql.dialect import SIGNS, Token
+from sparkcep.sql.negation import negation_fault
 from sparkcep.sql.row_pattern import MAXIMUM_DEPTH, MAXIMUM_REPETITION
 from sparkcep.sql.statements import Statement
 
@@ -166,21 +165,8 @@ class _Parser:
             raise self.error("Two quantifiers follow each other.", "put the quantified pattern in parentheses")
         bounds = bounds or second
         if bounds is not None:
-            if isinstance(item, Negation):
-                raise self.error("A negation cannot be repeated.", "write !(B+)", "CEP_NEGATION", start)
             item = Quantified(item, *bounds)
-        if not negated:
-            return item
-        if isinstance(item, Negation):
-            raise self.error("A negation of a negation.", "leave both out", "CEP_NEGATION", start)
-        if can_be_empty(item):
-            raise self.error(
-                "A negated pattern that may be empty stands everywhere, so nothing could match.",
-                "write !B for !B*",
-                "CEP_NEGATION",
-                start,
-            )
-        return Negation(item, start)
+        return Negation(item, start) if negated else item
 
     def primary(self) -> Pattern:
         word = self.word()
@@ -418,42 +404,6 @@ def _renamed(node: Pattern, keys: list[str]) -> Pattern:
     return node
 
 
-def _check(parser: _Parser, root: Pattern) -> None:
-    if not any(isinstance(n, Variable) for n in _positive(root)):
-        raise parser.error(
-            "The pattern has no event that is not negated.",
-            "PATTERN SEQ(A a, !B b)",
-            "CEP_NEGATION",
-            parser.symbols[0].start,
-        )
-    for node in walk(root):
-        branches = node.items if isinstance(node, (Alternation, Conjunction)) else ()
-        if isinstance(node, Quantified):
-            branches = (node.item,)
-        for branch in branches:
-            inner = list(_positive(branch))
-            if not any(isinstance(n, Variable) for n in inner):
-                place = next(n.position for n in inner if isinstance(n, Negation))
-                raise parser.error(
-                    "A branch or a repeated group needs an event that is not negated.",
-                    "put the negation into the sequence around it",
-                    "CEP_NEGATION",
-                    place,
-                )
-
-
-def _positive(node: Pattern) -> list[Pattern]:
-    """Nodes outside of negations, and the negations themselves."""
-    out: list[Pattern] = []
-    stack = [node]
-    while stack:
-        node = stack.pop()
-        out.append(node)
-        if not isinstance(node, Negation):
-            stack.extend(children(node))
-    return out
-
-
 def parse_block_pattern(statement: Statement, tokens: Range, end: int) -> BlockPattern:
     """Parse the tokens behind PATTERN.
 
@@ -469,5 +419,6 @@ def parse_block_pattern(statement: Statement, tokens: Range, end: int) -> BlockP
     root = parser.pattern()
     if parser.at < len(parser.symbols):
         raise parser.unexpected()
-    _check(parser, root)
+    if (fault := negation_fault(root)) is not None:
+        raise parser.error(fault.message, fault.hint, "CEP_NEGATION", fault.position)
     return _finished(parser, root)

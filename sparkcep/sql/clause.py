@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from sparkcep.errors import PatternParseError, near_name
 from sparkcep.pattern import Pattern
-from sparkcep.query import RowsPerMatch, SkipMode
+from sparkcep.query import RowsPerMatch, Selection, SkipMode
 from sparkcep.sql.dialect import Token
 from sparkcep.sql.row_pattern import parse_row_pattern, variable_name
 from sparkcep.sql.statements import Statement
@@ -62,6 +62,7 @@ class ClauseSyntax:
     rows_position: int = 0
     skip: SkipMode = SkipMode.PAST_LAST_ROW
     skip_target: Token | None = None
+    selection: Selection = Selection.STRICT
     pattern: Pattern | None = None
     within: Range | None = None
     subsets: list[tuple[Token, list[Token]]] = field(default_factory=list)
@@ -278,20 +279,19 @@ class ClauseParser:
 
     def read_event_selection(self) -> None:
         self.at += 2
-        start = self.at
-        if self.words("STRICT", "CONTIGUITY"):
-            return
-        if self.words("SKIP", "TILL", "NEXT", "MATCH") or self.words("SKIP", "TILL", "ANY", "MATCH"):
-            raise self.error(
-                "This version matches under STRICT CONTIGUITY only.", "CEP_UNSUPPORTED_SELECTION", at=start
-            )
+        for selection in Selection:
+            name = selection.value.split()
+            if self.words(*name) or self.words("_".join(name)):
+                self.out.selection = selection
+                return
         raise self.error("STRICT CONTIGUITY, SKIP TILL NEXT MATCH or SKIP TILL ANY MATCH is expected here.")
 
     def read_pattern(self) -> None:
         open_ = self.at + 1
         close = self.s.pairs[open_]
         tokens = self.s.tokens[open_ + 1 : close]
-        self.out.pattern = parse_row_pattern(self.s.text, tokens, self.s.tokens[close].start, self.formatted)
+        skips = self.out.selection is not Selection.STRICT
+        self.out.pattern = parse_row_pattern(self.s.text, tokens, self.s.tokens[close].start, self.formatted, skips)
         self.at = close + 1
 
     def read_within(self) -> None:

@@ -10,7 +10,8 @@ import re
 from dataclasses import dataclass, field
 
 from sparkcep.query import PREFIX
-from sparkcep.sql.statements import CommonTable, Form, Statement
+from sparkcep.sql.block import pattern_range
+from sparkcep.sql.statements import CommonTable, Form, FormKind, Statement
 
 
 @dataclass(slots=True)
@@ -41,6 +42,9 @@ class Rewriter:
 
     def _pattern_span(self, form: Form) -> tuple[int, int]:
         s = self.statement
+        if form.kind is FormKind.BLOCK:
+            low, high = pattern_range(s, form)
+            return s.tokens[low].start, s.tokens[high - 1].end
         nested = [f for f in s.forms if form.keyword.start < f.start and f.end < form.end]
         for i in range(*form.body):
             if any(f.start <= s.tokens[i].start < f.end for f in nested):
@@ -78,7 +82,7 @@ class Rewriter:
     def with_prefix(self, form: Form) -> str:
         """The WITH list that subqueries inside the clause may use, with a trailing space, or nothing."""
         s = self.statement
-        body = s.text[s.tokens[form.body[0]].start : form.end]
+        body = s.text[s.tokens[form.head[0]].start : form.end]
         # One flat list: of two definitions of a name the inner one counts.
         tables = {t.name.casefold(): t for scope in form.scopes for t in self._used(scope, body)}
         return self._with_list(list(tables.values()))

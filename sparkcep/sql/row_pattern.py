@@ -12,12 +12,14 @@ from sparkcep.pattern import (
     Concatenation,
     Empty,
     Exclusion,
+    Negation,
     Pattern,
     Permutation,
     Quantified,
     Variable,
 )
-from sparkcep.sql.dialect import Token
+from sparkcep.sql.dialect import SIGNS, Token
+from sparkcep.sql.negation import negation_fault
 
 MAXIMUM_DEPTH = 100
 MAXIMUM_REPETITION = 2**31 - 1
@@ -42,7 +44,7 @@ def _symbols(tokens: Sequence[Token], formatted: bool) -> list[_Symbol]:
     out: list[_Symbol] = []
     for t in tokens:
         if t.kind == "op":
-            for k, c in enumerate(t.text):
+            for k, c in enumerate(t.upper if t.text in SIGNS else t.text):
                 doubled = formatted and c in "{}" and out and out[-1].text == c and out[-1].start == t.start + k - 1
                 if doubled:
                     out[-1].start = -2  # used up: a third brace begins a new pair
@@ -54,8 +56,9 @@ def _symbols(tokens: Sequence[Token], formatted: bool) -> list[_Symbol]:
 
 
 class _Parser:
-    def __init__(self, text: str, tokens: Sequence[Token], end: int, formatted: bool) -> None:
+    def __init__(self, text: str, tokens: Sequence[Token], end: int, formatted: bool, skips: bool) -> None:
         self.text = text
+        self.skips = skips
         self.symbols = _symbols(tokens, formatted)
         self.end = end
         self.at = 0
@@ -96,6 +99,8 @@ class _Parser:
         return items[0] if len(items) == 1 else Concatenation(tuple(items))
 
     def quantified(self) -> Pattern | None:
+        if self.peek() in ("!", "~"):
+            return self.negation()
         item = self.primary()
         if item is None:
             return None
@@ -171,15 +176,28 @@ class _Parser:
             if not self.accept(")"):
                 raise self.error("')' is expected here.")
             return inner
-        if symbol.text in ("!", "~"):
-            raise self.error(
-                "Negation in a row pattern needs EVENT SELECTION SKIP TILL NEXT MATCH or SKIP TILL ANY MATCH, "
-                "which this version does not have yet.",
-                error_class="CEP_UNSUPPORTED_SELECTION",
-            )
         if symbol.text in ("|", ")", "-", ","):
             return None
         raise self.error(f"{symbol.text!r} cannot stand in a row pattern here.")
+
+    def negation(self) -> Pattern:
+        """`!x`, under the skip strategies: under contiguity nothing can stand between two rows of a match."""
+        if not self.skips:
+            raise self.error(
+                "Under STRICT CONTIGUITY no row stands between two rows of a match, so ! forbids nothing.",
+                "EVENT SELECTION SKIP TILL NEXT MATCH or SKIP TILL ANY MATCH comes before PATTERN",
+                "CEP_UNSUPPORTED_SELECTION",
+            )
+        start = self.symbols[self.at].start
+        self.at += 1
+        self.depth += 1
+        if self.depth > MAXIMUM_DEPTH:
+            raise self.error(f"The pattern nests deeper than {MAXIMUM_DEPTH} levels.")
+        item = self.quantified()
+        self.depth -= 1
+        if item is None:
+            raise self.error("A pattern is expected here.")
+        return Negation(item, start)
 
     def permutation(self, symbol: _Symbol) -> Pattern:
         self.at += 1
@@ -198,7 +216,9 @@ class _Parser:
         return Permutation(tuple(items), symbol.start)
 
 
-def parse_row_pattern(text: str, tokens: Sequence[Token], end: int, formatted: bool = False) -> Pattern:
+def parse_row_pattern(
+    text: str, tokens: Sequence[Token], end: int, formatted: bool = False, skips: bool = False
+) -> Pattern:
     """Parse the tokens between the parentheses of PATTERN.
 
     Args:
@@ -206,12 +226,16 @@ def parse_row_pattern(text: str, tokens: Sequence[Token], end: int, formatted: b
         tokens: the tokens between the parentheses.
         end: offset of the closing parenthesis.
         formatted: braces come doubled.
+        skips: whether the event selection is a skip strategy, which has negation.
 
     Raises:
-        PatternParseError: CEP_PATTERN_SYNTAX, CEP_QUANTIFIER_BOUNDS, MATCH_RECOGNIZE_PERMUTE_TOO_FEW_PATTERNS.
+        PatternParseError: CEP_PATTERN_SYNTAX, CEP_QUANTIFIER_BOUNDS, CEP_UNSUPPORTED_SELECTION, CEP_NEGATION,
+            MATCH_RECOGNIZE_PERMUTE_TOO_FEW_PATTERNS.
     """
-    parser = _Parser(text, tokens, end, formatted)
+    parser = _Parser(text, tokens, end, formatted, skips)
     pattern = parser.alternation()
     if parser.at < len(parser.symbols):
         raise parser.error(f"{parser.symbols[parser.at].text!r} cannot stand in a row pattern here.")
+    if (fault := negation_fault(pattern)) is not None:
+        raise PatternParseError("CEP_NEGATION", fault.message, text=text, position=fault.position, hint=fault.hint)
     return pattern

@@ -10,25 +10,13 @@ import re
 from dataclasses import dataclass, field
 
 from sparkcep.errors import PatternParseError
+from sparkcep.sql.block_spans import JOIN_TYPES, SET_OPERATORS, BlockFinder, is_list, is_values_row
 from sparkcep.sql.dialect import Token, pair_parentheses, tokenize
 
 _ENDS_RELATION = frozenset(
     "WHERE GROUP ORDER HAVING SELECT LIMIT OFFSET WINDOW UNION INTERSECT EXCEPT MINUS QUALIFY SORT CLUSTER DISTRIBUTE "
     "ON SET WHEN RETURNING".split()
 )
-_SET_OPERATORS = frozenset("UNION INTERSECT EXCEPT MINUS".split())
-_UNITS = frozenset("DAY DAYS HOUR HOURS MINUTE MINUTES SECOND SECONDS MONTH MONTHS YEAR YEARS WEEK WEEKS TO".split())
-_JOIN_TYPES = frozenset("LEFT RIGHT FULL INNER CROSS NATURAL OUTER SEMI ANTI ASOF".split())
-#: Between FROM and PATTERN these say that the query is Spark's own.
-_NO_BLOCK = _SET_OPERATORS | frozenset(
-    "SELECT WHERE JOIN HAVING LIMIT OFFSET SORT CLUSTER DISTRIBUTE INSERT LATERAL WINDOW MAP REDUCE".split()
-)
-#: Behind these an operand follows, so that what stands there is a name.
-_WANTS_OPERAND = frozenset(
-    "AS AND OR NOT IS IN LIKE ILIKE RLIKE BETWEEN WHEN THEN ELSE CASE DIV XOR BY TYPE OF".split()
-)
-#: Operators that may end an operand, a quantified pattern or a percentage.
-_ENDS_OPERAND = frozenset(") ] } > + * ? %".split())
 # Texts that cannot be tokenised are Spark's to refuse, unless they look like a form of ours.
 _LOOKS_LIKE_FORM = re.compile(r"\bmatch_recognize\b|(?:^|[(;]|\bas)\s*from\b.*\bpattern\b", re.IGNORECASE | re.DOTALL)
 _MENTIONS_PATTERN = re.compile(r"\bpattern\b")
@@ -137,6 +125,7 @@ class _Scanner:
         self.s = statement
         self.is_merge = statement.word(0) == "MERGE"
         self.is_script = statement.word(0) == "BEGIN"
+        self.blocks = BlockFinder(statement)
         self.levels: list[_Level] = []
 
     def scan(self) -> None:
@@ -166,7 +155,7 @@ class _Scanner:
             if op == ";":
                 relation, in_from, own, selected, begin = None, False, (), False, i + 1
             elif op == ",":
-                if not (relation is not None and self.is_values_row(relation, i)):
+                if not (relation is not None and is_values_row(s, relation, i)):
                     relation = i + 1 if in_from else None
             elif op == "|>":
                 relation, in_from = None, False
@@ -214,7 +203,7 @@ class _Scanner:
                 in_from = in_from and word == "ON"
                 if word == "SELECT":
                     selected, inserting = True, False
-                elif word in _SET_OPERATORS and s.operator(i - 1) != ".":
+                elif word in SET_OPERATORS and s.operator(i - 1) != ".":
                     selected, begin = False, i + 1 + (s.word(i + 1) in ("ALL", "DISTINCT"))
             i += 1
 
@@ -242,13 +231,13 @@ class _Scanner:
         if angles:
             while relation_high < high and s.operator(relation_high) != ">":
                 relation_high += 1
-        found = self.pattern_keyword(low, relation_high + angles, high)
+        found = self.blocks.pattern_keyword(low, relation_high + angles, high)
         if found is None:
             return None
         head, keyword = found
-        end = self.block_end(keyword + 1, high)
+        end = self.blocks.block_end(keyword + 1, high)
         relation_end = relation_high if angles else head
-        keeps_from = s.word(end) in ("SELECT", "JOIN") or s.word(end) in _JOIN_TYPES or s.operator(end) == "|>"
+        keeps_from = s.word(end) in ("SELECT", "JOIN") or s.word(end) in JOIN_TYPES or s.operator(end) == "|>"
         s.forms.append(
             Form(
                 kind=FormKind.BLOCK,
@@ -266,113 +255,7 @@ class _Scanner:
         self.levels += [_Level(low, relation_end, scopes, relation=low), _Level(head, end, scopes)]
         return end
 
-    def pattern_keyword(self, relation: int, behind: int, high: int) -> tuple[int, int] | None:
-        """Indexes of a block's head and of its PATTERN, for a relation that begins at a token."""
-        s = self.s
-        head: int | None = None
-        k = max(relation, behind)
-        while k < high:
-            op, word = s.operator(k), s.word(k)
-            if op == "(":
-                k = s.pairs.get(k, high) + 1
-                continue
-            if op in (";", "|>") or (op == "," and head is None and not self.is_values_row(relation, k)):
-                return None
-            if word and k > relation and not self.wants_operand(k):
-                if word in _NO_BLOCK:
-                    return None
-                if word == "PATTERN" and self.begins_pattern(k + 1):
-                    return (k if head is None else head), k
-                if head is None and self.begins_head(k):
-                    head = k
-            k += 1
-        return None
-
-    def wants_operand(self, i: int) -> bool:
-        """Whether the token before an index wants an operand, so that what stands there is no keyword."""
-        before = self.s.tokens[i - 1]
-        if before.kind == "op":
-            return before.upper not in _ENDS_OPERAND
-        return before.kind == "word" and before.upper in _WANTS_OPERAND and self.s.operator(i - 2) != "."
-
-    def begins_head(self, i: int) -> bool:
-        word, second = self.s.word(i), self.s.word(i + 1)
-        if word == "RETURN":  # an alias, where PATTERN follows at once
-            return not (second == "PATTERN" and self.begins_pattern(i + 2))
-        return (word in ("PARTITION", "ORDER") and second == "BY") or (word == "EVENT" and second == "TYPE")
-
-    def begins_pattern(self, i: int) -> bool:
-        """Whether a pattern may begin at a token; a table alias `pattern` is followed by other things."""
-        s = self.s
-        if i >= len(s.tokens):
-            return False
-        token, word, second = s.tokens[i], s.word(i), s.word(i + 1)
-        if token.kind != "word":
-            if token.upper == "(":
-                close = s.pairs.get(i)
-                inner = s.tokens[i + 1 : close]
-                named = bool(inner) and all(t.kind in ("word", "quoted") or t.upper == "," for t in inner)
-                if close is not None and named and _is_list(inner):
-                    return not self.goes_on(close + 1) and s.operator(close + 1) != ","
-            return token.kind in ("quoted", "string") or token.upper in ("(", "<", "!", "~")
-        if self.goes_on(i) or word in _SET_OPERATORS or word in ("LIMIT", "OFFSET", "INSERT", "AS", "RETURN"):
-            return False
-        if word in ("ORDER", "SORT", "CLUSTER", "DISTRIBUTE", "PARTITION"):
-            return second != "BY"
-        if word in ("MATCH_RECOGNIZE", "PIVOT", "UNPIVOT", "TABLESAMPLE"):
-            return s.operator(i + 1) != "("
-        return not (word == "EVENT" and second == "TYPE") and not (word == "PATTERN" and self.begins_pattern(i + 1))
-
-    def goes_on(self, i: int) -> bool:
-        """Whether Spark's own FROM-first query goes on at a token."""
-        s = self.s
-        if s.operator(i) == "|>" or s.word(i) in ("SELECT", "JOIN", "LATERAL"):
-            return s.word(i) != "LATERAL" or s.word(i + 1) == "VIEW"
-        while s.word(i) in _JOIN_TYPES:
-            i += 1
-            if s.word(i) == "JOIN":
-                return True
-        return False
-
-    def block_end(self, i: int, high: int) -> int:
-        s = self.s
-        while i < high:
-            word, op = s.word(i), s.operator(i)
-            if op in (";", "|>"):
-                return i
-            if op == "(":
-                i = s.pairs.get(i, high) + 1
-                continue
-            if word and not self.wants_operand(i):
-                if word in _SET_OPERATORS or word in ("LIMIT", "OFFSET", "SELECT"):
-                    return i
-                if word in ("ORDER", "SORT", "CLUSTER", "DISTRIBUTE") and s.word(i + 1) == "BY":
-                    return i
-                if (word == "JOIN" or word in _JOIN_TYPES) and self.goes_on(i):
-                    return i
-            i += 1
-        return high
-
     # -- parts -----------------------------------------------------------------------------------------------------
-
-    def is_values_row(self, start: int, comma: int) -> bool:
-        """Whether a comma stands between rows of `VALUES (1, 2), (3, 4) [AS] t(a, b)`, not behind its alias."""
-        s = self.s
-        if s.word(start) != "VALUES":
-            return False
-        i = start + 1
-        while i < comma:
-            if s.operator(i) == "(":
-                i = s.pairs.get(i, comma)
-            elif s.word(i) == "AS":
-                return False
-            elif s.tokens[i].kind in ("word", "quoted") and s.word(i) not in _UNITS:
-                # A name right behind a row is the alias; elsewhere it begins an expression (NULL, DATE'...').
-                behind = s.tokens[i - 1]
-                if behind.upper == ")" or behind.kind in ("number", "string"):
-                    return False
-            i += 1
-        return True
 
     def is_clause(self, index: int) -> bool:
         """`t match_recognize (a, b)` is Spark's alias with column names; anything else in the parentheses is ours."""
@@ -380,7 +263,7 @@ class _Scanner:
         if self.s.operator(index + 1) != "(" or close is None:
             return False
         inner = self.s.tokens[index + 2 : close]
-        return not (inner and all(t.kind in ("word", "quoted") or t.upper == "," for t in inner) and _is_list(inner))
+        return not (inner and all(t.kind in ("word", "quoted") or t.upper == "," for t in inner) and is_list(inner))
 
     def with_list(self, index: int, high: int, scopes: Scopes) -> tuple[tuple[CommonTable, ...], int] | None:
         """The definitions of `WITH [RECURSIVE] name [(columns)] AS (query), ...` and the index behind them."""
@@ -407,7 +290,3 @@ class _Scanner:
                 return own, i
             i += 1
         return (own, i) if own else None
-
-
-def _is_list(tokens: tuple[Token, ...]) -> bool:
-    return len(tokens) % 2 == 1 and all((t.upper == ",") == (k % 2 == 1) for k, t in enumerate(tokens))
