@@ -47,11 +47,13 @@ _TOP_F: Operand = (op.STACK_F, 0, 0)
 class Reads:
     """What the condition of one variable looks back at, beside the tested row and its neighbours.
 
-    ``navigations``: (register, from_first, logical offset). ``aggregates``: numbers in ``ConditionPrograms.agg``.
+    ``navigations``: (register, from_first, logical offset). ``aggregates``: numbers in ``ConditionPrograms.agg``;
+    ``before``: those of them that are taken without the last row.
     """
 
     navigations: set[tuple[int, bool, int]] = field(default_factory=set)
     aggregates: set[int] = field(default_factory=set)
+    before: set[int] = field(default_factory=set)
 
 
 @dataclass(slots=True)
@@ -255,6 +257,8 @@ class Compiler:
             self.out.agg.append(row)
         place = self.out.agg.index(row)
         self.reads.aggregates.add(place)
+        if slot.before:
+            self.reads.before.add(place)
         without = int(slot.before)
         if kind == op.COUNT:
             return BIGINT, (op.COUNT_OF, place, without)

@@ -37,7 +37,8 @@ class RunSpec:
     ``one_per_start``: the preferred match of a start row only, after which ``skip`` says where to go on; else all
     matches. ``first_only``: the partition's first match. ``most_matches``: more of a partition are not asked for.
     ``traced``: the events of each match are wanted. ``collapsed``: one row per start and end event; then checks in
-    ``postponed`` are not tested. The rest is as in spec.MatchSpec.
+    ``postponed`` are not tested. ``merging``: whether equivalent runs share what they skip. The rest
+    is as in spec.MatchSpec.
     """
 
     automaton: Automaton
@@ -64,3 +65,4 @@ class RunSpec:
     most_matches: int = 2**62
     collapsed: bool = False
     postponed: frozenset[int] = frozenset()
+    merging: bool = True

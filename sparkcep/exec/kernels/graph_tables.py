@@ -11,14 +11,16 @@ Ints = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.int32]
 Words = npt.NDArray[np.uint64]
 Flags = npt.NDArray[np.uint8]
+Ints3 = npt.NDArray[np.int64]
 
 
 class Machine(NamedTuple):
     """A pattern's automaton and those of its negations, one after the other (see exec.automaton).
 
     ``edge_start`` (nodes + 1,): edges of node s are ``edge_start[s]`` to ``edge_start[s + 1]``; a node is a state or
-    an automaton's start. ``state_component`` (nodes,): -1 for starts. ``accept_edge`` (nodes,): a state's edge to
-    acceptance, -1 without. Per edge: ``target`` (-1: accept), ``component``, bits of negations that must be ``absent``
+    an automaton's start. ``state_component`` (nodes,): -1 for starts. ``accept_edge`` (nodes,): a state's first
+    edge to acceptance (others follow it), -1 without.
+    Per edge: ``target`` (-1: accept), ``component``, bits of negations that must be ``absent``
     and ``present`` between the two events, whether it ``ends`` a Kleene, ``group`` of checks on taking it (of an
     accepting edge: on accepting), ``late``: bits of negations whose conditions are decided only now.
     ``test_word``, ``test_bit`` (components,): where a component's match-independent condition is in the masks.
@@ -60,6 +62,23 @@ class Checks(NamedTuple):
     after: Ints
 
 
+class Merging(NamedTuple):
+    """Merging of equivalent runs under SKIP TILL NEXT MATCH (SASE+, section 5.2).
+
+    Runs that have taken the same event in the same state go on to the same event, if what the state's conditions look
+    at is equal too. ``low``, ``high`` (nodes,): that are ``reads[low:high]`` (n, 4; flat); high < low: no merging.
+    ``known`` (nodes, rows + 1, 1 + WORDS): the first row that may extend a run in this state after this row, 0 where
+    nobody has looked yet, and what the conditions looked at. ``words``: scratch. ``on``: whether to merge at all.
+    """
+
+    low: Ints
+    high: Ints
+    reads: Ints
+    known: Ints3
+    words: Ints
+    on: int
+
+
 class Interval(NamedTuple):
     """(rows,) ORDER BY key, key plus and key minus WITHIN; ``null`` (3, rows): which of them is NULL."""
 
@@ -95,7 +114,8 @@ class Frames(NamedTuple):
     ``state``, ``row``, ``edge`` (the one taken to come here; in the first frame the number the match would have): what
     the frame has taken. ``candidate``: the row looked
     at, -1 before the first; ``cursor``: the edge to try on it; ``phase``: 0 edges before acceptance, 1 acceptance,
-    2 edges after it; ``taken``: 1 some edge could take the candidate, 2 one that stays inside a Kleene could.
+    2 edges after it; ``taken``: 1 some edge could take the candidate, 2 one that stays inside a Kleene could;
+    ``fresh``: whether no row is known yet that extends the run.
     """
 
     state: Ints
@@ -105,3 +125,4 @@ class Frames(NamedTuple):
     cursor: Ints
     phase: Ints
     taken: Ints
+    fresh: Ints

@@ -13,7 +13,8 @@ import numpy as np
 from sparkcep.exec.kernels import conditions as condition
 from sparkcep.exec.kernels.caching import inlined, inner, kernel, spliced
 from sparkcep.exec.kernels.conditions import U, advance, holds, retreat
-from sparkcep.exec.kernels.graph import prepare
+from sparkcep.exec.kernels.graph import ACCEPT, prepare
+from sparkcep.exec.kernels.merging import first_to_look_at, remember
 from sparkcep.exec.kernels.output import TO_FIRST, TO_LAST, TO_NEXT_ROW, WITH_UNMATCHED
 from sparkcep.exec.kernels.run_output import emit_run, emit_unmatched_run
 from sparkcep.exec.kernels.search import (
@@ -43,14 +44,15 @@ CHECK_WIDTH = 10
 @kernel
 def match_runs(
     offsets, masks, machine, checks, selection, one_per_start, skip, first_only, use_within, strict, within, mode,
-    every_row, traced, output, conditions, columns, max_steps, max_rows, most_matches, work, frames, trail, shown,
-    progress, out, trace,
+    every_row, traced, output, conditions, columns, max_steps, max_rows, most_matches, work, frames, merging, trail,
+    shown, progress, out, trace,
 ):  # fmt: skip
     """Match every partition of a batch from where ``progress`` stands.
 
     Args:
         offsets: (partitions + 1,) row borders. masks: (words, rows) uint64, one bit per match-independent condition.
-        machine, checks, within, work, frames: see graph_tables.py. output, conditions, columns, trail: see tables.py.
+        machine, checks, within, work, frames, merging: see graph_tables.py.
+        output, conditions, columns, trail: see tables.py.
         selection: STRICT, NEXT or ANY. one_per_start: only the preferred match of a start row, after which matching
             goes on as ``skip`` says; else all matches of every start row. first_only: end with the first match.
         strict: whether time must grow strictly. traced: whether ``trace`` gets (component, row) of every event.
@@ -62,17 +64,22 @@ def match_runs(
         A status; OUTPUT_FULL: call again with more room.
     """
     partitions = offsets.shape[0] - 1
+    start_node = machine.automata[1]
     for q in range(progress[AT_PARTITION], partitions):
         base = offsets[q]
         rows = offsets[q + 1] - base
         if not progress[PREPARED]:
             prepare(base, rows, masks, machine, strict, within, use_within, work)
+            if merging.on:
+                for s in range(start_node):
+                    for j in range(rows):
+                        merging.known[s, j, 0] = 0
             progress[PREPARED] = 1
             progress[REACHED] = -1
         status = _match_partition(
             q, base, rows, machine, checks, selection, one_per_start, skip, first_only, use_within, strict, within,
             mode, every_row, traced, output, conditions, columns, max_steps, max_rows, most_matches, work, frames,
-            trail, shown, progress, out, trace,
+            merging, trail, shown, progress, out, trace,
         )  # fmt: skip
         if status != OK:
             return status
@@ -85,8 +92,8 @@ def match_runs(
 @spliced
 def _match_partition(
     q, base, rows, machine, checks, selection, one_per_start, skip, first_only, use_within, strict, within, mode,
-    every_row, traced, output, conditions, columns, max_steps, max_rows, most_matches, work, frames, trail, shown,
-    progress, out, trace,
+    every_row, traced, output, conditions, columns, max_steps, max_rows, most_matches, work, frames, merging, trail,
+    shown, progress, out, trace,
 ):  # fmt: skip
     start_node = machine.automata[1]
     low, high = machine.edge_start[U(start_node)], machine.edge_start[U(start_node + 1)]
@@ -117,7 +124,7 @@ def _match_partition(
             if progress[SEARCHING] != FULL:
                 status = _search(
                     base, rows, start, limit, machine, checks, selection, use_within, strict, within, conditions,
-                    columns, max_steps, work, frames, trail, progress,
+                    columns, max_steps, work, frames, merging, trail, progress,
                 )  # fmt: skip
                 if status != OK:
                     return status
@@ -202,7 +209,7 @@ def row_limit(base, rows, start, use_within, within, progress):
 @spliced
 def _search(
     base, rows, start, limit, machine, checks, selection, use_within, strict, within, conditions, columns, max_steps,
-    work, frames, trail, progress,
+    work, frames, merging, trail, progress,
 ):  # fmt: skip
     """Go on to the next match of a start row; ``progress[DEPTH]`` is then its length, or -1.
 
@@ -223,13 +230,13 @@ def _search(
             frames.phase[U(depth)] = 2
             frames.candidate[U(depth)] = -1
             frames.taken[U(depth)] = 0
-            if accept < 0:
-                pass
-            else:
+            end = accept
+            while 0 <= end < high and machine.target[U(end)] == ACCEPT:
                 result = _accepts(
-                    accept, depth, base, rows, start, limit, machine, checks, use_within, strict, conditions, columns,
+                    end, depth, base, rows, start, limit, machine, checks, use_within, strict, conditions, columns,
                     work, frames, trail,
                 )  # fmt: skip
+                end += 1
                 if result == condition.TRUE:
                     progress[DEPTH] = depth
                     progress[STEPS] = steps
@@ -239,10 +246,21 @@ def _search(
             continue
         e = frames.cursor[U(depth)]
         if j < 0 or e >= high:
+            # Nothing before this row extends the run; 1 until a row does.
+            searching = selection == NEXT and depth > 0 and frames.fresh[U(depth)]
+            if searching and j >= 0 and frames.taken[U(depth)]:
+                remember(node, frames.row[U(depth)], j, merging, conditions, trail)
+                frames.fresh[U(depth)] = searching = False
             if j >= 0 and _row_is_last(selection, depth, frames):
                 j = limit + 1
             else:
-                j = _next_candidate(depth, j, start, limit, low, high, selection, machine, work, frames)
+                first = np.int64(0)
+                if j < 0 and selection == NEXT and depth > 0:
+                    first = first_to_look_at(node, frames.row[U(depth)], merging, conditions, trail)
+                j = _next_candidate(depth, j, first, start, limit, low, high, selection, machine, work, frames)
+                if searching and j > limit:
+                    remember(node, frames.row[U(depth)], limit + 1, merging, conditions, trail)
+                    frames.fresh[U(depth)] = False
             if j > limit:
                 # No row is left for these edges.
                 if frames.phase[U(depth)] == 0 and accept >= 0:
@@ -257,7 +275,7 @@ def _search(
             frames.taken[U(depth)] = 0
             continue
         frames.cursor[U(depth)] = e + 1
-        if e == accept:
+        if machine.target[U(e)] == ACCEPT:
             continue
         explored = accept < 0 or (e < accept) == (frames.phase[U(depth)] == 0)
         if not explored and selection != NEXT:
@@ -284,6 +302,7 @@ def _search(
                 depth += 1
                 frames.candidate[U(depth)] = -1
                 frames.phase[U(depth)] = 0
+                frames.fresh[U(depth)] = True
                 continue
         retreat(component, conditions, trail)
         if result != condition.TRUE and result != condition.FALSE:
@@ -302,18 +321,18 @@ def _row_is_last(selection, depth, frames):
 
 
 @inlined
-def _next_candidate(depth, j, start, limit, low, high, selection, machine, work, frames):
+def _next_candidate(depth, j, known, start, limit, low, high, selection, machine, work, frames):
     """The next row that some edge may take; above ``limit`` where there is none."""
     i = frames.row[U(depth)]
     if depth == 0:
         return start if j < 0 else limit + 1
     if selection == STRICT:
         return i + 1 if j < 0 and work.last_equal[i] == i else limit + 1
-    first = np.int64(work.last_equal[i]) + 1 if j < 0 else j + 1
+    first = max(np.int64(work.last_equal[i]) + 1, known) if j < 0 else j + 1
     best = limit + 1
     accept = machine.accept_edge[U(frames.state[U(depth)])]
     for e in range(low, high):
-        if e == accept:
+        if machine.target[U(e)] == ACCEPT:
             continue
         if selection == ANY and not (accept < 0 or (e < accept) == (frames.phase[U(depth)] == 0)):
             continue
@@ -416,16 +435,9 @@ def _accepts(
             if result != condition.TRUE:
                 return result
     # After the last one: to the partition's end, or within the interval after the first event.
-    absent, present = machine.absent[U(accept)], machine.present[U(accept)]
-    if absent or present:
-        x = 0
-        while absent or present:
-            sees = work.until[x, last + 1] > limit
-            if (absent & np.uint64(1) and not sees) or (present & np.uint64(1) and sees):
-                return condition.FALSE
-            absent >>= np.uint64(1)
-            present >>= np.uint64(1)
-            x += 1
+    if not clear_behind(accept, last, limit, machine, work):
+        return condition.FALSE
+    if machine.absent[U(accept)]:
         now = machine.absent[U(accept)] & dependent
         if now:
             result = _none_between(now, depth, last, limit + 1, base, rows, False, machine, checks, conditions, columns,
@@ -436,6 +448,21 @@ def _accepts(
         return _late(np.uint64(machine.deferred), depth, base, rows, use_within, strict, machine, checks, conditions,
                      columns, work, frames, trail)  # fmt: skip
     return condition.TRUE
+
+
+@inlined
+def clear_behind(accept, last, limit, machine, work):
+    """Whether the negations of an accepting edge hold behind the last event, up to row ``limit``."""
+    absent, present = machine.absent[U(accept)], machine.present[U(accept)]
+    x = 0
+    while absent or present:
+        sees = work.until[x, last + 1] > limit
+        if (absent & np.uint64(1) and not sees) or (present & np.uint64(1) and sees):
+            return False
+        absent >>= np.uint64(1)
+        present >>= np.uint64(1)
+        x += 1
+    return True
 
 
 @inner
