@@ -264,7 +264,8 @@ class Reader:
         """Whether a word is a column without a variable; a variable, or a name that is nothing, is refused."""
         s = self.scope.statement
         token, behind = s.tokens[i], s.operator(i + 1)
-        if behind == "(" or token.text.casefold() in self.lambdas:
+        operator = token.kind == "word" and token.upper in _BEHIND_OPERAND
+        if operator or behind == "(" or token.text.casefold() in self.lambdas:
             return False
         if self.scope.is_column(token.text):
             before = s.tokens[i - 1]
@@ -427,7 +428,8 @@ class Reader:
             if end > after + 3:
                 condition = self.row_expression(after + 3, end, f"FILTER of {name}", found)
             after = end + 1
-        if not found or not all(index.is_range for _, index in found):
+        ranged = any(index.is_range for _, index in found)
+        if not found or not (ranged or len(set(found)) > 1):
             of = found[0][0] if found else self.scope.variables[0]
             raise self.scope.error(
                 "CEP_AGGREGATE_RANGE",
@@ -475,7 +477,7 @@ class Reader:
                 "CEP_MIXED_VARIABLES",
                 f"All columns inside {function} must belong to the same pattern variable.",
                 inner.bare,
-                f"write v[].{inner.bare.text}",
+                f"say whose: v[].{inner.bare.text}, or v.{inner.bare.text} where it is over all trends",
             )
         found += [(r.variable, r.index) for r in references]
         return RowExpression(_texts(parts))

@@ -43,7 +43,7 @@ class BlockFinder:
             if op in (";", "|>") or (op == "," and head is None and not is_values_row(self.s, relation, k)):
                 return None
             if word and k > relation and not self.wants_operand(k):
-                if word in _NO_BLOCK:
+                if word in _NO_BLOCK and not (word == "WHERE" and head is not None):
                     return None
                 if word == "PATTERN" and self.begins_pattern(k + 1):
                     return (k if head is None else head), k
