@@ -81,13 +81,16 @@ _dialect = SparkCepDialect()
 
 
 def _comment_end(text: str, at: int) -> int:
-    """Offset behind the bracketed comment that begins at an offset; Spark lets them nest."""
+    """Offset behind the bracketed comment that begins at an offset, past the text's end where nothing closes it.
+
+    Spark lets them nest.
+    """
     depth = 0
     for m in _COMMENT_BORDER.finditer(text, at):
         depth += 1 if m.group() == "/*" else -1
         if depth == 0:
             return m.end()
-    return len(text)
+    return len(text) + 1
 
 
 def _unclosed(text: str) -> int | None:
@@ -99,7 +102,7 @@ def _unclosed(text: str) -> int | None:
             return m.start()
         if m.group() == "/*":
             at = _comment_end(text, m.start())
-            if at == len(text) and not text.endswith("*/"):
+            if at > len(text):
                 return m.start()
     return None
 
