@@ -14,8 +14,8 @@ from sparkcep.settings import Settings
 from sparkcep.sql.block import BlockSyntax, Range, parse_block
 from sparkcep.sql.block_conditions import ConditionBinder, split_arguments
 from sparkcep.sql.block_pattern import parse_block_pattern
-from sparkcep.sql.block_references import BlockScope
 from sparkcep.sql.block_returns import ReturnBinder, Returns
+from sparkcep.sql.block_scope import BlockScope
 from sparkcep.sql.block_source import Properties, Source, plain, read_source, relation_names
 from sparkcep.sql.block_where import STRATEGIES, WhereSyntax, read_strategy, read_where
 from sparkcep.sql.dialect import Token

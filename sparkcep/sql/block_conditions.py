@@ -9,7 +9,8 @@ from sparkcep.errors import PatternAnalysisError
 from sparkcep.query import POSITION, Aggregate, Navigation, RowExpression, Scalar, Slot
 from sparkcep.sql.block import Range
 from sparkcep.sql.block_pattern import BlockPattern
-from sparkcep.sql.block_references import BlockScope, Index, Part, Reader, Reference
+from sparkcep.sql.block_references import Reader
+from sparkcep.sql.block_scope import BlockScope, Index, Part, Reference
 from sparkcep.sql.dialect import Token
 
 Keys = tuple[str, ...]

@@ -1,5 +1,6 @@
 """Conditions of blocks: which component decides one, when, and over which events."""
 
+# ruff: noqa: E501 - a case is a line
 from __future__ import annotations
 
 import pytest
