@@ -288,13 +288,14 @@ def _search(
         if not viable and selection != NEXT:
             continue
         i = frames.row[U(depth)]
-        if depth > 0 and not guards_hold(machine.absent[U(e)], machine.present[U(e)], i, j, machine, work):
+        open_start = depth == 0 and use_within  # what comes before is decided on accepting
+        if not open_start and not guards_hold(machine.absent[U(e)], machine.present[U(e)], i, j, machine, work):
             continue
         advance(component, j, base, conditions, columns, trail)
         frames.row[U(depth + 1)] = j
         frames.edge[U(depth + 1)] = e
         frames.state[U(depth + 1)] = target
-        result = _takes(e, depth, base, rows, j, machine, checks, use_within, strict, conditions, columns, work, frames,
+        result = _takes(e, depth, base, rows, j, machine, checks, strict, conditions, columns, work, frames,
                         trail)  # fmt: skip
         if result == condition.TRUE:
             frames.taken[U(depth)] |= 1 if machine.ends[U(e)] else 3
@@ -371,13 +372,13 @@ def guards_hold(absent, present, i, j, machine, work):
 
 
 @spliced
-def _takes(e, depth, base, rows, j, machine, checks, use_within, strict, conditions, columns, work, frames, trail):
+def _takes(e, depth, base, rows, j, machine, checks, strict, conditions, columns, work, frames, trail):
     """Whether an edge may take row ``j``, which its registers have seen: its checks and dependent negations."""
     result = passes(machine.group[U(e)], depth, j, base, rows, machine, checks, conditions, columns, frames, trail)
     if result != condition.TRUE:
         return result
     dependent = np.uint64(machine.dependent)
-    if depth > 0 or not use_within:
+    if depth > 0:  # what comes before the first event is decided on accepting
         now = machine.absent[U(e)] & dependent & ~np.uint64(machine.deferred)
         if now:
             i = frames.row[U(depth)]
@@ -387,17 +388,15 @@ def _takes(e, depth, base, rows, j, machine, checks, use_within, strict, conditi
                 return result
     late = machine.late[U(e)]
     if late:
-        return _late(late, depth + 1, base, rows, use_within, strict, machine, checks, conditions, columns, work,
+        return _late(late, depth + 1, base, rows, strict, machine, checks, conditions, columns, work,
                      frames, trail)  # fmt: skip
     return condition.TRUE
 
 
 @inner
-def _late(bits, depth, base, rows, use_within, strict, machine, checks, conditions, columns, work, frames, trail):
+def _late(bits, depth, base, rows, strict, machine, checks, conditions, columns, work, frames, trail):
     """Negations whose gaps were closed earlier, now that what their conditions read has been taken."""
-    for d in range(1, depth + 1):
-        if d == 1 and use_within:
-            continue
+    for d in range(2, depth + 1):
         now = machine.absent[U(frames.edge[U(d)])] & bits
         if now:
             i = frames.row[U(d - 1)]
@@ -445,7 +444,7 @@ def _accepts(
             if result != condition.TRUE:
                 return result
     if machine.deferred:
-        return _late(np.uint64(machine.deferred), depth, base, rows, use_within, strict, machine, checks, conditions,
+        return _late(np.uint64(machine.deferred), depth, base, rows, strict, machine, checks, conditions,
                      columns, work, frames, trail)  # fmt: skip
     return condition.TRUE
 
