@@ -109,7 +109,7 @@ class DependentConditions:
             PatternAnalysisError: CEP_UNSUPPORTED_CONDITION.
         """
         try:
-            condition = _Conjunct(self, scalar.pieces).convert()
+            condition = Conjunct(self, scalar.pieces).convert()
             if _depth(condition) > MAXIMUM_DEPTH:
                 raise NotCompilable(f"more than {MAXIMUM_DEPTH} operations inside each other")
         except NotCompilable as error:
@@ -189,7 +189,7 @@ def describe_slot(slot: object) -> str:
     return text
 
 
-class _Conjunct:
+class Conjunct:
     """Turns one expression (pieces of text and slots) into the kernel's tree.
 
     ``in_row`` is set for the argument of an aggregate or a navigation: columns are then those of the row at hand.
@@ -591,7 +591,7 @@ class _Conjunct:
 
     def argument(self, argument: RowExpression) -> Expression:
         """An argument over one row: Spark's whole where it needs no label, else converted."""
-        inner = _Conjunct(self.owner, argument.pieces, in_row=True)
+        inner = Conjunct(self.owner, argument.pieces, in_row=True)
         if argument.markers:
             return inner.convert()
         return inner.row_value(unescape(argument.text))
