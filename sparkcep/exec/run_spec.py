@@ -9,6 +9,8 @@ from sparkcep.exec.automaton import Automaton
 from sparkcep.exec.spec import ConditionSet, OutputSlot
 from sparkcep.query import RowsPerMatch, SkipMode
 
+NO_LIMIT = 2**62
+
 
 @dataclass(frozen=True, slots=True)
 class Check:
@@ -62,7 +64,7 @@ class RunSpec:
     ansi: bool
     limit_steps: int
     limit_rows: int
-    most_matches: int = 2**62
+    most_matches: int = NO_LIMIT
     collapsed: bool = False
     postponed: frozenset[int] = frozenset()
     merging: bool = True

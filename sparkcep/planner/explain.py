@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sparkcep.exec.run_spec import NO_LIMIT
 from sparkcep.pattern import render
 from sparkcep.planner.fields import unescape
 from sparkcep.planner.plan import PatternPlan
@@ -91,6 +92,8 @@ def explain_run(plan: RunPlan, name: str) -> str:
     lines.append(f"  Selection: {block.selection.value}, {matches}{', STRICT TIME' if block.strict_time else ''}")
     if plan.query.within is not None:
         lines.append(f"  Within: {unescape(plan.query.within)} (inclusive)")
+    if spec.most_matches < NO_LIMIT:
+        lines.append(f"  Limit: a partition stops after {spec.most_matches} matches, no more are asked for")
     automaton = spec.automaton
     edges = sum(len(e) for e in automaton.edges)
     lines += [f"  Automaton: {automaton.states} states, {edges} edges", _indent(automaton.describe(shown))]
