@@ -54,12 +54,22 @@ class Checks(NamedTuple):
     register whose events count, minimum, whether only its first event is tested, register to go through (-1: none),
     ``required[low:high]`` registers that must not be empty, ``after[low:high]`` components of which one must have been
     taken before (low = high: any).
+
+    ``spans`` (programs, 5), flat: whether a condition compares an event with what lies between the least and the
+    greatest value of its variable's earlier events, column, whether that is of doubles, orders that hold, and at which
+    of ``members`` its components begin (they end at a -1). ``verdicts`` (programs, rows + 1): what that says of each
+    row, for the start row in ``judged`` (programs,). ``window``: the last row of this start row, and whether to judge.
     """
 
     group_start: Ints
     checks: Ints
     required: Ints
     after: Ints
+    spans: Ints
+    members: Ints
+    verdicts: Flags
+    judged: Ints
+    window: Ints
 
 
 class Merging(NamedTuple):

@@ -27,6 +27,7 @@ from sparkcep.exec.kernels.search import (
     TOO_MANY_STEPS,
     ZERO_DIVISION,
 )
+from sparkcep.exec.kernels.spans import NEVER, SAFE, verdict
 
 STRICT, NEXT, ANY = range(3)
 
@@ -110,7 +111,10 @@ def _match_partition(
                 continue
         limit = row_limit(base, rows, start, use_within, within, progress)
         found = np.int64(0)
+        checks.window[0] = limit
         if not progress[SEARCHING]:
+            for k in range(checks.judged.shape[0]):
+                checks.judged[k] = 0
             for g in range(trail.counts.shape[0]):
                 trail.counts[g] = 0
             frames.state[0] = start_node
@@ -374,7 +378,9 @@ def guards_hold(absent, present, i, j, machine, work):
 @spliced
 def _takes(e, depth, base, rows, j, machine, checks, strict, conditions, columns, work, frames, trail):
     """Whether an edge may take row ``j``, which its registers have seen: its checks and dependent negations."""
-    result = passes(machine.group[U(e)], depth, j, base, rows, machine, checks, conditions, columns, frames, trail)
+    result = passes(
+        machine.group[U(e)], depth, j, base, rows, machine, checks, conditions, columns, work, frames, trail
+    )
     if result != condition.TRUE:
         return result
     dependent = np.uint64(machine.dependent)
@@ -415,8 +421,8 @@ def _accepts(
 ):  # fmt: skip
     """Whether a run may end here: conditions that its last variable leaves, negations before, after and undecided."""
     last = frames.row[U(depth)]
-    result = passes(machine.group[U(accept)], depth, last, base, rows, machine, checks, conditions, columns, frames,
-                     trail)  # fmt: skip
+    result = passes(machine.group[U(accept)], depth, last, base, rows, machine, checks, conditions, columns, work,
+                     frames, trail)  # fmt: skip
     if result != condition.TRUE:
         return result
     dependent = np.uint64(machine.dependent)
@@ -477,7 +483,7 @@ def _none_between(
             while k < j and not (strict and work.last_equal[k] >= j):
                 advance(c, k, base, conditions, columns, trail)
                 result = passes(machine.negation_group[U(x)], depth, k, base, rows, machine, checks, conditions,
-                                 columns, frames, trail)  # fmt: skip
+                                 columns, work, frames, trail)  # fmt: skip
                 retreat(c, conditions, trail)
                 if result == condition.TRUE:
                     return condition.FALSE
@@ -490,7 +496,7 @@ def _none_between(
 
 
 @inner
-def passes(group, depth, row, base, rows, machine, checks, conditions, columns, frames, trail):
+def passes(group, depth, row, base, rows, machine, checks, conditions, columns, work, frames, trail):
     """Test a group of checks on a row that its registers have seen; ``depth``: frames taken before it."""
     counts = trail.counts
     for k in range(checks.group_start[U(group)], checks.group_start[U(group + 1)]):
@@ -512,6 +518,11 @@ def passes(group, depth, row, base, rows, machine, checks, conditions, columns, 
                     vacuous = False
         if vacuous:
             continue
+        judged = verdict(program, row, base, checks, columns, work, frames)
+        if judged == SAFE:
+            continue
+        if judged == NEVER:
+            return condition.FALSE
         # Without a register to go through, the first round is the only one.
         each = checks.checks[at + U(4)]
         place = U(max(each, 0))
