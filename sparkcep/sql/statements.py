@@ -5,6 +5,7 @@ FROM items are scanned forwards, since a relation's start cannot be found backwa
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field
 
 from sparkcep.sql.dialect import Token, pair_parentheses, tokenize
@@ -74,8 +75,9 @@ class Statement:
         return ""
 
 
+@functools.lru_cache(maxsize=64)
 def read_statement(text: str) -> Statement:
-    """Tokenise a statement and find its pattern forms."""
+    """Tokenise a statement and find its pattern forms. Whoever gets it only reads it."""
     tokens = tokenize(text)
     statement = Statement(text, tokens, pair_parentheses(tokens))
     _Scanner(statement).level(0, len(tokens), ())
