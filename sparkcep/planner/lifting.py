@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from sparkcep.exec.expressions import ROW_COLUMN, Call, Expression, NavigationSlot, RowValue
+from sparkcep.exec.scalars import FUNCTIONS
 from sparkcep.planner.fields import quote, unescape
 from sparkcep.query import PREFIX, WHOLE, Navigation
 from sparkcep.settings import LIMIT_PAIRS
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 SLOT = PREFIX + "s"
 TEXT = PREFIX + "t"
+FUNCTION = PREFIX + "f_"
 
 #: Functions that are NULL when their argument is.
 _STRICT = frozenset(
@@ -99,6 +101,9 @@ class Lifting:
                     edits.append((tokens[i].start, tokens[close].end, self.name(lifted)))
                     i = close + 1
                     continue
+                if tokens[i].text.lower() in FUNCTIONS:
+                    # sqlglot gives many functions a shape of their own; under another name they are as they stand.
+                    edits.append((tokens[i].start, tokens[i].end, FUNCTION + tokens[i].text.lower()))
             i += 1
         for start, stop, new in reversed(edits):
             text = text[:start] + new + text[stop:]

@@ -27,8 +27,9 @@ from sparkcep.exec.expressions import (
     RowValue,
     Type,
 )
+from sparkcep.exec.scalars import FUNCTIONS
 from sparkcep.planner.fields import quote, unescape
-from sparkcep.planner.lifting import SLOT, TEXT, Lifting
+from sparkcep.planner.lifting import FUNCTION, SLOT, TEXT, Lifting
 from sparkcep.query import Aggregate, MatchNumber, Navigation, RowExpression, RowMarker
 from sparkcep.sql.dialect import parse_expression
 
@@ -41,6 +42,12 @@ _FUNCTIONS: dict[type[exp.Expr], str] = {
     exp.Abs: "abs", exp.Lower: "lower", exp.Upper: "upper", exp.Length: "length", exp.Trim: "trim",
     exp.ArrayMax: "array_max", exp.ArrayMin: "array_min", exp.ArraySize: "size", exp.ArrayContains: "array_contains",
     exp.Neg: "negate", exp.Not: "not",
+}  # fmt: skip
+
+
+_CASTS = {
+    exp.DType.DOUBLE: "cast_double", exp.DType.FLOAT: "cast_float", exp.DType.BIGINT: "cast_bigint",
+    exp.DType.INT: "cast_int", exp.DType.TEXT: "cast_string",
 }  # fmt: skip
 
 
@@ -151,6 +158,8 @@ class Conjunct(Lifting):
             return Call("concat", tuple(map(self.node, tree.expressions)))
         if isinstance(tree, exp.DPipe):
             return Call("concat", (self.node(tree.this), self.node(tree.expression)))
+        if isinstance(tree, exp.Anonymous) and tree.name.startswith(FUNCTION):
+            return Call(FUNCTIONS[tree.name.removeprefix(FUNCTION)], tuple(map(self.node, tree.expressions)))
         if isinstance(tree, exp.Array):
             return Call("array", tuple(map(self.node, tree.expressions)))
         raise NotCompilable(what(tree))
@@ -173,8 +182,8 @@ class Conjunct(Lifting):
                 return Constant(float(value.name), DOUBLE)
             if to == exp.DType.BIGINT:
                 return Constant(int(value.name), BIGINT)
-        if to in (exp.DType.DOUBLE, exp.DType.BIGINT):
-            return Call("cast_double" if to == exp.DType.DOUBLE else "cast_bigint", (self.node(value),))
+        if to in _CASTS:
+            return Call(_CASTS[to], (self.node(value),), "try" if tree.args.get("safe") else None)
         raise NotCompilable(f"CAST to {tree.to.sql()} over several rows of the match")
 
     def column(self, tree: exp.Expr) -> Expression:
