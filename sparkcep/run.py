@@ -141,8 +141,8 @@ class Run:
         input's columns say all of it."""
         columns = tuple((f.name, f.dataType.simpleString()) for f in source.schema.fields)
         made_from = (self.text, form.start, input_sql, columns, self.settings)
-        # The names of operators' results are new in every run, and arguments may be anything.
-        may_keep = not (self.kwargs or self.args or self.matched)
+        # Arguments may be anything, and what stands for an earlier form may be inside this one.
+        may_keep = not (self.kwargs or self.args or self.relations)
         if may_keep and made_from in _plans:
             return _plans[made_from]
         asked = self.asked
