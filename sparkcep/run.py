@@ -138,13 +138,6 @@ class Run:
             self.settings,
             self.rewriter.with_prefix(form),
         )
-        if query.selection is not Selection.STRICT:
-            raise PatternAnalysisError(
-                "CEP_UNSUPPORTED_SELECTION",
-                f"This version reads {query.selection.value} but does not run it yet.",
-                text=query.text,
-                position=query.start,
-            )
         if self.settings.column_pruning and not self.kwargs:
             query = replace(query, wanted=wanted_names(self.statement, form))
         if self.settings.key_predicates and not self.kwargs:

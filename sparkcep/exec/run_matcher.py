@@ -9,6 +9,7 @@ from sparkcep.exec.arrays import Ints, int_values
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.compiler import compile_conditions
 from sparkcep.exec.kernels import runs as kernel
+from sparkcep.exec.kernels.collapse import collapse_runs
 from sparkcep.exec.kernels.output import FIXED
 from sparkcep.exec.kernels.search import OK, OUTPUT_FULL
 from sparkcep.exec.kernels.tables import Output
@@ -63,19 +64,31 @@ class RunMatcher:
         progress = np.zeros(kernel.PROGRESS, np.int64)
         out = np.empty((1024, FIXED + len(spec.slots) + 1), np.int64)
         trace = np.empty((4096 if spec.traced else 1, 2), np.int64)
+        nodes, components = len(self.machine.state_component), len(self.machine.test_bit)
+        marks = longest + 1 if spec.collapsed else 1
+        forward, backward = np.empty((nodes, marks), np.uint8), np.empty((nodes, marks), np.uint8)
+        seen = np.empty((max(len(self.machine.target), nodes) + 1, 2), np.int64)
+        room = longest * components if spec.collapsed else longest
         while True:
-            status = kernel.match_runs(
-                offsets, masks, self.machine, self.checks, _SELECTIONS[spec.selection], int(spec.one_per_start),
-                SKIPS[spec.skip], int(spec.first_only), int(spec.use_within), int(spec.strict_time), times,
-                MODES[spec.rows_per_match], int(spec.every_row or spec.rows_per_match.is_all), int(spec.traced),
-                self.output, self.conditions._replace(const_i=const_i), columns, spec.limit_steps, spec.limit_rows,
-                spec.most_matches, work, frames, trail, shown, progress, out, trace,
-            )  # fmt: skip
+            if spec.collapsed:
+                status = collapse_runs(
+                    offsets, masks, self.machine, self.checks, int(spec.use_within), int(spec.strict_time), times,
+                    self.output, self.conditions._replace(const_i=const_i), columns, spec.limit_steps, spec.limit_rows,
+                    work, frames, trail, forward, backward, seen, progress, out, trace,
+                )  # fmt: skip
+            else:
+                status = kernel.match_runs(
+                    offsets, masks, self.machine, self.checks, _SELECTIONS[spec.selection], int(spec.one_per_start),
+                    SKIPS[spec.skip], int(spec.first_only), int(spec.use_within), int(spec.strict_time), times,
+                    MODES[spec.rows_per_match], int(spec.every_row or spec.rows_per_match.is_all), int(spec.traced),
+                    self.output, self.conditions._replace(const_i=const_i), columns, spec.limit_steps, spec.limit_rows,
+                    spec.most_matches, work, frames, trail, shown, progress, out, trace,
+                )  # fmt: skip
             if status != OUTPUT_FULL:
                 break
             out = grown(out, int(progress[kernel.USED]), max(longest, 1))
             if spec.traced:
-                trace = grown(trace, int(progress[kernel.TRACED]), max(longest, 1))
+                trace = grown(trace, int(progress[kernel.TRACED]), max(room, 1))
         if status != OK:
             raise_status(status, spec.limit_steps, spec.limit_rows, spec.skip_target)
         return out[: progress[kernel.USED]], trace[: progress[kernel.TRACED]]

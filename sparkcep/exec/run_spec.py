@@ -36,7 +36,8 @@ class RunSpec:
 
     ``one_per_start``: the preferred match of a start row only, after which ``skip`` says where to go on; else all
     matches. ``first_only``: the partition's first match. ``most_matches``: more of a partition are not asked for.
-    ``traced``: the events of each match are wanted. The rest is as in spec.MatchSpec.
+    ``traced``: the events of each match are wanted. ``collapsed``: one row per start and end event; then checks in
+    ``postponed`` are not tested. The rest is as in spec.MatchSpec.
     """
 
     automaton: Automaton
@@ -61,3 +62,5 @@ class RunSpec:
     limit_steps: int
     limit_rows: int
     most_matches: int = 2**62
+    collapsed: bool = False
+    postponed: frozenset[int] = frozenset()

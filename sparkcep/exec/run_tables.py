@@ -28,12 +28,14 @@ def _ints(values: Iterable[int]) -> Ints:
 class Groups:
     """Groups of checks, equal ones once."""
 
-    def __init__(self, checks: Sequence[Check]) -> None:
+    def __init__(self, checks: Sequence[Check], postponed: frozenset[int] = frozenset()) -> None:
         self.all = checks
+        self.postponed = postponed
         self.groups: dict[tuple[int, ...], int] = {(): 0}
 
     def number(self, members: Iterable[int]) -> int:
-        return self.groups.setdefault(tuple(members), len(self.groups))
+        tested = tuple(k for k in members if k not in self.postponed)
+        return self.groups.setdefault(tested, len(self.groups))
 
     def on_edge(self, before: int, component: int) -> int:
         """Checks on taking ``component`` (ACCEPT: on accepting) after component ``before`` (-1: as the first)."""
@@ -87,7 +89,7 @@ def machine_tables(spec: RunSpec) -> tuple[Machine, Checks]:
     negations = main.negations
     if len(negations) > MAXIMUM_NEGATIONS:
         raise NotCompilable(f"more than {MAXIMUM_NEGATIONS} negations")
-    groups = Groups(spec.checks)
+    groups = Groups(spec.checks, spec.postponed)
     singles = [single_component(n.automaton) for n in negations]
     dependent: list[int] = []
     deferred: list[int] = []

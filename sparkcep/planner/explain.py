@@ -102,6 +102,9 @@ def explain_run(plan: RunPlan, name: str) -> str:
         keys = "|".join(dict.fromkeys(shown[automaton.names[c]] for c in sorted(check.decided_by)))
         text = " AND ".join(t.strip() for t in plan.dependent.descriptions[check.number])
         lines.append(f"    {check.at.value} {keys}: {text}")
+    if plan.collapse is not None:
+        kept = "exact" if plan.collapse.exact else "not exact, candidates may make no match together"
+        lines.append(f"  Collapsed: {len(plan.collapse.postponed)} conditions postponed; {kept}")
     lines.append(f"  Layout: {plan.layout} ({plan.layout_reason})")
     lines.append(f"  Filter first: {'; '.join(unescape(f) for f in plan.filters) or 'no'}, {plan.gaps.reason}")
     lines.append("  Index: not used, this version has no pattern indexes")

@@ -16,6 +16,7 @@ from sparkcep.exec.run_tables import machine_tables
 from sparkcep.exec.shape import OperatorShape, Within
 from sparkcep.exec.spec import BITS_PER_WORD, ConditionSet
 from sparkcep.pattern import Negation, can_be_empty, variables, walk
+from sparkcep.planner.collapse import Collapse, collapse
 from sparkcep.planner.dependent import DependentConditions
 from sparkcep.planner.gaps import GapElimination
 from sparkcep.planner.local import LocalCondition, local_condition
@@ -57,6 +58,7 @@ class RunPlan(PatternPlan):
     block: BlockQuery
     run_spec: RunSpec
     filters: list[str]
+    collapse: Collapse | None = None
 
     @property
     def bits(self) -> dict[int, int]:
@@ -121,6 +123,7 @@ class RunPlanner(Planner):
         bits = {label: bit for bit, label in enumerate(sorted(local))}
         words = max(1, (len(bits) + BITS_PER_WORD - 1) // BITS_PER_WORD)
         one_per_start = block.matches is not Matches.ALL
+        collapsed = collapse(block, self.automaton, conditions) if block.collapsed else None
         spec = RunSpec(
             automaton=self.automaton,
             condition_bits=bits,
@@ -143,6 +146,8 @@ class RunPlanner(Planner):
             ansi=self.settings.ansi,
             limit_steps=self.settings.limit_steps,
             limit_rows=self.settings.limit_matches,
+            collapsed=collapsed is not None,
+            postponed=collapsed.postponed if collapsed is not None else frozenset(),
         )
         self.check_engine(spec)
         shape = OperatorShape(
@@ -162,7 +167,8 @@ class RunPlanner(Planner):
             query, self.settings, self.program, self.fields, keys, local, dependent, layout, reason, shape,
             spec,  # type: ignore[arg-type]
             "", measures, GapElimination("", why), Prefilter((), "the strategies have none"),
-            RangeSplitting(None, "the strategies have none"), self.within_type, self.column_types, block, spec, filters,
+            RangeSplitting(None, "the strategies have none"), self.within_type, self.column_types, block,
+            spec, filters, collapsed,
         )  # fmt: skip
 
     # -- conditions ------------------------------------------------------------------------------------------------
@@ -309,6 +315,13 @@ class RunPlanner(Planner):
         return out, "rows that no component can take are dropped"
 
 
+def dependent_conditions(block: BlockQuery) -> list[Condition]:
+    """Conditions that depend on the match."""
+    return [
+        c for c in block.conditions if not (is_local(c) and all(local_condition(c.scalar, k) for k in c.decided_by))
+    ]
+
+
 def is_local(c: Condition) -> bool:
     """Whether a condition may be tested on an event alone, whatever was taken before."""
     return (
@@ -321,7 +334,7 @@ def partitions(block: BlockQuery) -> bool:
     return block.selection is not Selection.STRICT or block.partition_contiguity
 
 
-def clause_of(block: BlockQuery, time_type: str) -> tuple[PatternQuery, int]:
+def clause_of(block: BlockQuery, time_type: str, exact: bool = False) -> tuple[PatternQuery, int]:
     """A block's keys, order and outputs in the form of MATCH_RECOGNIZE, and how many of its last keys are hidden."""
     order = list(block.order_by)
     if block.tiebreak is not None:
@@ -340,7 +353,7 @@ def clause_of(block: BlockQuery, time_type: str) -> tuple[PatternQuery, int]:
         partition_by=(*keys, *hidden),
         order_by=tuple(order),
         event_type=block.event_type,
-        measures=block.returns or default_measures(block),
+        measures=block.returns or default_measures(block, exact),
         rows_per_match=RowsPerMatch.ONE,
         skip=Skip(SkipMode.PAST_LAST_ROW),
         pattern=block.pattern,
@@ -355,11 +368,12 @@ def clause_of(block: BlockQuery, time_type: str) -> tuple[PatternQuery, int]:
         text=block.text,
         start=block.start,
     )
-    return query, len(hidden)
+    # RETURN lists what is wanted; without it equivalence tests make partition columns like any other.
+    return query, len(hidden) if block.returns else 0
 
 
-def default_measures(block: BlockQuery) -> tuple[Measure, ...]:
-    """match_number, start_time, end_time, events."""
+def default_measures(block: BlockQuery, exact: bool) -> tuple[Measure, ...]:
+    """match_number, start_time, end_time, events; of a collapsed match also exact."""
     time = block.order_by[0].expression
     start = Navigation(RowExpression((time,)), None, True, 0, 0, False)
     end = Navigation(RowExpression((time,)), None, False, 0, 0, False)
@@ -371,11 +385,14 @@ def default_measures(block: BlockQuery) -> tuple[Measure, ...]:
         "events": Events(time, shown),
     }
     wanted = block.wanted
-    return tuple(
+    measures = [
         Measure(name, Scalar(("", slot, "")))
         for name, slot in slots.items()
         if wanted is None or name in wanted or name == "match_number"
-    )
+    ]
+    if block.collapsed:
+        measures.append(Measure("exact", Scalar((str(exact).lower(),))))
+    return tuple(measures)
 
 
 def refuse_unplanned(block: BlockQuery) -> None:
@@ -385,7 +402,6 @@ def refuse_unplanned(block: BlockQuery) -> None:
         "GROUPS": block.groups,
         "UNCERTAINTY": block.uncertainty,
         "EXPLAIN NON ANSWERS": block.non_answers,
-        "COLLAPSED": block.collapsed,
     }
     for what, found in parts.items():
         if found:
@@ -457,7 +473,11 @@ def plan_block(
             "CEP_ORDER_MISSING", "A pattern block needs an ORDER BY.", text=block.text or None, position=block.start
         )
     time_type = analyze([block.order_by[0].expression])[0][1]
-    query, hidden = clause_of(block, time_type)
+    exact = False
+    if block.collapsed:
+        automaton = compile_automaton(block.pattern, block.labels, settings.limit_program)
+        exact = collapse(block, automaton, dependent_conditions(block)).exact
+    query, hidden = clause_of(block, time_type, exact)
     if query.within != block.within:
         block = replace(block, within=query.within)
     return RunPlanner(block, query, hidden, settings, analyze, sample, column_types).plan()

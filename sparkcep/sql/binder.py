@@ -8,10 +8,11 @@ from sparkcep.errors import PatternAnalysisError, near_name
 from sparkcep.pattern import Pattern, Permutation, Variable, has_exclusion, variables, walk
 from sparkcep.query import (
     PREFIX,
+    Aggregate,
     Definition,
     KeyExpression,
-    MatchNumber,
     Measure,
+    Navigation,
     PatternQuery,
     RowsPerMatch,
     Scalar,
@@ -264,7 +265,7 @@ class Binder:
     def positive(self, scalar: Scalar) -> Scalar:
         """What is no condition of a negated variable cannot read its rows."""
         for slot in scalar.slots:
-            names = () if isinstance(slot, MatchNumber) else slot.variables or ()
+            names = slot.variables or () if isinstance(slot, (Navigation, Aggregate)) else ()
             if names and self.negated.issuperset(names):
                 raise self.error(
                     "CEP_NEGATED_VARIABLE",

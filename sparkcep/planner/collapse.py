@@ -1,0 +1,84 @@
+"""COLLAPSED: which conditions are tested on each candidate, and which are left to whoever expands a match.
+
+SASE++ (section 4) sorts conditions by what they keep true of an event when other events are dropped from the match.
+A condition that looks at the event itself and at the first event of the match only is true-and-false-consistent: its
+outcome is the same in every match of these ends, so it is tested here. All others are postponed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sparkcep.block import BlockQuery, Condition, Decision, Selection
+from sparkcep.errors import PatternAnalysisError
+from sparkcep.exec.automaton import ACCEPT, Automaton
+from sparkcep.query import Navigation
+
+
+@dataclass(frozen=True, slots=True)
+class Collapse:
+    """``postponed``: numbers of conditions that are not tested. ``exact``: every choice of candidates is a match."""
+
+    postponed: frozenset[int]
+    exact: bool
+
+
+def first_component(automaton: Automaton) -> int:
+    """The component that every match begins with and that stands nowhere else, or -1."""
+    first = {e.component for e in automaton.initial}
+    later = {e.component for edges in automaton.edges[:-1] for e in edges}
+    return first.pop() if len(first) == 1 and not first & later else -1
+
+
+def last_component(automaton: Automaton) -> int:
+    """The component that every match ends with and that nothing follows, or -1."""
+    last = {
+        automaton.components[s] for s in range(automaton.states) if any(e.target == ACCEPT for e in automaton.edges[s])
+    }
+    followed = {
+        automaton.components[s] for s in range(automaton.states) if any(e.target != ACCEPT for e in automaton.edges[s])
+    }
+    return last.pop() if len(last) == 1 and not last & followed else -1
+
+
+def is_consistent(condition: Condition, first: str) -> bool:
+    """Whether a condition has one outcome for an event, given the first event of the match."""
+    if condition.at is not Decision.TAKE or condition.each or condition.after or condition.minimum > 1:
+        return False
+    if condition.first_only or any(set(r) != {first} for r in condition.required):
+        return False
+    for slot in condition.scalar.slots:
+        if not isinstance(slot, Navigation) or slot.physical or slot.logical:
+            return False
+        own = slot.variables == condition.decided_by and not slot.from_first
+        if not own and slot.variables != (first,):
+            return False
+    return True
+
+
+def collapse(block: BlockQuery, automaton: Automaton, conditions: Sequence[Condition]) -> Collapse:
+    """Plan COLLAPSED.
+
+    Raises:
+        PatternAnalysisError: CEP_COLLAPSED, for another strategy than SKIP TILL ANY MATCH, another mode than MATCHES
+            ALL, and items in RETURN.
+    """
+    wrong = ""
+    if block.selection is not Selection.ANY:
+        wrong = f"COLLAPSED stands for the matches under SKIP TILL ANY MATCH, not {block.selection.value}."
+    elif block.matches.value != "MATCHES ALL":
+        wrong = f"COLLAPSED stands for all matches, not {block.matches.value}."
+    elif block.returns:
+        wrong = "A collapsed match has no items of its own: leave RETURN out."
+    if wrong:
+        raise PatternAnalysisError("CEP_COLLAPSED", wrong, text=block.text or None, position=block.start)
+    first, last = first_component(automaton), last_component(automaton)
+    key = automaton.names[first] if first >= 0 else ""
+    negated = {c.key for c in block.components if c.negated}
+    postponed = frozenset(
+        k for k, c in enumerate(conditions) if not is_consistent(c, key) or negated & set(c.decided_by)
+    )
+    inner = {c.key for c in block.components if not c.negated} - {automaton.names[c] for c in (first, last) if c >= 0}
+    crossed = any(e.absent or e.present for edges in automaton.edges[:-1] for e in edges if e.target != ACCEPT)
+    return Collapse(postponed, not postponed and len(inner) <= 1 and not crossed and min(first, last) >= 0)

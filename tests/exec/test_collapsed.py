@@ -1,0 +1,57 @@
+"""A collapsed match holds every event of the matches between its ends, and only those."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import assume, given
+
+from sparkcep.block import Matches, Selection
+from sparkcep.errors import PatternAnalysisError
+from sparkcep.exec.run_matcher import RunMatcher
+
+from .run_engine import batch_of_case, plan_case
+from .run_strategies import RunCase, run_cases
+
+Ends = tuple[int, int]
+Candidates = dict[Ends, set[tuple[str, int]]]
+
+
+@given(run_cases(selections=(Selection.ANY,), matches=(Matches.ALL,)))
+def test_candidates(case: RunCase) -> None:
+    try:
+        plan = plan_case(case, collapsed=True)
+    except PatternAnalysisError as error:
+        assert error.error_class == "CEP_UNSUPPORTED_NEGATION"
+        assume(False)
+    negated = {c.key for c in case.components if c.negated}
+    # Such a negation is left out as a whole.
+    assume(not any(negated & set(c.decided_by) for c in case.conditions))
+    assert plan.collapse is not None
+    kept = [k for k in range(len(case.conditions)) if k not in plan.collapse.postponed]
+    tested = replace(
+        case,
+        conditions=tuple(case.conditions[k] for k in kept),
+        references=tuple(case.references[k] for k in kept),
+    )
+    wanted: Candidates = {}
+    matches = tested.reference()
+    for path in matches:
+        wanted.setdefault((path[0][1], path[-1][1]), set()).update(path)
+    out, trace = RunMatcher(plan.run_spec).match(batch_of_case(case, plan))
+    names = plan.run_spec.automaton.names
+    found: Candidates = {}
+    low = 0
+    for row in out:
+        high = int(row[-1])
+        events = [(names[c], int(r)) for c, r in trace[low:high]]
+        assert len(events) == len(set(events))
+        ends = min(r for _, r in events), max(r for _, r in events)
+        assert ends not in found
+        found[ends] = set(events)
+        low = high
+    assert found == wanted
+    if plan.collapse.exact:
+        optional = any(len({key for key, _ in path}) == 2 for path in matches)
+        choices = [2 ** (len(events) - 2) - (not optional) for events in found.values() if len(events) > 2]
+        assert len(matches) == sum(choices) + sum(len(events) == 2 for events in found.values())
