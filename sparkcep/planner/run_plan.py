@@ -17,6 +17,7 @@ from sparkcep.exec.shape import OperatorShape, Within
 from sparkcep.exec.spec import BITS_PER_WORD, ConditionSet
 from sparkcep.pattern import Negation, can_be_empty, variables, walk
 from sparkcep.planner.collapse import Collapse, collapse
+from sparkcep.planner.consistency import span_of
 from sparkcep.planner.dependent import DependentConditions
 from sparkcep.planner.gaps import GapElimination
 from sparkcep.planner.local import LocalCondition, local_condition
@@ -58,6 +59,7 @@ class RunPlan(PatternPlan):
     block: BlockQuery
     run_spec: RunSpec
     filters: list[str]
+    conditions: list[Condition]
     collapse: Collapse | None = None
 
     @property
@@ -168,7 +170,7 @@ class RunPlanner(Planner):
             spec,  # type: ignore[arg-type]
             "", measures, GapElimination("", why), Prefilter((), "the strategies have none"),
             RangeSplitting(None, "the strategies have none"), self.within_type, self.column_types, block,
-            spec, filters, collapsed,
+            spec, filters, conditions, collapsed,
         )  # fmt: skip
 
     # -- conditions ------------------------------------------------------------------------------------------------
@@ -253,6 +255,7 @@ class RunPlanner(Planner):
             c.first_only,
             codes(c.after),
             counted if c.each else -1,
+            span_of(c, dependent.column),
         )
 
     def check_engine(self, spec: RunSpec) -> None:

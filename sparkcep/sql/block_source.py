@@ -9,7 +9,8 @@ from sparkcep.errors import PatternAnalysisError, near_name
 from sparkcep.query import KeyExpression, SortKey
 from sparkcep.settings import LOG_CASE, LOG_EVENT, LOG_TIEBREAK, LOG_TIME, Settings
 from sparkcep.sql.block import BlockSyntax, Range
-from sparkcep.sql.block_references import BlockScope, Reader, Reference
+from sparkcep.sql.block_references import Reader
+from sparkcep.sql.block_scope import BlockScope, Reference
 from sparkcep.sql.statements import Form
 
 #: Properties of a table by its name as the statement writes it; empty where there are none.
