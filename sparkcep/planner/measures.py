@@ -222,7 +222,7 @@ class MeasureSql:
     def sql(self) -> str:
         """One SELECT over ``{SOURCE}``."""
         if self.is_plain:
-            plain = [f"{PREFIX}k{i} AS {quote(name)}" for i, (_, name) in enumerate(self.keys)]
+            plain = [f"{PREFIX}k{i} AS {quote(name)}" for i, (_, name) in enumerate(self.shown_keys)]
             plain += [f"{PREFIX}g{n} AS {quote(name)}" for name, n in self.plain_columns()]
             return f"SELECT {', '.join(plain)} FROM {{{SOURCE}}}"
         query = self.query

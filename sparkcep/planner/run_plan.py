@@ -338,7 +338,7 @@ def partitions(block: BlockQuery) -> bool:
 
 
 def clause_of(block: BlockQuery, time_type: str, exact: bool = False) -> tuple[PatternQuery, int]:
-    """A block's keys, order and outputs in the form of MATCH_RECOGNIZE, and how many of its last keys are hidden."""
+    """A block's keys, order and outputs in the form of MATCH_RECOGNIZE, and how many last keys it hides."""
     order = list(block.order_by)
     if block.tiebreak is not None:
         order.append(SortKey(block.tiebreak))
@@ -371,8 +371,8 @@ def clause_of(block: BlockQuery, time_type: str, exact: bool = False) -> tuple[P
         text=block.text,
         start=block.start,
     )
-    # RETURN lists what is wanted; without it equivalence tests make partition columns like any other.
-    return query, len(hidden) if block.returns else 0
+    # RETURN lists all that is wanted; without it equivalence tests make partition columns like any other.
+    return query, len(query.partition_by) if block.returns else 0
 
 
 def default_measures(block: BlockQuery, exact: bool) -> tuple[Measure, ...]:
