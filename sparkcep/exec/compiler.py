@@ -339,7 +339,7 @@ class Compiler:
 
     def comparison(self, name: str, left: Expression, right: Expression, test: bool = False) -> Type:
         a, b, x, y, floats = self.operands(left, right, name, combine=False)
-        check_comparable(name, a, b)
+        check_comparable(name, a, b, self.out.ansi)
         if not floats and "decimal" in (a.kind, b.kind) and (a.kind, a.scale) != (b.kind, b.scale):
             raise NotCompilable("decimals of different scales")
         if a.kind in ("array", "other") or b.kind in ("array", "other"):
@@ -350,7 +350,7 @@ class Compiler:
 
     def arithmetic(self, name: str, left: Expression, right: Expression) -> Type:
         a, b, x, y, floats = self.operands(left, right, name, combine=True)
-        kind = arithmetic_type(name, a, b)
+        kind = arithmetic_type(name, a, b, self.out.ansi)
         if kind.kind == "decimal" or ("decimal" in (a.kind, b.kind) and not floats):
             raise NotCompilable("arithmetic over decimals")
         if floats:

@@ -13,12 +13,23 @@ NO_LIMIT = 2**62
 
 
 @dataclass(frozen=True, slots=True)
+class Span:
+    """A condition `x op f` with f between the least and the greatest x of the variable's earlier events.
+
+    ``orders``: bits of kernels.conditions for which op holds. ``column``: x, a kernel column.
+    """
+
+    orders: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
 class Check:
     """A match-dependent condition and when it is tested (see block.Condition).
 
     ``number``: in the condition set. ``decided_by`` and ``after``: component codes. ``counted``: register of the
     variable whose events count for ``minimum`` and ``first_only``. ``required``: registers that must not be empty.
-    ``each``: the register to go through, -1 for none.
+    ``each``: the register to go through, -1 for none. ``span``: how it is judged before matches are enumerated.
     """
 
     number: int
@@ -30,6 +41,7 @@ class Check:
     first_only: bool = False
     after: frozenset[int] = frozenset()
     each: int = -1
+    span: Span | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,7 +64,30 @@ class Groups:
                 rows += [*row, low, len(required), first, len(after), 0]
             starts.append(starts[-1] + len(members))
         assert not rows or len(rows) == CHECK_WIDTH * starts[-1]
-        return Checks(_ints(starts), _ints([*rows, 0]), _ints([*required, 0]), _ints([*after, 0]))
+        nothing = np.zeros(1, np.int64)
+        return Checks(
+            _ints(starts), _ints([*rows, 0]), _ints([*required, 0]), _ints([*after, 0]), nothing, nothing,
+            np.zeros((1, 1), np.uint8), nothing, nothing,
+        )  # fmt: skip
+
+
+def judged(checks: Checks, spec: RunSpec, p: ConditionPrograms, rows: int) -> Checks:
+    """Checks with room for what is known of them before matches are enumerated; see kernels.spans."""
+    spans: list[int] = []
+    members: list[int] = []
+    for check in spec.checks:
+        store, place = p.columns[check.span.column] if check.span is not None else ("", 0)
+        judges = check.span is not None and spec.selection is Selection.ANY and not spec.one_per_start
+        orders = check.span.orders if check.span is not None else 0
+        spans += [int(judges), place, int(store == "float"), orders, len(members)]
+        members += [*sorted(check.decided_by), -1]
+    numbers = max(1, len(spec.checks))
+    any_span = any(spans[::5])
+    return checks._replace(
+        spans=_ints([*spans, 0]), members=_ints([*members, -1]),
+        verdicts=np.zeros((numbers, rows + 1) if any_span else (1, 1), np.uint8),
+        judged=np.zeros(numbers, np.int64), window=np.array([0, int(any_span)], np.int64),
+    )  # fmt: skip
 
 
 def _bits(numbers: Iterable[int]) -> int:
@@ -211,7 +234,7 @@ def merging_tables(spec: RunSpec, machine: Machine, p: ConditionPrograms, rows: 
             continue
         reads += [(*look, 0) for look in sorted(looks)]
         high.append(len(reads))
-    on = spec.merging and spec.selection is Selection.NEXT
+    on = spec.merging and spec.selection is Selection.NEXT and bool(spec.checks)
     shape = (main.states + 1, rows + 1, 1 + WORDS) if on else (1, 1, 1)
     return Merging(
         _ints(low), _ints(high), np.array([*reads, (0,) * 4], np.int64).ravel(), np.empty(shape, np.int64),

@@ -13,11 +13,12 @@ from sparkcep.exec.function_matcher import FunctionSpec, Items
 from sparkcep.exec.interpreter import Interpreter
 from sparkcep.exec.shape import Within
 from sparkcep.planner.collapse import collapse
-from sparkcep.planner.dependent import Conjunct, DependentConditions, describe
+from sparkcep.planner.dependent import DependentConditions, describe
 from sparkcep.planner.fields import Fields
 from sparkcep.planner.ranges import fixed_distance
 from sparkcep.planner.row_expressions import RowExpressions, spark_type
 from sparkcep.planner.run_plan import RunPlan, RunPlanner, clause_of, dependent_conditions, refuse_unplanned
+from sparkcep.planner.tree import Conjunct
 from sparkcep.query import Scalar
 from sparkcep.settings import Settings
 from sparkcep.sql.block_binder import bind_block

@@ -246,7 +246,12 @@ class BlockBinder:
             return source if self.numeric_time() else f"INTERVAL {source} SECOND"
         words = source[8:].strip() if tokens[0].upper == "INTERVAL" else source
         if _DURATION.fullmatch(words):
-            return "INTERVAL " + " ".join(f"{n} {self.unit(u, tokens)}" for n, u in _DURATION_PART.findall(words))
+            parts = [(n, self.unit(u, tokens)) for n, u in _DURATION_PART.findall(words)]
+            if any("." in n and unit != "SECOND" for n, unit in parts):
+                raise self.error(
+                    "CEP_INTERVAL", "Only seconds have a fraction.", tokens[0].start, "90 seconds, 1 minute 30 seconds"
+                )
+            return "INTERVAL " + " ".join(f"{n} {unit}" for n, unit in parts)
         return plain(self.scope, span)
 
     def unit(self, name: str, tokens: Sequence[Token]) -> str:

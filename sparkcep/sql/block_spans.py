@@ -57,6 +57,8 @@ class BlockFinder:
         before = self.s.tokens[i - 1]
         if before.kind == "op":
             return before.upper not in _ENDS_OPERAND
+        if self.s.word(i - 1) == "TYPE" and self.s.word(i - 2) != "EVENT":  # a column of that name
+            return False
         return before.kind == "word" and before.upper in _WANTS_OPERAND and self.s.operator(i - 2) != "."
 
     def begins_head(self, i: int) -> bool:

@@ -6,6 +6,7 @@ FROM items are scanned forwards, since a relation's start cannot be found backwa
 from __future__ import annotations
 
 import enum
+import functools
 import re
 from dataclasses import dataclass, field
 
@@ -90,8 +91,9 @@ class Statement:
         return ""
 
 
+@functools.lru_cache(maxsize=64)
 def read_statement(text: str) -> Statement:
-    """Tokenise a statement and find its pattern forms.
+    """Tokenise a statement and find its pattern forms. Whoever gets it only reads it.
 
     Raises:
         PatternParseError: a form with an unterminated string or comment (CEP_SYNTAX_ERROR).

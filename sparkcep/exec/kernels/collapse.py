@@ -173,8 +173,8 @@ def _forward(base, rows, start, limit, machine, checks, conditions, columns, wor
                     continue
                 component = machine.component[U(e)]
                 advance(component, j, base, conditions, columns, trail)
-                result = passes(machine.group[U(e)], 0, j, base, rows, machine, checks, conditions, columns, frames,
-                                trail)  # fmt: skip
+                result = passes(machine.group[U(e)], 0, j, base, rows, machine, checks, conditions, columns, work,
+                                frames, trail)  # fmt: skip
                 retreat(component, conditions, trail)
                 if result == condition.TRUE:
                     forward[target, j] = 1

@@ -54,12 +54,22 @@ class Checks(NamedTuple):
     register whose events count, minimum, whether only its first event is tested, register to go through (-1: none),
     ``required[low:high]`` registers that must not be empty, ``after[low:high]`` components of which one must have been
     taken before (low = high: any).
+
+    ``spans`` (programs, 5), flat: whether a condition compares an event with what lies between the least and the
+    greatest value of its variable's earlier events, column, whether that is of doubles, orders that hold, and at which
+    of ``members`` its components begin (they end at a -1). ``verdicts`` (programs, rows + 1): what that says of each
+    row, for the start row in ``judged`` (programs,). ``window``: the last row of this start row, and whether to judge.
     """
 
     group_start: Ints
     checks: Ints
     required: Ints
     after: Ints
+    spans: Ints
+    members: Ints
+    verdicts: Flags
+    judged: Ints
+    window: Ints
 
 
 class Merging(NamedTuple):
@@ -114,7 +124,8 @@ class Frames(NamedTuple):
     ``state``, ``row``, ``edge`` (the one taken to come here; in the first frame the number the match would have): what
     the frame has taken. ``candidate``: the row looked
     at, -1 before the first; ``cursor``: the edge to try on it; ``phase``: 0 edges before acceptance, 1 acceptance,
-    2 edges after it; ``taken``: 1 some edge could take the candidate, 2 one that stays inside a Kleene could;
+    2 edges after it, 3 nothing is left; ``taken``: 1 some edge could take the candidate, 2 one that stays inside a
+    Kleene could;
     ``fresh``: whether no row is known yet that extends the run.
     """
 

@@ -27,6 +27,7 @@ from sparkcep.exec.kernels.search import (
     TOO_MANY_STEPS,
     ZERO_DIVISION,
 )
+from sparkcep.exec.kernels.spans import NEVER, SAFE, verdict
 
 STRICT, NEXT, ANY = range(3)
 
@@ -35,6 +36,8 @@ STRICT, NEXT, ANY = range(3)
 #: prepared; the depth of a search that waits for room, 0: none; whether a search goes on.
 AT_PARTITION, AT_ROW, MATCHES, COVERED, STEPS, EMITTED, USED, TRACED, PREPARED, DEPTH, SEARCHING, REACHED = range(12)
 PROGRESS = 12
+#: ``Frames.phase``: no way on is left.
+DONE = 3
 #: SEARCHING: a match was found for which there was no room.
 FULL = 2
 
@@ -110,7 +113,10 @@ def _match_partition(
                 continue
         limit = row_limit(base, rows, start, use_within, within, progress)
         found = np.int64(0)
+        checks.window[0] = limit
         if not progress[SEARCHING]:
+            for k in range(checks.judged.shape[0]):
+                checks.judged[k] = 0
             for g in range(trail.counts.shape[0]):
                 trail.counts[g] = 0
             frames.state[0] = start_node
@@ -226,6 +232,10 @@ def _search(
         low, high = machine.edge_start[U(node)], machine.edge_start[U(node + 1)]
         accept = machine.accept_edge[U(node)]
         j = frames.candidate[U(depth)]
+        if frames.phase[U(depth)] == DONE:
+            retreat(machine.state_component[U(node)], conditions, trail)
+            depth -= 1
+            continue
         if frames.phase[U(depth)] == 1:
             frames.phase[U(depth)] = 2
             frames.candidate[U(depth)] = -1
@@ -237,6 +247,8 @@ def _search(
                     work, frames, trail,
                 )  # fmt: skip
                 end += 1
+                if end == high:
+                    frames.phase[U(depth)] = DONE
                 if result == condition.TRUE:
                     progress[DEPTH] = depth
                     progress[STEPS] = steps
@@ -302,7 +314,8 @@ def _search(
             if explored and viable:
                 depth += 1
                 frames.candidate[U(depth)] = -1
-                frames.phase[U(depth)] = 0
+                # A state whose first way on is acceptance has no rows to look at before.
+                frames.phase[U(depth)] = 1 if machine.edge_start[U(target)] == machine.accept_edge[U(target)] else 0
                 frames.fresh[U(depth)] = True
                 continue
         retreat(component, conditions, trail)
@@ -374,7 +387,9 @@ def guards_hold(absent, present, i, j, machine, work):
 @spliced
 def _takes(e, depth, base, rows, j, machine, checks, strict, conditions, columns, work, frames, trail):
     """Whether an edge may take row ``j``, which its registers have seen: its checks and dependent negations."""
-    result = passes(machine.group[U(e)], depth, j, base, rows, machine, checks, conditions, columns, frames, trail)
+    result = passes(
+        machine.group[U(e)], depth, j, base, rows, machine, checks, conditions, columns, work, frames, trail
+    )
     if result != condition.TRUE:
         return result
     dependent = np.uint64(machine.dependent)
@@ -415,8 +430,8 @@ def _accepts(
 ):  # fmt: skip
     """Whether a run may end here: conditions that its last variable leaves, negations before, after and undecided."""
     last = frames.row[U(depth)]
-    result = passes(machine.group[U(accept)], depth, last, base, rows, machine, checks, conditions, columns, frames,
-                     trail)  # fmt: skip
+    result = passes(machine.group[U(accept)], depth, last, base, rows, machine, checks, conditions, columns, work,
+                     frames, trail)  # fmt: skip
     if result != condition.TRUE:
         return result
     dependent = np.uint64(machine.dependent)
@@ -477,7 +492,7 @@ def _none_between(
             while k < j and not (strict and work.last_equal[k] >= j):
                 advance(c, k, base, conditions, columns, trail)
                 result = passes(machine.negation_group[U(x)], depth, k, base, rows, machine, checks, conditions,
-                                 columns, frames, trail)  # fmt: skip
+                                 columns, work, frames, trail)  # fmt: skip
                 retreat(c, conditions, trail)
                 if result == condition.TRUE:
                     return condition.FALSE
@@ -490,7 +505,7 @@ def _none_between(
 
 
 @inner
-def passes(group, depth, row, base, rows, machine, checks, conditions, columns, frames, trail):
+def passes(group, depth, row, base, rows, machine, checks, conditions, columns, work, frames, trail):
     """Test a group of checks on a row that its registers have seen; ``depth``: frames taken before it."""
     counts = trail.counts
     for k in range(checks.group_start[U(group)], checks.group_start[U(group + 1)]):
@@ -512,6 +527,11 @@ def passes(group, depth, row, base, rows, machine, checks, conditions, columns, 
                     vacuous = False
         if vacuous:
             continue
+        judged = verdict(program, row, base, checks, columns, work, frames)
+        if judged == SAFE:
+            continue
+        if judged == NEVER:
+            return condition.FALSE
         # Without a register to go through, the first round is the only one.
         each = checks.checks[at + U(4)]
         place = U(max(each, 0))
