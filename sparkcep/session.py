@@ -69,7 +69,7 @@ def _wrapper(original: SqlMethod) -> SqlMethod:
     return sql
 
 
-def _plain_sql(spark: SparkSession) -> SqlMethod:
+def plain_sql(spark: SparkSession) -> SqlMethod:
     """The session's own ``sql``, whether or not it is wrapped."""
     for cls in type(spark).__mro__:
         if cls in _originals:
@@ -94,13 +94,13 @@ def sql(spark: SparkSession, sqlQuery: str, args: Arguments = None, **kwargs: An
 
 
 def _wrapper_of(spark: SparkSession) -> SqlMethod:
-    plain = _plain_sql(spark)
+    plain = plain_sql(spark)
     return _wrapper(lambda _, text, args=None, **kwargs: plain(text, args, **kwargs))
 
 
 def explain(spark: SparkSession, sqlQuery: str, args: Arguments = None, **kwargs: Any) -> str:
     """The pattern plans of a query followed by Spark's plan, as text; runs nothing."""
-    plain = _plain_sql(spark)
+    plain = plain_sql(spark)
     if mentions_pattern(sqlQuery):
         frame = Run(spark, plain, sqlQuery, args, kwargs, explain_only=True).result()
     else:

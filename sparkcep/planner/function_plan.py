@@ -158,7 +158,7 @@ def _plan(block: BlockQuery, rows: RowExpressions, settings: Settings, zone: str
     planner = _Planner(planned, query, 0, settings, rows.analyze, lambda *_: None, list(rows.types.values()))
     planner.zone = zone
     plan = planner.plan()
-    shown = plan.keys[: len(block.partition_by)] if block.returns else plan.keys
+    shown = [] if block.returns else plan.keys
     keys = tuple(rows.program(text) for text, _ in shown)
     schema = [(name, program.spark) for (_, name), program in zip(shown, keys, strict=True)]
     items = None
