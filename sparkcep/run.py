@@ -81,7 +81,7 @@ class Run:
             return self.untouched()
         self.statement = read_statement(self.text)
         if (function := read_function(self.statement)) is not None and not self.explain_only:
-            self.settings = settings.read(self.spark.conf.get)
+            self.settings = settings.read(get)
             return create_function(self.spark, self.plain, self.statement, function, self.settings)
         if not self.statement.forms:
             return self.untouched()
