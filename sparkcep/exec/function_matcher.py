@@ -11,11 +11,12 @@ import pyarrow as pa
 
 from sparkcep.errors import SparkCepError
 from sparkcep.exec.expressions import ConditionSlot, Expression, Type
-from sparkcep.exec.interpreter import DivisionByZero, Evaluator, Interpreter, MatchState, Overflow
+from sparkcep.exec.interpreter import Evaluator, Interpreter, MatchState
 from sparkcep.exec.kernels import rows as kernel
 from sparkcep.exec.row_values import RowProgram, Values, arrow, local, ordered
 from sparkcep.exec.run_matcher import RunMatcher
 from sparkcep.exec.run_spec import RunSpec
+from sparkcep.exec.scalars import DivisionByZero, Overflow
 from sparkcep.exec.shape import OperatorShape, batch_of
 from sparkcep.exec.spec import BITS_PER_WORD
 
