@@ -11,6 +11,7 @@ from sparkcep.errors import PatternAnalysisError
 from sparkcep.exec.automaton import Automaton, compile_automaton
 from sparkcep.exec.compiler import compile_conditions
 from sparkcep.exec.expressions import NotCompilable, parse_type
+from sparkcep.exec.interpreter import Interpreter
 from sparkcep.exec.run_spec import Check, RunSpec
 from sparkcep.exec.run_tables import machine_tables
 from sparkcep.exec.shape import OperatorShape, Within
@@ -94,6 +95,7 @@ class RunPlanner(Planner):
     ) -> None:
         self.block = block
         super().__init__(query, settings, analyze, sample, column_types)
+        self.searched_because = ""
         self.hidden_keys = hidden_keys
 
     def compile_pattern(self) -> Automaton:  # type: ignore[override]
@@ -127,6 +129,7 @@ class RunPlanner(Planner):
         one_per_start = block.matches is not Matches.ALL
         collapsed = collapse(block, self.automaton, conditions) if block.collapsed else None
         spec = RunSpec(
+            pattern=block.pattern,
             automaton=self.automaton,
             condition_bits=bits,
             mask_words=words,
@@ -151,7 +154,7 @@ class RunPlanner(Planner):
             collapsed=collapsed is not None,
             postponed=collapsed.postponed if collapsed is not None else frozenset(),
         )
-        self.check_engine(spec)
+        spec = self.with_engine(spec)
         shape = OperatorShape(
             keys=len(keys),
             masks=words,
@@ -168,7 +171,7 @@ class RunPlanner(Planner):
         return RunPlan(
             query, self.settings, self.program, self.fields, keys, local, dependent, layout, reason, shape,
             spec,  # type: ignore[arg-type]
-            "", measures, GapElimination("", why), Prefilter((), "the strategies have none"),
+            self.searched_because, measures, GapElimination("", why), Prefilter((), "the strategies have none"),
             RangeSplitting(None, "the strategies have none"), self.within_type, self.column_types, block,
             spec, filters, conditions, collapsed,
         )  # fmt: skip
@@ -237,7 +240,12 @@ class RunPlanner(Planner):
             try:
                 compile_conditions(replace(out, conditions={k: out.conditions[k]}), self.settings.ansi)
             except NotCompilable as error:
-                raise dependent.unsupported(c.scalar, str(error)) from None
+                self.searched_because = self.searched_because or str(error)
+            try:
+                Interpreter(out.slots, out.column_types, self.settings.ansi).condition(out.conditions[k])
+            except NotCompilable as error:
+                if self.searched_because:
+                    raise dependent.unsupported(c.scalar, str(error)) from None
         return out
 
     def check(self, number: int, c: Condition, dependent: DependentConditions) -> Check:
@@ -258,17 +266,26 @@ class RunPlanner(Planner):
             span_of(c, dependent.column),
         )
 
-    def check_engine(self, spec: RunSpec) -> None:
+    def with_engine(self, spec: RunSpec) -> RunSpec:
+        """The spec for the kernel, or for the reference search where the kernel cannot match it.
+
+        Raises:
+            PatternAnalysisError: CEP_COLLAPSED, where only the search could match.
+        """
         try:
             machine_tables(spec)
         except NotCompilable as error:
+            self.searched_because = self.searched_because or str(error)
+        if not self.searched_because:
+            return spec
+        if spec.collapsed:
             raise PatternAnalysisError(
-                "CEP_UNSUPPORTED_NEGATION",
-                f"The engine cannot match {error}.",
+                "CEP_COLLAPSED",
+                f"Matches cannot be collapsed with {self.searched_because}.",
                 text=self.block.text or None,
                 position=self.block.start,
-                hint="let a negated condition name one negated component only",
-            ) from None
+            )
+        return replace(spec, searched=True)
 
     # -- time, rows ------------------------------------------------------------------------------------------------
 
