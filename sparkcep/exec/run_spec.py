@@ -10,6 +10,8 @@ from sparkcep.exec.spec import ConditionSet, OutputSlot
 from sparkcep.pattern import Pattern
 from sparkcep.query import RowsPerMatch, SkipMode
 
+NO_LIMIT = 2**62
+
 
 @dataclass(frozen=True, slots=True)
 class Span:
@@ -77,7 +79,7 @@ class RunSpec:
     ansi: bool
     limit_steps: int
     limit_rows: int
-    most_matches: int = 2**62
+    most_matches: int = NO_LIMIT
     collapsed: bool = False
     postponed: frozenset[int] = frozenset()
     merging: bool = True

@@ -12,7 +12,7 @@ from sparkcep.exec.automaton import Automaton, compile_automaton
 from sparkcep.exec.compiler import compile_conditions
 from sparkcep.exec.expressions import NotCompilable, parse_type
 from sparkcep.exec.interpreter import Interpreter
-from sparkcep.exec.run_spec import Check, RunSpec
+from sparkcep.exec.run_spec import NO_LIMIT, Check, RunSpec
 from sparkcep.exec.run_tables import machine_tables
 from sparkcep.exec.shape import OperatorShape, Within
 from sparkcep.exec.spec import BITS_PER_WORD, ConditionSet
@@ -151,6 +151,7 @@ class RunPlanner(Planner):
             ansi=self.settings.ansi,
             limit_steps=self.settings.limit_steps,
             limit_rows=self.settings.limit_matches,
+            most_matches=NO_LIMIT if block.limit is None or one_per_start or collapsed else block.limit,
             collapsed=collapsed is not None,
             postponed=collapsed.postponed if collapsed is not None else frozenset(),
         )

@@ -236,10 +236,11 @@ def _accepts(s, end, limit, machine, work):
 
 @inlined
 def _ends(end, limit, machine, work, forward):
+    found = False
     for s in range(machine.automata[1]):
         if forward[s, end] and _accepts(s, end, limit, machine, work):
-            return True
-    return False
+            found = True
+    return found
 
 
 @inlined
