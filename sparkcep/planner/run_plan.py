@@ -16,7 +16,7 @@ from sparkcep.exec.run_spec import NO_LIMIT, Check, RunSpec
 from sparkcep.exec.run_tables import machine_tables
 from sparkcep.exec.shape import OperatorShape, Within
 from sparkcep.exec.spec import BITS_PER_WORD, ConditionSet
-from sparkcep.pattern import Negation, can_be_empty, variables, walk
+from sparkcep.pattern import Negation, can_be_empty, has_exclusion, variables, walk
 from sparkcep.planner.collapse import Collapse, collapse
 from sparkcep.planner.consistency import span_of
 from sparkcep.planner.dependent import DependentConditions
@@ -446,6 +446,8 @@ def block_of(query: PatternQuery) -> BlockQuery:
     what = ""
     if query.rows_per_match is RowsPerMatch.ALL_WITH_UNMATCHED:
         what = query.rows_per_match.value
+    elif query.rows_per_match.is_all and has_exclusion(query.pattern):
+        what = "{- -} with ALL ROWS PER MATCH"
     elif can_be_empty(query.pattern):
         what = "a pattern that may be empty"
     if what:
@@ -454,7 +456,7 @@ def block_of(query: PatternQuery) -> BlockQuery:
             f"{query.selection.value} cannot have {what}.",
             text=query.text or None,
             position=query.start,
-            hint="use STRICT CONTIGUITY, or make a component of the pattern mandatory",
+            hint="use STRICT CONTIGUITY, ONE ROW PER MATCH, or a pattern with a mandatory component",
         )
     conditions = []
     for definition in query.definitions:
