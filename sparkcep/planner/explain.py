@@ -117,6 +117,8 @@ def explain_run(plan: RunPlan, name: str) -> str:
         keys = "|".join(dict.fromkeys(shown[automaton.names[c]] for c in sorted(check.decided_by)))
         text = " AND ".join(t.strip() for t in plan.dependent.descriptions[check.number])
         lines.append(f"    {check.at.value} {keys}: {text}{_consistency(plan, check.number)}")
+    if plan.interpreted_because:
+        lines.append(f"    by the reference search (slow), since the kernel has no {plan.interpreted_because}")
     if plan.collapse is not None:
         kept = "exact" if plan.collapse.exact else "not exact, candidates may make no match together"
         lines.append(f"  Collapsed: {len(plan.collapse.postponed)} conditions postponed; {kept}")

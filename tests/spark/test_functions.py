@@ -21,7 +21,7 @@ CASES = [
     "PATTERN SEQ(SHELF s, MOVE+ m[], EXIT e) WHERE m[i].v > avg(m[..i-1].v) EVENT SELECTION SKIP TILL ANY MATCH "
     "WITHIN 90 minutes RETURN s.v, count(m[]) AS n, sum(m[].v) AS total, avg(m[].d) AS d, min(m[].x), "
     "max(m[].ts) AS last, e.ts - s.ts AS took",
-    "PATTERN SEQ(SHELF s, EXIT e) WHERE s.v = e.v OR s.d > e.d MATCHES NON OVERLAPPING "
+    "PATTERN SEQ(SHELF s, EXIT e) WHERE s.v = e.v OR s.d * 2 < e.d MATCHES NON OVERLAPPING "
     "RETURN s.ts AS a, e.s, upper(e.kind) || '!' AS k, CASE WHEN e.v > 0 THEN 1 ELSE 2.5D END AS c, e.x IS NULL AS z",
     "PATTERN SEQ(SHELF s, EXIT e) WHERE e.ts - s.ts <= INTERVAL 30 MINUTES EVENT SELECTION STRICT CONTIGUITY",
     "PATTERN SEQ(SHELF s, MOVE* m[], EXIT e) MATCHES FIRST RETURN array_agg(m[].s) AS all, s, m[]",
