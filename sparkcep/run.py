@@ -16,6 +16,7 @@ from pyspark.sql.types import StructType
 from sparkcep import settings
 from sparkcep.errors import PatternAnalysisError, SparkCepError
 from sparkcep.exec.operator import match
+from sparkcep.functions import create_function
 from sparkcep.planner.explain import explain_plan
 from sparkcep.planner.fields import Fields, quote, unescape
 from sparkcep.planner.plan import PatternPlan, plan
@@ -27,6 +28,7 @@ from sparkcep.sql.binder import bind
 from sparkcep.sql.block_binder import bind_block
 from sparkcep.sql.clause import parse_clause
 from sparkcep.sql.commands import Explain, TemporaryView, classify
+from sparkcep.sql.function import read_function
 from sparkcep.sql.outer import partition_predicate, wanted_names
 from sparkcep.sql.rewriter import Rewriter
 from sparkcep.sql.statements import Form, FormKind, Statement, read_statement
@@ -77,6 +79,9 @@ class Run:
         if mode in ("native", "off"):
             return self.untouched()
         self.statement = read_statement(self.text)
+        if (function := read_function(self.statement)) is not None and not self.explain_only:
+            self.settings = settings.read(self.spark.conf.get)
+            return create_function(self.spark, self.plain, self.statement, function, self.settings)
         if not self.statement.forms:
             return self.untouched()
         if mode == "auto" and _is_native():
@@ -141,8 +146,8 @@ class Run:
         input's columns say all of it."""
         columns = tuple((f.name, f.dataType.simpleString()) for f in source.schema.fields)
         made_from = (self.text, form.start, input_sql, columns, self.settings)
-        # The names of operators' results are new in every run, and arguments may be anything.
-        may_keep = not (self.kwargs or self.args or self.matched)
+        # Arguments may be anything, and what stands for an earlier form may be inside this one.
+        may_keep = not (self.kwargs or self.args or self.relations)
         if may_keep and made_from in _plans:
             return _plans[made_from]
         asked = self.asked

@@ -234,7 +234,7 @@ def merging_tables(spec: RunSpec, machine: Machine, p: ConditionPrograms, rows: 
             continue
         reads += [(*look, 0) for look in sorted(looks)]
         high.append(len(reads))
-    on = spec.merging and spec.selection is Selection.NEXT
+    on = spec.merging and spec.selection is Selection.NEXT and bool(spec.checks)
     shape = (main.states + 1, rows + 1, 1 + WORDS) if on else (1, 1, 1)
     return Merging(
         _ints(low), _ints(high), np.array([*reads, (0,) * 4], np.int64).ravel(), np.empty(shape, np.int64),

@@ -36,6 +36,8 @@ STRICT, NEXT, ANY = range(3)
 #: prepared; the depth of a search that waits for room, 0: none; whether a search goes on.
 AT_PARTITION, AT_ROW, MATCHES, COVERED, STEPS, EMITTED, USED, TRACED, PREPARED, DEPTH, SEARCHING, REACHED = range(12)
 PROGRESS = 12
+#: ``Frames.phase``: no way on is left.
+DONE = 3
 #: SEARCHING: a match was found for which there was no room.
 FULL = 2
 
@@ -230,6 +232,10 @@ def _search(
         low, high = machine.edge_start[U(node)], machine.edge_start[U(node + 1)]
         accept = machine.accept_edge[U(node)]
         j = frames.candidate[U(depth)]
+        if frames.phase[U(depth)] == DONE:
+            retreat(machine.state_component[U(node)], conditions, trail)
+            depth -= 1
+            continue
         if frames.phase[U(depth)] == 1:
             frames.phase[U(depth)] = 2
             frames.candidate[U(depth)] = -1
@@ -241,6 +247,8 @@ def _search(
                     work, frames, trail,
                 )  # fmt: skip
                 end += 1
+                if end == high:
+                    frames.phase[U(depth)] = DONE
                 if result == condition.TRUE:
                     progress[DEPTH] = depth
                     progress[STEPS] = steps
@@ -306,7 +314,8 @@ def _search(
             if explored and viable:
                 depth += 1
                 frames.candidate[U(depth)] = -1
-                frames.phase[U(depth)] = 0
+                # A state whose first way on is acceptance has no rows to look at before.
+                frames.phase[U(depth)] = 1 if machine.edge_start[U(target)] == machine.accept_edge[U(target)] else 0
                 frames.fresh[U(depth)] = True
                 continue
         retreat(component, conditions, trail)
