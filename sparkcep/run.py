@@ -29,7 +29,7 @@ from sparkcep.sql.block_binder import bind_block
 from sparkcep.sql.clause import parse_clause
 from sparkcep.sql.commands import Explain, TemporaryView, classify
 from sparkcep.sql.function import read_function
-from sparkcep.sql.outer import partition_predicate, wanted_names
+from sparkcep.sql.outer import partition_predicate, plain_limit, wanted_names
 from sparkcep.sql.rewriter import Rewriter
 from sparkcep.sql.statements import Form, FormKind, Statement, read_statement
 
@@ -189,6 +189,7 @@ class Run:
         )  # fmt: skip
         if self.settings.column_pruning and not self.kwargs:
             block = replace(block, wanted=wanted_names(self.statement, form))
+        block = replace(block, limit=plain_limit(self.statement, form))
         query = block_clause(block)
         return plan_block(
             block, self.settings, lambda items: self.analyze(query, source, items), lambda tests, keys: None,

@@ -17,8 +17,9 @@ BLOCKS = [s for text in re.findall(r"^```sql\n(.*?)^```", PAGE.read_text(), re.D
 
 #: The page's tables, and the rows that its statements give, in the order of the page.
 VIEWS = {
-    "readings": """SELECT tag, TIMESTAMP'2026-01-01 08:00:00' + make_dt_interval(0, 0, minute) AS time, event FROM VALUES
-        (1, 0, 'Shelf'), (2, 5, 'Shelf'), (2, 6, 'Register'), (2, 7, 'Exit'), (1, 90, 'Exit') t(tag, minute, event)""",
+    "readings": """SELECT tag, TIMESTAMP'2026-01-01 08:00:00' + make_dt_interval(0, 0, minute) AS time, event
+        FROM VALUES (1, 0, 'Shelf'), (2, 5, 'Shelf'), (2, 6, 'Register'), (2, 7, 'Exit'), (1, 90, 'Exit')
+        t(tag, minute, event)""",
     "letters": "SELECT * FROM VALUES (0, 'A'), (1, 'B'), (2, 'X'), (3, 'B'), (4, 'C') t(id, letter)",
     "trades": """SELECT * FROM VALUES ('X', 1, 10), ('X', 2, 12), ('X', 3, 11), ('X', 4, 13), ('X', 5, 9), ('X', 6, 8)
         t(symbol, id, price)""",
