@@ -103,6 +103,13 @@ LIMIT_PAIRS = Setting(
     "every pair of rows.",
 )
 LIMIT_MATCHES = Setting("limit.matches", "10000000", "Most output rows of one partition.")
+INDEX_PATH = Setting(
+    "index.path",
+    "sparkcep-index",
+    "Directory or URI of the pattern indexes (local, s3a, abfss, gs). A relative path is below the session's working "
+    "directory, as spark-warehouse is.",
+)
+LIMIT_TYPES = Setting("limit.eventTypes", "100000", "Most event types of a pattern index; its driver holds them all.")
 
 ALL: tuple[Setting, ...] = (
     MATCH_RECOGNIZE,
@@ -119,6 +126,8 @@ ALL: tuple[Setting, ...] = (
     LIMIT_STEPS,
     LIMIT_MATCHES,
     LIMIT_PAIRS,
+    INDEX_PATH,
+    LIMIT_TYPES,
 )
 
 
@@ -194,6 +203,11 @@ def read(get: Callable[[str, str], Any]) -> Settings:
         ansi=_flag(get, "spark.sql.ansi.enabled", True),
         case_sensitive=_flag(get, "spark.sql.caseSensitive", False),
     )
+
+
+def read_event_types(get: Callable[[str, str], Any]) -> int:
+    """Most event types of an index. Raises as :func:`read` does."""
+    return _integer(LIMIT_TYPES, str(get(LIMIT_TYPES.key, LIMIT_TYPES.default)))
 
 
 def read_match_recognize(get: Callable[[str, str], Any]) -> str:
