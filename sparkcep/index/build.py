@@ -16,7 +16,9 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from sparkcep.exec.kernels.postings import SPLIT
+from sparkcep.index import facts
 from sparkcep.index import pairs as packing
+from sparkcep.index.facts import Facts
 from sparkcep.index.pairs import PairOptions
 from sparkcep.index.snapshots import Written
 from sparkcep.index.storage import Location, call, data_files, write_small
@@ -29,6 +31,7 @@ from sparkcep.index.tables import (
     SIGNATURES,
     Definition,
     include_columns,
+    symbol,
 )
 
 Progress = Callable[[str, float], None]
@@ -41,6 +44,8 @@ def no_progress(step: str, share: float) -> None:
 #: Row groups of posting tables: a reader of one pair reads one of them per file.
 POSTING_BLOCK = 1 << 20
 SEQUENCE_BLOCK = 16 << 20
+#: Bytes of a table that are summed up in one process: below, a Spark job costs more than its work.
+WITHOUT_SPARK = 256 << 20
 
 
 def pair_options(d: Definition, with_times: bool | None = None) -> PairOptions:
@@ -66,17 +71,29 @@ def grouped(events: DataFrame, d: Definition) -> DataFrame:
     return events.groupBy("case_key").agg(F.sort_array(F.collect_list(event)).alias("ev"))
 
 
-#: The string of a list of codes, see tables.symbol: all code points in hexadecimal, decoded at once.
-SYMBOLS = (
-    "decode(unhex(array_join(transform(ev.code, c -> lpad(hex(c + 256 + if(c >= 55040, 2048, 0)), 8, '0')), '')), "
-    "'UTF-32')"
-)
+def symbols(types: int) -> str:
+    """The string of a list of codes, as SQL; see tables.symbol.
+
+    A constant list of characters is quickest where it is short; else code points in hexadecimal are decoded at once.
+    """
+    if types <= 4096:
+        letters = "".join(symbol(code) for code in range(types))
+        return f"array_join(transform(ev.code, c -> get(split('{letters}', ''), c)), '')"
+    code_point = "lpad(hex(c + 256 + if(c >= 55040, 2048, 0)), 8, '0')"
+    return f"decode(unhex(array_join(transform(ev.code, c -> {code_point}), '')), 'UTF-32')"
 
 
-def sequence_columns(d: Definition) -> list[Column]:
+def sequence_columns(d: Definition, types: int) -> list[Column]:
     """Columns of `sequences` from id, case_key, start, replaces and ev."""
     lists = [F.col(f"ev.{own}").alias(name) for name, own in list_columns(d).items()]
-    return [F.col("id"), F.col("case_key"), F.col("start"), F.col("replaces"), *lists, F.expr(SYMBOLS).alias("symbols")]
+    return [
+        F.col("id"),
+        F.col("case_key"),
+        F.col("start"),
+        F.col("replaces"),
+        *lists,
+        F.expr(symbols(types)).alias("symbols"),
+    ]
 
 
 def with_ids(cases: DataFrame, base: int) -> DataFrame:
@@ -133,11 +150,15 @@ class Work:
         """What has been written of a table."""
         return self.spark.read.parquet(self.directory(table))
 
-    def write_sequences(self, cases: DataFrame) -> None:
-        """Write id, case_key, start, replaces and the lists of each case; a file is a bucket of cases."""
+    def write_sequences(self, cases: DataFrame, types: int) -> None:
+        """Write id, case_key, start, replaces and the lists of each case; a file is a bucket of cases.
+
+        Args:
+            types: how many event types there are.
+        """
         self.write(
             SEQUENCES,
-            cases.select(*sequence_columns(self.definition)),
+            cases.select(*sequence_columns(self.definition, types)),
             options={
                 "maxRecordsPerFile": self.definition.options.cases_per_bucket,
                 "parquet.block.size": SEQUENCE_BLOCK,
@@ -161,7 +182,7 @@ class Work:
             self.write_lists(PAIRS, lists, ["a", "b", "interval", "first_case"])
             self.progress(COUNTS, 0.9)
             if COUNTS not in self.written:
-                self.write_counts(self.read(PAIRS))
+                self.count_pairs()
         if SIGNATURES in tables:
             from sparkcep.index.signature import signatures
 
@@ -174,6 +195,26 @@ class Work:
             table,
             lists.repartition(order[0]).sortWithinPartitions(*order),
             options={"parquet.block.size": POSTING_BLOCK, "parquet.enable.dictionary": "false"},
+        )
+
+    def count_pairs(self) -> None:
+        """Counts of this batch, from the numbers that its posting lists carry."""
+        lists = self.written[PAIRS]
+        if sum(f.size for f in lists.files) > WITHOUT_SPARK:
+            self.write_counts(self.read(PAIRS))
+            return
+        started = clock.perf_counter()
+        rows = call(self.spark, facts.counts, self.build.child(PAIRS), lists.files)
+        self.write_rows(COUNTS, rows, COUNTS_SCHEMA)
+        self.seconds[COUNTS] = clock.perf_counter() - started
+
+    def facts(self) -> Facts:
+        """What the written sequences hold."""
+        files = self.written[SEQUENCES].files
+        if sum(f.size for f in files) > WITHOUT_SPARK:
+            return facts.of_sequences(self.read(SEQUENCES), self.definition)
+        return call(
+            self.spark, facts.of_files, self.build.child(SEQUENCES), files, self.definition.tiebreak is not None
         )
 
     def write_counts(self, lists: DataFrame, replaces: bool = False) -> None:
@@ -223,32 +264,3 @@ def activity_lists(whole: DataFrame) -> DataFrame:
 def new_cases(cases: DataFrame) -> DataFrame:
     """Cases that begin in this batch, as :meth:`Work.write_postings` takes them."""
     return cases.select("id", F.lit(0).alias("first_new"), "codes", "times")
-
-
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """What written sequences hold. ``begun``: cases with their first event; ``ended``: ids that are replaced.
-
-    ``ties``: events that differ from the one before in their type only, so that their order is the index's own.
-    """
-
-    events: int
-    begun: int
-    continued: int
-    ended: int
-    ties: int
-    highest_id: int
-
-
-def facts_of(frame: DataFrame, d: Definition) -> Facts:
-    """One pass over written sequences."""
-    keys = "times" if d.tiebreak is None else "arrays_zip(times, ties)"
-    row = frame.selectExpr(
-        "CAST(coalesce(sum(size(times)), 0) AS BIGINT) AS events",
-        "count_if(start = 0 AND size(times) > 0) AS begun",
-        "count_if(start > 0) AS continued",
-        "count(replaces) AS ended",
-        f"CAST(coalesce(sum(size(times) - size(array_distinct({keys}))), 0) AS BIGINT) AS ties",
-        "coalesce(max(id), -1) AS highest_id",
-    ).collect()[0]
-    return Facts(*row)

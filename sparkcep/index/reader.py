@@ -38,8 +38,8 @@ from sparkcep.index.tables import (
 class Coverage:
     """How the index stands to its source now.
 
-    ``state``: `current` (all of the source is indexed), `stale` (``reason`` says what is not), `unknown` (the source
-    does not tell, so that nothing may be pruned). ``added``: files of the source that are not indexed, where that is all
+    ``state``: `current` (all of the source is indexed), `stale` (``reason`` says what is not), `unknown` (it does
+    not tell, so that nothing may be pruned). ``added``: files of the source that are not indexed, where that is all
     that has changed; None elsewhere.
     """
 

@@ -189,7 +189,7 @@ class Definition:
     def interval(self) -> int:
         """Length of an interval in units of the times; integer times have one."""
         days = self.options.interval_days
-        return days * MICROSECONDS["day"] if self.is_clock else 4 * LARGEST_TIME
+        return days * MICROSECONDS["day"] if self.is_clock else 2 * LARGEST_TIME
 
     @property
     def is_clock(self) -> bool:

@@ -12,18 +12,14 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from sparkcep.errors import PatternIndexError
-from sparkcep.index import sources, stored
+from sparkcep.index import facts, lookup, sources, stored
 from sparkcep.index.build import (
-    Facts,
     Progress,
     Work,
-    facts_of,
     grouped,
     new_cases,
     no_progress,
@@ -41,9 +37,10 @@ from sparkcep.index.events import (
     events_of,
     survey,
 )
+from sparkcep.index.facts import Facts
 from sparkcep.index.snapshots import READY, Snapshot, Totals, commit
 from sparkcep.index.sources import Changes, State
-from sparkcep.index.storage import DataFile, Location, call, filesystem
+from sparkcep.index.storage import Location, call
 from sparkcep.index.tables import (
     COUNTS,
     DICTIONARY,
@@ -97,15 +94,15 @@ def build(
     dictionary, rows = Dictionary({}).extended(spark, found.types)
     progress(SEQUENCES, 0.1)
     cases = grouped(coded(spark, events, dictionary, found.types), definition)
-    _write_first(work, cases)
+    _write_first(work, cases, len(dictionary.codes))
     work.write_rows(DICTIONARY, rows, DICTIONARY_SCHEMA)
     _write_rejected(work, events, found)
-    facts = facts_of(work.read(SEQUENCES), definition)
-    if facts.events != found.events:
+    made = work.facts()
+    if made.events != found.events:
         raise _changed(definition)
     work.write_postings(new_cases(work.read(SEQUENCES)))
     totals = Totals(
-        facts.events, facts.begun, _pairs_of(work), found.rejected, facts.ties, facts.highest_id + 1,
+        made.events, made.begun, _pairs_of(work), found.rejected, made.ties, made.highest_id + 1,
         found.first_time, found.last_time,
     )  # fmt: skip
     target = Snapshot(0, 0.0, READY, work_build(work), definition, definition, {}, state, batch_ids, totals)
@@ -119,15 +116,16 @@ def compact(
     started = clock.perf_counter()
     work = _work(spark, index, base.built_with, f"build-{uuid.uuid4().hex[:12]}", 0, progress)
     progress(SEQUENCES, 0.1)
-    _write_first(work, stored.as_events(stored.sequences(spark, index, base), base.built_with).drop("id"))
+    types = base.tables[DICTIONARY].rows
+    _write_first(work, stored.as_events(stored.sequences(spark, index, base), base.built_with).drop("id"), types)
     for table in (DICTIONARY, REJECTED):
         if table in base.tables:
             work.write(table, stored.read_table(spark, index, base, table).coalesce(1))
-    facts = facts_of(work.read(SEQUENCES), base.built_with)
+    made = work.facts()
     work.write_postings(new_cases(work.read(SEQUENCES)))
     totals = replace(
-        base.totals, events=facts.events, cases=facts.begun, pairs=_pairs_of(work), ties=facts.ties,
-        next_id=facts.highest_id + 1, segmented=False, replaced=False,
+        base.totals, events=made.events, cases=made.begun, pairs=_pairs_of(work), ties=made.ties,
+        next_id=made.highest_id + 1, segmented=False, replaced=False,
     )  # fmt: skip
     target = replace(base, build=work_build(work), tables={}, totals=totals)
     return _commit(work, index, base, target, started, "compacted", f"{base.batches} batches became one")
@@ -193,7 +191,8 @@ def _extend(
     work = _work(spark, index, d, base.build, number, progress)
     events = events_of(changes.frame, d)
     found = _survey(work, events)
-    known = Dictionary({r.type: r.code for r in stored.read_table(spark, index, base, DICTIONARY).collect()})
+    place = index.child(base.build, DICTIONARY)
+    known = Dictionary(call(spark, lookup.dictionary, place, base.tables[DICTIONARY]))
     dictionary, rows = known.extended(spark, found.types)
     progress(SEQUENCES, 0.1)
     new = grouped(coded(spark, events, dictionary, found.types), d)
@@ -203,23 +202,23 @@ def _extend(
         keys = events.where("case_key IS NOT NULL").select("case_key").distinct()
         old_rows = old_rows.join(keys, "case_key", "left_semi")
     old = stored.as_events(stored.stitched(old_rows, d, base.totals.segmented), d)
-    work.write_sequences(with_ids(classified(new, old, whole), base.totals.next_id))
+    work.write_sequences(with_ids(classified(new, old, whole), base.totals.next_id), len(dictionary.codes))
     if rows.num_rows:
         work.write_rows(DICTIONARY, rows, DICTIONARY_SCHEMA)
     if not whole:
         _write_rejected(work, events, found)
     written = work.read(SEQUENCES)
-    facts = facts_of(written, d)
-    if not facts.events and not facts.ended:
+    made = work.facts()
+    if not made.events and not made.ended:
         target = replace(base, definition=base.definition, source_state=changes.state, batch_ids=batch_ids)
         del work.written[SEQUENCES]
         return _commit(work, index, base, target, started, "unchanged", changes.reason)
     fresh = new_cases(written.where("start = 0 AND size(codes) > 0"))
-    continued = _continued(spark, index, base, written, d) if facts.continued else None
-    if facts.ended:
+    continued = _continued(spark, index, base, written, d) if made.continued else None
+    if made.ended:
         _count_again(work, index, base)
     work.write_postings(fresh.union(continued.drop("ties")) if continued is not None else fresh)
-    totals = _extended_totals(base, found, facts, work, index, whole)
+    totals = _extended_totals(base, found, made, work, index, whole)
     target = replace(
         base, definition=base.definition, built_with=d, source_state=changes.state, batch_ids=batch_ids, totals=totals
     )
@@ -249,6 +248,8 @@ def classified(new: DataFrame, old: DataFrame, whole: bool) -> DataFrame:
         extends = known & (F.element_at(n, 1) >= F.element_at(o, -1))
         tail = n
         merged = F.sort_array(F.concat(o, n))
+    # Where a case is gone, comparisons with it are NULL.
+    extends = F.coalesce(extends, F.lit(False))
     return joined.select(
         F.when(extends, F.col("old.id")).alias("id"),
         F.coalesce(F.col("new.case_key"), F.col("old.case_key")).alias("case_key"),
@@ -280,27 +281,27 @@ def _count_again(work: Work, index: Location, base: Snapshot) -> None:
     work.write_counts(lists, replaces=True)
 
 
-def _extended_totals(base: Snapshot, found: Survey, facts: Facts, work: Work, index: Location, whole: bool) -> Totals:
+def _extended_totals(base: Snapshot, found: Survey, made: Facts, work: Work, index: Location, whole: bool) -> Totals:
     was = base.totals
     gone = 0
-    if facts.ended:
+    if made.ended:
         dead = work.read(SEQUENCES).where("replaces IS NOT NULL").select(F.col("replaces").alias("id"))
         rows = stored.segments(work.spark, index, base).join(dead, "id", "left_semi")
         gone = rows.selectExpr("CAST(coalesce(sum(size(codes)), 0) AS BIGINT)").collect()[0][0]
     times = [t for t in (was.first_time, found.first_time) if t is not None]
     lasts = [t for t in (was.last_time, found.last_time) if t is not None]
     return Totals(
-        events=was.events + facts.events - gone,
-        cases=was.cases + facts.begun - facts.ended,
-        pairs=_pairs_of(work) + (0 if facts.ended else was.pairs),
+        events=was.events + made.events - gone,
+        cases=was.cases + made.begun - made.ended,
+        pairs=_pairs_of(work) + (0 if made.ended else was.pairs),
         rejected=found.rejected if whole else was.rejected + found.rejected,
         # A segment's first event may tie with the last one before; it is counted to be safe.
-        ties=was.ties + facts.ties + facts.continued,
-        next_id=max(was.next_id, facts.highest_id + 1),
+        ties=was.ties + made.ties + made.continued,
+        next_id=max(was.next_id, made.highest_id + 1),
         first_time=min(times, default=None),
         last_time=max(lasts, default=None),
-        segmented=was.segmented or facts.continued > 0,
-        replaced=was.replaced or facts.ended > 0,
+        segmented=was.segmented or made.continued > 0,
+        replaced=was.replaced or made.ended > 0,
     )
 
 
@@ -327,14 +328,11 @@ def _survey(work: Work, events: DataFrame) -> Survey:
     return found
 
 
-def _write_first(work: Work, cases: DataFrame) -> None:
+def _write_first(work: Work, cases: DataFrame, types: int) -> None:
     """Write cases that are all new."""
     nothing = F.lit(None).cast("bigint")
-    work.write_sequences(
-        with_ids(
-            cases.select(nothing.alias("id"), "case_key", F.lit(0).alias("start"), nothing.alias("replaces"), "ev"), 0
-        )
-    )
+    rows = cases.select(nothing.alias("id"), "case_key", F.lit(0).alias("start"), nothing.alias("replaces"), "ev")
+    work.write_sequences(with_ids(rows, 0), types)
 
 
 def _write_rejected(work: Work, events: DataFrame, found: Survey) -> None:
@@ -346,21 +344,11 @@ def _write_rejected(work: Work, events: DataFrame, found: Survey) -> None:
         work.write(REJECTED, bad)
 
 
-def sum_column(table: Location, files: tuple[DataFile, ...], column: str) -> int:
-    """Sum of a whole-number column of some files."""
-    fs = filesystem(table)
-    total = 0
-    for file in files:
-        value = pc.sum(pq.read_table(file.path, columns=[column], filesystem=fs)[column]).as_py()
-        total += value or 0
-    return total
-
-
 def _pairs_of(work: Work) -> int:
     written = work.written.get(COUNTS)
     if written is None:
         return 0
-    return call(work.spark, sum_column, work.build.child(COUNTS), written.files, "completions")
+    return call(work.spark, facts.sum_column, work.build.child(COUNTS), written.files, "completions")
 
 
 def _changed(d: Definition) -> PatternIndexError:
