@@ -22,7 +22,7 @@ from sparkcep.index.snapshots import (
     read_current,
     refresher,
 )
-from sparkcep.index.storage import Location, call, filesystem, index_path
+from sparkcep.index.storage import Location, call, filesystem, index_path, is_remote
 from sparkcep.index.tables import KINDS, Definition, Source, checked_name, read_options
 from sparkcep.index.updates import Summary, build
 from sparkcep.index.updates import refresh as run_refresh
@@ -127,7 +127,7 @@ def create(
             f"TIME {time} is {definition.time_type}; its lookback is a whole number.",
             blame="option:lookback",
         )
-    with refresher(index):
+    with refresher(index, not is_remote(spark)):
         return build(spark, index, definition, frame, state, base, progress, "created")
 
 
@@ -147,7 +147,7 @@ def refresh(
 ) -> Answer:
     """Bring an index up to date; see :func:`sparkcep.index.updates.refresh`."""
     index, _ = current(spark, name)
-    with refresher(index):
+    with refresher(index, not is_remote(spark)):
         # Read again behind the lock: whoever held it may have committed.
         index, base = current(spark, name)
         return run_refresh(spark, index, base, full, batch, batch_id, progress)
@@ -174,7 +174,7 @@ def drop(spark: SparkSession, name: str, if_exists: bool = False) -> bool:
 
 
 def _append(spark: SparkSession, index: Location, base: Snapshot, target: Snapshot) -> Snapshot:
-    with refresher(index):
+    with refresher(index, not is_remote(spark)):
         return call(spark, commit_snapshot, index, replace(target, number=base.number + 1))
 
 

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from sparkcep.errors import LimitError
 from sparkcep.exec.kernels import postings as kernel
 from sparkcep.exec.kernels.postings import Cases, Lists
 
@@ -28,6 +29,8 @@ ACTIVITY_STREAMS = ("cases", "positions", "times")
 EVENTS_PER_PACK = 2_000_000
 #: Bytes of a batch on its way to the JVM.
 BATCH_BYTES = 16 << 20
+#: Arrow's offsets of binary columns have 31 bits.
+MOST_BYTES = 2**31 - 1
 #: Smallest hash table.
 SLOTS = 1 << 16
 
@@ -186,6 +189,12 @@ def _places(stats: Longs, used: Longs, streams: int) -> tuple[npt.NDArray[np.uin
         own = np.concatenate((np.array([begin]), begin + np.cumsum(sizes)))
         stats[used, kernel.STREAMS + stream] = own[:-1]
         ends.append(own)
+        if own[-1] - begin > MOST_BYTES:
+            raise LimitError(
+                "CEP_INDEX_PAIR_LIMIT",
+                f"The postings of {EVENTS_PER_PACK:,} events, or of one case with more, pass {MOST_BYTES:,} bytes.",
+                hint="a lookback bounds the pairs of long cases",
+            )
         begin = int(own[-1])
     stats[used, kernel.COUNT] = 0
     return np.empty(begin, np.uint8), ends

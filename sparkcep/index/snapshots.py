@@ -265,12 +265,13 @@ def commit(index: Location, base: Snapshot | None, target: Snapshot, written: Ma
 
 
 @contextlib.contextmanager
-def refresher(index: Location) -> Iterator[None]:
+def refresher(index: Location, is_here: bool = True) -> Iterator[None]:
     """Hold an index for one refresher of this machine; the system lets go of it when the process ends, however it ends.
 
-    On object stores there is no such lock: the second refresher then fails at its first commit.
+    On object stores, and from a Connect client (``is_here`` False), there is no such lock: the second refresher then
+    fails at its first commit.
     """
-    if index.local is None or os.name != "posix":
+    if index.local is None or os.name != "posix" or not is_here:
         yield
         return
     import fcntl
