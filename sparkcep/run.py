@@ -20,6 +20,7 @@ from sparkcep.planner.explain import explain_plan
 from sparkcep.planner.fields import Fields, quote, unescape
 from sparkcep.planner.plan import PatternPlan, plan
 from sparkcep.planner.run_plan import block_clause, plan_block, plan_clause_runs
+from sparkcep.planner.trend_plan import plan_trends
 from sparkcep.planner.sampling import Sample, estimated_bytes, sample_sql
 from sparkcep.query import PREFIX, SOURCE, WHOLE, PatternQuery, Selection
 from sparkcep.settings import Settings
@@ -161,6 +162,11 @@ class Run:
         if self.settings.column_pruning and not self.kwargs:
             block = replace(block, wanted=wanted_names(self.statement, form))
         query = block_clause(block)
+        if block.trends:
+            return plan_trends(
+                block, self.settings, lambda items: self.analyze(query, source, items),
+                [f.dataType.simpleString() for f in schema.fields],
+            )  # fmt: skip
         return plan_block(
             block, self.settings, lambda items: self.analyze(query, source, items), lambda tests, keys: None,
             [f.dataType.simpleString() for f in schema.fields],
