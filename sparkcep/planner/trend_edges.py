@@ -6,6 +6,7 @@ its slots point at these is told from the automaton: which components a path may
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,7 +14,7 @@ from sparkcep.block import Condition, Decision
 from sparkcep.exec.automaton import ACCEPT, Automaton, Edge
 from sparkcep.planner.dependent import describe
 from sparkcep.planner.fields import unescape
-from sparkcep.query import Aggregate, Navigation, RowExpression, Scalar
+from sparkcep.query import Aggregate, Navigation, Scalar
 from sparkcep.sql.dialect import pair_parentheses, tokenize
 
 BEFORE, AFTER = "before", "after"
@@ -161,9 +162,10 @@ class EdgeConditions:
 def comparison(scalar: Scalar) -> Comparison | None:
     """A test of two events as a comparison of one's value with the other's, if it is that.
 
+    >>> from sparkcep.query import RowExpression
     >>> price = lambda side: Navigation(RowExpression(("price",)), (side,), False, 0, 0, True)
     >>> comparison(Scalar((price(BEFORE), " * 2 > ", price(AFTER))))
-    Comparison(before='(price) * 2', operator='>', after='(price)')
+    Comparison(before='price * 2', operator='>', after='price')
     """
     text, owners = "", []
     for p in scalar.pieces:
@@ -171,7 +173,8 @@ def comparison(scalar: Scalar) -> Comparison | None:
             text += p
         elif isinstance(p, Navigation) and p.variables is not None:
             owners.append((len(text), p.variables[0]))
-            text += f"({RowExpression(p.argument.pieces).text})"
+            value = p.argument.text
+            text += value if re.fullmatch(r"\w+|`[^`]+`", value) else f"({value})"
         else:
             return None
     tokens = tokenize(unescape(text))

@@ -31,6 +31,9 @@ class TrendSql:
         by = [*self.groups.values(), _WINDOW]
         folded = [item for n, a in enumerate(self.spec.aggregates) for item in self.folded(n, a)]
         inner = f"SELECT {', '.join([*by, *folded])} FROM {{{SOURCE}}} GROUP BY {', '.join(by)}"
+        largest = [item for n, a in enumerate(self.spec.aggregates) if a.is_scaled for item in self.largest(n, a)]
+        if largest:
+            inner = f"SELECT *, {', '.join(largest)} FROM ({inner})"
         items = [f"{value} AS {quote(name)}" for name, value in self.output()]
         return f"{self.block.with_prefix}SELECT {', '.join(items)} FROM ({inner})"
 
@@ -115,21 +118,23 @@ class TrendSql:
 
     # Values are m * 2^(512 e); of sums of them the largest e decides.
 
-    def scaled_total(self, n: int, m: str, e: str) -> tuple[str, str]:
-        """Mantissa and exponent of the sum over partitions."""
-        items = f"{PREFIX}s{n}"
-        largest = f"array_max(transform({items}, x -> x.{e}))"
-        # Powers below 2^-512 come out as zero or as what no double can tell from it.
-        total = f"aggregate({items}, 0D, (a, x) -> a + x.{m} * power(2D, 512D * (x.{e} - {largest})))"
-        return total, largest
+    @staticmethod
+    def largest(n: int, a: TrendAggregate) -> list[str]:
+        """The largest exponents, as columns, so that they are looked for once."""
+        names = "ef" if a.function == "avg" else "e"
+        return [f"array_max({PREFIX}s{n}.{x}) AS {PREFIX}{x}{n}" for x in names]
+
+    @staticmethod
+    def total(n: int, m: str, e: str) -> str:
+        """Mantissa of the sum over partitions. Powers below 2^-512 change no double."""
+        scale = f"power(2D, 512D * (x.{e} - {PREFIX}{e}{n}))"
+        return f"aggregate({PREFIX}s{n}, 0D, (a, x) -> a + x.{m} * {scale})"
 
     def scaled_sum(self, n: int) -> str:
-        total, exponent = self.scaled_total(n, "m", "e")
-        half = f"power(2D, 256D * {exponent})"  # 2^512 itself may be too much where the mantissa is small
-        return f"CASE WHEN size({PREFIX}s{n}) > 0 THEN {total} * {half} * {half} END"
+        half = f"power(2D, 256D * {PREFIX}e{n})"  # 2^512 itself may be too much where the mantissa is small
+        return f"CASE WHEN size({PREFIX}s{n}) > 0 THEN {self.total(n, 'm', 'e')} * {half} * {half} END"
 
     def quotient(self, n: int) -> str:
-        above, e = self.scaled_total(n, "m", "e")
-        below, f = self.scaled_total(n, "n", "f")
-        half = f"power(2D, 256D * ({e} - {f}))"
-        return f"CASE WHEN size({PREFIX}s{n}) > 0 THEN {above} / {below} * {half} * {half} END"
+        half = f"power(2D, 256D * ({PREFIX}e{n} - {PREFIX}f{n}))"
+        parts = f"{self.total(n, 'm', 'e')} / {self.total(n, 'n', 'f')}"
+        return f"CASE WHEN size({PREFIX}s{n}) > 0 THEN {parts} * {half} * {half} END"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sparkcep.block import Selection
 from sparkcep.errors import PatternAnalysisError
 
-from .trend_engine import TrendCase, run_trends, trend_cases
+from .trend_engine import TrendCase, adjacent_cases, run_trends, trend_cases
 
 #: What the engine refuses by name.
 REFUSED = {"CEP_UNSUPPORTED_NEGATION"}
@@ -50,3 +50,8 @@ def test_equivalences(case: TrendCase, data: st.DataObject) -> None:
 @given(trend_cases(maximum_conditions=0))
 def test_every_event_after_the_other(case: TrendCase) -> None:
     check(replace(case, run=replace(case.run, selection=Selection.STRICT)))
+
+
+@given(adjacent_cases())
+def test_conditions_on_neighbours(case: TrendCase) -> None:
+    check(case)

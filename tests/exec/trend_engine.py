@@ -12,19 +12,20 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from sparkcep.block import BlockQuery, Condition, Equivalence, Matches, Trend
+from sparkcep.block import BlockQuery, Condition, Decision, Equivalence, Matches, Selection, Trend
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.reference_runs import Path, ReferenceCondition
 from sparkcep.exec.shape import batch_of
-from sparkcep.exec.trend_layouts import trend_matcher
-from sparkcep.exec.trend_matcher import Partial
+from sparkcep.exec.trend_enumeration import EnumeratingMatcher
+from sparkcep.exec.trend_matcher import Partial, TrendMatcher
 from sparkcep.planner.local import LocalCondition
 from sparkcep.planner.run_plan import clause_of
 from sparkcep.planner.trend_plan import EDGE_TESTS, TrendPlan, TrendPlanner
 from sparkcep.query import RowExpression, SortKey
 
+from .notation import tree
 from .run_engine import COLUMNS, SETTINGS, analyze
-from .run_strategies import SELECTIONS, RunCase, run_cases
+from .run_strategies import SELECTIONS, RunCase, as_reference, draft, last, run_cases
 
 #: An aggregate: function, and the keys of the components whose events count (None for ``*``).
 Aggregate = tuple[str, tuple[str, ...] | None]
@@ -88,7 +89,9 @@ def batch_of_case(case: TrendCase, plan: TrendPlan) -> Batch:
 def run_trends(case: TrendCase) -> list[Row]:
     """(window, values) in order of windows."""
     plan = plan_trend_case(case)
-    table = trend_matcher(plan.trend_spec).aggregate(batch_of_case(case, plan))
+    spec = plan.trend_spec
+    matcher = EnumeratingMatcher(spec) if spec.enumerated else TrendMatcher(spec, case.lanes)
+    table = matcher.aggregate(batch_of_case(case, plan))
     columns = [list(map(plain, as_values(p))) for p in table.partials]
     return [(int(w), tuple(c[n] for c in columns)) for n, w in enumerate(table.window)]
 
@@ -112,17 +115,19 @@ def plain(value: Any) -> Any:
 
 @dataclass(frozen=True, repr=False)
 class TrendCase:
-    """A RunCase without WITHIN, its windows and its aggregates. ``same``: keys of components with one value."""
+    """A RunCase without WITHIN, its windows and its aggregates. ``same``: keys of components with one
+    value. ``lanes``: windows that share a walk."""
 
     run: RunCase
     width: int | None
     slide: int | None
     aggregates: tuple[Aggregate, ...]
     same: tuple[tuple[str, ...], ...] = ()
+    lanes: int = 16
 
     def __repr__(self) -> str:
         windows = "" if self.width is None else f"\n  windows of {self.width} every {self.slide or self.width}"
-        return f"{self.run!r}{windows}\n  {self.aggregates} same {self.same}"
+        return f"{self.run!r}{windows}\n  {self.aggregates} same {self.same} lanes {self.lanes}"
 
     def reference(self) -> list[Row]:
         """Aggregates over the enumerated matches of every window."""
@@ -148,8 +153,6 @@ class TrendCase:
                 return found[0] is not None and found[-1] == found[0]
 
             return same
-
-        from sparkcep.block import Decision
 
         return [ReferenceCondition(keys, Decision.TAKE, test(keys), required=(keys,)) for keys in self.same]
 
@@ -201,4 +204,28 @@ def trend_cases(draw: st.DrawFn, distinct: bool = False, **run: Any) -> TrendCas
         found.append(("count distinct", None))
     width = draw(st.one_of(st.none(), st.integers(1, 8)))
     slide = None if width is None else draw(st.one_of(st.none(), st.integers(1, 5)))
-    return TrendCase(replace(case, within=None), width, slide, tuple(found))
+    lanes = draw(st.sampled_from([1, 2, 16]))
+    return TrendCase(replace(case, within=None), width, slide, tuple(found), lanes=lanes)
+
+
+#: Patterns with events that follow each other in many ways.
+SHAPES = """A+; A+ B; (A+ B)+; A+ B+; A B+ A; A (B | A)+; A+ !C B+; !C A+; A+ !C; (A+ !C B)+; A+ !(C D) B; A+ !(C !D B) A
+A{2,} B; (A | B)+ C; A? B+; A+ A; !(C A) A+ B; A+ !(B C)"""
+
+
+@st.composite
+def adjacent_cases(draw: st.DrawFn) -> TrendCase:
+    """Cases whose conditions relate neighbours in the trend, most of them under SKIP TILL ANY MATCH."""
+    pattern = tree(draw(st.sampled_from([s.strip() for s in re.split("[;\n]", SHAPES)])))
+    case = draw(trend_cases(maximum_conditions=0, shape=pattern))
+    positive = [c.key for c in case.run.components if not c.negated]
+    drafts = []
+    for _ in range(draw(st.integers(1, 2))):
+        u, w = draw(st.sampled_from(positive)), draw(st.sampled_from(positive))
+        before = last((u,), 1) if u == w else last((u,))
+        operators = st.sampled_from(["<", ">", "<=", ">=", "=", "<", ">", "<>"])
+        drafts.append(draft(before, draw(operators), last((w,)), (w,), after=(u,)))
+    conditions = tuple(c for _, c in drafts)
+    references = tuple(as_reference(comparison, c, case.run.values) for comparison, c in drafts)
+    selection = draw(st.sampled_from([Selection.ANY, Selection.ANY, Selection.ANY, *SELECTIONS]))
+    return replace(case, run=replace(case.run, conditions=conditions, references=references, selection=selection))
