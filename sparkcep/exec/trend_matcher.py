@@ -28,6 +28,7 @@ from sparkcep.exec.trend_tables import (
     compared_pairs,
     fields_of,
     key_columns,
+    new_jobs,
     new_lists,
     new_places,
     new_sums,
@@ -114,7 +115,7 @@ class TrendMatcher:
         same = bool(self.orders.same.all())
         scratch = Scratch(
             work, new_places(len(self.orders.ordered), room, same), np.zeros(256, np.int64), new_lists(self.ways, room),
-            new_sums(self.ways, self.fields, room, self.lanes),
+            new_sums(self.ways, self.fields, room, self.lanes), new_jobs(self.ways, room),
         )  # fmt: skip
         progress = np.zeros(kernel.PROGRESS, np.int64)
         progress[kernel.AT_WINDOW] = kernel.NO_WINDOW

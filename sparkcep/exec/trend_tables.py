@@ -16,7 +16,7 @@ from sparkcep.exec.batch import Batch
 from sparkcep.exec.expressions import parse_type
 from sparkcep.exec.kernels import trend_sums as sums
 from sparkcep.exec.kernels import trend_tables as kernel
-from sparkcep.exec.kernels.graph_tables import Machine
+from sparkcep.exec.kernels.graph_tables import Machine, Rows
 from sparkcep.exec.kernels.trend_tables import Fields, Lists, Orders, Places, Sums, Values, Ways
 from sparkcep.exec.trend_spec import EdgeClass, Granularity, KeyPair, Order, TrendAggregate, TrendSpec
 
@@ -209,10 +209,14 @@ class Record:
             count = self.place(_COUNT_OF[f.kind]) if f.kind in _COUNT_OF else 0
             rows.append((value, null, count))
         member = [[k in f.components for k in range(self.components)] for f, _ in self.fields]
+        empty = np.zeros(self.words, np.uint64)
+        for (f, _), offset in zip(self.fields, self.offsets, strict=True):
+            if f.kind == sums.LEAST:
+                empty[offset] = sums.NOTHING
         table = Fields(
             _ints(f.kind for f, _ in self.fields), _ints(self.offsets), _ints(r[0] for r in rows),
             _ints(r[1] for r in rows), _ints(r[2] for r in rows), np.array(member, np.uint8).ravel(), self.words,
-            self.floats,
+            self.floats, empty, int([f.kind for f, _ in self.fields] == [sums.COUNT_FLOAT]),
         )  # fmt: skip
         return table, valued, known
 
@@ -294,3 +298,8 @@ def new_sums(ways: Ways, fields: Fields, rows: int, lanes: int) -> Sums:
         np.empty(max(records * fields.floats * lanes, 1)),
         lanes,
     )
+
+
+def new_jobs(ways: Ways, rows: int) -> Rows:
+    """Room for what one row reads or changes: a path in each tree, and some records."""
+    return np.empty(2 * (len(ways.kind) + 2) * (max(rows, 1).bit_length() + 3) + 8 * len(ways.stored), np.int32)

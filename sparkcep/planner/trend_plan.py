@@ -380,9 +380,7 @@ class TrendPlanner(RunPlanner):
         return local, dependent, spec
 
 
-def plan_trends(
-    block: BlockQuery, settings: Settings, analyze: Analyzer, column_types: Sequence[str]
-) -> TrendPlan:
+def plan_trends(block: BlockQuery, settings: Settings, analyze: Analyzer, column_types: Sequence[str]) -> TrendPlan:
     """Plan one bound block of trend aggregates; see :class:`TrendPlanner`."""
     refuse_unplanned(block)
     time_type = analyze([block.order_by[0].expression])[0][1]

@@ -112,7 +112,9 @@ class TrendSql:
             parts.append(string_literal(f"{', ' if k else ' for '}{text} = "))
             parts.append(f"coalesce({value}, 'NULL')")
         parts.append(
-            string_literal(".\nHint: try_count(*) gives NULL, approx_count(*) a DOUBLE; a shorter window holds fewer trends.")
+            string_literal(
+                ".\nHint: try_count(*) gives NULL, approx_count(*) a DOUBLE; a shorter window holds fewer trends."
+            )
         )
         return f"raise_error(concat({', '.join(parts)}))"
 

@@ -101,9 +101,11 @@ def as_values(p: Partial) -> list[Any]:
     if p.exponents is None:
         return values
     if p.weights is None:
-        return [None if v is None else v * 2.0 ** (512 * e) for v, e in zip(values, p.exponents.to_pylist())]
+        return [
+            None if v is None else v * 2.0 ** (512 * e) for v, e in zip(values, p.exponents.to_pylist(), strict=True)
+        ]
     assert p.weight_exponents is not None
-    parts = zip(values, p.exponents.to_pylist(), p.weights.to_pylist(), p.weight_exponents.to_pylist())
+    parts = zip(values, p.exponents.to_pylist(), p.weights.to_pylist(), p.weight_exponents.to_pylist(), strict=True)
     return [None if v is None else v / n * 2.0 ** (512 * (e - f)) for v, e, n, f in parts]
 
 
@@ -209,8 +211,8 @@ def trend_cases(draw: st.DrawFn, distinct: bool = False, **run: Any) -> TrendCas
 
 
 #: Patterns with events that follow each other in many ways.
-SHAPES = """A+; A+ B; (A+ B)+; A+ B+; A B+ A; A (B | A)+; A+ !C B+; !C A+; A+ !C; (A+ !C B)+; A+ !(C D) B; A+ !(C !D B) A
-A{2,} B; (A | B)+ C; A? B+; A+ A; !(C A) A+ B; A+ !(B C)"""
+SHAPES = """A+; A+ B; (A+ B)+; A+ B+; A B+ A; A (B | A)+; A+ !C B+; !C A+; A+ !C; (A+ !C B)+; A+ !(C D) B
+A+ !(C !D B) A; A{2,} B; (A | B)+ C; A? B+; A+ A; !(C A) A+ B; A+ !(B C)"""
 
 
 @st.composite

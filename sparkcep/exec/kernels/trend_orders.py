@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparkcep.exec.kernels.caching import inner, spliced
+from sparkcep.exec.kernels.caching import inlined, inner, spliced
 from sparkcep.exec.kernels.conditions import U
 
 #: Fewer entries than this are sorted by insertion.
@@ -46,14 +46,14 @@ def _entries(o, low, high, first, count, rows, orders, keys, nulls, places):
     return n
 
 
-@inner
+@inlined
 def _key(k, entry, first, count, rows, orders, keys):
     side = 1 if entry >= count else 0
     column = orders.keys[U(2 * k + side)]
     return np.uint64(keys[U(column * rows + first + entry - side * count)]) ^ _SIGN
 
 
-@inner
+@spliced
 def _sort(k, n, first, count, rows, flipped, orders, keys, counts, places):
     """Sort entries by one pair of columns, keeping the order of equal ones."""
     if n == 0:
@@ -159,7 +159,7 @@ def _walk(o, low, high, n, first, count, rows, orders, keys, places):
         i = end
 
 
-@inner
+@inlined
 def _alike(low, high, a, b, first, count, rows, orders, keys):
     for k in range(low, high):
         if _key(k, a, first, count, rows, orders, keys) != _key(k, b, first, count, rows, orders, keys):

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparkcep.exec.kernels.caching import inlined, inner
+from sparkcep.exec.kernels.caching import inlined, inner, spliced
 from sparkcep.exec.kernels.conditions import U
 
 COUNT_FLOAT, LINEAR_FLOAT, COUNT_SCALED, LINEAR_SCALED, COUNT_EXACT, LINEAR_EXACT, LEAST = range(7)
@@ -34,17 +34,23 @@ _LARGE, _SMALL = 2.0**256, 2.0**-256
 _UP, _DOWN = 2.0**512, 2.0**-512
 
 
-@inner
-def clear(first, after, fields, sums):
+@inlined
+def wipe(first, after, fields, sums):
     """Make records ``first`` to ``after`` (exclusive) those of no trends."""
     lanes = sums.lanes
-    sums.words[first * fields.words * lanes : after * fields.words * lanes] = _ZERO
-    sums.floats[first * fields.floats * lanes : after * fields.floats * lanes] = 0.0
-    for k in range(fields.kind.shape[0]):
-        if fields.kind[k] == LEAST:
-            for r in range(first, after):
-                at = (r * fields.words + fields.offset[k]) * lanes
-                sums.words[at : at + lanes] = NOTHING
+    for r in range(first, after):
+        for w in range(fields.empty.shape[0]):
+            at = (r * fields.words + w) * lanes
+            for lane in range(lanes):
+                sums.words[U(at + lane)] = fields.empty[U(w)]
+    for at in range(first * fields.floats * lanes, after * fields.floats * lanes):
+        sums.floats[U(at)] = 0.0
+
+
+@inner
+def clear(first, after, fields, sums):
+    """As ``wipe``, for rare use: a call costs as much as a short record."""
+    wipe(first, after, fields, sums)
 
 
 @inlined
@@ -73,44 +79,57 @@ def _normal(m, e):
     return m, e
 
 
-@inner
-def add(to, of, low, high, fields, sums):
-    """Add record ``of`` to record ``to`` in lanes ``low`` to ``high`` (exclusive)."""
+@inlined
+def add_all(jobs, first, after, low, high, fields, sums):
+    """Add record ``jobs[2 n + 1]`` to record ``jobs[2 n]``, for n from ``first`` on, in lanes ``low`` to ``high``."""
     lanes = sums.lanes
     words, floats = sums.words, sums.floats
     for k in range(fields.kind.shape[0]):
         kind = fields.kind[U(k)]
         offset = fields.offset[U(k)]
-        if kind <= LINEAR_SCALED:
-            a = (to * fields.floats + offset) * lanes
-            b = (of * fields.floats + offset) * lanes
+        width = fields.floats if kind <= LINEAR_SCALED else fields.words
+        for n in range(first, after):
+            a = (np.int64(jobs[U(2 * n)]) * width + offset) * lanes
+            b = (np.int64(jobs[U(2 * n + 1)]) * width + offset) * lanes
             if kind <= LINEAR_FLOAT:
                 for lane in range(low, high):
                     floats[U(a + lane)] += floats[U(b + lane)]
-            else:
+            elif kind <= LINEAR_SCALED:
                 for lane in range(low, high):
                     i, j = a + lane, b + lane
                     m, e = _scaled_add(floats[U(i)], floats[U(i + lanes)], floats[U(j)], floats[U(j + lanes)])
                     floats[U(i)] = m
                     floats[U(i + lanes)] = e
-            continue
-        a = (to * fields.words + offset) * lanes
-        b = (of * fields.words + offset) * lanes
-        if kind == COUNT_EXACT:
-            for lane in range(low, high):
-                i, j = a + lane, b + lane
-                total = words[U(i)] + words[U(j)]
-                carry = _ONE if total < words[U(i)] else _ZERO
-                words[U(i)] = total
-                above = words[U(i + lanes)] + words[U(j + lanes)] + carry
-                words[U(i + lanes)] = above if above < FULL else FULL
-        elif kind == LINEAR_EXACT:
-            for lane in range(low, high):
-                i, j = a + lane, b + lane
-                _add_wide(i, lanes, words[U(j)], words[U(j + lanes)], words[U(j + 2 * lanes)], words)
-        else:
-            for lane in range(low, high):
-                words[U(a + lane)] = min(words[U(a + lane)], words[U(b + lane)])
+            elif kind == COUNT_EXACT:
+                for lane in range(low, high):
+                    i, j = a + lane, b + lane
+                    total = words[U(i)] + words[U(j)]
+                    carry = _ONE if total < words[U(i)] else _ZERO
+                    words[U(i)] = total
+                    above = words[U(i + lanes)] + words[U(j + lanes)] + carry
+                    words[U(i + lanes)] = above if above < FULL else FULL
+            elif kind == LINEAR_EXACT:
+                for lane in range(low, high):
+                    i, j = a + lane, b + lane
+                    _add_wide(i, lanes, words[U(j)], words[U(j + lanes)], words[U(j + 2 * lanes)], words)
+            else:
+                for lane in range(low, high):
+                    words[U(a + lane)] = min(words[U(a + lane)], words[U(b + lane)])
+
+
+@inner
+def add_jobs(jobs, first, after, low, high, fields, sums):
+    """As ``add_all``, for rare use."""
+    add_all(jobs, first, after, low, high, fields, sums)
+
+
+@inlined
+def add(to, of, low, high, jobs, fields, sums):
+    """Add one record to another, for rare use; the last job is kept free for it."""
+    last = jobs.shape[0] // 2 - 1
+    jobs[2 * last] = to
+    jobs[2 * last + 1] = of
+    add_jobs(jobs, last, last + 1, low, high, fields, sums)
 
 
 @inlined
@@ -163,7 +182,7 @@ def is_empty(record, lane, fields, sums):
     return sums.words[U(at)] == _ZERO and sums.words[U(at + sums.lanes)] == _ZERO
 
 
-@inner
+@spliced
 def begin(record, lane, fields, sums):
     """Add the trend of no events."""
     lanes = sums.lanes
@@ -184,7 +203,7 @@ def begin(record, lane, fields, sums):
                 sums.words[U(i + lanes)] = above if above < FULL else FULL
 
 
-@inner
+@spliced
 def take(record, row, rows, component, low, high, fields, values, sums):
     """Append an event (``row`` of ``rows``) taken as ``component`` to each trend of a record."""
     lanes = sums.lanes

@@ -83,7 +83,8 @@ class Places(NamedTuple):
 class Fields(NamedTuple):
     """What is added up; see trend_sums.py. Per field: ``kind``, ``offset`` in its pool, ``value`` (column, -1: one),
     ``nulls`` (column, -1: never NULL), ``count``: offset of the count it weighs by. ``member`` (fields * components,):
-    whether a component's events count. ``words``, ``floats``: width of a record in each pool.
+    whether a component's events count. ``words``, ``floats``: width of a record in each pool; ``empty`` (words,): the
+    words of a record of no trends. ``plain``: nothing but COUNT_FLOAT.
     """
 
     kind: Ints
@@ -94,6 +95,8 @@ class Fields(NamedTuple):
     member: Flags
     words: int
     floats: int
+    empty: Words
+    plain: int
 
 
 class Values(NamedTuple):
@@ -171,13 +174,14 @@ class Tests(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Room for one partition (``work``) and one block."""
+    """Room for one partition (``work``) and one block; ``jobs``: pairs of records to add up, see trend_sums.py."""
 
     work: Work
     places: Places
     counts: Ints
     lists: Lists
     sums: Sums
+    jobs: Rows
 
 
 class Block(NamedTuple):

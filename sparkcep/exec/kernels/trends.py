@@ -20,7 +20,7 @@ from sparkcep.exec.kernels.conditions import U, holds
 from sparkcep.exec.kernels.graph import prepare_negations
 from sparkcep.exec.kernels.search import OK, OUTPUT_FULL, OVERFLOW, TOO_MANY_STEPS, ZERO_DIVISION
 from sparkcep.exec.kernels.trend_orders import place
-from sparkcep.exec.kernels.trend_sums import add, begin, clear, is_empty, take
+from sparkcep.exec.kernels.trend_sums import add, add_all, add_jobs, begin, clear, is_empty, take, wipe
 from sparkcep.exec.kernels.trend_tables import PAIRS, STATE, TREE, Block
 
 STRICT, NEXT, ANY = range(3)
@@ -215,71 +215,192 @@ def _block(base, low, after, window, trends, events, windows, tests, scratch, pr
 @spliced
 def _row(j, visible, open_from, open_to, block, trends, events, windows, tests, scratch, progress):
     """Let a row be taken by every component that can, after every event that it may follow."""
+    status = OK
+    for phase in range(2):  # first what the row reads, then what it changes
+        if phase == 0:
+            _begin(j, open_from, open_to, block, trends, events, windows, scratch)
+            used = _read(j, visible, open_from, open_to, block, trends, events, tests, scratch, progress)
+            if used < 0:
+                status, used = -used, 0
+        else:
+            used = _change(j, open_from, open_to, block, trends, events, scratch)
+        add_all(scratch.jobs, 0, used, open_from, open_to, trends.fields, scratch.sums)
+    return status
+
+
+@spliced
+def _begin(j, open_from, open_to, block, trends, events, windows, scratch):
+    """Trends that begin with the row."""
     machine, ways, fields = trends.machine, trends.ways, trends.fields
     lists, sums = scratch.lists, scratch.sums
     row = block.base + j
     states = machine.automata[1]
     for s in range(states):
-        lists.touched[s] = 0
-    for e in range(machine.edge_start[states], machine.edge_start[states + 1]):
+        lists.touched[U(s)] = 0
+    for e in range(machine.edge_start[U(states)], machine.edge_start[U(states + 1)]):
         taken = _taken(machine.component[U(e)], row, machine, events.masks)
         if taken and _has(ways.edge_bit[U(e)], row, events.masks):
             target = machine.target[U(e)]
-            to = _made(target, block, fields, lists, sums)
+            to = block.made + target
+            if not lists.touched[U(target)]:
+                lists.touched[U(target)] = 1
+                wipe(to, to + 1, fields, sums)
             absent, present = machine.absent[U(e)], machine.present[U(e)]
             for lane in range(open_from, open_to):
-                if _sees(absent, present, windows.first[lane] - 1, j, scratch.work):
+                if _sees(absent, present, windows.first[U(lane)] - 1, j, scratch.work):
                     begin(to, lane, fields, sums)
-    status = OK
-    for s in range(states):
-        if ways.class_start[U(s)] < ways.class_start[U(s + 1)]:
-            status = _from_state(s, j, visible, open_from, open_to, block, trends, events, tests, scratch, progress)
-            if status != OK:
-                break
-    for t in range(states):
+
+
+@spliced
+def _read(j, visible, open_from, open_to, block, trends, events, tests, scratch, progress):
+    """Trends that go on with the row: what of each state's sums it may follow.
+
+    Returns:
+        How many jobs there are; a negative status where a test fails.
+    """
+    machine, ways, fields = trends.machine, trends.ways, trends.fields
+    lists, sums, jobs, places = scratch.lists, scratch.sums, scratch.jobs, scratch.places
+    row, at = block.base + j, j - block.low
+    used, failed = 0, 0
+    for s in range(machine.automata[1]):
+        first, after = ways.class_start[U(s)], ways.class_start[U(s + 1)]
+        if first == after:
+            continue
+        # Under SKIP TILL NEXT: whether what stands in the state may still skip the row, and whether some of it may not.
+        stays, marked = True, False
+        for e in range(machine.edge_start[U(s)], machine.edge_start[U(s + 1)]):
+            c = ways.edge_class[U(e)]
+            if c < 0 or not _taken(machine.component[U(e)], row, machine, events.masks):
+                continue
+            if not _has(ways.edge_bit[U(e)], row, events.masks):
+                continue
+            target = machine.target[U(e)]
+            to = block.made + target
+            if not lists.touched[U(target)]:
+                lists.touched[U(target)] = 1
+                wipe(to, to + 1, fields, sums)
+            kind = ways.kind[U(c)]
+            if kind == PAIRS:
+                found = _pairs(
+                    e, c, to, j, visible, open_from, open_to, block, trends, events, tests, scratch, progress
+                )
+                if found < 0:
+                    failed = found
+                marked |= found == 1
+                continue
+            if ways.deferred[U(c)]:
+                _synchronise(c, j, visible, block, trends, events, scratch)
+            if kind == STATE:
+                jobs[U(2 * used)] = to
+                jobs[U(2 * used + 1)] = c
+                used += 1
+                stays &= machine.ends[U(e)] != 0
+                continue
+            o = ways.order[U(c)]
+            p = np.int64(places.count[U(o), U(at)])
+            tree = block.trees + ways.tree[U(c)] * lists.room - 1 + np.int64(places.query[U(o), U(at)])
+            if fields.plain and sums.lanes == 1:
+                total = 0.0
+                while p > 0:
+                    total += sums.floats[U(tree + p)]
+                    p &= p - 1
+                sums.floats[U(to)] += total
+            while p > 0:
+                jobs[U(2 * used)] = to
+                jobs[U(2 * used + 1)] = tree + p
+                used += 1
+                p &= p - 1
+        if trends.selection == NEXT:
+            if not stays:
+                add_jobs(jobs, 0, used, open_from, open_to, fields, sums)
+                used = 0
+                # All that stood here was taken along; what comes later in the same instant is not in yet.
+                clear(first, after, fields, sums)
+            if marked:
+                _drop_marked(ways.stored[U(s)], lists)
+    return failed if failed < 0 else used
+
+
+@spliced
+def _change(j, open_from, open_to, block, trends, events, scratch):
+    """Append the row to the trends that it goes on with, and make them part of what later rows read.
+
+    Returns:
+        How many jobs there are.
+    """
+    machine, ways, fields = trends.machine, trends.ways, trends.fields
+    lists, sums, jobs, places = scratch.lists, scratch.sums, scratch.jobs, scratch.places
+    row, at = block.base + j, j - block.low
+    used = 0
+    for t in range(machine.automata[1]):
         stored = ways.stored[U(t)]
-        if not lists.touched[t]:
+        if not lists.touched[U(t)]:
             if stored >= 0:
-                lists.has[stored, j - block.low] = 0
+                lists.has[stored, at] = 0
             continue
         to = block.made + t
         component = machine.state_component[U(t)]
         take(to, row, events.rows, component, open_from, open_to, fields, events.values, sums)
         accept = machine.accept_edge[U(t)]
-        if accept >= 0 and _has(ways.accept_bit[U(t)], row, events.masks):
-            if not machine.absent[U(accept)] and not machine.present[U(accept)]:
-                add(block.result, to, open_from, open_to, fields, sums)
+        if accept >= 0 and not machine.absent[U(accept)] and not machine.present[U(accept)]:
+            if _has(ways.accept_bit[U(t)], row, events.masks):
+                jobs[U(2 * used)] = block.result
+                jobs[U(2 * used + 1)] = to
+                used += 1
         if stored >= 0:
-            record = block.single + stored * lists.room + j - block.low
-            clear(record, record + 1, fields, sums)
-            add(record, to, open_from, open_to, fields, sums)
-            lists.has[stored, j - block.low] = 1
-            at = lists.length[stored]
-            lists.row[stored, at] = j - block.low
-            lists.marked[stored, at] = 0
-            lists.length[stored] = at + 1
+            single = block.single + stored * lists.room + at
+            wipe(single, single + 1, fields, sums)
+            jobs[U(2 * used)] = single
+            jobs[U(2 * used + 1)] = to
+            used += 1
+            lists.has[stored, at] = 1
+            last = lists.length[stored]
+            lists.row[stored, last] = at
+            lists.marked[stored, last] = 0
+            lists.length[stored] = last + 1
         for c in range(ways.class_start[U(t)], ways.class_start[U(t + 1)]):
-            if not ways.deferred[U(c)] and ways.kind[U(c)] != PAIRS and _has(ways.bit[U(c)], row, events.masks):
-                _insert(c, to, j - block.low, open_from, open_to, block.trees, ways, fields, scratch.places, sums,
-                        lists.room)  # fmt: skip
-    return status
-
-
-@inlined
-def _made(target, block, fields, lists, sums):
-    """The record of what a state's event makes, empty the first time a row asks for it."""
-    to = block.made + target
-    if not lists.touched[target]:
-        lists.touched[target] = 1
-        clear(to, to + 1, fields, sums)
-    return to
+            if ways.deferred[U(c)] or ways.kind[U(c)] == PAIRS or not _has(ways.bit[U(c)], row, events.masks):
+                continue
+            if ways.kind[U(c)] == STATE:
+                jobs[U(2 * used)] = c
+                jobs[U(2 * used + 1)] = to
+                used += 1
+                continue
+            o = ways.order[U(c)]
+            if places.at[U(o), U(at)] < 0:
+                continue
+            first, size = np.int64(places.first[U(o), U(at)]), np.int64(places.size[U(o), U(at)])
+            tree = block.trees + ways.tree[U(c)] * lists.room + first - 1
+            p = np.int64(places.at[U(o), U(at)]) - first + 1
+            if fields.plain and sums.lanes == 1:
+                own = sums.floats[U(to)]
+                while p <= size:
+                    sums.floats[U(tree + p)] += own
+                    p += p & -p
+            while p <= size:
+                jobs[U(2 * used)] = tree + p
+                jobs[U(2 * used + 1)] = to
+                used += 1
+                p += p & -p
+    return used
 
 
 @inner
-def _insert(c, record, row, open_from, open_to, trees, ways, fields, places, sums, room):
-    """Make a record part of a class's sum; ``row`` counts within the block."""
+def _drop_marked(stored, lists):
+    kept = 0
+    for k in range(lists.length[stored]):
+        if not lists.marked[stored, k]:
+            lists.row[stored, kept] = lists.row[stored, k]
+            lists.marked[stored, kept] = 0
+            kept += 1
+    lists.length[stored] = kept
+
+
+@inner
+def _insert(c, record, row, open_from, open_to, trees, ways, fields, places, sums, jobs, room):
+    """Make a record part of a class's sum, for rare use; ``row`` counts within the block."""
     if ways.kind[U(c)] == STATE:
-        add(c, record, open_from, open_to, fields, sums)
+        add(c, record, open_from, open_to, jobs, fields, sums)
         return
     o = ways.order[U(c)]
     at = np.int64(places.at[o, row])
@@ -290,19 +411,8 @@ def _insert(c, record, row, open_from, open_to, trees, ways, fields, places, sum
     tree = trees + ways.tree[U(c)] * room + first - 1
     p = at - first + 1
     while p <= size:
-        add(tree + p, record, open_from, open_to, fields, sums)
+        add(tree + p, record, open_from, open_to, jobs, fields, sums)
         p += p & -p
-
-
-@inner
-def _query(c, row, to, open_from, open_to, trees, ways, fields, places, sums, room):
-    """Add to record ``to`` the part of a tree's sum that a row may follow."""
-    o = ways.order[U(c)]
-    p = np.int64(places.count[o, row])
-    tree = trees + ways.tree[U(c)] * room + np.int64(places.query[o, row]) - 1
-    while p > 0:
-        add(to, tree + p, open_from, open_to, fields, sums)
-        p -= p & -p
 
 
 @inner
@@ -322,11 +432,13 @@ def _synchronise(c, j, visible, block, trends, events, scratch):
         _empty(c, to_row, block, ways, fields, places, lists, sums)
         for i in range(from_row, to_row):
             if lists.has[stored, i - low] and _has(ways.bit[U(c)], block.base + i, events.masks):
-                _insert(c, single + i, i - low, 0, lanes, block.trees, ways, fields, places, sums, lists.room)
+                _insert(c, single + i, i - low, 0, lanes, block.trees, ways, fields, places, sums, scratch.jobs,
+                        lists.room)  # fmt: skip
     while to_row < visible and _sees(_NONE, present, to_row, j, work):
         taken = to_row >= from_row and lists.has[stored, to_row - low]
         if taken and _has(ways.bit[U(c)], block.base + to_row, events.masks):
-            _insert(c, single + to_row, to_row - low, 0, lanes, block.trees, ways, fields, places, sums, lists.room)
+            _insert(c, single + to_row, to_row - low, 0, lanes, block.trees, ways, fields, places, sums, scratch.jobs,
+                        lists.room)  # fmt: skip
         to_row += 1
     lists.low[c] = from_row
     lists.high[c] = max(to_row, from_row)
@@ -347,51 +459,6 @@ def _empty(c, to_row, block, ways, fields, places, lists, sums):
                 while p <= places.size[o, i]:
                     clear(tree + first + p, tree + first + p + 1, fields, sums)
                     p += p & -p
-
-
-@inner
-def _from_state(s, j, visible, open_from, open_to, block, trends, events, tests, scratch, progress):
-    """Follow the edges of one state to a row."""
-    machine, ways, fields = trends.machine, trends.ways, trends.fields
-    lists, sums = scratch.lists, scratch.sums
-    row = block.base + j
-    stays = True  # under SKIP TILL NEXT: whether what stands in the state may still skip the row
-    marked = False
-    for e in range(machine.edge_start[U(s)], machine.edge_start[U(s + 1)]):
-        c = ways.edge_class[U(e)]
-        if c < 0 or not _taken(machine.component[U(e)], row, machine, events.masks):
-            continue
-        if not _has(ways.edge_bit[U(e)], row, events.masks):
-            continue
-        to = _made(machine.target[U(e)], block, fields, lists, sums)
-        kind = ways.kind[U(c)]
-        if kind != PAIRS and ways.deferred[U(c)]:
-            _synchronise(c, j, visible, block, trends, events, scratch)
-        if kind == STATE:
-            add(to, c, open_from, open_to, fields, sums)
-            if not machine.ends[U(e)]:
-                stays = False
-        elif kind == TREE:
-            _query(c, j - block.low, to, open_from, open_to, block.trees, ways, fields, scratch.places, sums, lists.room)
-        else:
-            found = _pairs(e, c, to, j, visible, open_from, open_to, block, trends, events, tests, scratch, progress)
-            if found < 0:
-                return -found
-            marked |= found == 1
-    if trends.selection == NEXT:
-        if not stays:
-            # All that stood here was taken along; what comes later in the same instant is not in yet.
-            clear(ways.class_start[U(s)], ways.class_start[U(s + 1)], fields, sums)
-        if marked:
-            stored = ways.stored[U(s)]
-            kept = 0
-            for k in range(lists.length[stored]):
-                if not lists.marked[stored, k]:
-                    lists.row[stored, kept] = lists.row[stored, k]
-                    lists.marked[stored, kept] = 0
-                    kept += 1
-            lists.length[stored] = kept
-    return OK
 
 
 @inner
@@ -438,7 +505,7 @@ def _pairs(e, c, to, j, visible, open_from, open_to, block, trends, events, test
             continue
         if held != condition.TRUE:
             return -(OVERFLOW if held == condition.OVERFLOW else ZERO_DIVISION)
-        add(to, single + at, open_from, open_to, trends.fields, scratch.sums)
+        add(to, single + at, open_from, open_to, scratch.jobs, trends.fields, scratch.sums)
         if trends.selection == NEXT and not machine.ends[U(e)]:
             lists.marked[stored, k + 1] = 1
             found = 1
@@ -462,4 +529,4 @@ def _late_results(block, trends, events, windows, scratch):
             for i in range(windows.first[lane], last + 1):
                 if lists.has[stored, i - block.low] and _has(ways.accept_bit[s], block.base + i, events.masks):
                     if _sees(machine.absent[accept], machine.present[accept], i, last + 1, scratch.work):
-                        add(block.result, single + i, lane, lane + 1, trends.fields, sums)
+                        add(block.result, single + i, lane, lane + 1, scratch.jobs, trends.fields, sums)
