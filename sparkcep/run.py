@@ -20,8 +20,8 @@ from sparkcep.planner.explain import explain_plan
 from sparkcep.planner.fields import Fields, quote, unescape
 from sparkcep.planner.plan import PatternPlan, plan
 from sparkcep.planner.run_plan import block_clause, plan_block, plan_clause_runs
-from sparkcep.planner.trend_plan import plan_trends
 from sparkcep.planner.sampling import Sample, estimated_bytes, sample_sql
+from sparkcep.planner.trend_plan import plan_trends
 from sparkcep.query import PREFIX, SOURCE, WHOLE, PatternQuery, Selection
 from sparkcep.settings import Settings
 from sparkcep.sql.binder import bind

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pyarrow as pa
 
@@ -53,7 +55,7 @@ class EnumeratingMatcher:
         width, slide = self.spec.width, self.spec.slide
         pieces: list[Ints] = []
         places: list[tuple[int, int]] = []
-        for q, (low, high) in enumerate(zip(offsets[:-1], offsets[1:], strict=True)):
+        for q, (low, high) in enumerate(itertools.pairwise(offsets)):
             own = times[low:high]
             numbers = {k for t in np.unique(own // slide) for k in range(t - (width - 1) // slide - 1, t + 1)}
             for k in sorted(int(n) for n in numbers):

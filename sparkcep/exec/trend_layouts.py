@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
+from pyspark.sql.types import DataType, StructField, StructType
 
 from sparkcep.exec.rows import column, key_fields, needed_columns, record_batch, whole_partitions
 from sparkcep.exec.shape import OperatorShape, batch_of
@@ -45,11 +45,9 @@ def _lists(df: DataFrame, shape: OperatorShape, spec: TrendSpec) -> DataFrame:
 
 
 def _rows(df: DataFrame, shape: OperatorShape, spec: TrendSpec) -> DataFrame:
-    out = StructType(key_fields(df, shape))
-    types = StructType.fromDDL(", ".join(f"{PREFIX}{n} {t}" for n, t in result_columns(spec)))
-    return df.select(*needed_columns(shape)).mapInArrow(
-        RowsTrends(shape, spec).run, StructType([*out.fields, *types.fields])
-    )
+    own = [StructField(PREFIX + n, DataType.fromDDL(t)) for n, t in result_columns(spec)]
+    out = StructType([*key_fields(df, shape), *own])
+    return df.select(*needed_columns(shape)).mapInArrow(RowsTrends(shape, spec).run, out)
 
 
 def result_arrays(table: TrendTable, spec: TrendSpec) -> dict[str, pa.Array]:

@@ -1,4 +1,4 @@
-"""Aggregate over the trends of one batch of partitions: Arrow arrays in, partial results by partition and window out."""
+"""Aggregate over the trends of one batch of partitions: Arrow arrays in, partial results by window out."""
 
 from __future__ import annotations
 

@@ -72,11 +72,11 @@ class TrendAggregate:
 class TrendSpec:
     """One pattern's aggregates, ready to run.
 
-    ``condition_bits``: mask bits of components and of what single edges demand. ``edge_bits``: per state (the start last) and edge a mask bit that the event taken must have, -1 for none; of an edge
-    to acceptance it is what the last event must have. ``conditions``: tests of two events, registers 0 and 1.
-    ``run``: strategy, limits, tests of components. ``width``, ``slide``: windows in the kernel's units of time, 0
-    without. ``column_types``: Spark types of the kernel columns. ``enumerated``: why matches are constructed after all,
-    empty where they are not.
+    ``run``: strategy, limits, tests of components. ``condition_bits``: mask bits of components and of what single edges
+    demand. ``edge_bits``: per state (the start last) and edge a mask bit that the event taken must have, -1 for none;
+    of an edge to acceptance it is what the last event must have. ``conditions``: tests of two events, registers 0 and
+    1. ``column_types``: Spark types of the kernel columns. ``width``, ``slide``: windows in the kernel's units of time,
+    0 without. ``enumerated``: why matches are constructed after all, empty where they are not.
     """
 
     run: RunSpec

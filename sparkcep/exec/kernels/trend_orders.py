@@ -42,7 +42,7 @@ def _entries(o, low, high, first, count, rows, orders, keys, nulls, places):
                 n += 1
     for i in range(count):
         places.at[o, i] = -1
-        places.count[o, i] = 0
+        places.preceding[o, i] = 0
     return n
 
 
@@ -77,12 +77,10 @@ def _sort(k, n, first, count, rows, flipped, orders, keys, counts, places):
             places.entries[U(j)] = entry
         return
     span = most - least
-    shift = np.uint64(0)
-    while span >> shift:
-        _pass(shift, n, least, counts, places)
-        shift += np.uint64(8)
-        if shift >= np.uint64(64):
-            break
+    for digit in range(8):
+        shift = np.uint64(8 * digit)
+        if span >> shift:
+            _pass(shift, n, least, counts, places)
 
 
 @inner
@@ -147,9 +145,9 @@ def _walk(o, low, high, n, first, count, rows, orders, keys, places):
                     row = entry if entry < count else entry - count
                     places.query[o, row] = start
                     if orders.ordered[o]:
-                        places.count[o, row] = (used if orders.or_equal[o] else before) - start
+                        places.preceding[o, row] = (used if orders.or_equal[o] else before) - start
                     else:
-                        places.count[o, row] = 1 if used > start else 0
+                        places.preceding[o, row] = 1 if used > start else 0
             tie = after
         size = used - start if orders.ordered[o] else np.int32(1)
         for x in range(i, end):

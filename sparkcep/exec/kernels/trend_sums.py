@@ -219,7 +219,7 @@ def take(record, row, rows, component, low, high, fields, values, sums):
             continue
         if kind <= LINEAR_SCALED:
             a = (record * fields.floats + fields.offset[U(k)]) * lanes
-            c = (record * fields.floats + fields.count[U(k)]) * lanes
+            c = (record * fields.floats + fields.weight[U(k)]) * lanes
             x = values.floats[U(column * rows + row)] if column >= 0 else 1.0
             if kind == LINEAR_FLOAT:
                 for lane in range(low, high):
@@ -238,7 +238,7 @@ def take(record, row, rows, component, low, high, fields, values, sums):
         a = (record * fields.words + fields.offset[U(k)]) * lanes
         if kind == LINEAR_EXACT:
             v = values.ints[U(column * rows + row)] if column >= 0 else np.int64(1)
-            c = (record * fields.words + fields.count[U(k)]) * lanes
+            c = (record * fields.words + fields.weight[U(k)]) * lanes
             for lane in range(low, high):
                 _weighted(a + lane, lanes, words[U(c + lane)], words[U(c + lanes + lane)], v, words)
         elif kind == LEAST:

@@ -26,10 +26,10 @@ class Ways(NamedTuple):
     Edges of one source state, with the same negations and conditions, share a class. Per edge: ``edge_class`` (-1: from
     the start, or to acceptance), ``edge_bit``: bit of what must hold of the taken event beside its component's test,
     -1 for nothing. Per class: ``kind``, ``state``, ``absent`` and ``present`` negations, ``bit``: of what must hold of
-    the event before, ``order`` (-1 for none), ``tree``: number of its tree, ``deferred``: whether events become visible later than at once or cease
-    to be so, ``tests[test_start[c]:test_start[c + 1]]``: programs of two events. Classes of state s are
-    ``class_start[s]`` to ``class_start[s + 1]``. Per state: ``stored``: place of its events' sums, -1 where they are
-    not kept; ``accept_bit``: of what must hold of a trend's last event.
+    the event before, ``order`` (-1 for none), ``tree``: number of its tree, ``deferred``: whether events become visible
+    later than at once or cease to be so, ``tests[test_start[c]:test_start[c + 1]]``: programs of two events. Classes of
+    state s are ``class_start[s]`` to ``class_start[s + 1]``. Per state: ``stored``: place of its events' sums, -1 where
+    they are not kept; ``accept_bit``: of what must hold of a trend's last event.
     """
 
     edge_class: Ints
@@ -65,7 +65,7 @@ class Orders(NamedTuple):
 
 class Places(NamedTuple):
     """Where a row of a block stands in each order (orders, rows): ``at`` its place (-1: nowhere) in a tree of ``size``
-    places from ``first`` on; the ``count`` places from ``query`` on are those before it.
+    places from ``first`` on; the ``preceding`` places from ``query`` on are those before it.
 
     ``keys``, ``entries``, ``other``: scratch of sorting.
     """
@@ -74,7 +74,7 @@ class Places(NamedTuple):
     first: Rows
     size: Rows
     query: Rows
-    count: Rows
+    preceding: Rows
     keys: Words
     entries: Rows
     other: Rows
@@ -82,7 +82,7 @@ class Places(NamedTuple):
 
 class Fields(NamedTuple):
     """What is added up; see trend_sums.py. Per field: ``kind``, ``offset`` in its pool, ``value`` (column, -1: one),
-    ``nulls`` (column, -1: never NULL), ``count``: offset of the count it weighs by. ``member`` (fields * components,):
+    ``nulls`` (column, -1: never NULL), ``weight``: offset of the count it weighs by. ``member`` (fields * components,):
     whether a component's events count. ``words``, ``floats``: width of a record in each pool; ``empty`` (words,): the
     words of a record of no trends. ``plain``: nothing but COUNT_FLOAT.
     """
@@ -91,7 +91,7 @@ class Fields(NamedTuple):
     offset: Ints
     value: Ints
     nulls: Ints
-    count: Ints
+    weight: Ints
     member: Flags
     words: int
     floats: int
@@ -128,8 +128,8 @@ class Windows(NamedTuple):
 
 
 class Lists(NamedTuple):
-    """Scratch of a block. Per stored state: ``row`` (stored, rows) of events that may be followed, ``marked`` those that
-    are not any more, ``length`` (stored,); ``has`` (stored, rows): whether the state has taken a row. Per class:
+    """Scratch of a block. Per stored state: ``row`` (stored, rows) of events that may be followed, ``marked`` those
+    which are not any more, ``length`` (stored,); ``has`` (stored, rows): whether the state has taken a row. Per class:
     ``low``, ``high``: rows that are in its sum. ``touched`` (states,). ``room``: most rows of a block.
     """
 

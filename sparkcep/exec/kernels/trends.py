@@ -297,7 +297,7 @@ def _read(j, visible, open_from, open_to, block, trends, events, tests, scratch,
                 stays &= machine.ends[U(e)] != 0
                 continue
             o = ways.order[U(c)]
-            p = np.int64(places.count[U(o), U(at)])
+            p = np.int64(places.preceding[U(o), U(at)])
             tree = block.trees + ways.tree[U(c)] * lists.room - 1 + np.int64(places.query[U(o), U(at)])
             if fields.plain and sums.lanes == 1:
                 total = 0.0
@@ -342,11 +342,11 @@ def _change(j, open_from, open_to, block, trends, events, scratch):
         component = machine.state_component[U(t)]
         take(to, row, events.rows, component, open_from, open_to, fields, events.values, sums)
         accept = machine.accept_edge[U(t)]
-        if accept >= 0 and not machine.absent[U(accept)] and not machine.present[U(accept)]:
-            if _has(ways.accept_bit[U(t)], row, events.masks):
-                jobs[U(2 * used)] = block.result
-                jobs[U(2 * used + 1)] = to
-                used += 1
+        at_once = accept >= 0 and not machine.absent[U(accept)] and not machine.present[U(accept)]
+        if at_once and _has(ways.accept_bit[U(t)], row, events.masks):
+            jobs[U(2 * used)] = block.result
+            jobs[U(2 * used + 1)] = to
+            used += 1
         if stored >= 0:
             single = block.single + stored * lists.room + at
             wipe(single, single + 1, fields, sums)
@@ -527,6 +527,6 @@ def _late_results(block, trends, events, windows, scratch):
                 continue
             last = windows.last[lane]
             for i in range(windows.first[lane], last + 1):
-                if lists.has[stored, i - block.low] and _has(ways.accept_bit[s], block.base + i, events.masks):
-                    if _sees(machine.absent[accept], machine.present[accept], i, last + 1, scratch.work):
-                        add(block.result, single + i, lane, lane + 1, scratch.jobs, trends.fields, sums)
+                ends = lists.has[stored, i - block.low] and _has(ways.accept_bit[s], block.base + i, events.masks)
+                if ends and _sees(machine.absent[accept], machine.present[accept], i, last + 1, scratch.work):
+                    add(block.result, single + i, lane, lane + 1, scratch.jobs, trends.fields, sums)
