@@ -16,21 +16,26 @@ from benchmarks.small_cases import small_cases
 from benchmarks.ticks import ticks
 
 BENCHMARKS = {"sequences": sequences, "ticks": ticks, "small_cases": small_cases, "scaling": scaling}
-FEWEST_RUNS = 5
+FEWEST_RUNS, RUNS = 5, 7
+# A session lives long, and a round or two leave most of its JVM's code uncompiled, that of each side.
+WARMUPS = 5
 DOCS = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 INTRODUCTION = """# Benchmarks
 
 `make bench` runs them and writes this page and `benchmarks/results/`. Absolute times on shared machines mean little:
-all systems run interleaved in one session, medians are of at least five runs, and ratios are what is compared.
+all systems run interleaved in one session, every other round backwards, so that nobody always follows the same
+neighbour. All sides get the same warm-up rounds, as a session lives longer than a query. Medians are of at least five
+runs, and ratios are what is compared.
 """
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Time sparkcep beside its peers.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"{', '.join(BENCHMARKS)} (all by default)")
-    parser.add_argument("--runs", type=int, default=FEWEST_RUNS, help="timed rounds, at least 5 (default: 5)")
-    # One round leaves most of a JVM's code uncompiled.
-    parser.add_argument("--warmups", type=int, default=2, help="rounds before timing (default: 2)")
+    parser.add_argument(
+        "--runs", type=int, default=RUNS, help=f"timed rounds, at least {FEWEST_RUNS} (default: {RUNS})"
+    )
+    parser.add_argument("--warmups", type=int, default=WARMUPS, help=f"rounds before timing (default: {WARMUPS})")
     parser.add_argument("--quick", action="store_true", help="a small log and one round, to see that all works")
     parser.add_argument("--flink-venv", type=Path, default=DEFAULT_VENV, help="virtual environment for Flink's jars")
     options = parser.parse_args()

@@ -6,6 +6,7 @@ import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
 
+from sparkcep.cli import split_statements
 from sparkcep.errors import SparkCepError
 
 _HERE = Path(__file__).parent
@@ -13,10 +14,14 @@ _HERE = Path(__file__).parent
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """An example file: what it asks (its leading comment), its statement and the rows it prints (its last comment)."""
+    """An example file: what it asks (its leading comment), its statements and the rows it prints (its last comment).
+
+    ``sql`` is the last statement, ``setup`` those before it.
+    """
 
     name: str
     question: str
+    setup: tuple[str, ...]
     sql: str
     expected: tuple[str, ...]
 
@@ -35,12 +40,12 @@ def folder(name: str) -> Path:
 
 
 def read_example(path: Path) -> Example:
-    """Read one file: comment lines, a statement, and comment lines from `-- Result:` on."""
+    """Read one file: comment lines, statements, and comment lines from `-- Result:` on."""
     text = path.read_text()
     body, _, result = text.partition("-- Result:\n")
     lines = body.splitlines()
     head = lines[: next(i for i, x in enumerate(lines) if not x.startswith("--"))]
     question = " ".join(line.lstrip("- ") for line in head)
-    sql = "\n".join(lines[len(head) :]).strip().rstrip(";")
+    *setup, sql = split_statements("\n".join(lines[len(head) :]))
     expected = tuple(line.removeprefix("--").strip() for line in result.splitlines() if line.startswith("--"))
-    return Example(path.stem, question, sql, expected)
+    return Example(path.stem, question, tuple(setup), sql, expected)

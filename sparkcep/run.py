@@ -16,6 +16,7 @@ from pyspark.sql.types import StructType
 from sparkcep import settings
 from sparkcep.errors import PatternAnalysisError, SparkCepError
 from sparkcep.exec.operator import match
+from sparkcep.functions import create_function
 from sparkcep.planner.explain import explain_plan
 from sparkcep.planner.fields import Fields, quote, unescape
 from sparkcep.planner.plan import PatternPlan, plan
@@ -28,6 +29,7 @@ from sparkcep.sql.binder import bind
 from sparkcep.sql.block_binder import bind_block
 from sparkcep.sql.clause import parse_clause
 from sparkcep.sql.commands import Explain, TemporaryView, classify
+from sparkcep.sql.function import read_function
 from sparkcep.sql.outer import partition_predicate, wanted_names
 from sparkcep.sql.rewriter import Rewriter
 from sparkcep.sql.statements import Form, FormKind, Statement, read_statement
@@ -39,6 +41,10 @@ Arguments = dict[str, Any] | list[Any] | None
 _names = iter(range(2**62))
 #: Answers of samples; an old one may cost time, never an answer.
 _samples: dict[tuple[object, ...], Sample | None] = {}
+#: Plans of forms by all that they were made from (:meth:`Run.planned`).
+_plans: dict[tuple[object, ...], PatternPlan] = {}
+_MOST_KEPT = 1000
+_TABLE = re.compile(r"SELECT \* FROM ([^\W\d]\w*(?:\.[^\W\d]\w*)*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,18 +72,23 @@ class Run:
     matched: dict[str, DataFrame] = field(default_factory=dict)
     relations: list[Relation] = field(default_factory=list)
     settings: Settings = field(init=False)
+    asked: int = 0
 
     def result(self) -> DataFrame:
-        mode = settings.read_match_recognize(self.spark.conf.get)
+        get = settings.getter(self.spark)
+        mode = settings.read_match_recognize(get)
         if mode in ("native", "off"):
             return self.untouched()
         self.statement = read_statement(self.text)
+        if (function := read_function(self.statement)) is not None and not self.explain_only:
+            self.settings = settings.read(self.spark.conf.get)
+            return create_function(self.spark, self.plain, self.statement, function, self.settings)
         if not self.statement.forms:
             return self.untouched()
         if mode == "auto" and _is_native():
             with contextlib.suppress(ParseException, AnalysisException):
                 return self.untouched()
-        self.settings = settings.read(self.spark.conf.get)
+        self.settings = settings.read(get)
         command = Explain("EXPLAIN ", 0) if self.explain_only else classify(self.statement)
         positional = isinstance(self.args, list)
         self.rewriter = Rewriter(self.statement, formatted=bool(self.kwargs), positional=positional)
@@ -116,24 +127,42 @@ class Run:
 
     def plan_form(self, form: Form) -> None:
         input_sql = self.rewriter.input_sql(form)
-        source = self.blamed(lambda: self.run(input_sql))
-        planned = (
-            self.plan_block(form, source) if form.kind is FormKind.BLOCK else self.plan_clause(form, source, input_sql)
-        )
+        source = self.blamed(lambda: self.input(input_sql))
+        planned = self.planned(form, source, input_sql)
         name = f"{PREFIX}relation_{next(_names)}"
         relation = Relation(name, planned, source, self.relation_sql(name, planned, source, input_sql))
         self.relations.append(relation)
         opens = form.kind is FormKind.BLOCK and self.statement.text[form.start : form.start + 4].upper() == "FROM"
         self.rewriter.replace(form, f"SELECT * FROM {relation.sql}" if opens else relation.sql)
 
+    def input(self, input_sql: str) -> DataFrame:
+        """A form's input relation, analysed."""
+        table = _TABLE.fullmatch(input_sql)
+        frame = self.spark.table(table[1]) if table else self.run(input_sql)
+        _ = frame.schema
+        return frame
+
+    def planned(self, form: Form, source: DataFrame, input_sql: str) -> PatternPlan:
+        """The form's plan. One that was made without Spark's help is kept: the statement's text, the settings and the
+        input's columns say all of it."""
+        columns = tuple((f.name, f.dataType.simpleString()) for f in source.schema.fields)
+        made_from = (self.text, form.start, input_sql, columns, self.settings)
+        # Arguments may be anything, and what stands for an earlier form may be inside this one.
+        may_keep = not (self.kwargs or self.args or self.relations)
+        if may_keep and made_from in _plans:
+            return _plans[made_from]
+        asked = self.asked
+        is_block = form.kind is FormKind.BLOCK
+        planned = self.plan_block(form, source) if is_block else self.plan_clause(form, source, input_sql)
+        return _keep(_plans, made_from, planned) if may_keep and self.asked == asked else planned
+
     def plan_clause(self, form: Form, source: DataFrame, input_sql: str) -> PatternPlan:
         clause = parse_clause(self.statement, form.body, formatted=bool(self.kwargs))
-        schema = source.schema
         query = bind(
             self.statement,
             clause,
             form.body,
-            schema.names,
+            source.schema.names,
             self.rewriter.qualifiers(form),
             self.rewriter.render,
             self.settings,
@@ -147,7 +176,7 @@ class Run:
         return make(
             query, self.settings, lambda items: self.analyze(query, source, items),
             lambda tests, keys: self.sample(query, source, input_sql, tests, keys),
-            [f.dataType.simpleString() for f in schema.fields],
+            [f.dataType.simpleString() for f in source.schema.fields],
         )  # fmt: skip
 
     def plan_block(self, form: Form, source: DataFrame) -> PatternPlan:
@@ -176,6 +205,7 @@ class Run:
         """Properties of the table that a relation's text names; none where it names none, or a view."""
         if not re.fullmatch(r"(\w+|`[^`]+`)(\s*\.\s*(\w+|`[^`]+`)){0,2}", relation.strip()):
             return {}
+        self.asked += 1  # what they say may change
         try:
             rows = self.plain(f"SHOW TBLPROPERTIES {relation}").collect()
         except AnalysisException:
@@ -196,6 +226,7 @@ class Run:
         """Names and types of expressions over the input, by Spark's analyser."""
         if not items:
             return []
+        self.asked += 1
         select = f"{query.with_prefix}SELECT {', '.join(items)} FROM {{{SOURCE}}}"
         if any(WHOLE in item for item in items):
             select += f" WINDOW {WHOLE} AS (PARTITION BY 1)"
@@ -206,6 +237,7 @@ class Run:
         self, query: PatternQuery, source: DataFrame, input_sql: str, tests: Sequence[str], keys: Sequence[str]
     ) -> Sample | None:
         """The first rows of an input that Spark takes for large; asked once per session, input and question."""
+        self.asked += 1
         question = (id(self.spark), self.settings.sampling_bytes, input_sql, tuple(tests), tuple(keys))
         if question in _samples:
             return _samples[question]
@@ -215,15 +247,12 @@ class Run:
             text = query.with_prefix + sample_sql(tests, keys, f"{{{SOURCE}}}")
             rows, partitions, *passing = self.checked(query, lambda: self.run(text, source).collect()[0])
             found = Sample(rows, partitions, tuple(passing))
-        if len(_samples) >= 1000:
-            _samples.clear()
-        _samples[question] = found
-        return found
+        return _keep(_samples, question, found)
 
     def relation_sql(self, name: str, planned: PatternPlan, source: DataFrame, input_sql: str) -> str:
         """The subquery that takes the form's place. Spark analyses it once, as a part of the user's statement."""
         if planned.layout == "fold":
-            table = re.fullmatch(r"SELECT \* FROM ([\w.]+)", input_sql)
+            table = _TABLE.fullmatch(input_sql)
             return f"({planned.folded().replace(f'{{{SOURCE}}}', table[1] if table else f'({input_sql})')})"
         frame = self.prepared(planned, source)
         try:
@@ -317,6 +346,13 @@ class Run:
         else:
             (frame.createOrReplaceTempView if command.replace else frame.createTempView)(command.name)
         return self.spark.createDataFrame([], StructType([]))
+
+
+def _keep(kept: dict[tuple[object, ...], T], key: tuple[object, ...], value: T) -> T:
+    if len(kept) >= _MOST_KEPT:
+        kept.clear()
+    kept[key] = value
+    return value
 
 
 def _is_native() -> bool:

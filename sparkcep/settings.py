@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sparkcep.errors import SparkCepError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 PREFIX = "spark.sparkcep."
 
@@ -193,8 +196,18 @@ def _integer(setting: Setting, value: str) -> int:
     return number
 
 
+def getter(spark: SparkSession) -> Callable[[str, str], Any]:
+    """The session's ``conf.get(key, default)``; on Spark Connect, where each one is a round trip, from one answer."""
+    if type(spark).__module__.startswith("pyspark.sql.connect."):
+        try:
+            return dict(spark.conf.getAll).get
+        except Exception:  # locked-down sessions
+            pass
+    return spark.conf.get
+
+
 def read(get: Callable[[str, str], Any]) -> Settings:
-    """Read all settings through ``get(key, default)``, the session's ``conf.get``.
+    """Read all settings through ``get(key, default)``, see :func:`getter`.
 
     Raises:
         SparkCepError: a value that is not allowed, naming its key (CEP_INVALID_SETTING).

@@ -47,11 +47,13 @@ _TOP_F: Operand = (op.STACK_F, 0, 0)
 class Reads:
     """What the condition of one variable looks back at, beside the tested row and its neighbours.
 
-    ``navigations``: (register, from_first, logical offset). ``aggregates``: numbers in ``ConditionPrograms.agg``.
+    ``navigations``: (register, from_first, logical offset). ``aggregates``: numbers in ``ConditionPrograms.agg``;
+    ``before``: those of them that are taken without the last row.
     """
 
     navigations: set[tuple[int, bool, int]] = field(default_factory=set)
     aggregates: set[int] = field(default_factory=set)
+    before: set[int] = field(default_factory=set)
 
 
 @dataclass(slots=True)
@@ -255,6 +257,8 @@ class Compiler:
             self.out.agg.append(row)
         place = self.out.agg.index(row)
         self.reads.aggregates.add(place)
+        if slot.before:
+            self.reads.before.add(place)
         without = int(slot.before)
         if kind == op.COUNT:
             return BIGINT, (op.COUNT_OF, place, without)
@@ -335,7 +339,7 @@ class Compiler:
 
     def comparison(self, name: str, left: Expression, right: Expression, test: bool = False) -> Type:
         a, b, x, y, floats = self.operands(left, right, name, combine=False)
-        check_comparable(name, a, b)
+        check_comparable(name, a, b, self.out.ansi)
         if not floats and "decimal" in (a.kind, b.kind) and (a.kind, a.scale) != (b.kind, b.scale):
             raise NotCompilable("decimals of different scales")
         if a.kind in ("array", "other") or b.kind in ("array", "other"):
@@ -346,7 +350,7 @@ class Compiler:
 
     def arithmetic(self, name: str, left: Expression, right: Expression) -> Type:
         a, b, x, y, floats = self.operands(left, right, name, combine=True)
-        kind = arithmetic_type(name, a, b)
+        kind = arithmetic_type(name, a, b, self.out.ansi)
         if kind.kind == "decimal" or ("decimal" in (a.kind, b.kind) and not floats):
             raise NotCompilable("arithmetic over decimals")
         if floats:

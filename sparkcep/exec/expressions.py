@@ -158,7 +158,7 @@ def _bounded(precision: int, scale: int) -> Type:
     return Type("decimal", precision, scale)
 
 
-def arithmetic_type(name: str, x: Type, y: Type) -> Type:
+def arithmetic_type(name: str, x: Type, y: Type, ansi: bool = True) -> Type:
     """Spark's result type of an arithmetic operator.
 
     Raises:
@@ -169,8 +169,13 @@ def arithmetic_type(name: str, x: Type, y: Type) -> Type:
     if x.is_numeric and y.is_numeric:
         if "double" in (x.kind, y.kind):
             return DOUBLE
-        if "float" in (x.kind, y.kind):  # Spark computes in single precision
-            raise NotCompilable("arithmetic over float; cast to double")
+        if name == "div" and "float" in (x.kind, y.kind):
+            raise NotCompilable("div over float")
+        if x.kind == y.kind == "float":
+            return DOUBLE if name == "/" else x
+        if "float" in (x.kind, y.kind):
+            _check_float(x, y, ansi)
+            return DOUBLE
         if x.kind == y.kind == "int":
             if name == "div":
                 return BIGINT
@@ -206,10 +211,16 @@ def _show(type_: Type) -> str:
     )
 
 
-def check_comparable(name: str, x: Type, y: Type) -> None:
+def _check_float(x: Type, y: Type, ansi: bool) -> None:
+    """Without ANSI mode an integer beside a float becomes a float, of which two roundings would be needed here."""
+    if not ansi and "int" in (x.kind, y.kind):
+        raise NotCompilable("float beside an integer; cast to double")
+
+
+def check_comparable(name: str, x: Type, y: Type, ansi: bool = True) -> None:
     """Raises NotCompilable unless conditions compare the two types as Spark does."""
-    if "float" in (x.kind, y.kind) and x.kind != y.kind and "double" not in (x.kind, y.kind):
-        raise NotCompilable("a comparison with float; cast to double")
+    if "float" in (x.kind, y.kind):
+        _check_float(x, y, ansi)
     if "null" in (x.kind, y.kind) or (x.is_numeric and y.is_numeric) or x.kind == y.kind != "other":
         return
     raise NotCompilable(f"{_show(x)} {name} {_show(y)}")

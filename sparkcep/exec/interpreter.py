@@ -11,7 +11,7 @@ import datetime as dt
 import math
 import re
 from collections.abc import Callable, Sequence
-from decimal import ROUND_HALF_UP, Context, Decimal
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -41,17 +41,9 @@ from sparkcep.exec.expressions import (
     arithmetic_type,
     check_comparable,
 )
+from sparkcep.exec.scalars import DECIMALS, DivisionByZero, Numbers, scalar_function, single
 
-_DECIMALS = Context(prec=80, rounding=ROUND_HALF_UP)
 _OPERATORS = ("+", "-", "*", "/", "%", "div")
-
-
-class Overflow(Exception):
-    """ARITHMETIC_OVERFLOW while matching."""
-
-
-class DivisionByZero(Exception):
-    """DIVIDE_BY_ZERO while matching."""
 
 
 class MatchState:
@@ -116,6 +108,7 @@ class Interpreter:
         self.slots = slots
         self.column_types = column_types
         self.ansi = ansi
+        self.numbers = Numbers(ansi)
 
     def condition(self, node: Expression) -> Callable[[MatchState], bool]:
         """Raises NotCompilable for what conditions cannot do at all, naming it."""
@@ -221,7 +214,7 @@ class Interpreter:
         if name in ("avg", "mean") and kind.kind == "decimal":
             average = Type("decimal", min(38, kind.size + 4), min(37, kind.scale + 4))
             return (
-                lambda v: self.decimal(_DECIMALS.divide(sum(v, Decimal(0)), len(v)), average) if v else None
+                lambda v: self.numbers.decimal(DECIMALS.divide(sum(v, Decimal(0)), len(v)), average) if v else None
             ), average
         if name in ("array_agg", "collect_list"):
             return (lambda v: v), Type("array", element=kind)
@@ -237,10 +230,10 @@ class Interpreter:
 
     def summation(self, kind: Type) -> tuple[Callable[[list[Any]], Any], Type]:
         if kind.kind == "int":
-            return (lambda v: self.integer(sum(v), 64) if v else None), BIGINT
+            return (lambda v: self.numbers.integer(sum(v), 64) if v else None), BIGINT
         if kind.kind == "decimal":
             result = Type("decimal", min(38, kind.size + 10), kind.scale)
-            return (lambda v: self.decimal(sum(v, Decimal(0)), result) if v else None), result
+            return (lambda v: self.numbers.decimal(sum(v, Decimal(0)), result) if v else None), result
 
         def floats(values: list[Any]) -> Any:
             total = None
@@ -249,22 +242,6 @@ class Interpreter:
             return total
 
         return floats, DOUBLE
-
-    def integer(self, value: int, bits: int) -> int:
-        half = 1 << (bits - 1)
-        if -half <= value < half:
-            return value
-        if self.ansi:
-            raise Overflow
-        return (value + half) % (2 * half) - half
-
-    def decimal(self, value: Decimal, kind: Type) -> Decimal | None:
-        out = value.quantize(Decimal(1).scaleb(-kind.scale), context=_DECIMALS)
-        if out.adjusted() >= kind.size - kind.scale and out != 0:
-            if self.ansi:
-                raise Overflow
-            return None
-        return out
 
     # -- operators and functions -----------------------------------------------------------------------------------
 
@@ -285,10 +262,12 @@ class Interpreter:
             inner = of[0]
             return (lambda s, r: inner(s, r) is None), BOOLEAN
         if name in COMPARISONS:
-            check_comparable(name, *kinds)
+            check_comparable(name, kinds[0], kinds[1], self.ansi)
             return self.comparison(name, of[0], of[1], kinds[0], kinds[1]), BOOLEAN
         if name in _OPERATORS:
-            kind = arithmetic_type(name, *kinds)
+            if "decimal" in (kinds[0].kind, kinds[1].kind):
+                kinds = list(map(_literal_type, node.arguments, kinds))
+            kind = arithmetic_type(name, kinds[0], kinds[1], self.ansi)
             return self.arithmetic(name, of[0], of[1], kind), kind
         if name == "in":
             return self.membership(of, kinds), BOOLEAN
@@ -296,9 +275,12 @@ class Interpreter:
             return self.case(of, kinds)
         if name == "coalesce":
             kind = _common(kinds)
-            return (lambda s, r: next((v for f in of if (v := f(s, r)) is not None), None)), kind
+            options = [_widened(f, k, kind) for f, k in zip(of, kinds, strict=True)]
+            return (lambda s, r: next((v for f in options if (v := f(s, r)) is not None), None)), kind
         if name in ("least", "greatest"):
             sign = 1 if name == "greatest" else -1
+            kind = _common(kinds)
+            of = [_widened(f, k, kind) for f, k in zip(of, kinds, strict=True)]
 
             def extreme(s: MatchState, r: int) -> Any:
                 best = None
@@ -308,10 +290,24 @@ class Interpreter:
                         best = v
                 return best
 
-            return extreme, _common(kinds)
+            return extreme, kind
         if name == "array":
             return (lambda s, r: [f(s, r) for f in of]), Type("array", element=_common(kinds))
-        return self.function(name, of, kinds, node.extra)
+        if name == "isnan" and [k.kind in ("double", "float", "null") for k in kinds] == [True]:
+            inner = of[0]
+            return (lambda s, r: (v := inner(s, r)) is not None and math.isnan(v)), BOOLEAN
+        if name == "concat_ws" and all(k.kind in ("string", "null") for k in kinds):
+            return self.joined(of), STRING
+        return self.function(node, of, kinds)
+
+    def joined(self, of: list[Evaluator]) -> Evaluator:
+        separator, *parts = of
+
+        def evaluate(s: MatchState, r: int) -> Any:
+            between = separator(s, r)
+            return None if between is None else between.join(v for f in parts if (v := f(s, r)) is not None)
+
+        return evaluate
 
     def logic(self, name: str, of: list[Evaluator]) -> Evaluator:
         decisive = name == "or"
@@ -356,7 +352,7 @@ class Interpreter:
             u, v = x(s, r), y(s, r)
             if u is None or v is None:
                 return None
-            if kind.kind == "double":
+            if kind.kind in ("double", "float"):
                 u, v = float(u), float(v)
             elif kind.kind == "decimal":
                 u, v = Decimal(u), Decimal(v)
@@ -371,13 +367,13 @@ class Interpreter:
     def operate(self, name: str, u: Any, v: Any, kind: Type) -> Any:
         if kind.kind == "decimal":
             operation = {
-                "+": _DECIMALS.add,
-                "-": _DECIMALS.subtract,
-                "*": _DECIMALS.multiply,
-                "/": _DECIMALS.divide,
-                "%": _DECIMALS.remainder,
+                "+": DECIMALS.add,
+                "-": DECIMALS.subtract,
+                "*": DECIMALS.multiply,
+                "/": DECIMALS.divide,
+                "%": DECIMALS.remainder,
             }[name]
-            return self.decimal(operation(u, v), kind)
+            return self.numbers.decimal(operation(u, v), kind)
         if name == "+":
             out = u + v
         elif name == "-":
@@ -386,16 +382,21 @@ class Interpreter:
             out = u * v
         elif name == "/":
             out = u / v
-        elif kind.kind == "double":
-            out = float(np.fmod(u, v)) if name == "%" else u // v
+        elif kind.kind in ("double", "float"):
+            with np.errstate(invalid="ignore"):
+                out = float(np.fmod(u, v))
         else:
             quotient = abs(u) // abs(v) * (1 if (u < 0) == (v < 0) else -1)
             out = quotient if name == "div" else u - quotient * v
-        return self.integer(out, kind.size) if kind.kind == "int" else out
+        if kind.kind == "float":
+            return single(out)
+        return self.numbers.integer(out, kind.size) if kind.kind == "int" else out
 
     def membership(self, of: list[Evaluator], kinds: list[Type]) -> Evaluator:
         for kind in kinds[1:]:
-            check_comparable("=", kinds[0], kind)
+            check_comparable("=", kinds[0], kind, self.ansi)
+        if any(k.kind in ("double", "float") for k in kinds):
+            of = [_widened(f, k, DOUBLE) for f, k in zip(of, kinds, strict=True)]
         value, *options = of
 
         def evaluate(s: MatchState, r: int) -> Any:
@@ -415,40 +416,36 @@ class Interpreter:
 
     def case(self, of: list[Evaluator], kinds: list[Type]) -> tuple[Evaluator, Type]:
         """Arguments: condition, value, condition, value, ..., default."""
-        *branches, default = of
+        kind = _common([*kinds[1:-1:2], kinds[-1]])
+        tests = of[0:-1:2]
+        values = [_widened(f, k, kind) for f, k in zip(of[1:-1:2], kinds[1:-1:2], strict=True)]
+        default = _widened(of[-1], kinds[-1], kind)
 
         def evaluate(s: MatchState, r: int) -> Any:
-            for k in range(0, len(branches), 2):
-                if branches[k](s, r) is True:
-                    return branches[k + 1](s, r)
+            for test, value in zip(tests, values, strict=True):
+                if test(s, r) is True:
+                    return value(s, r)
             return default(s, r)
 
-        return evaluate, _common([*kinds[1:-1:2], kinds[-1]])
+        return evaluate, kind
 
-    def function(self, name: str, of: list[Evaluator], kinds: list[Type], extra: Any) -> tuple[Evaluator, Type]:
+    def function(self, node: Call, of: list[Evaluator], kinds: list[Type]) -> tuple[Evaluator, Type]:
+        """A function that is NULL where an argument is."""
+        name, extra = node.name, node.extra
         first = kinds[0] if kinds else NULL
         strings = all(k.kind in ("string", "null") for k in kinds)
         plain: Callable[..., Any] | None = None
         kind = STRING
-        dates = all(k.kind in ("date", "null") for k in kinds)
-        if name == "datediff" and dates:
-            plain, kind = (lambda v, w: (v - w).days), INT
-        elif name == "negate" and first.is_numeric:
-            plain, kind = (lambda v: self.integer(-v, first.size) if first.kind == "int" else -v), first
+        if extra == "try" and (name == "cast_int" or (name == "cast_bigint" and first.kind not in ("int", "boolean"))):
+            raise NotCompilable(f"try_cast of {first.kind}")  # NULL where a cast fails
+        if name == "negate" and first.is_numeric:
+            plain, kind = (lambda v: self.numbers.integer(-v, first.size) if first.kind == "int" else -v), first
         elif name == "abs" and first.is_numeric:
-            plain, kind = (lambda v: self.integer(abs(v), first.size) if first.kind == "int" else abs(v)), first
-        elif name in ("lower", "upper", "trim") and strings:
-            plain = {"lower": str.lower, "upper": str.upper, "trim": lambda v: v.strip(" ")}[name]
-        elif name == "length" and strings:
-            plain, kind = len, INT
+            plain, kind = (lambda v: self.numbers.integer(abs(v), first.size) if first.kind == "int" else abs(v)), first
         elif name == "concat" and strings:
             plain = lambda *v: "".join(v)  # noqa: E731
         elif name == "like" and strings and len(of) == 2:
             plain, kind = (lambda v, p: like(p, extra or "\\").fullmatch(v) is not None), BOOLEAN
-        elif name == "cast_double" and (first.is_numeric or first.kind == "null"):
-            plain, kind = float, DOUBLE
-        elif name == "cast_bigint" and first.kind in ("int", "boolean", "null"):
-            plain, kind = int, BIGINT
         elif name in ("array_max", "array_min") and first.kind == "array" and first.element is not None:
             sign = 1 if name == "array_max" else -1
             plain, kind = (lambda v: _extreme(v, sign)), first.element
@@ -457,6 +454,8 @@ class Interpreter:
         elif name == "array_contains" and first.kind == "array":
             check_comparable("=", first.element or NULL, kinds[1])
             plain, kind = _contains, BOOLEAN
+        elif found := scalar_function(name, kinds, list(map(constant, node.arguments)), self.numbers):
+            plain, kind = found
         if plain is None:
             raise NotCompilable(f"{name}({', '.join(k.kind for k in kinds)})")
         apply = plain
@@ -466,6 +465,28 @@ class Interpreter:
             return None if any(v is None for v in values) else apply(*values)
 
         return evaluate, kind
+
+
+def constant(node: Expression) -> Any:
+    """The value of a constant, None for anything else."""
+    if isinstance(node, Call) and node.name == "negate" and isinstance(node.arguments[0], Constant):
+        value = node.arguments[0].value
+        return None if value is None else -value
+    return node.value if isinstance(node, Constant) else None
+
+
+def _literal_type(node: Expression, kind: Type) -> Type:
+    """Beside a decimal an integer literal is a decimal of just its digits."""
+    if kind.kind != "int" or not isinstance(node, Constant):
+        return kind
+    return Type("decimal", len(str(abs(node.value))), 0)
+
+
+def _widened(of: Evaluator, kind: Type, common: Type) -> Evaluator:
+    """Values in the common type of alternatives, of which only doubles differ from what they were."""
+    if common.kind != "double" or kind.kind in ("double", "float", "null"):
+        return of
+    return lambda s, r: None if (v := of(s, r)) is None else float(v)
 
 
 def _contains(values: list[Any], wanted: Any) -> bool | None:

@@ -9,10 +9,10 @@ from sparkcep.exec.arrays import Ints, int_values
 from sparkcep.exec.batch import Batch, Resume
 from sparkcep.exec.compiler import ConditionPrograms, compile_conditions
 from sparkcep.exec.expressions import NavigationSlot
-from sparkcep.exec.interpreter import DivisionByZero, Overflow
 from sparkcep.exec.kernels import rows as kernel
 from sparkcep.exec.kernels.tables import Output, Within, Words
 from sparkcep.exec.lookback import Lookback
+from sparkcep.exec.scalars import DivisionByZero, Overflow
 from sparkcep.exec.search import CONDITION_FAILURES, Search
 from sparkcep.exec.spec import MatchSpec
 from sparkcep.exec.statuses import MODES, SKIPS, raise_status

@@ -230,13 +230,14 @@ class _Case:
     def matches(self, path: Path, places: Sequence[_Place]) -> Iterator[Path]:
         """The accepting runs that begin with this one."""
         ways = [(place, way) for place in places for way in _ways(place.rest)]
-        accepting = (n for n, (place, way) in enumerate(ways) if way.key is None and self.accepts(path, place, way))
-        end = next(accepting, None)
-        before = [way for _, way in ways[:end]]
-        yield from self.longer(path, places, before)
-        if end is not None:
+        ends = [n for n, (_, way) in enumerate(ways) if way.key is None]
+        if not ends:
+            yield from self.longer(path, places, [way for _, way in ways])
+            return
+        yield from self.longer(path, places, [way for _, way in ways[: ends[0]]])
+        if any(self.accepts(path, *ways[n]) for n in ends):
             yield path
-            yield from self.longer(path, places, [way for _, way in ways[end:]])
+        yield from self.longer(path, places, [way for _, way in ways[ends[0] :]])
 
     def longer(self, path: Path, places: Sequence[_Place], ways: Sequence[_Way]) -> Iterator[Path]:
         """The accepting runs that go on from this one along some of its ways."""

@@ -14,7 +14,15 @@ from sparkcep.exec.kernels.output import FIXED
 from sparkcep.exec.kernels.search import OK, OUTPUT_FULL
 from sparkcep.exec.kernels.tables import Output
 from sparkcep.exec.run_spec import RunSpec
-from sparkcep.exec.run_tables import interval, machine_tables, new_frames, new_work, run_conditions
+from sparkcep.exec.run_tables import (
+    interval,
+    judged,
+    machine_tables,
+    merging_tables,
+    new_frames,
+    new_work,
+    run_conditions,
+)
 from sparkcep.exec.statuses import MODES, SKIPS, raise_status
 from sparkcep.exec.tables import grown, load_columns, membership, new_trail
 
@@ -61,6 +69,8 @@ class RunMatcher:
         trail = new_trail(longest, len(spec.conditions.registers), len(self.programs.agg), True)
         shown = new_trail(longest, len(spec.slot_registers))
         times = interval(batch)
+        checks = judged(self.checks, spec, self.programs, longest)
+        merging = merging_tables(spec, self.machine, self.programs, longest)
         progress = np.zeros(kernel.PROGRESS, np.int64)
         out = np.empty((1024, FIXED + len(spec.slots) + 1), np.int64)
         trace = np.empty((4096 if spec.traced else 1, 2), np.int64)
@@ -72,17 +82,17 @@ class RunMatcher:
         while True:
             if spec.collapsed:
                 status = collapse_runs(
-                    offsets, masks, self.machine, self.checks, int(spec.use_within), int(spec.strict_time), times,
+                    offsets, masks, self.machine, checks, int(spec.use_within), int(spec.strict_time), times,
                     self.output, self.conditions._replace(const_i=const_i), columns, spec.limit_steps, spec.limit_rows,
                     work, frames, trail, forward, backward, seen, progress, out, trace,
                 )  # fmt: skip
             else:
                 status = kernel.match_runs(
-                    offsets, masks, self.machine, self.checks, _SELECTIONS[spec.selection], int(spec.one_per_start),
+                    offsets, masks, self.machine, checks, _SELECTIONS[spec.selection], int(spec.one_per_start),
                     SKIPS[spec.skip], int(spec.first_only), int(spec.use_within), int(spec.strict_time), times,
                     MODES[spec.rows_per_match], int(spec.every_row or spec.rows_per_match.is_all), int(spec.traced),
                     self.output, self.conditions._replace(const_i=const_i), columns, spec.limit_steps, spec.limit_rows,
-                    spec.most_matches, work, frames, trail, shown, progress, out, trace,
+                    spec.most_matches, work, frames, merging, trail, shown, progress, out, trace,
                 )  # fmt: skip
             if status != OUTPUT_FULL:
                 break

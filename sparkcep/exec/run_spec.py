@@ -11,12 +11,23 @@ from sparkcep.query import RowsPerMatch, SkipMode
 
 
 @dataclass(frozen=True, slots=True)
+class Span:
+    """A condition `x op f` with f between the least and the greatest x of the variable's earlier events.
+
+    ``orders``: bits of kernels.conditions for which op holds. ``column``: x, a kernel column.
+    """
+
+    orders: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
 class Check:
     """A match-dependent condition and when it is tested (see block.Condition).
 
     ``number``: in the condition set. ``decided_by`` and ``after``: component codes. ``counted``: register of the
     variable whose events count for ``minimum`` and ``first_only``. ``required``: registers that must not be empty.
-    ``each``: the register to go through, -1 for none.
+    ``each``: the register to go through, -1 for none. ``span``: how it is judged before matches are enumerated.
     """
 
     number: int
@@ -28,6 +39,7 @@ class Check:
     first_only: bool = False
     after: frozenset[int] = frozenset()
     each: int = -1
+    span: Span | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +49,8 @@ class RunSpec:
     ``one_per_start``: the preferred match of a start row only, after which ``skip`` says where to go on; else all
     matches. ``first_only``: the partition's first match. ``most_matches``: more of a partition are not asked for.
     ``traced``: the events of each match are wanted. ``collapsed``: one row per start and end event; then checks in
-    ``postponed`` are not tested. The rest is as in spec.MatchSpec.
+    ``postponed`` are not tested. ``merging``: whether equivalent runs share what they skip. The rest
+    is as in spec.MatchSpec.
     """
 
     automaton: Automaton
@@ -64,3 +77,4 @@ class RunSpec:
     most_matches: int = 2**62
     collapsed: bool = False
     postponed: frozenset[int] = frozenset()
+    merging: bool = True

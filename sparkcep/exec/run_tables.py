@@ -6,13 +6,14 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from sparkcep.block import Decision
+from sparkcep.block import Decision, Selection
 from sparkcep.exec.arrays import Ints, ordered_ints
 from sparkcep.exec.automaton import ACCEPT, Automaton, Edge
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.compiler import ConditionPrograms
 from sparkcep.exec.expressions import NotCompilable
-from sparkcep.exec.kernels.graph_tables import Checks, Frames, Interval, Machine, Work
+from sparkcep.exec.kernels.graph_tables import Checks, Frames, Interval, Machine, Merging, Work
+from sparkcep.exec.kernels.merging import AGGREGATE_COUNT, AGGREGATE_VALUE, FIRST_ROW, LAST_ROW, SIZE, WORDS
 from sparkcep.exec.kernels.runs import CHECK_WIDTH
 from sparkcep.exec.kernels.tables import Conditions
 from sparkcep.exec.run_spec import Check, RunSpec
@@ -63,7 +64,30 @@ class Groups:
                 rows += [*row, low, len(required), first, len(after), 0]
             starts.append(starts[-1] + len(members))
         assert not rows or len(rows) == CHECK_WIDTH * starts[-1]
-        return Checks(_ints(starts), _ints([*rows, 0]), _ints([*required, 0]), _ints([*after, 0]))
+        nothing = np.zeros(1, np.int64)
+        return Checks(
+            _ints(starts), _ints([*rows, 0]), _ints([*required, 0]), _ints([*after, 0]), nothing, nothing,
+            np.zeros((1, 1), np.uint8), nothing, nothing,
+        )  # fmt: skip
+
+
+def judged(checks: Checks, spec: RunSpec, p: ConditionPrograms, rows: int) -> Checks:
+    """Checks with room for what is known of them before matches are enumerated; see kernels.spans."""
+    spans: list[int] = []
+    members: list[int] = []
+    for check in spec.checks:
+        store, place = p.columns[check.span.column] if check.span is not None else ("", 0)
+        judges = check.span is not None and spec.selection is Selection.ANY and not spec.one_per_start
+        orders = check.span.orders if check.span is not None else 0
+        spans += [int(judges), place, int(store == "float"), orders, len(members)]
+        members += [*sorted(check.decided_by), -1]
+    numbers = max(1, len(spec.checks))
+    any_span = any(spans[::5])
+    return checks._replace(
+        spans=_ints([*spans, 0]), members=_ints([*members, -1]),
+        verdicts=np.zeros((numbers, rows + 1) if any_span else (1, 1), np.uint8),
+        judged=np.zeros(numbers, np.int64), window=np.array([0, int(any_span)], np.int64),
+    )  # fmt: skip
 
 
 def _bits(numbers: Iterable[int]) -> int:
@@ -130,7 +154,7 @@ def machine_tables(spec: RunSpec) -> tuple[Machine, Checks]:
             state_component.append(before)
             accept_edge.append(-1)
             for e in edges:
-                if e.target == ACCEPT:
+                if e.target == ACCEPT and accept_edge[-1] < 0:
                     accept_edge[-1] = len(columns["target"])
                 columns["target"].append(ACCEPT if e.target == ACCEPT else first + e.target)
                 columns["component"].append(e.component)
@@ -192,6 +216,65 @@ def run_conditions(spec: RunSpec, p: ConditionPrograms) -> Conditions:
     )  # fmt: skip
 
 
+def merging_tables(spec: RunSpec, machine: Machine, p: ConditionPrograms, rows: int) -> Merging:
+    """What the conditions on the edges of each state look at; see kernels.merging."""
+    low: list[int] = []
+    high: list[int] = []
+    reads: list[tuple[int, int, int, int]] = []
+    main = spec.automaton
+    for s, edges in enumerate(main.edges):
+        looks: set[tuple[int, int, int]] | None = set()
+        for e in edges:
+            if e.target != ACCEPT and looks is not None:
+                seen = _looks(spec, p, main.components[s] if s < main.states else -1, e)
+                looks = None if seen is None else looks | seen
+        low.append(len(reads))
+        if looks is None or len(looks) > WORDS or s == main.states:
+            high.append(len(reads) - 1)
+            continue
+        reads += [(*look, 0) for look in sorted(looks)]
+        high.append(len(reads))
+    on = spec.merging and spec.selection is Selection.NEXT and bool(spec.checks)
+    shape = (main.states + 1, rows + 1, 1 + WORDS) if on else (1, 1, 1)
+    return Merging(
+        _ints(low), _ints(high), np.array([*reads, (0,) * 4], np.int64).ravel(), np.empty(shape, np.int64),
+        np.zeros(WORDS, np.int64), int(on),
+    )  # fmt: skip
+
+
+def _looks(spec: RunSpec, p: ConditionPrograms, before: int, e: Edge) -> set[tuple[int, int, int]] | None:
+    """What the conditions of an edge look at before its event is taken: (kind, register or aggregate, number).
+
+    None where it is more than a few values.
+    """
+    out: set[tuple[int, int, int]] = set()
+    registers = spec.conditions.registers
+    for check in spec.checks:
+        taken = check.at is Decision.TAKE and e.component in check.decided_by
+        left = check.at is Decision.LEAVE and before in check.decided_by and e.component not in check.decided_by
+        negated = {c for x in e.absent for c in spec.automaton.negations[x].automaton.components}
+        if check.decided_by & negated:
+            return None
+        if not taken and not left:
+            continue
+        if check.each >= 0 or check.after:
+            return None
+        most = max(check.minimum, 2 if check.first_only else 1)
+        out.add((SIZE, check.counted, most))
+        out |= {(SIZE, g, 1) for g in check.required}
+        found = p.reads[check.number]
+        for register, from_first, logical in found.navigations:
+            pushed = int(e.component in registers[register])  # the tested event is the last one of these
+            if from_first:
+                out |= {(FIRST_ROW, register, logical), (SIZE, register, logical + 1)}
+            elif logical >= pushed:
+                out.add((LAST_ROW, register, logical - pushed))
+        for k in found.aggregates:
+            without = {int(e.component not in registers[p.agg[k][1]])} if k in found.before else {0}
+            out |= {(kind, k, w) for kind in (AGGREGATE_COUNT, AGGREGATE_VALUE) for w in without | {0}}
+    return out
+
+
 def interval(batch: Batch) -> Interval:
     """The ORDER BY key, and the key plus and minus WITHIN, as integers of one order."""
     if batch.within is None:
@@ -216,4 +299,4 @@ def new_work(rows: int, machine: Machine) -> Work:
 
 
 def new_frames(rows: int) -> Frames:
-    return Frames(*(np.empty(rows + 2, np.int64) for _ in range(7)))
+    return Frames(*(np.empty(rows + 2, np.int64) for _ in range(8)))

@@ -9,10 +9,11 @@ import numpy as np
 
 from sparkcep.exec.arrays import Ints
 from sparkcep.exec.expressions import LABEL_COLUMN, Call, Expression, NavigationSlot, NumberSlot, RowValue
-from sparkcep.exec.interpreter import DivisionByZero, Interpreter, MatchState, Overflow, normalise
+from sparkcep.exec.interpreter import Interpreter, MatchState, normalise
 from sparkcep.exec.kernels import rows as kernel
 from sparkcep.exec.kernels.tables import Within, Words
 from sparkcep.exec.kernels.viability import NONE
+from sparkcep.exec.scalars import DivisionByZero, Overflow
 from sparkcep.exec.spec import ConditionSet
 from sparkcep.exec.tables import grown, new_trail
 

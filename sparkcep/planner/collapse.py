@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sparkcep.block import BlockQuery, Condition, Decision, Selection
+from sparkcep.block import BlockQuery, Condition, Matches, Selection
 from sparkcep.errors import PatternAnalysisError
 from sparkcep.exec.automaton import ACCEPT, Automaton
-from sparkcep.query import Navigation
+from sparkcep.planner.consistency import is_consistent
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,21 +42,6 @@ def last_component(automaton: Automaton) -> int:
     return last.pop() if len(last) == 1 and not last & followed else -1
 
 
-def is_consistent(condition: Condition, first: str) -> bool:
-    """Whether a condition has one outcome for an event, given the first event of the match."""
-    if condition.at is not Decision.TAKE or condition.each or condition.after or condition.minimum > 1:
-        return False
-    if condition.first_only or any(set(r) != {first} for r in condition.required):
-        return False
-    for slot in condition.scalar.slots:
-        if not isinstance(slot, Navigation) or slot.physical or slot.logical:
-            return False
-        own = slot.variables == condition.decided_by and not slot.from_first
-        if not own and slot.variables != (first,):
-            return False
-    return True
-
-
 def collapse(block: BlockQuery, automaton: Automaton, conditions: Sequence[Condition]) -> Collapse:
     """Plan COLLAPSED.
 
@@ -67,7 +52,7 @@ def collapse(block: BlockQuery, automaton: Automaton, conditions: Sequence[Condi
     wrong = ""
     if block.selection is not Selection.ANY:
         wrong = f"COLLAPSED stands for the matches under SKIP TILL ANY MATCH, not {block.selection.value}."
-    elif block.matches.value != "MATCHES ALL":
+    elif block.matches is not Matches.ALL:
         wrong = f"COLLAPSED stands for all matches, not {block.matches.value}."
     elif block.returns:
         wrong = "A collapsed match has no items of its own: leave RETURN out."

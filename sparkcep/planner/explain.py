@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from sparkcep.pattern import render
+from sparkcep.planner.collapse import first_component
+from sparkcep.planner.consistency import consistency
 from sparkcep.planner.fields import unescape
 from sparkcep.planner.plan import PatternPlan
 from sparkcep.planner.run_plan import RunPlan
 from sparkcep.planner.trend_explain import explain_trends
 from sparkcep.planner.trend_plan import TrendPlan
-from sparkcep.query import PREFIX
+from sparkcep.query import PREFIX, Selection
 
 
 def _indent(text: str, by: str = "    ") -> str:
@@ -86,6 +88,16 @@ def _sql(plan: PatternPlan) -> list[str]:
     return lines
 
 
+def _consistency(plan: RunPlan, number: int) -> str:
+    """The class of a condition where subsets of candidates are enumerated."""
+    if plan.block.selection is not Selection.ANY:
+        return ""
+    first = first_component(plan.run_spec.automaton)
+    key = plan.run_spec.automaton.names[first] if first >= 0 else ""
+    judged = "; judged before matches are enumerated" if plan.run_spec.checks[number].span is not None else ""
+    return f" ({consistency(plan.conditions[number], key).value}{judged})"
+
+
 def explain_run(plan: RunPlan, name: str) -> str:
     """The plan of a pattern under an event selection strategy."""
     block, spec = plan.block, plan.run_spec
@@ -105,7 +117,7 @@ def explain_run(plan: RunPlan, name: str) -> str:
     for check in spec.checks:
         keys = "|".join(dict.fromkeys(shown[automaton.names[c]] for c in sorted(check.decided_by)))
         text = " AND ".join(t.strip() for t in plan.dependent.descriptions[check.number])
-        lines.append(f"    {check.at.value} {keys}: {text}")
+        lines.append(f"    {check.at.value} {keys}: {text}{_consistency(plan, check.number)}")
     if plan.collapse is not None:
         kept = "exact" if plan.collapse.exact else "not exact, candidates may make no match together"
         lines.append(f"  Collapsed: {len(plan.collapse.postponed)} conditions postponed; {kept}")

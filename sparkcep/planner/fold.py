@@ -6,7 +6,7 @@ state per partition is enough, and no row has to leave the JVM. The fold gives t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sparkcep.exec.shape import CURRENT_ROW, Gather
@@ -16,7 +16,6 @@ from sparkcep.planner.machine import Machine, Step
 from sparkcep.planner.symbols import NULL, OTHER, Alphabet
 from sparkcep.query import PREFIX, RowsPerMatch, SkipMode
 
-_ROWS = PREFIX + "rows"
 #: Matches are collected in chunks of this many, since each `concat` copies its arrays.
 _CHUNK = 512
 _EMPTY = {"r": "0"}
@@ -69,13 +68,32 @@ def noticed_before(machine: Machine, slot: int) -> list[int]:
     return [MAYBE if len(f) > 1 else (ALWAYS if True in f else NEVER) for f in found]
 
 
+#: What a row does to a register: it stays, takes the row's value, becomes NULL, or may become anything.
+KEEP, TAKE, FORGET, ANY = range(4)
+#: Codes of the table beside states: the accumulator stays as it is; a match ends.
+_NOTHING, _END = -1, -2
+#: Where the table speaks of the accumulator ``s`` and the row ``e``.
+_PLACE = f"s.n + e.{PREFIX}m0"
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """What a row does to an attempt in ``state``; ``origin`` is 0 where it begins another one, ``step`` None where it
+    only ends this one."""
+
+    state: int
+    origin: int
+    step: Step | None
+
+
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """The fold of one pattern, as SQL over the prepared lists.
+    """The fold of one pattern, as SQL over sorted lists.
 
-    The accumulator is a struct: state ``n``, a register for each gathered value, and the matches found, the last few
-    of them in ``now`` and those before in ``done``, since appending copies. Steps are looked up in constant arrays, so
-    that the expression does not grow with the pattern. A match is added when the row behind it comes, or at the end.
+    The accumulator is a struct: place ``n`` of the state in the table, a register for each value that has to be
+    remembered, and the matches found, the last few of them in ``now`` and those before in ``done``, since appending
+    copies. What a row does is looked up in a constant array, so that the expression does not grow with the pattern.
+    Most rows do nothing, and the accumulator stays the same object.
 
     Args:
         machine: over the symbols of the rows that are left.
@@ -94,19 +112,11 @@ class Fold:
     def sql(self, keys: int, source: str) -> str:
         """One row per match: keys, number, code, self, flags and gathered values, as the operator gives them."""
         names = "".join(f"{PREFIX}k{i}, " for i in range(keys))
-        values = [f"{value} AS {PREFIX}g{n}" for n, value in enumerate(self.values)]
+        values = [f"m.r{n} AS {PREFIX}g{n}" for n in range(len(self.gathers))]
         fixed = [f"i + 1 AS {PREFIX}number", f"CAST(NULL AS INT) AS {PREFIX}code", f"0 AS {PREFIX}self"]
         picked = ", ".join([*fixed, f"2 AS {PREFIX}flags", *values])
-        return f"SELECT {names}{picked} FROM (SELECT {names}posexplode({self.matches()}) AS (i, m) FROM ({source}))"
-
-    def exploded(self, keys: int, source: str) -> str:
-        """One row per match: keys, and the match as ``m``, of which ``values`` are the gathered ones."""
-        names = "".join(f"{PREFIX}k{i}, " for i in range(keys))
-        return f"SELECT {names}explode({self.matches()}) AS m FROM ({source})"
-
-    @property
-    def values(self) -> list[str]:
-        return [f"m.r{n}" for n in range(len(self.gathers))]
+        matches = self.matches(f"{PREFIX}rows", range(len(self.gathers)))
+        return f"SELECT {names}{picked} FROM (SELECT {names}posexplode({matches}) AS (i, m) FROM ({source}))"
 
     # -- symbols ---------------------------------------------------------------------------------------------------
 
@@ -145,82 +155,98 @@ class Fold:
 
     # -- the fold --------------------------------------------------------------------------------------------------
 
-    def matches(self) -> str:
-        """Array of the matches of the list in ``__cep_rows``, each a struct of gathered values."""
-        nothing = {f"r{n}": null for n, null in enumerate(self.nulls)}
-        registers = {f"r{n}": f"s.r{n}" for n in range(len(self.gathers))}
-        match = f"array({_struct(registers or _EMPTY)})"
-        empty = f"slice(array({_struct(nothing or _EMPTY)}), 1, 0)"
-        ended = f"s.n = {self.end}"
-        full = f"size(s.now) >= {_CHUNK}"
-        after = {
-            "n": f"get({_integers(self.targets())}, {self.place})",
-            **{f"r{n}": self.register(n) for n in range(len(self.gathers))},
-            "now": f"CASE WHEN NOT {ended} THEN s.now WHEN {full} THEN {match} ELSE concat(s.now, {match}) END",
-            "done": f"CASE WHEN {ended} AND {full} THEN concat(s.done, s.now) ELSE s.done END",
+    def matches(self, rows: str, values: Sequence[int]) -> str:
+        """Array of the matches of a sorted list, each a struct of some gathered values."""
+        moves = self.moves()
+        ends = [m for m in moves if m.step is not None and m.step.target == self.end]
+        asked = sorted(set(values))
+        kept = [g for g in asked if self.register(g, ends) != self.taken(g)]
+        codes = [self.code(m, kept) for m in moves]
+        goes = [m for m, code in zip(moves, codes, strict=True) if code >= 0]
+        registers = {f"r{g}": f"s.r{g}" for g in kept}
+        match = _struct({f"r{n}": self.register(g, ends) for n, g in enumerate(values)} or _EMPTY)
+        empty = f"array_repeat({_struct({f'r{n}': self.nulls[g] for n, g in enumerate(values)} or _EMPTY)}, 0)"
+        start = {"n": "0", **{f"r{g}": self.nulls[g] for g in kept}, "now": empty, "done": empty}
+        code = f"get({_integers(codes)}, {_PLACE})"
+        room = f"size(s.now) < {_CHUNK}"
+        ended = {
+            "n": "0",
+            **registers,
+            "now": f"concat(CASE WHEN {room} THEN s.now ELSE slice(s.now, 1, 0) END, array({match}))",
+            "done": f"CASE WHEN {room} THEN s.done ELSE concat(s.done, s.now) END",
         }
-        start = _struct({"n": "0", **nothing, "now": empty, "done": empty})
-        last = f"CASE WHEN {ended} THEN concat(s.done, s.now, {match}) ELSE concat(s.done, s.now) END"
-        return f"aggregate({_ROWS}, {start}, (s, e) -> {_struct(after)}, s -> {last})"
+        gone = {"n": code, **{f"r{g}": self.register(g, goes) for g in kept}, "now": "s.now", "done": "s.done"}
+        after = f"CASE {code} WHEN {_NOTHING} THEN s WHEN {_END} THEN {_struct(ended)} ELSE {_struct(gone)} END"
+        return f"aggregate({rows}, {_struct(start)}, (s, e) -> {after}, s -> concat(s.done, s.now))"
 
     @property
     def end(self) -> int:
         """The accepting state. There is one: without steps, all have the same future."""
         return self.machine.accepts.index(True)
 
-    @property
-    def place(self) -> str:
-        """Where the tables speak of the accumulator ``s`` and the row ``e``."""
-        return f"s.n * {len(self.columns())} + e.{PREFIX}m0"
+    def place(self, state: int) -> int:
+        """Where the table speaks of a state; it has nothing on the accepting one, which lasts for no row."""
+        return (state - (state > self.end)) * len(self.columns())
 
-    def steps(self) -> Iterator[tuple[int, Step | None]]:
-        """State and step in the order of the tables; state 0 where the row begins an attempt."""
+    def moves(self) -> list[Move]:
+        """What rows do, in the order of the table."""
         columns, begun = self.columns(), self.machine.steps[0]
-        for state, own in enumerate(self.machine.steps):
-            for k in columns:
-                yield (0, begun[k]) if own[k] is None else (state, own[k])
+        return [
+            Move(state, state, own[k]) if own[k] is not None else Move(state, 0, begun[k])
+            for state, own in enumerate(self.machine.steps)
+            if state != self.end
+            for k in columns
+        ]
 
-    def targets(self) -> list[str]:
-        return [str(step.target if step is not None else 0) for _, step in self.steps()]
+    def code(self, move: Move, kept: Sequence[int]) -> int:
+        """The table's entry; ``kept`` are the gathers that have registers."""
+        target = move.step.target if move.step is not None else 0
+        if target == self.end:
+            return _END
+        if target == move.state and all(self.effect(g, move) in (KEEP, ANY) for g in kept):
+            return _NOTHING
+        return self.place(target)
 
-    def begins_nothing(self, state: int) -> bool:
-        """Whether no row that ends an attempt in a state begins another one."""
-        steps = zip(self.machine.steps[state], self.machine.steps[0], strict=True)
-        return self.machine.accepts[state] or all(own is not None or begun is None for own, begun in steps)
-
-    def register(self, gather: int) -> str:
-        """What a register holds behind a row."""
-        slot, taken = self.gathers[gather].row, f"e.{Fields.name(self.gathers[gather].field)}"
+    def effect(self, gather: int, move: Move) -> int:
+        """What a row does to a gathered value."""
+        slot = self.gathers[gather].row
+        if move.step is None:
+            return ANY  # outside of an attempt
         if slot == CURRENT_ROW:
-            return taken  # the last row, so far
-        every = len(self.spec.slot_registers[self.spec.slots[slot].register]) == len(self.spec.program.names)
+            return TAKE  # the last row, so far
         first = self.spec.slots[slot].from_first
+        if len(self.spec.slot_registers[self.spec.slots[slot].register]) == len(self.spec.program.names):
+            return TAKE if move.origin == 0 or not first else KEEP
         before = noticed_before(self.machine, slot)
+        if slot in move.step.seen[0] and not (first and before[move.origin] == ALWAYS):
+            return TAKE
+        if before[self.end] == ALWAYS:  # what is not noticed yet will be
+            return ANY if before[move.origin] == NEVER else KEEP
+        return FORGET if move.origin == 0 else KEEP
 
-        def takes(state: int, step: Step) -> bool:
-            if every:
-                return state == 0 or not first
-            return slot in step.seen[0] and not (first and before[state] == ALWAYS)
+    def taken(self, gather: int) -> str:
+        return f"e.{Fields.name(self.gathers[gather].field)}"
 
-        if all(takes(state, step) for state, step in self.steps() if step is not None and step.target == self.end):
+    def register(self, gather: int, moves: Sequence[Move]) -> str:
+        """A gathered value behind one of some moves."""
+        effects = [self.effect(gather, m) for m in moves]
+        taken, kept = self.taken(gather), f"s.r{gather}"
+        if not {KEEP, FORGET} & set(effects):
             return taken
-        if every and all(state == 0 or self.begins_nothing(state) for state in range(len(self.machine.steps))):
-            # Outside of an attempt the register may hold anything.
-            return f"CASE WHEN s.n IN (0, {self.end}) THEN {taken} ELSE s.r{gather} END"
-        must_forget = not every and before[self.end] != ALWAYS
-        choices: list[str] = []
-        for state, step in self.steps():
-            if step is not None and takes(state, step):
-                choices.append("1")
-            else:
-                choices.append("2" if state == 0 and must_forget else "0")
-        forget = f" WHEN 2 THEN {self.nulls[gather]}" if must_forget else ""
-        return f"CASE get({_integers(choices)}, {self.place}) WHEN 1 THEN {taken}{forget} ELSE s.r{gather} END"
+        if not {TAKE, FORGET} & set(effects):
+            return kept
+        taking = {m.state for m, effect in zip(moves, effects, strict=True) if effect == TAKE}
+        others = {m.state for m, effect in zip(moves, effects, strict=True) if effect == KEEP}
+        if FORGET not in effects and len(taking) == 1 and not taking & others:
+            return f"CASE WHEN s.n = {self.place(*taking)} THEN {taken} ELSE {kept} END"
+        table = [self.effect(gather, m) for m in self.moves()]
+        forget = f" WHEN {FORGET} THEN {self.nulls[gather]}" if FORGET in effects else ""
+        return f"CASE get({_integers(table)}, {_PLACE}) WHEN {TAKE} THEN {taken}{forget} ELSE {kept} END"
 
 
-def _integers(items: Sequence[str]) -> str:
+def _integers(items: Sequence[object]) -> str:
     """A constant array. One string is read faster than many literals, and Spark's optimizer folds it all the same."""
-    return f"CAST(split('{','.join(items)}', ',') AS ARRAY<INT>)"
+    return f"CAST(split('{','.join(map(str, items))}', ',') AS ARRAY<INT>)"
 
 
 def _array(items: Sequence[str]) -> str:

@@ -113,8 +113,11 @@ def _simulation(options: list[list[list[int]]], accepts: list[bool]) -> list[int
 
 
 def _equivalence(chosen: list[list[int | None]], accepts: list[bool], seen: list[Seen]) -> list[int]:
-    """Class of each state: equal classes have equal futures, in all that may be seen of them."""
-    of = [int(a) for a in accepts]
+    """Class of each state: equal classes have equal futures, in all that may be seen of them.
+
+    The start is alone in its class: in a state like it, `X*` has taken rows, and a row that fits nowhere ends them.
+    """
+    of = [*(int(a) for a in accepts[:-1]), 2]
     count = len(set(of))
     while True:
         keys = [(of[s], tuple(None if t is None else (of[t], seen[t]) for t in row)) for s, row in enumerate(chosen)]

@@ -6,7 +6,6 @@ function's meaning are Spark's), all other text is the user's own.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from sparkcep.exec.shape import CURRENT_ROW, SELF_ROW
@@ -216,17 +215,16 @@ class MeasureSql:
         pieces = [[p for p in m.expression.pieces if p != ""] for m in self.kept]
         return all(len(p) == 1 and p[0] in self.direct for p in pieces)
 
-    def plain_sql(self, source: str, values: Sequence[str]) -> str:
-        """One SELECT of keys and measures, for plain ones; ``values``: SQL of the gathered values."""
-        keys = [f"{PREFIX}k{i} AS {quote(name)}" for i, (_, name) in enumerate(self.shown_keys)]
-        slots = [(m.name, s) for m in self.kept for s in m.expression.slots]
-        measures = [f"{values[self.direct[slot]]} AS {quote(name)}" for name, slot in slots]
-        return f"SELECT {', '.join([*keys, *measures])} FROM {source}"
+    def plain_columns(self) -> list[tuple[str, int]]:
+        """Names of plain measures with the numbers of their gathered values."""
+        return [(m.name, self.direct[s]) for m in self.kept for s in m.expression.slots]
 
     def sql(self) -> str:
         """One SELECT over ``{SOURCE}``."""
         if self.is_plain:
-            return self.plain_sql(f"{{{SOURCE}}}", [f"{PREFIX}g{n}" for n in range(len(self.planner.gathers))])
+            plain = [f"{PREFIX}k{i} AS {quote(name)}" for i, (_, name) in enumerate(self.shown_keys)]
+            plain += [f"{PREFIX}g{n} AS {quote(name)}" for name, n in self.plain_columns()]
+            return f"SELECT {', '.join(plain)} FROM {{{SOURCE}}}"
         query = self.query
         keys = [f"{PREFIX}k{i}" for i in range(len(self.keys))]
         inner = [

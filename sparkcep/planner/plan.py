@@ -5,6 +5,7 @@ The plan's own text is what runs; EXPLAIN prints the same objects.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -77,8 +78,10 @@ class PatternPlan:
         """The statement over ``{SOURCE}`` that gives the operator its input, or the fold its lists."""
         if self.layout == "rows":
             return self.before_rows()
-        if self.layout == "fold" and self.gaps.letters is not None and self.gaps.letters.column and self.only_columns():
-            return self.before_plain_fold(self.gaps.letters.column)
+        if column := self.fold_column:
+            rows, behind = self.plain_fold(column)
+            items = ", ".join([*self.key_items(), f"{rows} AS {PREFIX}rows"])
+            return f"{self.query.with_prefix}SELECT {items} {behind}"
         return self.before_lists()
 
     def field_items(self) -> list[str]:
@@ -111,8 +114,11 @@ class PatternPlan:
             windows += f", {WHOLE} AS ({self.window()} ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)"
         return self.select(items, source) + self.where() + windows
 
-    def before_plain_fold(self, column: str) -> str:
-        """Lists for the fold where one column decides all symbols, grouped where they are read."""
+    def plain_fold(self, column: str) -> tuple[str, str]:
+        """For the fold where one column decides all symbols: a partition's sorted list, and the clauses behind SELECT.
+
+        Rows are grouped where they are read, without a subquery for Spark to analyse.
+        """
         symbol = f"{self.fold.symbol_sql('')} AS {PREFIX}m0"
         values = self.field_items()
         name = quote(column)
@@ -121,9 +127,9 @@ class PatternPlan:
             values[at : at + 1] = [symbol]  # nobody asks for the column, and its place in the order is the symbol's
         else:
             values.append(symbol)
-        rows = f"sort_array(collect_list(struct({', '.join(values)}))) AS {PREFIX}rows"
         by = ", ".join(text for text, _ in self.keys)
-        return self.select([*self.key_items(), rows]) + f"{self.where()} GROUP BY {by}"
+        behind = f"FROM {{{SOURCE}}}{self.where()} GROUP BY {by}"
+        return f"sort_array(collect_list(struct({', '.join(values)})))", behind
 
     def before_lists(self) -> str:
         words = self.mask_sql(shifted=False)
@@ -142,29 +148,40 @@ class PatternPlan:
         )
         return f"{self.query.with_prefix}SELECT {group}, sort_array({PREFIX}rows) AS {PREFIX}rows FROM ({grouped})"
 
-    def only_columns(self) -> bool:
-        """Whether keys and fields are plain columns, so that they can stand beside and inside an aggregate."""
-        return all(self.fields.column_of(t) is not None for t in [*self.fields.texts, *(t for t, _ in self.keys)])
+    @property
+    def fold_column(self) -> str | None:
+        """The column that alone decides all symbols of a fold, where keys and fields are plain columns too: they can
+        stand beside and inside an aggregate."""
+        texts = [*self.fields.texts, *(t for t, _ in self.keys)]
+        if self.layout != "fold" or any(self.fields.column_of(t) is None for t in texts):
+            return None
+        return self.gaps.letters.column if self.gaps.letters is not None else None
 
     def folded(self) -> str:
         """Fold layout: the whole relation as a statement over ``{SOURCE}``."""
-        if self.measures.is_plain:
-            exploded = self.fold.exploded(len(self.keys), self.before())
-            return self.measures.plain_sql(f"({exploded})", self.fold.values)
-        return self.measures.sql().replace(f"{{{SOURCE}}}", f"({self.fold.sql(len(self.keys), self.before())})")
+        fold, column = self.fold, self.fold_column
+        nulls = [self.typed_null(g.field) for g in self.shape.gathers]
+        if column is not None and self.measures.is_plain and None not in nulls:
+            rows, behind = self.plain_fold(column)
+            names, values = zip(*self.measures.plain_columns(), strict=True)
+            keys = "".join(f"{text} AS {quote(name)}, " for text, name in self.keys)
+            matches = f"inline({fold.matches(rows, values)}) AS ({', '.join(map(quote, names))})"
+            return f"{self.query.with_prefix}SELECT {keys}{matches} {behind}"
+        return self.measures.sql().replace(f"{{{SOURCE}}}", f"({fold.sql(len(self.keys), self.before())})")
 
     @property
     def fold(self) -> Fold:
         machine, letters = self.gaps.machine, self.gaps.letters
         assert machine is not None and letters is not None
-        return Fold(machine, letters, self.spec, self.shape.gathers, [self.null(g.field) for g in self.shape.gathers])
+        fields = [g.field for g in self.shape.gathers]
+        nulls = [self.typed_null(f) or f"get({PREFIX}rows, -1).{Fields.name(f)}" for f in fields]
+        return Fold(machine, letters, self.spec, self.shape.gathers, nulls)
 
-    def null(self, field: int) -> str:
-        """A NULL of a field's type."""
-        type_ = self.column_types.get(self.fields.column_of(self.fields.texts[field]) or "")
-        if type_ is None or not type_.isalpha():
-            return f"get({PREFIX}rows, -1).{Fields.name(field)}"
-        return f"CAST(NULL AS {type_})"
+    def typed_null(self, field: int) -> str | None:
+        """A NULL of a field's type, where the name of the type can be written as it stands."""
+        type_ = self.column_types.get(self.fields.column_of(self.fields.texts[field]) or "", "")
+        plain = re.fullmatch(r"[a-z_]+|decimal\(\d+,\d+\)|interval [a-z ]+", type_)
+        return f"CAST(NULL AS {type_})" if plain else None
 
     def where(self) -> str:
         return f" WHERE {self.gaps.keep}" if self.gaps.keep else ""

@@ -17,6 +17,7 @@ from sparkcep.exec.shape import OperatorShape, Within
 from sparkcep.exec.spec import BITS_PER_WORD, ConditionSet
 from sparkcep.pattern import Negation, can_be_empty, variables, walk
 from sparkcep.planner.collapse import Collapse, collapse
+from sparkcep.planner.consistency import span_of
 from sparkcep.planner.dependent import DependentConditions
 from sparkcep.planner.gaps import GapElimination
 from sparkcep.planner.local import LocalCondition, local_condition
@@ -58,6 +59,7 @@ class RunPlan(PatternPlan):
     block: BlockQuery
     run_spec: RunSpec
     filters: list[str]
+    conditions: list[Condition]
     collapse: Collapse | None = None
 
     @property
@@ -168,7 +170,7 @@ class RunPlanner(Planner):
             spec,  # type: ignore[arg-type]
             "", measures, GapElimination("", why), Prefilter((), "the strategies have none"),
             RangeSplitting(None, "the strategies have none"), self.within_type, self.column_types, block,
-            spec, filters, collapsed,
+            spec, filters, conditions, collapsed,
         )  # fmt: skip
 
     # -- conditions ------------------------------------------------------------------------------------------------
@@ -262,6 +264,7 @@ class RunPlanner(Planner):
             c.first_only,
             codes(c.after),
             counted if c.each else -1,
+            span_of(c, dependent.column),
         )
 
     def check_engine(self, spec: RunSpec) -> None:
@@ -344,7 +347,7 @@ def partitions(block: BlockQuery) -> bool:
 
 
 def clause_of(block: BlockQuery, time_type: str, exact: bool = False) -> tuple[PatternQuery, int]:
-    """A block's keys, order and outputs in the form of MATCH_RECOGNIZE, and how many of its last keys are hidden."""
+    """A block's keys, order and outputs in the form of MATCH_RECOGNIZE, and how many last keys it hides."""
     order = list(block.order_by)
     if block.tiebreak is not None:
         order.append(SortKey(block.tiebreak))
@@ -377,8 +380,8 @@ def clause_of(block: BlockQuery, time_type: str, exact: bool = False) -> tuple[P
         text=block.text,
         start=block.start,
     )
-    # RETURN lists what is wanted; without it equivalence tests make partition columns like any other.
-    return query, len(hidden) if block.returns else 0
+    # RETURN lists all that is wanted; without it equivalence tests make partition columns like any other.
+    return query, len(query.partition_by) if block.returns else 0
 
 
 def default_measures(block: BlockQuery, exact: bool) -> tuple[Measure, ...]:

@@ -220,7 +220,7 @@ class BlockParser:
                 betweens, compared = betweens + 1, True
             elif cases == 0 and word == "AND" and betweens:
                 betweens -= 1
-            elif cases == 0 and word in ("AND", "OR"):
+            elif cases == 0 and (word in ("AND", "OR") or s.operator(k) == ","):
                 begin, compared = k + 1, False
             elif s.operator(k) in _COMPARES or word in _COMPARE_WORDS:
                 compared = True

@@ -7,15 +7,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from sparkcep.block import BlockQuery, Component, Condition, Matches, NonAnswers, Uncertainty
-from sparkcep.errors import PatternAnalysisError, near_name
+from sparkcep.errors import PatternAnalysisError, PatternParseError, near_name
 from sparkcep.pattern import Conjunction, walk
 from sparkcep.query import PREFIX, Selection
 from sparkcep.settings import Settings
 from sparkcep.sql.block import BlockSyntax, Range, parse_block
 from sparkcep.sql.block_conditions import ConditionBinder, split_arguments
 from sparkcep.sql.block_pattern import parse_block_pattern
-from sparkcep.sql.block_references import BlockScope
 from sparkcep.sql.block_returns import ReturnBinder, Returns
+from sparkcep.sql.block_scope import BlockScope
 from sparkcep.sql.block_source import Properties, Source, plain, read_source, relation_names
 from sparkcep.sql.block_where import STRATEGIES, WhereSyntax, read_strategy, read_where
 from sparkcep.sql.dialect import Token
@@ -64,6 +64,7 @@ class BlockBinder:
         self.syntax: BlockSyntax = parse_block(statement, form)
         low, high = self.syntax.pattern
         self.pattern = parse_block_pattern(statement, (low, high), statement.tokens[high - 1].end)
+        self.check_brackets(high)
         self.settings = settings
         self.properties = properties
         self.type_of = type_of
@@ -139,6 +140,16 @@ class BlockBinder:
         return query
 
     # -- parts -----------------------------------------------------------------------------------------------------
+
+    def check_brackets(self, behind_pattern: int) -> None:
+        matched = {*self.syntax.closers, *self.syntax.closers.values()}
+        for i in (*range(*self.form.head), *range(behind_pattern, self.form.body[1])):
+            bracket = self.s.operator(i)
+            if bracket in ("(", "[", "{", ")", "]", "}") and i not in matched:
+                what = "is not closed" if bracket in ("(", "[", "{") else "closes nothing"
+                raise PatternParseError(
+                    "CEP_SYNTAX_ERROR", f"{bracket!r} {what}.", text=self.s.text, position=self.s.tokens[i].start
+                )
 
     def check_columns(self) -> None:
         seen: set[str] = set()
@@ -235,7 +246,12 @@ class BlockBinder:
             return source if self.numeric_time() else f"INTERVAL {source} SECOND"
         words = source[8:].strip() if tokens[0].upper == "INTERVAL" else source
         if _DURATION.fullmatch(words):
-            return "INTERVAL " + " ".join(f"{n} {self.unit(u, tokens)}" for n, u in _DURATION_PART.findall(words))
+            parts = [(n, self.unit(u, tokens)) for n, u in _DURATION_PART.findall(words)]
+            if any("." in n and unit != "SECOND" for n, unit in parts):
+                raise self.error(
+                    "CEP_INTERVAL", "Only seconds have a fraction.", tokens[0].start, "90 seconds, 1 minute 30 seconds"
+                )
+            return "INTERVAL " + " ".join(f"{n} {unit}" for n, unit in parts)
         return plain(self.scope, span)
 
     def unit(self, name: str, tokens: Sequence[Token]) -> str:

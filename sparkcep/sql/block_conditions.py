@@ -9,7 +9,8 @@ from sparkcep.errors import PatternAnalysisError
 from sparkcep.query import POSITION, Aggregate, Navigation, RowExpression, Scalar, Slot
 from sparkcep.sql.block import Range
 from sparkcep.sql.block_pattern import BlockPattern
-from sparkcep.sql.block_references import BlockScope, Index, Part, Reader, Reference
+from sparkcep.sql.block_references import Reader
+from sparkcep.sql.block_scope import BlockScope, Index, Part, Reference
 from sparkcep.sql.dialect import Token
 
 Keys = tuple[str, ...]
@@ -258,14 +259,16 @@ class ConditionBinder:
         token = s.tokens[low]
         parts = split_arguments(self.scope, low + 1, high - 1)
         kind = s.word(low + 1)
-        relation = s.word(parts[1][0]) if len(parts) > 1 else ""
-        if len(parts) != 5 or relation not in ("WITHIN", "ATLEAST") or length is None:
+        if len(parts) != 5 or length is None:
             raise self.scope.error(
                 "CEP_CONSTRAINT",
                 f"A {kind.lower()} constraint has five parts.",
                 token,
                 "(time, within, 60 minutes, 1, 3) or (gap, atleast, 3, 1, 2)",
             )
+        relation = s.word(parts[1][0])
+        if relation not in ("WITHIN", "ATLEAST") or parts[1][1] - parts[1][0] != 1:
+            raise self.scope.error("CEP_CONSTRAINT", "within or atleast is expected here.", s.tokens[parts[1][0]])
         if kind == "GAP" and not length[1]:
             raise self.scope.error("CEP_CONSTRAINT", "A gap is a whole number of positions.", s.tokens[parts[2][0]])
         first, second = (self.endpoint(p) for p in parts[3:])
@@ -274,9 +277,6 @@ class ConditionBinder:
                 "CEP_CONSTRAINT",
                 "The first position of a constraint stands before the second.",
                 s.tokens[parts[3][0]],
-                f"{length[0]}, {self.place((second.key,)) + 1}, {self.place((first.key,)) + 1}"
-                if first is not second
-                else None,
             )
         value = RowExpression((time if kind == "TIME" else POSITION,))
         kleene = second.key in self.pattern.repeated and second.kleene

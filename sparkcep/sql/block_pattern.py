@@ -160,9 +160,15 @@ class _Parser:
         item = self.primary()
         bounds = self.quantifier()
         item = self.name(item, first, bounds)
+        behind = self.symbols[self.at].start if self.at < len(self.symbols) else self.end
         second = self.quantifier()
-        if (bounds is not None and second is not None) or self.op() in ("+", "*", "?", "{"):
-            raise self.error("Two quantifiers follow each other.", "put the quantified pattern in parentheses")
+        third = self.op() in ("+", "*", "?", "{")
+        if (bounds is not None and second is not None) or third:
+            if third:
+                behind = self.symbols[self.at].start
+            raise self.error(
+                "Two quantifiers follow each other.", "put the quantified pattern in parentheses", position=behind
+            )
         bounds = bounds or second
         if bounds is not None:
             item = Quantified(item, *bounds)

@@ -9,7 +9,8 @@ from sparkcep.block import Trend
 from sparkcep.query import Aggregate, KeyExpression, Measure, Navigation, RowExpression, Scalar, Slot
 from sparkcep.sql.block import BlockSyntax
 from sparkcep.sql.block_conditions import ConditionBinder, Keys, slot, split_arguments
-from sparkcep.sql.block_references import ANY_EVENT, BlockScope, Index, Part, Reader, Reference
+from sparkcep.sql.block_references import Reader
+from sparkcep.sql.block_scope import ANY_EVENT, BlockScope, Index, Part, Reference
 from sparkcep.sql.block_source import plain, quoted
 from sparkcep.sql.dialect import Token
 from sparkcep.sql.scalars import AGGREGATES

@@ -9,7 +9,8 @@ from sparkcep.errors import PatternAnalysisError, near_name
 from sparkcep.query import KeyExpression, SortKey
 from sparkcep.settings import LOG_CASE, LOG_EVENT, LOG_TIEBREAK, LOG_TIME, Settings
 from sparkcep.sql.block import BlockSyntax, Range
-from sparkcep.sql.block_references import BlockScope, Reader, Reference
+from sparkcep.sql.block_references import Reader
+from sparkcep.sql.block_scope import BlockScope, Reference
 from sparkcep.sql.statements import Form
 
 #: Properties of a table by its name as the statement writes it; empty where there are none.
@@ -75,14 +76,18 @@ class _SourceReader:
             error_class, message, text=self.scope.statement.text, position=self.form.relation_start, hint=hint
         )
 
-    def outside(self, role: str) -> str | None:
-        """A column's name from the table's properties, else from the settings."""
+    def outside(self, role: str) -> tuple[str, str]:
+        """The key that names a role's column and its value, from the table's properties, else from the settings."""
         if self.found is None:
             self.found = self.properties(self.relation()) if self.relation() else {}
         key, value = f"sparkcep.{role}", self.found.get(f"sparkcep.{role}", "").strip()
         if not value:
             key, value = self.settings[role]
-        return self.column(key, value.strip()) if role != "case" and value.strip() else value.strip() or None
+        return key, value.strip()
+
+    def outside_column(self, role: str) -> str | None:
+        key, value = self.outside(role)
+        return self.column(key, value) if value else None
 
     def column(self, key: str, name: str) -> str:
         name = name.strip().strip("`")
@@ -118,9 +123,9 @@ class _SourceReader:
             KeyExpression(plain(self.scope, r), tokens[r[0]].start)
             for r in map(self.unwrapped, self.syntax.partition_by)
         )
-        if not partition_by and (case := self.outside("case")):
+        if not partition_by and (case := self.outside("case"))[1]:
             partition_by = tuple(
-                KeyExpression(self.column("sparkcep.case", name), self.form.start) for name in case.split(",")
+                KeyExpression(self.column(case[0], name), self.form.start) for name in case[1].split(",")
             )
         order_by = tuple(
             SortKey(
@@ -131,9 +136,9 @@ class _SourceReader:
             )
             for k in self.syntax.order_by
         )
-        if not order_by and (time := self.outside("time")):
+        if not order_by and (time := self.outside_column("time")):
             order_by = (SortKey(time, position=self.form.start),)
-        tiebreak = self.outside("tiebreak")
+        tiebreak = self.outside_column("tiebreak")
         event_type = self.event_type(needs_type)
         if not order_by or (needs_type and event_type is None):
             missing = [
@@ -154,7 +159,7 @@ class _SourceReader:
     def event_type(self, needed: bool) -> str | None:
         span = self.syntax.event_type
         if span is None:
-            return self.outside("event") if needed else None
+            return self.outside_column("event") if needed else None
         s = self.scope.statement
         if span[1] - span[0] == 1 and s.word(span[0]) == "NONE" and not self.scope.is_column("none"):
             return None

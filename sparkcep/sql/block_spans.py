@@ -43,7 +43,7 @@ class BlockFinder:
             if op in (";", "|>") or (op == "," and head is None and not is_values_row(self.s, relation, k)):
                 return None
             if word and k > relation and not self.wants_operand(k):
-                if word in _NO_BLOCK:
+                if word in _NO_BLOCK and not (word == "WHERE" and head is not None):
                     return None
                 if word == "PATTERN" and self.begins_pattern(k + 1):
                     return (k if head is None else head), k
@@ -57,6 +57,8 @@ class BlockFinder:
         before = self.s.tokens[i - 1]
         if before.kind == "op":
             return before.upper not in _ENDS_OPERAND
+        if self.s.word(i - 1) == "TYPE" and self.s.word(i - 2) != "EVENT":  # a column of that name
+            return False
         return before.kind == "word" and before.upper in _WANTS_OPERAND and self.s.operator(i - 2) != "."
 
     def begins_head(self, i: int) -> bool:
@@ -78,7 +80,7 @@ class BlockFinder:
                 named = bool(inner) and all(t.kind in ("word", "quoted") or t.upper == "," for t in inner)
                 if close is not None and named and is_list(inner):
                     return not self.goes_on(close + 1) and s.operator(close + 1) != ","
-            return token.kind in ("quoted", "string") or token.upper in ("(", "<", "!", "~")
+            return token.kind in ("quoted", "string") or token.upper in ("(", "<", "<>", "!", "~")
         if self.goes_on(i) or word in SET_OPERATORS or word in ("LIMIT", "OFFSET", "INSERT", "AS", "RETURN"):
             return False
         if word in ("ORDER", "SORT", "CLUSTER", "DISTRIBUTE", "PARTITION"):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from sparkcep.errors import PatternAnalysisError, PatternParseError, near_name
 from sparkcep.query import Selection
 from sparkcep.sql.block import Range
-from sparkcep.sql.block_references import BlockScope
+from sparkcep.sql.block_scope import BlockScope
 from sparkcep.sql.dialect import Token
 from sparkcep.sql.scalars import QUERY_WORDS
 

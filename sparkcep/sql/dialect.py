@@ -75,18 +75,36 @@ _HIDDEN = re.compile(
     + "]",
     re.DOTALL,
 )
+_HIDDEN_OR_QUOTE = re.compile(_HIDDEN.pattern + "|['\"`]", re.DOTALL)
 _COMMENT_BORDER = re.compile(r"/\*|\*/")
 _dialect = SparkCepDialect()
 
 
 def _comment_end(text: str, at: int) -> int:
-    """Offset behind the bracketed comment that begins at an offset; Spark lets them nest."""
+    """Offset behind the bracketed comment that begins at an offset, past the text's end where nothing closes it.
+
+    Spark lets them nest.
+    """
     depth = 0
     for m in _COMMENT_BORDER.finditer(text, at):
         depth += 1 if m.group() == "/*" else -1
         if depth == 0:
             return m.end()
-    return len(text)
+    return len(text) + 1
+
+
+def _unclosed(text: str) -> int | None:
+    """Offset of the quote or comment that nothing closes."""
+    at = 0
+    while m := _HIDDEN_OR_QUOTE.search(text, at):
+        at = m.end()
+        if m.group() in ("'", '"', "`"):
+            return m.start()
+        if m.group() == "/*":
+            at = _comment_end(text, m.start())
+            if at > len(text):
+                return m.start()
+    return None
 
 
 def _blank_signs(text: str) -> tuple[str, list[Token]]:
@@ -120,8 +138,10 @@ def tokenize(text: str) -> tuple[Token, ...]:
     plain, signs = _blank_signs(text)
     try:
         raw = _dialect.tokenize(plain)
-    except TokenError as error:
-        raise PatternParseError("CEP_SYNTAX_ERROR", f"The statement cannot be tokenised: {error}.") from None
+    except TokenError:
+        raise PatternParseError(
+            "CEP_SYNTAX_ERROR", "A string or comment is not closed.", text=text, position=_unclosed(text)
+        ) from None
     out: list[Token] = []
     last = -1
     for t in raw:

@@ -6,6 +6,7 @@ FROM items are scanned forwards, since a relation's start cannot be found backwa
 from __future__ import annotations
 
 import enum
+import functools
 import re
 from dataclasses import dataclass, field
 
@@ -19,13 +20,14 @@ _ENDS_RELATION = frozenset(
 )
 # Texts that cannot be tokenised are Spark's to refuse, unless they look like a form of ours.
 _LOOKS_LIKE_FORM = re.compile(r"\bmatch_recognize\b|(?:^|[(;]|\bas)\s*from\b.*\bpattern\b", re.IGNORECASE | re.DOTALL)
-_MENTIONS_PATTERN = re.compile(r"\bpattern\b")
+# Without \b in front, which would be tried at every character.
+_PATTERN_WORD = re.compile(r"pattern(?<!\wpattern)\b")
 
 
 def mentions_pattern(text: str) -> bool:
     """Whether the text can hold a pattern form at all. If not, the statement is none of ours and is never tokenised."""
     lower = text.lower()  # ten times as fast as a regular expression without case
-    return "match_recognize" in lower or ("pattern" in lower and _MENTIONS_PATTERN.search(lower) is not None)
+    return "match_recognize" in lower or ("pattern" in lower and _PATTERN_WORD.search(lower) is not None)
 
 
 class FormKind(enum.Enum):
@@ -89,8 +91,9 @@ class Statement:
         return ""
 
 
+@functools.lru_cache(maxsize=64)
 def read_statement(text: str) -> Statement:
-    """Tokenise a statement and find its pattern forms.
+    """Tokenise a statement and find its pattern forms. Whoever gets it only reads it.
 
     Raises:
         PatternParseError: a form with an unterminated string or comment (CEP_SYNTAX_ERROR).

@@ -54,4 +54,4 @@ def test_candidates(case: RunCase) -> None:
     if plan.collapse.exact:
         optional = any(len({key for key, _ in path}) == 2 for path in matches)
         choices = [2 ** (len(events) - 2) - (not optional) for events in found.values() if len(events) > 2]
-        assert len(matches) == sum(choices) + sum(len(events) == 2 for events in found.values())
+        assert len(matches) == sum(choices) + sum(len(events) <= 2 for events in found.values())

@@ -13,8 +13,8 @@ from sparkcep.sql.row_pattern import parse_row_pattern
 from ..exec.strategies import patterns
 
 
-def parse(text: str) -> Pattern:
-    return parse_row_pattern(text, tokenize(text), len(text))
+def parse(text: str, skips: bool = False) -> Pattern:
+    return parse_row_pattern(text, tokenize(text), len(text), skips=skips)
 
 
 @pytest.mark.parametrize(
@@ -68,3 +68,38 @@ def test_formatted_text_doubles_braces() -> None:
     text = "a{{2,3}} b{{,4}}"
     tree = parse_row_pattern(text, tokenize(text), len(text), formatted=True)
     assert [(n.minimum, n.maximum) for n in walk(tree) if isinstance(n, Quantified)] == [(2, 3), (0, 4)]
+
+
+@pytest.mark.parametrize(
+    ("text", "normal"),
+    [
+        ("a !b c", "A !B C"),
+        ("a !b+ ~(c d | e) f", "A !(B+) !(C D | E) F"),
+        ("!a b !c", "!A B !C"),
+        ("a !(b !c d) e", "A !(B !C D) E"),
+        ("^ a (b !c d)*? {- e -} $", "^ A (B !C D)*? {- E -} $"),
+    ],
+)
+def test_negation_under_skip_strategies(text: str, normal: str) -> None:
+    assert render(parse(text, skips=True)) == normal
+
+
+@pytest.mark.parametrize(
+    ("text", "error_class", "column"),
+    [
+        ("!a", "CEP_NEGATION", 1),
+        ("a !b* c", "CEP_NEGATION", 3),
+        ("a (!b)+ c", "CEP_NEGATION", 4),
+        ("a (b | !c) d", "CEP_NEGATION", 8),
+        ("permute(a, !b)", "CEP_NEGATION", 12),
+        ("a !!b c", "CEP_NEGATION", 3),
+        ("a !{- b -} c", "CEP_NEGATION", 3),
+        ("a !(^ b) c", "CEP_NEGATION", 3),
+        ("a !", "CEP_PATTERN_SYNTAX", 4),
+        ("a " + "!" * 500 + "b", "CEP_PATTERN_SYNTAX", 103),
+    ],
+)
+def test_negations_that_mean_nothing(text: str, error_class: str, column: int) -> None:
+    with pytest.raises(PatternParseError, match=f"column {column}\\.") as error:
+        parse(text, skips=True)
+    assert error.value.getCondition() == error_class

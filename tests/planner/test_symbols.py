@@ -42,6 +42,8 @@ SHAPES = (
     Concatenation((A, star(Alternation((X, Y))), B)),
     plus(Concatenation((A, star(X), B))),
     Concatenation((A, B)),
+    Concatenation((star(X), B)),
+    Concatenation((star(X, False), Alternation((A, B)))),
 )
 
 #: A few masks that a log consists of, and a log of them.

@@ -30,6 +30,13 @@ CLAUSES = {
                   "A.i AS a, B.i AS b, C.i AS c", True),
     "numbers": ("A X* B", "A AS v > 50, X AS NOT (v < 10), B AS v < 10", "A.v AS a, B.v AS b", True),
     "two columns": ("A X* B", "A AS e = 'a' AND v > 50, X AS NOT (e = 'b'), B AS e = 'b'", "A.v AS a, B.v AS b", True),
+    "leading loop": ("X* B", "X AS e = 'x', B AS e = 'b'", "FIRST(i) AS a, B.i AS b", False),
+    "twice": ("A X* B X* A", "A AS e = 'a', X AS e NOT IN ('a', 'b'), B AS e = 'b'",
+              "B.i AS b, A.i AS z, FIRST(A.i) AS a, B.v AS v, LAST(v) AS w", True),
+    "middle or not": ("A X* (B Y* C | C)", "A AS e = 'a', X AS e NOT IN ('b', 'c'), Y AS e <> 'c', B AS e = 'b', "
+                      "C AS e = 'c'", "B.i AS b, B.v AS v, LAST(e) AS l", True),
+    "one row": ("A | B X* C", "A AS e = 'a', X AS e <> 'c' AND e <> 'a', B AS e = 'b', C AS e = 'c'",
+                "FIRST(i) AS f, A.i AS a, B.i AS b, C.i AS c, LAST(i) AS l", True),
     "greedy gap": ("A X* B", "A AS e = 'a', B AS e = 'b'", "A.i AS a, B.i AS b", False),
     "next row": ("A X* B", "A AS e = 'a', X AS e <> 'b', B AS e = 'b' ", "A.i AS a, B.i AS b", True),
     "name": ("A X* (B | C)", "A AS e = 'a', X AS e NOT IN ('b', 'c'), B AS e = 'b', C AS e = 'c'",

@@ -210,3 +210,31 @@ def test_nothing_runs_before_an_action(spark: SparkSession) -> None:
     frame = spark.sql(f"SELECT assert_true(at < 0, 'ran') FROM {ROWS} {FALL}")
     with pytest.raises(Exception, match="ran"):
         frame.collect()
+
+
+def test_a_kept_plan_follows_the_table_and_the_settings(spark: SparkSession) -> None:
+    query = """SELECT * FROM kept_plan MATCH_RECOGNIZE (PARTITION BY k ORDER BY i MEASURES LAST(B.i) AS b
+      PATTERN (A X* B) DEFINE A AS e = 1, X AS e <> 2, B AS e = 2)"""
+
+    def answer(rows: str) -> list[tuple[object, ...]]:
+        spark.sql(f"CREATE OR REPLACE TEMP VIEW kept_plan AS SELECT * FROM VALUES {rows}")
+        first = spark.sql(query)
+        again = spark.sql(query)
+        assert first.schema == again.schema
+        assert first.collect() == again.collect()
+        return [tuple(row) for row in again.collect()]
+
+    assert answer("(1, 1, 1), (1, 2, 3), (1, 3, 2) AS t(k, i, e)") == [(1, 3)]
+    # other rows, other types, other columns
+    assert answer("(1, 1, 1), (1, 2, 2), (1, 3, 2) AS t(k, i, e)") == [(1, 2)]
+    assert answer("(1, 'x', '1'), (1, 'y', '02'), (1, 'z', '3') AS t(k, i, e)") == [(1, "y")]
+    assert answer("('u', 1, 1, 0), ('u', 2, 2, 0) AS t(k, i, e, extra)") == [("u", 2)]
+    assert "Layout: fold" in sparkcep.explain(spark, query)
+    spark.conf.set("spark.sparkcep.planner.fold.enabled", "false")
+    try:
+        assert "Layout: lists" in sparkcep.explain(spark, query)
+    finally:
+        spark.conf.unset("spark.sparkcep.planner.fold.enabled")
+    spark.sql("DROP VIEW kept_plan")
+    with pytest.raises(AnalysisException, match="TABLE_OR_VIEW_NOT_FOUND"):
+        spark.sql(query)

@@ -36,6 +36,7 @@ from sparkcep.exec.kernels.runs import (
     STEPS,
     TRACED,
     USED,
+    clear_behind,
     guards_hold,
     passes,
     row_limit,
@@ -172,8 +173,8 @@ def _forward(base, rows, start, limit, machine, checks, conditions, columns, wor
                     continue
                 component = machine.component[U(e)]
                 advance(component, j, base, conditions, columns, trail)
-                result = passes(machine.group[U(e)], 0, j, base, rows, machine, checks, conditions, columns, frames,
-                                trail)  # fmt: skip
+                result = passes(machine.group[U(e)], 0, j, base, rows, machine, checks, conditions, columns, work,
+                                frames, trail)  # fmt: skip
                 retreat(component, conditions, trail)
                 if result == condition.TRUE:
                     forward[target, j] = 1
@@ -192,17 +193,12 @@ def _forward(base, rows, start, limit, machine, checks, conditions, columns, wor
 def _accepts(s, start, end, limit, use_within, machine, work):
     """Whether a run may end in state ``s`` at row ``end``."""
     accept = machine.accept_edge[U(s)]
-    if accept < 0:
+    may_end = False
+    while 0 <= accept < machine.edge_start[U(s + 1)] and machine.target[U(accept)] == ACCEPT:
+        may_end |= clear_behind(accept, end, limit, machine, work)
+        accept += 1
+    if not may_end:
         return False
-    absent, present = machine.absent[U(accept)], machine.present[U(accept)]
-    x = 0
-    while absent or present:
-        sees = work.until[x, end + 1] > limit
-        if (absent & np.uint64(1) and not sees) or (present & np.uint64(1) and sees):
-            return False
-        absent >>= np.uint64(1)
-        present >>= np.uint64(1)
-        x += 1
     node = machine.automata[1]
     before = np.int64(work.from_row[end]) - 1 if use_within else np.int64(-1)
     for e in range(machine.edge_start[U(node)], machine.edge_start[U(node + 1)]):

@@ -11,14 +11,16 @@ Ints = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.int32]
 Words = npt.NDArray[np.uint64]
 Flags = npt.NDArray[np.uint8]
+Ints3 = npt.NDArray[np.int64]
 
 
 class Machine(NamedTuple):
     """A pattern's automaton and those of its negations, one after the other (see exec.automaton).
 
     ``edge_start`` (nodes + 1,): edges of node s are ``edge_start[s]`` to ``edge_start[s + 1]``; a node is a state or
-    an automaton's start. ``state_component`` (nodes,): -1 for starts. ``accept_edge`` (nodes,): a state's edge to
-    acceptance, -1 without. Per edge: ``target`` (-1: accept), ``component``, bits of negations that must be ``absent``
+    an automaton's start. ``state_component`` (nodes,): -1 for starts. ``accept_edge`` (nodes,): a state's first
+    edge to acceptance (others follow it), -1 without.
+    Per edge: ``target`` (-1: accept), ``component``, bits of negations that must be ``absent``
     and ``present`` between the two events, whether it ``ends`` a Kleene, ``group`` of checks on taking it (of an
     accepting edge: on accepting), ``late``: bits of negations whose conditions are decided only now.
     ``test_word``, ``test_bit`` (components,): where a component's match-independent condition is in the masks.
@@ -52,12 +54,39 @@ class Checks(NamedTuple):
     register whose events count, minimum, whether only its first event is tested, register to go through (-1: none),
     ``required[low:high]`` registers that must not be empty, ``after[low:high]`` components of which one must have been
     taken before (low = high: any).
+
+    ``spans`` (programs, 5), flat: whether a condition compares an event with what lies between the least and the
+    greatest value of its variable's earlier events, column, whether that is of doubles, orders that hold, and at which
+    of ``members`` its components begin (they end at a -1). ``verdicts`` (programs, rows + 1): what that says of each
+    row, for the start row in ``judged`` (programs,). ``window``: the last row of this start row, and whether to judge.
     """
 
     group_start: Ints
     checks: Ints
     required: Ints
     after: Ints
+    spans: Ints
+    members: Ints
+    verdicts: Flags
+    judged: Ints
+    window: Ints
+
+
+class Merging(NamedTuple):
+    """Merging of equivalent runs under SKIP TILL NEXT MATCH (SASE+, section 5.2).
+
+    Runs that have taken the same event in the same state go on to the same event, if what the state's conditions look
+    at is equal too. ``low``, ``high`` (nodes,): that are ``reads[low:high]`` (n, 4; flat); high < low: no merging.
+    ``known`` (nodes, rows + 1, 1 + WORDS): the first row that may extend a run in this state after this row, 0 where
+    nobody has looked yet, and what the conditions looked at. ``words``: scratch. ``on``: whether to merge at all.
+    """
+
+    low: Ints
+    high: Ints
+    reads: Ints
+    known: Ints3
+    words: Ints
+    on: int
 
 
 class Interval(NamedTuple):
@@ -95,7 +124,9 @@ class Frames(NamedTuple):
     ``state``, ``row``, ``edge`` (the one taken to come here; in the first frame the number the match would have): what
     the frame has taken. ``candidate``: the row looked
     at, -1 before the first; ``cursor``: the edge to try on it; ``phase``: 0 edges before acceptance, 1 acceptance,
-    2 edges after it; ``taken``: 1 some edge could take the candidate, 2 one that stays inside a Kleene could.
+    2 edges after it, 3 nothing is left; ``taken``: 1 some edge could take the candidate, 2 one that stays inside a
+    Kleene could;
+    ``fresh``: whether no row is known yet that extends the run.
     """
 
     state: Ints
@@ -105,3 +136,4 @@ class Frames(NamedTuple):
     cursor: Ints
     phase: Ints
     taken: Ints
+    fresh: Ints

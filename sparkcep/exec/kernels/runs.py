@@ -13,7 +13,8 @@ import numpy as np
 from sparkcep.exec.kernels import conditions as condition
 from sparkcep.exec.kernels.caching import inlined, inner, kernel, spliced
 from sparkcep.exec.kernels.conditions import U, advance, holds, retreat
-from sparkcep.exec.kernels.graph import prepare
+from sparkcep.exec.kernels.graph import ACCEPT, prepare
+from sparkcep.exec.kernels.merging import first_to_look_at, remember
 from sparkcep.exec.kernels.output import TO_FIRST, TO_LAST, TO_NEXT_ROW, WITH_UNMATCHED
 from sparkcep.exec.kernels.run_output import emit_run, emit_unmatched_run
 from sparkcep.exec.kernels.search import (
@@ -26,6 +27,7 @@ from sparkcep.exec.kernels.search import (
     TOO_MANY_STEPS,
     ZERO_DIVISION,
 )
+from sparkcep.exec.kernels.spans import NEVER, SAFE, verdict
 
 STRICT, NEXT, ANY = range(3)
 
@@ -34,6 +36,8 @@ STRICT, NEXT, ANY = range(3)
 #: prepared; the depth of a search that waits for room, 0: none; whether a search goes on.
 AT_PARTITION, AT_ROW, MATCHES, COVERED, STEPS, EMITTED, USED, TRACED, PREPARED, DEPTH, SEARCHING, REACHED = range(12)
 PROGRESS = 12
+#: ``Frames.phase``: no way on is left.
+DONE = 3
 #: SEARCHING: a match was found for which there was no room.
 FULL = 2
 
@@ -43,14 +47,15 @@ CHECK_WIDTH = 10
 @kernel
 def match_runs(
     offsets, masks, machine, checks, selection, one_per_start, skip, first_only, use_within, strict, within, mode,
-    every_row, traced, output, conditions, columns, max_steps, max_rows, most_matches, work, frames, trail, shown,
-    progress, out, trace,
+    every_row, traced, output, conditions, columns, max_steps, max_rows, most_matches, work, frames, merging, trail,
+    shown, progress, out, trace,
 ):  # fmt: skip
     """Match every partition of a batch from where ``progress`` stands.
 
     Args:
         offsets: (partitions + 1,) row borders. masks: (words, rows) uint64, one bit per match-independent condition.
-        machine, checks, within, work, frames: see graph_tables.py. output, conditions, columns, trail: see tables.py.
+        machine, checks, within, work, frames, merging: see graph_tables.py.
+        output, conditions, columns, trail: see tables.py.
         selection: STRICT, NEXT or ANY. one_per_start: only the preferred match of a start row, after which matching
             goes on as ``skip`` says; else all matches of every start row. first_only: end with the first match.
         strict: whether time must grow strictly. traced: whether ``trace`` gets (component, row) of every event.
@@ -62,17 +67,22 @@ def match_runs(
         A status; OUTPUT_FULL: call again with more room.
     """
     partitions = offsets.shape[0] - 1
+    start_node = machine.automata[1]
     for q in range(progress[AT_PARTITION], partitions):
         base = offsets[q]
         rows = offsets[q + 1] - base
         if not progress[PREPARED]:
             prepare(base, rows, masks, machine, strict, within, use_within, work)
+            if merging.on:
+                for s in range(start_node):
+                    for j in range(rows):
+                        merging.known[s, j, 0] = 0
             progress[PREPARED] = 1
             progress[REACHED] = -1
         status = _match_partition(
             q, base, rows, machine, checks, selection, one_per_start, skip, first_only, use_within, strict, within,
             mode, every_row, traced, output, conditions, columns, max_steps, max_rows, most_matches, work, frames,
-            trail, shown, progress, out, trace,
+            merging, trail, shown, progress, out, trace,
         )  # fmt: skip
         if status != OK:
             return status
@@ -85,8 +95,8 @@ def match_runs(
 @spliced
 def _match_partition(
     q, base, rows, machine, checks, selection, one_per_start, skip, first_only, use_within, strict, within, mode,
-    every_row, traced, output, conditions, columns, max_steps, max_rows, most_matches, work, frames, trail, shown,
-    progress, out, trace,
+    every_row, traced, output, conditions, columns, max_steps, max_rows, most_matches, work, frames, merging, trail,
+    shown, progress, out, trace,
 ):  # fmt: skip
     start_node = machine.automata[1]
     low, high = machine.edge_start[U(start_node)], machine.edge_start[U(start_node + 1)]
@@ -103,7 +113,10 @@ def _match_partition(
                 continue
         limit = row_limit(base, rows, start, use_within, within, progress)
         found = np.int64(0)
+        checks.window[0] = limit
         if not progress[SEARCHING]:
+            for k in range(checks.judged.shape[0]):
+                checks.judged[k] = 0
             for g in range(trail.counts.shape[0]):
                 trail.counts[g] = 0
             frames.state[0] = start_node
@@ -117,7 +130,7 @@ def _match_partition(
             if progress[SEARCHING] != FULL:
                 status = _search(
                     base, rows, start, limit, machine, checks, selection, use_within, strict, within, conditions,
-                    columns, max_steps, work, frames, trail, progress,
+                    columns, max_steps, work, frames, merging, trail, progress,
                 )  # fmt: skip
                 if status != OK:
                     return status
@@ -202,7 +215,7 @@ def row_limit(base, rows, start, use_within, within, progress):
 @spliced
 def _search(
     base, rows, start, limit, machine, checks, selection, use_within, strict, within, conditions, columns, max_steps,
-    work, frames, trail, progress,
+    work, frames, merging, trail, progress,
 ):  # fmt: skip
     """Go on to the next match of a start row; ``progress[DEPTH]`` is then its length, or -1.
 
@@ -219,17 +232,23 @@ def _search(
         low, high = machine.edge_start[U(node)], machine.edge_start[U(node + 1)]
         accept = machine.accept_edge[U(node)]
         j = frames.candidate[U(depth)]
+        if frames.phase[U(depth)] == DONE:
+            retreat(machine.state_component[U(node)], conditions, trail)
+            depth -= 1
+            continue
         if frames.phase[U(depth)] == 1:
             frames.phase[U(depth)] = 2
             frames.candidate[U(depth)] = -1
             frames.taken[U(depth)] = 0
-            if accept < 0:
-                pass
-            else:
+            end = accept
+            while 0 <= end < high and machine.target[U(end)] == ACCEPT:
                 result = _accepts(
-                    accept, depth, base, rows, start, limit, machine, checks, use_within, strict, conditions, columns,
+                    end, depth, base, rows, start, limit, machine, checks, use_within, strict, conditions, columns,
                     work, frames, trail,
                 )  # fmt: skip
+                end += 1
+                if end == high:
+                    frames.phase[U(depth)] = DONE
                 if result == condition.TRUE:
                     progress[DEPTH] = depth
                     progress[STEPS] = steps
@@ -239,10 +258,21 @@ def _search(
             continue
         e = frames.cursor[U(depth)]
         if j < 0 or e >= high:
+            # Nothing before this row extends the run; 1 until a row does.
+            searching = selection == NEXT and depth > 0 and frames.fresh[U(depth)]
+            if searching and j >= 0 and frames.taken[U(depth)]:
+                remember(node, frames.row[U(depth)], j, merging, conditions, trail)
+                frames.fresh[U(depth)] = searching = False
             if j >= 0 and _row_is_last(selection, depth, frames):
                 j = limit + 1
             else:
-                j = _next_candidate(depth, j, start, limit, low, high, selection, machine, work, frames)
+                first = np.int64(0)
+                if j < 0 and selection == NEXT and depth > 0:
+                    first = first_to_look_at(node, frames.row[U(depth)], merging, conditions, trail)
+                j = _next_candidate(depth, j, first, start, limit, low, high, selection, machine, work, frames)
+                if searching and j > limit:
+                    remember(node, frames.row[U(depth)], limit + 1, merging, conditions, trail)
+                    frames.fresh[U(depth)] = False
             if j > limit:
                 # No row is left for these edges.
                 if frames.phase[U(depth)] == 0 and accept >= 0:
@@ -257,7 +287,7 @@ def _search(
             frames.taken[U(depth)] = 0
             continue
         frames.cursor[U(depth)] = e + 1
-        if e == accept:
+        if machine.target[U(e)] == ACCEPT:
             continue
         explored = accept < 0 or (e < accept) == (frames.phase[U(depth)] == 0)
         if not explored and selection != NEXT:
@@ -270,20 +300,23 @@ def _search(
         if not viable and selection != NEXT:
             continue
         i = frames.row[U(depth)]
-        if depth > 0 and not guards_hold(machine.absent[U(e)], machine.present[U(e)], i, j, machine, work):
+        open_start = depth == 0 and use_within  # what comes before is decided on accepting
+        if not open_start and not guards_hold(machine.absent[U(e)], machine.present[U(e)], i, j, machine, work):
             continue
         advance(component, j, base, conditions, columns, trail)
         frames.row[U(depth + 1)] = j
         frames.edge[U(depth + 1)] = e
         frames.state[U(depth + 1)] = target
-        result = _takes(e, depth, base, rows, j, machine, checks, use_within, strict, conditions, columns, work, frames,
+        result = _takes(e, depth, base, rows, j, machine, checks, strict, conditions, columns, work, frames,
                         trail)  # fmt: skip
         if result == condition.TRUE:
             frames.taken[U(depth)] |= 1 if machine.ends[U(e)] else 3
             if explored and viable:
                 depth += 1
                 frames.candidate[U(depth)] = -1
-                frames.phase[U(depth)] = 0
+                # A state whose first way on is acceptance has no rows to look at before.
+                frames.phase[U(depth)] = 1 if machine.edge_start[U(target)] == machine.accept_edge[U(target)] else 0
+                frames.fresh[U(depth)] = True
                 continue
         retreat(component, conditions, trail)
         if result != condition.TRUE and result != condition.FALSE:
@@ -302,18 +335,18 @@ def _row_is_last(selection, depth, frames):
 
 
 @inlined
-def _next_candidate(depth, j, start, limit, low, high, selection, machine, work, frames):
+def _next_candidate(depth, j, known, start, limit, low, high, selection, machine, work, frames):
     """The next row that some edge may take; above ``limit`` where there is none."""
     i = frames.row[U(depth)]
     if depth == 0:
         return start if j < 0 else limit + 1
     if selection == STRICT:
         return i + 1 if j < 0 and work.last_equal[i] == i else limit + 1
-    first = np.int64(work.last_equal[i]) + 1 if j < 0 else j + 1
+    first = max(np.int64(work.last_equal[i]) + 1, known) if j < 0 else j + 1
     best = limit + 1
     accept = machine.accept_edge[U(frames.state[U(depth)])]
     for e in range(low, high):
-        if e == accept:
+        if machine.target[U(e)] == ACCEPT:
             continue
         if selection == ANY and not (accept < 0 or (e < accept) == (frames.phase[U(depth)] == 0)):
             continue
@@ -352,13 +385,15 @@ def guards_hold(absent, present, i, j, machine, work):
 
 
 @spliced
-def _takes(e, depth, base, rows, j, machine, checks, use_within, strict, conditions, columns, work, frames, trail):
+def _takes(e, depth, base, rows, j, machine, checks, strict, conditions, columns, work, frames, trail):
     """Whether an edge may take row ``j``, which its registers have seen: its checks and dependent negations."""
-    result = passes(machine.group[U(e)], depth, j, base, rows, machine, checks, conditions, columns, frames, trail)
+    result = passes(
+        machine.group[U(e)], depth, j, base, rows, machine, checks, conditions, columns, work, frames, trail
+    )
     if result != condition.TRUE:
         return result
     dependent = np.uint64(machine.dependent)
-    if depth > 0 or not use_within:
+    if depth > 0:  # what comes before the first event is decided on accepting
         now = machine.absent[U(e)] & dependent & ~np.uint64(machine.deferred)
         if now:
             i = frames.row[U(depth)]
@@ -368,17 +403,15 @@ def _takes(e, depth, base, rows, j, machine, checks, use_within, strict, conditi
                 return result
     late = machine.late[U(e)]
     if late:
-        return _late(late, depth + 1, base, rows, use_within, strict, machine, checks, conditions, columns, work,
+        return _late(late, depth + 1, base, rows, strict, machine, checks, conditions, columns, work,
                      frames, trail)  # fmt: skip
     return condition.TRUE
 
 
 @inner
-def _late(bits, depth, base, rows, use_within, strict, machine, checks, conditions, columns, work, frames, trail):
+def _late(bits, depth, base, rows, strict, machine, checks, conditions, columns, work, frames, trail):
     """Negations whose gaps were closed earlier, now that what their conditions read has been taken."""
-    for d in range(1, depth + 1):
-        if d == 1 and use_within:
-            continue
+    for d in range(2, depth + 1):
         now = machine.absent[U(frames.edge[U(d)])] & bits
         if now:
             i = frames.row[U(d - 1)]
@@ -397,8 +430,8 @@ def _accepts(
 ):  # fmt: skip
     """Whether a run may end here: conditions that its last variable leaves, negations before, after and undecided."""
     last = frames.row[U(depth)]
-    result = passes(machine.group[U(accept)], depth, last, base, rows, machine, checks, conditions, columns, frames,
-                     trail)  # fmt: skip
+    result = passes(machine.group[U(accept)], depth, last, base, rows, machine, checks, conditions, columns, work,
+                     frames, trail)  # fmt: skip
     if result != condition.TRUE:
         return result
     dependent = np.uint64(machine.dependent)
@@ -416,16 +449,9 @@ def _accepts(
             if result != condition.TRUE:
                 return result
     # After the last one: to the partition's end, or within the interval after the first event.
-    absent, present = machine.absent[U(accept)], machine.present[U(accept)]
-    if absent or present:
-        x = 0
-        while absent or present:
-            sees = work.until[x, last + 1] > limit
-            if (absent & np.uint64(1) and not sees) or (present & np.uint64(1) and sees):
-                return condition.FALSE
-            absent >>= np.uint64(1)
-            present >>= np.uint64(1)
-            x += 1
+    if not clear_behind(accept, last, limit, machine, work):
+        return condition.FALSE
+    if machine.absent[U(accept)]:
         now = machine.absent[U(accept)] & dependent
         if now:
             result = _none_between(now, depth, last, limit + 1, base, rows, False, machine, checks, conditions, columns,
@@ -433,9 +459,24 @@ def _accepts(
             if result != condition.TRUE:
                 return result
     if machine.deferred:
-        return _late(np.uint64(machine.deferred), depth, base, rows, use_within, strict, machine, checks, conditions,
+        return _late(np.uint64(machine.deferred), depth, base, rows, strict, machine, checks, conditions,
                      columns, work, frames, trail)  # fmt: skip
     return condition.TRUE
+
+
+@inlined
+def clear_behind(accept, last, limit, machine, work):
+    """Whether the negations of an accepting edge hold behind the last event, up to row ``limit``."""
+    absent, present = machine.absent[U(accept)], machine.present[U(accept)]
+    x = 0
+    while absent or present:
+        sees = work.until[x, last + 1] > limit
+        if (absent & np.uint64(1) and not sees) or (present & np.uint64(1) and sees):
+            return False
+        absent >>= np.uint64(1)
+        present >>= np.uint64(1)
+        x += 1
+    return True
 
 
 @inner
@@ -451,7 +492,7 @@ def _none_between(
             while k < j and not (strict and work.last_equal[k] >= j):
                 advance(c, k, base, conditions, columns, trail)
                 result = passes(machine.negation_group[U(x)], depth, k, base, rows, machine, checks, conditions,
-                                 columns, frames, trail)  # fmt: skip
+                                 columns, work, frames, trail)  # fmt: skip
                 retreat(c, conditions, trail)
                 if result == condition.TRUE:
                     return condition.FALSE
@@ -464,7 +505,7 @@ def _none_between(
 
 
 @inner
-def passes(group, depth, row, base, rows, machine, checks, conditions, columns, frames, trail):
+def passes(group, depth, row, base, rows, machine, checks, conditions, columns, work, frames, trail):
     """Test a group of checks on a row that its registers have seen; ``depth``: frames taken before it."""
     counts = trail.counts
     for k in range(checks.group_start[U(group)], checks.group_start[U(group + 1)]):
@@ -486,6 +527,11 @@ def passes(group, depth, row, base, rows, machine, checks, conditions, columns, 
                     vacuous = False
         if vacuous:
             continue
+        judged = verdict(program, row, base, checks, columns, work, frames)
+        if judged == SAFE:
+            continue
+        if judged == NEVER:
+            return condition.FALSE
         # Without a register to go through, the first round is the only one.
         each = checks.checks[at + U(4)]
         place = U(max(each, 0))

@@ -98,9 +98,9 @@ def _pass(shift, n, least, counts, places):
     half = places.keys.shape[0] // 2
     for i in range(n):
         key = places.keys[U(i)]
-        d = U((key - least) >> shift & np.uint64(255))
-        to = counts[d]
-        counts[d] = to + 1
+        bucket = U((key - least) >> shift & np.uint64(255))
+        to = counts[bucket]
+        counts[bucket] = to + 1
         places.keys[U(half + to)] = key
         places.other[U(to)] = places.entries[U(i)]
     for i in range(n):

@@ -1,0 +1,137 @@
+"""The interpreter's functions give Spark's values, of Spark's types."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import random
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from sparkcep.exec.expressions import Expression, NotCompilable, parse_type
+from sparkcep.exec.interpreter import Interpreter, MatchState
+from sparkcep.exec.scalars import FUNCTIONS, Overflow
+from sparkcep.planner.dependent import DependentConditions
+from sparkcep.planner.fields import Fields
+from sparkcep.planner.tree import Conjunct
+
+TYPES = {
+    "s": "string", "t": "string", "u": "string", "i": "int", "j": "int", "h": "smallint", "l": "bigint",
+    "x": "double", "y": "double", "f": "float", "g": "float", "n": "decimal(9,3)", "m": "decimal(20,2)", "b": "boolean",
+    "d": "date", "e": "date",
+}  # fmt: skip
+STRINGS = ["", "a", "ab", "abc", "cab", "aab", " a b ", "éa", "日本", "a😀b", "AbC", "x,y,z", "aaaa", ",", "0"]
+INTS = [0, 1, -1, 2, 3, -3, 7, 25, -25, 104, 95, 15, -15]
+DOUBLES = [0.0, -0.0, 1.5, 2.5, -2.5, 0.125, 1.005, 2.675, 1e-7, -1e10, 123456.789, 5e-324, math.nan, 0.1]
+DATES = [dt.date(2020, 1, 31), dt.date(2020, 2, 29), dt.date(2019, 12, 30), dt.date(2021, 1, 3), dt.date(1999, 3, 1)]
+VALUES: dict[str, list[Any]] = {
+    "string": STRINGS,
+    "int": INTS,
+    "smallint": INTS,
+    "bigint": [*INTS, 2**53 + 1, -(2**60)],
+    "double": [*DOUBLES, math.inf, -math.inf],
+    "float": [0.0, 1.5, -2.25, 0.1, 16777217.0, 1e-7, 3.3, math.nan, 1e20],
+    "decimal(9,3)": [Decimal(v) for v in ("0", "1.005", "-2.500", "999999.999", "-0.001", "12.345", "0.450")],
+    "decimal(20,2)": [Decimal(v) for v in ("0", "1.05", "-2.50", "999999999999999999.99", "12.35", "0.45")],
+    "boolean": [True, False],
+    "date": DATES,
+}
+CASES = """
+levenshtein(s, concat(t, u)) | levenshtein(s, t) | concat_ws(',', s, t, u) | concat_ws(s, t) | substring(s, i) |
+substring(s, i, j) | substr(concat(s, t), i, j) | left(s, i) | right(s, i) | replace(s, t) | replace(s, t, u) |
+instr(s, t) | locate(t, s) | reverse(s) | repeat(s, i) | lpad(s, i) | lpad(s, j, t) | rpad(s, i) | rpad(s, j, t) |
+startswith(s, t) | endswith(s, t) | contains(s, t) | translate(s, t, u) | substring_index(s, t, i) |
+substring_index(s, ',', i) | substring_index(s, 'aa', i) | ltrim(s) | rtrim(s) | trim(s) | upper(t) | lower(t) |
+length(s) | len(s) | char_length(s) | character_length(s) | octet_length(s) | string(i) | string(b) | string(d) |
+CAST(l AS STRING) | round(x) | round(x, 2) | round(x, 1) | round(x, -1) | bround(x) | bround(x, 2) | round(f, 2) |
+bround(f, 1) | round(i) | round(i, -1) | bround(i, -1) | round(h, -1) | round(l, -2) | round(n) | round(n, 2) |
+round(n, 5) | round(n, -2) | bround(n, 2) | bround(n) | round(m, 1) | round(m, -20) | floor(x) | ceil(x) | ceiling(f) |
+floor(i) | floor(l) | floor(n) | ceil(n) | ceil(m) | sqrt(x) | sqrt(i) | sqrt(f) | sqrt(n) | sqrt(m) | sign(x) |
+sign(i) | signum(n) | isnan(x) | isnan(f) | mod(i, 7) | mod(l, 7) | mod(x, 3.5D) | f + g | f - g | f * g | f / 2.5D |
+f * 3 | f + n | f - l | i / 3 | f % float(0.3) | -f | abs(f) | float(x) | float(i) | float(l) | f = g | f < i | f > n |
+f <=> x | coalesce(f, x) | coalesce(i, x) | least(x, n) | greatest(f, g) | x IN (0.1, 2.5) | i IN (1.0, 2.0) |
+CASE WHEN b THEN x ELSE i END + 1 | int(n) | CAST(i AS BIGINT) | CAST(h AS INT) | int(b) | CAST(n AS BIGINT) |
+CAST(n AS DOUBLE) | CAST(m AS DOUBLE) | date_add(d, i) | date_sub(d, i) | dateadd(d, i) | add_months(d, i) |
+last_day(d) |
+year(d) | quarter(d) | month(d) | day(d) | dayofmonth(d) | weekday(d) | dayofweek(d) | dayofyear(d) | weekofyear(d) |
+datediff(d, e) | round(x * 100) / 100 | sqrt(x * x + y * y) | round(n * 2, 2) + 1 | n / 3 | 100 - n | n % 7
+"""
+EXPRESSIONS = [" ".join(c.split()) for c in CASES.split("|")]
+
+
+class Unlifted(Conjunct):
+    """Calls over one row stay calls."""
+
+    def lift_call(self, *_: Any, **__: Any) -> Expression | None:
+        return None
+
+
+def ours(text: str, columns: list[list[Any]], ansi: bool = True) -> tuple[Any, Any]:
+    """Evaluator by row, and type, of an expression over the columns of ``TYPES``."""
+    owner = DependentConditions(None, Fields(list(TYPES), False))  # type: ignore[arg-type]
+    tree = Unlifted(owner, [text], in_row=True).convert()
+    used = [owner.fields.column_of(owner.fields.texts[k]) for k in owner.columns]
+    types = tuple(parse_type(TYPES[c or ""]) for c in used)
+    evaluate, kind = Interpreter((), types, ansi).prepare(tree)
+    places = [list(TYPES).index(c or "") for c in used]
+    state = MatchState([columns[p] for p in places], 0, len(columns[0]), [])
+    return (lambda row: evaluate(state, row)), kind
+
+
+def shown(value: Any) -> Any:
+    """Equal for equal values: NaN, the sign of zero and a decimal's scale count."""
+    return repr(value) if isinstance(value, float | Decimal) else value
+
+
+@pytest.mark.parametrize("ansi", [True, False])
+def test_values_and_types(spark: SparkSession, ansi: bool) -> None:
+    rng = random.Random(4)
+    values = (
+        VALUES
+        if not ansi
+        else VALUES | {"double": [v for v in DOUBLES if not math.isnan(v)], "float": VALUES["float"][:-2]}
+    )
+    rows = [[rng.choice([None, *2 * values[t]]) for t in TYPES.values()] for _ in range(400)]
+    schema = ", ".join(f"{c} {t}" for c, t in TYPES.items())
+    mixed = ("f * 3", "f - l", "f < i", "int(n)", "CAST(n AS BIGINT)")
+    texts = EXPRESSIONS if ansi else [e for e in EXPRESSIONS if e not in mixed]
+    spark.conf.set("spark.sql.ansi.enabled", str(ansi).lower())
+    try:
+        frame = spark.createDataFrame(rows, schema)
+        found = frame.selectExpr(*TYPES, *(f"{text} AS r{k}" for k, text in enumerate(texts)))
+        answers = found.collect()
+        types = [f.dataType.simpleString() for f in found.schema.fields[len(TYPES) :]]
+    finally:
+        spark.conf.unset("spark.sql.ansi.enabled")
+    columns = [list(c) for c in zip(*answers, strict=True)]
+    wrong: list[Any] = []
+    for text, type_, expected in zip(texts, types, columns[len(TYPES) :], strict=True):
+        evaluate, kind = ours(text, columns, ansi)
+        if kind != parse_type(type_):
+            wrong.append((text, kind, type_))
+        got = list(map(evaluate, range(len(answers))))
+        differing = [k for k in range(len(answers)) if shown(got[k]) != shown(expected[k])]
+        wrong += [(text, got[k], expected[k], answers[k][: len(TYPES)]) for k in differing[:2]]
+    assert not wrong
+
+
+def test_every_function_is_compared() -> None:
+    assert [name for name in FUNCTIONS if not any(f"{name}(" in e for e in EXPRESSIONS)] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("int(l)", 2**31), ("round(i, -1)", 2**31 - 1), ("int(x)", math.nan), ("floor(x)", 1e19)]
+)
+def test_overflow(text: str, value: Any) -> None:
+    evaluate, _ = ours(text, [[value]] * len(TYPES))
+    with pytest.raises(Overflow):
+        evaluate(0)
+
+
+@pytest.mark.parametrize("text", ["exp(x)", "pow(x, y)", "ln(x)", "string(x)", "round(x, i)", "soundex(s)", "year(s)"])
+def test_what_is_refused(text: str) -> None:
+    with pytest.raises(NotCompilable, match=text.split("(", maxsplit=1)[0]):
+        ours(text, [[1]] * len(TYPES))
