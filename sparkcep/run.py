@@ -23,6 +23,7 @@ from sparkcep.planner.fields import Fields, quote, unescape
 from sparkcep.planner.plan import PatternPlan, plan
 from sparkcep.planner.run_plan import RunPlan, block_clause, plan_block, plan_clause_runs
 from sparkcep.planner.sampling import Sample, estimated_bytes, sample_sql
+from sparkcep.planner.trend_plan import plan_trends
 from sparkcep.query import PREFIX, SOURCE, WHOLE, PatternQuery, Selection
 from sparkcep.settings import Settings
 from sparkcep.sql.binder import bind
@@ -196,6 +197,11 @@ class Run:
 
     def plan_bound(self, block: BlockQuery, source: DataFrame) -> RunPlan:
         query = block_clause(block)
+        if block.trends:
+            return plan_trends(
+                block, self.settings, lambda items: self.analyze(query, source, items),
+                [f.dataType.simpleString() for f in schema.fields],
+            )  # fmt: skip
         return plan_block(
             block, self.settings, lambda items: self.analyze(query, source, items), lambda tests, keys: None,
             [f.dataType.simpleString() for f in source.schema.fields],

@@ -12,6 +12,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from sparkcep.run import Arguments, Run, SqlMethod
+from sparkcep.sql.index_statements import mentions_index, read_index_statement
 from sparkcep.sql.statements import mentions_pattern
 
 _lock = threading.RLock()
@@ -62,7 +63,13 @@ def enabled() -> Iterator[None]:
 def _wrapper(original: SqlMethod) -> SqlMethod:
     @functools.wraps(original)
     def sql(self: SparkSession, sqlQuery: str, args: Arguments = None, **kwargs: Any) -> DataFrame:
-        if not isinstance(sqlQuery, str) or not mentions_pattern(sqlQuery):
+        if not isinstance(sqlQuery, str):
+            return original(self, sqlQuery, args, **kwargs)
+        if mentions_index(sqlQuery) and (statement := read_index_statement(sqlQuery)):
+            from sparkcep.index_commands import run_index_statement
+
+            return run_index_statement(self, sqlQuery, statement)
+        if not mentions_pattern(sqlQuery):
             return original(self, sqlQuery, args, **kwargs)
         return Run(self, functools.partial(original, self), sqlQuery, args, kwargs).result()
 

@@ -14,9 +14,11 @@ from sparkcep.exec.run_layouts import match_runs
 from sparkcep.exec.run_spec import RunSpec
 from sparkcep.exec.shape import OperatorShape
 from sparkcep.exec.spec import MatchSpec
+from sparkcep.exec.trend_layouts import match_trends
+from sparkcep.exec.trend_spec import TrendSpec
 
 
-def match(df: DataFrame, layout: str, shape: OperatorShape, spec: MatchSpec | RunSpec) -> DataFrame:
+def match(df: DataFrame, layout: str, shape: OperatorShape, spec: MatchSpec | RunSpec | TrendSpec) -> DataFrame:
     """Run a spec over prepared rows.
 
     Args:
@@ -24,6 +26,8 @@ def match(df: DataFrame, layout: str, shape: OperatorShape, spec: MatchSpec | Ru
             ``__cep_m*``, rows of a partition together; its first row has the keys, and ``__cep_m0`` inverted.
             With ranges, a range is a partition and its first row has the range's number in ``__cep_range``.
     """
+    if isinstance(spec, TrendSpec):
+        return match_trends(df, layout, shape, spec)
     if isinstance(spec, RunSpec):
         return match_runs(df, layout, shape, spec)
     if layout == "lists":

@@ -9,6 +9,8 @@ from sparkcep.planner.consistency import consistency
 from sparkcep.planner.fields import unescape
 from sparkcep.planner.plan import PatternPlan
 from sparkcep.planner.run_plan import RunPlan
+from sparkcep.planner.trend_explain import explain_trends
+from sparkcep.planner.trend_plan import TrendPlan
 from sparkcep.query import PREFIX, Selection
 
 
@@ -18,6 +20,8 @@ def _indent(text: str, by: str = "    ") -> str:
 
 def explain_plan(plan: PatternPlan, name: str) -> str:
     """One pattern plan; ``name`` is how Spark's plan calls its relation."""
+    if isinstance(plan, TrendPlan):
+        return "\n".join([*explain_trends(plan, name), *_sql(plan)]).replace(PREFIX, "_")
     if isinstance(plan, RunPlan):
         return explain_run(plan, name)
     query, spec = plan.query, plan.spec

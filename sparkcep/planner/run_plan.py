@@ -181,6 +181,19 @@ class RunPlanner(Planner):
 
     def split(self) -> tuple[dict[int, list[LocalCondition]], DependentConditions, list[Condition]]:
         """Conditions of one event by component code, and those that depend on the match."""
+        local, left = self.split_local((*self.block.conditions, *self.equivalence_conditions()))
+        return local, self.depend(left), left
+
+    def depend(self, conditions: Sequence[Condition]) -> DependentConditions:
+        dependent = DependentConditions(
+            self.query, self.fields, self.column_types, self.settings.limit_pairs, labels=self.block.labels
+        )
+        for number, condition in enumerate(conditions):
+            dependent.add(number, condition.scalar)
+        return dependent
+
+    def split_local(self, conditions: Sequence[Condition]) -> tuple[dict[int, list[LocalCondition]], list[Condition]]:
+        """Tests of one event by component code, and what is left of the conditions."""
         block = self.block
         local: dict[int, list[LocalCondition]] = {}
         for code, component in enumerate(block.components):
@@ -188,20 +201,16 @@ class RunPlanner(Planner):
                 names = ", ".join(string_literal(t) for t in component.types)
                 test = f"= {names}" if len(component.types) == 1 else f"IN ({names})"
                 local.setdefault(code, []).append(LocalCondition((f"{block.event_type} {test}",), component.position))
-        dependent = DependentConditions(
-            self.query, self.fields, self.column_types, self.settings.limit_pairs, labels=block.labels
-        )
         left: list[Condition] = []
-        for condition in (*block.conditions, *self.equivalence_conditions()):
+        for condition in conditions:
             own = [local_condition(condition.scalar, key) for key in condition.decided_by]
             if is_local(condition) and all(c is not None for c in own):
                 for key, one in zip(condition.decided_by, own, strict=True):
                     if one is not None and one.sql().strip().lower() != "true":
                         local.setdefault(self.names.index(key), []).append(one)
             else:
-                dependent.add(len(left), condition.scalar)
                 left.append(condition)
-        return local, dependent, left
+        return local, left
 
     def equivalence_conditions(self) -> list[Condition]:
         """`[x]` that no partition key stands for: each event's x is that of the first."""
@@ -419,7 +428,6 @@ def default_measures(block: BlockQuery, exact: bool) -> tuple[Measure, ...]:
 def refuse_unplanned(block: BlockQuery) -> None:
     """Raises CEP_UNSUPPORTED_CLAUSE for parts of the language that no engine takes yet."""
     parts = {
-        "aggregates over trends": block.trends or block.group_by or block.slide,
         "GROUPS": block.groups,
         "UNCERTAINTY": block.uncertainty,
         "EXPLAIN NON ANSWERS": block.non_answers,

@@ -404,9 +404,10 @@ def run_cases(
     nested_counts: bool = False,
     maximum_conditions: int = 3,
     maximum_rows: int = MAXIMUM_ROWS,
+    shape: Pattern | None = None,
 ) -> RunCase:
-    """Cases of the given strategies and constructs."""
-    pattern = draw(patterns(negation, reluctant, nested_counts))
+    """Cases of the given strategies and constructs, or of one pattern."""
+    pattern = draw(patterns(negation, reluctant, nested_counts)) if shape is None else shape
     parts = draw(components(pattern))
     loops = sum(isinstance(n, Quantified) and n.maximum is None for n in walk(pattern))
     many = loops > 2 or (loops > 0 and any(not c.types for c in parts))

@@ -19,9 +19,16 @@ ACCEPT = -1
 @spliced
 def prepare(base, n, masks, machine, strict, within, use_within, work):
     """Fill ``work`` for a partition of ``n`` rows whose first row in the batch is ``base``."""
-    _equal_times(base, n, strict, within, work)
     if use_within:
         _rows_before(base, n, within, work)
+    prepare_negations(base, n, masks, machine, strict, within, work)
+    _earliest_ends(0, n, machine, work)
+
+
+@inner
+def prepare_negations(base, n, masks, machine, strict, within, work):
+    """Fill ``work`` but for what tells how matches of the pattern itself end."""
+    _equal_times(base, n, strict, within, work)
     components = machine.test_bit.shape[0]
     for c in range(components):
         bit, word = machine.test_bit[c], machine.test_word[c]
@@ -40,7 +47,6 @@ def prepare(base, n, masks, machine, strict, within, use_within, work):
         else:
             _earliest_ends(x + 1, n, machine, work)
             _until(x, n, machine, work)
-    _earliest_ends(0, n, machine, work)
 
 
 @spliced
