@@ -55,6 +55,8 @@ class _Expansion(Run):
         input_sql = self.rewriter.input_sql(form)
         source = self.blamed(lambda: self.input(input_sql))
         block = self.bound_block(form, source)
+        if block.trends:
+            raise _not_a_block(self.text, block.trends[0].position)
         collapsed = self.plan_bound(replace(block, collapsed=True), source)
         self.keys = tuple(name for _, name in collapsed.keys)
         self.check_columns(form)

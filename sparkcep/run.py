@@ -184,6 +184,12 @@ class Run:
         block = self.bound_block(form, source)
         if self.settings.column_pruning and not self.kwargs:
             block = replace(block, wanted=wanted_names(self.statement, form))
+        if block.trends:
+            query = block_clause(block)
+            return plan_trends(
+                block, self.settings, lambda items: self.analyze(query, source, items),
+                [f.dataType.simpleString() for f in source.schema.fields],
+            )  # fmt: skip
         return self.plan_bound(replace(block, limit=plain_limit(self.statement, form)), source)
 
     def bound_block(self, form: Form, source: DataFrame) -> BlockQuery:
@@ -197,11 +203,6 @@ class Run:
 
     def plan_bound(self, block: BlockQuery, source: DataFrame) -> RunPlan:
         query = block_clause(block)
-        if block.trends:
-            return plan_trends(
-                block, self.settings, lambda items: self.analyze(query, source, items),
-                [f.dataType.simpleString() for f in schema.fields],
-            )  # fmt: skip
         return plan_block(
             block, self.settings, lambda items: self.analyze(query, source, items), lambda tests, keys: None,
             [f.dataType.simpleString() for f in source.schema.fields],

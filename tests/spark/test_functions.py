@@ -140,6 +140,7 @@ def test_refused_at_create(spark: SparkSession, text: str, error_class: str) -> 
         (HEAD + "PATTERN SEQ(SHELF a, EXIT b) WHERE regexp_like(a.tag, 't')", "CEP_FUNCTION_EXPRESSION.* regexp_like"),
         (HEAD + "PATTERN SEQ(SHELF a, EXIT b) RETURN regexp_like(a.tag, 't')", "CEP_FUNCTION_EXPRESSION.* regexp_like"),
         (HEAD + "PATTERN SEQ(SHELF a, EXIT b) WITHIN 1 month", "CEP_FUNCTION_WITHIN"),
+        (HEAD + "PATTERN SEQ(SHELF a, EXIT b) RETURN count(*)", "CEP_FUNCTION_TRENDS"),
         (HEAD + "PATTERN SEQ(SHELF a, EXIT b) WHERE a.w = 1", "CEP_UNRESOLVED_COLUMN"),
         ("EVENT TYPE kind PATTERN SEQ(SHELF a, EXIT b) WITHIN 5 RETURN a.v", "CEP_LOG_COLUMNS.*WITHIN needs one"),
         ("EVENT TYPE kind PATTERN SEQ(SHELF a, EXIT b)", "CEP_LOG_COLUMNS.*the default output needs one"),
