@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import pyarrow as pa
 
+from sparkcep.errors import LimitError
 from sparkcep.exec.arrays import Ints, int_values
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.expressions import parse_type
@@ -16,6 +17,7 @@ from sparkcep.exec.run_tables import interval
 from sparkcep.exec.trend_matcher import Partial, TrendTable, decimals
 from sparkcep.exec.trend_spec import TrendAggregate, TrendSpec
 from sparkcep.exec.trend_tables import ranks
+from sparkcep.settings import LIMIT_MATCHES
 
 
 class EnumeratingMatcher:
@@ -35,7 +37,14 @@ class EnumeratingMatcher:
         at = pa.array(rows)
         within = None if batch.within is None else tuple(a.take(at) for a in batch.within)
         unrolled = Batch(offsets, [m.take(at) for m in batch.masks], [c.take(at) for c in batch.columns], within)
-        found, trace = self.matcher.match(unrolled)
+        try:
+            found, trace = self.matcher.match(unrolled)
+        except MemoryError:
+            raise LimitError(
+                "CEP_MATCH_LIMIT",
+                f"Trends have to be constructed ({self.spec.enumerated}), and do not fit in memory.",
+                hint=f"shorter windows hold fewer trends; a lower {LIMIT_MATCHES.key} stops earlier",
+            ) from None
         of = found[:, kernel.PARTITION]
         kept = np.unique(of)
         group = np.searchsorted(kept, of)

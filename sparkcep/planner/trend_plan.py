@@ -14,6 +14,7 @@ from sparkcep.exec.run_spec import Check, RunSpec
 from sparkcep.exec.shape import OperatorShape, Within
 from sparkcep.exec.spec import BITS_PER_WORD, ConditionSet
 from sparkcep.exec.trend_spec import EdgeClass, Granularity, KeyPair, Order, TrendAggregate, TrendSpec
+from sparkcep.pattern import Conjunction, walk
 from sparkcep.planner.dependent import DependentConditions, describe
 from sparkcep.planner.fields import unescape
 from sparkcep.planner.gaps import GapElimination
@@ -383,12 +384,26 @@ class TrendPlanner(RunPlanner):
 def plan_trends(block: BlockQuery, settings: Settings, analyze: Analyzer, column_types: Sequence[str]) -> TrendPlan:
     """Plan one bound block of trend aggregates; see :class:`TrendPlanner`."""
     refuse_unplanned(block)
+    refuse_conjunction(block)
     time_type = analyze([block.order_by[0].expression])[0][1]
     keyed = grouped_block(block)
     query, hidden = clause_of(keyed, time_type)
     if query.within != block.within:
         keyed = replace(keyed, within=query.within)
     return TrendPlanner(keyed, query, hidden, settings, analyze, lambda *_: None, column_types).plan()
+
+
+def refuse_conjunction(block: BlockQuery) -> None:
+    """AND(P, Q) pairs trends of P with trends of Q; which of them are the same needs the product of both automata."""
+    found = next((n for n in walk(block.pattern) if isinstance(n, Conjunction)), None)
+    if found is not None:
+        raise PatternAnalysisError(
+            "CEP_UNSUPPORTED_CONJUNCTION",
+            "This version does not count conjunctions.",
+            text=block.text or None,
+            position=found.position,
+            hint="count both patterns in blocks of their own; the pairs are their product where no trend matches both",
+        )
 
 
 def grouped_block(block: BlockQuery) -> BlockQuery:

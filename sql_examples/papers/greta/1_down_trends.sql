@@ -14,3 +14,10 @@ RETURN sector, COUNT(*)  PATTERN Stock S+  WHERE [company, sector] AND S.price >
 ) GROUP BY ALL;
 
 -- Result:
+-- | sector | trends | from_window | to_window |
+-- | --- | --- | --- | --- |
+-- | finance | 1 | 09:00:10 | 09:10:00 |
+-- | finance | 2 | 08:50:10 | 09:00:00 |
+-- | tech | 1 | 09:00:10 | 09:09:50 |
+-- | tech | 12 | 09:00:00 | 09:00:00 |
+-- | tech | 8 | 08:50:10 | 08:59:50 |

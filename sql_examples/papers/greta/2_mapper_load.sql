@@ -16,3 +16,7 @@ RETURN mapper, SUM(M.cpu)  PATTERN SEQ(Start S, Measurement M+, End E)  WHERE [j
 );
 
 -- Result:
+-- | mapper | cpu | window |
+-- | --- | --- | --- |
+-- | 7 | 78 | 08:59:30 |
+-- | 7 | 78 | 09:00:00 |

@@ -19,3 +19,10 @@ UNION ALL
 SELECT 'SEQ(A+, B, A, A+, B+)', trends FROM (FROM short PATTERN SEQ(A+, B, A, A+, B+) RETURN COUNT(*) AS trends);
 
 -- Result:
+-- | pattern | trends |
+-- | --- | --- |
+-- | (SEQ(A+, B))+ | 43 |
+-- | (SEQ(A+, NOT SEQ(C, NOT E, D), B))+ | 13 |
+-- | SEQ(A+, B, A, A+, B+) | 1 |
+-- | SEQ(A+, NOT E) | 14 |
+-- | SEQ(NOT E, A+) | 12 |
