@@ -355,7 +355,8 @@ class TrendPlanner(RunPlanner):
     def run_spec(self, bits: dict[int, int], conditions: ConditionSet, checks: tuple[Check, ...]) -> RunSpec:
         block = self.block
         return RunSpec(
-            pattern=block.pattern, automaton=self.automaton, condition_bits={k: b for k, b in bits.items() if k < EDGE_TESTS},
+            pattern=block.pattern, automaton=self.automaton,
+            condition_bits={k: b for k, b in bits.items() if k < EDGE_TESTS},
             mask_words=max(1, (len(bits) + BITS_PER_WORD - 1) // BITS_PER_WORD), selection=block.selection,
             one_per_start=False, first_only=False, use_within=False, strict_time=block.strict_time,
             rows_per_match=RowsPerMatch.ONE, skip=SkipMode.PAST_LAST_ROW, skip_labels=frozenset(), skip_target="",
@@ -364,7 +365,7 @@ class TrendPlanner(RunPlanner):
         )  # fmt: skip
 
     def check_engine(self, spec: RunSpec) -> None:
-        """Raises CEP_UNSUPPORTED_NEGATION for what only the reference search could match: trends are too many for it."""
+        """Raises CEP_UNSUPPORTED_NEGATION where only the reference search could match; trends are too many for it."""
         reason = self.searched_because
         try:
             machine_tables(spec)
