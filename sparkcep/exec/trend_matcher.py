@@ -22,6 +22,7 @@ from sparkcep.exec.kernels.trend_tables import Events, Scratch, Tests, Trends, W
 from sparkcep.exec.run_tables import interval, machine_tables, new_work, run_conditions
 from sparkcep.exec.statuses import raise_status
 from sparkcep.exec.tables import load_columns, new_trail
+from sparkcep.exec.trend_letters import NO_LETTERS, trend_letters
 from sparkcep.exec.trend_spec import TrendAggregate, TrendSpec
 from sparkcep.exec.trend_tables import (
     Record,
@@ -85,6 +86,7 @@ class TrendMatcher:
         self.fields, self.valued, self.known = self.record.tables()
         overlapping = -(-spec.width // spec.slide) if spec.windowed else 1
         self.lanes = min(overlapping, lanes)
+        self.letters = trend_letters(spec, self.ways, self.fields) if self.lanes == 1 else NO_LETTERS
 
     def aggregate(self, batch: Batch) -> TrendTable:
         """Aggregate over every partition of a batch.
@@ -123,7 +125,7 @@ class TrendMatcher:
         out_words = np.empty((len(out), self.fields.words), np.uint64)
         out_floats = np.empty((len(out), self.fields.floats))
         trends = Trends(
-            self.machine, self.ways, self.orders, self.fields, _SELECTIONS[spec.run.selection],
+            self.machine, self.ways, self.orders, self.fields, self.letters, _SELECTIONS[spec.run.selection],
             int(spec.run.strict_time),
         )  # fmt: skip
         trail = new_trail(1, max(len(spec.conditions.registers), 2))
