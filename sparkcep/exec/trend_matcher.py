@@ -84,6 +84,8 @@ class TrendMatcher:
         self.conditions = run_conditions(pair_run, self.programs)
         self.record = Record(spec)
         self.fields, self.valued, self.known = self.record.tables()
+        #: What the last batch needed beside its columns.
+        self.scratch_bytes = 0
         overlapping = -(-spec.width // spec.slide) if spec.windowed else 1
         self.lanes = min(overlapping, lanes)
         self.letters = trend_letters(spec, self.ways, self.fields) if self.lanes == 1 else NO_LETTERS
@@ -119,6 +121,7 @@ class TrendMatcher:
             work, new_places(len(self.orders.ordered), room, same), np.zeros(256, np.int64), new_lists(self.ways, room),
             new_sums(self.ways, self.fields, room, self.lanes), new_jobs(self.ways, room),
         )  # fmt: skip
+        self.scratch_bytes = sum(a.nbytes for t in scratch for a in t if isinstance(a, np.ndarray))
         progress = np.zeros(kernel.PROGRESS, np.int64)
         progress[kernel.AT_WINDOW] = kernel.NO_WINDOW
         out = np.empty((1024 + self.lanes, 2), np.int64)
