@@ -7,13 +7,18 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from sparkcep.exec.automaton import compile_automaton
 from sparkcep.exec.expressions import BIGINT, Call, Load, NavigationSlot
 from sparkcep.exec.kernels import rows as kernel
+from sparkcep.exec.kernels import trends
 from sparkcep.exec.matcher import Batch, Matcher
 from sparkcep.exec.program import compile_pattern
+from sparkcep.exec.run_spec import RunSpec
 from sparkcep.exec.spec import ConditionSet, MatchSpec
-from sparkcep.pattern import Concatenation, Variable
-from sparkcep.query import RowsPerMatch, SkipMode
+from sparkcep.exec.trend_matcher import TrendMatcher
+from sparkcep.exec.trend_spec import EdgeClass, Granularity, TrendAggregate, TrendSpec
+from sparkcep.pattern import Concatenation, Quantified, Variable
+from sparkcep.query import RowsPerMatch, Selection, SkipMode
 
 #: What Python calls; all other kernels are parts of these.
 ENTRIES: tuple[Any, ...] = (
@@ -22,6 +27,8 @@ ENTRIES: tuple[Any, ...] = (
     kernel.emit_match,
     kernel.emit_unmatched,
     kernel.next_start,
+    trends.aggregate_trends,
+    trends.longest_block,
 )
 
 
@@ -58,7 +65,24 @@ def warm_up() -> int:
         )
         batch = Batch(np.array([0, 3]), [pa.array([0, 0, 0])], [pa.array([2, 1, 2])])
         Matcher(spec).match(batch)
+    warm_trends()
     return _compiled() - before
+
+
+def warm_trends() -> None:
+    """The kernel of trend aggregates, on `A+` over three events."""
+    pattern = Quantified(Variable("A"), 1, None)
+    run = RunSpec(
+        automaton=compile_automaton(pattern, ("A",), 100), condition_bits={}, mask_words=1, selection=Selection.ANY,
+        one_per_start=False, first_only=False, use_within=False, strict_time=False, rows_per_match=RowsPerMatch.ONE,
+        skip=SkipMode.PAST_LAST_ROW, skip_labels=frozenset(), skip_target="", slots=(), slot_registers=(),
+        every_row=False, traced=True, conditions=ConditionSet(), checks=(), ansi=True, limit_steps=1000,
+        limit_rows=1000,
+    )  # fmt: skip
+    loops = EdgeClass(0, (0,), Granularity.STATE)
+    count = TrendAggregate("count", -1, frozenset(), "decimal(38,0)")
+    spec = TrendSpec(run, {}, ((-1, -1), (-1,)), (loops,), ConditionSet(), (count,), ())
+    TrendMatcher(spec).aggregate(Batch(np.array([0, 3]), [pa.array([0, 0, 0])]))
 
 
 def _compiled() -> int:
