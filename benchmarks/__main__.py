@@ -15,6 +15,7 @@ from benchmarks.scaling import scaling
 from benchmarks.sequences import sequences
 from benchmarks.small_cases import small_cases
 from benchmarks.ticks import ticks
+from benchmarks.trends import main as trends
 
 BENCHMARKS = {
     "sequences": sequences,
@@ -46,7 +47,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="a small log and one round, to see that all works")
     parser.add_argument("--flink-venv", type=Path, default=DEFAULT_VENV, help="virtual environment for Flink's jars")
     options = parser.parse_args()
-    if unknown := set(options.names) - set(BENCHMARKS):
+    if unknown := set(options.names) - {*BENCHMARKS, "trends"}:
         parser.error(f"no such benchmark: {', '.join(sorted(unknown))}")
     if options.warmups < 1:
         parser.error("--warmups must be at least 1: answers are compared there first")
@@ -58,8 +59,11 @@ def main() -> None:
     runs, warmups = (1, 1) if options.quick else (options.runs, options.warmups)
     # Figures of a quick run are no results.
     folder = DATA / "quick" if options.quick else harness.RESULTS
-    for name in options.names or BENCHMARKS:
+    for name in options.names or [*BENCHMARKS, "trends"]:
         print(f"{name}:", flush=True)
+        if name == "trends":  # no peer answers these; the kernel is timed beside a plain loop
+            trends(options.quick)
+            continue
         with BENCHMARKS[name](quick=options.quick, flink_venv=options.flink_venv) as benchmark:
             outcome = harness.run(benchmark, runs, warmups)
         print(harness.write(outcome, folder).read_text())

@@ -125,6 +125,10 @@ def _session(arguments: argparse.Namespace) -> SparkSession:
         from sparkcep.flights import create_flights_view
 
         create_flights_view(spark)
+    if arguments.stocks:
+        from sparkcep.stocks import create_stocks_view
+
+        create_stocks_view(spark)
     return spark
 
 
@@ -168,6 +172,7 @@ def _steps(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--remote", help="Spark Connect address, sc://host:port, instead of a master")
     parser.add_argument("--conf", metavar="KEY=VALUE", action="append", default=[], help="Spark configuration")
     parser.add_argument("--flights", action="store_true", help="create the view `flights` of the examples first")
+    parser.add_argument("--stocks", action="store_true", help="create the view `stocks` of the examples first")
 
 
 def parser() -> argparse.ArgumentParser:

@@ -22,6 +22,7 @@ from sparkcep.exec.kernels.trend_tables import Events, Scratch, Tests, Trends, W
 from sparkcep.exec.run_tables import interval, machine_tables, new_work, run_conditions
 from sparkcep.exec.statuses import raise_status
 from sparkcep.exec.tables import load_columns, new_trail
+from sparkcep.exec.trend_letters import NO_LETTERS, trend_letters
 from sparkcep.exec.trend_spec import TrendAggregate, TrendSpec
 from sparkcep.exec.trend_tables import (
     Record,
@@ -83,8 +84,11 @@ class TrendMatcher:
         self.conditions = run_conditions(pair_run, self.programs)
         self.record = Record(spec)
         self.fields, self.valued, self.known = self.record.tables()
+        #: What the last batch needed beside its columns.
+        self.scratch_bytes = 0
         overlapping = -(-spec.width // spec.slide) if spec.windowed else 1
         self.lanes = min(overlapping, lanes)
+        self.letters = trend_letters(spec, self.ways, self.fields) if self.lanes == 1 else NO_LETTERS
 
     def aggregate(self, batch: Batch) -> TrendTable:
         """Aggregate over every partition of a batch.
@@ -117,13 +121,14 @@ class TrendMatcher:
             work, new_places(len(self.orders.ordered), room, same), np.zeros(256, np.int64), new_lists(self.ways, room),
             new_sums(self.ways, self.fields, room, self.lanes), new_jobs(self.ways, room),
         )  # fmt: skip
+        self.scratch_bytes = sum(a.nbytes for t in scratch for a in t if isinstance(a, np.ndarray))
         progress = np.zeros(kernel.PROGRESS, np.int64)
         progress[kernel.AT_WINDOW] = kernel.NO_WINDOW
         out = np.empty((1024 + self.lanes, 2), np.int64)
         out_words = np.empty((len(out), self.fields.words), np.uint64)
         out_floats = np.empty((len(out), self.fields.floats))
         trends = Trends(
-            self.machine, self.ways, self.orders, self.fields, _SELECTIONS[spec.run.selection],
+            self.machine, self.ways, self.orders, self.fields, self.letters, _SELECTIONS[spec.run.selection],
             int(spec.run.strict_time),
         )  # fmt: skip
         trail = new_trail(1, max(len(spec.conditions.registers), 2))

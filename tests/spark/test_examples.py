@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import datetime
 import io
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,9 @@ from pyspark.sql import SparkSession
 from sparkcep.cli import print_markdown, run_statements
 from sparkcep.examples import folder, read_example
 from sparkcep.flights import create_flights_view
+from sparkcep.stocks import create_stocks_view
 
+STOCKS = sorted(folder("stocks").glob("*.sql"))
 FLIGHTS = sorted(folder("flights").glob("*.sql"))
 PAPERS = sorted(folder("papers").rglob("*.sql"))
 LOG_KEYS = ("case", "time", "tiebreak", "event")
@@ -32,6 +36,16 @@ def test_flights(flights: SparkSession, path: Path) -> None:
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         print_markdown(flights.sql(example.sql))
+    assert tuple(printed.getvalue().splitlines()) == example.expected
+
+
+@pytest.mark.parametrize("path", STOCKS, ids=[p.stem for p in STOCKS])
+def test_stocks(spark: SparkSession, path: Path) -> None:
+    create_stocks_view(spark)
+    example = read_example(path)
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        print_markdown(spark.sql(example.sql))
     assert tuple(printed.getvalue().splitlines()) == example.expected
 
 
@@ -96,3 +110,23 @@ def test_recovery_equals_a_plain_loop(flights: SparkSession) -> None:
     example = read_example(folder("flights") / "2_recovery.sql")
     found = {r[0]: r[1] for r in flights.sql(example.sql).collect()}
     assert found == counts
+
+
+def test_down_trends_equal_a_plain_loop(spark: SparkSession) -> None:
+    """Counts by adding up, for each month, the trends of all earlier and higher months of its window."""
+    create_stocks_view(spark)
+    epoch = datetime.date(1970, 1, 1)
+    windows: dict[tuple[str, str, int], list[Decimal]] = {}
+    for r in spark.sql("SELECT sector, symbol, month, price FROM stocks ORDER BY month").collect():
+        windows.setdefault((r.sector, r.symbol, (r.month - epoch).days // 365), []).append(r.price)
+    expected: dict[tuple[str, int], int] = {}
+    for (sector, _, window), prices in windows.items():
+        counts: list[int] = []
+        for j, price in enumerate(prices):
+            counts.append(1 + sum(counts[i] for i in range(j) if prices[i] > price))
+        expected[sector, window] = expected.get((sector, window), 0) + sum(counts)
+    found = spark.sql("""
+        SELECT sector, unix_date(window.start) div 365 AS k, n FROM (
+          FROM stocks ORDER BY month PATTERN stocks S+ WHERE [symbol] AND S.price > NEXT(S).price
+          GROUP BY sector WITHIN 365 days RETURN sector, COUNT(*) AS n)""").collect()
+    assert {(r.sector, r.k): int(r.n) for r in found} == expected

@@ -54,7 +54,7 @@ def clear(first, after, fields, sums):
 
 
 @inlined
-def _scaled_add(m, e, n, f):
+def scaled_add(m, e, n, f):
     if n == 0.0:
         return m, e
     if m == 0.0:
@@ -65,11 +65,11 @@ def _scaled_add(m, e, n, f):
         if e - f > 1.0:
             return m, e
         n *= _DOWN
-    return _normal(m + n, e)
+    return normal(m + n, e)
 
 
 @inlined
-def _normal(m, e):
+def normal(m, e):
     while abs(m) >= _LARGE and abs(m) < np.inf:
         m *= _DOWN
         e += 1.0
@@ -97,7 +97,7 @@ def add_all(jobs, first, after, low, high, fields, sums):
             elif kind <= LINEAR_SCALED:
                 for lane in range(low, high):
                     i, j = a + lane, b + lane
-                    m, e = _scaled_add(floats[U(i)], floats[U(i + lanes)], floats[U(j)], floats[U(j + lanes)])
+                    m, e = scaled_add(floats[U(i)], floats[U(i + lanes)], floats[U(j)], floats[U(j + lanes)])
                     floats[U(i)] = m
                     floats[U(i + lanes)] = e
             elif kind == COUNT_EXACT:
@@ -111,7 +111,7 @@ def add_all(jobs, first, after, low, high, fields, sums):
             elif kind == LINEAR_EXACT:
                 for lane in range(low, high):
                     i, j = a + lane, b + lane
-                    _add_wide(i, lanes, words[U(j)], words[U(j + lanes)], words[U(j + 2 * lanes)], words)
+                    add_wide(i, lanes, words[U(j)], words[U(j + lanes)], words[U(j + 2 * lanes)], words)
             else:
                 for lane in range(low, high):
                     words[U(a + lane)] = min(words[U(a + lane)], words[U(b + lane)])
@@ -133,7 +133,7 @@ def add(to, of, low, high, jobs, fields, sums):
 
 
 @inlined
-def _add_wide(i, lanes, low, middle, high, words):
+def add_wide(i, lanes, low, middle, high, words):
     x = words[U(i)] + low
     carry = _ONE if x < low else _ZERO
     y = words[U(i + lanes)] + middle
@@ -158,7 +158,7 @@ def _times(a, b):
 
 
 @inlined
-def _weighted(i, lanes, low, high, x, words):
+def weighted(i, lanes, low, high, x, words):
     """Add a count (two words) times ``x`` to a sum of three words."""
     size = np.uint64(x) if x >= 0 else _ZERO - np.uint64(x)
     p, carried = _times(low, size)
@@ -170,7 +170,7 @@ def _weighted(i, lanes, low, high, x, words):
         p = ~p + _ONE
         q = ~q + (_ONE if p == _ZERO else _ZERO)
         r = ~r + (_ONE if p == _ZERO and q == _ZERO else _ZERO)
-    _add_wide(i, lanes, p, q, r, words)
+    add_wide(i, lanes, p, q, r, words)
 
 
 @inlined
@@ -192,7 +192,7 @@ def begin(record, lane, fields, sums):
             sums.floats[(record * fields.floats + fields.offset[U(k)]) * lanes + lane] += 1.0
         elif kind == COUNT_SCALED:
             i = (record * fields.floats + fields.offset[U(k)]) * lanes + lane
-            m, e = _scaled_add(sums.floats[U(i)], sums.floats[U(i + lanes)], 1.0, 0.0)
+            m, e = scaled_add(sums.floats[U(i)], sums.floats[U(i + lanes)], 1.0, 0.0)
             sums.floats[U(i)] = m
             sums.floats[U(i + lanes)] = e
         elif kind == COUNT_EXACT:
@@ -225,13 +225,13 @@ def take(record, row, rows, component, low, high, fields, values, sums):
                 for lane in range(low, high):
                     floats[U(a + lane)] += floats[U(c + lane)] * x
             elif kind == LINEAR_SCALED:
-                n, f = _normal(x, 0.0)
+                n, f = normal(x, 0.0)
                 for lane in range(low, high):
                     i = a + lane
                     if floats[U(c + lane)] == 0.0:
                         continue
-                    p, g = _normal(floats[U(c + lane)] * n, floats[U(c + lanes + lane)] + f)
-                    m, e = _scaled_add(floats[U(i)], floats[U(i + lanes)], p, g)
+                    p, g = normal(floats[U(c + lane)] * n, floats[U(c + lanes + lane)] + f)
+                    m, e = scaled_add(floats[U(i)], floats[U(i + lanes)], p, g)
                     floats[U(i)] = m
                     floats[U(i + lanes)] = e
             continue
@@ -240,7 +240,7 @@ def take(record, row, rows, component, low, high, fields, values, sums):
             v = values.ints[U(column * rows + row)] if column >= 0 else np.int64(1)
             c = (record * fields.words + fields.weight[U(k)]) * lanes
             for lane in range(low, high):
-                _weighted(a + lane, lanes, words[U(c + lane)], words[U(c + lanes + lane)], v, words)
+                weighted(a + lane, lanes, words[U(c + lane)], words[U(c + lanes + lane)], v, words)
         elif kind == LEAST:
             w = np.uint64(values.ints[U(column * rows + row)]) if column >= 0 else _ZERO
             for lane in range(low, high):

@@ -143,6 +143,31 @@ class Lists(NamedTuple):
     room: int
 
 
+class Letters(NamedTuple):
+    """What a row does where only the components that can take it matter, told by its bits in ``mask`` (its letter).
+
+    Letter l lets the states ``start[l]`` to ``start[l + 1]`` take the row; of each: the record it makes (``made``), the
+    sum it goes ``into`` (-1: none), whether it ``begins`` a trend, whether it ``ends`` one here and now, the sums
+    ``source[source_start[n]:source_start[n + 1]]`` it follows, and which fields count its event: ``member`` (n *
+    fields,). ``leave``: sums that nothing is left of. ``accepting``: sums that are part of the result at the end.
+    ``used``: whether all this applies.
+    """
+
+    used: int
+    mask: np.uint64
+    start: Ints
+    made: Ints
+    into: Ints
+    begins: Floats
+    ends: Flags
+    source_start: Ints
+    source: Ints
+    member: Flags
+    leave_start: Ints
+    leave: Ints
+    accepting: Ints
+
+
 class Trends(NamedTuple):
     """All that is known before any event: the pattern's automaton, how its edges are read, and what is added up."""
 
@@ -150,6 +175,7 @@ class Trends(NamedTuple):
     ways: Ways
     orders: Orders
     fields: Fields
+    letters: Letters
     selection: int
     strict: int
 

@@ -20,6 +20,7 @@ from sparkcep.exec.kernels.conditions import U, holds
 from sparkcep.exec.kernels.graph import prepare_negations
 from sparkcep.exec.kernels.search import OK, OUTPUT_FULL, OVERFLOW, TOO_MANY_STEPS, ZERO_DIVISION
 from sparkcep.exec.kernels.trend_orders import place
+from sparkcep.exec.kernels.trend_states import walk_states
 from sparkcep.exec.kernels.trend_sums import add, add_all, add_jobs, begin, clear, is_empty, take, wipe
 from sparkcep.exec.kernels.trend_tables import PAIRS, STATE, TREE, Block
 
@@ -193,6 +194,12 @@ def _block(base, low, after, window, trends, events, windows, tests, scratch, pr
     if windows.width == 0:
         open_to += 1
         windows.first[0] = low
+    if trends.letters.used:
+        walk_states(
+            base + low, base + after, result, events.rows, trends.letters, events.masks[0], fields, events.values, sums
+        )
+        windows.first[0] = low
+        return OK
     visible = low  # rows below may be followed by the row at hand
     for j in range(low, after):
         if windows.width:
