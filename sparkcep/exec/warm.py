@@ -77,7 +77,8 @@ def warm_runs() -> None:
     """The kernels of runs, collapsed matches and trend aggregates, on `A+` over three events."""
     pattern = Quantified(Variable("A"), 1, None)
     run = RunSpec(
-        pattern=pattern, automaton=compile_automaton(pattern, ("A",), 100), condition_bits={}, mask_words=1, selection=Selection.ANY,
+        pattern=pattern, automaton=compile_automaton(pattern, ("A",), 100), condition_bits={}, mask_words=1,
+        selection=Selection.ANY,
         one_per_start=False, first_only=False, use_within=False, strict_time=False, rows_per_match=RowsPerMatch.ONE,
         skip=SkipMode.PAST_LAST_ROW, skip_labels=frozenset(), skip_target="", slots=(), slot_registers=(),
         every_row=False, traced=True, conditions=ConditionSet(), checks=(), ansi=True, limit_steps=1000,
