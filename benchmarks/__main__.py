@@ -10,13 +10,20 @@ from pathlib import Path
 from benchmarks import harness
 from benchmarks.flink import DEFAULT_VENV
 from benchmarks.generate import DATA
+from benchmarks.index import pattern_index
 from benchmarks.scaling import scaling
 from benchmarks.sequences import sequences
 from benchmarks.small_cases import small_cases
 from benchmarks.ticks import ticks
 from benchmarks.trends import main as trends
 
-BENCHMARKS = {"sequences": sequences, "ticks": ticks, "small_cases": small_cases, "scaling": scaling}
+BENCHMARKS = {
+    "sequences": sequences,
+    "ticks": ticks,
+    "small_cases": small_cases,
+    "scaling": scaling,
+    "index": pattern_index,
+}
 FEWEST_RUNS, RUNS = 5, 7
 # A session lives long, and a round or two leave most of its JVM's code uncompiled, that of each side.
 WARMUPS = 5

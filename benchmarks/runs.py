@@ -55,7 +55,8 @@ def spec(pattern: Pattern, selection: Selection, **changes: object) -> RunSpec:
     """All matches of a pattern whose components are told by bits, WITHIN the key's distance."""
     names = variables(pattern)
     made = RunSpec(
-        automaton=compile_automaton(pattern, names, 1000), condition_bits={k: k for k in range(len(names))},
+        pattern=pattern, automaton=compile_automaton(pattern, names, 1000),
+        condition_bits={k: k for k in range(len(names))},
         mask_words=1, selection=selection, one_per_start=False, first_only=False, use_within=True, strict_time=False,
         rows_per_match=RowsPerMatch.ONE, skip=SkipMode.PAST_LAST_ROW, skip_labels=frozenset(), skip_target="",
         slots=(), slot_registers=(), every_row=False, traced=True, conditions=ConditionSet(), checks=(), ansi=True,

@@ -6,6 +6,7 @@
 """
 
 from sparkcep.errors import LimitError, PatternAnalysisError, PatternParseError, SparkCepError
+from sparkcep.expand import expand
 from sparkcep.session import disable, enable, enabled, explain, sql
 
 __version__ = "0.1.0"
@@ -19,6 +20,7 @@ __all__ = [
     "disable",
     "enable",
     "enabled",
+    "expand",
     "explain",
     "sql",
 ]

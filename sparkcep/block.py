@@ -141,7 +141,8 @@ class BlockQuery:
     ``group_by``; a block has one or the other. ``output``: for trends, what RETURN lists in its order, each a group
     key's expression, a trend's name or ``window``, with its output name. ``groups``: partition numbers that are merged,
     GROUPS. ``partition_contiguity``: strict contiguity in the partitions that the equivalences make, where plain STRICT
-    takes them for conditions. ``columns``, ``identifiers``, ``with_prefix``, ``text``, ``start``: as in PatternQuery.
+    takes them for conditions. ``limit``: the statement takes any so many rows of the result. ``columns``,
+    ``identifiers``, ``with_prefix``, ``text``, ``start``: as in PatternQuery.
     """
 
     columns: tuple[str, ...]
@@ -174,6 +175,7 @@ class BlockQuery:
     partition_contiguity: bool = False
     output: tuple[tuple[str, str], ...] = ()
     with_prefix: str = ""
+    limit: int | None = None
     text: str = field(default="", compare=False)
     start: int = field(default=0, compare=False)
 

@@ -1,4 +1,4 @@
-"""Command line: ``sparkcep demo | sql | explain | warmup``."""
+"""Command line: ``sparkcep demo | sql | explain | index | warmup``."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sparkcep.errors import SparkCepError
+from sparkcep.index_cli import add_parser as add_index_parser
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -191,6 +192,7 @@ def parser() -> argparse.ArgumentParser:
     explain = commands.add_parser("explain", help="print the plan of the last statement; the others are run")
     _steps(explain)
     explain.set_defaults(run=command_explain)
+    add_index_parser(commands, _session)
     return out
 
 

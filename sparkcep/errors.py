@@ -82,5 +82,34 @@ class PatternAnalysisError(SparkCepError, AnalysisException):
     """A pattern form reads well but names or combines what it may not."""
 
 
+class PatternIndexError(PatternAnalysisError):
+    """A pattern index cannot be made, refreshed or read as asked.
+
+    Args:
+        blame: what part of a statement is at fault (``name``, ``source``, ``case``, ``option:lookback`` ...), so that
+            whoever has the statement's text can point at it.
+    """
+
+    def __init__(
+        self,
+        error_class: str,
+        message: str,
+        *,
+        blame: str = "",
+        text: str | None = None,
+        position: int | None = None,
+        hint: str | None = None,
+    ) -> None:
+        super().__init__(error_class, message, text=text, position=position, hint=hint)
+        self.sentence = message
+        self.blame = blame
+
+    def located(self, text: str, position: int) -> PatternIndexError:
+        """The same error with its place in a statement."""
+        return PatternIndexError(
+            self.error_class, self.sentence, blame=self.blame, text=text, position=position, hint=self.hint
+        )
+
+
 class LimitError(SparkCepError):
     """A limit of ``spark.sparkcep.limit.*`` was passed while matching."""

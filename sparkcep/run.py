@@ -14,13 +14,14 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from sparkcep import settings
+from sparkcep.block import BlockQuery
 from sparkcep.errors import PatternAnalysisError, SparkCepError
 from sparkcep.exec.operator import match
 from sparkcep.functions import create_function
 from sparkcep.planner.explain import explain_plan
 from sparkcep.planner.fields import Fields, quote, unescape
 from sparkcep.planner.plan import PatternPlan, plan
-from sparkcep.planner.run_plan import block_clause, plan_block, plan_clause_runs
+from sparkcep.planner.run_plan import RunPlan, block_clause, plan_block, plan_clause_runs
 from sparkcep.planner.sampling import Sample, estimated_bytes, sample_sql
 from sparkcep.planner.trend_plan import plan_trends
 from sparkcep.query import PREFIX, SOURCE, WHOLE, PatternQuery, Selection
@@ -30,7 +31,7 @@ from sparkcep.sql.block_binder import bind_block
 from sparkcep.sql.clause import parse_clause
 from sparkcep.sql.commands import Explain, TemporaryView, classify
 from sparkcep.sql.function import read_function
-from sparkcep.sql.outer import partition_predicate, wanted_names
+from sparkcep.sql.outer import partition_predicate, plain_limit, wanted_names
 from sparkcep.sql.rewriter import Rewriter
 from sparkcep.sql.statements import Form, FormKind, Statement, read_statement
 
@@ -81,7 +82,7 @@ class Run:
             return self.untouched()
         self.statement = read_statement(self.text)
         if (function := read_function(self.statement)) is not None and not self.explain_only:
-            self.settings = settings.read(self.spark.conf.get)
+            self.settings = settings.read(get)
             return create_function(self.spark, self.plain, self.statement, function, self.settings)
         if not self.statement.forms:
             return self.untouched()
@@ -180,25 +181,31 @@ class Run:
         )  # fmt: skip
 
     def plan_block(self, form: Form, source: DataFrame) -> PatternPlan:
-        schema = source.schema
+        block = self.bound_block(form, source)
+        if self.settings.column_pruning and not self.kwargs:
+            block = replace(block, wanted=wanted_names(self.statement, form))
+        if block.trends:
+            query = block_clause(block)
+            return plan_trends(
+                block, self.settings, lambda items: self.analyze(query, source, items),
+                [f.dataType.simpleString() for f in source.schema.fields],
+            )  # fmt: skip
+        return self.plan_bound(replace(block, limit=plain_limit(self.statement, form)), source)
+
+    def bound_block(self, form: Form, source: DataFrame) -> BlockQuery:
         prefix = self.rewriter.with_prefix(form)
-        block = bind_block(
-            self.statement, form, schema.names, self.rewriter.qualifiers(form), self.rewriter.render, self.settings,
-            prefix, self.table_properties,
+        return bind_block(
+            self.statement, form, source.schema.names, self.rewriter.qualifiers(form), self.rewriter.render,
+            self.settings, prefix, self.table_properties,
             lambda expression: str(self.run(f"{prefix}SELECT {expression} FROM {{{SOURCE}}}", source).schema[0]
                                    .dataType.simpleString()),
         )  # fmt: skip
-        if self.settings.column_pruning and not self.kwargs:
-            block = replace(block, wanted=wanted_names(self.statement, form))
+
+    def plan_bound(self, block: BlockQuery, source: DataFrame) -> RunPlan:
         query = block_clause(block)
-        if block.trends:
-            return plan_trends(
-                block, self.settings, lambda items: self.analyze(query, source, items),
-                [f.dataType.simpleString() for f in schema.fields],
-            )  # fmt: skip
         return plan_block(
             block, self.settings, lambda items: self.analyze(query, source, items), lambda tests, keys: None,
-            [f.dataType.simpleString() for f in schema.fields],
+            [f.dataType.simpleString() for f in source.schema.fields],
         )  # fmt: skip
 
     def table_properties(self, relation: str) -> dict[str, str]:

@@ -12,6 +12,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from sparkcep.run import Arguments, Run, SqlMethod
+from sparkcep.sql.index_statements import mentions_index, read_index_statement
 from sparkcep.sql.statements import mentions_pattern
 
 _lock = threading.RLock()
@@ -62,14 +63,20 @@ def enabled() -> Iterator[None]:
 def _wrapper(original: SqlMethod) -> SqlMethod:
     @functools.wraps(original)
     def sql(self: SparkSession, sqlQuery: str, args: Arguments = None, **kwargs: Any) -> DataFrame:
-        if not isinstance(sqlQuery, str) or not mentions_pattern(sqlQuery):
+        if not isinstance(sqlQuery, str):
+            return original(self, sqlQuery, args, **kwargs)
+        if mentions_index(sqlQuery) and (statement := read_index_statement(sqlQuery)):
+            from sparkcep.index_commands import run_index_statement
+
+            return run_index_statement(self, sqlQuery, statement)
+        if not mentions_pattern(sqlQuery):
             return original(self, sqlQuery, args, **kwargs)
         return Run(self, functools.partial(original, self), sqlQuery, args, kwargs).result()
 
     return sql
 
 
-def _plain_sql(spark: SparkSession) -> SqlMethod:
+def plain_sql(spark: SparkSession) -> SqlMethod:
     """The session's own ``sql``, whether or not it is wrapped."""
     for cls in type(spark).__mro__:
         if cls in _originals:
@@ -94,13 +101,13 @@ def sql(spark: SparkSession, sqlQuery: str, args: Arguments = None, **kwargs: An
 
 
 def _wrapper_of(spark: SparkSession) -> SqlMethod:
-    plain = _plain_sql(spark)
+    plain = plain_sql(spark)
     return _wrapper(lambda _, text, args=None, **kwargs: plain(text, args, **kwargs))
 
 
 def explain(spark: SparkSession, sqlQuery: str, args: Arguments = None, **kwargs: Any) -> str:
     """The pattern plans of a query followed by Spark's plan, as text; runs nothing."""
-    plain = _plain_sql(spark)
+    plain = plain_sql(spark)
     if mentions_pattern(sqlQuery):
         frame = Run(spark, plain, sqlQuery, args, kwargs, explain_only=True).result()
     else:

@@ -124,6 +124,13 @@ LOG_EVENT = Setting(
     "",
     "EVENT TYPE column of pattern blocks that name none, where the table has no property sparkcep.event.",
 )
+INDEX_PATH = Setting(
+    "index.path",
+    "sparkcep-index",
+    "Directory or URI of the pattern indexes (local, s3a, abfss, gs). A relative path is below the session's working "
+    "directory, as spark-warehouse is.",
+)
+LIMIT_TYPES = Setting("limit.eventTypes", "100000", "Most event types of a pattern index; its driver holds them all.")
 
 ALL: tuple[Setting, ...] = (
     MATCH_RECOGNIZE,
@@ -144,6 +151,8 @@ ALL: tuple[Setting, ...] = (
     LOG_TIME,
     LOG_TIEBREAK,
     LOG_EVENT,
+    INDEX_PATH,
+    LIMIT_TYPES,
 )
 
 
@@ -237,6 +246,11 @@ def read(get: Callable[[str, str], Any]) -> Settings:
         ansi=_flag(get, "spark.sql.ansi.enabled", True),
         case_sensitive=_flag(get, "spark.sql.caseSensitive", False),
     )
+
+
+def read_event_types(get: Callable[[str, str], Any]) -> int:
+    """Most event types of an index. Raises as :func:`read` does."""
+    return _integer(LIMIT_TYPES, str(get(LIMIT_TYPES.key, LIMIT_TYPES.default)))
 
 
 def read_match_recognize(get: Callable[[str, str], Any]) -> str:

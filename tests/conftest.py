@@ -49,6 +49,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     for key, value in CONFIGURATION.items():
         builder = builder.config(key, value)
     builder = builder.config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))
+    builder = builder.config("spark.sparkcep.index.path", str(tmp_path_factory.mktemp("indexes")))
     session = builder.remote("local[2]").getOrCreate() if IS_CONNECT else builder.master("local[2]").getOrCreate()
     sparkcep.enable()
     yield session

@@ -15,6 +15,7 @@ from sparkcep.exec.interpreter import Evaluator, Interpreter, MatchState
 from sparkcep.exec.kernels import rows as kernel
 from sparkcep.exec.row_values import RowProgram, Values, arrow, local, ordered
 from sparkcep.exec.run_matcher import RunMatcher
+from sparkcep.exec.run_search import RunSearch
 from sparkcep.exec.run_spec import RunSpec
 from sparkcep.exec.scalars import DivisionByZero, Overflow
 from sparkcep.exec.shape import OperatorShape, batch_of
@@ -63,7 +64,7 @@ class FunctionMatcher:
 
     def __init__(self, spec: FunctionSpec) -> None:
         self.spec = spec
-        self.matcher = RunMatcher(spec.runs)
+        self.matcher = RunSearch(spec.runs) if spec.runs.searched else RunMatcher(spec.runs)
         self.ansi = spec.runs.ansi
 
     def match(self, rows: Sequence[Sequence[Any]]) -> Iterator[tuple[Any, ...]]:

@@ -160,7 +160,8 @@ class Interpreter:
 
         def aggregate(state: MatchState, _: int) -> Any:
             values: list[Any] = []
-            for row in state.registers[slot.register]:
+            seen = state.registers[slot.register]
+            for row in seen[:-1] if slot.before else seen:
                 if keep is not None and keep(state, row) is not True:
                     continue
                 value = of[0](state, row) if of else True

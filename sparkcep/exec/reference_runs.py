@@ -1,4 +1,6 @@
-"""The reference for the event selection strategies: slow and obvious, straight from the definitions. The tests' oracle.
+"""The reference for the event selection strategies: slow and obvious, straight from the definitions.
+
+The tests' oracle, and what runs where the kernel cannot (run_search.py).
 
 A run is the sequence of (component, row) taken so far. What it may do next is read off the pattern tree: ``_ways``
 walks what is left of the pattern, in order of preference, up to the next component or the end. Where one run can stand
@@ -172,7 +174,9 @@ def _between(crossed: tuple[Negation, ...], after: int | None, before: int | Non
 
 
 @dataclass(frozen=True)
-class _Case:
+class ReferenceCase:
+    """One partition and the rules of one query; see :func:`reference_runs`."""
+
     rows: int
     can_take: Callable[[str, int], bool]
     conditions: Sequence[ReferenceCondition]
@@ -343,7 +347,7 @@ def reference_runs(
         trailing: (first row, row) -> whether a trailing negation reaches on to the row; None: to the end.
         strict_time: the rows' times under STRICT TIME.
     """
-    case = _Case(rows, can_take, conditions, selection, within, leading, trailing, strict_time)
+    case = ReferenceCase(rows, can_take, conditions, selection, within, leading, trailing, strict_time)
     found: list[Path] = []
     start = 0
     while start < rows:

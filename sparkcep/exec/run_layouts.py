@@ -18,6 +18,7 @@ from sparkcep.exec.arrays import Ints
 from sparkcep.exec.kernels import rows as kernel
 from sparkcep.exec.rows import column, int32, key_fields, match_fields, needed_columns, record_batch, whole_partitions
 from sparkcep.exec.run_matcher import RunMatcher
+from sparkcep.exec.run_search import RunSearch
 from sparkcep.exec.run_spec import RunSpec
 from sparkcep.exec.shape import FIXED_COLUMNS, OperatorShape, batch_of
 from sparkcep.query import PREFIX
@@ -58,7 +59,7 @@ class _Runs:
     def __init__(self, shape: OperatorShape, spec: RunSpec) -> None:
         self.shape = shape
         self.spec = spec
-        self._matcher: RunMatcher | None = None
+        self._matcher: RunMatcher | RunSearch | None = None
 
     def __getstate__(self) -> tuple[OperatorShape, RunSpec]:
         return self.shape, self.spec
@@ -67,9 +68,9 @@ class _Runs:
         self.__init__(*state)  # type: ignore[misc]
 
     @property
-    def matcher(self) -> RunMatcher:
+    def matcher(self) -> RunMatcher | RunSearch:
         if self._matcher is None:
-            self._matcher = RunMatcher(self.spec)
+            self._matcher = RunSearch(self.spec) if self.spec.searched else RunMatcher(self.spec)
         return self._matcher
 
 

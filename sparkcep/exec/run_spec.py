@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from sparkcep.block import Decision, Selection
 from sparkcep.exec.automaton import Automaton
 from sparkcep.exec.spec import ConditionSet, OutputSlot
+from sparkcep.pattern import Pattern
 from sparkcep.query import RowsPerMatch, SkipMode
+
+NO_LIMIT = 2**62
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +52,12 @@ class RunSpec:
     ``one_per_start``: the preferred match of a start row only, after which ``skip`` says where to go on; else all
     matches. ``first_only``: the partition's first match. ``most_matches``: more of a partition are not asked for.
     ``traced``: the events of each match are wanted. ``collapsed``: one row per start and end event; then checks in
-    ``postponed`` are not tested. ``merging``: whether equivalent runs share what they skip. The rest
+    ``postponed`` are not tested. ``merging``: whether equivalent runs share what they skip. ``searched``: by
+    run_search.py, not by the kernel. The rest
     is as in spec.MatchSpec.
     """
 
+    pattern: Pattern
     automaton: Automaton
     condition_bits: dict[int, int]
     mask_words: int
@@ -74,7 +79,8 @@ class RunSpec:
     ansi: bool
     limit_steps: int
     limit_rows: int
-    most_matches: int = 2**62
+    most_matches: int = NO_LIMIT
     collapsed: bool = False
     postponed: frozenset[int] = frozenset()
     merging: bool = True
+    searched: bool = False

@@ -66,4 +66,7 @@ def collapse(block: BlockQuery, automaton: Automaton, conditions: Sequence[Condi
     )
     inner = {c.key for c in block.components if not c.negated} - {automaton.names[c] for c in (first, last) if c >= 0}
     crossed = any(e.absent or e.present for edges in automaton.edges[:-1] for e in edges if e.target != ACCEPT)
-    return Collapse(postponed, not postponed and len(inner) <= 1 and not crossed and min(first, last) >= 0)
+    # Events of one time exclude each other under STRICT TIME.
+    return Collapse(
+        postponed, not postponed and not block.strict_time and len(inner) <= 1 and not crossed and min(first, last) >= 0
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sparkcep.exec.run_spec import NO_LIMIT
 from sparkcep.pattern import render
 from sparkcep.planner.collapse import first_component
 from sparkcep.planner.consistency import consistency
@@ -107,6 +108,8 @@ def explain_run(plan: RunPlan, name: str) -> str:
     lines.append(f"  Selection: {block.selection.value}, {matches}{', STRICT TIME' if block.strict_time else ''}")
     if plan.query.within is not None:
         lines.append(f"  Within: {unescape(plan.query.within)} (inclusive)")
+    if spec.most_matches < NO_LIMIT:
+        lines.append(f"  Limit: a partition stops after {spec.most_matches} matches, no more are asked for")
     automaton = spec.automaton
     edges = sum(len(e) for e in automaton.edges)
     lines += [f"  Automaton: {automaton.states} states, {edges} edges", _indent(automaton.describe(shown))]
@@ -118,6 +121,8 @@ def explain_run(plan: RunPlan, name: str) -> str:
         keys = "|".join(dict.fromkeys(shown[automaton.names[c]] for c in sorted(check.decided_by)))
         text = " AND ".join(t.strip() for t in plan.dependent.descriptions[check.number])
         lines.append(f"    {check.at.value} {keys}: {text}{_consistency(plan, check.number)}")
+    if plan.interpreted_because:
+        lines.append(f"    by the reference search (slow), since the kernel has no {plan.interpreted_because}")
     if plan.collapse is not None:
         kept = "exact" if plan.collapse.exact else "not exact, candidates may make no match together"
         lines.append(f"  Collapsed: {len(plan.collapse.postponed)} conditions postponed; {kept}")

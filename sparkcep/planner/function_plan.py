@@ -85,6 +85,14 @@ def plan_function(
     read = {c: t for c, t in types.items() if c.casefold() in first.identifiers}
     block, columns, arrival = _bind(statement, syntax, read, settings, zone)
     refuse_unplanned(block)
+    if block.trends:
+        raise PatternAnalysisError(
+            "CEP_FUNCTION_TRENDS",
+            "A pattern function does not aggregate over trends.",
+            text=statement.text,
+            position=block.trends[0].position,
+            hint="run the block in spark.sql, or let the function return matches and aggregate them around its call",
+        )
     return _plan(block, columns, settings, zone, arrival)
 
 
@@ -158,7 +166,7 @@ def _plan(block: BlockQuery, rows: RowExpressions, settings: Settings, zone: str
     planner = _Planner(planned, query, 0, settings, rows.analyze, lambda *_: None, list(rows.types.values()))
     planner.zone = zone
     plan = planner.plan()
-    shown = plan.keys[: len(block.partition_by)] if block.returns else plan.keys
+    shown = [] if block.returns else plan.keys
     keys = tuple(rows.program(text) for text, _ in shown)
     schema = [(name, program.spark) for (_, name), program in zip(shown, keys, strict=True)]
     items = None

@@ -56,8 +56,10 @@ class _Reader(Conjunct):
         super().__init__(owner, [text], in_row=True)  # type: ignore[arg-type]
         self.zone = zone
 
-    def lift(self, text: str) -> str:
-        return text
+    def constant_end(self, *_: object) -> None:
+        return None
+
+    interval_sum = element_access = lift_call = constant_end  # type: ignore[assignment]
 
     def cast(self, tree: exp.Cast) -> Expression:
         value = tree.this

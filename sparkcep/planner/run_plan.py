@@ -11,11 +11,12 @@ from sparkcep.errors import PatternAnalysisError
 from sparkcep.exec.automaton import Automaton, compile_automaton
 from sparkcep.exec.compiler import compile_conditions
 from sparkcep.exec.expressions import NotCompilable, parse_type
-from sparkcep.exec.run_spec import Check, RunSpec
+from sparkcep.exec.interpreter import Interpreter
+from sparkcep.exec.run_spec import NO_LIMIT, Check, RunSpec
 from sparkcep.exec.run_tables import machine_tables
 from sparkcep.exec.shape import OperatorShape, Within
 from sparkcep.exec.spec import BITS_PER_WORD, ConditionSet
-from sparkcep.pattern import Negation, can_be_empty, variables, walk
+from sparkcep.pattern import Negation, can_be_empty, has_exclusion, variables, walk
 from sparkcep.planner.collapse import Collapse, collapse
 from sparkcep.planner.consistency import span_of
 from sparkcep.planner.dependent import DependentConditions
@@ -94,6 +95,7 @@ class RunPlanner(Planner):
     ) -> None:
         self.block = block
         super().__init__(query, settings, analyze, sample, column_types)
+        self.searched_because = ""
         self.hidden_keys = hidden_keys
 
     def compile_pattern(self) -> Automaton:  # type: ignore[override]
@@ -127,6 +129,7 @@ class RunPlanner(Planner):
         one_per_start = block.matches is not Matches.ALL
         collapsed = collapse(block, self.automaton, conditions) if block.collapsed else None
         spec = RunSpec(
+            pattern=block.pattern,
             automaton=self.automaton,
             condition_bits=bits,
             mask_words=words,
@@ -148,10 +151,11 @@ class RunPlanner(Planner):
             ansi=self.settings.ansi,
             limit_steps=self.settings.limit_steps,
             limit_rows=self.settings.limit_matches,
+            most_matches=NO_LIMIT if block.limit is None or one_per_start or collapsed else block.limit,
             collapsed=collapsed is not None,
             postponed=collapsed.postponed if collapsed is not None else frozenset(),
         )
-        self.check_engine(spec)
+        spec = self.with_engine(spec)
         shape = OperatorShape(
             keys=len(keys),
             masks=words,
@@ -168,7 +172,7 @@ class RunPlanner(Planner):
         return RunPlan(
             query, self.settings, self.program, self.fields, keys, local, dependent, layout, reason, shape,
             spec,  # type: ignore[arg-type]
-            "", measures, GapElimination("", why), Prefilter((), "the strategies have none"),
+            self.searched_because, measures, GapElimination("", why), Prefilter((), "the strategies have none"),
             RangeSplitting(None, "the strategies have none"), self.within_type, self.column_types, block,
             spec, filters, conditions, collapsed,
         )  # fmt: skip
@@ -246,7 +250,12 @@ class RunPlanner(Planner):
             try:
                 compile_conditions(replace(out, conditions={k: out.conditions[k]}), self.settings.ansi)
             except NotCompilable as error:
-                raise dependent.unsupported(c.scalar, str(error)) from None
+                self.searched_because = self.searched_because or str(error)
+            try:
+                Interpreter(out.slots, out.column_types, self.settings.ansi).condition(out.conditions[k])
+            except NotCompilable as error:
+                if self.searched_because:
+                    raise dependent.unsupported(c.scalar, str(error)) from None
         return out
 
     def check(self, number: int, c: Condition, dependent: DependentConditions) -> Check:
@@ -267,17 +276,26 @@ class RunPlanner(Planner):
             span_of(c, dependent.column),
         )
 
-    def check_engine(self, spec: RunSpec) -> None:
+    def with_engine(self, spec: RunSpec) -> RunSpec:
+        """The spec for the kernel, or for the reference search where the kernel cannot match it.
+
+        Raises:
+            PatternAnalysisError: CEP_COLLAPSED, where only the search could match.
+        """
         try:
             machine_tables(spec)
         except NotCompilable as error:
+            self.searched_because = self.searched_because or str(error)
+        if not self.searched_because:
+            return spec
+        if spec.collapsed:
             raise PatternAnalysisError(
-                "CEP_UNSUPPORTED_NEGATION",
-                f"The engine cannot match {error}.",
+                "CEP_COLLAPSED",
+                f"Matches cannot be collapsed with {self.searched_because}.",
                 text=self.block.text or None,
                 position=self.block.start,
-                hint="let a negated condition name one negated component only",
-            ) from None
+            )
+        return replace(spec, searched=True)
 
     # -- time, rows ------------------------------------------------------------------------------------------------
 
@@ -436,6 +454,8 @@ def block_of(query: PatternQuery) -> BlockQuery:
     what = ""
     if query.rows_per_match is RowsPerMatch.ALL_WITH_UNMATCHED:
         what = query.rows_per_match.value
+    elif query.rows_per_match.is_all and has_exclusion(query.pattern):
+        what = "{- -} with ALL ROWS PER MATCH"
     elif can_be_empty(query.pattern):
         what = "a pattern that may be empty"
     if what:
@@ -444,7 +464,7 @@ def block_of(query: PatternQuery) -> BlockQuery:
             f"{query.selection.value} cannot have {what}.",
             text=query.text or None,
             position=query.start,
-            hint="use STRICT CONTIGUITY, or make a component of the pattern mandatory",
+            hint="use STRICT CONTIGUITY, ONE ROW PER MATCH, or a pattern with a mandatory component",
         )
     conditions = []
     for definition in query.definitions:

@@ -11,6 +11,7 @@ from sparkcep.exec.automaton import ACCEPT
 from sparkcep.exec.compiler import compile_conditions
 from sparkcep.exec.expressions import NotCompilable, parse_type
 from sparkcep.exec.run_spec import Check, RunSpec
+from sparkcep.exec.run_tables import machine_tables
 from sparkcep.exec.shape import OperatorShape, Within
 from sparkcep.exec.spec import BITS_PER_WORD, ConditionSet
 from sparkcep.exec.trend_spec import EdgeClass, Granularity, KeyPair, Order, TrendAggregate, TrendSpec
@@ -354,13 +355,30 @@ class TrendPlanner(RunPlanner):
     def run_spec(self, bits: dict[int, int], conditions: ConditionSet, checks: tuple[Check, ...]) -> RunSpec:
         block = self.block
         return RunSpec(
-            automaton=self.automaton, condition_bits={k: b for k, b in bits.items() if k < EDGE_TESTS},
+            pattern=block.pattern, automaton=self.automaton,
+            condition_bits={k: b for k, b in bits.items() if k < EDGE_TESTS},
             mask_words=max(1, (len(bits) + BITS_PER_WORD - 1) // BITS_PER_WORD), selection=block.selection,
             one_per_start=False, first_only=False, use_within=False, strict_time=block.strict_time,
             rows_per_match=RowsPerMatch.ONE, skip=SkipMode.PAST_LAST_ROW, skip_labels=frozenset(), skip_target="",
             slots=(), slot_registers=(), every_row=False, traced=True, conditions=conditions, checks=checks,
             ansi=self.settings.ansi, limit_steps=self.settings.limit_steps, limit_rows=self.settings.limit_matches,
         )  # fmt: skip
+
+    def check_engine(self, spec: RunSpec) -> None:
+        """Raises CEP_UNSUPPORTED_NEGATION where only the reference search could match; trends are too many for it."""
+        reason = self.searched_because
+        try:
+            machine_tables(spec)
+        except NotCompilable as error:
+            reason = reason or str(error)
+        if reason:
+            raise PatternAnalysisError(
+                "CEP_UNSUPPORTED_NEGATION",
+                f"Trends cannot be aggregated with {reason}.",
+                text=self.block.text or None,
+                position=self.block.start,
+                hint="let a negated condition name one negated component only",
+            )
 
     # -- trends that are -------------------------------------------------------------------------------------------
 

@@ -56,7 +56,8 @@ def classify(statement: Statement) -> Explain | TemporaryView | None:
             "A pattern query cannot stand inside a SQL script: Spark runs the script's statements itself.",
             text=statement.text,
             position=statement.forms[0].keyword.start,
-            hint="run the pattern query with its own spark.sql call and let the script read a temporary view of it",
+            hint="CREATE TEMPORARY PATTERN FUNCTION f AS ... before, and read f(TABLE(t)) in the script; or let the "
+            "script read a temporary view of the pattern query",
         )
     if first == "CREATE":
         return _view(statement)

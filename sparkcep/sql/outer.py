@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 
 from sqlglot import exp
 
+from sparkcep.sql.block_spans import SET_OPERATORS
 from sparkcep.sql.dialect import parse_expression
 from sparkcep.sql.statements import Form, FormKind, Statement
 
@@ -52,6 +54,49 @@ def wanted_names(statement: Statement, form: Form) -> frozenset[str] | None:
     return frozenset(names)
 
 
+def plain_limit(statement: Statement, form: Form) -> int | None:
+    """The literal n of a LIMIT that takes any n rows of a block and asks nothing else of them, if there is one.
+
+    It stands right behind the block, or behind the parentheses of `SELECT columns FROM (block) LIMIT n`.
+    """
+    s = statement
+    if form.kind is not FormKind.BLOCK:
+        return None
+    first = next(i for i, t in enumerate(s.tokens) if t.start >= form.start)
+    found = _limit_at(s, next((i for i, t in enumerate(s.tokens) if t.start >= form.end), len(s.tokens)))
+    if found is not None:
+        return found if _opens_query(s, first) else None
+    enclosed = _enclosed(s, form)
+    if enclosed is None:
+        return None
+    first = enclosed.relation_tokens[0]
+    select = first - 1
+    while select >= 0 and s.word(select) != "SELECT" and _is_plain_column(s, select):
+        select -= 1
+    selected = s.word(first - 1) == "FROM" and s.word(select) == "SELECT" and first - select > 2
+    return _limit_at(s, _alias(s, enclosed)[1]) if selected and _opens_query(s, select) else None
+
+
+def _limit_at(s: Statement, at: int) -> int | None:
+    """n, where `LIMIT n` stands at a token and ends its query."""
+    text = s.tokens[at + 1].text if at + 1 < len(s.tokens) else ""
+    ends = at + 2 >= len(s.tokens) or s.operator(at + 2) in (")", ";")
+    return int(text) if s.word(at) == "LIMIT" and re.fullmatch(r"\d{1,15}", text) and ends else None
+
+
+def _is_plain_column(s: Statement, i: int) -> bool:
+    """Whether a token may stand in a list of columns with names, or be its FROM; DISTINCT drops rows."""
+    token = s.tokens[i]
+    return (token.kind in ("word", "quoted") and token.upper != "DISTINCT") or token.upper in (".", ",", "*")
+
+
+def _opens_query(s: Statement, first: int) -> bool:
+    """Whether no set operator stands before a query, whose LIMIT would be that of the whole."""
+    before = first - 1
+    before -= s.word(before) in ("ALL", "DISTINCT")
+    return s.word(before) not in SET_OPERATORS
+
+
 def _enclosed(s: Statement, form: Form) -> Form | None:
     """The block with the parentheses that make it a relation of its own; None where there are none."""
     found = None
@@ -91,7 +136,7 @@ def _alias(s: Statement, form: Form) -> tuple[str, int]:
     """Case-folded alias of a form, or an empty text, and the index of the token behind it."""
     at = next((k for k, t in enumerate(s.tokens) if t.start >= form.end), len(s.tokens))
     at += s.word(at) == "AS"
-    if at < len(s.tokens) and s.tokens[at].kind in ("word", "quoted") and s.word(at) != "WHERE":
+    if at < len(s.tokens) and s.tokens[at].kind in ("word", "quoted") and s.word(at) not in ("WHERE", "LIMIT"):
         return s.tokens[at].text.casefold(), at + 1
     return "", at
 

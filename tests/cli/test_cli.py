@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 from pyspark.sql import SparkSession
 
@@ -49,3 +52,23 @@ def test_formats(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> Non
     assert "| 1 | NULL |\n" in out
     assert "\na,b\n1,\n" in out
     assert '[{"a":1,"b":null}]' in out
+
+
+def test_index_commands(
+    spark: SparkSession, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Made, listed, dropped; the summary tells every table."""
+    monkeypatch.setattr("sparkcep.cli._session", lambda _: spark)
+    spark.sql("SELECT 'a' AS c, 1 AS t, 'A' AS e UNION ALL SELECT 'a', 2, 'B'").write.parquet(str(tmp_path / "events"))
+    source = f"parquet.`{tmp_path}/events`"
+    columns = ["--case", "c", "--time", "t", "--event", "e", "--with", "lookback=10"]
+    assert main(["index", "create", "cli_index", "--source", source, *columns]) == 0, capsys.readouterr().err
+    out = capsys.readouterr().out
+    assert "cli_index: built (created)" in out
+    assert "2 events, 1 cases, 1 pairs" in out
+    assert re.search(r"pairs +1 +[0-9.]+ k?B +[0-9.]+\n", out)
+    assert main(["index", "show", "--on", source]) == 0
+    assert capsys.readouterr().out.startswith("cli_index  siesta on parquet.")
+    assert main(["index", "drop", "cli_index"]) == 0
+    assert main(["index", "refresh", "cli_index"]) == 1
+    assert capsys.readouterr().err.startswith("[CEP_INDEX_NOT_FOUND] There is no pattern index cli_index.")

@@ -14,6 +14,7 @@ from sparkcep.block import BlockQuery, Condition
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.reference_runs import Path
 from sparkcep.exec.run_matcher import RunMatcher
+from sparkcep.exec.run_search import RunSearch
 from sparkcep.exec.shape import batch_of
 from sparkcep.planner.dependent import DependentConditions
 from sparkcep.planner.local import LocalCondition
@@ -70,10 +71,11 @@ def batch_of_case(case: RunCase, plan: RunPlan) -> Batch:
     return batch_of(np.array([0, len(mask)], np.int64), [pa.array(mask), *fields], plan.shape)
 
 
-def run_case(case: RunCase) -> list[Path]:
-    """Matches as the reference gives them."""
+def run_case(case: RunCase, searched: bool = False) -> list[Path]:
+    """Matches as the reference gives them; ``searched``: not by the kernel."""
     plan = plan_case(case)
-    out, trace = RunMatcher(plan.run_spec).match(batch_of_case(case, plan))
+    matcher = RunSearch(plan.run_spec) if plan.run_spec.searched or searched else RunMatcher(plan.run_spec)
+    out, trace = matcher.match(batch_of_case(case, plan))
     names = plan.run_spec.automaton.names
     events = [(names[c], int(row)) for c, row in trace]
     ends = [0, *out[:, -1].tolist()]

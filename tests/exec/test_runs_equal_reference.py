@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-from hypothesis import assume, given
-
-from sparkcep.errors import PatternAnalysisError
+from hypothesis import given
 
 from .run_engine import run_case
 from .run_strategies import RunCase, run_cases
 
-#: What the engine refuses by name.
-REFUSED = {"CEP_UNSUPPORTED_NEGATION"}
-
 
 def check(case: RunCase) -> None:
-    try:
-        found = run_case(case)
-    except PatternAnalysisError as error:
-        assert error.error_class in REFUSED
-        assume(False)
-    assert found == case.reference()
+    assert run_case(case) == case.reference()
 
 
 @given(run_cases())
@@ -35,3 +25,8 @@ def test_patterns(case: RunCase) -> None:
 @given(run_cases(negation=False))
 def test_conditions(case: RunCase) -> None:
     check(case)
+
+
+@given(run_cases(maximum_rows=6))
+def test_the_search_for_what_the_kernel_lacks(case: RunCase) -> None:
+    assert run_case(case, searched=True) == case.reference()

@@ -21,7 +21,7 @@ CASES = [
     "PATTERN SEQ(SHELF s, MOVE+ m[], EXIT e) WHERE m[i].v > avg(m[..i-1].v) EVENT SELECTION SKIP TILL ANY MATCH "
     "WITHIN 90 minutes RETURN s.v, count(m[]) AS n, sum(m[].v) AS total, avg(m[].d) AS d, min(m[].x), "
     "max(m[].ts) AS last, e.ts - s.ts AS took",
-    "PATTERN SEQ(SHELF s, EXIT e) WHERE s.v = e.v OR s.d > e.d MATCHES NON OVERLAPPING "
+    "PATTERN SEQ(SHELF s, EXIT e) WHERE s.v = e.v OR s.d * 2 < e.d MATCHES NON OVERLAPPING "
     "RETURN s.ts AS a, e.s, upper(e.kind) || '!' AS k, CASE WHEN e.v > 0 THEN 1 ELSE 2.5D END AS c, e.x IS NULL AS z",
     "PATTERN SEQ(SHELF s, EXIT e) WHERE e.ts - s.ts <= INTERVAL 30 MINUTES EVENT SELECTION STRICT CONTIGUITY",
     "PATTERN SEQ(SHELF s, MOVE* m[], EXIT e) MATCHES FIRST RETURN array_agg(m[].s) AS all, s, m[]",
@@ -140,6 +140,7 @@ def test_refused_at_create(spark: SparkSession, text: str, error_class: str) -> 
         (HEAD + "PATTERN SEQ(SHELF a, EXIT b) WHERE regexp_like(a.tag, 't')", "CEP_FUNCTION_EXPRESSION.* regexp_like"),
         (HEAD + "PATTERN SEQ(SHELF a, EXIT b) RETURN regexp_like(a.tag, 't')", "CEP_FUNCTION_EXPRESSION.* regexp_like"),
         (HEAD + "PATTERN SEQ(SHELF a, EXIT b) WITHIN 1 month", "CEP_FUNCTION_WITHIN"),
+        (HEAD + "PATTERN SEQ(SHELF a, EXIT b) RETURN count(*)", "CEP_FUNCTION_TRENDS"),
         (HEAD + "PATTERN SEQ(SHELF a, EXIT b) WHERE a.w = 1", "CEP_UNRESOLVED_COLUMN"),
         ("EVENT TYPE kind PATTERN SEQ(SHELF a, EXIT b) WITHIN 5 RETURN a.v", "CEP_LOG_COLUMNS.*WITHIN needs one"),
         ("EVENT TYPE kind PATTERN SEQ(SHELF a, EXIT b)", "CEP_LOG_COLUMNS.*the default output needs one"),

@@ -66,6 +66,7 @@ def collapse_runs(
             prepare(base, rows, masks, machine, strict, within, use_within, work)
             progress[PREPARED] = 1
             progress[REACHED] = -1
+        per_end = use_within and _leads(machine)
         for start in range(progress[AT_ROW], rows):
             progress[AT_ROW] = start
             if not _starts(start, machine, work):
@@ -73,14 +74,26 @@ def collapse_runs(
             limit = row_limit(base, rows, start, use_within, within, progress)
             for g in range(trail.counts.shape[0]):
                 trail.counts[g] = 0
-            status = _forward(base, rows, start, limit, machine, checks, conditions, columns, work, frames, trail,
-                              forward, seen)  # fmt: skip
+            status = _forward(
+                base, rows, start, limit, np.int64(-1), machine, checks, conditions, columns, work, frames, trail,
+                forward, seen, not per_end,
+            )  # fmt: skip
             if status != OK:
                 return status
             states = machine.automata[1]
             first_end = start if progress[COVERED] == 0 else progress[COVERED]
             for end in range(first_end, limit + 1):
-                if not _ends(start, end, limit, use_within, machine, work, forward):
+                if per_end:
+                    # What must not come before depends on the end.
+                    for g in range(trail.counts.shape[0]):
+                        trail.counts[g] = 0
+                    status = _forward(
+                        base, rows, start, end, np.int64(work.from_row[end]) - 1, machine, checks, conditions, columns,
+                        work, frames, trail, forward, seen, True,
+                    )  # fmt: skip
+                    if status != OK:
+                        return status
+                if not _ends(end, limit, machine, work, forward):
                     continue
                 progress[STEPS] += end - start + 1
                 if progress[STEPS] > max_steps:
@@ -88,7 +101,7 @@ def collapse_runs(
                 if progress[USED] == out.shape[0]:
                     progress[COVERED] = end
                     return OUTPUT_FULL
-                used = _backward(start, end, limit, states, use_within, machine, work, forward, backward, seen,
+                used = _backward(start, end, limit, states, machine, work, forward, backward, seen,
                                  progress[TRACED], trace)  # fmt: skip
                 if used < 0:
                     progress[COVERED] = end
@@ -126,6 +139,16 @@ def _starts(row, machine, work):
 
 
 @inlined
+def _leads(machine):
+    """Whether something must not (or must) come before the first event."""
+    node = machine.automata[1]
+    for e in range(machine.edge_start[U(node)], machine.edge_start[U(node + 1)]):
+        if machine.absent[U(e)] or machine.present[U(e)]:
+            return True
+    return False
+
+
+@inlined
 def _reach(e, i, rows, machine, work):
     """The last row that may follow row ``i`` over an edge."""
     reach = np.int64(rows)
@@ -140,8 +163,13 @@ def _reach(e, i, rows, machine, work):
 
 
 @inlined
-def _forward(base, rows, start, limit, machine, checks, conditions, columns, work, frames, trail, forward, seen):
-    """Mark in ``forward`` the (state, row) pairs that a run from ``start`` can reach."""
+def _forward(
+    base, rows, start, limit, before, machine, checks, conditions, columns, work, frames, trail, forward, seen, guarded
+):  # fmt: skip
+    """Mark in ``forward`` the (state, row) pairs that a run from ``start`` can reach.
+
+    ``before``: the last row that is out of reach of a leading negation; ``guarded``: whether that is to be tested.
+    """
     node = machine.automata[1]
     for e in range(machine.edge_start[U(node + 1)]):
         seen[e, 0] = -1  # how far the rows that may come before see
@@ -171,6 +199,12 @@ def _forward(base, rows, start, limit, machine, checks, conditions, columns, wor
                     continue
                 if forward[target, j]:
                     continue
+                if (
+                    j == start
+                    and guarded
+                    and not guards_hold(machine.absent[U(e)], machine.present[U(e)], before, start, machine, work)
+                ):
+                    continue
                 component = machine.component[U(e)]
                 advance(component, j, base, conditions, columns, trail)
                 result = passes(machine.group[U(e)], 0, j, base, rows, machine, checks, conditions, columns, work,
@@ -190,41 +224,34 @@ def _forward(base, rows, start, limit, machine, checks, conditions, columns, wor
 
 
 @inlined
-def _accepts(s, start, end, limit, use_within, machine, work):
+def _accepts(s, end, limit, machine, work):
     """Whether a run may end in state ``s`` at row ``end``."""
     accept = machine.accept_edge[U(s)]
     may_end = False
     while 0 <= accept < machine.edge_start[U(s + 1)] and machine.target[U(accept)] == ACCEPT:
         may_end |= clear_behind(accept, end, limit, machine, work)
         accept += 1
-    if not may_end:
-        return False
-    node = machine.automata[1]
-    before = np.int64(work.from_row[end]) - 1 if use_within else np.int64(-1)
-    for e in range(machine.edge_start[U(node)], machine.edge_start[U(node + 1)]):
-        opens = work.next_row[machine.component[U(e)], start] == start
-        if opens and guards_hold(machine.absent[U(e)], machine.present[U(e)], before, start, machine, work):
-            return True
-    return False
+    return may_end
 
 
 @inlined
-def _ends(start, end, limit, use_within, machine, work, forward):
+def _ends(end, limit, machine, work, forward):
+    found = False
     for s in range(machine.automata[1]):
-        if forward[s, end] and _accepts(s, start, end, limit, use_within, machine, work):
-            return True
-    return False
+        if forward[s, end] and _accepts(s, end, limit, machine, work):
+            found = True
+    return found
 
 
 @inlined
-def _backward(start, end, limit, states, use_within, machine, work, forward, backward, seen, traced, trace):
+def _backward(start, end, limit, states, machine, work, forward, backward, seen, traced, trace):
     """Append the candidates between two events to ``trace``; -1 where there is no room."""
     components = machine.test_bit.shape[0]
     for s in range(states):
         for j in range(start, end + 1):
             backward[s, j] = 0
         seen[s, 1] = -1  # the nearest counted row from which the end can be reached in this state
-        if forward[s, end] and _accepts(s, start, end, limit, use_within, machine, work):
+        if forward[s, end] and _accepts(s, end, limit, machine, work):
             backward[s, end] = 1
     counted = end + 1
     n = np.int64(work.next_row.shape[1])

@@ -3,7 +3,7 @@
 
 CREATE OR REPLACE TEMPORARY VIEW trades AS
 SELECT TIMESTAMP'2008-06-09 10:00:00' + make_dt_interval(0, 0, minute) AS time, 'Stock' AS type, symbol, price, volume FROM VALUES
-  (0, 'GOOG', 1000, 1010D), (1, 'GOOG', 1020, 995D), (2, 'IBM', 90, 100D), (3, 'GOOG', 1005, 990D), (4, 'GOOG', 1030, 900D), (5, 'GOOG', 1040, 700D)
+  (0, 'GOOG', 1000, 1010), (1, 'GOOG', 1020, 995), (2, 'IBM', 90, 100), (3, 'GOOG', 1005, 990), (4, 'GOOG', 1030, 900), (5, 'GOOG', 1040, 700)
   AS t(minute, symbol, price, volume);
 SET spark.sparkcep.log.time = time;
 SET spark.sparkcep.log.event = type;

@@ -1,7 +1,7 @@
 -- The template of SASE+'s experiments with the predicate p1, true: any trades behind one whose price is a multiple of
 -- 500, then one of a small volume. Volumes are 300, 200, 180, 100, 160, 120.
 
-CREATE OR REPLACE TEMPORARY VIEW ticker AS
+CREATE OR REPLACE TEMPORARY VIEW trades AS
 SELECT time, 'stock' AS type, * EXCEPT (time) FROM VALUES
   (1, 'A', 500, 300), (2, 'B', 700, 200), (3, 'A', 510, 200), (4, 'A', 505, 180), (5, 'A', 520, 100), (6, 'A', 515, 160), (7, 'A', 511, 120)
   AS t(time, symbol, price, volume);
@@ -9,12 +9,12 @@ SET spark.sparkcep.log.time = time;
 SET spark.sparkcep.log.event = type;
 
 SELECT 'partition_contiguity' AS strategy, prices, volume FROM (
-FROM ticker
+FROM trades
 pattern(stock+ a[ ], stock b) where partition_contiguity { [symbol] and a[1].price % 500 = 0 and true and b.volume < 150 } within 6
 return collect_list(a[ ].price) as prices, b.volume)
 UNION ALL
 SELECT 'skip_till_next_match', prices, volume FROM (
-FROM ticker
+FROM trades
 pattern(stock+ a[ ], stock b) where skip_till_next_match { [symbol] and a[1].price % 500 = 0 and true and b.volume < 150 } within 6
 return collect_list(a[ ].price) as prices, b.volume);
 

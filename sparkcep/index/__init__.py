@@ -1,0 +1,202 @@
+"""The pattern index: SIESTA's inverted lists as Delta tables.
+
+>>> from sparkcep import index
+>>> index.create(spark, "orders", "shop.events", case="order_id", time="ts", event="activity")
+>>> index.refresh(spark, "orders")
+>>> index.open(spark, "orders").candidates([["pay", "ship"]])
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from sparkcep.errors import PatternIndexError
+
+if TYPE_CHECKING:
+    from sparkcep.index.reader import Reader
+    from sparkcep.index.updates import Summary
+
+Progress = Callable[[str, float], None]
+
+
+def create(
+    spark: SparkSession,
+    name: str,
+    source: str | DataFrame,
+    *,
+    case: str,
+    time: str,
+    event: str,
+    tiebreak: str | None = None,
+    include: Sequence[str] = (),
+    using: str = "siesta",
+    options: Mapping[str, object] | None = None,
+    if_not_exists: bool = False,
+    progress: Progress | None = None,
+) -> Summary | None:
+    """Make a pattern index and fill it.
+
+    Args:
+        source: a table or view (``"shop.events"``), a path (``"parquet.`/data/events`"``), or a DataFrame, of which the
+            index remembers nothing: it is refreshed by batches.
+        case, time, event, tiebreak: columns; events of a case are in order of time, then tiebreak.
+        include: columns to keep in `sequences` as well.
+        using: siesta, signature or set_containment.
+        options: as in WITH: lookback, interval_days, cases_per_bucket, postings, compression, on_bad_rows.
+        if_not_exists: leave an index of this name alone; the result is then None.
+        progress: called with a step and the share that is done.
+
+    Raises:
+        PatternIndexError: the index cannot be made as asked.
+    """
+    from sparkcep.index import catalog
+    from sparkcep.index.tables import Source
+
+    frame = source if not isinstance(source, str) else None
+    named = parse_source(source) if isinstance(source, str) else Source("batches")
+    made = catalog.create(
+        spark, name, named, frame, case=case, time=time, event=event, tiebreak=tiebreak, include=include, kind=using,
+        options=options, if_not_exists=if_not_exists, progress=progress or _silent,
+    )  # fmt: skip
+    return made[1] if made else None
+
+
+def refresh(
+    spark: SparkSession,
+    name: str,
+    *,
+    full: bool = False,
+    batch: DataFrame | None = None,
+    batch_id: str | None = None,
+    progress: Progress | None = None,
+) -> Summary:
+    """Bring an index up to date with its source, or with a batch of new events.
+
+    Args:
+        full: build everything anew.
+        batch: new events, with the source's columns, in place of what is new in the source.
+        batch_id: the batch's name; a batch whose name is known is ignored, so that it may be handed over twice.
+
+    Raises:
+        PatternIndexError: CEP_INDEX_BUSY where another refresh is at work, CEP_INDEX_BAD_ROWS and others.
+    """
+    from sparkcep.index import catalog
+
+    return catalog.refresh(
+        spark, name, full=full, batch=batch, batch_id=batch_id, progress=progress or _silent
+    )[1]  # fmt: skip
+
+
+def foreach_batch(name: str, stream: str = "default") -> Callable[[DataFrame, int], None]:
+    """What to give ``writeStream.foreachBatch`` to feed an index; a repeated epoch is ignored.
+
+    Args:
+        stream: tells streams that feed one index apart; stable over restarts.
+    """
+
+    def feed(batch: DataFrame, epoch: int) -> None:
+        from sparkcep.index.updates import stream_batch
+
+        refresh(batch.sparkSession, name, batch=batch, batch_id=stream_batch(stream, epoch))
+
+    return feed
+
+
+def open(spark: SparkSession, name: str) -> Reader:
+    """A reader pinned to the newest snapshot of an index."""
+    from sparkcep.index import catalog
+    from sparkcep.index.reader import Reader
+
+    return Reader(spark, *catalog.current(spark, name))
+
+
+def show(spark: SparkSession, on: str | None = None) -> list[dict[str, Any]]:
+    """Facts about all indexes, or those on a source."""
+    from sparkcep.index import catalog
+
+    found = catalog.listing(spark, parse_source(on) if on is not None else None)
+    return [
+        {
+            "name": s.definition.name,
+            "source": str(s.definition.source),
+            "kind": s.definition.kind,
+            "cases": s.totals.cases,
+            "events": s.totals.events,
+            "pairs": s.totals.pairs,
+            "bytes": s.size,
+            "snapshot": s.number,
+        }
+        for s in found
+    ]
+
+
+def describe(spark: SparkSession, name: str, extended: bool = False) -> list[tuple[str, str]]:
+    """Facts about an index as name and value; ``extended`` with its tables."""
+    from sparkcep.index import catalog
+
+    _, snapshot = catalog.current(spark, name)
+    return catalog.describe(snapshot.definition, snapshot, extended)
+
+
+def alter(spark: SparkSession, name: str, options: Mapping[str, object]) -> None:
+    """Change options. lookback, interval_days and postings take effect with the next refresh, which is a full one."""
+    from sparkcep.index import catalog
+
+    catalog.alter(spark, name, options)
+
+
+def drop(spark: SparkSession, name: str, if_exists: bool = False) -> bool:
+    """Stop using an index; :func:`vacuum` deletes its data. Returns whether there was one."""
+    from sparkcep.index import catalog
+
+    return catalog.drop(spark, name, if_exists)
+
+
+def vacuum(spark: SparkSession, name: str, retain_hours: float = 168) -> tuple[int, int]:
+    """Delete what no snapshot of the last hours names, of a dropped index everything; returns files and bytes."""
+    from sparkcep.index.sweep import vacuum as run
+
+    return run(spark, name, retain_hours)
+
+
+def analyze(spark: SparkSession, name: str) -> list[tuple[str, str, str]]:
+    """What an index costs and saves: subject, measure, value."""
+    from sparkcep.index.statistics import analyze as run
+
+    return run(open(spark, name))
+
+
+def parse_source(text: str) -> Any:
+    """A source from a table's name or format.`path`.
+
+    Raises:
+        PatternIndexError: CEP_INDEX_SOURCE.
+    """
+    parts = re.findall(r"`(?:[^`]|``)*`|[^.`]+|\.", text.strip())
+    names = [p[1:-1].replace("``", "`") if p.startswith("`") else p for p in parts[::2]]
+    if not parts or "".join(parts) != text.strip() or len(parts) % 2 == 0 or any(p != "." for p in parts[1::2]):
+        raise PatternIndexError(
+            "CEP_INDEX_SOURCE", f"{text!r} is no table's name.", blame="source", hint="write a.b.c or parquet.`path`"
+        )
+    return source_of(names)
+
+
+#: Formats whose files can be a source by their path.
+FORMATS = ("parquet", "orc", "json", "csv", "avro", "delta", "text")
+
+
+def source_of(names: Sequence[str]) -> Any:
+    """A source from the parts of a name; format.`path` is a path, as in Spark."""
+    from sparkcep.index.tables import Source
+
+    if len(names) == 2 and names[0].lower() in FORMATS and re.search(r"[/\\:]", names[1]):
+        return Source("path", (), names[0].lower(), names[1])
+    return Source("table", tuple(names))
+
+
+def _silent(step: str, share: float) -> None:
+    """No progress is shown."""

@@ -1,0 +1,246 @@
+"""Indexes by name: made, found, listed, described, altered, dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pyarrow.fs as pafs
+from pyspark.sql import DataFrame, SparkSession
+
+from sparkcep.errors import PatternIndexError, near_name
+from sparkcep.index import sources
+from sparkcep.index.build import Progress, no_progress
+from sparkcep.index.events import define
+from sparkcep.index.snapshots import (
+    DROPPED,
+    READY,
+    Snapshot,
+    commit_snapshot,
+    exists,
+    read_current,
+    refresher,
+)
+from sparkcep.index.storage import Location, call, filesystem, index_path, is_remote
+from sparkcep.index.tables import KINDS, Definition, Source, checked_name, read_options
+from sparkcep.index.updates import Summary, build
+from sparkcep.index.updates import refresh as run_refresh
+
+Answer = tuple[Snapshot, Summary]
+
+
+def locate(spark: SparkSession, name: str) -> Location:
+    """The directory of an index, whether or not it is there."""
+    return index_path(spark).child(checked_name(name))
+
+
+def _found(root: Location) -> list[str]:
+    fs = filesystem(root)
+    entries = fs.get_file_info(pafs.FileSelector("", allow_not_found=True))
+    names = (e.base_name for e in entries if e.type == pafs.FileType.Directory)
+    return sorted(n for n in names if exists(root, n))
+
+
+def _current(root: Location, name: str) -> Snapshot | None:
+    return read_current(root.child(name)) if exists(root, name) else None
+
+
+def current(spark: SparkSession, name: str) -> tuple[Location, Snapshot]:
+    """An index and its newest snapshot.
+
+    Raises:
+        PatternIndexError: CEP_INDEX_NOT_FOUND, CEP_INDEX_FORMAT.
+    """
+    root, name = index_path(spark), checked_name(name)
+    snapshot = call(spark, _current, root, name)
+    if snapshot is None or snapshot.state == DROPPED:
+        near = near_name(name, [s.definition.name for s in _all(spark)])
+        raise PatternIndexError(
+            "CEP_INDEX_NOT_FOUND",
+            f"There is no pattern index {name}.",
+            blame="name",
+            hint=f"did you mean {near}?" if near else "SHOW PATTERN INDEXES lists them",
+        )
+    return root.child(name), snapshot
+
+
+def _snapshots(root: Location) -> list[Snapshot]:
+    found = (_current(root, name) for name in _found(root))
+    return [s for s in found if s is not None and s.state == READY]
+
+
+def _all(spark: SparkSession) -> list[Snapshot]:
+    return call(spark, _snapshots, index_path(spark))
+
+
+def create(
+    spark: SparkSession,
+    name: str,
+    source: Source,
+    frame: DataFrame | None,
+    *,
+    case: str,
+    time: str,
+    event: str,
+    tiebreak: str | None = None,
+    include: Sequence[str] = (),
+    kind: str = "siesta",
+    options: Mapping[str, object] | None = None,
+    if_not_exists: bool = False,
+    progress: Progress = no_progress,
+) -> Answer | None:
+    """Make an index and fill it.
+
+    Args:
+        frame: the events where ``source`` is not readable by name; None: what ``source`` names.
+        if_not_exists: leave an index of this name alone.
+
+    Returns:
+        The first snapshot and what was done; None where the index was there.
+    """
+    root, name = index_path(spark), checked_name(name)
+    index = root.child(name)
+    base = call(spark, _current, root, name)
+    if base is not None and base.state == READY:
+        if if_not_exists:
+            return None
+        raise PatternIndexError(
+            "CEP_INDEX_EXISTS",
+            f"There is a pattern index {name} already.",
+            blame="name",
+            hint="CREATE PATTERN INDEX IF NOT EXISTS leaves it, REFRESH PATTERN INDEX brings it up to date",
+        )
+    kind = kind.lower()
+    if kind not in KINDS:
+        near = near_name(kind, KINDS)
+        hint = f"did you mean {near}?" if near else f"there are {', '.join(KINDS)}"
+        raise PatternIndexError("CEP_INDEX_KIND", f"There is no index kind {kind}.", blame="using", hint=hint)
+    found = read_options(options or {})
+    state: sources.State = sources.UNKNOWN
+    if frame is None:
+        frame, state = sources.current(spark, source)
+    definition = define(frame, name, source, case, time, event, tiebreak, tuple(include), kind, found)
+    if found.lookback is not None and not definition.is_clock and not _is_number(options, "lookback"):
+        raise PatternIndexError(
+            "CEP_INDEX_OPTION",
+            f"TIME {time} is {definition.time_type}; its lookback is a whole number.",
+            blame="option:lookback",
+        )
+    with refresher(index, not is_remote(spark)):
+        return build(spark, index, definition, frame, state, base, progress, "created")
+
+
+def _is_number(options: Mapping[str, object] | None, name: str) -> bool:
+    values = [str(v) for k, v in (options or {}).items() if k.lower() == name]
+    return bool(values) and values[-1].strip().isdigit()
+
+
+def refresh(
+    spark: SparkSession,
+    name: str,
+    *,
+    full: bool = False,
+    batch: DataFrame | None = None,
+    batch_id: str | None = None,
+    progress: Progress = no_progress,
+) -> Answer:
+    """Bring an index up to date; see :func:`sparkcep.index.updates.refresh`."""
+    index, _ = current(spark, name)
+    with refresher(index, not is_remote(spark)):
+        # Read again behind the lock: whoever held it may have committed.
+        index, base = current(spark, name)
+        return run_refresh(spark, index, base, full, batch, batch_id, progress)
+
+
+def alter(spark: SparkSession, name: str, options: Mapping[str, object]) -> Snapshot:
+    """Change options. What the stored data depend on takes effect with the next refresh, which is then a full one."""
+    index, base = current(spark, name)
+    d = base.definition
+    changed = replace(d, options=read_options(options, d.options))
+    return _append(spark, index, base, replace(base, definition=changed))
+
+
+def drop(spark: SparkSession, name: str, if_exists: bool = False) -> bool:
+    """Stop using an index; VACUUM deletes its data. Returns whether there was one."""
+    try:
+        index, base = current(spark, name)
+    except PatternIndexError as error:
+        if if_exists and error.error_class == "CEP_INDEX_NOT_FOUND":
+            return False
+        raise
+    _append(spark, index, base, replace(base, state=DROPPED))
+    return True
+
+
+def _append(spark: SparkSession, index: Location, base: Snapshot, target: Snapshot) -> Snapshot:
+    with refresher(index, not is_remote(spark)):
+        return call(spark, commit_snapshot, index, replace(target, number=base.number + 1))
+
+
+def listing(spark: SparkSession, source: Source | None = None) -> list[Snapshot]:
+    """All indexes, or those on a source, by name."""
+    return [s for s in _all(spark) if source is None or _same(s.definition.source, source)]
+
+
+def _same(one: Source, other: Source) -> bool:
+    if one.kind != other.kind:
+        return False
+    if one.kind == "table":
+        # A name with fewer parts means any catalog or schema.
+        left, right = ([p.casefold() for p in s.parts] for s in (one, other))
+        n = min(len(left), len(right))
+        return left[-n:] == right[-n:]
+    return (one.format, one.path.rstrip("/")) == (other.format, other.path.rstrip("/"))
+
+
+def describe(definition: Definition, snapshot: Snapshot, extended: bool) -> list[tuple[str, str]]:
+    """Facts about an index as name and value."""
+    import datetime
+
+    d, t = definition, snapshot.totals
+    moment = datetime.datetime.fromtimestamp(snapshot.committed_at, datetime.UTC)
+    rows: list[tuple[str, Any]] = [
+        ("Name", d.name),
+        ("Source", d.source),
+        ("Kind", d.kind),
+        ("Case", f"{d.case} {d.case_type}"),
+        ("Time", f"{d.time} {d.time_type}"),
+        ("Event", f"{d.event} {d.event_type}"),
+    ]
+    if d.tiebreak is not None:
+        rows.append(("Tiebreak", f"{d.tiebreak} {d.tiebreak_type}"))
+    if d.include:
+        rows.append(("Include", ", ".join(d.include)))
+    o = d.options
+    rows += [
+        ("lookback", d.lookback_text()),
+        ("interval_days", o.interval_days),
+        ("cases_per_bucket", o.cases_per_bucket),
+        ("postings", o.postings),
+        ("compression", o.compression),
+        ("on_bad_rows", o.on_bad_rows),
+        ("Cases", t.cases),
+        ("Events", t.events),
+        ("Pairs", t.pairs),
+        ("Rejected rows", t.rejected),
+        ("Bytes", snapshot.size),
+        ("Snapshot", snapshot.number),
+        ("Refreshed", moment.strftime("%Y-%m-%d %H:%M:%S UTC")),
+    ]
+    if d.options.layout() != snapshot.built_with.options.layout():
+        rows.append(("Pending", "options have changed; the next REFRESH builds the index anew"))
+    if extended:
+        rows += [
+            ("Batches", snapshot.batches),
+            ("Events without an order of their own", t.ties),
+            ("Knows what is new by", snapshot.source_state["kind"]),
+        ]
+        for name, state in snapshot.tables.items():
+            rows.append(
+                (
+                    f"Table {name}",
+                    f"version {state.version}, {state.rows} rows, {len(state.files)} files, {state.size} bytes",
+                )
+            )
+    return [(name, str(value)) for name, value in rows]

@@ -1,0 +1,118 @@
+"""Numbers about what was just written: read from its files in one process, or by Spark where they are large."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame
+
+from sparkcep.exec.kernels.postings import SPLIT
+from sparkcep.index.storage import DataFile, Location, filesystem
+from sparkcep.index.tables import Definition
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What written sequences hold. ``begun``: cases with their first event; ``ended``: ids that are replaced.
+
+    ``ties``: events that differ from one before in their type only, so that their order is the index's own.
+    """
+
+    events: int
+    begun: int
+    continued: int
+    ended: int
+    ties: int
+    highest_id: int
+
+
+def of_sequences(frame: DataFrame, d: Definition) -> Facts:
+    """By Spark."""
+    keys = "times" if d.tiebreak is None else "arrays_zip(times, ties)"
+    row = frame.selectExpr(
+        "CAST(coalesce(sum(size(times)), 0) AS BIGINT) AS events",
+        "count_if(start = 0 AND size(times) > 0) AS begun",
+        "count_if(start > 0) AS continued",
+        "count(replaces) AS ended",
+        f"CAST(coalesce(sum(size(times) - size(array_distinct({keys}))), 0) AS BIGINT) AS ties",
+        "coalesce(max(id), -1) AS highest_id",
+    ).collect()[0]
+    return Facts(*row)
+
+
+def _tables(table: Location, files: Sequence[DataFile], columns: Sequence[str]) -> Iterator[pa.Table]:
+    fs = filesystem(table)
+    for file in files:
+        yield pq.read_table(file.path, columns=list(columns), filesystem=fs).combine_chunks()
+
+
+def of_files(table: Location, files: Sequence[DataFile], with_ties: bool) -> Facts:
+    """From the files. Ties are found between neighbours, which events of a case in their order are."""
+    events = begun = continued = ended = ties = 0
+    highest = -1
+    columns = ["id", "start", "replaces", "times", *(["ties"] if with_ties else [])]
+    for rows in _tables(table, files, columns):
+        if not rows.num_rows:
+            continue
+        lists = rows["times"].chunk(0)
+        lengths = np.asarray(lists.value_lengths())
+        start = rows["start"].to_numpy()
+        events += int(lengths.sum())
+        begun += int(((start == 0) & (lengths > 0)).sum())
+        continued += int((start > 0).sum())
+        ended += rows.num_rows - rows["replaces"].null_count
+        highest = max(highest, pc.max(rows["id"]).as_py())
+        times = lists.flatten().to_numpy()
+        same = times[1:] == times[:-1]
+        case = np.repeat(np.arange(len(lengths)), lengths)
+        same &= case[1:] == case[:-1]
+        if with_ties and same.any():
+            keys = rows["ties"].chunk(0).flatten()
+            at = np.flatnonzero(same)
+            one, other = keys.take(pa.array(at)), keys.take(pa.array(at + 1))
+            equal = pc.fill_null(pc.equal(one, other), False)
+            both = pc.and_(one.is_null(), other.is_null())
+            ties += pc.sum(pc.or_(equal, both)).as_py() or 0
+        else:
+            ties += int(same.sum())
+    return Facts(events, begun, continued, ended, ties, highest)
+
+
+def counts(table: Location, files: Sequence[DataFile]) -> pa.Table:
+    """Rows of `counts` from the numbers of posting lists."""
+    columns = ["a", "b", "count", "fresh", "sum_high", "sum_low", "shortest", "longest"]
+    parts = list(_tables(table, files, columns))
+    if not parts:
+        return pa.table({"a": pa.array([], pa.int32())})
+    found = (
+        pa.concat_tables(parts)
+        .group_by(["a", "b"])
+        .aggregate(
+            [("count", "sum"), ("fresh", "sum"), ("sum_high", "sum"), ("sum_low", "sum"), ("shortest", "min"),
+             ("longest", "max")]
+        )
+    )  # fmt: skip
+    pairs = zip(found["sum_high_sum"].to_pylist(), found["sum_low_sum"].to_pylist(), strict=True)
+    total = [Decimal((high << SPLIT) + low) for high, low in pairs]
+    return pa.table(
+        {
+            "a": found["a"],
+            "b": found["b"],
+            "completions": found["count_sum"].cast(pa.int64()),
+            "cases": found["fresh_sum"],
+            "sum": pa.array(total, pa.decimal128(38, 0)),
+            "min": found["shortest_min"],
+            "max": found["longest_max"],
+        }
+    )
+
+
+def sum_column(table: Location, files: Sequence[DataFile], column: str) -> int:
+    """Sum of a whole-number column."""
+    return sum(pc.sum(rows[column]).as_py() or 0 for rows in _tables(table, files, [column]))

@@ -1,0 +1,193 @@
+"""Questions to a table's files that need no Spark job: a few row groups are read, footers are remembered.
+
+All functions take plain values, so that they can run in a Spark task where the client cannot see the storage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.fs as pafs
+import pyarrow.parquet as pq
+
+from sparkcep.index.pairs import Longs, intersect, unpack
+from sparkcep.index.snapshots import TableState
+from sparkcep.index.storage import DataFile, Location, filesystem
+
+
+@dataclass(frozen=True, slots=True)
+class PairCount:
+    """A row of `counts`; durations in units of the index's times."""
+
+    completions: int
+    cases: int
+    total: int
+    shortest: int | None
+    longest: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Footer:
+    """Smallest and largest keys of a file's row groups, by key column (groups, 2)."""
+
+    metadata: pq.FileMetaData
+    bounds: dict[str, Longs]
+
+
+@lru_cache(maxsize=64)
+def _filesystem(table: Location) -> pafs.FileSystem:
+    return filesystem(table)
+
+
+@lru_cache(maxsize=4096)
+def footer(table: Location, file: DataFile, keys: tuple[str, ...]) -> Footer:
+    """A file's footer. Files never change, so neither do footers."""
+    metadata = pq.read_metadata(file.path, filesystem=_filesystem(table))
+    places = {metadata.schema.column(k).path: k for k in range(metadata.num_columns)}
+    bounds = {}
+    for key in keys:
+        stats = [metadata.row_group(g).column(places[key]).statistics for g in range(metadata.num_row_groups)]
+        bounds[key] = np.array([(s.min, s.max) for s in stats], np.int64).reshape(-1, 2)
+    return Footer(metadata, bounds)
+
+
+def groups_with(found: Footer, wanted: Sequence[tuple[int, ...]], keys: Sequence[str]) -> Longs:
+    """Row groups that can hold some of the wanted keys."""
+    mask = np.zeros(found.metadata.num_row_groups, bool)
+    for key in wanted:
+        own = np.ones(len(mask), bool)
+        for column, value in zip(keys, key, strict=True):
+            bounds = found.bounds[column]
+            own &= (bounds[:, 0] <= value) & (value <= bounds[:, 1])
+        mask |= own
+    return np.flatnonzero(mask)
+
+
+def read_lists(
+    table: Location, state: TableState, keys: tuple[str, ...], wanted: Sequence[tuple[int, ...]], columns: Sequence[str]
+) -> tuple[dict[tuple[int, ...], list[pa.RecordBatch]], int]:
+    """Posting lists of some keys, and how many compressed bytes held them."""
+    fs = _filesystem(table)
+    out: dict[tuple[int, ...], list[pa.RecordBatch]] = {key: [] for key in wanted}
+    size = 0
+    for file in state.files:
+        found = footer(table, file, keys)
+        groups = groups_with(found, wanted, keys)
+        if not len(groups):
+            continue
+        needed = [*keys, *columns]
+        with pq.ParquetFile(file.path, filesystem=fs, metadata=found.metadata) as reader:
+            rows = reader.read_row_groups(groups.tolist(), columns=needed).combine_chunks()
+        for group in groups:
+            own = found.metadata.row_group(int(group))
+            size += sum(
+                own.column(c).total_compressed_size
+                for c in range(own.num_columns)
+                if own.column(c).path_in_schema in needed
+            )
+        values = [rows[k].to_numpy() for k in keys]
+        for key in wanted:
+            mask = np.ones(rows.num_rows, bool)
+            for column, value in zip(values, key, strict=True):
+                mask &= column == value
+            picked = np.flatnonzero(mask)
+            if len(picked):
+                out[key] += rows.take(pa.array(picked)).combine_chunks().to_batches()
+    return out, size
+
+
+def _cases(batches: Iterable[pa.RecordBatch]) -> Longs:
+    """Ids of the cases in some lists, ascending, each once."""
+    parts = [unpack(b["cases"], b["count"].to_numpy().astype(np.int64), b["first_case"].to_numpy(), 1) for b in batches]
+    return np.unique(np.concatenate(parts)) if parts else np.empty(0, np.int64)
+
+
+def _shared(
+    lists: dict[tuple[int, ...], list[pa.RecordBatch]],
+) -> Longs:
+    """Cases in all lists: the shortest is crosscut with the next, as in LCJoin, and leaps through it."""
+    order = sorted(lists.values(), key=lambda batches: sum(sum(b["count"].to_pylist()) for b in batches))
+    found = _cases(order[0])
+    for batches in order[1:]:
+        if not len(found):
+            break
+        low, high = found[0], found[-1]
+        near = [b.filter(_overlaps(b, low, high)) for b in batches]
+        found = intersect(found, _cases(near))
+    return found
+
+
+def _overlaps(batch: pa.RecordBatch, low: int, high: int) -> pa.Array:
+    return pa.array((batch["first_case"].to_numpy() <= high) & (batch["last_case"].to_numpy() >= low))
+
+
+LIST_COLUMNS = ("count", "first_case", "last_case", "cases")
+
+
+def cases_of_pairs(table: Location, state: TableState, wanted: Sequence[tuple[int, int]]) -> tuple[Longs, int]:
+    """Cases that have every one of some pairs, and bytes read."""
+    lists, size = read_lists(table, state, ("a", "b"), wanted, LIST_COLUMNS)
+    return _shared(lists), size
+
+
+def cases_of_types(table: Location, state: TableState, wanted: Sequence[int]) -> tuple[Longs, int]:
+    """Cases that contain every one of some types, and bytes read."""
+    lists, size = read_lists(table, state, ("type",), [(w,) for w in wanted], LIST_COLUMNS)
+    return _shared(lists), size
+
+
+def _tables(table: Location, state: TableState, columns: Sequence[str]) -> Iterator[pa.Table]:
+    fs = _filesystem(table)
+    for file in state.files:
+        yield pq.read_table(file.path, columns=list(columns), filesystem=fs)
+
+
+def dictionary(table: Location, state: TableState) -> dict[str, int]:
+    out: dict[str, int] = {}
+    for rows in _tables(table, state, ["code", "type"]):
+        out.update(zip(rows["type"].to_pylist(), rows["code"].to_pylist(), strict=True))
+    return out
+
+
+def counts(table: Location, state: TableState, wanted: Sequence[tuple[int, int]]) -> dict[tuple[int, int], PairCount]:
+    """Counts of some pairs, added up over batches."""
+    keys = set(wanted)
+    out: dict[tuple[int, int], PairCount] = {}
+    for rows in _tables(table, state, ["a", "b", "completions", "cases", "sum", "min", "max"]):
+        a, b = rows["a"].to_numpy(), rows["b"].to_numpy()
+        mask = np.isin(a, [k[0] for k in keys]) & np.isin(b, [k[1] for k in keys])
+        for row in rows.filter(pa.array(mask)).to_pylist():
+            key = (row["a"], row["b"])
+            if key not in keys:
+                continue
+            was = out.get(key)
+            total = int(row["sum"])
+            if was is None:
+                out[key] = PairCount(row["completions"], row["cases"], total, row["min"], row["max"])
+            else:
+                assert was.shortest is not None
+                assert was.longest is not None
+                out[key] = PairCount(
+                    was.completions + row["completions"], was.cases + row["cases"], was.total + total,
+                    min(was.shortest, row["min"]), max(was.longest, row["max"]),
+                )  # fmt: skip
+    return out
+
+
+def all_ids(table: Location, state: TableState) -> Longs:
+    parts = [r["id"].to_numpy() for r in _tables(table, state, ["id"])]
+    return np.unique(np.concatenate(parts)) if parts else np.empty(0, np.int64)
+
+
+def dead(table: Location, state: TableState) -> Longs:
+    """Ids that are replaced, and ids of rows that only say so."""
+    parts = [r["replaces"].drop_null().to_numpy() for r in _tables(table, state, ["replaces"])]
+    # A case that is gone has a row without events.
+    for rows in _tables(table, state, ["id", "codes"]):
+        empty = np.asarray(rows["codes"].combine_chunks().value_lengths()) == 0
+        parts.append(rows["id"].to_numpy()[empty])
+    return np.unique(np.concatenate(parts)).astype(np.int64) if parts else np.empty(0, np.int64)

@@ -1,0 +1,260 @@
+"""What a planner asks an index, all of one pinned snapshot.
+
+>>> reader = sparkcep.index.open(spark, "orders")
+>>> reader.coverage().state                 # 'current', 'stale' or 'unknown'
+>>> found = reader.candidates([["pay", "ship"], ["pay", "cancel"]], bound=None)
+>>> reader.sequences(found.ids)             # DataFrame of the cases that can match
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from sparkcep.index import lookup, sources, stored
+from sparkcep.index.lookup import PairCount
+from sparkcep.index.pairs import Longs, unpack
+from sparkcep.index.snapshots import Snapshot, TableState
+from sparkcep.index.storage import Location, call
+from sparkcep.index.tables import (
+    ACTIVITIES,
+    COUNTS,
+    DICTIONARY,
+    PAIRS,
+    SEQUENCES,
+    SIGNATURES,
+    Definition,
+    include_columns,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How the index stands to its source now.
+
+    ``state``: `current` (all of the source is indexed), `stale` (``reason`` says what is not), `unknown` (it does
+    not tell, so that nothing may be pruned). ``added``: files of the source that are not indexed, where that is all
+    that has changed; None elsewhere.
+    """
+
+    state: str
+    reason: str
+    added: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of pruning: what was asked, by which rule, and how many cases were left."""
+
+    asked: str
+    rule: str
+    cases: int
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Cases that may match: ascending ids of living cases, and how they were found."""
+
+    ids: Longs
+    total: int
+    steps: tuple[Step, ...] = ()
+    bytes_read: int = 0
+
+
+@dataclass(slots=True)
+class Reader:
+    """One snapshot of an index. Whatever is refreshed or vacuumed meanwhile, its answers belong together."""
+
+    spark: SparkSession
+    index: Location
+    snapshot: Snapshot
+    _codes: dict[str, int] | None = None
+    _dead: Longs | None = None
+
+    @property
+    def definition(self) -> Definition:
+        """The definition that the stored data follow."""
+        return self.snapshot.built_with
+
+    def coverage(self) -> Coverage:
+        """Compare the source as it is with what the snapshot indexed. Reads listings, no events."""
+        before = self.snapshot.source_state
+        if before.get("kind") == "unknown":
+            return Coverage(
+                "unknown", f"{self.definition.source} does not tell what has changed since the last refresh"
+            )
+        changes = sources.changes(self.spark, self.snapshot.definition, before)
+        if changes.mode == "none":
+            return Coverage("current", changes.reason)
+        if changes.mode == "added":
+            old = before["files"]
+            return Coverage("stale", changes.reason, tuple(p for p in changes.state["files"] if p not in old))
+        return Coverage("stale", changes.reason)
+
+    # -- small tables --------------------------------------------------------------------------------------------------
+
+    def dictionary(self) -> Mapping[str, int]:
+        """Codes of event types, by their text."""
+        if self._codes is None:
+            self._codes = call(self.spark, lookup.dictionary, self._table(DICTIONARY), self._state(DICTIONARY))
+        return self._codes
+
+    def counts(self, pairs: Iterable[tuple[str, str]]) -> dict[tuple[str, str], PairCount]:
+        """Completions, cases and durations of pairs, over the whole log; pairs that never occur count nothing.
+
+        Durations are of pairs that do not overlap, and within the lookback: they may inform, never refuse.
+        """
+        wanted = list(pairs)
+        codes = self.dictionary()
+        known = [(codes[a], codes[b]) for a, b in wanted if a in codes and b in codes]
+        found = call(self.spark, lookup.counts, self._table(COUNTS), self._state(COUNTS), known)
+        nothing = PairCount(0, 0, 0, None, None)
+        return {(a, b): found.get((codes.get(a, -1), codes.get(b, -1)), nothing) for a, b in wanted}
+
+    def sizes(self) -> dict[str, tuple[int, int, int]]:
+        """Bytes, rows and files of each table."""
+        return {name: (t.size, t.rows, len(t.files)) for name, t in self.snapshot.tables.items()}
+
+    # -- cases ---------------------------------------------------------------------------------------------------------
+
+    def candidates(
+        self, branches: Sequence[Sequence[str]], bound: int | None = None, ordered: bool = True
+    ) -> Candidates:
+        """Cases that hold, for some branch, every consecutive pair of its types.
+
+        Args:
+            branches: per alternative of a pattern, the types of its mandatory components in order. A branch of one type
+                asks for cases that contain it; an empty one for all cases.
+            bound: the most time that the query allows between two neighbours (units of :class:`Definition`'s times),
+                None: any. Pairs of an index with a lookback serve only queries bounded by it; others are asked for
+                cases that contain both types.
+            ordered: False: ask only for cases that contain all types of a branch.
+
+        Returns:
+            Ids of cases, never fewer than can match.
+        """
+        codes = self.dictionary()
+        lookback = self.definition.options.lookback
+        by_pairs = ordered and (lookback is None or (bound is not None and bound <= lookback))
+        coded = [[codes.get(t, -1) for t in branch] for branch in branches]
+        steps: list[Step] = []
+        found: list[Longs] = []
+        read = 0
+        for names, branch in zip(branches, coded, strict=True):
+            if not branch:
+                total = self.snapshot.totals.cases
+                return Candidates(self.all_ids(), total, (Step("nothing", "all cases", total),))
+            if -1 in branch:
+                unknown = names[branch.index(-1)]
+                steps.append(Step(unknown, "no event of this type is indexed", 0))
+                continue
+            ids, rule, size = self._branch(branch, ordered, by_pairs)
+            steps.append(Step(" ".join(names), rule, len(ids)))
+            found.append(ids)
+            read += size
+        ids = np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
+        return Candidates(ids, self.snapshot.totals.cases, tuple(steps), read)
+
+    def _branch(self, branch: Sequence[int], ordered: bool, by_pairs: bool) -> tuple[Longs, str, int]:
+        tables = self.snapshot.tables
+        if SIGNATURES in tables:
+            from sparkcep.index import signature
+
+            ids, size = call(
+                self.spark, signature.superset, self._table(SIGNATURES), self._state(SIGNATURES), list(branch), ordered
+            )
+            rule = "signature"
+        elif PAIRS in tables and by_pairs and len(branch) > 1:
+            wanted = sorted(set(pairwise(branch)))
+            ids, size = call(self.spark, lookup.cases_of_pairs, self._table(PAIRS), self._state(PAIRS), wanted)
+            rule = "pairs"
+        else:
+            ids, size = call(
+                self.spark, lookup.cases_of_types, self._table(ACTIVITIES), self._state(ACTIVITIES), sorted(set(branch))
+            )
+            rule = "contains all types"
+        return self._living(ids), rule, size
+
+    def contains_all(self, types: Sequence[str]) -> Candidates:
+        """Cases that contain every one of some types, in any order."""
+        return self.candidates([types], ordered=False)
+
+    def all_ids(self) -> Longs:
+        """All living cases."""
+        ids = call(self.spark, lookup.all_ids, self._table(SEQUENCES), self._state(SEQUENCES))
+        return self._living(ids)
+
+    def _living(self, ids: Longs) -> Longs:
+        """Without cases that were replaced: postings keep them until the next compaction."""
+        if not self.snapshot.totals.replaced:
+            return ids
+        if self._dead is None:
+            self._dead = call(self.spark, lookup.dead, self._table(SEQUENCES), self._state(SEQUENCES))
+        return np.setdiff1d(ids, self._dead, assume_unique=False)
+
+    # -- events --------------------------------------------------------------------------------------------------------
+
+    def sequences(self, ids: Longs | None = None, columns: Sequence[str] | None = None) -> DataFrame:
+        """One row per case: id, the case column, codes, times, [ties], symbols, and the INCLUDEd columns.
+
+        Args:
+            ids: only these cases.
+            columns: INCLUDEd columns to keep; all by default.
+        """
+        d = self.definition
+        rows = self._of(stored.segments(self.spark, self.index, self.snapshot), ids)
+        frame = stored.stitched(rows, d, self.snapshot.totals.segmented)
+        ties = ["ties"] if d.tiebreak is not None else []
+        include = [
+            F.col(own).alias(name)
+            for name, own in zip(d.include, include_columns(d), strict=True)
+            if columns is None or name in columns
+        ]
+        return frame.select("id", F.col("case_key").alias(d.case), "codes", "times", *ties, "symbols", *include)
+
+    def activities(self, types: Sequence[str], ids: Longs | None = None) -> DataFrame:
+        """One row per event of some types: id, type (text), position in the case, time."""
+        codes = self.dictionary()
+        names = {codes[t]: t for t in types if t in codes}
+        lists = stored.read_table(self.spark, self.index, self.snapshot, ACTIVITIES)
+        lists = lists.where(F.col("type").isin(list(names)) if names else F.lit(False))
+
+        def expand(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            for batch in batches:
+                counts = batch["count"].to_numpy().astype(np.int64)
+                yield pa.record_batch(
+                    {
+                        "id": pa.array(unpack(batch["cases"], counts, batch["first_case"].to_numpy(), 1)),
+                        "type": pa.array([names[c] for c in np.repeat(batch["type"].to_numpy(), counts)], pa.string()),
+                        "position": pa.array(unpack(batch["positions"], counts).astype(np.int32)),
+                        "time": pa.array(unpack(batch["times"], counts, None, 2)),
+                    }
+                )
+
+        frame = lists.mapInArrow(expand, "id bigint, type string, position int, time bigint")
+        return self._of(self._alive(frame), ids)
+
+    def _alive(self, frame: DataFrame) -> DataFrame:
+        if not self.snapshot.totals.replaced:
+            return frame
+        rows = stored.read_table(self.spark, self.index, self.snapshot, SEQUENCES)
+        dead = rows.where("replaces IS NOT NULL").select(F.col("replaces").alias("dead"))
+        return frame.join(dead, F.col("id") == F.col("dead"), "left_anti")
+
+    def _of(self, frame: DataFrame, ids: Longs | None) -> DataFrame:
+        if ids is None:
+            return frame
+        wanted = self.spark.createDataFrame(pa.table({"id": pa.array(ids, pa.int64())}))
+        return frame.join(F.broadcast(wanted), "id", "left_semi")
+
+    def _table(self, name: str) -> Location:
+        return self.index.child(self.snapshot.build, name)
+
+    def _state(self, name: str) -> TableState:
+        return self.snapshot.tables[name]

@@ -1,0 +1,290 @@
+"""The commit point: one row of `snapshots` names the version and the files of every table.
+
+A refresh commits table by table and then this row. Readers know tables only through a snapshot, so whatever a refresh
+that died has left behind does not exist for them, and the next refresh starts from the snapshot again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.fs as pafs
+import pyarrow.parquet as pq
+
+from sparkcep.errors import PatternIndexError
+from sparkcep.index.storage import DataFile, Location, busy, commit_files, filesystem
+from sparkcep.index.tables import FORMAT_VERSION, SNAPSHOTS, Definition
+
+READY, DROPPED = "ready", "dropped"
+
+#: Called with the name of each step of a commit; the crash tests stop the process here.
+_fault: Callable[[str], None] = lambda step: None  # noqa: E731
+
+
+def on_fault_point(action: Callable[[str], None]) -> None:
+    """Set what happens at each step of a commit (tests only)."""
+    global _fault  # noqa: PLW0603
+    _fault = action
+
+
+def fault_point(step: str) -> None:
+    _fault(step)
+
+
+@dataclass(frozen=True, slots=True)
+class TableState:
+    """A table in a snapshot: its Delta version and its live batches with their files."""
+
+    version: int
+    schema: str
+    batches: tuple[tuple[str, tuple[DataFile, ...]], ...] = ()
+
+    @property
+    def files(self) -> tuple[DataFile, ...]:
+        return tuple(f for _, files in self.batches for f in files)
+
+    @property
+    def rows(self) -> int:
+        return sum(f.rows for f in self.files)
+
+    @property
+    def size(self) -> int:
+        return sum(f.size for f in self.files)
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What is indexed. ``next_id`` is free; ``ties`` counts events that only their type sorts after the one before.
+
+    ``segmented``: some case has more than one row in `sequences`; ``replaced``: some case has another id than before.
+    """
+
+    events: int = 0
+    cases: int = 0
+    pairs: int = 0
+    rejected: int = 0
+    ties: int = 0
+    next_id: int = 0
+    first_time: int | None = None
+    last_time: int | None = None
+    segmented: bool = False
+    replaced: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """One state of an index."""
+
+    number: int
+    committed_at: float
+    state: str
+    build: str
+    definition: Definition
+    built_with: Definition
+    tables: Mapping[str, TableState]
+    source_state: Mapping[str, Any]
+    batch_ids: tuple[str, ...] = ()
+    totals: Totals = field(default_factory=Totals)
+
+    @property
+    def size(self) -> int:
+        return sum(t.size for t in self.tables.values())
+
+    @property
+    def batches(self) -> int:
+        return max((len(t.batches) for t in self.tables.values()), default=0)
+
+    def as_json(self) -> str:
+        tables = {
+            name: [t.version, t.schema, [[b, [[f.path, f.size, f.rows] for f in fs]] for b, fs in t.batches]]
+            for name, t in self.tables.items()
+        }
+        totals = {k: getattr(self.totals, k) for k in Totals.__dataclass_fields__}
+        return json.dumps(
+            {
+                "build": self.build,
+                "definition": self.definition.as_json(),
+                "built_with": self.built_with.as_json(),
+                "tables": tables,
+                "source_state": dict(self.source_state),
+                "batch_ids": list(self.batch_ids),
+                "totals": totals,
+            }
+        )
+
+    @classmethod
+    def from_row(cls, number: int, committed_at: float, state: str, body: str) -> Snapshot:
+        data = json.loads(body)
+        tables = {
+            name: TableState(version, schema, tuple((b, tuple(DataFile(*f) for f in fs)) for b, fs in batches))
+            for name, (version, schema, batches) in data["tables"].items()
+        }
+        return cls(
+            number,
+            committed_at,
+            state,
+            data["build"],
+            Definition.from_json(data["definition"]),
+            Definition.from_json(data["built_with"]),
+            tables,
+            data["source_state"],
+            tuple(data["batch_ids"]),
+            Totals(**data["totals"]),
+        )
+
+
+def read_snapshots(index: Location) -> list[Snapshot]:
+    """All snapshots that VACUUM has left, oldest first; none: there is no such index."""
+    return [_read(index, path) for _, path in _snapshot_files(index)]
+
+
+def read_current(index: Location) -> Snapshot | None:
+    """The newest snapshot, None where there is no such index.
+
+    Raises:
+        PatternIndexError: CEP_INDEX_FORMAT, the index was written by another version.
+    """
+    files = _snapshot_files(index)
+    return _read(index, files[-1][1]) if files else None
+
+
+def _snapshot_files(index: Location) -> list[tuple[int, str]]:
+    from deltalake import DeltaTable
+    from deltalake.exceptions import TableNotFoundError
+
+    table = index.child(SNAPSHOTS)
+    try:
+        delta = DeltaTable(table.delta, storage_options=table.storage_options())
+    except TableNotFoundError:
+        return []
+    actions = pa.table(delta.get_add_actions(flatten=True)).to_pydict()
+    return sorted(zip(actions["max.snapshot"], actions["path"], strict=True))
+
+
+def _read(index: Location, path: str) -> Snapshot:
+    row = pq.read_table(path, filesystem=filesystem(index.child(SNAPSHOTS))).to_pylist()[0]
+    if row["format_version"] != FORMAT_VERSION:
+        raise PatternIndexError(
+            "CEP_INDEX_FORMAT",
+            f"The index at {index.uri} has format {row['format_version']}; this release reads {FORMAT_VERSION}.",
+            blame="name",
+            hint="REFRESH PATTERN INDEX ... FULL with this release, or use the release that wrote it",
+        )
+    return Snapshot.from_row(row["snapshot"], row["committed_at"].timestamp(), row["state"], row["body"])
+
+
+def _row(snapshot: Snapshot) -> pa.Table:
+    moment = pa.array([round(snapshot.committed_at * 1e6)], pa.int64()).cast(pa.timestamp("us", tz="UTC"))
+    return pa.table(
+        {
+            "snapshot": pa.array([snapshot.number], pa.int64()),
+            "committed_at": moment,
+            "state": pa.array([snapshot.state]),
+            "format_version": pa.array([FORMAT_VERSION], pa.int32()),
+            "index": pa.array([snapshot.definition.name]),
+            "source": pa.array([str(snapshot.definition.source)]),
+            "events": pa.array([snapshot.totals.events], pa.int64()),
+            "cases": pa.array([snapshot.totals.cases], pa.int64()),
+            "body": pa.array([snapshot.as_json()]),
+        }
+    )
+
+
+def commit_snapshot(index: Location, snapshot: Snapshot) -> Snapshot:
+    """Append a snapshot behind the one it extends; returns it with its moment.
+
+    Raises:
+        PatternIndexError: CEP_INDEX_BUSY, another one came first.
+    """
+    from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
+    from deltalake.exceptions import DeltaError, TableNotFoundError
+
+    table = index.child(SNAPSHOTS)
+    snapshot = replace(snapshot, committed_at=time.time())
+    properties = CommitProperties(app_transactions=[Transaction("snapshots", snapshot.number)], max_commit_retries=0)
+    options = table.storage_options()
+    try:
+        try:
+            delta = DeltaTable(table.delta, storage_options=options)
+        except TableNotFoundError:
+            if table.local is not None:
+                table.local.mkdir(parents=True, exist_ok=True)
+            write_deltalake(
+                table.delta, _row(snapshot), mode="error", storage_options=options, commit_properties=properties
+            )
+            return snapshot
+        if delta.transaction_version("snapshots") != snapshot.number - 1:
+            raise busy(f"snapshot {snapshot.number} is there")
+        write_deltalake(delta, _row(snapshot), mode="append", commit_properties=properties)
+    except DeltaError as error:
+        raise busy(str(error)) from None
+    return snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a refresh has written for a table, before it is committed."""
+
+    batch: str
+    files: tuple[DataFile, ...]
+    schema: str
+    replaces: bool = False
+
+
+def commit(index: Location, base: Snapshot | None, target: Snapshot, written: Mapping[str, Written]) -> Snapshot:
+    """Commit every written table, then the snapshot that names them.
+
+    Args:
+        base: the snapshot that is extended, None where the build begins.
+        target: the new snapshot, its tables still those of ``base``.
+        written: new files by table.
+    """
+    build = index.child(target.build)
+    tables = dict(target.tables)
+    for name, new in written.items():
+        fault_point(f"before {name}")
+        old = tables.get(name)
+        version = commit_files(
+            build.child(name), old.version if old else None, new.files, new.schema, new.replaces, target.build
+        )
+        kept = () if new.replaces or old is None else old.batches
+        own = ((new.batch, new.files),) if new.files else ()
+        tables[name] = TableState(version, new.schema, (*kept, *own))
+    fault_point("before snapshots")
+    number = base.number + 1 if base else 0
+    committed = commit_snapshot(index, replace(target, number=number, tables=tables))
+    fault_point("after snapshots")
+    return committed
+
+
+@contextlib.contextmanager
+def refresher(index: Location, is_here: bool = True) -> Iterator[None]:
+    """Hold an index for one refresher of this machine; the system lets go of it when the process ends, however it ends.
+
+    On object stores, and from a Connect client (``is_here`` False), there is no such lock: the second refresher then
+    fails at its first commit.
+    """
+    if index.local is None or os.name != "posix" or not is_here:
+        yield
+        return
+    import fcntl
+
+    index.local.mkdir(parents=True, exist_ok=True)
+    with (index.local / ".refresher").open("w") as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise busy("it holds the index's lock") from None
+        yield
+
+
+def exists(root: Location, name: str) -> bool:
+    log = filesystem(root).get_file_info(f"{name}/{SNAPSHOTS}/_delta_log")
+    return bool(log.type == pafs.FileType.Directory)

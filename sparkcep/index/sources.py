@@ -1,0 +1,138 @@
+"""Where events come from, and what of them is new.
+
+How REFRESH knows: a Delta table by the files between two of its versions; other files (Parquet, ORC, CSV ... by table
+or path) by the listing of their paths, sizes and times; anything else (views, JDBC) by reading it whole and comparing
+its cases with those indexed. A file that is gone or has changed is no addition, and the index is built anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from sparkcep.errors import PatternIndexError
+from sparkcep.index.tables import Definition, Source
+
+State = Mapping[str, Any]
+UNKNOWN: State = {"kind": "unknown"}
+#: More new files than this are not named one by one in a filter.
+MOST_NAMED_FILES = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What a refresh has to read.
+
+    ``mode``: `none`, `added` (``frame`` holds new events only), `all` (``frame`` is everything, to be compared with
+    what is indexed) or `rebuild` (``frame`` is everything; the index begins anew). ``reason`` says why, for people.
+    """
+
+    mode: str
+    frame: DataFrame
+    state: State
+    reason: str
+
+
+def load(spark: SparkSession, source: Source) -> DataFrame:
+    """The source as it is now.
+
+    Raises:
+        PatternIndexError: CEP_INDEX_SOURCE.
+    """
+    try:
+        if source.kind == "table":
+            frame = spark.table(".".join("`" + p.replace("`", "``") + "`" for p in source.parts))
+        elif source.kind == "path":
+            frame = spark.read.format(source.format).load(source.path)
+        else:
+            raise PatternIndexError(
+                "CEP_INDEX_SOURCE",
+                "This pattern index is fed by batches and has no source to read.",
+                blame="source",
+                hint="give the events: sparkcep.index.refresh(spark, name, batch=...)",
+            )
+        _ = frame.schema  # Connect analyses lazily; a missing table belongs here
+    except AnalysisException as error:
+        if isinstance(error, PatternIndexError):
+            raise
+        message = (error.getMessage() or str(error)).split("\n")[0].split(" SQLSTATE")[0]
+        raise PatternIndexError("CEP_INDEX_SOURCE", f"{source} cannot be read: {message}", blame="source") from None
+    return frame
+
+
+def state_of(spark: SparkSession, source: Source, frame: DataFrame) -> State:
+    """What identifies the source's present content, without reading it."""
+    if source.kind == "path" and source.format == "delta":
+        return _delta_state(spark, f"delta.`{source.path.replace('`', '``')}`")
+    if source.kind == "table":
+        name = ".".join("`" + p.replace("`", "``") + "`" for p in source.parts)
+        try:
+            table = spark.catalog.getTable(name)
+        except AnalysisException:
+            return UNKNOWN
+        # A view's files say nothing about its filters and joins.
+        if table.isTemporary or "VIEW" in (table.tableType or "VIEW"):
+            return UNKNOWN
+        provider = [r[1] for r in spark.sql(f"DESCRIBE TABLE EXTENDED {name}").collect() if r[0] == "Provider"]
+        if provider and provider[0].lower() == "delta":
+            return _delta_state(spark, name)
+    try:
+        meta = frame.select("_metadata.file_path", "_metadata.file_size", "_metadata.file_modification_time")
+        rows = meta.toDF("path", "size", "time").distinct().selectExpr("path", "size", "unix_micros(time)").collect()
+    except AnalysisException:
+        return UNKNOWN
+    return {"kind": "files", "files": {r[0]: [r[1], r[2]] for r in rows}}
+
+
+def _delta_state(spark: SparkSession, name: str) -> State:
+    """Version of a Delta table, where the session has the format."""
+    try:
+        row = spark.sql(f"DESCRIBE HISTORY {name} LIMIT 1").collect()[0]
+        table = spark.sql(f"DESCRIBE DETAIL {name}").collect()[0]
+    except Exception:  # not every catalog that says delta has both statements
+        return UNKNOWN
+    return {"kind": "delta", "id": table["id"], "version": row["version"]}
+
+
+def at_state(frame: DataFrame, state: State) -> DataFrame:
+    """The frame held to the files of a state: what is added while an index is built belongs to the next refresh."""
+    files = state.get("files")
+    if files is None or len(files) > MOST_NAMED_FILES:
+        return frame
+    return frame.where(F.col("_metadata.file_path").isin(list(files)))
+
+
+def current(spark: SparkSession, source: Source) -> tuple[DataFrame, State]:
+    """The source and its state. A state may be older than what is read, never newer: then nothing is missed."""
+    frame = load(spark, source)
+    state = state_of(spark, source, frame)
+    if state["kind"] == "delta":
+        frame = load(spark, source)
+    return at_state(frame, state), state
+
+
+def changes(spark: SparkSession, definition: Definition, before: State) -> Changes:
+    """What has happened to the source since a state of it was indexed."""
+    frame, now = current(spark, definition.source)
+    if now["kind"] == "unknown" or before.get("kind") != now["kind"]:
+        return Changes("all", frame, now, "the source does not tell what is new: all cases are compared")
+    if now["kind"] == "delta":
+        if now == before:
+            return Changes("none", frame, now, f"the source is still at version {now['version']}")
+        return Changes("all", frame, now, f"version {before['version']} has become {now['version']}")
+    old, new = before["files"], now["files"]
+    if old == new:
+        return Changes("none", frame, now, "no file of the source is new")
+    gone = [path for path, facts in old.items() if new.get(path) != facts]
+    if gone:
+        return Changes("rebuild", frame, now, f"{len(gone)} files of the source are gone or have changed")
+    added = [path for path in new if path not in old]
+    if len(added) > MOST_NAMED_FILES:
+        return Changes("all", frame, now, f"{len(added)} files are new")
+    wanted = frame.where(F.col("_metadata.file_path").isin(added))
+    return Changes("added", wanted, now, f"{len(added)} files are new")

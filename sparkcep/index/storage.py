@@ -1,0 +1,230 @@
+"""Files and Delta commits of an index, and where they can be reached from.
+
+A classic session's driver sees the storage that its executors see. A Spark Connect client may not, so there everything
+in this module runs inside a Spark task, through :func:`call`.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import pickle
+import re
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pyarrow as pa
+import pyarrow.fs as pafs
+import pyarrow.parquet as pq
+from pyspark.sql import SparkSession
+
+from sparkcep import settings
+from sparkcep.errors import PatternIndexError, SparkCepError
+
+T = TypeVar("T")
+
+#: Hadoop's credential keys and delta-rs's names for them.
+CREDENTIALS = {
+    "fs.s3a.access.key": "AWS_ACCESS_KEY_ID",
+    "fs.s3a.secret.key": "AWS_SECRET_ACCESS_KEY",
+    "fs.s3a.session.token": "AWS_SESSION_TOKEN",
+    "fs.s3a.endpoint": "AWS_ENDPOINT_URL",
+    "fs.s3a.endpoint.region": "AWS_REGION",
+    "fs.gs.auth.service.account.json.keyfile": "GOOGLE_SERVICE_ACCOUNT",
+    "fs.azure.account.auth.type": "",
+    "fs.azure.account.oauth2.client.id": "AZURE_CLIENT_ID",
+    "fs.azure.account.oauth2.client.secret": "AZURE_CLIENT_SECRET",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A directory by its URI, with what delta-rs needs to open it."""
+
+    uri: str
+    options: tuple[tuple[str, str], ...] = ()
+
+    def child(self, *names: str) -> Location:
+        return Location("/".join((self.uri.rstrip("/"), *names)), self.options)
+
+    @property
+    def local(self) -> Path | None:
+        """The path of a local directory, None for object stores."""
+        if self.uri.startswith("file:"):
+            return Path(re.sub(r"^file:/*", "/", self.uri))
+        return None if "://" in self.uri else Path(self.uri)
+
+    @property
+    def spark(self) -> str:
+        """The path as Spark takes it; with its scheme, whatever Spark's default file system is."""
+        return f"file://{self.local}" if self.local is not None else self.uri
+
+    @property
+    def delta(self) -> str:
+        """The URI as delta-rs takes it."""
+        return str(self.local) if self.local is not None else self.uri
+
+    def storage_options(self) -> dict[str, str]:
+        return dict(self.options)
+
+
+def index_path(spark: SparkSession) -> Location:
+    """Where indexes live: ``spark.sparkcep.index.path``."""
+    value = str(spark.conf.get(settings.INDEX_PATH.key, settings.INDEX_PATH.default))
+    if "://" in value and not value.startswith("file:"):
+        options = []
+        for hadoop, own in CREDENTIALS.items():
+            found = _conf(spark, f"spark.hadoop.{hadoop}")
+            if own and found:
+                options.append((own, found))
+        return Location(value, tuple(options))
+    path = Location(value).local
+    assert path is not None
+    # Relative as Spark's own warehouse is: to where the session runs.
+    return Location(str(path) if path.is_absolute() else call(spark, os.path.abspath, str(path)))
+
+
+def _conf(spark: SparkSession, key: str) -> str | None:
+    try:
+        return spark.conf.get(key, None)
+    except Exception:  # locked-down sessions refuse to read some keys
+        return None
+
+
+def is_remote(spark: SparkSession) -> bool:
+    return type(spark).__module__.startswith("pyspark.sql.connect.")
+
+
+def call(spark: SparkSession, function: Callable[..., T], *args: Any) -> T:
+    """Run a function of plain values where the storage can be seen."""
+    if not is_remote(spark):
+        return function(*args)
+    packed = pickle.dumps((function, args))
+
+    def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for _ in batches:
+            yield pa.record_batch({"answer": pa.array([_answer(packed)])})
+
+    rows = spark.range(0, 1, 1, 1).mapInArrow(task, "answer string").collect()
+    done, value = pickle.loads(base64.b64decode(rows[0][0]))
+    if not done:
+        raise value
+    return value  # type: ignore[no-any-return]
+
+
+def _answer(packed: bytes) -> str:
+    function, args = pickle.loads(packed)
+    try:
+        answer = (True, function(*args))
+    except SparkCepError as error:
+        answer = (False, error)
+    return base64.b64encode(pickle.dumps(answer)).decode()
+
+
+# -- files -------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class DataFile:
+    """A Parquet file of a table: its path below the table, bytes and rows."""
+
+    path: str
+    size: int
+    rows: int
+
+
+def filesystem(location: Location) -> pafs.FileSystem:
+    """The file system below a location, with paths relative to it."""
+    if location.local is not None:
+        return pafs.SubTreeFileSystem(str(location.local), pafs.LocalFileSystem())
+    from deltalake.fs import DeltaStorageHandler
+
+    return pafs.PyFileSystem(DeltaStorageHandler(location.delta, options=location.storage_options()))
+
+
+def data_files(table: Location, batch: str) -> tuple[DataFile, ...]:
+    """Files that Spark wrote for a batch of a table."""
+    fs = filesystem(table)
+    out = []
+    for info in fs.get_file_info(pafs.FileSelector(f"data/{batch}", allow_not_found=True, recursive=True)):
+        if info.type == pafs.FileType.File and info.base_name.endswith(".parquet") and info.base_name[0] not in "._":
+            rows = pq.read_metadata(info.path, filesystem=fs).num_rows
+            out.append(DataFile(info.path, info.size, rows))
+    return tuple(sorted(out, key=lambda f: f.path))
+
+
+def write_small(table: Location, batch: str, rows: pa.Table) -> tuple[DataFile, ...]:
+    """Write a few rows without Spark, in Spark's place."""
+    fs = filesystem(table)
+    fs.create_dir(f"data/{batch}", recursive=True)
+    path = f"data/{batch}/part-00000.parquet"
+    with fs.open_output_stream(path) as out:
+        pq.write_table(rows, out, compression="zstd")
+    return data_files(table, batch)
+
+
+def delete_directory(location: Location, below: str) -> None:
+    fs = filesystem(location)
+    if fs.get_file_info(below).type == pafs.FileType.Directory:
+        fs.delete_dir(below)
+
+
+# -- commits -----------------------------------------------------------------------------------------------------------
+
+
+def commit_files(
+    table: Location, version: int | None, files: Sequence[DataFile], schema_json: str, replaces: bool, batch: str
+) -> int:
+    """Add files to a Delta table by one transaction.
+
+    Args:
+        version: the table's version in the snapshot that is extended; None: the table begins here.
+        schema_json: the columns, as Spark's (and Delta's) JSON.
+        replaces: whether the files take the place of all earlier ones.
+        batch: the application transaction, so that readers of the log see which refresh a commit belongs to.
+
+    Returns:
+        The new version.
+
+    Raises:
+        PatternIndexError: CEP_INDEX_BUSY, another refresh has committed meanwhile.
+    """
+    from deltalake import CommitProperties, DeltaTable, Schema, Transaction
+    from deltalake.exceptions import CommitFailedError, DeltaError
+    from deltalake.transaction import AddAction, create_table_with_add_actions
+
+    now = int(time.time() * 1000)
+    adds = [AddAction(f.path, f.size, {}, now, True, json.dumps({"numRecords": f.rows})) for f in files]
+    # Without retries: a commit of somebody else must be seen, not stepped over.
+    properties = CommitProperties(app_transactions=[Transaction(batch, 1)], max_commit_retries=0)
+    schema = Schema.from_json(schema_json)
+    options = table.storage_options()
+    try:
+        if version is None:
+            create_table_with_add_actions(
+                table.delta, schema, adds, mode="error", storage_options=options, commit_properties=properties
+            )
+            return 0
+        delta = DeltaTable(table.delta, storage_options=options)
+        if delta.version() != version:
+            # A refresh that died after this commit left files that no snapshot names.
+            delta.restore(version)
+        before = int(delta.version())
+        mode = "overwrite" if replaces else "append"
+        delta.create_write_transaction(adds, mode, schema, commit_properties=properties)
+        return before + 1
+    except (CommitFailedError, DeltaError) as error:
+        raise busy(str(error)) from None
+
+
+def busy(reason: str) -> PatternIndexError:
+    return PatternIndexError(
+        "CEP_INDEX_BUSY",
+        f"Another refresh of this pattern index is at work ({reason}).",
+        blame="name",
+        hint="wait until it has ended and refresh again; nothing was changed",
+    )

@@ -1,0 +1,66 @@
+"""Tables of a snapshot as DataFrames: batch directories, never single files, of which Spark is slow to list many."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from sparkcep.index.build import event_fields, list_columns
+from sparkcep.index.snapshots import Snapshot
+from sparkcep.index.storage import Location
+from sparkcep.index.tables import SEQUENCES, Definition
+
+
+def directories(index: Location, snapshot: Snapshot, table: str) -> list[str]:
+    """Batch directories of a table; each holds exactly the files that the snapshot names."""
+    state = snapshot.tables.get(table)
+    build = index.child(snapshot.build)
+    return [build.child(table, "data", batch).spark for batch, files in state.batches if files] if state else []
+
+
+def read_table(spark: SparkSession, index: Location, snapshot: Snapshot, table: str) -> DataFrame:
+    """A table as it is in the snapshot."""
+    import json
+
+    schema = StructType.fromJson(json.loads(snapshot.tables[table].schema))
+    paths = directories(index, snapshot, table)
+    return spark.read.schema(schema).parquet(*paths) if paths else spark.createDataFrame([], schema)
+
+
+def segments(spark: SparkSession, index: Location, snapshot: Snapshot) -> DataFrame:
+    """Rows of `sequences` that count: a case that was rebuilt or is gone has left its old rows behind."""
+    rows = read_table(spark, index, snapshot, SEQUENCES)
+    if not snapshot.totals.replaced:
+        return rows
+    dead = rows.where("replaces IS NOT NULL").select(F.col("replaces").alias("dead"))
+    return rows.where("size(codes) > 0").join(dead, F.col("id") == F.col("dead"), "left_anti")
+
+
+def stitched(rows: DataFrame, d: Definition, segmented: bool) -> DataFrame:
+    """One row per case: id, case_key, the lists over all its segments, `symbols` and the start of the last segment."""
+    names = [*list_columns(d), "symbols"]
+    if not segmented:
+        return rows.select("id", "case_key", "start", *names)
+    parts = F.sort_array(F.collect_list(F.struct("start", *names)))
+    frame = rows.groupBy("id").agg(F.first("case_key").alias("case_key"), parts.alias("parts"))
+    lists = [F.flatten(f"parts.{n}").alias(n) for n in names[:-1]]
+    return frame.select(
+        "id", "case_key", F.array_max("parts.start").alias("start"), *lists,
+        F.array_join("parts.symbols", "").alias("symbols"),
+    )  # fmt: skip
+
+
+def sequences(spark: SparkSession, index: Location, snapshot: Snapshot) -> DataFrame:
+    """One row per case of a snapshot."""
+    return stitched(segments(spark, index, snapshot), snapshot.built_with, snapshot.totals.segmented)
+
+
+def as_events(cases: DataFrame, d: Definition) -> DataFrame:
+    """Stored cases with `ev`, their events in the form that batches have."""
+    by_field = {field: column for column, field in list_columns(d).items()}
+    fields = event_fields(d)
+    zipped = F.arrays_zip(*(by_field[f] for f in fields))
+    # arrays_zip names its fields after the columns; a cast of the struct renames them.
+    renamed = F.transform(zipped, lambda e: F.struct(*(e[by_field[f]].alias(f) for f in fields)))
+    return cases.select("id", "case_key", renamed.alias("ev"))

@@ -1,0 +1,70 @@
+"""Delete what nobody reads any more: files that no kept snapshot names, and all of a dropped index."""
+
+from __future__ import annotations
+
+import time
+
+import pyarrow.fs as pafs
+from pyspark.sql import SparkSession
+
+from sparkcep.errors import PatternIndexError
+from sparkcep.index.catalog import locate
+from sparkcep.index.snapshots import DROPPED, Snapshot, read_snapshots, refresher
+from sparkcep.index.storage import Location, call, filesystem, is_remote
+from sparkcep.index.tables import SNAPSHOTS
+
+
+def vacuum(spark: SparkSession, name: str, retain_hours: float = 168) -> tuple[int, int]:
+    """Delete files of an index that no snapshot of the last hours names.
+
+    The newest snapshot is kept, and every one that was the newest within the last ``retain_hours``. Files that a
+    refresh is writing at this moment are younger than that, so only a RETAIN near 0 could hit them; on a local file
+    system the refresher's lock prevents it.
+
+    Returns:
+        How many files were deleted, and their bytes.
+    """
+    index = locate(spark, name)
+    if retain_hours < 0:
+        raise PatternIndexError("CEP_INDEX_OPTION", "RETAIN takes hours from 0 on.", blame="retain")
+    with refresher(index, not is_remote(spark)):
+        return call(spark, sweep, index, time.time() - retain_hours * 3600)
+
+
+def sweep(index: Location, horizon: float) -> tuple[int, int]:
+    """Delete what is older than a moment and not named by a kept snapshot."""
+    snapshots = read_snapshots(index)
+    if not snapshots:
+        raise PatternIndexError("CEP_INDEX_NOT_FOUND", f"There is no pattern index {index.uri}.", blame="name")
+    kept = _kept(snapshots, horizon)
+    dropped = snapshots[-1].state == DROPPED and snapshots[-1].committed_at < horizon
+    if dropped:
+        kept = []
+    named = {f"{s.build}/{table}/{f.path}" for s in kept for table, t in s.tables.items() for f in t.files}
+    builds = {s.build for s in kept}
+    fs = filesystem(index)
+    files = size = 0
+    for entry in fs.get_file_info(pafs.FileSelector("")):
+        if entry.type != pafs.FileType.Directory or not entry.base_name.startswith("build-"):
+            continue
+        old = True
+        for info in fs.get_file_info(pafs.FileSelector(entry.path, recursive=True)):
+            if info.type != pafs.FileType.File:
+                continue
+            young = info.mtime is not None and info.mtime.timestamp() >= horizon
+            old = old and not young
+            if info.path in named or young or "/_delta_log/" in info.path:
+                continue
+            fs.delete_file(info.path)
+            files, size = files + 1, size + info.size
+        if old and entry.base_name not in builds:
+            fs.delete_dir(entry.path)
+    if dropped:
+        fs.delete_dir(SNAPSHOTS)
+    return files, size
+
+
+def _kept(snapshots: list[Snapshot], horizon: float) -> list[Snapshot]:
+    """The newest, and those that were the newest at some moment since the horizon."""
+    ends = [s.committed_at for s in snapshots[1:]]
+    return [*(s for s, end in zip(snapshots, ends, strict=False) if end >= horizon), snapshots[-1]]

@@ -1,0 +1,400 @@
+"""Build an index, and bring it up to date batch by batch.
+
+A batch's events extend cases (their new pairs are added), begin cases, or come late: a case with an event older than
+its last indexed one gets a new id and new postings, and its old id is dead from then on. `counts` are those of the
+whole log; where cases are replaced they are counted again, since minima and maxima cannot be taken back.
+"""
+
+from __future__ import annotations
+
+import time as clock
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from sparkcep.errors import PatternIndexError
+from sparkcep.index import facts, lookup, sources, stored
+from sparkcep.index.build import (
+    Progress,
+    Work,
+    grouped,
+    new_cases,
+    no_progress,
+    pair_lists,
+    pair_options,
+    with_ids,
+)
+from sparkcep.index.events import (
+    BAD_REASON,
+    Dictionary,
+    Survey,
+    check_columns,
+    check_survey,
+    coded,
+    events_of,
+    survey,
+)
+from sparkcep.index.facts import Facts
+from sparkcep.index.snapshots import READY, Snapshot, Totals, commit
+from sparkcep.index.sources import Changes, State
+from sparkcep.index.storage import Location, call
+from sparkcep.index.tables import (
+    COUNTS,
+    DICTIONARY,
+    DICTIONARY_SCHEMA,
+    REJECTED,
+    SEQUENCES,
+    Definition,
+)
+
+#: Batch directories of a snapshot; one more, and everything is written anew as one.
+MOST_BATCHES = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a build or refresh did. ``seconds`` by table; ``rows`` and ``size`` are of the whole index."""
+
+    name: str
+    action: str
+    reason: str
+    events: int
+    cases: int
+    pairs: int
+    rejected: int
+    total_seconds: float
+    rows: Mapping[str, int] = field(default_factory=dict)
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    seconds: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def size(self) -> int:
+        return sum(self.sizes.values())
+
+
+def build(
+    spark: SparkSession,
+    index: Location,
+    definition: Definition,
+    frame: DataFrame,
+    state: State,
+    base: Snapshot | None,
+    progress: Progress = no_progress,
+    reason: str = "",
+    batch_ids: tuple[str, ...] = (),
+) -> tuple[Snapshot, Summary]:
+    """Index everything in a frame, in a directory of its own, behind the snapshot ``base``."""
+    started = clock.perf_counter()
+    work = _work(spark, index, definition, f"build-{uuid.uuid4().hex[:12]}", 0, progress)
+    events = events_of(frame, definition)
+    found = _survey(work, events)
+    dictionary, rows = Dictionary({}).extended(spark, found.types)
+    progress(SEQUENCES, 0.1)
+    cases = grouped(coded(spark, events, dictionary, found.types), definition)
+    _write_first(work, cases, len(dictionary.codes))
+    work.write_rows(DICTIONARY, rows, DICTIONARY_SCHEMA)
+    _write_rejected(work, events, found)
+    made = work.facts()
+    if made.events != found.events:
+        raise _changed(definition)
+    work.write_postings(new_cases(work.read(SEQUENCES)))
+    totals = Totals(
+        made.events, made.begun, _pairs_of(work), found.rejected, made.ties, made.highest_id + 1,
+        found.first_time, found.last_time,
+    )  # fmt: skip
+    target = Snapshot(0, 0.0, READY, work_build(work), definition, definition, {}, state, batch_ids, totals)
+    return _commit(work, index, base, target, started, "built", reason)
+
+
+def compact(
+    spark: SparkSession, index: Location, base: Snapshot, progress: Progress = no_progress
+) -> tuple[Snapshot, Summary]:
+    """Write a snapshot's live cases anew as one batch, from the index's own sequences."""
+    started = clock.perf_counter()
+    work = _work(spark, index, base.built_with, f"build-{uuid.uuid4().hex[:12]}", 0, progress)
+    progress(SEQUENCES, 0.1)
+    types = base.tables[DICTIONARY].rows
+    _write_first(work, stored.as_events(stored.sequences(spark, index, base), base.built_with).drop("id"), types)
+    for table in (DICTIONARY, REJECTED):
+        if table in base.tables:
+            work.write(table, stored.read_table(spark, index, base, table).coalesce(1))
+    made = work.facts()
+    work.write_postings(new_cases(work.read(SEQUENCES)))
+    totals = replace(
+        base.totals, events=made.events, cases=made.begun, pairs=_pairs_of(work), ties=made.ties,
+        next_id=made.highest_id + 1, segmented=False, replaced=False,
+    )  # fmt: skip
+    target = replace(base, build=work_build(work), tables={}, totals=totals)
+    return _commit(work, index, base, target, started, "compacted", f"{base.batches} batches became one")
+
+
+def refresh(
+    spark: SparkSession,
+    index: Location,
+    base: Snapshot,
+    full: bool = False,
+    batch: DataFrame | None = None,
+    batch_id: str | None = None,
+    progress: Progress = no_progress,
+) -> tuple[Snapshot, Summary]:
+    """Bring an index up to date with its source, or with a batch of new events.
+
+    Args:
+        full: build everything anew from the source.
+        batch: new events, in the source's columns, instead of what is new in the source.
+        batch_id: a name for the batch; a batch of a name that is done is ignored.
+    """
+    started = clock.perf_counter()
+    if batch_id is not None and _is_done(batch_id, base.batch_ids):
+        return base, _summary(base, "unchanged", f"batch {batch_id} is done", started, {})
+    d = base.definition
+    ids = _with_batch(batch_id, base.batch_ids)
+    if batch is not None:
+        check_columns(batch, d)
+        if d.options.layout() != base.built_with.options.layout():
+            raise PatternIndexError(
+                "CEP_INDEX_OPTION",
+                f"Options of {d.name} have changed, which needs all events, not a batch.",
+                blame="name",
+                hint="REFRESH PATTERN INDEX ... FULL",
+            )
+        changes = Changes("added", batch, sources.UNKNOWN, "a batch was given")
+    elif full or d.options.layout() != base.built_with.options.layout():
+        frame, state = sources.current(spark, d.source)
+        changes = Changes("rebuild", frame, state, "asked for" if full else "its options have changed")
+    else:
+        changes = sources.changes(spark, d, base.source_state)
+    if changes.mode == "none":
+        return base, _summary(base, "unchanged", changes.reason, started, {})
+    check_columns(changes.frame, d)
+    if changes.mode == "rebuild":
+        return build(spark, index, d, changes.frame, changes.state, base, progress, changes.reason, ids)
+    if base.batches >= MOST_BATCHES:
+        base, _ = compact(spark, index, base, progress)
+    return _extend(spark, index, base, changes, ids, progress, started)
+
+
+def _extend(
+    spark: SparkSession,
+    index: Location,
+    base: Snapshot,
+    changes: Changes,
+    batch_ids: tuple[str, ...],
+    progress: Progress,
+    started: float,
+) -> tuple[Snapshot, Summary]:
+    d = replace(base.built_with, options=base.definition.options)
+    number = max((int(b.split("-")[0]) for t in base.tables.values() for b, _ in t.batches), default=0) + 1
+    work = _work(spark, index, d, base.build, number, progress)
+    events = events_of(changes.frame, d)
+    found = _survey(work, events)
+    place = index.child(base.build, DICTIONARY)
+    known = Dictionary(call(spark, lookup.dictionary, place, base.tables[DICTIONARY]))
+    dictionary, rows = known.extended(spark, found.types)
+    progress(SEQUENCES, 0.1)
+    new = grouped(coded(spark, events, dictionary, found.types), d)
+    old_rows = stored.segments(spark, index, base)
+    whole = changes.mode == "all"
+    if not whole:
+        keys = events.where("case_key IS NOT NULL").select("case_key").distinct()
+        old_rows = old_rows.join(keys, "case_key", "left_semi")
+    old = stored.as_events(stored.stitched(old_rows, d, base.totals.segmented), d)
+    work.write_sequences(with_ids(classified(new, old, whole), base.totals.next_id), len(dictionary.codes))
+    if rows.num_rows:
+        work.write_rows(DICTIONARY, rows, DICTIONARY_SCHEMA)
+    if not whole:
+        _write_rejected(work, events, found)
+    written = work.read(SEQUENCES)
+    made = work.facts()
+    if not made.events and not made.ended:
+        target = replace(base, definition=base.definition, source_state=changes.state, batch_ids=batch_ids)
+        del work.written[SEQUENCES]
+        return _commit(work, index, base, target, started, "unchanged", changes.reason)
+    fresh = new_cases(written.where("start = 0 AND size(codes) > 0"))
+    continued = _continued(spark, index, base, written, d) if made.continued else None
+    if made.ended:
+        _count_again(work, index, base)
+    work.write_postings(fresh.union(continued.drop("ties")) if continued is not None else fresh)
+    totals = _extended_totals(base, found, made, work, index, whole)
+    target = replace(
+        base, definition=base.definition, built_with=d, source_state=changes.state, batch_ids=batch_ids, totals=totals
+    )
+    return _commit(work, index, base, target, started, "extended", changes.reason)
+
+
+def classified(new: DataFrame, old: DataFrame, whole: bool) -> DataFrame:
+    """What to write for each case of a batch: id (NULL: a new one), case_key, start, replaces, ev.
+
+    Args:
+        new: case_key and ev of the batch.
+        old: id, case_key and ev as indexed, of at least the batch's cases.
+        whole: ``new`` is the whole source, so that what it lacks is gone and what it repeats is known.
+    """
+    n, o = F.col("new.ev"), F.col("old.ev")
+    size = F.size(o)
+    joined = new.alias("new").join(
+        old.alias("old"), F.expr("new.case_key <=> old.case_key"), "full" if whole else "left"
+    )
+    known = F.col("old.id").isNotNull()
+    if whole:
+        joined = joined.where(F.expr("NOT (new.ev <=> old.ev)"))
+        extends = known & (F.size(n) > size) & (F.slice(n, F.lit(1), size) == o)
+        tail = F.slice(n, size + 1, F.size(n))
+        merged = F.coalesce(n, F.slice(o, 1, 0))
+    else:
+        extends = known & (F.element_at(n, 1) >= F.element_at(o, -1))
+        tail = n
+        merged = F.sort_array(F.concat(o, n))
+    # Where a case is gone, comparisons with it are NULL.
+    extends = F.coalesce(extends, F.lit(False))
+    return joined.select(
+        F.when(extends, F.col("old.id")).alias("id"),
+        F.coalesce(F.col("new.case_key"), F.col("old.case_key")).alias("case_key"),
+        F.when(extends, size).otherwise(0).alias("start"),
+        F.when(known & ~extends, F.col("old.id")).alias("replaces"),
+        F.when(extends, tail).when(known, merged).otherwise(n).alias("ev"),
+    )
+
+
+def _continued(spark: SparkSession, index: Location, base: Snapshot, written: DataFrame, d: Definition) -> DataFrame:
+    """Continued cases from their first event on; pairs are those whose second event is new."""
+    tails = written.where("start > 0")
+    old = stored.segments(spark, index, base).join(tails.select("id"), "id", "left_semi")
+    names = tails.columns
+    frame = stored.stitched(old.select(*names).union(tails.select(*names)), d, True)
+    return frame.selectExpr("id", "start AS first_new", "codes", "times")
+
+
+def _count_again(work: Work, index: Location, base: Snapshot) -> None:
+    """Counts of all live cases: those of the snapshot that are not replaced, and those of the batch."""
+    if COUNTS not in work.definition.tables:
+        return
+    written = work.read(SEQUENCES)
+    dead = written.where("replaces IS NOT NULL").select(F.col("replaces").alias("dead"))
+    rows = stored.segments(work.spark, index, base).union(written.where("size(codes) > 0"))
+    live = rows.join(dead, F.col("id") == F.col("dead"), "left_anti")
+    cases = stored.stitched(live, work.definition, True)
+    lists = pair_lists(new_cases(cases), pair_options(work.definition), stats_only=True)
+    work.write_counts(lists, replaces=True)
+
+
+def _extended_totals(base: Snapshot, found: Survey, made: Facts, work: Work, index: Location, whole: bool) -> Totals:
+    was = base.totals
+    gone = 0
+    if made.ended:
+        dead = work.read(SEQUENCES).where("replaces IS NOT NULL").select(F.col("replaces").alias("id"))
+        rows = stored.segments(work.spark, index, base).join(dead, "id", "left_semi")
+        gone = rows.selectExpr("CAST(coalesce(sum(size(codes)), 0) AS BIGINT)").collect()[0][0]
+    times = [t for t in (was.first_time, found.first_time) if t is not None]
+    lasts = [t for t in (was.last_time, found.last_time) if t is not None]
+    return Totals(
+        events=was.events + made.events - gone,
+        cases=was.cases + made.begun - made.ended,
+        pairs=_pairs_of(work) + (0 if made.ended else was.pairs),
+        rejected=found.rejected if whole else was.rejected + found.rejected,
+        # A segment's first event may tie with the last one before; it is counted to be safe.
+        ties=was.ties + made.ties + made.continued,
+        next_id=max(was.next_id, made.highest_id + 1),
+        first_time=min(times, default=None),
+        last_time=max(lasts, default=None),
+        segmented=was.segmented or made.continued > 0,
+        replaced=was.replaced or made.ended > 0,
+    )
+
+
+# -- pieces ------------------------------------------------------------------------------------------------------------
+
+
+def _work(
+    spark: SparkSession, index: Location, d: Definition, build_name: str, number: int, progress: Progress
+) -> Work:
+    # The suffix keeps a retry from meeting the files of an attempt that died.
+    return Work(spark, d, index.child(build_name), f"{number:05d}-{uuid.uuid4().hex[:8]}", progress)
+
+
+def work_build(work: Work) -> str:
+    return work.build.uri.rsplit("/", 1)[1]
+
+
+def _survey(work: Work, events: DataFrame) -> Survey:
+    work.progress("reading", 0.0)
+    started = clock.perf_counter()
+    found = survey(events)
+    check_survey(work.spark, found, work.definition)
+    work.seconds["(survey)"] = clock.perf_counter() - started
+    return found
+
+
+def _write_first(work: Work, cases: DataFrame, types: int) -> None:
+    """Write cases that are all new."""
+    nothing = F.lit(None).cast("bigint")
+    rows = cases.select(nothing.alias("id"), "case_key", F.lit(0).alias("start"), nothing.alias("replaces"), "ev")
+    work.write_sequences(with_ids(rows, 0), types)
+
+
+def _write_rejected(work: Work, events: DataFrame, found: Survey) -> None:
+    if found.rejected:
+        bad = events.where(f"({BAD_REASON}) IS NOT NULL").selectExpr(
+            f"'{work.batch}' AS batch", f"{BAD_REASON} AS reason", "CAST(case_key AS STRING) AS case_key",
+            "CAST(time AS STRING) AS time", "event",
+        )  # fmt: skip
+        work.write(REJECTED, bad)
+
+
+def _pairs_of(work: Work) -> int:
+    written = work.written.get(COUNTS)
+    if written is None:
+        return 0
+    return call(work.spark, facts.sum_column, work.build.child(COUNTS), written.files, "completions")
+
+
+def _changed(d: Definition) -> PatternIndexError:
+    return PatternIndexError(
+        "CEP_INDEX_SOURCE_CHANGED", f"{d.source} changed while it was indexed.", blame="name", hint="refresh again"
+    )
+
+
+def _commit(
+    work: Work, index: Location, base: Snapshot | None, target: Snapshot, started: float, action: str, reason: str
+) -> tuple[Snapshot, Summary]:
+    work.progress("commit", 0.97)
+    done = call(work.spark, commit, index, base, target, work.written)
+    work.progress("done", 1.0)
+    return done, _summary(done, action, reason, started, work.seconds)
+
+
+def _summary(snapshot: Snapshot, action: str, reason: str, started: float, seconds: Mapping[str, float]) -> Summary:
+    t = snapshot.totals
+    return Summary(
+        snapshot.definition.name, action, reason, t.events, t.cases, t.pairs, t.rejected,
+        clock.perf_counter() - started,
+        {name: state.rows for name, state in snapshot.tables.items()},
+        {name: state.size for name, state in snapshot.tables.items()},
+        dict(seconds),
+    )  # fmt: skip
+
+
+def stream_batch(stream: str, epoch: int) -> str:
+    """The name of a stream's micro-batch; of each stream only the latest is remembered."""
+    return f"stream {stream} {epoch}"
+
+
+def _is_done(batch_id: str, done: tuple[str, ...]) -> bool:
+    if batch_id in done:
+        return True
+    if not batch_id.startswith("stream "):
+        return False
+    stream, _, epoch = batch_id.rpartition(" ")
+    return any(d.rpartition(" ")[0] == stream and int(d.rpartition(" ")[2]) >= int(epoch) for d in done)
+
+
+def _with_batch(batch_id: str | None, done: tuple[str, ...]) -> tuple[str, ...]:
+    if batch_id is None:
+        return done
+    if batch_id.startswith("stream "):
+        stream = batch_id.rpartition(" ")[0]
+        done = tuple(d for d in done if d.rpartition(" ")[0] != stream)
+    return (*done, batch_id)

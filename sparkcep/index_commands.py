@@ -1,0 +1,61 @@
+"""Run statements about pattern indexes; their results look like those of Spark's own SHOW, DESCRIBE and DROP."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from sparkcep import index
+from sparkcep.errors import PatternIndexError
+from sparkcep.sql.index_statements import IndexStatement
+
+SHOW_SCHEMA = "name string, source string, kind string, cases bigint, events bigint, pairs bigint, bytes bigint"
+
+
+def run_index_statement(spark: SparkSession, text: str, statement: IndexStatement) -> DataFrame:
+    """Run a statement at once, as Spark runs its own commands.
+
+    Raises:
+        PatternIndexError: with the place of what is at fault.
+    """
+    try:
+        return _run(spark, statement)
+    except PatternIndexError as error:
+        blamed = statement.places.get(error.blame)
+        if blamed is None:
+            blamed = statement.places.get("name")
+        raise (error if blamed is None else error.located(text, blamed)) from None
+
+
+def _run(spark: SparkSession, s: IndexStatement) -> DataFrame:
+    from sparkcep.index import catalog
+
+    if s.verb == "CREATE":
+        catalog.create(
+            spark, s.name, index.source_of(s.source), None, case=s.columns["case"], time=s.columns["time"],
+            event=s.columns["event"], tiebreak=s.columns.get("tiebreak"), include=s.include, kind=s.kind,
+            options=s.options, if_not_exists=s.if_exists,
+        )  # fmt: skip
+    elif s.verb == "REFRESH":
+        index.refresh(spark, s.name, full=s.full)
+    elif s.verb == "ALTER":
+        index.alter(spark, s.name, s.options)
+    elif s.verb == "DROP":
+        index.drop(spark, s.name, s.if_exists)
+    elif s.verb == "SHOW":
+        found = catalog.listing(spark, index.source_of(s.source) if s.source else None)
+        rows = [
+            (f.definition.name, str(f.definition.source), f.definition.kind, f.totals.cases, f.totals.events,
+             f.totals.pairs, f.size)
+            for f in found
+        ]  # fmt: skip
+        return spark.createDataFrame(rows, SHOW_SCHEMA)
+    elif s.verb == "DESCRIBE":
+        return spark.createDataFrame(index.describe(spark, s.name, s.extended), "info_name string, info_value string")
+    elif s.verb == "VACUUM":
+        return spark.createDataFrame(
+            [index.vacuum(spark, s.name, s.retain_hours)], "deleted_files bigint, deleted_bytes bigint"
+        )
+    else:
+        return spark.createDataFrame(index.analyze(spark, s.name), "subject string, measure string, value string")
+    return spark.createDataFrame([], StructType([]))

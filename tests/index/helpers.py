@@ -1,0 +1,85 @@
+"""What queries can see of an index, in the words of its source, so that two indexes can be compared."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from sparkcep import index
+from sparkcep.index import stored
+from sparkcep.index.pairs import unpack
+from sparkcep.index.reader import Reader
+
+Row = tuple[str, int, int, str]  # case, seconds, tiebreak, type
+
+
+def frame(spark: SparkSession, rows: list[Row]) -> DataFrame:
+    """Events with a TIMESTAMP."""
+    made = spark.createDataFrame(rows, "c string, t bigint, p int, e string")
+    return made.selectExpr("c", "timestamp_seconds(t) AS ts", "p", "e")
+
+
+def create(spark: SparkSession, name: str, rows: list[Row], **more: Any) -> None:
+    index.drop(spark, name, if_exists=True)
+    columns = {"case": "c", "time": "ts", "event": "e", "tiebreak": "p", "include": ["p"]} | more
+    index.create(spark, name, frame(spark, rows), **columns)
+
+
+def visible(reader: Reader) -> dict[str, Any]:
+    """Cases, pairs, activities and counts."""
+    names = {code: name for name, code in reader.dictionary().items()}
+    cases, ids = {}, {}
+    for row in reader.sequences().collect():
+        assert row.c not in cases, f"case {row.c} is there twice"
+        events = list(zip(row.times, row.ties, [names[c] for c in row.codes], row.p, strict=True))
+        assert row.symbols == "".join(chr(0x100 + c) for c in row.codes)
+        cases[row.c] = events
+        ids[row.id] = row.c
+    out: dict[str, Any] = {"cases": cases, "types": set(names.values())}
+    tables = reader.snapshot.tables
+    if "activities" in tables:
+        rows = reader.activities(sorted(names.values())).collect()
+        out["activities"] = sorted((ids[r.id], r.position, r.type, r.time) for r in rows)
+    if "pairs" in tables:
+        out["pairs"] = pairs_of(reader, names, ids)
+        wanted = [(a, b) for a in sorted(names.values()) for b in sorted(names.values())]
+        out["counts"] = {k: v for k, v in reader.counts(wanted).items() if v.completions}
+        assert reader.snapshot.totals.pairs == len(out["pairs"])
+    totals = reader.snapshot.totals
+    assert (totals.cases, totals.events) == (len(cases), sum(len(v) for v in cases.values()))
+    return out
+
+
+def pairs_of(reader: Reader, names: dict[int, str], ids: dict[int, str]) -> list[tuple[Any, ...]]:
+    """Living pairs: case, types, positions, and times where they are stored."""
+    table: pa.Table = stored.read_table(reader.spark, reader.index, reader.snapshot, "pairs").toArrow()
+    living = set(reader.all_ids().tolist())
+    found = []
+    for batch in table.to_batches():
+        counts = batch["count"].to_numpy().astype(np.int64)
+        cases = unpack(batch["cases"], counts, batch["first_case"].to_numpy(), 1)
+        first = unpack(batch["positions_a"], counts)
+        second = first + unpack(batch["positions_b"], counts)
+        columns = [np.repeat(batch[k].to_numpy(), counts) for k in ("a", "b", "interval")]
+        if "times_a" in batch.schema.names:
+            start = unpack(batch["times_a"], counts, None, 2)
+            columns += [start, start + unpack(batch["times_b"], counts)]
+        for case, i, j, a, b, *more in zip(cases, first, second, *columns, strict=True):
+            if int(case) in living:
+                found.append((ids[int(case)], names[int(a)], names[int(b)], int(i), int(j), *(int(m) for m in more)))
+    return sorted(found)
+
+
+def reference_counts(reader: Reader, seen: dict[str, Any]) -> dict[tuple[str, str], tuple[Any, ...]]:
+    """Counts from the pairs and the cases."""
+    durations = defaultdict(list)
+    holders = defaultdict(set)
+    for case, a, b, i, j, *_ in seen["pairs"]:
+        events = seen["cases"][case]
+        durations[a, b].append(events[j][0] - events[i][0])
+        holders[a, b].add(case)
+    return {k: (len(v), len(holders[k]), sum(v), min(v), max(v)) for k, v in durations.items()}

@@ -1,0 +1,217 @@
+"""Batch by batch or at once: queries see the same tables."""
+
+from __future__ import annotations
+
+from dataclasses import astuple
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyspark.sql import SparkSession
+
+from sparkcep import SparkCepError, index
+from sparkcep.index import stored, updates
+from sparkcep.index.build import symbols as symbols_sql
+from sparkcep.index.tables import symbol
+
+from .helpers import Row, create, frame, reference_counts, visible
+from .test_pairs import reference
+
+LOG: list[Row] = [
+    ("a", 10, 0, "A"), ("a", 20, 1, "B"), ("a", 30, 2, "A"), ("a", 30, 3, "C"), ("a", 90, 4, "B"),
+    ("b", 15, 0, "C"), ("b", 25, 0, "A"), ("b", 25, 1, "A"), ("c", 5, 0, "B"), ("d", 100, 0, "D"),
+]  # fmt: skip
+
+SECOND = 1_000_000
+
+
+def check_pairs(seen: dict[str, Any], lookback: int | None) -> None:
+    """Stored pairs are those of the definition."""
+    wanted = []
+    for case, events in seen["cases"].items():
+        own = [(e[2], e[0]) for e in events]
+        wanted += [(case, *p) for p in reference(own, lookback)]  # type: ignore[arg-type]
+    assert [p[:5] for p in seen["pairs"]] == sorted(wanted)
+
+
+# One example is three to six Spark jobs per batch.
+few = settings(max_examples=max(3, settings().max_examples // 100))
+
+
+@few
+@given(st.data())
+def test_batches_equal_one_build(spark: SparkSession, data: st.DataObject) -> None:
+    """Continued and new cases, late events, repeated batches."""
+    unique = st.tuples(st.sampled_from("abcd"), st.integers(0, 40), st.integers(0, 2), st.sampled_from("ABC"))
+    rows: list[Row] = data.draw(st.lists(unique, min_size=3, max_size=24, unique_by=lambda r: r[:3]))
+    cuts = sorted(data.draw(st.lists(st.integers(1, len(rows) - 1), min_size=1, max_size=2, unique=True)))
+    if data.draw(st.booleans()):
+        rows.sort(key=lambda r: r[1:3])
+    options = data.draw(st.sampled_from([{}, {"lookback": "10 seconds"}, {"postings": "timestamps"}]))
+    parts = [rows[low:high] for low, high in zip([0, *cuts], [*cuts, len(rows)], strict=True)]
+    create(spark, "batches", parts[0], options=options)
+    for number, part in enumerate(parts[1:]):
+        index.refresh(spark, "batches", batch=frame(spark, part), batch_id=f"b{number}")
+    again = index.refresh(spark, "batches", batch=frame(spark, parts[1]), batch_id="b0")
+    assert again.action == "unchanged"
+    create(spark, "at_once", rows, options=options)
+    seen = visible(index.open(spark, "batches"))
+    assert seen == visible(index.open(spark, "at_once"))
+    check_pairs(seen, 10 * SECOND if "lookback" in options else None)
+    assert {k: astuple(v) for k, v in seen["counts"].items()} == reference_counts(index.open(spark, "batches"), seen)
+
+
+def test_compaction_keeps_what_queries_see(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few batch directories, whatever the number of refreshes."""
+    monkeypatch.setattr(updates, "MOST_BATCHES", 2)
+    create(spark, "compacted", LOG[:3])
+    for rows in (LOG[3:5], LOG[5:7], [("b", 1, 0, "A")], LOG[7:]):
+        index.refresh(spark, "compacted", batch=frame(spark, rows))
+    reader = index.open(spark, "compacted")
+    assert reader.snapshot.batches <= 2
+    create(spark, "compacted_once", [*LOG, ("b", 1, 0, "A")])
+    assert visible(reader) == visible(index.open(spark, "compacted_once"))
+
+
+@pytest.mark.parametrize("kind", ["siesta", "signature", "set_containment"])
+def test_candidates_lose_no_case(spark: SparkSession, kind: str) -> None:
+    """Every kind of index keeps each case that holds the types in order."""
+    create(spark, f"kind_{kind}", LOG[:6], using=kind)
+    index.refresh(spark, f"kind_{kind}", batch=frame(spark, [*LOG[6:], ("a", 12, 0, "D")]))
+    reader = index.open(spark, f"kind_{kind}")
+    cases = {row.id: (row.c, row.symbols) for row in reader.sequences().collect()}
+    letters = {n: chr(0x100 + c) for n, c in reader.dictionary().items()}
+    for branch in (["A"], ["A", "B"], ["B", "A", "B"], ["A", "A"], ["C", "A"], ["D", "B"], ["D", "C", "D"], ["X"]):
+        found = {cases[i][0] for i in reader.candidates([branch]).ids.tolist()}
+        wanted = set()
+        for name, symbols in cases.values():
+            at = 0
+            for letter in branch:
+                at = symbols.find(letters.get(letter, "?"), at) + 1
+                if not at:
+                    break
+            else:
+                wanted.add(name)
+        assert wanted <= found, branch
+        unordered = {cases[i][0] for i in reader.contains_all(branch).ids.tolist()}
+        assert wanted <= unordered
+    both = reader.candidates([["D"], ["C"]])
+    assert {cases[i][0] for i in both.ids.tolist()} >= {"a", "b", "d"}
+
+
+def test_lookback_serves_only_bounded_queries(spark: SparkSession) -> None:
+    create(spark, "looked", [("a", 0, 0, "A"), ("a", 100, 0, "B"), ("b", 0, 0, "A")], options={"lookback": "1 minute"})
+    reader = index.open(spark, "looked")
+    assert [len(reader.candidates([["A", "B"]], bound=b).ids) for b in (60 * SECOND, 61 * SECOND, None)] == [0, 1, 1]
+    assert [reader.candidates([["A", "B"]], bound=b).steps[0].rule for b in (1, None)] == [
+        "pairs",
+        "contains all types",
+    ]
+
+
+def test_files_of_the_source_tell_what_is_new(spark: SparkSession, tmp_path: Any) -> None:
+    path = str(tmp_path / "events with space")
+    frame(spark, LOG[:4]).coalesce(1).write.parquet(path)
+    spark.sql(f"CREATE PATTERN INDEX filed ON parquet.`{path}` (CASE c, TIME ts, TIEBREAK p, EVENT e) INCLUDE (p)")
+    reader = index.open(spark, "filed")
+    assert reader.coverage().state == "current"
+    frame(spark, LOG[4:]).coalesce(1).write.mode("append").parquet(path)
+    stale = reader.coverage()
+    assert stale.state == "stale"
+    assert stale.added is not None
+    assert len(stale.added) == 1
+    done = index.refresh(spark, "filed")
+    assert (done.action, done.events) == ("extended", len(LOG))
+    assert index.refresh(spark, "filed").action == "unchanged"
+    create(spark, "filed_once", LOG)
+    assert visible(index.open(spark, "filed")) == visible(index.open(spark, "filed_once"))
+    # The old snapshot is still what it was.
+    assert sum(len(r.codes) for r in reader.sequences().collect()) == 4
+    frame(spark, LOG[:2]).coalesce(1).write.mode("overwrite").parquet(path)
+    assert index.refresh(spark, "filed").action == "built"
+    assert index.open(spark, "filed").snapshot.totals.events == 2
+
+
+def test_views_are_compared_case_by_case(spark: SparkSession) -> None:
+    """Extended, new, changed and vanished cases of a source that cannot tell what is new."""
+    frame(spark, LOG[:9]).createOrReplaceTempView("index_view")
+    index.drop(spark, "viewed", if_exists=True)
+    index.create(spark, "viewed", "index_view", case="c", time="ts", event="e", tiebreak="p", include=["p"])
+    assert index.open(spark, "viewed").coverage().state == "unknown"
+    changed: list[Row] = [*LOG[:4], ("a", 95, 0, "C"), LOG[5], LOG[6], ("b", 26, 0, "B"), ("d", 1, 0, "D")]
+    frame(spark, changed).createOrReplaceTempView("index_view")
+    assert index.refresh(spark, "viewed").action == "extended"
+    assert index.refresh(spark, "viewed").action == "unchanged"
+    create(spark, "viewed_once", changed)
+    found, wanted = visible(index.open(spark, "viewed")), visible(index.open(spark, "viewed_once"))
+    assert {k: v for k, v in found.items() if k != "types"} == {k: v for k, v in wanted.items() if k != "types"}
+
+
+def test_bad_rows(spark: SparkSession) -> None:
+    bad = [*LOG[:2], (None, 1, 0, "A"), ("a", None, 0, "A"), ("a", 2, 0, None), ("b", None, 0, None)]
+    with pytest.raises(SparkCepError, match=r"4 rows .*: 1 with NULL case, 1 with NULL event, 2 with NULL time"):
+        create(spark, "bad", bad)  # type: ignore[arg-type]
+    create(spark, "bad", bad, options={"on_bad_rows": "quarantine"})  # type: ignore[arg-type]
+    reader = index.open(spark, "bad")
+    assert (reader.snapshot.totals.events, reader.snapshot.totals.rejected) == (2, 4)
+    rows = stored.read_table(spark, reader.index, reader.snapshot, "rejected").collect()
+    assert sorted(r.reason for r in rows) == ["NULL case", "NULL event", "NULL time", "NULL time"]
+
+
+def test_the_delta_tables_are_what_the_snapshot_says(spark: SparkSession) -> None:
+    """Any Delta reader sees the same files, rows and columns, also behind a replaced count."""
+    from deltalake import DeltaTable
+
+    create(spark, "delta_read", LOG[:5])
+    index.refresh(spark, "delta_read", batch=frame(spark, [LOG[5], ("a", 1, 0, "B")]))
+    reader = index.open(spark, "delta_read")
+    for name, state in reader.snapshot.tables.items():
+        table = reader.index.child(reader.snapshot.build, name)
+        delta = DeltaTable(table.delta)
+        assert delta.version() == state.version
+        assert sorted(delta.file_uris()) == sorted(f"{table.delta}/{f.path}" for f in state.files)
+        assert pa_rows(delta) == state.rows
+
+
+def pa_rows(delta: Any) -> int:
+    import pyarrow as pa
+
+    return int(pa.table(delta.scan().read_all() if hasattr(delta.scan(), "read_all") else delta.scan()).num_rows)
+
+
+def test_streams_feed_an_index(spark: SparkSession) -> None:
+    create(spark, "streamed", LOG[:2])
+    feed = index.foreach_batch("streamed")
+    feed(frame(spark, LOG[2:4]), 0)
+    feed(frame(spark, LOG[2:4]), 0)
+    feed(frame(spark, LOG[4:5]), 1)
+    feed(frame(spark, LOG[2:4]), 0)
+    reader = index.open(spark, "streamed")
+    assert (reader.snapshot.totals.events, reader.snapshot.batch_ids) == (5, ("stream default 1",))
+
+
+def test_changed_layout_options_build_anew(spark: SparkSession, tmp_path: Any) -> None:
+    path = str(tmp_path / "events")
+    frame(spark, LOG).write.parquet(path)
+    index.drop(spark, "altered", if_exists=True)
+    index.create(spark, "altered", f"parquet.`{path}`", case="c", time="ts", event="e", tiebreak="p", include=["p"])
+    index.alter(spark, "altered", {"lookback": "5 seconds", "postings": "timestamps"})
+    assert index.open(spark, "altered").definition.options.lookback is None
+    assert index.refresh(spark, "altered").action == "built"
+    reader = index.open(spark, "altered")
+    assert reader.definition.options.lookback == 5 * SECOND
+    check_pairs(visible(reader), 5 * SECOND)
+
+
+@pytest.mark.parametrize("types", [300, 4097])
+def test_symbols_are_one_character_per_event(spark: SparkSession, types: int) -> None:
+    """Both ways to write them."""
+    expression = symbols_sql(types)
+    codes = [0, 1, types - 1, 255] if types < 4096 else [0, 55039, 55040, 65279, 65280, 200_000]
+    row = (
+        spark.createDataFrame([([(c,) for c in codes],)], "ev array<struct<code: int>>")
+        .selectExpr(expression)
+        .collect()
+    )
+    assert row[0][0] == "".join(symbol(c) for c in codes)

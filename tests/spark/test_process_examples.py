@@ -1,0 +1,139 @@
+"""The questions of sql_examples/process to real event logs, each answered a second time without any pattern."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+from sparkcep.cli import print_markdown
+from sparkcep.examples import folder, read_example
+
+DATA = Path(__file__).parents[3] / "shared" / "data"
+LOGS = ("sepsis", "road_traffic_fines", "helpdesk")
+EXAMPLES = sorted(folder("process").glob("*.sql"))
+
+Rows = list[tuple[Any, ...]]
+
+pytestmark = pytest.mark.skipif(
+    not all((DATA / f"{log}.parquet").exists() for log in LOGS),
+    reason=f"the logs {', '.join(LOGS)} are read from ../shared/data beside the project, and are not there",
+)
+
+
+@pytest.fixture(scope="module")
+def logs(spark: SparkSession) -> Iterator[SparkSession]:
+    for log in LOGS:
+        spark.read.parquet(str(DATA / f"{log}.parquet")).createOrReplaceTempView(log)
+    yield spark
+    for log in LOGS:
+        spark.catalog.dropTempView(log)
+
+
+def late_antibiotics(spark: SparkSession) -> Rows:
+    """A triage without antibiotics behind it, as an anti join."""
+    return spark.sql("""
+        SELECT g, count(*) FROM (
+          SELECT t.case_id, min_by(t.org_group, struct(t.ts, t.pos)) AS g FROM sepsis t
+          LEFT ANTI JOIN sepsis x ON x.case_id = t.case_id AND x.activity = 'IV Antibiotics'
+            AND struct(x.ts, x.pos) > struct(t.ts, t.pos) AND x.ts <= t.ts + INTERVAL 1 HOUR
+          WHERE t.activity = 'ER Sepsis Triage' GROUP BY t.case_id)
+        GROUP BY g ORDER BY g""").collect()  # type: ignore[return-value]
+
+
+def rising_crp(_: SparkSession) -> Rows:
+    """Runs begin where the case or the direction changes."""
+    table = pq.read_table(DATA / "sepsis.parquet", columns=["case_id", "ts", "pos", "activity", "crp"])
+    table = table.filter(table["crp"].is_valid()).sort_by([(c, "ascending") for c in ("case_id", "ts", "pos")])
+    assert set(table["activity"].to_pylist()) == {"CRP"}
+    case = table["case_id"].to_numpy()
+    crp = table["crp"].to_numpy()
+    begins = np.flatnonzero(np.r_[True, (case[1:] != case[:-1]) | ~(crp[1:] > crp[:-1])])
+    lengths, runs = np.unique(np.diff(np.r_[begins, len(crp)]), return_counts=True)
+    return [(int(n), int(k)) for n, k in zip(lengths, runs, strict=True)]
+
+
+def paid_and_collected(spark: SparkSession) -> Rows:
+    """Payments between a fine and its first collection, as joins."""
+    return spark.sql("""
+        SELECT n, count(*) FROM (
+          SELECT f.case_id, count(*) AS n FROM road_traffic_fines f
+          JOIN (SELECT case_id, min(struct(ts, pos)) AS at FROM road_traffic_fines
+                WHERE activity = 'Send for Credit Collection' GROUP BY case_id) c USING (case_id)
+          JOIN road_traffic_fines p ON p.case_id = f.case_id AND p.activity = 'Payment'
+            AND struct(p.ts, p.pos) > struct(f.ts, f.pos) AND struct(p.ts, p.pos) < c.at
+          WHERE f.activity = 'Create Fine' GROUP BY f.case_id, f.amount HAVING sum(p.paymentamount) >= f.amount)
+        GROUP BY n ORDER BY n""").collect()  # type: ignore[return-value]
+
+
+def paid_after_penalty(spark: SparkSession) -> Rows:
+    """First and last events of each kind, and comparisons between them."""
+    return spark.sql("""
+        WITH firsts AS (
+          SELECT case_id, min_by(vehicleclass, at) FILTER (WHERE activity = 'Create Fine') AS vehicleclass,
+            min(at) FILTER (WHERE activity = 'Create Fine') AS fine,
+            min(at) FILTER (WHERE activity = 'Payment') AS payment,
+            min(at) FILTER (WHERE activity = 'Add penalty') AS penalty,
+            max(at) FILTER (WHERE activity = 'Send for Credit Collection') AS collection
+          FROM (SELECT *, struct(ts, pos) AS at FROM road_traffic_fines) GROUP BY case_id)
+        SELECT vehicleclass, count(*), min(days), max(days) FROM (
+          SELECT *, datediff(payment.ts, penalty.ts) AS days FROM firsts
+          WHERE fine < penalty AND penalty < payment AND (collection IS NULL OR collection < payment))
+        GROUP BY vehicleclass ORDER BY vehicleclass""").collect()  # type: ignore[return-value]
+
+
+def hand_overs(_: SparkSession) -> Rows:
+    """A loop over every ticket from every event that somebody takes it."""
+    table = pq.read_table(DATA / "helpdesk.parquet", columns=["case_id", "ts", "pos", "activity", "resource"])
+    table = table.sort_by([(c, "ascending") for c in ("case_id", "ts", "pos")])
+    tickets: dict[str, list[tuple[str, str | None]]] = {}
+    for case, activity, resource in zip(
+        *(table[c].to_pylist() for c in ("case_id", "activity", "resource")), strict=True
+    ):
+        tickets.setdefault(case, []).append((activity, resource))
+
+    def hands(events: list[tuple[str, str | None]]) -> int:
+        """People from the first event on until a resolution ends it, 0 where none does."""
+        taken, last, waited = 0, None, False
+        for activity, resource in events:
+            if activity == "Take in charge ticket" and (taken == 0 or (resource and last and resource != last)):
+                taken, last, waited = taken + 1, resource, False
+            elif activity == "Wait":
+                waited = True
+            elif activity == "Resolve ticket" and taken >= 3 and not waited:
+                return taken
+        return 0
+
+    found: Counter[int] = Counter()
+    for events in tickets.values():
+        starts = (i for i, e in enumerate(events) if e[0] == "Take in charge ticket")
+        found[next(filter(None, (hands(events[i:]) for i in starts)), 0)] += 1
+    return sorted((n, k) for n, k in found.items() if n)
+
+
+DERIVED: dict[str, Callable[[SparkSession], Rows]] = {
+    "1_late_antibiotics": late_antibiotics,
+    "2_rising_crp": rising_crp,
+    "3_paid_and_collected": paid_and_collected,
+    "4_paid_after_penalty": paid_after_penalty,
+    "5_hand_overs": hand_overs,
+}
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=[p.stem for p in EXAMPLES])
+def test_process(logs: SparkSession, path: Path) -> None:
+    example = read_example(path)
+    frame = logs.sql(example.sql)
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        print_markdown(frame)
+    assert tuple(printed.getvalue().splitlines()) == example.expected
+    assert [tuple(row) for row in frame.collect()] == [tuple(row) for row in DERIVED[example.name](logs)]
