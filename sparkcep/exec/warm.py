@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,10 +10,11 @@ import pyarrow as pa
 
 from sparkcep.exec.automaton import compile_automaton
 from sparkcep.exec.expressions import BIGINT, Call, Load, NavigationSlot
+from sparkcep.exec.kernels import collapse, runs, trends
 from sparkcep.exec.kernels import rows as kernel
-from sparkcep.exec.kernels import trends
 from sparkcep.exec.matcher import Batch, Matcher
 from sparkcep.exec.program import compile_pattern
+from sparkcep.exec.run_matcher import RunMatcher
 from sparkcep.exec.run_spec import RunSpec
 from sparkcep.exec.spec import ConditionSet, MatchSpec
 from sparkcep.exec.trend_matcher import TrendMatcher
@@ -27,6 +29,8 @@ ENTRIES: tuple[Any, ...] = (
     kernel.emit_match,
     kernel.emit_unmatched,
     kernel.next_start,
+    runs.match_runs,
+    collapse.collapse_runs,
     trends.aggregate_trends,
     trends.longest_block,
 )
@@ -65,24 +69,28 @@ def warm_up() -> int:
         )
         batch = Batch(np.array([0, 3]), [pa.array([0, 0, 0])], [pa.array([2, 1, 2])])
         Matcher(spec).match(batch)
-    warm_trends()
+    warm_runs()
     return _compiled() - before
 
 
-def warm_trends() -> None:
-    """The kernel of trend aggregates, on `A+` over three events."""
+def warm_runs() -> None:
+    """The kernels of runs, collapsed matches and trend aggregates, on `A+` over three events."""
     pattern = Quantified(Variable("A"), 1, None)
     run = RunSpec(
-        automaton=compile_automaton(pattern, ("A",), 100), condition_bits={}, mask_words=1, selection=Selection.ANY,
+        pattern=pattern, automaton=compile_automaton(pattern, ("A",), 100), condition_bits={}, mask_words=1,
+        selection=Selection.ANY,
         one_per_start=False, first_only=False, use_within=False, strict_time=False, rows_per_match=RowsPerMatch.ONE,
         skip=SkipMode.PAST_LAST_ROW, skip_labels=frozenset(), skip_target="", slots=(), slot_registers=(),
         every_row=False, traced=True, conditions=ConditionSet(), checks=(), ansi=True, limit_steps=1000,
         limit_rows=1000,
     )  # fmt: skip
+    batch = Batch(np.array([0, 3]), [pa.array([0, 0, 0])])
+    RunMatcher(run).match(batch)
+    RunMatcher(replace(run, collapsed=True)).match(batch)
     loops = EdgeClass(0, (0,), Granularity.STATE)
     count = TrendAggregate("count", -1, frozenset(), "decimal(38,0)")
     spec = TrendSpec(run, {}, ((-1, -1), (-1,)), (loops,), ConditionSet(), (count,), ())
-    TrendMatcher(spec).aggregate(Batch(np.array([0, 3]), [pa.array([0, 0, 0])]))
+    TrendMatcher(spec).aggregate(batch)
 
 
 def _compiled() -> int:
