@@ -32,8 +32,6 @@ def applies(spec: TrendSpec) -> bool:
         and all(c.granularity is Granularity.STATE and c.bit < 0 for c in spec.classes)
         and len(set(states)) == len(states)
         and all(bit < 0 for row in spec.edge_bits for bit in row)
-        # Rows between windows belong to none.
-        and spec.slide <= max(spec.width, spec.slide * (not spec.windowed))
     )
 
 

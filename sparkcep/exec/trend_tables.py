@@ -301,5 +301,6 @@ def new_sums(ways: Ways, fields: Fields, rows: int, lanes: int) -> Sums:
 
 
 def new_jobs(ways: Ways, rows: int) -> Rows:
-    """Room for what one row reads or changes: a path in each tree, and some records."""
-    return np.empty(2 * (len(ways.kind) + 2) * (max(rows, 1).bit_length() + 3) + 8 * len(ways.stored), np.int32)
+    """Room for what one row reads (a path per edge) or changes (a path per class, two records per state), and one."""
+    path = max(rows, 1).bit_length() + 1
+    return np.empty(2 * (path * (len(ways.edge_class) + len(ways.kind)) + 2 * len(ways.stored) + 1), np.int32)

@@ -10,7 +10,7 @@ from sparkcep.block import Component, Matches, Selection
 from sparkcep.exec.trend_matcher import LARGEST, TrendMatcher
 
 from .notation import tree
-from .run_strategies import RunCase
+from .run_strategies import RunCase, draft, last
 from .trend_engine import Aggregate, TrendCase, as_values, batch_of_case, plan_trend_case
 
 
@@ -60,3 +60,19 @@ def test_sums_are_exact(values: list[int | None]) -> None:
 def test_nothing_known() -> None:
     found = partials([None, None], ("sum", ("A",)), ("min", ("A",)), ("avg", ("A",)), ("count", None))
     assert found == [(None, False), (None, False), (None, False), (3, False)]
+
+
+@pytest.mark.parametrize(("width", "slide"), [(None, None), (600, 600), (600, 10)])
+def test_memory_is_bounded(width: int | None, slide: int | None) -> None:
+    """At most 100 bytes an event and window, with an ordered condition and exact counts."""
+    n = 3000
+    condition = draft(last(("A",), 1), ">", last(("A",)), ("A",), after=("A",))[1]
+    run = RunCase(
+        tree("A+"), (Component("A", "A", ("A",), True),), ("A",) * n, tuple(k * 7919 % n for k in range(n)),
+        tuple(range(n)), (condition,), (), Selection.ANY, Matches.ALL, None, False,
+    )  # fmt: skip
+    case = TrendCase(run, width, slide, (("try_count", None),))
+    plan = plan_trend_case(case)
+    matcher = TrendMatcher(plan.trend_spec)
+    matcher.aggregate(batch_of_case(case, plan))
+    assert matcher.scratch_bytes <= 100 * n * ((width or 1) // (slide or 1))
