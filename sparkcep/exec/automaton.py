@@ -116,8 +116,8 @@ class _Compiler:
     argument: list[int] = field(default_factory=list)
     next: list[list[int]] = field(default_factory=list)
     labels: list[int] = field(default_factory=list)
-    #: Entry of an unbounded loop's body to the loop.
-    loop_of: dict[int, int] = field(default_factory=dict)
+    #: Ways into an unbounded loop's body, (instruction, which of its ways), to the loop.
+    again: dict[tuple[int, int], int] = field(default_factory=dict)
 
     def emit(self, kind: int, argument: int = 0) -> int:
         if len(self.kind) > 20 * self.limit:
@@ -192,9 +192,11 @@ class _Compiler:
             loop = self.emit(_LOOP, int(node.greedy))
             body = self.add(node.item, loop)
             self.next[loop] = [body, after] if node.greedy else [after, body]
-            self.loop_of[body] = loop
+            self.again[loop, 1 - int(node.greedy)] = loop
             if node.minimum == 0:
-                return choice(body, _SPLIT)
+                entry = choice(body, _SPLIT)
+                self.again[entry, 1 - int(node.greedy)] = loop
+                return entry
             entry, rest = body, node.minimum - 1
             if can_be_empty(node.item):
                 entry, rest = loop, node.minimum
@@ -252,10 +254,8 @@ class _Compiler:
             else:
                 leave = -1 if kind == _SPLIT else self.argument[at]  # which way out ends the Kleene
                 for k in reversed(range(len(self.next[at]))):
-                    to = self.next[at][k]
-                    stack.append(
-                        (to, crossed, ends or k == leave, loops | {self.loop_of[to]} if to in self.loop_of else loops)
-                    )
+                    under_way = loops | {self.again[at, k]} if (at, k) in self.again else loops
+                    stack.append((self.next[at][k], crossed, ends or k == leave, under_way))
         return out
 
 

@@ -94,8 +94,8 @@ class _Compiler:
         self.labels: list[int] = []
         self.excluded: list[int] = []
         self.inside_exclusion = 0
-        #: Entry of an unbounded loop's body to the loop.
-        self.loop_of: dict[int, int] = {}
+        #: Unbounded loops, and which of their ways begins another iteration.
+        self.again: dict[int, int] = {}
 
     def emit(self, kind: int, argument: int = 0) -> int:
         if len(self.kind) > 20 * self.limit:
@@ -151,13 +151,13 @@ class _Compiler:
         if node.maximum is None and node.minimum == 1 and not can_be_empty(node.item):
             loop = self.emit(_SPLIT)
             entry = self.add(node.item, loop)
-            self.loop_of[entry] = loop
+            self.again[loop] = 0 if node.greedy else 1
             self.next[loop] = [entry, after] if node.greedy else [after, entry]
             return entry
         if node.maximum is None:
             loop = self.emit(_SPLIT)
             body = self.add(node.item, loop)
-            self.loop_of[body] = loop
+            self.again[loop] = 0 if node.greedy else 1
             self.next[loop] = [body, after] if node.greedy else [after, body]
             entry = loop
         else:
@@ -219,9 +219,9 @@ class _Compiler:
                 if self.argument[at] == AT_END or at_partition_start_possible:
                     stack.append((self.next[at][0], condition | self.argument[at], loops))
             else:
-                for t in reversed(self.next[at]):
-                    under_way = loops | {self.loop_of[t]} if t in self.loop_of else loops
-                    stack.append((t, condition, under_way))
+                for k in reversed(range(len(self.next[at]))):
+                    under_way = loops | {at} if self.again.get(at) == k else loops
+                    stack.append((self.next[at][k], condition, under_way))
         return edges
 
 
