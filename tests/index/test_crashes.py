@@ -210,8 +210,8 @@ def test_killed_while_spark_writes(spark: SparkSession, tmp_path: Path) -> None:
         from sparkcep.local import local_session
         from sparkcep import index
         spark = local_session("local[2]", None, {{"spark.sparkcep.index.path": {str(Path(place.uri).parent)!r}}})
-        rows = spark.sql("SELECT concat('k', id % 20000) AS c, timestamp_seconds(id) AS ts, 0 AS p,"
-                         " concat('T', id % 97) AS e FROM range(2000000)")
+        rows = spark.sql("SELECT concat('k', id % 4000) AS c, timestamp_seconds(id) AS ts, 0 AS p,"
+                         " concat('T', id % 97) AS e FROM range(400000)")
         index.refresh(spark, "writing", batch=rows)
     """
     base = read_current(place)
@@ -220,12 +220,14 @@ def test_killed_while_spark_writes(spark: SparkSession, tmp_path: Path) -> None:
     folder = Path(place.uri) / base.build / "pairs" / "data"
     before = set(folder.rglob("*.parquet"))
     deadline = time.monotonic() + 200
-    while not set(folder.rglob("*.parquet")) - before:
-        assert child.poll() is None
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-    os.killpg(child.pid, signal.SIGKILL)
-    child.wait()
+    try:
+        while not set(folder.rglob("*.parquet")) - before:
+            assert child.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+    finally:
+        os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
     assert read_current(place) == base
     index.refresh(spark, "writing", batch=frame(spark, LOG[3:]))
     create(spark, "writing_clean", LOG)
