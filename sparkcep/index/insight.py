@@ -266,7 +266,7 @@ def _matched(reader: Reader, types: Sequence[str], candidates: Sequence[str] | N
     pattern = np.array([codes[t] for t in types], np.int32)
     found = reader.candidates([types])
     ids = None if len(found.ids) == found.total else found.ids
-    cases = reader.sequences(ids, ()).select("codes", "times")
+    cases = reader.lists(ids).select("codes", "times")
 
     def count(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from sparkcep.index.continuations import count_continuations
