@@ -8,9 +8,7 @@ columns once is the floor. A hand-written automaton for each query counts the ev
 
 from __future__ import annotations
 
-import statistics
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -19,6 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from numba import njit
 
+from benchmarks.harness import REPEATS, cpu_seconds
 from sparkcep.exec.expressions import (
     DOUBLE,
     AggregateSlot,
@@ -36,7 +35,6 @@ from sparkcep.exec.spec import ConditionSet, MatchSpec
 from sparkcep.pattern import Concatenation, Pattern, Quantified, Variable
 from sparkcep.query import RowsPerMatch, SkipMode
 
-REPEATS = 5
 A, B, C = (Variable(name) for name in "ABC")
 
 
@@ -167,22 +165,11 @@ def spec(query: Query) -> MatchSpec:
     )  # fmt: skip
 
 
-def median_seconds(run: Callable[[], object]) -> float:
-    """Median CPU time of REPEATS calls, after one that is not timed; other work on the machine does not count."""
-    run()
-    times = []
-    for _ in range(REPEATS):
-        start = time.process_time()
-        run()
-        times.append(time.process_time() - start)
-    return statistics.median(times)
-
-
 def main(rows: int) -> None:
     price = 100 * np.exp(np.cumsum(np.random.default_rng(7).normal(0, 0.001, rows)))
     batch = Batch(np.array([0, rows], np.int64), (), (pa.array(price),))
     null = np.zeros(rows, np.uint8)
-    floor = median_seconds(lambda: read_once(price, null))
+    floor = cpu_seconds(lambda: read_once(price, null))
     print(f"{rows} rows, medians of {REPEATS}; reading the columns once: {floor * 1e3:.2f} ms")
     for query in QUERIES:
         evaluations, matches = query.by_hand(price)
@@ -190,8 +177,8 @@ def main(rows: int) -> None:
         found = len(matcher.match(batch))
         if found != matches:
             raise AssertionError(f"{query.name}: {found} matches, by hand {matches}")
-        seconds = median_seconds(lambda matcher=matcher: matcher.match(batch))
-        by_hand = median_seconds(lambda query=query: query.by_hand(price))
+        seconds = cpu_seconds(lambda matcher=matcher: matcher.match(batch))
+        by_hand = cpu_seconds(lambda query=query: query.by_hand(price))
         print(
             f"{query.name}: {evaluations} evaluations, {matches} matches, {seconds:.3f} s, "
             f"{evaluations / seconds / 1e6:.1f} M evaluations/s, {seconds / floor:.0f} x reading, "

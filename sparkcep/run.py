@@ -230,12 +230,8 @@ class Run:
                 block, self.settings, lambda items: self.analyze(query, source, items),
                 [f.dataType.simpleString() for f in source.schema.fields],
             )  # fmt: skip
-        types = [f.dataType.simpleString() for f in source.schema.fields]
-        query = block_clause(block)
-        simple = gap_sequence_plan(
-            block, self.settings, lambda items: self.analyze(query, source, items), lambda tests, keys: None, types
-        )
-        return simple or self.plan_bound(replace(block, limit=plain_limit(self.statement, form)), source)
+        simple = self.plan_bound(block, source, gap_sequence_plan)
+        return simple or self.plan_bound(replace(block, limit=plain_limit(self.statement, form)), source, plan_block)
 
     def bound_block(self, form: Form, source: DataFrame) -> BlockQuery:
         prefix = self.rewriter.with_prefix(form)
@@ -256,9 +252,10 @@ class Run:
         text = block.with_prefix + merge_groups(block, type_, source.columns)
         return self.checked(query, lambda: self.analyzed(text, source))
 
-    def plan_bound(self, block: BlockQuery, source: DataFrame) -> RunPlan:
+    def plan_bound(self, block: BlockQuery, source: DataFrame, make: Callable[..., T]) -> T:
+        """A bound block's plan by ``plan_block``, or by what takes the same arguments."""
         query = block_clause(block)
-        return plan_block(
+        return make(
             block, self.settings, lambda items: self.analyze(query, source, items), lambda tests, keys: None,
             [f.dataType.simpleString() for f in source.schema.fields],
         )  # fmt: skip

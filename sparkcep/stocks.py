@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
-from sparkcep.errors import SparkCepError
+from sparkcep.packages import package_file
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -27,15 +25,14 @@ def stocks_table() -> pa.Table:
     Raises:
         SparkCepError: the package is not installed (CEP_DEMO_DATA_MISSING).
     """
-    # The package itself needs pandas on import; only its file is wanted.
-    spec = importlib.util.find_spec("vega_datasets")
-    if spec is None or not spec.submodule_search_locations:
-        raise SparkCepError(
-            "CEP_DEMO_DATA_MISSING",
-            "The stock prices (package vega_datasets) are not installed.",
-            hint="pip install 'sparkcep[demo]'",
+    return pa_csv.read_csv(
+        package_file(
+            "vega_datasets",
+            "_data",
+            "stocks.csv",
+            missing="The stock prices (package vega_datasets) are not installed.",
         )
-    return pa_csv.read_csv(Path(next(iter(spec.submodule_search_locations)), "_data", "stocks.csv"))
+    )
 
 
 def create_stocks_view(spark: SparkSession, name: str = "stocks") -> DataFrame:

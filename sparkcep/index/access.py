@@ -10,16 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from sparkcep.index import lookup, sources
+from sparkcep.index import sources
 from sparkcep.index.pairs import Longs
-from sparkcep.index.reader import Candidates, Coverage, Reader, Step
-from sparkcep.index.tables import ACTIVITIES, SEQUENCES, Definition, include_columns, symbol
+from sparkcep.index.reader import Candidates, Coverage, Reader
+from sparkcep.index.tables import ACTIVITIES, INTEGERS, SEQUENCES, Definition, include_columns, quoted, symbol
+from sparkcep.planner.pruning import Requirements
 from sparkcep.relations import is_remote
 
 #: Where events may come from.
@@ -32,37 +32,21 @@ ONE_TASK = 50_000
 SCANNED_EVENTS = 3_000_000
 #: What is left of a source that is joined to its candidates must be less than this share of the cases.
 MOST_SHARE = 0.8
-_INTEGERS = ("tinyint", "smallint", "int", "bigint")
 #: Types of CASE whose values Parquet, Arrow and Spark read alike.
-_LOCAL_CASES = ("string", *_INTEGERS)
-
-
-@dataclass(frozen=True, slots=True)
-class Ask:
-    """What is asked of an index: the fields of ``planner.pruning.Requirements``.
-
-    ``ordered``: whether the order of two types tells anything.
-    """
-
-    branches: tuple[tuple[str, ...], ...]
-    ordered: bool
-    bound: int | None
-    only: frozenset[str] | None
-    columns: frozenset[str]
+_LOCAL_CASES = ("string", *INTEGERS)
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
     """``frame``: rows of all cases that can match, with the columns asked for; ``way``: where they come from.
 
-    ``cost``: estimated bytes by way. ``scanned``: cases are picked by a regular expression while they are read.
+    ``candidates``: None: a regular expression picks the cases while they are read. ``cost``: estimated bytes by way.
     """
 
     frame: DataFrame
     way: str
-    candidates: Candidates
+    candidates: Candidates | None
     cost: dict[str, int]
-    scanned: bool = False
 
 
 class NotWorthwhile(Exception):
@@ -71,7 +55,7 @@ class NotWorthwhile(Exception):
 
 def access(
     reader: Reader,
-    ask: Ask,
+    ask: Requirements,
     source: DataFrame,
     coverage: Coverage,
     source_bytes: int,
@@ -81,7 +65,7 @@ def access(
     """Read the events of the cases that can match.
 
     Args:
-        source: the relation that the query names.
+        ask: what a match needs. source: the relation that the query names.
         coverage: how the index stands to it; `current`, or `stale` with files added.
         source_bytes: its size.
         way: one of WAYS, where it can serve; auto: the cheapest.
@@ -95,10 +79,7 @@ def access(
         way = min(costs, key=costs.__getitem__)
     d = reader.definition
     if way == SEQUENCES_WAY and _scans(reader, ask, cases):
-        total = reader.snapshot.totals.cases
-        step = Step(" or ".join(" ".join(b) for b in ask.branches), "symbols", -1)
-        frame = _exploded(reader, _scan(reader, ask), ask)
-        return Access(frame, way, Candidates(_NO_IDS, total, (step,)), costs, True)
+        return Access(_exploded(reader, _scan(reader, ask), ask), way, None, costs)
     found = reader.candidates(ask.branches, ask.bound, ask.ordered)
     share = len(found.ids) / max(1, found.total)
     if way == SOURCE_WAY and share > MOST_SHARE:
@@ -112,16 +93,13 @@ def access(
         keys = reader.case_keys(found.ids)
         if coverage.added:
             new = sources.in_files(source, coverage.added)
-            keys = keys.union(new.select(F.col(_quoted(d.case)))).distinct()
+            keys = keys.union(new.select(F.col(quoted(d.case)))).distinct()
         keys = keys.toDF("__cep_case")
-        frame = source.join(F.broadcast(keys), source[_quoted(d.case)].eqNullSafe(keys["__cep_case"]), "left_semi")
+        frame = source.join(F.broadcast(keys), source[quoted(d.case)].eqNullSafe(keys["__cep_case"]), "left_semi")
     return Access(frame, way, found, costs)
 
 
-_NO_IDS: Longs = lookup.NO_IDS
-
-
-def _costs(reader: Reader, ask: Ask, coverage: Coverage, source_bytes: int) -> dict[str, int]:
+def _costs(reader: Reader, ask: Requirements, coverage: Coverage, source_bytes: int) -> dict[str, int]:
     """Estimated bytes to read, by way that can serve."""
     d, sizes = reader.definition, reader.sizes()
     costs = {SOURCE_WAY: source_bytes}
@@ -137,36 +115,21 @@ def _costs(reader: Reader, ask: Ask, coverage: Coverage, source_bytes: int) -> d
     return costs
 
 
-def by_pairs(reader: Reader, ask: Ask) -> bool:
-    """Whether pairs of the index tell about the order of events."""
-    lookback = reader.definition.options.lookback
-    return ask.ordered and (lookback is None or (ask.bound is not None and ask.bound <= lookback))
-
-
-def _scans(reader: Reader, ask: Ask, cases: str) -> bool:
+def _scans(reader: Reader, ask: Requirements, cases: str) -> bool:
     """Whether a scan of `symbols` is cheaper than posting lists. Segments would have to be stitched first."""
     totals = reader.snapshot.totals
     can = ask.ordered and not totals.segmented
     return can and (cases == "symbols" or (cases == "auto" and totals.events <= SCANNED_EVENTS))
 
 
-def _scan(reader: Reader, ask: Ask) -> DataFrame:
+def _scan(reader: Reader, ask: Requirements) -> DataFrame:
     codes = reader.dictionary()
     known = [b for b in ask.branches if all(t in codes for t in b)]
     texts = [".*".join(symbol(codes[t]) for t in branch) for branch in known]
     return reader.lists().where(F.col("symbols").rlike("|".join(texts)) if texts else F.lit(False))
 
 
-def pairs_asked(ask: Ask) -> list[tuple[str, str]]:
-    """All consecutive pairs of the branches, each once."""
-    return list(dict.fromkeys(p for b in ask.branches for p in pairwise(b)))
-
-
 # -- events ------------------------------------------------------------------------------------------------------------
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
 
 
 def _time_sql(d: Definition, time: str) -> str:
@@ -186,7 +149,7 @@ def _type_of(names: Sequence[str], code: str) -> Column:
     return F.get(F.array(*(F.lit(n) for n in names)), F.col(code))
 
 
-def _exploded(reader: Reader, cases: DataFrame, ask: Ask) -> DataFrame:
+def _exploded(reader: Reader, cases: DataFrame, ask: Requirements) -> DataFrame:
     """Rows of events from rows of cases."""
     d, codes = reader.definition, reader.dictionary()
     names = sorted(codes, key=codes.__getitem__)
@@ -208,7 +171,7 @@ def _exploded(reader: Reader, cases: DataFrame, ask: Ask) -> DataFrame:
     return events.select(*(column.alias(name) for name, column in columns.items()))
 
 
-def _from_activities(reader: Reader, ask: Ask, ids: Longs) -> DataFrame:
+def _from_activities(reader: Reader, ask: Requirements, ids: Longs) -> DataFrame:
     """Rows of events of some types, from their posting lists."""
     d = reader.definition
     assert ask.only is not None
@@ -221,14 +184,14 @@ def _from_activities(reader: Reader, ask: Ask, ids: Longs) -> DataFrame:
         if events.num_rows <= ONE_TASK:
             frame = frame.coalesce(1)
         return frame.selectExpr(
-            f"CAST(key AS {d.case_type}) AS {_quoted(d.case)}", f"time AS {_quoted(d.time)}",
-            f"CAST(type AS {d.event_type}) AS {_quoted(d.event)}",
+            f"CAST(key AS {d.case_type}) AS {quoted(d.case)}", f"time AS {quoted(d.time)}",
+            f"CAST(type AS {d.event_type}) AS {quoted(d.event)}",
         )  # fmt: skip
     lists = reader.activities(list(wanted), ids)
     keys = reader.case_keys(ids, with_ids=True)
     return lists.join(F.broadcast(keys) if len(ids) < 100_000 else keys, "id").selectExpr(
-        f"case_key AS {_quoted(d.case)}", f"{_time_sql(d, 'time')} AS {_quoted(d.time)}",
-        f"CAST(type AS {d.event_type}) AS {_quoted(d.event)}",
+        f"case_key AS {quoted(d.case)}", f"{_time_sql(d, 'time')} AS {quoted(d.time)}",
+        f"CAST(type AS {d.event_type}) AS {quoted(d.event)}",
     )  # fmt: skip
 
 
@@ -240,7 +203,7 @@ def _typed(d: Definition, events: pa.Table) -> pa.Table:
     elif d.time_type in ("timestamp", "timestamp_ntz"):
         typed = times.cast(pa.timestamp("us", tz="UTC" if d.time_type == "timestamp" else None))
     else:
-        widths = dict(zip(_INTEGERS, (pa.int8(), pa.int16(), pa.int32(), pa.int64()), strict=True))
+        widths = dict(zip(INTEGERS, (pa.int8(), pa.int16(), pa.int32(), pa.int64()), strict=True))
         typed = times.cast(widths[d.time_type])
     return events.set_column(events.schema.get_field_index("time"), "time", typed)
 

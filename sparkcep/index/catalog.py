@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -33,16 +34,26 @@ from sparkcep.relations import is_remote
 Answer = tuple[Snapshot, Summary]
 
 
+#: Snapshots by where they are, so that a query need not read again what has not changed.
+_kept: dict[tuple[str, str, int], Snapshot] = {}
+#: What a Connect session was told last: asking costs a Spark job.
+_told: dict[str, tuple[float, list[tuple[Location, Snapshot]]]] = {}
+TOLD_SECONDS = 10.0
+
+
+@contextmanager
+def changing(spark: SparkSession, index: Location) -> Iterator[None]:
+    """The only one at work on an index; what was known of it is then forgotten."""
+    try:
+        with refresher(index, not is_remote(spark)):
+            yield
+    finally:
+        _told.clear()
+
+
 def locate(spark: SparkSession, name: str) -> Location:
     """The directory of an index, whether or not it is there."""
     return index_path(spark).child(checked_name(name))
-
-
-def _found(root: Location) -> list[str]:
-    fs = filesystem(root)
-    entries = fs.get_file_info(pafs.FileSelector("", allow_not_found=True))
-    names = (e.base_name for e in entries if e.type == pafs.FileType.Directory)
-    return sorted(n for n in names if exists(root, n))
 
 
 def _current(root: Location, name: str) -> Snapshot | None:
@@ -58,7 +69,7 @@ def current(spark: SparkSession, name: str) -> tuple[Location, Snapshot]:
     root, name = index_path(spark), checked_name(name)
     snapshot = call(spark, _current, root, name)
     if snapshot is None or snapshot.state == DROPPED:
-        near = near_name(name, [s.definition.name for s in _all(spark)])
+        near = near_name(name, [s.definition.name for s in listing(spark)])
         raise PatternIndexError(
             "CEP_INDEX_NOT_FOUND",
             f"There is no pattern index {name}.",
@@ -66,15 +77,6 @@ def current(spark: SparkSession, name: str) -> tuple[Location, Snapshot]:
             hint=f"did you mean {near}?" if near else "SHOW PATTERN INDEXES lists them",
         )
     return root.child(name), snapshot
-
-
-def _snapshots(root: Location) -> list[Snapshot]:
-    found = (_current(root, name) for name in _found(root))
-    return [s for s in found if s is not None and s.state == READY]
-
-
-def _all(spark: SparkSession) -> list[Snapshot]:
-    return call(spark, _snapshots, index_path(spark))
 
 
 def create(
@@ -130,7 +132,7 @@ def create(
             f"TIME {time} is {definition.time_type}; its lookback is a whole number.",
             blame="option:lookback",
         )
-    with refresher(index, not is_remote(spark)):
+    with changing(spark, index):
         return build(spark, index, definition, frame, state, base, progress, "created")
 
 
@@ -150,7 +152,7 @@ def refresh(
 ) -> Answer:
     """Bring an index up to date; see :func:`sparkcep.index.updates.refresh`."""
     index, _ = current(spark, name)
-    with refresher(index, not is_remote(spark)):
+    with changing(spark, index):
         # Read again behind the lock: whoever held it may have committed.
         index, base = current(spark, name)
         return run_refresh(spark, index, base, full, batch, batch_id, progress)
@@ -177,42 +179,36 @@ def drop(spark: SparkSession, name: str, if_exists: bool = False) -> bool:
 
 
 def _append(spark: SparkSession, index: Location, base: Snapshot, target: Snapshot) -> Snapshot:
-    with refresher(index, not is_remote(spark)):
+    with changing(spark, index):
         return call(spark, commit_snapshot, index, replace(target, number=base.number + 1))
+
+
+def found(spark: SparkSession) -> list[tuple[Location, Snapshot]]:
+    """All indexes with their newest snapshots, by name."""
+    return call(spark, _found, index_path(spark))
 
 
 def listing(spark: SparkSession, source: Source | None = None) -> list[Snapshot]:
     """All indexes, or those on a source, by name."""
-    return [s for s in _all(spark) if source is None or same(s.definition.source, source)]
-
-
-#: Snapshots by where they are, so that a query need not read again what has not changed.
-_kept: dict[tuple[str, str, int], Snapshot] = {}
-#: What a Connect session was told last: asking costs a Spark job.
-_told: dict[str, tuple[float, list[tuple[Location, Snapshot]]]] = {}
-TOLD_SECONDS = 10.0
+    return [s for _, s in found(spark) if source is None or same(s.definition.source, source)]
 
 
 def known(spark: SparkSession) -> list[tuple[Location, Snapshot]]:
-    """All indexes that may serve a query, with their newest snapshots; of a Connect session as of some seconds ago."""
+    """As :func:`found`, of a Connect session as of some seconds ago."""
     if not is_remote(spark):
-        return _known(index_path(spark))
+        return found(spark)
     at = f"{id(spark)}:{spark.conf.get(settings.INDEX_PATH.key, settings.INDEX_PATH.default)}"
     now = time.monotonic()
     if at not in _told or now - _told[at][0] > TOLD_SECONDS:
-        _told[at] = now, call(spark, _known, index_path(spark))
+        _told[at] = now, found(spark)
     return _told[at][1]
 
 
-def forget() -> None:
-    """Whatever was known of indexes may have changed."""
-    _told.clear()
-
-
-def _known(root: Location) -> list[tuple[Location, Snapshot]]:
+def _found(root: Location) -> list[tuple[Location, Snapshot]]:
     fs = filesystem(root)
     out = []
-    for entry in fs.get_file_info(pafs.FileSelector("", allow_not_found=True)):
+    entries = fs.get_file_info(pafs.FileSelector("", allow_not_found=True))
+    for entry in sorted(entries, key=lambda e: e.base_name):
         if entry.type != pafs.FileType.Directory:
             continue
         log = fs.get_file_info(pafs.FileSelector(f"{entry.base_name}/{SNAPSHOTS}/_delta_log", allow_not_found=True))

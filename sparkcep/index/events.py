@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 from sparkcep import settings
 from sparkcep.errors import LimitError, PatternIndexError, near_name
 from sparkcep.index.tables import (
+    INTEGERS,
     LARGEST_INTERVALS,
     LARGEST_TIME,
     MOST_TYPES,
@@ -19,18 +20,18 @@ from sparkcep.index.tables import (
     Options,
     Source,
     include_columns,
+    quoted,
     symbol,
 )
 
-_INTEGERS = ("tinyint", "smallint", "int", "bigint")
 #: Expressions that give a TIME as a whole number; None of them depends on the session's time zone.
 _TIMES = {
     "timestamp": "unix_micros({0})",
     "timestamp_ntz": "timestampdiff(MICROSECOND, TIMESTAMP_NTZ'1970-01-01 00:00:00', {0})",
     "date": "CAST(unix_date({0}) AS BIGINT) * 86400000000",
-    **dict.fromkeys(_INTEGERS, "CAST({0} AS BIGINT)"),
+    **dict.fromkeys(INTEGERS, "CAST({0} AS BIGINT)"),
 }
-_PLAIN = (*_INTEGERS, "string", "boolean", "date", "timestamp", "timestamp_ntz", "float", "double", "binary")
+_PLAIN = (*INTEGERS, "string", "boolean", "date", "timestamp", "timestamp_ntz", "float", "double", "binary")
 
 
 def define(
@@ -77,7 +78,7 @@ def define(
             blame="time",
             hint="cast it in a view and index the view",
         )
-    event_types = ("string", "boolean", "date", *_INTEGERS)
+    event_types = ("string", "boolean", "date", *INTEGERS)
     plain(event, "event", event_types, "it must be text, a whole number, BOOLEAN, DATE or DECIMAL")
     plain(case, "case", _PLAIN, "it must be of a type that is no list, map or struct")
     tie_type = ""
@@ -109,17 +110,13 @@ def check_columns(frame: DataFrame, d: Definition) -> None:
         )
 
 
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
-
-
 def events_of(frame: DataFrame, d: Definition) -> DataFrame:
     """Columns case_key, time (whole numbers), [tie], event (text), include_0, include_1, ..."""
-    columns = [f"{_quoted(d.case)} AS case_key", f"{_TIMES[d.time_type].format(_quoted(d.time))} AS time"]
+    columns = [f"{quoted(d.case)} AS case_key", f"{_TIMES[d.time_type].format(quoted(d.time))} AS time"]
     if d.tiebreak is not None:
-        columns.append(f"{_quoted(d.tiebreak)} AS tie")
-    columns.append(f"CAST({_quoted(d.event)} AS STRING) AS event")
-    columns += [f"{_quoted(c)} AS {own}" for c, own in zip(d.include, include_columns(d), strict=True)]
+        columns.append(f"{quoted(d.tiebreak)} AS tie")
+    columns.append(f"CAST({quoted(d.event)} AS STRING) AS event")
+    columns += [f"{quoted(c)} AS {own}" for c, own in zip(d.include, include_columns(d), strict=True)]
     return frame.selectExpr(*columns)
 
 

@@ -133,7 +133,8 @@ def _reader(spark: SparkSession, log: Source, needs_counts: bool) -> tuple[Reade
 
 
 def _readers(spark: SparkSession, log: Source, needs_counts: bool) -> list[Reader]:
-    listed = catalog.listing(spark)
+    located = catalog.found(spark)
+    listed = [s for _, s in located]
     found = [s for s in listed if log.kind == "table" and [p.casefold() for p in log.parts] == [s.definition.name]]
     table = None
     if not found:
@@ -159,7 +160,8 @@ def _readers(spark: SparkSession, log: Source, needs_counts: bool) -> list[Reade
             "CEP_INDEX_KIND", f"Pattern index {d.name} is USING {d.kind}, which counts no pairs.", blame="log",
             hint="CREATE PATTERN INDEX ... USING siesta; continuations by mode => 'accurate' need no counts",
         )  # fmt: skip
-    return [Reader(spark, catalog.locate(spark, s.definition.name), s) for s in able]
+    names = {s.definition.name for s in able}
+    return [Reader(spark, at, s) for at, s in located if s.definition.name in names]
 
 
 def _names(d: Definition) -> list[str]:
@@ -171,7 +173,7 @@ def _full_name(spark: SparkSession, source: Source) -> tuple[str, ...] | None:
     if source.kind != "table":
         return None
     try:
-        table = spark.catalog.getTable(".".join("`" + p.replace("`", "``") + "`" for p in source.parts))
+        table = spark.catalog.getTable(source.table_name)
     except AnalysisException:
         return None
     return tuple(p.casefold() for p in (table.catalog or "", *(table.namespace or ()), table.name))

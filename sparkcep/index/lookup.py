@@ -144,12 +144,12 @@ def cases_of_types(table: Location, state: TableState, wanted: Sequence[int]) ->
 
 def events_of_types(
     table: Location, state: TableState, wanted: Sequence[int], ids: Longs
-) -> tuple[Longs, Longs, Longs, int]:
-    """Events of some types in some cases (ascending ids): cases, places of types in ``wanted``, times, bytes read."""
-    lists, size = read_lists(table, state, ("type",), [(w,) for w in wanted], (*LIST_COLUMNS, "times"))
-    cases, types, times = [NO_IDS], [NO_IDS], [NO_IDS]
+) -> tuple[Longs, Longs, Longs]:
+    """Events of some types in some cases (ascending ids): cases, places of types in ``wanted``, times."""
     if not len(ids):
-        return NO_IDS, NO_IDS, NO_IDS, size
+        return NO_IDS, NO_IDS, NO_IDS
+    lists, _ = read_lists(table, state, ("type",), [(w,) for w in wanted], (*LIST_COLUMNS, "times"))
+    cases, types, times = [NO_IDS], [NO_IDS], [NO_IDS]
     for place, batches in enumerate(lists[w,] for w in wanted):
         for batch in batches:
             near = batch.filter(_overlaps(batch, ids[0], ids[-1]))
@@ -160,7 +160,7 @@ def events_of_types(
             cases.append(of[kept])
             types.append(np.full(len(cases[-1]), place, np.int64))
             times.append(unpack(near["times"], counts, None, 2)[kept])
-    return np.concatenate(cases), np.concatenate(types), np.concatenate(times), size
+    return np.concatenate(cases), np.concatenate(types), np.concatenate(times)
 
 
 def case_keys(table: Location, state: TableState, ids: Longs) -> pa.Array:

@@ -94,7 +94,8 @@ class Reader:
                 "unknown", f"{self.definition.source} does not tell what has changed since the last refresh"
             )
         if now is None:
-            now = sources.current(self.spark, self.snapshot.definition.source)[1]
+            source = self.snapshot.definition.source
+            now = sources.state_of(self.spark, source, sources.load(self.spark, source))
         mode, reason, added = sources.compared(before, now)
         if mode == "none":
             return Coverage("current", reason)
@@ -143,8 +144,7 @@ class Reader:
             Ids of cases, never fewer than can match.
         """
         codes = self.dictionary()
-        lookback = self.definition.options.lookback
-        by_pairs = ordered and (lookback is None or (bound is not None and bound <= lookback))
+        by_pairs = ordered and self.tells_order(bound)
         coded = [[codes.get(t, -1) for t in branch] for branch in branches]
         steps: list[Step] = []
         found: list[Longs] = []
@@ -163,6 +163,11 @@ class Reader:
             read += size
         ids = np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
         return Candidates(ids, self.snapshot.totals.cases, tuple(steps), read)
+
+    def tells_order(self, bound: int | None) -> bool:
+        """Whether pairs tell about events that are at most so far apart (None: any distance)."""
+        lookback = self.definition.options.lookback
+        return lookback is None or (bound is not None and bound <= lookback)
 
     def _branch(self, branch: Sequence[int], ordered: bool, by_pairs: bool) -> tuple[Longs, str, int]:
         tables = self.snapshot.tables
@@ -237,7 +242,7 @@ class Reader:
         """Events of some types in some cases, read here: key, type (text), time (units of the index)."""
         codes = self.dictionary()
         names = [t for t in types if t in codes]
-        cases, places, times, _ = call(
+        cases, places, times = call(
             self.spark, lookup.events_of_types, self._table(ACTIVITIES), self._state(ACTIVITIES),
             [codes[t] for t in names], ids,
         )  # fmt: skip

@@ -51,7 +51,7 @@ def load(spark: SparkSession, source: Source) -> DataFrame:
     """
     try:
         if source.kind == "table":
-            frame = spark.table(".".join("`" + p.replace("`", "``") + "`" for p in source.parts))
+            frame = spark.table(source.table_name)
         elif source.kind == "path":
             frame = spark.read.format(source.format).load(source.path)
         else:
@@ -73,9 +73,9 @@ def load(spark: SparkSession, source: Source) -> DataFrame:
 def state_of(spark: SparkSession, source: Source, frame: DataFrame) -> State:
     """What identifies the source's present content, without reading it."""
     if source.kind == "path" and source.format == "delta":
-        return _delta_state(spark, f"delta.`{source.path.replace('`', '``')}`")
+        return _delta_state(spark, str(source))
     if source.kind == "table":
-        name = ".".join("`" + p.replace("`", "``") + "`" for p in source.parts)
+        name = source.table_name
         try:
             table = spark.catalog.getTable(name)
         except AnalysisException:

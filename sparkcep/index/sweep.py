@@ -8,11 +8,10 @@ import pyarrow.fs as pafs
 from pyspark.sql import SparkSession
 
 from sparkcep.errors import PatternIndexError
-from sparkcep.index.catalog import locate
-from sparkcep.index.snapshots import DROPPED, Snapshot, read_snapshots, refresher
+from sparkcep.index.catalog import changing, locate
+from sparkcep.index.snapshots import DROPPED, Snapshot, read_snapshots
 from sparkcep.index.storage import Location, call, filesystem
 from sparkcep.index.tables import SNAPSHOTS
-from sparkcep.relations import is_remote
 
 
 def vacuum(spark: SparkSession, name: str, retain_hours: float = 168) -> tuple[int, int]:
@@ -28,7 +27,7 @@ def vacuum(spark: SparkSession, name: str, retain_hours: float = 168) -> tuple[i
     index = locate(spark, name)
     if retain_hours < 0:
         raise PatternIndexError("CEP_INDEX_OPTION", "RETAIN takes hours from 0 on.", blame="retain")
-    with refresher(index, not is_remote(spark)):
+    with changing(spark, index):
         return call(spark, sweep, index, time.time() - retain_hours * 3600)
 
 

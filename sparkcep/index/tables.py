@@ -45,6 +45,15 @@ LARGEST_TIME = 2**61
 LARGEST_INTERVALS = 2**23
 
 
+#: Spark's names of whole numbers.
+INTEGERS = ("tinyint", "smallint", "int", "bigint")
+
+
+def quoted(name: str) -> str:
+    """A name in backticks."""
+    return "`" + name.replace("`", "``") + "`"
+
+
 def checked_name(name: str) -> str:
     """An index's name in lower case; it names a directory, so only letters, digits and underscores."""
     if not _NAME.fullmatch(name):
@@ -67,10 +76,15 @@ class Source:
 
     def __str__(self) -> str:
         if self.kind == "table":
-            return ".".join(p if _NAME.fullmatch(p) else "`" + p.replace("`", "``") + "`" for p in self.parts)
+            return ".".join(p if _NAME.fullmatch(p) else quoted(p) for p in self.parts)
         if self.kind == "path":
-            return f"{self.format}.`{self.path.replace('`', '``')}`"
+            return f"{self.format}.{quoted(self.path)}"
         return "batches"
+
+    @property
+    def table_name(self) -> str:
+        """The table's name with every part in backticks."""
+        return ".".join(map(quoted, self.parts))
 
 
 @dataclass(frozen=True, slots=True)

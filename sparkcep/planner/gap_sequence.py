@@ -12,11 +12,10 @@ from dataclasses import dataclass, fields, replace
 
 from sparkcep.block import BlockQuery, Matches, Selection
 from sparkcep.pattern import Concatenation, Pattern, Quantified, Variable
-from sparkcep.planner.local import local_condition
 from sparkcep.planner.plan import Analyzer, PatternPlan, Planner
-from sparkcep.planner.run_plan import clause_of, is_local
+from sparkcep.planner.run_plan import clause_of, local_conditions, type_test
 from sparkcep.planner.sampling import Sampler
-from sparkcep.query import PREFIX, Definition, Events, Scalar, string_literal
+from sparkcep.query import PREFIX, Definition, Events, Scalar
 from sparkcep.settings import Settings
 
 #: The variable that takes what lies between.
@@ -84,7 +83,7 @@ def _plain_sequence(block: BlockQuery) -> list[str] | None:
         or any(isinstance(s, Events) for m in block.returns for s in m.expression.slots)
     ):  # fmt: skip
         return None
-    if any(not is_local(c) or None in [local_condition(c.scalar, k) for k in c.decided_by] for c in block.conditions):
+    if any(local_conditions(c) is None for c in block.conditions):
         return None
     names = [i.name for i in items if isinstance(i, Variable)]
     return names if len(set(names)) == len(names) else None
@@ -94,10 +93,8 @@ def _conjuncts(block: BlockQuery) -> dict[str, tuple[Scalar, ...]]:
     """Tests of each component."""
     out: dict[str, list[Scalar]] = {}
     for component in block.components:
-        own = out.setdefault(component.key, [])
-        if component.types and block.event_type is not None:
-            names = ", ".join(string_literal(t) for t in component.types)
-            own.append(Scalar((f"{block.event_type} IN ({names})",), component.position))
+        test = type_test(component, block.event_type)
+        out[component.key] = [Scalar((test,), component.position)] if test else []
     for condition in block.conditions:
         for key in condition.decided_by:
             out[key].append(condition.scalar)

@@ -8,6 +8,7 @@ Nothing here knows what is indexed: `sparkcep.pruned` asks the index.
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -63,8 +64,9 @@ class Requirements:
     columns: frozenset[str]
 
     @property
-    def types(self) -> frozenset[str]:
-        return frozenset(t for branch in self.branches for t in branch)
+    def ordered(self) -> bool:
+        """Whether the order of two types tells anything."""
+        return not self.unordered
 
 
 class NotPrunable(Exception):
@@ -152,8 +154,11 @@ class _Types:
         return self.let([LocalCondition((kept,))]) if kept else None
 
 
-def _branches(pattern: Pattern) -> list[tuple[str, ...]] | None:
-    """Per alternative the leaves that a match takes, in order; None: there are too many alternatives."""
+#: Per alternative the leaves that a match takes, in order; None: there are too many alternatives.
+_Branches = list[tuple[str, ...]] | None
+
+
+def _branches(pattern: Pattern) -> _Branches:
     if isinstance(pattern, Variable):
         return [(pattern.name,)]
     if isinstance(pattern, Quantified):
@@ -171,9 +176,6 @@ def _branches(pattern: Pattern) -> list[tuple[str, ...]] | None:
     if isinstance(pattern, Alternation):
         return _union([_branches(item) for item in pattern.items])
     return [()]
-
-
-_Branches = list[tuple[str, ...]] | None
 
 
 def _product(parts: list[_Branches]) -> _Branches:
@@ -203,16 +205,9 @@ def _expanded(branches: _Branches, types: _Types) -> tuple[tuple[str, ...], ...]
         choices = [sorted(found) for name in branch if (found := types.of[name]) is not None]
         if [] in choices:
             continue  # a component that no event can be: this alternative never matches
-        while sum(1 for c in choices if len(c) > 1) and _size(choices) > MOST_BRANCHES:
+        while math.prod(map(len, choices)) > MOST_BRANCHES:
             choices.remove(max(choices, key=len))
         if not choices:
             return None
         out.update(dict.fromkeys(itertools.product(*choices)))
     return tuple(out) if len(out) <= MOST_BRANCHES else None
-
-
-def _size(choices: Sequence[Sequence[str]]) -> int:
-    size = 1
-    for choice in choices:
-        size *= len(choice)
-    return size

@@ -198,19 +198,17 @@ class RunPlanner(Planner):
         block = self.block
         local: dict[int, list[LocalCondition]] = {}
         for code, component in enumerate(block.components):
-            if component.types and block.event_type is not None:
-                names = ", ".join(string_literal(t) for t in component.types)
-                test = f"= {names}" if len(component.types) == 1 else f"IN ({names})"
-                local.setdefault(code, []).append(LocalCondition((f"{block.event_type} {test}",), component.position))
+            if test := type_test(component, block.event_type):
+                local.setdefault(code, []).append(LocalCondition((test,), component.position))
         left: list[Condition] = []
         for condition in conditions:
-            own = [local_condition(condition.scalar, key) for key in condition.decided_by]
-            if is_local(condition) and all(c is not None for c in own):
-                for key, one in zip(condition.decided_by, own, strict=True):
-                    if one is not None and one.sql().strip().lower() != "true":
-                        local.setdefault(self.names.index(key), []).append(one)
-            else:
+            own = local_conditions(condition)
+            if own is None:
                 left.append(condition)
+                continue
+            for key, one in own.items():
+                if one.sql().strip().lower() != "true":
+                    local.setdefault(self.names.index(key), []).append(one)
         return local, left
 
     def equivalence_conditions(self) -> list[Condition]:
@@ -367,11 +365,21 @@ def machine_lacks(spec: RunSpec) -> str:
     return ""
 
 
-def is_local(c: Condition) -> bool:
-    """Whether a condition may be tested on an event alone, whatever was taken before."""
-    return (
-        c.at is Decision.TAKE and not c.required and c.minimum == 1 and not c.first_only and not c.after and not c.each
-    )
+def type_test(component: Component, event_type: str | None) -> str:
+    """SQL that an event is of a component's types; empty where every event is."""
+    if not component.types or event_type is None:
+        return ""
+    names = ", ".join(string_literal(t) for t in component.types)
+    return f"{event_type} = {names}" if len(component.types) == 1 else f"{event_type} IN ({names})"
+
+
+def local_conditions(c: Condition) -> dict[str, LocalCondition] | None:
+    """A condition as a test of an event alone, by the components it is tested for; None: it depends on the match."""
+    if c.at is not Decision.TAKE or c.required or c.minimum != 1 or c.first_only or c.after or c.each:
+        return None
+    own = {key: local_condition(c.scalar, key) for key in c.decided_by}
+    tests = {key: test for key, test in own.items() if test is not None}
+    return tests if len(tests) == len(own) else None
 
 
 def partitions(block: BlockQuery) -> bool:
