@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 Ints = npt.NDArray[np.int64]
+Rows = npt.NDArray[np.int32]
 
 
 def int_values(array: pa.Array) -> tuple[Ints, npt.NDArray[np.uint8]]:

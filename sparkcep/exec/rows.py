@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 
-from sparkcep.exec.arrays import Ints
+from sparkcep.exec.arrays import Ints, Rows
 from sparkcep.exec.batch import Batch, Resume
 from sparkcep.exec.kernels import rows as kernel
 from sparkcep.exec.matcher import Matcher
@@ -182,7 +182,7 @@ class RowsMatcher:
         return out
 
 
-def int32(values: Ints) -> pa.Array:
+def int32(values: Ints | Rows) -> pa.Array:
     return pa.array(np.ascontiguousarray(values)).cast(pa.int32())
 
 

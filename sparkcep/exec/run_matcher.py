@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sparkcep.block import Selection
-from sparkcep.exec.arrays import Ints, int_values
+from sparkcep.exec.arrays import Ints, Rows, int_values
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.compiler import compile_conditions
 from sparkcep.exec.kernels import runs as kernel
@@ -39,7 +39,7 @@ class RunMatcher:
         self.conditions = run_conditions(spec, self.programs)
         self.output = output_table(spec.slots, spec.slot_registers, spec.skip_labels, names)
 
-    def match(self, batch: Batch) -> tuple[Ints, Ints]:
+    def match(self, batch: Batch) -> tuple[Ints, Rows]:
         """Match every partition of a batch.
 
         Returns:
@@ -66,7 +66,7 @@ class RunMatcher:
         merging = merging_tables(spec, self.machine, self.programs, longest)
         progress = np.zeros(kernel.PROGRESS, np.int64)
         out = np.empty((1024, FIXED + len(spec.slots) + 1), np.int64)
-        trace = np.empty((4096 if spec.traced else 1, 2), np.int64)
+        trace = np.empty((4096 if spec.traced else 1, 2), np.int32)
         nodes, components = len(self.machine.state_component), len(self.machine.test_bit)
         marks = longest + 1 if spec.collapsed else 1
         forward, backward = np.empty((nodes, marks), np.uint8), np.empty((nodes, marks), np.uint8)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sparkcep.exec.arrays import Ints, int_values
+from sparkcep.exec.arrays import Ints, Rows, int_values
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.expressions import LABEL_COLUMN
 from sparkcep.exec.interpreter import Interpreter, MatchState, normalise
@@ -49,7 +49,7 @@ class RunSearch:
         interpreter = Interpreter(spec.conditions.slots, spec.conditions.column_types, spec.ansi)
         self.tests = {k: interpreter.condition(c) for k, c in spec.conditions.conditions.items()}
 
-    def match(self, batch: Batch) -> tuple[Ints, Ints]:
+    def match(self, batch: Batch) -> tuple[Ints, Rows]:
         """See RunMatcher.match."""
         spec = self.spec
         masks = [int_values(mask)[0] for mask in batch.masks]
@@ -64,7 +64,7 @@ class RunSearch:
         except _Limit as error:
             raise_status(error.args[0], spec.limit_steps, spec.limit_rows, spec.skip_target)
         width = FIXED + len(spec.slots) + 1
-        return np.array(out, np.int64).reshape(-1, width), np.array(trace, np.int64).reshape(-1, 2)
+        return np.array(out, np.int64).reshape(-1, width), np.array(trace, np.int32).reshape(-1, 2)
 
     def partition(
         self, q: int, base: int, rows: int, masks: Sequence[Ints], columns: list[list[Any]], batch: Batch,

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from sparkcep.exec.arrays import Ints, float_values, int_values, ordered_ints, rank_strings
 from sparkcep.exec.batch import Batch
@@ -17,6 +19,8 @@ from sparkcep.exec.kernels.tables import Automaton, Columns, Conditions, Flags, 
 from sparkcep.exec.lookback import Lookback
 from sparkcep.exec.program import Program
 from sparkcep.exec.spec import BITS_PER_WORD, OutputSlot
+
+D = TypeVar("D", bound=np.generic)
 
 _MEMO_BYTES = 32 << 20
 #: Rows given back per row of a partition below which backtracking is cheaper than keeping failed states.
@@ -147,10 +151,10 @@ def new_trail(rows: int, registers: int, aggregates: int = 0, dependent: bool = 
     )  # fmt: skip
 
 
-def grown(out: Ints, used: int, more: int) -> Ints:
+def grown(out: npt.NDArray[D], used: int, more: int) -> npt.NDArray[D]:
     """A buffer with room for ``more`` further rows (at least one), the same or at least twice as large."""
     if used + max(more, 1) <= len(out):
         return out
-    larger = np.empty((max(2 * len(out), used + more + 1), out.shape[1]), np.int64)
+    larger = np.empty((max(2 * len(out), used + more + 1), out.shape[1]), out.dtype)
     larger[:used] = out[:used]
     return larger

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from sparkcep.errors import LimitError
-from sparkcep.exec.arrays import Ints, int_values
+from sparkcep.exec.arrays import Ints, Rows, int_values
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.expressions import parse_type
 from sparkcep.exec.kernels import rows as kernel
@@ -113,7 +113,7 @@ class _Trends:
     """Matches by their group (partition and window), and their events, one match after the other."""
 
     def __init__(
-        self, groups: int, group: Ints, group_of_event: Ints, lengths: Ints, component: Ints, row: Ints
+        self, groups: int, group: Ints, group_of_event: Ints, lengths: Ints, component: Rows, row: Ints
     ) -> None:
         self.groups = groups
         self.group = group

@@ -240,10 +240,13 @@ def _search(
             frames.taken[U(depth)] = 0
             end = accept
             while 0 <= end < high and machine.target[U(end)] == ACCEPT:
-                result = _accepts(
-                    end, depth, base, rows, start, limit, machine, checks, use_within, strict, conditions, columns,
-                    work, frames, trail,
-                )  # fmt: skip
+                result = np.int64(condition.TRUE)
+                opening = U(frames.edge[1])
+                if _asks(end, machine, checks) or machine.absent[opening] | machine.present[opening]:
+                    result = _accepts(
+                        end, depth, base, rows, start, limit, machine, checks, use_within, strict, conditions, columns,
+                        work, frames, trail,
+                    )  # fmt: skip
                 end += 1
                 if end == high:
                     frames.phase[U(depth)] = DONE
@@ -305,8 +308,10 @@ def _search(
         frames.row[U(depth + 1)] = j
         frames.edge[U(depth + 1)] = e
         frames.state[U(depth + 1)] = target
-        result = _takes(e, depth, base, rows, j, machine, checks, strict, conditions, columns, work, frames,
-                        trail)  # fmt: skip
+        result = np.int64(condition.TRUE)
+        if _asks(e, machine, checks):
+            result = _takes(e, depth, base, rows, j, machine, checks, strict, conditions, columns, work, frames,
+                            trail)  # fmt: skip
         if result == condition.TRUE:
             frames.taken[U(depth)] |= 1 if machine.ends[U(e)] else 3
             if explored and viable:
@@ -322,6 +327,15 @@ def _search(
     progress[DEPTH] = -1
     progress[STEPS] = steps
     return OK
+
+
+@spliced
+def _asks(e, machine, checks):
+    """Whether an edge asks for more than its component: to find that it does not is cheaper than to call."""
+    group = machine.group[U(e)]
+    if checks.group_start[U(group)] < checks.group_start[U(group + 1)] or machine.dependent:
+        return True
+    return machine.absent[U(e)] | machine.present[U(e)] | machine.late[U(e)] != _NONE
 
 
 @spliced
