@@ -5,7 +5,7 @@ All functions take plain values, so that they can run in a Spark task where the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -19,6 +19,8 @@ from sparkcep.index.snapshots import TableState
 from sparkcep.index.storage import DataFile, Location, filesystem
 
 NO_IDS: Longs = np.empty(0, np.int64)
+#: Posting lists of so many pairs are read together.
+PAIRS_AT_ONCE = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,7 @@ def read_lists(
         if not len(groups):
             continue
         needed = [*keys, *columns]
-        with pq.ParquetFile(file.path, filesystem=fs, metadata=found.metadata) as reader:
+        with pq.ParquetFile(file.path, filesystem=fs, metadata=found.metadata, pre_buffer=True) as reader:
             rows = reader.read_row_groups(groups.tolist(), columns=needed).combine_chunks()
         for group in groups:
             own = found.metadata.row_group(int(group))
@@ -108,13 +110,12 @@ def _cases(batches: Iterable[pa.RecordBatch]) -> Longs:
     return np.unique(np.concatenate(parts)) if parts else NO_IDS
 
 
-def _shared(
-    lists: dict[tuple[int, ...], list[pa.RecordBatch]],
-) -> Longs:
-    """Cases in all lists: the shortest is crosscut with the next, as in LCJoin, and leaps through it."""
+def _shared(lists: dict[tuple[int, ...], list[pa.RecordBatch]], found: Longs | None = None) -> Longs:
+    """Cases in all lists, and in ``found``: the shortest is crosscut with the next, as in LCJoin, and leaps."""
     order = sorted(lists.values(), key=lambda batches: sum(sum(b["count"].to_pylist()) for b in batches))
-    found = _cases(order[0])
-    for batches in order[1:]:
+    if found is None:
+        found = _cases(order.pop(0))
+    for batches in order:
         if not len(found):
             break
         low, high = found[0], found[-1]
@@ -130,10 +131,52 @@ def _overlaps(batch: pa.RecordBatch, low: int, high: int) -> pa.Array:
 LIST_COLUMNS = ("count", "first_case", "last_case", "cases")
 
 
-def cases_of_pairs(table: Location, state: TableState, wanted: Sequence[tuple[int, int]]) -> tuple[Longs, int]:
-    """Cases that have every one of some pairs, and bytes read."""
-    lists, size = read_lists(table, state, ("a", "b"), wanted, LIST_COLUMNS)
-    return _shared(lists), size
+def cases_of_pairs(
+    table: Location, state: TableState, counts: tuple[Location, TableState], wanted: Sequence[tuple[int, int]],
+    enough: int,
+) -> tuple[Longs, int, int]:  # fmt: skip
+    """Cases that have every one of some pairs, the rarest first; where few are left, further pairs are not asked for.
+
+    Args:
+        counts: the table of pair counts. enough: so few cases that further lists cost more than they save.
+
+    Returns:
+        Ids, compressed bytes read, and how many of the pairs were asked for.
+    """
+    rarest = wanted if len(wanted) <= PAIRS_AT_ONCE else sorted(wanted, key=_popularity(*counts))
+    found, size = None, 0
+    for asked in range(0, len(rarest), PAIRS_AT_ONCE):
+        lists, more = read_lists(table, state, ("a", "b"), rarest[asked : asked + PAIRS_AT_ONCE], LIST_COLUMNS)
+        found = _shared(lists, found)
+        size += more
+        if len(found) <= enough:
+            return found, size, min(asked + PAIRS_AT_ONCE, len(rarest))
+    assert found is not None
+    return found, size, len(rarest)
+
+
+def _popularity(table: Location, state: TableState) -> Callable[[tuple[int, int]], int]:
+    keys, cases = _cases_by_pair(table, state)
+
+    def of(pair: tuple[int, int]) -> int:
+        key = (pair[0] << 32) | pair[1]
+        place = int(np.searchsorted(keys, key))
+        return int(cases[place]) if place < len(keys) and keys[place] == key else 0
+
+    return of
+
+
+@lru_cache(maxsize=4)
+def _cases_by_pair(table: Location, state: TableState) -> tuple[Longs, Longs]:
+    """Pairs as one number each, ascending, and how many cases have them."""
+    keys, cases = [NO_IDS], [NO_IDS]
+    for rows in _tables(table, state, ["a", "b", "cases"]):
+        keys.append((rows["a"].to_numpy().astype(np.int64) << 32) | rows["b"].to_numpy())
+        cases.append(rows["cases"].to_numpy().astype(np.int64))
+    found, places = np.unique(np.concatenate(keys), return_inverse=True)
+    totals = np.zeros(len(found), np.int64)
+    np.add.at(totals, places, np.concatenate(cases))
+    return found, totals
 
 
 def cases_of_types(table: Location, state: TableState, wanted: Sequence[int]) -> tuple[Longs, int]:

@@ -33,6 +33,9 @@ from sparkcep.index.tables import (
     include_columns,
 )
 
+#: Cases of so few events are not worth further posting lists.
+FEW_EVENTS = 50_000
+
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
@@ -180,8 +183,12 @@ class Reader:
             rule = "signature"
         elif PAIRS in tables and by_pairs and len(branch) > 1:
             wanted = sorted(set(pairwise(branch)))
-            ids, size = call(self.spark, lookup.cases_of_pairs, self._table(PAIRS), self._state(PAIRS), wanted)
-            rule = "pairs"
+            totals = self.snapshot.totals
+            ids, size, asked = call(
+                self.spark, lookup.cases_of_pairs, self._table(PAIRS), self._state(PAIRS),
+                (self._table(COUNTS), self._state(COUNTS)), wanted, FEW_EVENTS * totals.cases // max(1, totals.events),
+            )  # fmt: skip
+            rule = "pairs" if asked == len(wanted) else f"the rarest {asked} of {len(wanted)} pairs"
         else:
             ids, size = call(
                 self.spark, lookup.cases_of_types, self._table(ACTIVITIES), self._state(ACTIVITIES), sorted(set(branch))

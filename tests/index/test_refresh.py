@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import astuple
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -11,9 +12,9 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 from sparkcep import SparkCepError, index
-from sparkcep.index import stored, updates
+from sparkcep.index import lookup, stored, updates
 from sparkcep.index.build import symbols as symbols_sql
-from sparkcep.index.tables import symbol
+from sparkcep.index.tables import COUNTS, PAIRS, symbol
 
 from .helpers import Row, create, frame, reference_counts, visible
 from .test_pairs import reference
@@ -108,6 +109,23 @@ def test_lookback_serves_only_bounded_queries(spark: SparkSession) -> None:
         "pairs",
         "contains all types",
     ]
+
+
+def test_where_few_cases_are_left_further_pairs_are_not_asked_for(spark: SparkSession) -> None:
+    """Of A B, B C, C D, D E the last is the commonest, so that it is left out."""
+    cases = ["ABCDE", "ABCEDE", "DE", "DDE", "ACDE", "BCADE", "ABDE", "ABC"]
+    rows = [(f"c{n}", at, 0, letter) for n, case in enumerate(cases) for at, letter in enumerate(case)]
+    create(spark, "rarest", rows)
+    reader = index.open(spark, "rarest")
+    found = reader.candidates([["A", "B", "C", "D", "E"]])
+    assert found.steps[0].rule == "the rarest 3 of 4 pairs"
+    keys = {row["id"]: row["case_key"] for row in reader.case_keys(found.ids, with_ids=True).collect()}
+    assert {keys[i] for i in found.ids.tolist()} == {"c0", "c1"}
+    assert found.steps[0].cases == 2
+    wanted = [(reader.dictionary()[a], reader.dictionary()[b]) for a, b in pairwise("ABCDE")]
+    tables = [(reader._table(name), reader._state(name)) for name in (PAIRS, COUNTS)]
+    every, _, asked = lookup.cases_of_pairs(*tables[0], tables[1], wanted, 0)
+    assert (asked, every.tolist()) == (4, found.ids.tolist())
 
 
 def test_files_of_the_source_tell_what_is_new(spark: SparkSession, tmp_path: Any) -> None:
