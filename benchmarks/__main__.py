@@ -12,6 +12,7 @@ from benchmarks.flink import DEFAULT_VENV
 from benchmarks.generate import DATA
 from benchmarks.index import pattern_index
 from benchmarks.pruning import main as pruning
+from benchmarks.runs import main as runs
 from benchmarks.scaling import scaling
 from benchmarks.sequences import sequences
 from benchmarks.small_cases import small_cases
@@ -25,8 +26,8 @@ BENCHMARKS = {
     "scaling": scaling,
     "index": pattern_index,
 }
-#: Benchmarks with rounds of their own: no peer answers trends, and every pattern of an indexed log runs once.
-ALONE = {"pruning": pruning, "trends": trends}
+#: Benchmarks with rounds of their own: no peer answers runs and trends, every pattern of an indexed log runs once.
+ALONE = {"pruning": pruning, "runs": runs, "trends": trends}
 FEWEST_RUNS, RUNS = 5, 7
 # A session lives long, and a round or two leave most of its JVM's code uncompiled, that of each side.
 WARMUPS = 5
@@ -59,7 +60,7 @@ def main() -> None:
     # Spark hands out times in the zone of this process.
     os.environ["TZ"] = "UTC"
     time.tzset()
-    runs, warmups = (1, 1) if options.quick else (options.runs, options.warmups)
+    rounds, warmups = (1, 1) if options.quick else (options.runs, options.warmups)
     # Figures of a quick run are no results.
     folder = DATA / "quick" if options.quick else harness.RESULTS
     for name in options.names or [*BENCHMARKS, *ALONE]:
@@ -68,7 +69,7 @@ def main() -> None:
             ALONE[name](options.quick)
             continue
         with BENCHMARKS[name](quick=options.quick, flink_venv=options.flink_venv) as benchmark:
-            outcome = harness.run(benchmark, runs, warmups)
+            outcome = harness.run(benchmark, rounds, warmups)
         print(harness.write(outcome, folder).read_text())
     if not options.quick:
         write_docs()

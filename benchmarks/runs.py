@@ -3,14 +3,12 @@
 `SEQ(A a, B+ b[], C c)` under SKIP TILL ANY MATCH on synthetic streams with windows of 25 to 100,000 events; SASE+'s
 three stock patterns with and without merging; and a three-step sequence through spark.sql beside MATCH_RECOGNIZE with
 gaps. CPU time of one core, medians; a Numba loop that reads the same columns once is the floor.
-
-    python -m benchmarks.runs [--no-spark]
 """
 
 from __future__ import annotations
 
+import os
 import statistics
-import sys
 import time
 from dataclasses import replace
 
@@ -19,8 +17,8 @@ import numpy.typing as npt
 import pyarrow as pa
 from numba import njit
 
-from benchmarks.generate import FULL, ensure_log
-from benchmarks.harness import cpu_seconds
+from benchmarks.generate import DATA, FULL, QUICK, ensure_log
+from benchmarks.harness import RESULTS, cpu_seconds
 from benchmarks.spark import spark_session
 from sparkcep.block import Decision, Selection
 from sparkcep.exec.automaton import compile_automaton
@@ -103,12 +101,20 @@ def naive(mask: Ints, window: int) -> tuple[int, int]:
     return matches, events
 
 
-def template() -> None:
+def row(*cells: object) -> str:
+    return f"| {' | '.join(map(str, cells))} |"
+
+
+def template(quick: bool) -> list[str]:
     rng = np.random.default_rng(11)
-    print(f"SEQ(A a, B+ b[], C c), SKIP TILL ANY MATCH, {EVENTS} events")
-    print("window | Bs a window | matches | M matches/s | M matched events/s | x reading | collapsed rows | "
-          "M candidates/s | naive run per match: times as long")  # fmt: skip
-    for window in WINDOWS:
+    lines = [
+        f"`SEQ(A a, B+ b[], C c)`, SKIP TILL ANY MATCH, {EVENTS:,} events, one core; *floor*: times the reading of the "
+        "columns; *naive*: a run per match in Python, times as long as the kernel.", "",
+        row("window", "Bs a window", "matches", "M matches/s", "M matched events/s", "M events/s", "floor",
+            "collapsed rows", "candidates", "M candidates/s", "M events/s collapsed", "naive"),
+        "|" + "--|" * 12,
+    ]  # fmt: skip
+    for window in WINDOWS[:2] if quick else WINDOWS:
         for b_per_window in B_PER_WINDOW:
             mask = stream(window, b_per_window, rng)
             data = batch(mask, window)
@@ -126,14 +132,17 @@ def template() -> None:
                 beside = f"{(time.process_time() - start) / took:.1f}"
                 if found != (len(out), len(trace)):
                     raise AssertionError(f"the naive reference finds {found}, the kernel {len(out), len(trace)}")
-            print(
-                f"{window} | {b_per_window} | {len(out)} | {len(out) / took / 1e6:.2f} | "
-                f"{len(trace) / took / 1e6:.2f} | {took / floor:.0f} | {len(rows)} | "
-                f"{len(candidates) / fold / 1e6:.2f} | {beside}"
-            )
+            lines.append(
+                row(f"{window:,}", b_per_window, f"{len(out):,}", f"{len(out) / took / 1e6:.2f}",
+                    f"{len(trace) / took / 1e6:.2f}", f"{EVENTS / took / 1e6:.1f}", f"{took / floor:.0f}",
+                    f"{len(rows):,}", f"{len(candidates):,}", f"{len(candidates) / fold / 1e6:.2f}",
+                    f"{EVENTS / fold / 1e6:.1f}", beside)
+            )  # fmt: skip
+            print(lines[-1], flush=True)
+    return lines
 
 
-def stocks() -> None:
+def stocks(quick: bool) -> list[str]:
     """SASE+, section 6: `pattern(stock+ a[], stock b) ... a[1].price % 500 = 0 and P and b.volume < 150`."""
     rng = np.random.default_rng(13)
     rows = 100_000
@@ -148,8 +157,10 @@ def stocks() -> None:
     value = NavigationSlot(0, False, 0, 0, 0)
     before = NavigationSlot(0, False, 1, 0, 0)
     least = AggregateSlot("min", 0, (RowValue(0),), before=True)
-    print("\nSASE+: pattern(stock+ a[], stock b), one symbol, 100,000 events")
-    print("P | strategy | window | matches | merged s | not merged s | times as fast merged")
+    lines = [
+        "SASE+'s `pattern(stock+ a[], stock b)`, one symbol, 100,000 events; *gain*: times as fast merged.", "",
+        row("P", "strategy", "window", "matches", "merged s", "not merged s", "gain"), "|" + "--|" * 7,
+    ]  # fmt: skip
     for name, other in (("p1", None), ("p2", before), ("p3", least)):
         conditions, checks = ConditionSet(column_types=(BIGINT,), registers=(stock,)), ()
         if other is not None:
@@ -157,7 +168,7 @@ def stocks() -> None:
             conditions = ConditionSet({0: test}, (value, other), (BIGINT,), (stock,), tested=(frozenset([1]),))
             checks = (Check(0, frozenset([1]), Decision.TAKE, 0, minimum=2, span=Span(4, 0)),)
         for selection in (Selection.STRICT, Selection.NEXT):
-            for window in (500, 1_000, 2_000):
+            for window in (500,) if quick else (500, 1_000, 2_000):
                 data = batch(mask, window, (pa.array(price),))
                 made = spec(pattern, selection, traced=False, conditions=conditions, checks=checks)
                 merged, apart = RunMatcher(made), RunMatcher(replace(made, merging=False))
@@ -166,14 +177,18 @@ def stocks() -> None:
                     raise AssertionError("merging changes the answer")
                 fast = cpu_seconds(lambda data=data, merged=merged: merged.match(data))
                 slow = cpu_seconds(lambda data=data, apart=apart: apart.match(data))
-                print(
-                    f"{name} | {selection.value} | {window} | {matches} | {fast:.3f} | {slow:.3f} | {slow / fast:.2f}"
-                )
+                lines.append(
+                    row(name, selection.value, window, f"{matches:,}", f"{fast:.3f}", f"{slow:.3f}",
+                        f"{slow / fast:.2f}")
+                )  # fmt: skip
+                print(lines[-1], flush=True)
+    return lines
 
 
-def through_spark() -> None:
+def through_spark(quick: bool) -> list[str]:
     """A three-step sequence as a pattern block and as MATCH_RECOGNIZE with gaps, in turn, on the same Parquet."""
-    log = ensure_log(FULL)
+    shape = QUICK if quick else FULL
+    log = ensure_log(shape)
     names = sorted({str(v) for v in log.read()["activity"].unique().to_pylist()})[:3]
     x, y, z = names
     block = (
@@ -185,7 +200,6 @@ def through_spark() -> None:
         f"PATTERN (a g* b h* c) DEFINE a AS activity = '{x}', g AS NOT activity = '{y}', b AS activity = '{y}', "
         f"h AS NOT activity = '{z}', c AS activity = '{z}') m"
     )
-    print(f"\nThree steps with skips, {FULL.events} events, spark.sql to rows")
     with spark_session({"events": log.parquet}) as spark:
         times: dict[str, list[float]] = {"block": [], "clause": [], "trivial": []}
         texts = {"block": block, "clause": clause, "trivial": "SELECT count(*) FROM range(1)"}
@@ -197,17 +211,27 @@ def through_spark() -> None:
                 if turn >= 5:
                     times[name].append(time.perf_counter() - start)
         medians = {name: statistics.median(values) for name, values in times.items()}
-        print(f"answers {answers}")
-        print(", ".join(f"{name} {value:.3f} s" for name, value in medians.items()))
-        print(f"block / clause {medians['block'] / medians['clause']:.2f}; "
-              f"{FULL.events / medians['block'] / 1e6:.2f} M events/s")  # fmt: skip
+        if len({answers["block"], answers["clause"]}) > 1:
+            raise AssertionError(f"block and clause differ: {answers}")
+    return [
+        f"Three steps with skips, {shape.events:,} events, `spark.sql` to rows: "
+        + ", ".join(f"{name} {value:.3f} s" for name, value in medians.items())
+        + f"; block / clause {medians['block'] / medians['clause']:.2f}; "
+        f"{shape.events / medians['block'] / 1e6:.2f} M events/s."
+    ]
 
 
-def main() -> None:
-    template()
-    stocks()
-    if "--no-spark" not in sys.argv:
-        through_spark()
+def main(quick: bool = False) -> None:
+    """Print all figures and write them to results/runs.md."""
+    lines = ["# Event selection strategies", "", *(__doc__ or "").splitlines()[2:], ""]
+    for part in (template, stocks, through_spark):
+        lines += [*part(quick), ""]
+    load = os.getloadavg()
+    lines.append(f"CPU time on one core, medians of five; load average at the end {load[0]:.1f}.")
+    folder = DATA / "quick" if quick else RESULTS
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "runs.md").write_text("\n".join(lines) + "\n")
+    print("\n".join(lines))
 
 
 if __name__ == "__main__":
