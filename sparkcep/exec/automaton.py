@@ -91,8 +91,9 @@ class Automaton:
 
 
 #: NOT carries a negation's number. LOOP is a SPLIT that decides whether a Kleene goes on; its argument is the way out
-#: that ends it.
-_NOT, _LOOP = OTHER, OTHER + 1
+#: that ends it. ENTER is where a Kleene begins whose iterations may take nothing: to pass it and to leave before an
+#: event is taken ends no Kleene.
+_NOT, _LOOP, _ENTER = OTHER, OTHER + 1, OTHER + 2
 
 
 @dataclass(slots=True)
@@ -110,6 +111,8 @@ class _Compiler(Instructions):
         self.negations = negations
         #: Ways into an unbounded loop's body, (instruction, which of its ways), to the loop.
         self.again: dict[tuple[int, int], int] = {}
+        #: LOOPs to the ENTER of their Kleene.
+        self.entered: dict[int, int] = {}
 
     def other(self, node: Pattern, after: int) -> int:
         if isinstance(node, Negation):
@@ -139,10 +142,19 @@ class _Compiler(Instructions):
         return self.negations.index(found)
 
     def quantified(self, node: Quantified, after: int) -> int:
-        """`x{n,m}`: n copies, then up to m - n optional ones, or a loop.
+        """`x{n,m}`: n copies, then up to m - n optional ones, or a loop."""
+        if not can_be_empty(node.item) or node.maximum == 1:
+            return self.copies(node, after)
+        enter = self.emit(_ENTER)
+        low = len(self.kind)
+        self.next[enter] = [self.copies(node, after)]
+        for k in range(low, len(self.kind)):
+            if self.kind[k] == _LOOP:
+                self.entered.setdefault(k, enter)  # those of Kleenes inside have theirs
+        return enter
 
-        The way past an optional part is a plain SPLIT where nothing of the Kleene was taken, a LOOP behind a copy.
-        """
+    def copies(self, node: Quantified, after: int) -> int:
+        """The way past an optional part is a SPLIT where nothing of the Kleene was taken, a LOOP behind a copy."""
         several = node.maximum is None or node.maximum > 1
 
         def choice(body: int, kind: int) -> int:
@@ -179,11 +191,12 @@ class _Compiler(Instructions):
         An iteration of a loop that takes nothing is not continued, so a loop under way is not come back to.
         """
         out: list[_Move] = []
-        seen: dict[tuple[int, frozenset[int]], list[tuple[frozenset[int], bool]]] = {}
-        stack: list[tuple[int, frozenset[int], bool, frozenset[int]]] = [(start, frozenset(), False, frozenset())]
+        none: frozenset[int] = frozenset()
+        seen: dict[tuple[int, frozenset[int], frozenset[int]], list[tuple[frozenset[int], bool]]] = {}
+        stack = [(start, none, False, none, none)]
         while stack:
-            at, crossed, ends, loops = stack.pop()
-            earlier = seen.setdefault((at, loops), [])
+            at, crossed, ends, loops, entered = stack.pop()
+            earlier = seen.setdefault((at, loops, entered), [])
             if at in loops or any(c <= crossed and e <= ends for c, e in earlier):
                 continue
             earlier.append((crossed, ends))
@@ -191,12 +204,15 @@ class _Compiler(Instructions):
             if kind in (TAKE, DONE):
                 out.append(_Move(self.argument[at] if kind == TAKE else ACCEPT, crossed, ends))
             elif kind == _NOT:
-                stack.append((self.next[at][0], crossed | {self.argument[at]}, ends, loops))
+                stack.append((self.next[at][0], crossed | {self.argument[at]}, ends, loops, entered))
+            elif kind == _ENTER:
+                stack.append((self.next[at][0], crossed, ends, loops, entered | {at}))
             else:
-                leave = -1 if kind == SPLIT else self.argument[at]  # which way out ends the Kleene
+                # Which way out ends the Kleene.
+                leave = -1 if kind == SPLIT or self.entered.get(at) in entered else self.argument[at]
                 for k in reversed(range(len(self.next[at]))):
                     under_way = loops | {self.again[at, k]} if (at, k) in self.again else loops
-                    stack.append((self.next[at][k], crossed, ends or k == leave, under_way))
+                    stack.append((self.next[at][k], crossed, ends or k == leave, under_way, entered))
         return out
 
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from hypothesis import given
 
+from sparkcep.block import Component, Condition, Matches, Selection
+from sparkcep.pattern import Alternation, Concatenation, Quantified, Variable
+
 from .run_engine import run_case
-from .run_strategies import RunCase, run_cases
+from .run_strategies import Comparison, RunCase, as_reference, last, run_cases
 
 
 def check(case: RunCase) -> None:
@@ -30,3 +33,21 @@ def test_conditions(case: RunCase) -> None:
 @given(run_cases(maximum_rows=6))
 def test_the_search_for_what_the_kernel_lacks(case: RunCase) -> None:
     assert run_case(case, searched=True) == case.reference()
+
+
+def test_a_kleene_that_takes_nothing_is_not_ended() -> None:
+    """In `A ((A2 | A3*?)+? B)*?` a B that follows a B must be taken: it leaves no Kleene that was entered."""
+    a, a2, a3, b = (Variable(name) for name in ("A", "A2", "A3", "B"))
+    inner = Quantified(Alternation((a2, Quantified(a3, 0, None, False))), 1, None, False)
+    pattern = Concatenation((a, Quantified(Concatenation((inner, b)), 0, None, False)))
+    keys = ("A", "A2", "A3")
+    components = (*(Component(key, "A", (), kleene=key == "A3") for key in keys), Component("B", "B", ()))
+    lower = Comparison(last(keys), "<", last(("B",)))
+    condition = Condition(lower.scalar, keys, required=(("B",),), source=lower.text)
+    values = (0, 0, 0, 0, 0)
+    check(
+        RunCase(
+            pattern, components, ("A",) * 5, values, values, (condition,), (as_reference(lower, condition, values),),
+            Selection.NEXT, Matches.ALL, None, False,
+        )
+    )  # fmt: skip
