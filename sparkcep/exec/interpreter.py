@@ -139,13 +139,14 @@ class Interpreter:
         if isinstance(slot, AggregateSlot):
             return self.aggregate(slot)
         of, kind = self.prepare(slot.argument or RowValue(slot.column))
+        navigated: NavigationSlot = slot
 
-        def navigate(state: MatchState, _: int, slot: NavigationSlot = slot) -> Any:
-            seen = state.registers[slot.register]
-            at = slot.logical if slot.from_first else len(seen) - 1 - slot.logical
+        def navigate(state: MatchState, _: int) -> Any:
+            seen = state.registers[navigated.register]
+            at = navigated.logical if navigated.from_first else len(seen) - 1 - navigated.logical
             if not 0 <= at < len(seen):
                 return None
-            row = seen[at] + slot.physical
+            row = seen[at] + navigated.physical
             return of(state, row) if 0 <= row < state.rows else None
 
         return navigate, kind

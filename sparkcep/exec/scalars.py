@@ -228,12 +228,20 @@ def scalar_function(
     if name in ("floor", "ceil") and len(kinds) == 1:
         return _whole(name, first, numbers)
     if name in ("cast_float", "cast_double") and first.is_numeric:
-        return (float, DOUBLE) if name == "cast_double" else (lambda v: single(float(v)), Type("float"))
+        return (float, DOUBLE) if name == "cast_double" else (_single, Type("float"))
     if name in ("cast_int", "cast_bigint"):
         return _to_integer(first, 32 if name == "cast_int" else 64, numbers)
     if name == "cast_string" and first.kind in ("int", "string", "boolean", "date"):
-        return (lambda v: str(v).lower() if isinstance(v, bool) else str(v)), STRING
+        return _text, STRING
     return None
+
+
+def _single(value: Any) -> float:
+    return single(float(value))
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _of_double(function: Callable[[float], Any]) -> Callable[[Any], Any]:
