@@ -11,6 +11,21 @@ from sparkcep.session import disable, enable, enabled, explain, sql
 
 __version__ = "0.1.0"
 
+
+def load_ipython_extension(shell: object) -> None:
+    """``%load_ext sparkcep``: pattern queries in ``spark.sql``, and the cell magic ``%%cep``."""
+    from sparkcep.notebook import load
+
+    load(shell)
+
+
+def unload_ipython_extension(shell: object) -> None:
+    """``%unload_ext sparkcep``."""
+    from sparkcep.notebook import unload
+
+    unload(shell)
+
+
 __all__ = [
     "LimitError",
     "PatternAnalysisError",

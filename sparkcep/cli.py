@@ -1,4 +1,4 @@
-"""Command line: ``sparkcep demo | sql | explain | index | warmup``."""
+"""Command line: ``sparkcep demo | sql | explain | compile | dbt | index | warmup``."""
 
 from __future__ import annotations
 
@@ -148,6 +148,30 @@ def command_explain(arguments: argparse.Namespace) -> None:
     print(sparkcep.explain(spark, last))
 
 
+def command_compile(arguments: argparse.Namespace) -> None:
+    """Print the last statement as SQL for Spark alone; the others are run."""
+    from sparkcep.compiled import compiled
+
+    text = _text(arguments)
+    spark = _session(arguments)
+    *before, last = split_statements(text)
+    for statement in before:
+        spark.sql(statement).collect()
+    print(compiled(spark, last) + ";")
+
+
+def command_dbt(arguments: argparse.Namespace) -> int:
+    """Run dbt in this process, where pattern queries are enabled before it starts."""
+    from sparkcep.local import prepare_process
+
+    try:
+        from dbt.cli.main import dbtRunner
+    except ImportError:
+        raise SparkCepError("CEP_DBT_MISSING", "dbt is not installed.", hint="pip install 'sparkcep[dbt]'") from None
+    prepare_process()
+    return 0 if dbtRunner().invoke(arguments.arguments).success else 1
+
+
 def command_demo(_: argparse.Namespace) -> None:
     from sparkcep.demo import run_demo
 
@@ -192,6 +216,14 @@ def parser() -> argparse.ArgumentParser:
     explain = commands.add_parser("explain", help="print the plan of the last statement; the others are run")
     _steps(explain)
     explain.set_defaults(run=command_explain)
+    compile_ = commands.add_parser(
+        "compile", help="print the last statement as SQL for Spark alone; the others are run"
+    )
+    _steps(compile_)
+    compile_.set_defaults(run=command_compile)
+    dbt = commands.add_parser("dbt", help="run dbt with pattern queries enabled", add_help=False)
+    dbt.add_argument("arguments", nargs=argparse.REMAINDER, help="as for dbt: build, run --select model, ...")
+    dbt.set_defaults(run=command_dbt)
     add_index_parser(commands, _session)
     return out
 
@@ -202,13 +234,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     from pyspark.errors import PySparkException
 
     try:
-        arguments.run(arguments)
+        code = arguments.run(arguments)
     except PySparkException as error:
         print(short_message(error), file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130
-    return 0
+    return code or 0
 
 
 def short_message(error: BaseException) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import sys
 import tempfile
@@ -25,6 +26,26 @@ _QUIET = {
 }
 
 
+def prepare_process(needs_java: bool = True) -> None:
+    """What a process needs before it starts a session of its own: pattern queries, Java, workers of the same Python.
+
+    Args:
+        needs_java: the session's JVM is started here.
+
+    Raises:
+        SparkCepError: pyspark or Java is missing (CEP_SPARK_MISSING, CEP_JAVA_MISSING).
+    """
+    # Workers take the system Python unless told.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    if importlib.util.find_spec("pyspark") is None:
+        raise SparkCepError("CEP_SPARK_MISSING", "pyspark is not installed.", hint="pip install 'sparkcep[local]'")
+    import sparkcep
+
+    if needs_java:
+        ensure_java()
+    sparkcep.enable()
+
+
 def local_session(
     master: str | None = None, remote: str | None = None, conf: Mapping[str, str] | None = None
 ) -> SparkSession:
@@ -38,20 +59,12 @@ def local_session(
     Raises:
         SparkCepError: pyspark or Java is missing (CEP_SPARK_MISSING, CEP_JAVA_MISSING).
     """
-    # Workers take the system Python unless told.
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    try:
-        from pyspark.sql import SparkSession
-    except ImportError:
-        raise SparkCepError(
-            "CEP_SPARK_MISSING", "pyspark is not installed.", hint="pip install 'sparkcep[local]'"
-        ) from None
-    import sparkcep
+    prepare_process(needs_java=remote is None)
+    from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.appName("sparkcep")
     values = dict(conf or {})
     if remote is None:
-        ensure_java()
         builder = builder.master(master or "local[*]")
         scratch = tempfile.mkdtemp(prefix="sparkcep-warehouse-")
         values = {**_QUIET, "spark.sql.warehouse.dir": scratch, **values}
@@ -59,6 +72,4 @@ def local_session(
         builder = builder.remote(remote)
     for key, value in values.items():
         builder = builder.config(key, value)
-    session = builder.getOrCreate()
-    sparkcep.enable()
-    return session
+    return builder.getOrCreate()

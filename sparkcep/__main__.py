@@ -1,0 +1,8 @@
+"""``python -m sparkcep`` is ``sparkcep``."""
+
+import sys
+
+from sparkcep.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,50 @@
+"""`sparkcep compile`: SQL that Spark alone runs gives the same rows."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql import SparkSession
+
+import sparkcep
+from sparkcep.cli import split_statements
+from sparkcep.compiled import compiled
+from sparkcep.errors import PatternAnalysisError
+from sparkcep.session import plain_sql
+
+LOG = """CREATE OR REPLACE TEMPORARY VIEW compiled_log AS SELECT * FROM VALUES
+  (1, 1, 'A'), (1, 2, '{'), (1, 3, 'B'), (1, 4, 'A'), (1, 5, 'B'), (2, 1, 'B'), (2, 2, 'A'), (3, 1, 'A'), (3, 2, 'B')
+  AS t(c, ts, e)"""
+CLAUSE = """SELECT c, bt, '{x}' AS text FROM compiled_log MATCH_RECOGNIZE (
+  PARTITION BY c ORDER BY ts MEASURES b.ts AS bt PATTERN (a x*? b) DEFINE a AS e = 'A', b AS e = 'B') m
+  WHERE bt > (SELECT min(ts) FROM compiled_log) ORDER BY ALL"""
+BLOCK = """WITH log AS (SELECT * FROM compiled_log WHERE c < 3)
+SELECT * FROM (FROM log PARTITION BY c ORDER BY ts EVENT TYPE e PATTERN SEQ(A a, B+ b[]) RETURN c, count(b[].ts) AS n)
+ORDER BY ALL"""
+
+
+@pytest.mark.parametrize("text", [CLAUSE, BLOCK])
+def test_same_rows(text: str, spark: SparkSession) -> None:
+    spark.sql(LOG)
+    *functions, query = split_statements(compiled(spark, text))
+    assert len(functions) == (text is BLOCK)
+    for function in functions:
+        spark.sql(function)
+    sparkcep.disable()
+    try:
+        rows = spark.sql(query).collect()
+    finally:
+        sparkcep.enable()
+    assert rows == spark.sql(text).collect() != []
+
+
+def test_nothing_of_ours_stays_untouched(spark: SparkSession) -> None:
+    assert compiled(spark, "SELECT '{' AS a -- {b}") == "SELECT '{' AS a -- {b}"
+    assert plain_sql(spark)
+
+
+def test_what_has_no_plain_form_says_why(spark: SparkSession) -> None:
+    spark.sql(LOG)
+    with pytest.raises(PatternAnalysisError, match=r"CEP_NOT_COMPILABLE.*matched in Python") as raised:
+        compiled(spark, "SELECT * FROM compiled_log MATCH_RECOGNIZE (ORDER BY ts MEASURES 1 AS x PATTERN (a+) "
+                        "DEFINE a AS ts > LAST(a.ts, 1))")  # fmt: skip
+    assert "pattern function" in str(raised.value)

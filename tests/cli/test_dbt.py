@@ -1,0 +1,61 @@
+"""The dbt project of the examples, run by dbt itself and by `sparkcep dbt`."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.dataset as ds
+import pytest
+
+from sparkcep.java import ensure_java
+
+PROJECT = Path(__file__).parents[2] / "sql_examples" / "dbt_project"
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("dbt") / "project"
+    shutil.copytree(PROJECT, folder)
+    return folder
+
+
+def run(project: Path, *command: str) -> str:
+    ensure_java()
+    environment = {
+        **os.environ, "SPARKCEP_WAREHOUSE": str(project / "warehouse"), "DBT_PROFILES_DIR": str(project),
+        "DBT_SEND_ANONYMOUS_USAGE_STATS": "false", "PYTHONPATH": str(Path(__file__).parents[2]),
+    }  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-m", *command], cwd=project, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def rows(project: Path, table: str) -> list[tuple[object, ...]]:
+    found = ds.dataset(project / "warehouse" / "shop.db" / table).to_table().to_pylist()
+    return sorted(tuple(row.values()) for row in found)
+
+
+def test_dbt_builds_models_that_hold_patterns(project: Path) -> None:
+    """Plain `dbt build` finds the plugin; the incremental model goes through its temporary view in a second run."""
+    run(project, "dbt.cli.main", "build")
+    results = json.loads((project / "target" / "run_results.json").read_text())["results"]
+    assert {r["status"] for r in results} == {"success", "pass"}
+    assert len(results) == 11
+    assert [(r[0], *r[2:]) for r in rows(project, "payment_trouble")] == [(2, 2, True), (4, 3, False)]
+    assert [(r[0], *r[2:]) for r in rows(project, "returns")] == [(3, 5, True), (5, 6, False)]
+    late = rows(project, "late_shipments")
+    assert [r[0] for r in late] == [2, 5]
+    (project / "models" / "wrong.sql").write_text(
+        "{{ config(materialized='view') }} SELECT * FROM {{ ref('order_events') }} MATCH_RECOGNIZE (ORDER BY at "
+        "MEASURES a.at AS at PATTERN (a) DEFINE a AS event = 'paid')"
+    )
+    with pytest.raises(AssertionError, match=r"CEP_PERSISTENT_VIEW[\s\S]*materialized='table'"):
+        run(project, "sparkcep", "dbt", "run", "--select", "late_shipments", "wrong")
+    assert rows(project, "late_shipments") == late

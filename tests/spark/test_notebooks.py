@@ -1,0 +1,80 @@
+"""The notebooks' cells, run by IPython's own shell."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.utils.capture import capture_output
+from pyspark.sql import SparkSession
+
+import sparkcep
+from sparkcep.errors import SparkCepError
+from sparkcep.notebook import Plan, Table, run_cell
+
+NOTEBOOKS = sorted((Path(__file__).parents[2] / "sql_examples" / "notebooks").glob("*.ipynb"))
+
+
+@pytest.fixture
+def shell(spark: SparkSession) -> Iterator[InteractiveShell]:
+    made = InteractiveShell.instance()
+    made.user_ns["spark"] = spark
+    yield made
+    made.reset()
+    InteractiveShell.clear_instance()
+    sparkcep.enable()  # as the session's fixture left it
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
+def test_notebook(path: Path, shell: InteractiveShell) -> None:
+    """Every cell runs, and one that is to fail says why."""
+    for cell in json.loads(path.read_text())["cells"]:
+        if cell["cell_type"] != "code":
+            continue
+        source = "".join(cell["source"])
+        with capture_output() as captured:
+            result = shell.run_cell(source)
+        if "dwon" in source:
+            assert "did you mean DOWN?" in captured.stdout
+            assert "Traceback" not in captured.stdout
+        else:
+            assert result.success, f"{source}\n{captured.stdout}"
+
+
+def test_magic(shell: InteractiveShell, spark: SparkSession) -> None:
+    shell.run_line_magic("load_ext", "sparkcep")
+    with capture_output() as captured:
+        shell.run_cell("%%cep --limit 1 --view shown found\nSELECT id, NULL AS n FROM range(2) ORDER BY id")
+    (shown,) = captured.outputs
+    assert shown.data["text/html"] == (
+        "<table><thead><tr><th>id</th><th>n</th></tr></thead><tbody><tr><td>0</td><td><i>NULL</i></td></tr></tbody>"
+        "</table><p>the first 1 rows</p>"
+    )
+    assert shell.user_ns["found"].count() == spark.table("shown").count() == 2
+    shell.run_line_magic("unload_ext", "sparkcep")
+    with capture_output() as captured:
+        shell.run_cell("%%cep\nSELECT 1")
+    assert "cep" in captured.stderr
+
+
+def test_cells(spark: SparkSession) -> None:
+    values = {"spark": spark}
+    assert run_cell("", "CREATE OR REPLACE TEMPORARY VIEW made AS SELECT '<b>' AS x; SET a = 1; ", values) is not None
+    table = run_cell("", "SELECT x FROM made", values)
+    assert isinstance(table, Table)
+    assert "&lt;b&gt;" in table._repr_html_()
+    assert repr(table) == "x\n<b>\n(1 row)"
+    plan = run_cell("--explain", "FROM made ORDER BY x EVENT TYPE x PATTERN SEQ(A a)", values)
+    assert isinstance(plan, Plan)
+    assert "== Pattern Plan ==" in repr(plan)
+
+
+@pytest.mark.parametrize(
+    ("line", "cell"), [("--limit x", "SELECT 1"), ("--limit -1", "SELECT 1"), ("1a", "SELECT 1"), ("", " ; ")]
+)
+def test_arguments(line: str, cell: str, spark: SparkSession) -> None:
+    with pytest.raises(SparkCepError, match="CEP_ARGUMENTS"):
+        run_cell(line, cell, {"spark": spark})
