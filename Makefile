@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-connect check bench clean
+.PHONY: demo test test-kernels test-classic test-connect check bench clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -22,9 +22,19 @@ $(VENV)/.test: $(BIN)/python pyproject.toml
 demo: $(VENV)/.demo
 	$(BIN)/sparkcep demo
 
-# Style, types, all tests on a classic session, then the SQL tests again on Spark Connect.
-test: $(VENV)/.test check
-	$(BIN)/python -m pytest -q
+# Style and types; then all tests on a classic session and the SQL tests again on Spark Connect, two processes at a time.
+test: check
+	$(BIN)/sparkcep warmup
+	$(MAKE) -j2 test-kernels test-classic test-connect
+
+# What needs no Spark.
+test-kernels: $(VENV)/.test
+	$(BIN)/python -m pytest -q tests/exec tests/parsing tests/planner
+
+test-classic: $(VENV)/.test
+	$(BIN)/python -m pytest -q --ignore tests/exec --ignore tests/parsing --ignore tests/planner
+
+test-connect: $(VENV)/.test
 	SPARKCEP_TEST_SESSION=connect $(BIN)/python -m pytest -q tests/sql tests/spark
 
 check: $(VENV)/.test

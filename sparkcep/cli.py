@@ -1,4 +1,4 @@
-"""Command line: ``sparkcep demo | sql | explain | compile | dbt | index | warmup``."""
+"""Command line: ``sparkcep demo | sql | explain | compile | dbt | index | warmup | doctor``."""
 
 from __future__ import annotations
 
@@ -178,6 +178,17 @@ def command_demo(_: argparse.Namespace) -> None:
     run_demo()
 
 
+def command_doctor(arguments: argparse.Namespace) -> int:
+    """Say what this machine lacks; the exit code is 1 where pattern queries cannot run."""
+    from sparkcep.doctor import findings
+
+    fatal = False
+    for found in findings(not arguments.no_query):
+        print(found.line(), flush=True)
+        fatal |= found.fatal
+    return int(fatal)
+
+
 def command_warmup(_: argparse.Namespace) -> None:
     """Compile the kernels into Numba's cache."""
     from sparkcep.exec.warm import warm_up
@@ -209,6 +220,9 @@ def parser() -> argparse.ArgumentParser:
     demo.set_defaults(run=command_demo)
     warmup = commands.add_parser("warmup", help="compile the matching kernels ahead, once per machine and version")
     warmup.set_defaults(run=command_warmup)
+    doctor = commands.add_parser("doctor", help="say what this machine lacks for pattern queries, and the mend")
+    doctor.add_argument("--no-query", action="store_true", help="do not run one pattern query at the end")
+    doctor.set_defaults(run=command_doctor)
     sql = commands.add_parser("sql", help="run statements that may hold pattern queries")
     _steps(sql)
     sql.add_argument("--format", choices=FORMATS, default="table", help="how results are printed (default table)")

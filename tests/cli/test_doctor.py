@@ -1,0 +1,43 @@
+"""`sparkcep doctor`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from sparkcep import doctor
+from sparkcep.cli import main
+
+
+def test_all_is_well(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
+    """In the tests' own environment, whose session serves the query."""
+    assert main(["doctor"]) == 0
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith(("ok", "note", "MISSING"))]
+    assert len(lines) == len(doctor.CHECKS) + 1
+    assert lines[-1].startswith("ok        A pattern query: right")
+    assert [line.split()[0] for line in lines if "Spark:" in line or "Java:" in line] == ["ok", "ok"]
+
+
+def test_what_is_missing_has_its_mend(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    versions = {"pyspark": ("3.5.1", (3, 5)), "pandas": ("3.0.0", (3, 0)), "pyarrow": ("14.0", (14, 0))}
+    monkeypatch.setattr(doctor, "_version", versions.get)
+    monkeypatch.delenv("PYSPARK_PYTHON")
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    (tmp_path / "spark-defaults.conf").write_text("spark.sparkcep.limit.steps 5\nspark.master local\n")
+    assert main(["doctor"]) == 1
+    out = capsys.readouterr().out
+    for said in (
+        "note      Spark: 3.5.1\n          sparkcep is tested with",
+        "MISSING   Arrow: 14.0\n          pip install 'pyarrow>=18'",
+        "note      pandas: 3.0.0",
+        "note      Python of the workers: PYSPARK_PYTHON is not set",
+        "sparkcep warmup does it ahead",
+        "Settings: 1 keys spark.sparkcep.*",
+    ):
+        assert said in out
+    assert "A pattern query" not in out
