@@ -13,7 +13,7 @@ from decimal import Decimal
 from sparkcep.query import RowExpression
 from sparkcep.sql.block_scope import ANY_EVENT, BlockScope, Call, Index, Part, Reference
 from sparkcep.sql.dialect import SIGNS, Token
-from sparkcep.sql.scalars import AGGREGATES, QUERY_WORDS, UNITS
+from sparkcep.sql.scalars import AGGREGATES, QUERY_WORDS, UNITS, own_names, qualifiers_in
 from sparkcep.sql.statements import Statement
 
 #: Aggregates that conditions may use; RETURN has all of Spark's.
@@ -129,16 +129,9 @@ class Reader:
     def refuse_correlation(self, low: int, high: int) -> None:
         """A subquery is Spark's, which knows no match. A name that it gives itself is not a variable there."""
         s = self.scope.statement
-        named = {
-            t.text.casefold()
-            for k, t in enumerate(s.tokens[low:high], low)
-            if t.kind in ("word", "quoted") and s.operator(k + 1) not in (".", "[") and s.operator(k - 1) != "."
-        }
-        for k in range(low, high):
-            token = s.tokens[k]
-            if s.operator(k + 1) not in (".", "[") or s.operator(k - 1) == "." or token.text.casefold() in named:
-                continue
-            if self.scope.variable(token) is not None:
+        own = own_names(s, low, high)
+        for token in qualifiers_in(s, low, high):
+            if token.text.casefold() not in own and self.scope.variable(token) is not None:
                 raise self.scope.error(
                     "CEP_PATTERN_VARIABLE_NOT_ALLOWED",
                     f"A subquery cannot name an event of the match, here {token.text}.",

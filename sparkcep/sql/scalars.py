@@ -6,7 +6,7 @@ other text is left as it stands for Spark.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from sparkcep.errors import PatternAnalysisError, near_name
@@ -66,6 +66,22 @@ class Scope:
         return PatternAnalysisError(error_class, message, text=self.statement.text, position=token.start, hint=hint)
 
 
+def own_names(s: Statement, low: int, high: int) -> set[str]:
+    """Names that a subquery may give its own relations, folded: all that stand alone in it."""
+    return {
+        t.text.casefold()
+        for k, t in enumerate(s.tokens[low:high], low)
+        if t.kind in ("word", "quoted") and s.operator(k + 1) not in (".", "[") and s.operator(k - 1) != "."
+    }
+
+
+def qualifiers_in(s: Statement, low: int, high: int) -> Iterator[Token]:
+    """Tokens that stand before a dot or an index, and behind none."""
+    for k in range(low, high):
+        if s.operator(k + 1) in (".", "[") and s.operator(k - 1) != ".":
+            yield s.tokens[k]
+
+
 class ScalarReader:
     """Reads expressions of one clause.
 
@@ -92,7 +108,9 @@ class ScalarReader:
         i = low
         while i < high:
             if self.s.operator(i) == "(" and self.s.word(i + 1) in QUERY_WORDS:
-                i = self.s.pairs.get(i, high) + 1
+                after = self.s.pairs.get(i, high) + 1
+                self.refuse_correlation(i, after)
+                i = after
                 continue
             self.refuse_window(i)
             if tokens[i].kind in ("word", "quoted") and self.s.operator(i - 1) != ".":
@@ -115,6 +133,22 @@ class ScalarReader:
     def _flush(self, pieces: list[str | Slot], start: int, end: int) -> None:
         if end > start:
             pieces.append(self.scope.render(start, end))
+
+    def refuse_correlation(self, low: int, high: int) -> None:
+        """A subquery is Spark's, which knows no match; the row that is tested goes by its columns' bare names."""
+        own = own_names(self.s, low, high)
+        for token in qualifiers_in(self.s, low, high):
+            if token.text.casefold() in own:
+                continue
+            variable = self.scope.variables_of(variable_name(token)) is not None
+            if variable or (token.text.casefold() in self.scope.qualifiers and not self.scope.is_column(token.text)):
+                raise self.scope.error(
+                    "CEP_PATTERN_VARIABLE_NOT_ALLOWED",
+                    f"A subquery cannot name {'a row of the match' if variable else 'the input'}, here {token.text}.",
+                    token,
+                    "columns of the row that is tested go by their bare names there; for others join the subquery's "
+                    "table to the input",
+                )
 
     # -- names -----------------------------------------------------------------------------------------------------
 
