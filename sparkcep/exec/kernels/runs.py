@@ -240,7 +240,7 @@ def _search(
             frames.taken[U(depth)] = 0
             end = accept
             while 0 <= end < high and machine.target[U(end)] == ACCEPT:
-                result = _accepts(
+                result = accepts(
                     end, depth, base, rows, start, limit, machine, checks, use_within, strict, conditions, columns,
                     work, frames, trail,
                 )  # fmt: skip
@@ -305,7 +305,7 @@ def _search(
         frames.row[U(depth + 1)] = j
         frames.edge[U(depth + 1)] = e
         frames.state[U(depth + 1)] = target
-        result = _takes(e, depth, base, rows, j, machine, checks, strict, conditions, columns, work, frames,
+        result = takes(e, depth, base, rows, j, machine, checks, strict, conditions, columns, work, frames,
                         trail)  # fmt: skip
         if result == condition.TRUE:
             frames.taken[U(depth)] |= 1 if machine.ends[U(e)] else 3
@@ -358,7 +358,7 @@ def _next_candidate(depth, j, known, start, limit, low, high, selection, machine
 
 
 @spliced
-def _takes(e, depth, base, rows, j, machine, checks, strict, conditions, columns, work, frames, trail):
+def takes(e, depth, base, rows, j, machine, checks, strict, conditions, columns, work, frames, trail):
     """Whether an edge may take row ``j``, which its registers have seen: its checks and dependent negations."""
     result = passes(
         machine.group[U(e)], depth, j, base, rows, machine, checks, conditions, columns, work, frames, trail
@@ -418,7 +418,7 @@ def _late(bits, depth, base, rows, strict, machine, checks, conditions, columns,
 
 
 @inner
-def _accepts(
+def accepts(
     accept, depth, base, rows, start, limit, machine, checks, use_within, strict, conditions, columns, work, frames,
     trail,
 ):  # fmt: skip
