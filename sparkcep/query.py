@@ -206,13 +206,17 @@ class Definition:
 
 @dataclass(frozen=True, slots=True)
 class NonAnswers:
-    """EXPLAIN NON ANSWERS (k, uncertainty, step), each as the user's text; ``positions``: where they stand."""
+    """EXPLAIN NON ANSWERS (k, uncertainty, step), each as the user's text; ``positions``: where they stand.
+
+    ``repairs_only``: the statement around it drops the rows of partitions that are not repaired.
+    """
 
     cost: str
     uncertainty: str
     step: str
     position: int = field(default=0, compare=False)
     positions: tuple[int, ...] = field(default=(), compare=False)
+    repairs_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)

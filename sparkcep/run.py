@@ -39,7 +39,7 @@ from sparkcep.sql.block_binder import bind_block
 from sparkcep.sql.clause import parse_clause
 from sparkcep.sql.commands import Explain, TemporaryView, classify
 from sparkcep.sql.function import read_function
-from sparkcep.sql.outer import partition_predicate, plain_limit, wanted_names
+from sparkcep.sql.outer import partition_predicate, plain_limit, wanted_names, wants_repairs_only
 from sparkcep.sql.rewriter import Rewriter
 from sparkcep.sql.statements import Form, FormKind, Statement, read_statement
 
@@ -218,6 +218,8 @@ class Run:
         if self.settings.key_predicates and not self.kwargs:
             query = replace(query, partition_predicate=self.partition_predicate(query, form))
         if query.non_answers is not None:
+            asked = replace(query.non_answers, repairs_only=wants_repairs_only(self.statement, form))
+            query = replace(query, non_answers=asked)
             return plan_non_answers(
                 block_of(query), self.settings, lambda items: self.analyze(query, source, items),
                 [f.dataType.simpleString() for f in source.schema.fields], query,
@@ -234,6 +236,9 @@ class Run:
         source = self.merged(block, source)
         if self.settings.column_pruning and not self.kwargs:
             block = replace(block, wanted=wanted_names(self.statement, form))
+        if block.non_answers is not None:
+            asked = replace(block.non_answers, repairs_only=wants_repairs_only(self.statement, form))
+            block = replace(block, non_answers=asked)
         if block.trends or block.non_answers is not None:
             query = block_clause(block)
             return (plan_trends if block.non_answers is None else plan_non_answers)(

@@ -82,6 +82,14 @@ class NonAnswers:
             moves.append(np.stack([codes[place], rows[at, place], shifts[at, place]], axis=1))
         left = unmatched.copy()
         left[costs >= 0] = 0
+        if self.spec.repairs_only:
+            kept = costs[which] >= 0
+            none = np.full(int(kept.sum()), -1, np.int64)
+            nothing = np.empty((0, 2), np.int64)
+            return Explained(
+                which[kept], costs[which][kept], none, none, none, np.zeros(len(none), np.int64), nothing, ends[kept],
+                np.concatenate(moves),
+            )  # fmt: skip
         out, runs = self.reasons.explain(batch, left)
         out = out[which]
         told = left[which].astype(bool)

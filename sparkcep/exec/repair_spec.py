@@ -59,8 +59,8 @@ class RepairSpec:
     ``run``: the pattern, asked for the first match. ``condition_bits``: mask bits by code, of components and of what
     else Spark tests. ``repair``: None where nothing can be repaired. ``type_bits``: per
     component code the mask bit of its type alone, -1: every event. ``needed``: codes of components that every match
-    takes, in the pattern's order. ``limit_nodes``: most (component, event, tick) of one partition. ``only_facts``: tell
-    facts instead.
+    takes, in the pattern's order. ``limit_nodes``: most (component, event, tick) of one partition. ``repairs_only``:
+    nobody asks for reasons. ``only_facts``: tell facts instead.
     """
 
     run: RunSpec
@@ -70,6 +70,7 @@ class RepairSpec:
     needed: tuple[int, ...]
     facts: Facts
     limit_nodes: int
+    repairs_only: bool = False
     only_facts: bool = False
 
     @property

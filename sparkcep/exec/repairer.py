@@ -69,7 +69,7 @@ class Repairer:
         trail = new_trail(longest, len(self.run.conditions.registers), len(self.programs.agg), True)
         checks = judged(self.checks, self.run, self.programs, longest)
         progress = np.zeros(kernel.PROGRESS, np.int64)
-        scratch = new_scratch(self.length, min(self.nodes(longest), 1 << 16))
+        scratch = new_scratch(self.length, min(self.nodes(longest), 1 << 16, self.limit_nodes // self.length))
         while True:
             status = kernel.repair_partitions(
                 offsets, wanted, masks, key, null, self.sequence, limits, self.gaps, self.machine, checks,

@@ -16,7 +16,7 @@ from sparkcep.block import Condition, Decision
 from sparkcep.exec.expressions import Type, parse_type
 from sparkcep.planner.fields import unescape
 from sparkcep.planner.ranges import fixed_distance
-from sparkcep.query import POSITION, Navigation
+from sparkcep.query import POSITION, Navigation, RowExpression, Slot
 
 _MARK = "\x00"
 _OPERATOR = r"\s*(<=|>=|<|>|==|=)\s*"
@@ -82,16 +82,24 @@ class Difference:
     gap: bool
 
 
-def difference(condition: Condition, is_time: Callable[[str], bool], units: TimeUnits) -> Difference | None:
+def difference(
+    condition: Condition, is_time: Callable[[str], bool], units: TimeUnits, bare: str | None = None
+) -> Difference | None:
     """A condition as a bound between two components, or None.
 
     Args:
         is_time: whether a row expression is the ORDER BY key.
+        bare: in MATCH_RECOGNIZE the key's name, which alone is that of the event tested.
     """
     if condition.at is not Decision.TAKE or condition.each or condition.after or condition.minimum > 1:
         return None
-    slots = [p for p in condition.scalar.pieces if not isinstance(p, str)]
-    text = "".join(p if isinstance(p, str) else _MARK for p in condition.scalar.pieces).strip()
+    pieces: list[str | Slot] = list(condition.scalar.pieces)
+    if bare is not None and len(condition.decided_by) == 1:
+        own = Navigation(RowExpression((bare,)), condition.decided_by, False, 0, 0, True)
+        name = re.compile(rf"(?<![\w.`'\"])`?{re.escape(bare.strip('`'))}`?(?![\w.(`'\"])", re.IGNORECASE)
+        pieces = [q for p in pieces for q in (_split(p, name, own) if isinstance(p, str) else [p])]
+    slots = [p for p in pieces if not isinstance(p, str)]
+    text = "".join(p if isinstance(p, str) else _MARK for p in pieces).strip()
     if len(slots) != 2:
         return None
     names = []
@@ -114,6 +122,16 @@ def difference(condition: Condition, is_time: Callable[[str], bool], units: Time
     operator, distance = read  # value of names[0] - value of names[1] OPERATOR distance
     least, most = _interval(operator, distance)
     return Difference(names[1], names[0], least, most, gap)
+
+
+def _split(text: str, name: re.Pattern[str], own: Navigation) -> list[str | Slot]:
+    """Text with the slot in the place of a name."""
+    out: list[str | Slot] = []
+    at = 0
+    for found in name.finditer(text):
+        out += [text[at : found.start()], own]
+        at = found.end()
+    return [*out, text[at:]]
 
 
 def _read(text: str, units: TimeUnits) -> tuple[str, Fraction] | None:

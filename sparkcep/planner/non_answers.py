@@ -50,7 +50,8 @@ class NonAnswersPlan(PatternPlan):
     @property
     def repairs_only(self) -> bool:
         """Whether the statement around it drops all partitions that are not repaired."""
-        return False
+        asked = self.block.non_answers
+        return asked is not None and asked.repairs_only
 
     @property
     def bits(self) -> dict[int, int]:
@@ -99,7 +100,9 @@ class NonAnswersPlanner(RunPlanner):
             ansi=self.settings.ansi, limit_steps=self.settings.limit_steps, limit_rows=self.settings.limit_matches,
         )  # fmt: skip
         run = self.with_engine(run, conditions, dependent)
-        found = [difference(c, self.is_time, self.units) for c in conditions]
+        key = self.fields.column_of(block.order_by[0].expression)
+        bare = key if self.is_clause else None
+        found = [difference(c, self.is_time, self.units, bare) for c in conditions]
         unrepaired, bounds, timed = self.repairable(run, local, conditions, found, dependent)
         repair = None
         if not unrepaired:
@@ -108,8 +111,9 @@ class NonAnswersPlanner(RunPlanner):
             repair = Repair(places, key_column, bounds, timed, step, most_cost, most_shift, low, high)
         facts = self.facts(found, conditions, key_column)
         spec = RepairSpec(
-            run, bits, repair, self.type_bits(bits), needed(self.automaton), facts, self.settings.limit_repair
-        )
+            run, bits, repair, self.type_bits(bits), needed(self.automaton), facts, self.settings.limit_repair,
+            repairs_only=block.non_answers is not None and block.non_answers.repairs_only,
+        )  # fmt: skip
         shape = OperatorShape(
             keys=len(keys), masks=run.mask_words, columns=tuple(dependent.columns), within=within, gathers=(),
             labels=(), mask_updates=self.mask_updates(tests, bits, shifts) if layout == "lists" else (),
@@ -191,6 +195,8 @@ class NonAnswersPlanner(RunPlanner):
         if found is None and not self.units.is_number:
             plain = re.fullmatch(r"\s*-?\d+(\.\d+)?\s*", text) is not None  # seconds, as elsewhere
             sign, body = ("-", text.strip()[1:]) if text.strip().startswith("-") else ("", text)
+            if inner := re.fullmatch(r"\s*INTERVAL\s+(['\"]?)\s*-(.*)", body, re.IGNORECASE | re.DOTALL):
+                sign, body = "-", inner[1] + inner[2]
             found = self.units.count(f"{sign}INTERVAL {body}{' SECOND' if plain else ''}", physical=True)
         if found is None:
             months = re.search(r"MONTH|YEAR", text, re.IGNORECASE)

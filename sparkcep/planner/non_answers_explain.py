@@ -41,7 +41,8 @@ def explain_non_answers(plan: NonAnswersPlan, name: str) -> list[str]:
     if plan.interpreted_because:
         lines.append(f"    by the reference search (slow), since the kernel has no {plan.interpreted_because}")
     lines += _repair(plan)
-    lines.append(f"  Reasons: of the longest run of each partition that is not repaired: {', '.join(REASONS)}")
+    reasons = f"of the longest run of each partition that is not repaired: {', '.join(REASONS)}"
+    lines.append(f"  Reasons: {'nobody asks for them' if spec.repairs_only else reasons}")
     told = sum(1 for t in fact_texts(block, spec) if t)
     asks = plan.measures.warns  # type: ignore[attr-defined]
     lines.append(f"  Warnings: {f'{told} questions to the whole log' if asks else 'nobody asks for them'}")
