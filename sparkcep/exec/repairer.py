@@ -34,7 +34,7 @@ class Repairer:
         self.length = len(repair.places)
         self.sequence, self.limits, self.gaps = sequence_tables(run, repair)
         self.machine, self.checks = machine_tables(self.run)
-        self.programs = compile_conditions(run.conditions, run.ansi)
+        self.programs = compile_conditions(self.run.conditions, run.ansi)
         self.conditions = run_conditions(self.run, self.programs)
         #: Bounds that contradict each other are met by no events.
         self.hopeless = bool((self.limits.least > self.limits.most).any())

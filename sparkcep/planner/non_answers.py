@@ -26,7 +26,7 @@ from sparkcep.planner.non_answers_sql import NonAnswersSql
 from sparkcep.planner.plan import Analyzer, PatternPlan
 from sparkcep.planner.prefilter import Prefilter
 from sparkcep.planner.ranges import RangeSplitting
-from sparkcep.planner.run_plan import RunPlanner, clause_of, partitions, type_test
+from sparkcep.planner.run_plan import RunPlanner, clause_of, condition_beyond, in_kernel, partitions, type_test
 from sparkcep.query import POSITION, Aggregate, Navigation, PatternQuery, RowsPerMatch, Selection, SkipMode
 from sparkcep.settings import Settings
 
@@ -248,8 +248,8 @@ class NonAnswersPlanner(RunPlanner):
             why = f"{block.selection.value} is about neighbours, not about times"
         elif not key.ascending:
             why = "ORDER BY is not ascending"
-        elif run.searched:
-            why = f"the kernel has no {self.searched_because}"
+        elif (lacking := self.lacking(run, conditions, found)) is not None:
+            why = f"the kernel has no {lacking}"
         elif len(set(places)) < len(places) and conditions:
             why = "conditions name a variable that stands in the pattern twice"
         elif block.between is not None:
@@ -286,6 +286,16 @@ class NonAnswersPlanner(RunPlanner):
                 Bound(0, len(places) - 1, None, length.__floor__(), source=f"WITHIN {unescape(block.within)}")
             )
         return "", tuple(bounds), frozenset(timed)
+
+    def lacking(self, run: RunSpec, conditions: Sequence[Condition], found: Sequence[Difference | None]) -> str | None:
+        """What the kernel lacks for the conditions that are no bounds, if it lacks anything."""
+        tested = [k for k, d in enumerate(found) if d is None]
+
+        def attempt(n: int) -> None:
+            in_kernel(run.conditions, run.ansi, tested[n])
+
+        beyond = condition_beyond(attempt, [conditions[k] for k in tested])
+        return None if beyond is None else beyond[1]
 
     def time_range(self) -> tuple[int, int]:
         """Least and most of a new time: what the key's type holds."""
