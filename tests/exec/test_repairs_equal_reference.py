@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 from hypothesis import given
@@ -11,6 +13,7 @@ from sparkcep.block import Decision, Selection
 from sparkcep.exec.automaton import compile_automaton
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.expressions import BIGINT, Call, Load, NavigationSlot
+from sparkcep.exec.kernels.repair import repair_partitions
 from sparkcep.exec.repair_spec import Bound, Repair
 from sparkcep.exec.repairer import Repairer
 from sparkcep.exec.run_spec import Check, RunSpec
@@ -114,6 +117,15 @@ def test_gaps_count_positions_after_the_shifts(case: RepairCase) -> None:
 @given(cases())
 def test_conditions_between_events(case: RepairCase) -> None:
     assert run_repair(case) == reference_repair(case)
+
+
+def test_one_signature_for_all_queries() -> None:
+    """Bounds, gaps, conditions, NULL times: none of them makes another signature to compile."""
+    plain = RepairCase(("A", "B"), (1, 2), ("B", "A"), (), 1, 4, 2)
+    gap = replace(plain, bounds=(Bound(0, 1, None, 1, gap=True),), times=(None, 2))
+    rising = replace(plain, values=(1, 2), rising=((0, 1),))
+    assert [run_repair(c) for c in (plain, gap, rising)] == [reference_repair(c) for c in (plain, gap, rising)]
+    assert len(repair_partitions.signatures) == 1
 
 
 def test_worker_and_rooms() -> None:
