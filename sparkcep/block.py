@@ -9,7 +9,7 @@ import enum
 from dataclasses import dataclass, field
 
 from sparkcep.pattern import Pattern
-from sparkcep.query import KeyExpression, Measure, RowExpression, Scalar, Selection, SortKey
+from sparkcep.query import KeyExpression, Measure, NonAnswers, RowExpression, Scalar, Selection, SortKey
 
 __all__ = [
     "GROUP_ID",
@@ -124,16 +124,6 @@ class Uncertainty:
     width: str | None
     step: str | None
     probability: str | None
-    position: int = field(default=0, compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class NonAnswers:
-    """EXPLAIN NON ANSWERS (k, uncertainty, step), each as the user's text."""
-
-    cost: str
-    uncertainty: str
-    step: str
     position: int = field(default=0, compare=False)
 
 

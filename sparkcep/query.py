@@ -205,6 +205,21 @@ class Definition:
 
 
 @dataclass(frozen=True, slots=True)
+class NonAnswers:
+    """EXPLAIN NON ANSWERS (k, uncertainty, step), each as the user's text; ``positions``: where they stand.
+
+    ``repairs_only``: the statement around it drops the rows of partitions that are not repaired.
+    """
+
+    cost: str
+    uncertainty: str
+    step: str
+    position: int = field(default=0, compare=False)
+    positions: tuple[int, ...] = field(default=(), compare=False)
+    repairs_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class PatternQuery:
     """A bound row pattern clause.
 
@@ -228,6 +243,7 @@ class PatternQuery:
     definitions: tuple[Definition, ...]
     identifiers: frozenset[str]
     selection: Selection = Selection.STRICT
+    non_answers: NonAnswers | None = None
     wanted: frozenset[str] | None = None
     partition_predicate: str = ""
     with_prefix: str = ""

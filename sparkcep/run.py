@@ -24,8 +24,10 @@ from sparkcep.planner.explain import explain_plan
 from sparkcep.planner.fields import Fields, quote, unescape
 from sparkcep.planner.gap_sequence import gap_sequence_plan
 from sparkcep.planner.groups import merge_groups
+from sparkcep.planner.non_answers import NonAnswersPlan, plan_non_answers
+from sparkcep.planner.non_answers_sql import FACTS
 from sparkcep.planner.plan import PatternPlan, plan
-from sparkcep.planner.run_plan import RunPlan, block_clause, plan_block, plan_clause_runs
+from sparkcep.planner.run_plan import RunPlan, block_clause, block_of, plan_block, plan_clause_runs
 from sparkcep.planner.sampling import Sample, estimated_bytes, sample_sql
 from sparkcep.planner.trend_plan import TrendPlan, plan_trends
 from sparkcep.pruned import Pruning, prune
@@ -37,7 +39,7 @@ from sparkcep.sql.block_binder import bind_block
 from sparkcep.sql.clause import parse_clause
 from sparkcep.sql.commands import Explain, TemporaryView, classify
 from sparkcep.sql.function import read_function
-from sparkcep.sql.outer import partition_predicate, plain_limit, wanted_names
+from sparkcep.sql.outer import partition_predicate, plain_limit, wanted_names, wants_repairs_only
 from sparkcep.sql.rewriter import Rewriter
 from sparkcep.sql.statements import Form, FormKind, Statement, read_statement
 
@@ -144,7 +146,7 @@ class Run:
         source = self.blamed(lambda: self.input(input_sql))
         planned = self.planned(form, source, input_sql)
         name = f"{PREFIX}relation_{next(_names)}"
-        if isinstance(planned, (RunPlan, TrendPlan)) and planned.block.groups:
+        if isinstance(planned, (RunPlan, TrendPlan, NonAnswersPlan)) and planned.block.groups:
             source = self.merged(planned.block, source)
             self.notes.append(
                 f"{len(planned.block.groups)} groups are partitions, an event is in each group of its case"
@@ -155,7 +157,10 @@ class Run:
         given = source
         if pruning.frame is not None:
             source, input_sql = pruning.frame, ""
-        relation = Relation(name, planned, source, self.relation_sql(name, planned, source, input_sql), given, pruning)
+        sql = self.relation_sql(name, planned, source, input_sql)
+        if isinstance(planned, NonAnswersPlan):
+            sql = self.with_facts(name, planned, given, sql)
+        relation = Relation(name, planned, source, sql, given, pruning)
         self.relations.append(relation)
         opens = form.kind is FormKind.BLOCK and self.statement.text[form.start : form.start + 4].upper() == "FROM"
         self.rewriter.replace(form, f"SELECT * FROM {relation.sql}" if opens else relation.sql)
@@ -212,6 +217,13 @@ class Run:
             query = replace(query, wanted=wanted_names(self.statement, form))
         if self.settings.key_predicates and not self.kwargs:
             query = replace(query, partition_predicate=self.partition_predicate(query, form))
+        if query.non_answers is not None:
+            asked = replace(query.non_answers, repairs_only=wants_repairs_only(self.statement, form))
+            query = replace(query, non_answers=asked)
+            return plan_non_answers(
+                block_of(query), self.settings, lambda items: self.analyze(query, source, items),
+                [f.dataType.simpleString() for f in source.schema.fields], query,
+            )  # fmt: skip
         make = plan if query.selection is Selection.STRICT else plan_clause_runs
         return make(
             query, self.settings, lambda items: self.analyze(query, source, items),
@@ -224,9 +236,12 @@ class Run:
         source = self.merged(block, source)
         if self.settings.column_pruning and not self.kwargs:
             block = replace(block, wanted=wanted_names(self.statement, form))
-        if block.trends:
+        if block.non_answers is not None:
+            asked = replace(block.non_answers, repairs_only=wants_repairs_only(self.statement, form))
+            block = replace(block, non_answers=asked)
+        if block.trends or block.non_answers is not None:
             query = block_clause(block)
-            return plan_trends(
+            return (plan_trends if block.non_answers is None else plan_non_answers)(
                 block, self.settings, lambda items: self.analyze(query, source, items),
                 [f.dataType.simpleString() for f in source.schema.fields],
             )  # fmt: skip
@@ -333,6 +348,14 @@ class Run:
         except PySparkNotImplementedError as error:
             raise _untransportable(planned, frame, error) from None
         return f"({planned.measures.sql().replace(f'{{{SOURCE}}}', f'{{{name}}}')})"
+
+    def with_facts(self, name: str, planned: NonAnswersPlan, given: DataFrame, sql: str) -> str:
+        """What the log says of a query comes from all partitions, whatever an index leaves of them."""
+        if f"{{{FACTS}}}" not in sql:
+            return sql
+        facts = replace(planned.repair_spec, only_facts=True)
+        self.matched[name + "_facts"] = match(self.prepared(planned, given), planned.layout, planned.shape, facts)
+        return sql.replace(f"{{{FACTS}}}", f"{{{name}_facts}}")
 
     def prepared(self, planned: PatternPlan, source: DataFrame) -> DataFrame:
         """The operator's input."""

@@ -126,6 +126,11 @@ LIMIT_PAIRS = Setting(
     "every pair of rows.",
 )
 LIMIT_MATCHES = Setting("limit.matches", "10000000", "Most output rows of one partition.")
+LIMIT_REPAIR = Setting(
+    "limit.repairNodes",
+    "50000000",
+    "Most places (component, event, tick) that EXPLAIN NON ANSWERS may look at to repair one partition.",
+)
 LOG_CASE = Setting(
     "log.case",
     "",
@@ -170,6 +175,7 @@ ALL: tuple[Setting, ...] = (
     LIMIT_STEPS,
     LIMIT_MATCHES,
     LIMIT_PAIRS,
+    LIMIT_REPAIR,
     LOG_CASE,
     LOG_TIME,
     LOG_TIEBREAK,
@@ -196,6 +202,7 @@ class Settings:
     limit_steps: int
     limit_matches: int
     limit_pairs: int
+    limit_repair: int = int(LIMIT_REPAIR.default)
     log_case: str = ""
     log_time: str = ""
     log_tiebreak: str = ""
@@ -205,6 +212,7 @@ class Settings:
     index_cases: str = "auto"
     ansi: bool = True
     case_sensitive: bool = False
+    time_zone: str = ""
 
 
 def _checked(setting: Setting, value: str) -> str:
@@ -268,12 +276,14 @@ def read(get: Callable[[str, str], Any]) -> Settings:
         limit_steps=_integer(LIMIT_STEPS, text(LIMIT_STEPS)),
         limit_matches=_integer(LIMIT_MATCHES, text(LIMIT_MATCHES)),
         limit_pairs=_integer(LIMIT_PAIRS, text(LIMIT_PAIRS)),
+        limit_repair=_integer(LIMIT_REPAIR, text(LIMIT_REPAIR)),
         log_case=text(LOG_CASE),
         log_time=text(LOG_TIME),
         log_tiebreak=text(LOG_TIEBREAK),
         log_event=text(LOG_EVENT),
         ansi=_flag(get, "spark.sql.ansi.enabled", True),
         case_sensitive=_flag(get, "spark.sql.caseSensitive", False),
+        time_zone=_text(get, "spark.sql.session.timeZone"),
     )
 
 
@@ -285,6 +295,13 @@ def read_event_types(get: Callable[[str, str], Any]) -> int:
 def read_match_recognize(get: Callable[[str, str], Any]) -> str:
     """Who runs MATCH_RECOGNIZE: auto, always, native or off. Raises as :func:`read` does."""
     return _checked(MATCH_RECOGNIZE, str(get(MATCH_RECOGNIZE.key, MATCH_RECOGNIZE.default)))
+
+
+def _text(get: Callable[[str, str], Any], key: str) -> str:
+    try:
+        return str(get(key, ""))
+    except Exception:  # as in _flag
+        return ""
 
 
 def _flag(get: Callable[[str, str], Any], key: str, default: bool) -> bool:

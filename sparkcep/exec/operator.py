@@ -8,7 +8,9 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from sparkcep.exec.lists import match_lists
+from sparkcep.exec.non_answers_layouts import explain_partitions
 from sparkcep.exec.ranges import match_ranges
+from sparkcep.exec.repair_spec import RepairSpec
 from sparkcep.exec.rows import match_rows
 from sparkcep.exec.run_layouts import match_runs
 from sparkcep.exec.run_spec import RunSpec
@@ -18,7 +20,9 @@ from sparkcep.exec.trend_layouts import match_trends
 from sparkcep.exec.trend_spec import TrendSpec
 
 
-def match(df: DataFrame, layout: str, shape: OperatorShape, spec: MatchSpec | RunSpec | TrendSpec) -> DataFrame:
+def match(
+    df: DataFrame, layout: str, shape: OperatorShape, spec: MatchSpec | RunSpec | TrendSpec | RepairSpec
+) -> DataFrame:
     """Run a spec over prepared rows.
 
     Args:
@@ -26,6 +30,8 @@ def match(df: DataFrame, layout: str, shape: OperatorShape, spec: MatchSpec | Ru
             ``__cep_m*``, rows of a partition together; its first row has the keys, and ``__cep_m0`` inverted.
             With ranges, a range is a partition and its first row has the range's number in ``__cep_range``.
     """
+    if isinstance(spec, RepairSpec):
+        return explain_partitions(df, layout, shape, spec)
     if isinstance(spec, TrendSpec):
         return match_trends(df, layout, shape, spec)
     if isinstance(spec, RunSpec):

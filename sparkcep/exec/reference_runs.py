@@ -2,7 +2,7 @@
 
 The tests' oracle, and what runs where the kernel cannot (run_search.py).
 
-A run is the sequence of (component, row) taken so far. What it may do next is read off the pattern tree: ``_ways``
+A run is the sequence of (component, row) taken so far. What it may do next is read off the pattern tree: ``ways_on``
 walks what is left of the pattern, in order of preference, up to the next component or the end. Where one run can stand
 at several places of the pattern (``(A?){2}``, PERMUTE), all of them are followed together: the run, not the place,
 takes or skips an event. A Kleene is every quantifier that may take its item more than once, ``{1,3}`` too.
@@ -91,7 +91,7 @@ _Rest: TypeAlias = tuple[Pattern | _Loop, ...]
 
 
 @dataclass(frozen=True)
-class _Way:
+class Way:
     """A way on: to the component ``key``, or to the end (None). ``leaves``: it leaves a Kleene that could go on."""
 
     key: str | None
@@ -100,28 +100,28 @@ class _Way:
     rest: _Rest
 
 
-def _ways(rest: _Rest, crossed: tuple[Negation, ...] = (), leaves: bool = False) -> Iterator[_Way]:
+def ways_on(rest: _Rest, crossed: tuple[Negation, ...] = (), leaves: bool = False) -> Iterator[Way]:
     if not rest:
-        yield _Way(None, crossed, leaves, ())
+        yield Way(None, crossed, leaves, ())
         return
     head, tail = rest[0], rest[1:]
     if isinstance(head, Variable):
         taken = (replace(f, empty=False, void=False, open=False) if isinstance(f, _Loop) else f for f in tail)
-        yield _Way(head.name, crossed, leaves, tuple(taken))
+        yield Way(head.name, crossed, leaves, tuple(taken))
     elif isinstance(head, Negation):
-        yield from _ways(tail, (*crossed, head), leaves)
+        yield from ways_on(tail, (*crossed, head), leaves)
     elif isinstance(head, Concatenation):
-        yield from _ways((*head.items, *tail), crossed, leaves)
+        yield from ways_on((*head.items, *tail), crossed, leaves)
     elif isinstance(head, Alternation):
         for item in head.items:
-            yield from _ways((item, *tail), crossed, leaves)
+            yield from ways_on((item, *tail), crossed, leaves)
     elif isinstance(head, Permutation):
         for order in itertools.permutations(head.items):
-            yield from _ways((*order, *tail), crossed, leaves)
+            yield from ways_on((*order, *tail), crossed, leaves)
     elif isinstance(head, Exclusion):
-        yield from _ways((head.item, *tail), crossed, leaves)
+        yield from ways_on((head.item, *tail), crossed, leaves)
     elif isinstance(head, Empty):
-        yield from _ways(tail, crossed, leaves)
+        yield from ways_on(tail, crossed, leaves)
     elif isinstance(head, Quantified):
         yield from _iterations(head, tail, crossed, leaves, False)
     elif isinstance(head, _Loop):
@@ -134,26 +134,26 @@ def _ways(rest: _Rest, crossed: tuple[Negation, ...] = (), leaves: bool = False)
 
 def _iterations(
     node: Quantified, tail: _Rest, crossed: tuple[Negation, ...], leaves: bool, could_go_on: bool
-) -> Iterator[_Way]:
+) -> Iterator[Way]:
     """One more iteration, or what follows the quantifier, in its order of preference."""
 
-    def again() -> Iterator[_Way]:
+    def again() -> Iterator[Way]:
         if node.maximum != 0:
             less = None if node.maximum is None else node.maximum - 1
             void = node.minimum == 0 and node.maximum is None
             loop = _Loop(replace(node, minimum=max(0, node.minimum - 1), maximum=less), True, void, could_go_on)
-            yield from _ways((node.item, loop, *tail), crossed, leaves)
+            yield from ways_on((node.item, loop, *tail), crossed, leaves)
 
-    def stop() -> Iterator[_Way]:
+    def stop() -> Iterator[Way]:
         if node.minimum == 0:
-            yield from _ways(tail, crossed, leaves or could_go_on)
+            yield from ways_on(tail, crossed, leaves or could_go_on)
 
     for choice in (again, stop) if node.greedy else (stop, again):
         yield from choice()
 
 
 @dataclass(frozen=True)
-class _Gap:
+class Gap:
     """A negation between two rows that were taken; None before the first and after the last."""
 
     negation: Negation
@@ -162,15 +162,15 @@ class _Gap:
 
 
 @dataclass(frozen=True)
-class _Place:
+class Place:
     """Where a run stands: what is left of the pattern, and the negations it crossed that are not decided."""
 
     rest: _Rest
-    gaps: tuple[_Gap, ...] = ()
+    gaps: tuple[Gap, ...] = ()
 
 
-def _between(crossed: tuple[Negation, ...], after: int | None, before: int | None) -> tuple[_Gap, ...]:
-    return tuple(_Gap(negation, after, before) for negation in crossed)
+def between(crossed: tuple[Negation, ...], after: int | None, before: int | None) -> tuple[Gap, ...]:
+    return tuple(Gap(negation, after, before) for negation in crossed)
 
 
 @dataclass(frozen=True)
@@ -209,31 +209,31 @@ class ReferenceCase:
         by = condition.decided_by
         return condition.at is Decision.LEAVE and bool(path) and path[-1][0] in by and key not in by
 
-    def extensions(self, path: Path, places: Sequence[_Place], row: int) -> list[tuple[_Way, _Place]]:
+    def extensions(self, path: Path, places: Sequence[Place], row: int) -> list[tuple[Way, Place]]:
         """The ways on which the row can extend the run, with the place each leads to."""
         found = []
         for place in places:
-            for way in _ways(place.rest):
+            for way in ways_on(place.rest):
                 if way.key is None:
                     continue
                 longer = (*path, (way.key, row))
                 if not self.takes(longer):
                     continue
-                gaps = (*place.gaps, *_between(way.crossed, path[-1][1] if path else None, row))
+                gaps = (*place.gaps, *between(way.crossed, path[-1][1] if path else None, row))
                 undecided = self.decide(gaps, longer, None)
                 if undecided is not None:
-                    found.append((way, _Place(way.rest, undecided)))
+                    found.append((way, Place(way.rest, undecided)))
         return found
 
-    def accepts(self, path: Path, place: _Place, way: _Way) -> bool:
-        gaps = (*place.gaps, *_between(way.crossed, path[-1][1], None))
+    def accepts(self, path: Path, place: Place, way: Way) -> bool:
+        gaps = (*place.gaps, *between(way.crossed, path[-1][1], None))
         return all(c.holds(path) for c in self.conditions if self.is_left(c, path, None)) and not any(
             self.violated(gap, path, None) for gap in gaps
         )
 
-    def matches(self, path: Path, places: Sequence[_Place]) -> Iterator[Path]:
+    def matches(self, path: Path, places: Sequence[Place]) -> Iterator[Path]:
         """The accepting runs that begin with this one."""
-        ways = [(place, way) for place in places for way in _ways(place.rest)]
+        ways = [(place, way) for place in places for way in ways_on(place.rest)]
         ends = [n for n, (_, way) in enumerate(ways) if way.key is None]
         if not ends:
             yield from self.longer(path, places, [way for _, way in ways])
@@ -243,7 +243,7 @@ class ReferenceCase:
             yield path
         yield from self.longer(path, places, [way for _, way in ways[ends[0] :]])
 
-    def longer(self, path: Path, places: Sequence[_Place], ways: Sequence[_Way]) -> Iterator[Path]:
+    def longer(self, path: Path, places: Sequence[Place], ways: Sequence[Way]) -> Iterator[Path]:
         """The accepting runs that go on from this one along some of its ways."""
         for row in range(path[-1][1] + 1, self.rows):
             found = self.extensions(path, places, row)
@@ -258,12 +258,12 @@ class ReferenceCase:
 
     def starts(self, pattern: Pattern, row: int) -> Iterator[Path]:
         """The matches that begin with a row."""
-        found = self.extensions((), (_Place((pattern,)),), row)
+        found = self.extensions((), (Place((pattern,)),), row)
         for key in dict.fromkeys(way.key for way, _ in found if way.key is not None):
             reached = dict.fromkeys(place for way, place in found if way.key == key)
             yield from self.matches(((key, row),), tuple(reached))
 
-    def decide(self, gaps: tuple[_Gap, ...], path: Path, scope: Sequence[int] | None) -> tuple[_Gap, ...] | None:
+    def decide(self, gaps: tuple[Gap, ...], path: Path, scope: Sequence[int] | None) -> tuple[Gap, ...] | None:
         """The negations that cannot be decided yet; None where one that can is violated."""
         undecided = []
         for gap in dict.fromkeys(gaps):
@@ -273,13 +273,13 @@ class ReferenceCase:
                 return None
         return tuple(undecided)
 
-    def decidable(self, gap: _Gap, path: Path) -> bool:
+    def decidable(self, gap: Gap, path: Path) -> bool:
         """Whether all variables that its conditions name have events; a leading negation waits for the last event."""
         own = set(variables(gap.negation.item))
         required = (keys for c in self.conditions if own & set(c.decided_by) for keys in c.required)
         return gap.after is not None and all(own & set(keys) or _count(path, keys) for keys in required)
 
-    def violated(self, gap: _Gap, path: Path, scope: Sequence[int] | None) -> bool:
+    def violated(self, gap: Gap, path: Path, scope: Sequence[int] | None) -> bool:
         """Whether the negated pattern has a match in the gap.
 
         Args:
@@ -297,15 +297,15 @@ class ReferenceCase:
             if scope is None and gap.before is None and self.trailing and not self.trailing(path[0][1], row):
                 continue
             inside.append(row)
-        return self.occurs(path, (), _Place((gap.negation.item,)), inside)
+        return self.occurs(path, (), Place((gap.negation.item,)), inside)
 
-    def occurs(self, run: Path, taken: Path, place: _Place, rows: Sequence[int]) -> bool:
+    def occurs(self, run: Path, taken: Path, place: Place, rows: Sequence[int]) -> bool:
         """Whether the negative events taken so far can be completed, skipping till any match."""
         path = (*run, *taken)
         last = taken[-1][1] if taken else None
-        for way in _ways(place.rest):
+        for way in ways_on(place.rest):
             if way.key is None:
-                gaps = (*place.gaps, *_between(way.crossed, last, None))
+                gaps = (*place.gaps, *between(way.crossed, last, None))
                 if taken and not any(self.violated(gap, path, rows) for gap in gaps):
                     return True
                 continue
@@ -316,9 +316,9 @@ class ReferenceCase:
                     continue
                 if not self.can_take(way.key, row) or not all(c.holds(longer) for c in own):
                     continue
-                undecided = self.decide((*place.gaps, *_between(way.crossed, last, row)), longer, rows)
+                undecided = self.decide((*place.gaps, *between(way.crossed, last, row)), longer, rows)
                 if undecided is not None and self.occurs(
-                    run, (*taken, (way.key, row)), _Place(way.rest, undecided), rows
+                    run, (*taken, (way.key, row)), Place(way.rest, undecided), rows
                 ):
                     return True
         return False

@@ -25,7 +25,7 @@ from sparkcep.exec.run_tables import (
 from sparkcep.exec.statuses import SKIPS, raise_status
 from sparkcep.exec.tables import grown, load_columns, new_trail, output_table
 
-_SELECTIONS = {Selection.STRICT: kernel.STRICT, Selection.NEXT: kernel.NEXT, Selection.ANY: kernel.ANY}
+SELECTIONS = {Selection.STRICT: kernel.STRICT, Selection.NEXT: kernel.NEXT, Selection.ANY: kernel.ANY}
 
 
 class RunMatcher:
@@ -82,7 +82,7 @@ class RunMatcher:
                 )  # fmt: skip
             else:
                 status = kernel.match_runs(
-                    offsets, masks, self.machine, checks, _SELECTIONS[spec.selection], int(spec.one_per_start),
+                    offsets, masks, self.machine, checks, SELECTIONS[spec.selection], int(spec.one_per_start),
                     SKIPS[spec.skip], int(spec.first_only), int(spec.use_within), int(spec.strict_time), times,
                     int(spec.every_row or spec.rows_per_match.is_all), int(spec.traced),
                     self.output, self.conditions._replace(const_i=const_i), columns, spec.limit_steps, spec.limit_rows,

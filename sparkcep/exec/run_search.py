@@ -5,7 +5,9 @@ Slower than the kernel by some orders of magnitude and chosen only where needed;
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,11 +26,11 @@ from sparkcep.exec.statuses import interpreted, raise_status
 from sparkcep.query import SkipMode
 
 
-class _Limit(Exception):
+class Limit(Exception):
     """A limit was passed; the argument is the kernel's status."""
 
 
-class _State(MatchState):
+class State(MatchState):
     """Rows of a run need not be neighbours."""
 
     taken: dict[int, int]
@@ -56,15 +58,39 @@ class RunSearch:
         columns = [[normalise(v) for v in c.to_pylist()] for c in batch.columns]
         out: list[list[int]] = []
         trace: list[tuple[int, int]] = []
-        try:
-            with interpreted():
-                for q in range(len(batch.offsets) - 1):
-                    base, end = int(batch.offsets[q]), int(batch.offsets[q + 1])
-                    self.partition(q, base, end - base, masks, columns, batch, out, trace)
-        except _Limit as error:
-            raise_status(error.args[0], spec.limit_steps, spec.limit_rows, spec.skip_target)
+        with self.errors():
+            for q in range(len(batch.offsets) - 1):
+                base, end = int(batch.offsets[q]), int(batch.offsets[q + 1])
+                self.partition(q, base, end - base, masks, columns, batch, out, trace)
         width = FIXED + len(spec.slots) + 1
         return np.array(out, np.int64).reshape(-1, width), np.array(trace, np.int32).reshape(-1, 2)
+
+    def cases(
+        self, batch: Batch, type_bits: Sequence[int]
+    ) -> Iterator[tuple[int, ReferenceCase, Callable[[str, int], bool]]]:
+        """Each partition's number and case, and whether an event of it has a component's type (see RepairSpec)."""
+        masks = [int_values(mask)[0] for mask in batch.masks]
+        columns = [[normalise(v) for v in c.to_pylist()] for c in batch.columns]
+        for q in range(len(batch.offsets) - 1):
+            base, end = int(batch.offsets[q]), int(batch.offsets[q + 1])
+            state = State(columns, base, end - base, self.names)
+            state.number = 1
+            case = self.case(base, end - base, masks, batch, state)
+            yield q, case, partial(self.has_type, masks, base, type_bits)
+
+    def has_type(self, masks: Sequence[Ints], base: int, type_bits: Sequence[int], key: str, row: int) -> bool:
+        bit = type_bits[self.codes[key]]
+        return bit < 0 or bool(masks[bit // BITS_PER_WORD][base + row] >> (bit % BITS_PER_WORD) & 1)
+
+    @contextmanager
+    def errors(self) -> Iterator[None]:
+        """Where conditions are tested: limits and failures become the errors that the kernel's statuses stand for."""
+        spec = self.spec
+        try:
+            with interpreted():
+                yield
+        except Limit as error:
+            raise_status(error.args[0], spec.limit_steps, spec.limit_rows, spec.skip_target)
 
     def partition(
         self, q: int, base: int, rows: int, masks: Sequence[Ints], columns: list[list[Any]], batch: Batch,
@@ -72,7 +98,7 @@ class RunSearch:
     ) -> None:  # fmt: skip
         """Append a partition's matches."""
         spec = self.spec
-        state = _State(columns, base, rows, self.names)
+        state = State(columns, base, rows, self.names)
         case = self.case(base, rows, masks, batch, state)
         number = 0
         emitted = len(out)
@@ -85,7 +111,7 @@ class RunSearch:
                 number += 1
                 self.emit(q, number, path, rows, out, trace)
                 if len(out) - emitted > spec.limit_rows:
-                    raise _Limit(TOO_MANY_ROWS)
+                    raise Limit(TOO_MANY_ROWS)
                 if number >= spec.most_matches or (spec.first_only and spec.one_per_start):
                     return
                 if spec.one_per_start:
@@ -101,15 +127,15 @@ class RunSearch:
             return path[-1][1] + 1
         targets = [row for key, row in path if self.codes[key] in spec.skip_labels]
         if not targets:
-            raise _Limit(SKIP_TARGET_ABSENT)
+            raise Limit(SKIP_TARGET_ABSENT)
         target = targets[0] if spec.skip is SkipMode.TO_FIRST else targets[-1]
         if target == start:
-            raise _Limit(SKIP_TO_FIRST_ROW)
+            raise Limit(SKIP_TO_FIRST_ROW)
         return target
 
     # -- conditions ------------------------------------------------------------------------------------------------
 
-    def case(self, base: int, rows: int, masks: Sequence[Ints], batch: Batch, state: _State) -> ReferenceCase:
+    def case(self, base: int, rows: int, masks: Sequence[Ints], batch: Batch, state: State) -> ReferenceCase:
         spec = self.spec
         times = interval(batch)
         steps = 0
@@ -118,7 +144,7 @@ class RunSearch:
             nonlocal steps
             steps += 1
             if steps > spec.limit_steps:
-                raise _Limit(TOO_MANY_STEPS)
+                raise Limit(TOO_MANY_STEPS)
             bit = spec.condition_bits.get(self.codes[key])
             return bit is None or bool(masks[bit // BITS_PER_WORD][base + row] >> (bit % BITS_PER_WORD) & 1)
 
@@ -137,7 +163,7 @@ class RunSearch:
             times.key[base : base + rows].tolist() if spec.strict_time else None,
         )  # fmt: skip
 
-    def condition(self, check: Check, state: _State) -> ReferenceCondition:
+    def condition(self, check: Check, state: State) -> ReferenceCondition:
         names = self.names
         registers = self.spec.conditions.registers
         each = self.spec.conditions.each

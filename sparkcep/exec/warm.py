@@ -10,10 +10,12 @@ import pyarrow as pa
 
 from sparkcep.exec.automaton import compile_automaton
 from sparkcep.exec.expressions import BIGINT, Call, Load, NavigationSlot
-from sparkcep.exec.kernels import collapse, runs, trends
+from sparkcep.exec.kernels import collapse, facts, reasons, repair, runs, trends
 from sparkcep.exec.kernels import rows as kernel
 from sparkcep.exec.matcher import Batch, Matcher
+from sparkcep.exec.non_answers import FactTeller, NonAnswers
 from sparkcep.exec.program import compile_pattern
+from sparkcep.exec.repair_spec import Facts, Repair, RepairSpec
 from sparkcep.exec.run_matcher import RunMatcher
 from sparkcep.exec.run_spec import RunSpec
 from sparkcep.exec.spec import ConditionSet, MatchSpec
@@ -33,6 +35,9 @@ ENTRIES: tuple[Any, ...] = (
     collapse.collapse_runs,
     trends.aggregate_trends,
     trends.longest_block,
+    repair.repair_partitions,
+    reasons.explain_partitions,
+    facts.tell_facts,
 )
 
 
@@ -91,6 +96,21 @@ def warm_runs() -> None:
     count = TrendAggregate("count", -1, frozenset(), "decimal(38,0)")
     spec = TrendSpec(run, {}, ((-1, -1), (-1,)), (loops,), ConditionSet(), (count,), ())
     TrendMatcher(spec).aggregate(batch)
+    warm_non_answers(run)
+
+
+def warm_non_answers(run: RunSpec) -> None:
+    """The kernels of EXPLAIN NON ANSWERS, on two partitions that nothing matches."""
+    pattern = Variable("A")
+    run = replace(
+        run, pattern=pattern, automaton=compile_automaton(pattern, ("A",), 100), condition_bits={0: 0},
+        one_per_start=True, first_only=True, traced=False,
+    )  # fmt: skip
+    repair = Repair((0,), 0, (), frozenset(), 1, 1, 1, 0, 10)
+    spec = RepairSpec(run, {0: 0}, repair, (0,), (0,), Facts((), (), 0), 1000)
+    batch = Batch(np.array([0, 1, 2]), [pa.array([0, 0])], [pa.array([1, 2])])
+    NonAnswers(spec).explain(batch)
+    FactTeller(spec).tell(batch)
 
 
 def _compiled() -> int:

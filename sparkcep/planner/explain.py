@@ -10,6 +10,8 @@ from sparkcep.planner.collapse import first_component
 from sparkcep.planner.consistency import consistency
 from sparkcep.planner.fields import unescape
 from sparkcep.planner.gap_sequence import GapSequencePlan
+from sparkcep.planner.non_answers import NonAnswersPlan
+from sparkcep.planner.non_answers_explain import explain_non_answers
 from sparkcep.planner.plan import PatternPlan
 from sparkcep.planner.run_plan import RunPlan
 from sparkcep.planner.trend_explain import explain_trends
@@ -30,6 +32,8 @@ def explain_plan(plan: PatternPlan, name: str, index: Sequence[str]) -> str:
     """
     if isinstance(plan, TrendPlan):
         return "\n".join([*explain_trends(plan, name), *_index(index), *_sql(plan)]).replace(PREFIX, "_")
+    if isinstance(plan, NonAnswersPlan):
+        return "\n".join([*explain_non_answers(plan, name), *_index(index), *_sql(plan)]).replace(PREFIX, "_")
     if isinstance(plan, RunPlan):
         return explain_run(plan, name, index)
     query, spec = plan.query, plan.spec

@@ -26,6 +26,7 @@ from sparkcep.pattern import (
 )
 from sparkcep.planner.fields import Fields
 from sparkcep.planner.local import LocalCondition
+from sparkcep.planner.non_answers import NonAnswersPlan
 from sparkcep.planner.plan import PatternPlan
 from sparkcep.planner.symbols import values_where
 from sparkcep.query import RowsPerMatch
@@ -82,6 +83,8 @@ def requirements(plan: PatternPlan, roles: Roles) -> Requirements:
     query = plan.query
     if query.rows_per_match is RowsPerMatch.ALL_WITH_UNMATCHED:
         raise NotPrunable("rows outside of matches are asked for")
+    if isinstance(plan, NonAnswersPlan) and not plan.repairs_only:
+        raise NotPrunable("each partition without a match gives a row; WHERE cost IS NOT NULL asks for repairs only")
     if can_be_empty(query.pattern):
         raise NotPrunable("an empty match needs no event")
     keys = [plan.fields.column_of(text) for text, _ in plan.keys]
@@ -92,6 +95,8 @@ def requirements(plan: PatternPlan, roles: Roles) -> Requirements:
     if found is None:
         raise NotPrunable(f"no condition on {roles.event} alone holds for a mandatory component")
     within = plan.shape.within
+    if isinstance(plan, NonAnswersPlan):
+        within = None
     return Requirements(
         found, _unordered(plan, roles), _bound(within, plan.within_type), reader.only(plan), _columns(plan)
     )
@@ -107,6 +112,8 @@ def _bound(within: Within | None, type_: str) -> int | None:
 
 def _unordered(plan: PatternPlan, roles: Roles) -> str:
     """Why the query's order of events may differ from the index's."""
+    if isinstance(plan, NonAnswersPlan):
+        return "a repair may change it"
     order = plan.query.order_by
     wanted = [roles.time] if roles.tiebreak is None else [roles.time, roles.tiebreak]
     named = ", ".join(wanted)

@@ -500,7 +500,8 @@ def block_of(query: PatternQuery) -> BlockQuery:
         components=components, pattern=query.pattern, conditions=tuple(conditions), equivalences=(),
         selection=query.selection, matches=Matches.NON_OVERLAPPING, collapsed=False, strict_time=False,
         within=query.within, within_position=query.within_position, slide=None, between=None, returns=query.measures,
-        trends=(), group_by=(), groups=(), uncertainty=None, confidence=None, non_answers=None, tiebreak=None,
+        trends=(), group_by=(), groups=(), uncertainty=None, confidence=None, non_answers=query.non_answers,
+        tiebreak=None,
         identifiers=query.identifiers, wanted=query.wanted, partition_predicate=query.partition_predicate,
         with_prefix=query.with_prefix, text=query.text, start=query.start,
     )  # fmt: skip

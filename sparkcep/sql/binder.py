@@ -13,9 +13,11 @@ from sparkcep.query import (
     KeyExpression,
     Measure,
     Navigation,
+    NonAnswers,
     PatternQuery,
     RowsPerMatch,
     Scalar,
+    Selection,
     Skip,
     SortKey,
     string_literal,
@@ -108,6 +110,7 @@ class Binder:
             subsets=tuple(self.scope.unions.items()),
             definitions=definitions,
             selection=clause.selection,
+            non_answers=self.bind_non_answers(),
             identifiers=frozenset(
                 t.text.casefold() for t in self.s.tokens[slice(*self.body)] if t.kind in ("word", "quoted")
             ),
@@ -205,6 +208,29 @@ class Binder:
         if span[1] - span[0] == 2 and tokens[span[0]].kind == "number" and tokens[span[0] + 1].kind == "word":
             text = "INTERVAL " + text
         return text, position
+
+    def bind_non_answers(self) -> NonAnswers | None:
+        clause = self.clause
+        if not clause.non_answers:
+            return None
+        position = clause.non_answers_position
+        wrong, hint = "", None
+        if clause.selection is Selection.STRICT:
+            wrong = "needs a pattern that may skip events"
+            hint = "EVENT SELECTION SKIP TILL NEXT MATCH or SKIP TILL ANY MATCH"
+        elif clause.measures:
+            wrong, hint = "cannot stand with MEASURES: its rows are partitions", "leave MEASURES out"
+        elif clause.rows_per_match.is_all:
+            wrong, hint = "cannot stand with ALL ROWS PER MATCH: there is no match", "leave it out"
+        elif not clause.order_by:
+            wrong, hint = "needs an ORDER BY: it moves events in time", "ORDER BY the time of events"
+        if wrong:
+            raise self.error("CEP_NON_ANSWERS", f"EXPLAIN NON ANSWERS {wrong}.", position, hint)
+        cost, uncertainty, step = (
+            self.s.text[self.s.tokens[low].start : self.s.tokens[high - 1].end] for low, high in clause.non_answers
+        )
+        positions = tuple(self.s.tokens[low].start for low, _ in clause.non_answers)
+        return NonAnswers(cost, uncertainty, step, position, positions)
 
     def bind_subsets(self) -> None:
         for name, parts in self.clause.subsets:

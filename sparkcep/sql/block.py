@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from sparkcep.errors import PatternParseError, near_name
 from sparkcep.sql.clause import SortItem
+from sparkcep.sql.non_answers import HINT, TAKES, WrongArgument, in_order
 from sparkcep.sql.statements import Form, Statement
 
 Range = tuple[int, int]
@@ -395,7 +396,6 @@ class BlockParser:
 
     def read_explain_non_answers(self) -> None:
         self.accept("EXPLAIN", "NON", "ANSWERS")
-        hint = "EXPLAIN NON ANSWERS (k => 4, uncertainty => INTERVAL 1 MINUTE, step => INTERVAL 1 MINUTE)"
         start = self.at
         if self.s.operator(start) == "(" and start in self.closers:
             close = self.closers[start]
@@ -404,22 +404,14 @@ class BlockParser:
             while close < self.end and self.s.operator(close) != ">":
                 close += 1
         else:
-            raise self.error("EXPLAIN NON ANSWERS takes (k, uncertainty, step).", hint=hint)
+            raise self.error(TAKES, hint=HINT)
         if close >= self.end:
-            raise self.error("EXPLAIN NON ANSWERS is not closed.", hint=hint)
+            raise self.error("EXPLAIN NON ANSWERS is not closed.", hint=HINT)
         end, self.end, self.at = self.end, close, start + 1
-        found: dict[str, Range] = {}
-        for n, (low, high) in enumerate(self.items("A value")):
-            name = ("K", "UNCERTAINTY", "STEP", "")[min(n, 3)]
-            begin = low
-            if self.s.operator(low + 1) == "=>":
-                name, begin = self.s.word(low), low + 2
-            if name not in ("K", "UNCERTAINTY", "STEP") or name in found or begin >= high:
-                raise self.error("EXPLAIN NON ANSWERS takes (k, uncertainty, step).", hint=hint, at=low)
-            found[name] = (begin, high)
-        if len(found) < 3:
-            raise self.error("EXPLAIN NON ANSWERS takes (k, uncertainty, step).", hint=hint, at=start)
-        self.out.non_answers = [found["K"], found["UNCERTAINTY"], found["STEP"]]
+        try:
+            self.out.non_answers = in_order(self.s, self.items("A value"))
+        except WrongArgument as wrong:
+            raise self.error(TAKES, hint=HINT, at=wrong.at if wrong.at >= 0 else start) from None
         self.end, self.at = end, close + 1
 
 

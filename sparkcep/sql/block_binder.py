@@ -405,9 +405,13 @@ class BlockBinder:
     def non_answers(self) -> NonAnswers | None:
         if not self.syntax.non_answers:
             return None
-        cost, uncertainty, step = (self.time(r) or "" if n else plain(self.scope, r)
-                                   for n, r in enumerate(self.syntax.non_answers))  # fmt: skip
-        return NonAnswers(cost, uncertainty, step, self.syntax.positions["EXPLAIN NON ANSWERS"])
+        # A bare k is a number whatever the ORDER BY key is; all else is a length of time.
+        parts = self.syntax.non_answers
+        bare = parts[0][1] - parts[0][0] == 1
+        cost = plain(self.scope, parts[0]) if bare else self.time(parts[0]) or ""
+        uncertainty, step = (self.time(r) or "" for r in parts[1:])
+        positions = tuple(self.s.tokens[low].start for low, _ in parts)
+        return NonAnswers(cost, uncertainty, step, self.syntax.positions["EXPLAIN NON ANSWERS"], positions)
 
 
 def bind_block(

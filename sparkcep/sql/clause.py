@@ -8,6 +8,7 @@ from sparkcep.errors import PatternParseError, near_name
 from sparkcep.pattern import Pattern
 from sparkcep.query import RowsPerMatch, Selection, SkipMode
 from sparkcep.sql.dialect import Token
+from sparkcep.sql.non_answers import HINT, TAKES, WrongArgument, in_order
 from sparkcep.sql.row_pattern import parse_row_pattern, variable_name
 from sparkcep.sql.statements import Statement
 
@@ -28,10 +29,11 @@ _ORDER = (
     "WITHIN",
     "SUBSET",
     "DEFINE",
+    "EXPLAIN NON ANSWERS",
 )
 _ORDER_HINT = (
     "the order is PARTITION BY, ORDER BY, EVENT TYPE, MEASURES, ONE | ALL ROWS PER MATCH, AFTER MATCH SKIP, "
-    "EVENT SELECTION, PATTERN, WITHIN, SUBSET, DEFINE"
+    "EVENT SELECTION, PATTERN, WITHIN, SUBSET, DEFINE, EXPLAIN NON ANSWERS"
 )
 
 
@@ -65,6 +67,8 @@ class ClauseSyntax:
     selection: Selection = Selection.STRICT
     pattern: Pattern | None = None
     within: Range | None = None
+    non_answers: list[Range] = field(default_factory=list)
+    non_answers_position: int = 0
     subsets: list[tuple[Token, list[Token]]] = field(default_factory=list)
     definitions: list[NamedRange] = field(default_factory=list)
 
@@ -156,6 +160,8 @@ class ClauseParser:
         if first == "PATTERN" and self.s.operator(i + 1) == "(":
             return "PATTERN"
         named = self.s.tokens[i + 1].kind in ("word", "quoted") if i + 1 < self.end else False
+        if (first, second, third) == ("EXPLAIN", "NON", "ANSWERS"):
+            return "EXPLAIN NON ANSWERS"
         if first == "SUBSET" and named and self.s.operator(i + 2) == "=":
             return "SUBSET"
         if first == "DEFINE" and (i + 1 >= self.end or (named and (third == "AS" or i + 2 >= self.end))):
@@ -328,6 +334,23 @@ class ClauseParser:
                 raise self.error("A condition is expected here.", at=start)
             if not self.comma():
                 return
+
+    def read_explain_non_answers(self) -> None:
+        self.out.non_answers_position = self.s.tokens[self.at].start
+        self.at += 3
+        start = self.at
+        close = self.s.pairs.get(start, -1) if self.s.operator(start) == "(" else -1
+        if not start < close < self.end:
+            raise self.error(TAKES, hint=HINT)
+        end, self.end, self.at = self.end, close, start + 1
+        parts = [self.item("A value")]
+        while self.comma():
+            parts.append(self.item("A value"))
+        try:
+            self.out.non_answers = in_order(self.s, parts)
+        except WrongArgument as wrong:
+            raise self.error(TAKES, hint=HINT, at=wrong.at if wrong.at >= 0 else start) from None
+        self.end, self.at = end, close + 1
 
 
 def parse_clause(statement: Statement, body: Range, formatted: bool = False) -> ClauseSyntax:

@@ -159,6 +159,20 @@ def partition_predicate(statement: Statement, form: Form, key_of: Callable[[str]
     return " AND ".join(f"({text})" for text in found if text)
 
 
+def wants_repairs_only(statement: Statement, form: Form) -> bool:
+    """Whether a WHERE right behind a form with EXPLAIN NON ANSWERS drops the rows of all that is not repaired."""
+    s = statement
+    enclosed = _enclosed(s, form) if form.kind is FormKind.BLOCK else form
+    if enclosed is None or _renames_columns(s, enclosed):
+        return False
+    alias, at = _alias(s, enclosed)
+    if s.word(enclosed.relation_tokens[0] - 1) != "FROM" or s.word(at) != "WHERE":
+        return False
+    qualifier = rf"(?:{re.escape(alias)}\s*\.\s*)?" if alias else ""
+    asked = re.compile(rf"{qualifier}(?:cost\s+IS\s+NOT\s+NULL|reason\s+IS\s+NULL)", re.IGNORECASE)
+    return any(asked.fullmatch(text.strip()) for text in _conjuncts(s, at + 1))
+
+
 def _conjuncts(s: Statement, at: int) -> list[str]:
     """Texts between the top-level ANDs of a WHERE; none where there is an OR, which binds less, or a BETWEEN or CASE,
     whose AND is another one."""

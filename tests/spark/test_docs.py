@@ -1,4 +1,4 @@
-"""Every SQL block of docs/patterns.md runs and finds something."""
+"""Every SQL block of docs/patterns.md and docs/non_answers.md runs and finds something."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from pyspark.sql import SparkSession
 
 from sparkcep.cli import split_statements
 
-PAGE = Path(__file__).parents[2] / "docs" / "patterns.md"
-BLOCKS = [s for text in re.findall(r"^```sql\n(.*?)^```", PAGE.read_text(), re.DOTALL | re.MULTILINE)
+PAGES = [Path(__file__).parents[2] / "docs" / name for name in ("patterns.md", "non_answers.md")]
+BLOCKS = [s for page in PAGES for text in re.findall(r"^```sql\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
           for s in split_statements(text)]  # fmt: skip
 
-#: The page's tables, and the rows that its statements give, in the order of the page.
+#: The pages' tables, and the rows that their statements give, in the order of the pages.
 VIEWS = {
     "readings": """SELECT tag, TIMESTAMP'2026-01-01 08:00:00' + make_dt_interval(0, 0, minute) AS time, event
         FROM VALUES (1, 0, 'Shelf'), (2, 5, 'Shelf'), (2, 6, 'Register'), (2, 7, 'Exit'), (1, 90, 'Exit')
@@ -24,7 +24,7 @@ VIEWS = {
     "trades": """SELECT * FROM VALUES ('X', 1, 10), ('X', 2, 12), ('X', 3, 11), ('X', 4, 13), ('X', 5, 9), ('X', 6, 8)
         t(symbol, id, price)""",
 }
-COUNTS = [1, 6, 1, 1, 2, 1, 1]
+COUNTS = [1, 6, 1, 1, 2, 1, 1, 2, 1, 1]
 
 
 @pytest.fixture(scope="module")
@@ -37,5 +37,5 @@ def views(spark: SparkSession) -> Iterator[SparkSession]:
 
 
 @pytest.mark.parametrize(("sql", "rows"), zip(BLOCKS, COUNTS, strict=True), ids=[str(n) for n in range(len(BLOCKS))])
-def test_patterns_page(views: SparkSession, sql: str, rows: int) -> None:
+def test_pages(views: SparkSession, sql: str, rows: int) -> None:
     assert len(views.sql(sql).collect()) == rows

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import datetime
 import io
+import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -119,12 +121,66 @@ def hand_overs(_: SparkSession) -> Rows:
     return sorted((n, k) for n, k in found.items() if n)
 
 
+def late_by_the_clock(_: SparkSession) -> Rows:
+    """Every choice of events and every shift of whole minutes, case by case."""
+    wanted = ("ER Registration", "ER Triage", "ER Sepsis Triage", "IV Antibiotics")
+    names = ("r", "t", "s", "a")
+    table = pq.read_table(DATA / "sepsis.parquet", columns=["case_id", "ts", "pos", "activity"])
+    table = table.sort_by([(c, "ascending") for c in ("case_id", "ts", "pos")])
+    cases: dict[str, list[tuple[int, str]]] = {}
+    for case, ts, activity in zip(*(table[c].to_pylist() for c in ("case_id", "ts", "activity")), strict=True):
+        cases.setdefault(case, []).append((round(ts.timestamp() * 1_000_000), activity))
+    minute = 60_000_000
+    shifts = np.stack(np.meshgrid(*[np.arange(-10, 11)] * 4, indexing="ij")).reshape(4, -1)
+    costs = np.abs(shifts).sum(axis=0)
+    shifts, costs = shifts[:, costs <= 20], costs[costs <= 20]
+
+    def repair(events: list[tuple[int, str]]) -> int | None:
+        """The least cost in minutes."""
+        best = None
+        for chosen in itertools.product(*([t for t, e in events if e == name] for name in wanted)):
+            at = np.array(chosen)[:, None] + shifts * minute
+            fits = (np.diff(at, axis=0) > 0).all(axis=0) & (at[3] - at[2] <= 60 * minute)
+            if fits.any():
+                cost = int(costs[fits].min())
+                best = cost if best is None else min(best, cost)
+        return best
+
+    def outcome(events: list[tuple[int, str]]) -> tuple[str, str | None, int | None] | None:
+        """None for a match, else the reason with its component, or the least cost."""
+        reached = [(-1,)]  # rows of runs, for want of repetition the longest in order
+        for n, name in enumerate(wanted):
+            following = [(*run, i) for run in reached for i, e in enumerate(events) if e[1] == name and i > run[-1]]
+            if n == 3:
+                following = [f for f in following if events[f[4]][0] - events[f[3]][0] <= 60 * minute]
+            if not following:
+                break
+            reached = following
+        else:
+            return None
+        cost = repair(events)
+        if cost is not None:
+            return "repaired", None, cost
+        missing = [names[k] for k, w in enumerate(wanted) if all(e[1] != w for e in events)]
+        if missing:
+            return "no_event_of_type", missing[0], None
+        late = any(e[1] == name and i > min(reached)[-1] for i, e in enumerate(events))
+        return "condition_failed" if late else "no_successor", names[n], None
+
+    found = [told for events in cases.values() if (told := outcome(events)) is not None]
+    counts = Counter((reason, component) for reason, component, _ in found)
+    worst = max(cost for *_, cost in found if cost is not None)
+    rows = sorted(counts.items(), key=lambda item: (item[0][0], item[0][1] or ""))
+    return [(*key, count, datetime.timedelta(minutes=worst) if key[0] == "repaired" else None) for key, count in rows]
+
+
 DERIVED: dict[str, Callable[[SparkSession], Rows]] = {
     "1_late_antibiotics": late_antibiotics,
     "2_rising_crp": rising_crp,
     "3_paid_and_collected": paid_and_collected,
     "4_paid_after_penalty": paid_after_penalty,
     "5_hand_overs": hand_overs,
+    "6_late_by_the_clock": late_by_the_clock,
 }
 
 

@@ -243,7 +243,7 @@ def _search(
                 result = np.int64(condition.TRUE)
                 opening = U(frames.edge[1])
                 if _asks(end, machine, checks) or machine.absent[opening] | machine.present[opening]:
-                    result = _accepts(
+                    result = accepts(
                         end, depth, base, rows, start, limit, machine, checks, use_within, strict, conditions, columns,
                         work, frames, trail,
                     )  # fmt: skip
@@ -310,7 +310,7 @@ def _search(
         frames.state[U(depth + 1)] = target
         result = np.int64(condition.TRUE)
         if _asks(e, machine, checks):
-            result = _takes(e, depth, base, rows, j, machine, checks, strict, conditions, columns, work, frames,
+            result = takes(e, depth, base, rows, j, machine, checks, strict, conditions, columns, work, frames,
                             trail)  # fmt: skip
         if result == condition.TRUE:
             frames.taken[U(depth)] |= 1 if machine.ends[U(e)] else 3
@@ -372,7 +372,7 @@ def _next_candidate(depth, j, known, start, limit, low, high, selection, machine
 
 
 @spliced
-def _takes(e, depth, base, rows, j, machine, checks, strict, conditions, columns, work, frames, trail):
+def takes(e, depth, base, rows, j, machine, checks, strict, conditions, columns, work, frames, trail):
     """Whether an edge may take row ``j``, which its registers have seen: its checks and dependent negations."""
     result = passes(
         machine.group[U(e)], depth, j, base, rows, machine, checks, conditions, columns, work, frames, trail
@@ -432,7 +432,7 @@ def _late(bits, depth, base, rows, strict, machine, checks, conditions, columns,
 
 
 @inner
-def _accepts(
+def accepts(
     accept, depth, base, rows, start, limit, machine, checks, use_within, strict, conditions, columns, work, frames,
     trail,
 ):  # fmt: skip

@@ -1,0 +1,51 @@
+"""The reasons kernel names the longest run and what stopped it as the definition does."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import assume, given
+
+from sparkcep.exec.non_answers import Reasons
+from sparkcep.exec.reference_reasons import ReasonSearch
+from sparkcep.exec.repair_spec import REASONS, Facts, RepairSpec
+from sparkcep.planner.run_plan import RunPlan
+
+from .run_engine import batch_of_case, plan_case
+from .run_strategies import RunCase, run_cases
+
+
+def spec_of(plan: RunPlan, needed: tuple[int, ...] = ()) -> RepairSpec:
+    bits = tuple(plan.bits.get(c, -1) for c in range(len(plan.run_spec.automaton.names)))
+    return RepairSpec(plan.run_spec, plan.bits, None, bits, needed, Facts((), (), -1), 0)
+
+
+def told(engine: Reasons | ReasonSearch, case: RunCase, plan: RunPlan) -> tuple[object, ...]:
+    out, runs = engine.explain(batch_of_case(case, plan), np.ones(1, np.uint8))
+    names = plan.run_spec.automaton.names
+    reason, component, event = out[0, :3].tolist()
+    return (
+        REASONS[reason], names[component] if component >= 0 else None, event,
+        [(names[c], int(row)) for c, row in runs],
+    )  # fmt: skip
+
+
+def check(case: RunCase) -> None:
+    plan = plan_case(case)
+    assume(case.types and not plan.run_spec.searched and not case.reference())
+    spec = spec_of(plan)
+    assert told(Reasons(spec), case, plan) == told(ReasonSearch(spec), case, plan)
+
+
+@given(run_cases(negation=False))
+def test_without_negation(case: RunCase) -> None:
+    check(case)
+
+
+@given(run_cases(maximum_conditions=0))
+def test_without_conditions(case: RunCase) -> None:
+    check(case)
+
+
+@given(run_cases())
+def test_any_case(case: RunCase) -> None:
+    check(case)
