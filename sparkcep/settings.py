@@ -126,6 +126,13 @@ LIMIT_PAIRS = Setting(
     "every pair of rows.",
 )
 LIMIT_MATCHES = Setting("limit.matches", "10000000", "Most output rows of one partition.")
+LIMIT_TICKS = Setting("limit.ticks", "2000", "UNCERTAINTY: most ticks (of STEP) between an event's bounds.")
+LIMIT_SHARED = Setting(
+    "limit.sharedEvents",
+    "10",
+    "UNCERTAINTY: most events that may each lie in several gaps of one match where they would end it (negated events, "
+    "and under SKIP TILL NEXT MATCH those that the run would have taken). The work doubles with each.",
+)
 LOG_CASE = Setting(
     "log.case",
     "",
@@ -169,6 +176,8 @@ ALL: tuple[Setting, ...] = (
     LIMIT_PERMUTE,
     LIMIT_STEPS,
     LIMIT_MATCHES,
+    LIMIT_TICKS,
+    LIMIT_SHARED,
     LIMIT_PAIRS,
     LOG_CASE,
     LOG_TIME,
@@ -196,6 +205,8 @@ class Settings:
     limit_steps: int
     limit_matches: int
     limit_pairs: int
+    limit_ticks: int = int(LIMIT_TICKS.default)
+    limit_shared: int = int(LIMIT_SHARED.default)
     log_case: str = ""
     log_time: str = ""
     log_tiebreak: str = ""
@@ -268,6 +279,8 @@ def read(get: Callable[[str, str], Any]) -> Settings:
         limit_steps=_integer(LIMIT_STEPS, text(LIMIT_STEPS)),
         limit_matches=_integer(LIMIT_MATCHES, text(LIMIT_MATCHES)),
         limit_pairs=_integer(LIMIT_PAIRS, text(LIMIT_PAIRS)),
+        limit_ticks=_integer(LIMIT_TICKS, text(LIMIT_TICKS)),
+        limit_shared=_integer(LIMIT_SHARED, text(LIMIT_SHARED)),
         log_case=text(LOG_CASE),
         log_time=text(LOG_TIME),
         log_tiebreak=text(LOG_TIEBREAK),

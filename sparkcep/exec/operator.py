@@ -16,9 +16,13 @@ from sparkcep.exec.shape import OperatorShape
 from sparkcep.exec.spec import MatchSpec
 from sparkcep.exec.trend_layouts import match_trends
 from sparkcep.exec.trend_spec import TrendSpec
+from sparkcep.exec.uncertain_layouts import match_uncertain
+from sparkcep.exec.uncertain_spec import UncertainSpec
 
 
-def match(df: DataFrame, layout: str, shape: OperatorShape, spec: MatchSpec | RunSpec | TrendSpec) -> DataFrame:
+def match(
+    df: DataFrame, layout: str, shape: OperatorShape, spec: MatchSpec | RunSpec | TrendSpec | UncertainSpec
+) -> DataFrame:
     """Run a spec over prepared rows.
 
     Args:
@@ -28,6 +32,8 @@ def match(df: DataFrame, layout: str, shape: OperatorShape, spec: MatchSpec | Ru
     """
     if isinstance(spec, TrendSpec):
         return match_trends(df, layout, shape, spec)
+    if isinstance(spec, UncertainSpec):
+        return match_uncertain(df, layout, shape, spec)
     if isinstance(spec, RunSpec):
         return match_runs(df, layout, shape, spec)
     if layout == "lists":

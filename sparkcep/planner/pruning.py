@@ -28,6 +28,7 @@ from sparkcep.planner.fields import Fields
 from sparkcep.planner.local import LocalCondition
 from sparkcep.planner.plan import PatternPlan
 from sparkcep.planner.symbols import values_where
+from sparkcep.planner.uncertain_plan import UncertainPlan
 from sparkcep.query import RowsPerMatch
 
 #: Alternatives beyond this number are not told apart: components that several types fit are then not asked for.
@@ -107,6 +108,8 @@ def _bound(within: Within | None, type_: str) -> int | None:
 
 def _unordered(plan: PatternPlan, roles: Roles) -> str:
     """Why the query's order of events may differ from the index's."""
+    if isinstance(plan, UncertainPlan):
+        return "with UNCERTAINTY events may change places"
     order = plan.query.order_by
     wanted = [roles.time] if roles.tiebreak is None else [roles.time, roles.tiebreak]
     named = ", ".join(wanted)
