@@ -28,6 +28,8 @@ from sparkcep.settings import LIMIT_SHARED, LIMIT_TICKS
 
 #: Room for frames, and for lists of events, to begin with.
 DEPTH, LISTED = 64, 1 << 14
+#: Tables of ticks by ticks are kept up to so many ticks per event.
+WIDE = 512
 #: A row's probabilities may add up to so much more or less than 1.
 TOLERANCE = 1e-6
 _LARGEST = 2**59
@@ -105,6 +107,7 @@ class UncertainMatcher:
             np.empty((states, ticks_wide)), np.empty((states, ticks_wide)),
             np.empty((states, ticks_wide), np.int64), np.empty((states, ticks_wide), np.int64),
             np.empty(states), np.empty(states, np.int64),
+            np.empty((DEPTH, ticks_wide, ticks_wide) if events.widest <= WIDE else (0, 1, 1)),
         )  # fmt: skip
         progress = np.zeros(kernel.PROGRESS, np.int64)
         result, ticks = np.zeros(1), np.zeros(2, np.int64)
@@ -164,11 +167,13 @@ class UncertainMatcher:
         def ints(size: int) -> Ints:
             return np.zeros(size, np.int64)
 
+        bounded = self.spec.within is not None and widest <= WIDE
+        rows = (min(depth, DEPTH), widest + 1, widest + 1) if bounded else (0, 1, 1)
         stack = Stack(
             event=ints(depth), low=ints(depth), before=ints(depth), first=ints(depth), element=ints(depth),
             begin=ints(depth), edge=ints(depth), cursor=ints(depth), listed=ints(depth),
             sums=np.empty((depth, widest + 1)), next_event=ints(listed), next_edge=ints(listed),
-            next_ends=np.zeros(listed, np.uint8),
+            next_ends=np.zeros(listed, np.uint8), rows=np.empty(rows), ready=np.zeros(depth, np.uint8),
         )  # fmt: skip
         most = depth + 2
         elements = Elements(

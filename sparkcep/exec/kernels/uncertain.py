@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from sparkcep.exec.kernels import conditions as condition
-from sparkcep.exec.kernels.caching import inner, kernel
+from sparkcep.exec.kernels.caching import inlined, inner, kernel
 from sparkcep.exec.kernels.conditions import advance, retreat
 from sparkcep.exec.kernels.graph import ACCEPT
 from sparkcep.exec.kernels.run_output import emit_run
@@ -24,6 +24,7 @@ from sparkcep.exec.kernels.uncertain_confidence import (
     POOL_FULL,
     confidence,
     mass_at,
+    mass_from_to,
     mass_upto,
 )
 
@@ -212,6 +213,7 @@ def _extends(d, e, k, base, machine, query, events, frames, stack, graph):
     stack.first[d + 1] = first
     stack.element[d + 1] = element
     stack.begin[d + 1] = stack.begin[d] if joins else d + 1
+    stack.ready[d + 1] = 0
     return True
 
 
@@ -349,6 +351,61 @@ def _sum(d, events, stack):
 
 
 @inner
+def _fill_rows(d, low, events, stack):
+    """Fill ``rows`` of a frame that ends an element, from those of the element before; ``low``: the first event's
+    earliest tick."""
+    begin = stack.begin[d]
+    before = begin - 1
+    bottom, top = stack.low[d], _top(d, events, stack)
+    for a in range(stack.first[d] - low + 1):
+        total = 0.0
+        for tick in range(bottom, top + 1):
+            if before == 0:
+                total = 1.0
+                for m in range(begin, d + 1):
+                    total *= mass_from_to(events, stack.event[m], low + a, tick)
+            elif begin == d:
+                total += mass_at(events, stack.event[d], tick) * _row_up_to(before, a, tick - 1, events, stack)
+            else:
+                total = 0.0
+                known = 0.0
+                for last in range(stack.low[before], min(tick - 1, _top(before, events, stack)) + 1):
+                    reached = _row_up_to(before, a, last, events, stack)
+                    product = reached - known
+                    known = reached
+                    if product > 0.0:
+                        for m in range(begin, d + 1):
+                            product *= mass_from_to(events, stack.event[m], last + 1, tick)
+                        total += product
+            stack.rows[d - 1, a, tick - bottom] = total
+    stack.ready[d] = 1
+
+
+@inlined
+def _row_up_to(d, a, tick, events, stack):
+    """As ``_sum_up_to``, of ``rows``; the tick is not before the frame's first."""
+    return stack.rows[d - 1, a, min(tick, _top(d, events, stack)) - stack.low[d]]
+
+
+@inner
+def _sum_within(d, low, within, events, stack):
+    """Probability of the run in frame ``d``, whose last event is an element of its own, where WITHIN binds.
+
+    A last event at tick t asks for a first event at t - WITHIN or later: one sum over the last event's ticks.
+    """
+    before = d - 1
+    for m in range(1, d):
+        if stack.begin[m + 1] == m + 1 and not stack.ready[m]:
+            _fill_rows(m, low, events, stack)
+    k = stack.event[d]
+    total = 0.0
+    for tick in range(stack.low[d], min(events.high[k], stack.first[d] + within) + 1):
+        a = max(np.int64(0), tick - within - low)
+        total += mass_at(events, k, tick) * _row_up_to(before, a, tick - 1, events, stack)
+    return total
+
+
+@inner
 def _worth(d, accept, base, rows, machine, events, query, frames, stack, graph, work, elements, masses, result, ticks):
     """Confidence and range of the run in frame ``d`` that accepts; returns a status."""
     if query.plain:
@@ -360,6 +417,10 @@ def _worth(d, accept, base, rows, machine, events, query, frames, stack, graph, 
         if high - low <= query.within:
             result[0] = stack.sums[d, high - stack.low[d]]
             ticks[0], ticks[1] = low, high
+            return OK
+        if stack.begin[d] == d and 1 < d <= stack.rows.shape[0]:
+            result[0] = _sum_within(d, low, query.within, events, stack)
+            ticks[0], ticks[1] = max(low, stack.low[d] - query.within), min(high, stack.first[d] + query.within)
             return OK
     return confidence(
         d, accept, base, rows, machine, events, query, frames, stack, graph, work, elements, masses, result, ticks

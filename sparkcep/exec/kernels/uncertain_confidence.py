@@ -305,6 +305,13 @@ def _through(e, cap, shared, events, stack, elements, masses):
     low, high = elements.last_low[e], min(elements.last_high[e], cap)
     _clear(masses.last, masses.last_start, states, elements.last_high[e] - low + 1)
     single = elements.begin[e] == elements.end[e]
+    if single and shared == 0:
+        for tick in range(low, high + 1):
+            masses.last[0, tick - low] = masses.first[0, tick - low] * mass_at(
+                events, stack.event[elements.begin[e]], tick
+            )
+            masses.last_start[0, tick - low] = masses.first_start[0, tick - low]
+        return
     for first in range(elements.first_low[e], min(elements.first_high[e], cap) + 1):
         for last in range(first if single else max(first, low), (first if single else high) + 1):
             if single:
@@ -347,6 +354,34 @@ def _across(e, cap, shared, events, elements, masses):
                 if shared:
                     _place(last + 1, tick - 1, shared, elements.several[e], events, elements, masses)
                 _store(masses.first, masses.first_start, states, tick - to, masses)
+
+
+@inner
+def _weigh(e, events, elements, masses):
+    """What the forbidden events of gap ``e`` leave of it, by last tick before and first tick behind it."""
+    low, to = elements.last_low[e], elements.first_low[e + 1]
+    for last in range(low, elements.last_high[e] + 1):
+        for tick in range(max(to, last + 1), elements.first_high[e + 1] + 1):
+            weight = 1.0
+            for at in range(elements.gap[e], elements.gap[e + 1]):
+                k = elements.forbidden[at]
+                weight *= mass_upto(events, k, last) + mass_since(events, k, tick)
+            masses.weights[e - 1, last - low, tick - to] = weight
+
+
+@inner
+def _across_weighed(e, start, cap, elements, masses):
+    """As ``_across``, with the weights of the gap, where all that leads there begins at one tick."""
+    low, high = elements.last_low[e], min(elements.last_high[e], cap)
+    to, to_high = elements.first_low[e + 1], min(elements.first_high[e + 1], cap)
+    _clear(masses.first, masses.first_start, 1, elements.first_high[e + 1] - to + 1)
+    for last in range(low, high + 1):
+        mass = masses.last[0, last - low]
+        if mass > 0.0:
+            for tick in range(max(to, last + 1) - to, to_high - to + 1):
+                masses.first[0, tick] += mass * masses.weights[e - 1, last - low, tick]
+    for tick in range(to_high - to + 1):
+        masses.first_start[0, tick] = start
 
 
 @inner
@@ -415,6 +450,11 @@ def confidence(
         together = high + 1
     elif within < NO_BOUND:
         together = max(low, min(high + 1, elements.last_high[count] - within))
+    weighed = shared == 0 and together > low and count - 1 <= masses.weights.shape[0]
+    if weighed:
+        for e in range(1, count):
+            if elements.gap[e] < elements.gap[e + 1]:
+                _weigh(e, events, elements, masses)
     for first in range(low, together + 1):
         if first > high:
             break
@@ -423,7 +463,9 @@ def confidence(
         _begin(first, first if alone else high, shared, bounded, events, elements, masses)
         for e in range(1, count + 1):
             _through(e, cap, shared, events, stack, elements, masses)
-            if e < count:
+            if e < count and weighed and alone and elements.gap[e] < elements.gap[e + 1]:
+                _across_weighed(e, first, cap, elements, masses)
+            elif e < count:
                 _across(e, cap, shared, events, elements, masses)
         _finish(count, first, cap, bounded, within, shared, events, elements, masses, result, ticks)
     return OK

@@ -12,6 +12,7 @@ Ints2 = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float64]
 Floats2 = npt.NDArray[np.float64]
+Floats3 = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.uint8]
 
 
@@ -53,6 +54,8 @@ class Stack(NamedTuple):
     from 1; ``begin``: its first frame. ``edge``, ``cursor``: where the search for a next event is. ``listed``: where a
     frame's entries in ``next_event``, ``next_edge``, ``next_ends`` begin (SKIP TILL NEXT only). ``sums`` (frames,
     widest): probability that the run is there and its last element ends at most so many ticks after ``low``.
+    ``rows`` (some frames, widest, widest): the same where its first event is at least so many ticks after its earliest
+    one, filled on demand; ``ready``: whether it is.
     """
 
     event: Ints
@@ -68,6 +71,8 @@ class Stack(NamedTuple):
     next_event: Ints
     next_edge: Ints
     next_ends: Flags
+    rows: Floats3
+    ready: Flags
 
 
 class Graph(NamedTuple):
@@ -112,7 +117,9 @@ class Masses(NamedTuple):
     """Probability by tick and by which of the shared events have been placed (2^shared, widest).
 
     ``first``: the element's first tick, ``last``: its last one; ``first_start``, ``last_start``: the least tick of the
-    signature's first event that leads there. ``moved``, ``moved_start`` (2^shared,): scratch.
+    signature's first event that leads there. ``moved``, ``moved_start`` (2^shared,): scratch. ``weights`` (gaps,
+    widest, widest): what forbidden events leave of a gap, by the ticks around it, filled once where first ticks go one
+    by one.
     """
 
     first: Floats2
@@ -121,3 +128,4 @@ class Masses(NamedTuple):
     last_start: Ints2
     moved: Floats
     moved_start: Ints
+    weights: Floats3
