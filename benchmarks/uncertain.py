@@ -118,7 +118,8 @@ def grid(lines: list[str], seconds: float) -> None:
         floor = cpu_seconds(lambda part=part: read_once(part, part))
         lines.append(
             f"| {selection.name} | {half} | {window} | {length} | {found:,} | {found / took:,.0f} | "
-            f"{events / took:,.0f} | {took / floor:,.0f} | {took / max(found, 1) * 1e6:.2f} | {dead / max(found, 1):.1%} |"
+            f"{events / took:,.0f} | {took / floor:,.0f} | {took / max(found, 1) * 1e6:.2f} | "
+            f"{dead / max(found, 1):.1%} |"
         )
         print(lines[-1], flush=True)
 
@@ -163,9 +164,9 @@ def main() -> None:
         f"otherwise half width {HALF}, window {WINDOW}, length {LENGTH}. A cell that takes longer than {seconds:g} s "
         "ends with the partition it is at. CPU time of one core.",
         "",
-        "*in vain*: events that were tried without a signature in the end, per signature. A search that begins with the "
-        "rarest component (the paper's any-state evaluation) could save no more than these, so there is only one, from "
-        "the pattern's first component on, with bounds on what can still be completed.",
+        "*in vain*: events that the bounds refused, and runs without a signature in the end, per signature. A search "
+        "that begins with the rarest component (the paper's any-state evaluation) could save no more than these, so "
+        "there is only one, from the pattern's first component on, with bounds on what can still be completed.",
     ]
     for selection in (Selection.ANY, Selection.NEXT):
         matcher(sequence(2), selection, 10).match(next(pieces(stream(2), 1)))

@@ -484,6 +484,8 @@ def _search(
         if k >= rows:
             if d > 0:
                 graph.taken[stack.event[d] - base] = 0
+                if frames.taken[d] == progress[SIGNATURES]:
+                    progress[DEAD_ENDS] += 1
                 retreat(machine.state_component[node], conditions, trail)
             d -= 1
             continue
@@ -506,6 +508,7 @@ def _search(
         frames.state[d] = node
         frames.row[d] = row
         frames.edge[d] = e
+        frames.taken[d] = progress[SIGNATURES]  # a dead end adds none
         stack.edge[d] = machine.edge_start[node]
         stack.cursor[d] = -1
         graph.taken[k] = 1
