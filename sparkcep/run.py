@@ -30,6 +30,7 @@ from sparkcep.planner.plan import PatternPlan, plan
 from sparkcep.planner.run_plan import RunPlan, block_clause, block_of, plan_block, plan_clause_runs
 from sparkcep.planner.sampling import Sample, estimated_bytes, sample_sql
 from sparkcep.planner.trend_plan import TrendPlan, plan_trends
+from sparkcep.planner.uncertain_plan import plan_uncertain
 from sparkcep.pruned import Pruning, prune
 from sparkcep.query import PREFIX, SOURCE, WHOLE, PatternQuery, Selection
 from sparkcep.relations import log_properties
@@ -245,6 +246,8 @@ class Run:
                 block, self.settings, lambda items: self.analyze(query, source, items),
                 [f.dataType.simpleString() for f in source.schema.fields],
             )  # fmt: skip
+        if block.uncertainty is not None:
+            return self.plan_bound(replace(block, limit=plain_limit(self.statement, form)), source, plan_uncertain)
         simple = self.plan_bound(block, source, gap_sequence_plan)
         return simple or self.plan_bound(replace(block, limit=plain_limit(self.statement, form)), source, plan_block)
 

@@ -131,6 +131,13 @@ LIMIT_REPAIR = Setting(
     "50000000",
     "Most places (component, event, tick) that EXPLAIN NON ANSWERS may look at to repair one partition.",
 )
+LIMIT_TICKS = Setting("limit.ticks", "2000", "UNCERTAINTY: most ticks (of STEP) between an event's bounds.")
+LIMIT_SHARED = Setting(
+    "limit.sharedEvents",
+    "10",
+    "UNCERTAINTY: most events that may each lie in several gaps of one match where they would end it (negated events, "
+    "and under SKIP TILL NEXT MATCH those that the run would have taken). The work doubles with each.",
+)
 LOG_CASE = Setting(
     "log.case",
     "",
@@ -174,6 +181,8 @@ ALL: tuple[Setting, ...] = (
     LIMIT_PERMUTE,
     LIMIT_STEPS,
     LIMIT_MATCHES,
+    LIMIT_TICKS,
+    LIMIT_SHARED,
     LIMIT_PAIRS,
     LIMIT_REPAIR,
     LOG_CASE,
@@ -203,6 +212,8 @@ class Settings:
     limit_matches: int
     limit_pairs: int
     limit_repair: int = int(LIMIT_REPAIR.default)
+    limit_ticks: int = int(LIMIT_TICKS.default)
+    limit_shared: int = int(LIMIT_SHARED.default)
     log_case: str = ""
     log_time: str = ""
     log_tiebreak: str = ""
@@ -277,6 +288,8 @@ def read(get: Callable[[str, str], Any]) -> Settings:
         limit_matches=_integer(LIMIT_MATCHES, text(LIMIT_MATCHES)),
         limit_pairs=_integer(LIMIT_PAIRS, text(LIMIT_PAIRS)),
         limit_repair=_integer(LIMIT_REPAIR, text(LIMIT_REPAIR)),
+        limit_ticks=_integer(LIMIT_TICKS, text(LIMIT_TICKS)),
+        limit_shared=_integer(LIMIT_SHARED, text(LIMIT_SHARED)),
         log_case=text(LOG_CASE),
         log_time=text(LOG_TIME),
         log_tiebreak=text(LOG_TIEBREAK),

@@ -18,10 +18,15 @@ from sparkcep.exec.shape import OperatorShape
 from sparkcep.exec.spec import MatchSpec
 from sparkcep.exec.trend_layouts import match_trends
 from sparkcep.exec.trend_spec import TrendSpec
+from sparkcep.exec.uncertain_layouts import match_uncertain
+from sparkcep.exec.uncertain_spec import UncertainSpec
 
 
 def match(
-    df: DataFrame, layout: str, shape: OperatorShape, spec: MatchSpec | RunSpec | TrendSpec | RepairSpec
+    df: DataFrame,
+    layout: str,
+    shape: OperatorShape,
+    spec: MatchSpec | RunSpec | TrendSpec | RepairSpec | UncertainSpec,
 ) -> DataFrame:
     """Run a spec over prepared rows.
 
@@ -34,6 +39,8 @@ def match(
         return explain_partitions(df, layout, shape, spec)
     if isinstance(spec, TrendSpec):
         return match_trends(df, layout, shape, spec)
+    if isinstance(spec, UncertainSpec):
+        return match_uncertain(df, layout, shape, spec)
     if isinstance(spec, RunSpec):
         return match_runs(df, layout, shape, spec)
     if layout == "lists":

@@ -69,11 +69,11 @@ class ListsRuns(_Runs):
         columns = {f"c{p}": int32(table[:, p]) for p in self.shape.places}
         if self.shape.trace is not None:
             events = pa.StructArray.from_arrays([int32(trace[:, 0]), int32(trace[:, 1])], names=["c", "r"])
-            columns["e"] = pa.ListArray.from_arrays(_event_offsets(table), events)
+            columns["e"] = pa.ListArray.from_arrays(event_offsets(table), events)
         return as_lists(table[:, kernel.PARTITION], len(lists[0]), columns)
 
 
-def _event_offsets(table: Ints) -> pa.Array:
+def event_offsets(table: Ints) -> pa.Array:
     return pa.array(np.append(0, table[:, -1]).astype(np.int32))
 
 
@@ -115,5 +115,5 @@ class RowsRuns(_Runs):
             children = [int32(trace[:, 0]), int32(trace[:, 1])]
             children += [column(table, f"f{f}").take(at) for f in shape.trace]
             events = pa.StructArray.from_arrays(children, names=["c", "r", *(f"f{f}" for f in shape.trace)])
-            columns[EVENTS] = pa.ListArray.from_arrays(_event_offsets(found), events)
+            columns[EVENTS] = pa.ListArray.from_arrays(event_offsets(found), events)
         return record_batch(columns)

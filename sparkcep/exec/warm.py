@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from sparkcep.exec.automaton import compile_automaton
 from sparkcep.exec.expressions import BIGINT, Call, Load, NavigationSlot
-from sparkcep.exec.kernels import collapse, facts, reasons, repair, runs, trends
+from sparkcep.exec.kernels import collapse, facts, reasons, repair, runs, trends, uncertain
 from sparkcep.exec.kernels import rows as kernel
 from sparkcep.exec.matcher import Batch, Matcher
 from sparkcep.exec.non_answers import FactTeller, NonAnswers
@@ -21,6 +21,8 @@ from sparkcep.exec.run_spec import RunSpec
 from sparkcep.exec.spec import ConditionSet, MatchSpec
 from sparkcep.exec.trend_matcher import TrendMatcher
 from sparkcep.exec.trend_spec import EdgeClass, Granularity, TrendAggregate, TrendSpec
+from sparkcep.exec.uncertain_matcher import UncertainMatcher
+from sparkcep.exec.uncertain_spec import UncertainSpec
 from sparkcep.pattern import Concatenation, Quantified, Variable
 from sparkcep.query import RowsPerMatch, Selection, SkipMode
 
@@ -38,6 +40,7 @@ ENTRIES: tuple[Any, ...] = (
     repair.repair_partitions,
     reasons.explain_partitions,
     facts.tell_facts,
+    uncertain.match_uncertain,
 )
 
 
@@ -79,7 +82,7 @@ def warm_up() -> int:
 
 
 def warm_runs() -> None:
-    """The kernels of runs, collapsed matches and trend aggregates, on `A+` over three events."""
+    """The kernels of runs, collapsed matches, trend aggregates and imprecise time, on `A+` over three events."""
     pattern = Quantified(Variable("A"), 1, None)
     run = RunSpec(
         pattern=pattern, automaton=compile_automaton(pattern, ("A",), 100), condition_bits={}, mask_words=1,
@@ -96,6 +99,9 @@ def warm_runs() -> None:
     count = TrendAggregate("count", -1, frozenset(), "decimal(38,0)")
     spec = TrendSpec(run, {}, ((-1, -1), (-1,)), (loops,), ConditionSet(), (count,), ())
     TrendMatcher(spec).aggregate(batch)
+    ticks = pa.array([0, 1, 2])
+    imprecise = UncertainSpec(run, frozenset(), None, 0.0, False, limit_ticks=10, limit_shared=2)
+    UncertainMatcher(imprecise).match(replace(batch, columns=(ticks, ticks)))
     warm_non_answers(run)
 
 

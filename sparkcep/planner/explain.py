@@ -16,6 +16,7 @@ from sparkcep.planner.plan import PatternPlan
 from sparkcep.planner.run_plan import RunPlan
 from sparkcep.planner.trend_explain import explain_trends
 from sparkcep.planner.trend_plan import TrendPlan
+from sparkcep.planner.uncertain_plan import UncertainPlan
 from sparkcep.query import PREFIX, Selection
 
 
@@ -140,6 +141,8 @@ def explain_run(plan: RunPlan, name: str, index: Sequence[str]) -> str:
         keys = "|".join(dict.fromkeys(shown[automaton.names[c]] for c in sorted(check.decided_by)))
         text = " AND ".join(t.strip() for t in plan.dependent.descriptions[check.number])
         lines.append(f"    {check.at.value} {keys}: {text}{_consistency(plan, check.number)}")
+    if isinstance(plan, UncertainPlan):
+        lines += ["  Uncertainty: " + plan.notes[0], *(f"    {note}" for note in plan.notes[1:])]
     if plan.interpreted_because:
         lines.append(f"    by the reference search (slow), since the kernel has no {plan.interpreted_because}")
     if plan.collapse is not None:

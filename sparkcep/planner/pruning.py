@@ -29,6 +29,7 @@ from sparkcep.planner.local import LocalCondition
 from sparkcep.planner.non_answers import NonAnswersPlan
 from sparkcep.planner.plan import PatternPlan
 from sparkcep.planner.symbols import values_where
+from sparkcep.planner.uncertain_plan import UncertainPlan
 from sparkcep.query import RowsPerMatch
 
 #: Alternatives beyond this number are not told apart: components that several types fit are then not asked for.
@@ -114,6 +115,8 @@ def _unordered(plan: PatternPlan, roles: Roles) -> str:
     """Why the query's order of events may differ from the index's."""
     if isinstance(plan, NonAnswersPlan):
         return "a repair may change it"
+    if isinstance(plan, UncertainPlan):
+        return "with UNCERTAINTY events may change places"
     order = plan.query.order_by
     wanted = [roles.time] if roles.tiebreak is None else [roles.time, roles.tiebreak]
     named = ", ".join(wanted)

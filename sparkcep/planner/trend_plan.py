@@ -403,6 +403,7 @@ class TrendPlanner(RunPlanner):
 
 def plan_trends(block: BlockQuery, settings: Settings, analyze: Analyzer, column_types: Sequence[str]) -> TrendPlan:
     """Plan one bound block of trend aggregates; see :class:`TrendPlanner`."""
+    refuse_uncertainty(block)
     refuse_unplanned(block)
     refuse_conjunction(block)
     time_type = analyze([block.order_by[0].expression])[0][1]
@@ -411,6 +412,18 @@ def plan_trends(block: BlockQuery, settings: Settings, analyze: Analyzer, column
     if query.within != block.within:
         keyed = replace(keyed, within=query.within)
     return TrendPlanner(keyed, query, hidden, settings, analyze, lambda *_: None, column_types).plan()
+
+
+def refuse_uncertainty(block: BlockQuery) -> None:
+    """The trends of a world are not those of another."""
+    if block.uncertainty is not None:
+        raise PatternAnalysisError(
+            "CEP_UNCERTAINTY",
+            "UNCERTAINTY cannot stand with aggregates over trends: each world has trends of its own.",
+            text=block.text or None,
+            position=block.uncertainty.position,
+            hint="aggregate over the matches, SELECT sum(confidence) FROM (FROM ... PATTERN ...)",
+        )
 
 
 def refuse_conjunction(block: BlockQuery) -> None:

@@ -42,6 +42,12 @@ _UNITS = {
 }
 _DURATION = re.compile(r"(?:\d+(?:\.\d+)?\s*[A-Za-z]+\s*)+")
 _DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)\s*([A-Za-z]+)")
+#: `5 seconds` inside an expression; texts and INTERVAL 5 SECONDS are matched to be left alone.
+_TIME_INSIDE = re.compile(
+    r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`|\bINTERVAL\s+\S+\s+\w+|"""
+    r"(?<![\w.])(?P<number>\d+(?:\.\d+)?)\s+(?P<unit>[A-Za-z]+)\b",
+    re.IGNORECASE,
+)
 _MAXIMUM_GROUPS = 1_000_000
 
 
@@ -369,7 +375,18 @@ class BlockBinder:
             if len(parts) == 2:
                 first, second = (plain(self.scope, p) for p in parts)
                 return Uncertainty(first, second, None, step, probability, position)
-        return Uncertainty(None, None, self.time(span), step, probability, position)
+        return Uncertainty(None, None, self.width(span), step, probability, position)
+
+    def width(self, span: Range) -> str:
+        """A time, or an expression that gives one per row, in which times stand as they do elsewhere in a block."""
+        if self.s.word(span[0]) != "CASE":
+            return self.time(span) or ""
+
+        def interval(found: re.Match[str]) -> str:
+            unit = _UNITS.get((found["unit"] or "").lower())
+            return f"INTERVAL {found['number']} {unit}" if unit else found[0]
+
+        return _TIME_INSIDE.sub(interval, plain(self.scope, span))
 
     def check_uncertainty(self, query: BlockQuery) -> None:
         position = self.syntax.positions.get("CONFIDENCE", 0)

@@ -91,6 +91,9 @@ def queries(draw: st.DrawFn) -> str:
         ending = ending.replace("e AS first", "A.e AS first").replace("t AS low", "A.t AS low")
         pattern = draw(st.sampled_from(["A, B, C", "A, !C, B", "A, (B|C), D", "A, B*, C", "A, B, !C"]))
     within = draw(st.sampled_from(["", "", "WITHIN 5 SECONDS", "WITHIN 4 SECONDS"]))
+    if ending in ("", "MATCHES ALL") and strategy != "STRICT CONTIGUITY" and draw(st.booleans()):
+        ending = "UNCERTAINTY 2 SECONDS STEP 1 SECOND"
+        pattern = draw(st.sampled_from(["A, B, C", "A, !C, B", "A, (B|C), D", "A, B, !C"]))
     return (
         f"SELECT {{n}} AS q, to_json(struct(*)) AS r FROM (FROM {{source}} PARTITION BY k ORDER BY {order} "
         f"EVENT TYPE e PATTERN SEQ({pattern}) {within} EVENT SELECTION {strategy} {ending})"

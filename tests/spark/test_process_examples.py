@@ -20,7 +20,7 @@ from sparkcep.cli import print_markdown
 from sparkcep.examples import folder, read_example
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
-LOGS = ("sepsis", "road_traffic_fines", "helpdesk")
+LOGS = ("sepsis", "road_traffic_fines", "helpdesk", "bpi_2011_hospital")
 EXAMPLES = sorted(folder("process").glob("*.sql"))
 
 Rows = list[tuple[Any, ...]]
@@ -174,6 +174,27 @@ def late_by_the_clock(_: SparkSession) -> Rows:
     return [(*key, count, datetime.timedelta(minutes=worst) if key[0] == "repaired" else None) for key, count in rows]
 
 
+def uncertain_days(_: SparkSession) -> Rows:
+    """Hours of two days in order and within twelve hours, counted; pairs of events by the days between them."""
+    table = pq.read_table(DATA / "bpi_2011_hospital.parquet", columns=["case_id", "ts", "activity"])
+    kinds = ("190021 klinische opname a002", "kruisproef volledig -drie methoden-")
+    days: dict[tuple[str, str], list[int]] = {}
+    columns = (table[c].to_pylist() for c in ("case_id", "ts", "activity"))
+    for case, ts, activity in zip(*columns, strict=True):
+        if activity in kinds:
+            days.setdefault((case, activity), []).append(ts.date().toordinal())
+    pairs: Counter[float] = Counter()
+    patients: dict[float, set[str]] = {}
+    for case in {case for case, _ in days}:
+        for a, k in itertools.product(*(days.get((case, kind), []) for kind in kinds)):
+            hours = [24 * (k - a) + j - i for i in range(24) for j in range(24)] if -1 <= k - a <= 1 else []
+            share = round(sum(0 < h <= 12 for h in hours) / 576, 6)
+            if share:
+                pairs[share] += 1
+                patients.setdefault(share, set()).add(case)
+    return [(share, n, len(patients[share])) for share, n in sorted(pairs.items())]
+
+
 DERIVED: dict[str, Callable[[SparkSession], Rows]] = {
     "1_late_antibiotics": late_antibiotics,
     "2_rising_crp": rising_crp,
@@ -181,6 +202,7 @@ DERIVED: dict[str, Callable[[SparkSession], Rows]] = {
     "4_paid_after_penalty": paid_after_penalty,
     "5_hand_overs": hand_overs,
     "6_late_by_the_clock": late_by_the_clock,
+    "7_uncertain_days": uncertain_days,
 }
 
 

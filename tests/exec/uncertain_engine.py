@@ -1,0 +1,93 @@
+"""An UncertainCase through the planner's tables and the kernel of imprecise time, without Spark."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from sparkcep.block import BlockQuery, Condition, Uncertainty
+from sparkcep.exec.reference_runs import Path
+from sparkcep.exec.shape import batch_of
+from sparkcep.exec.uncertain_matcher import Found, UncertainMatcher
+from sparkcep.planner.dependent import DependentConditions
+from sparkcep.planner.local import LocalCondition
+from sparkcep.planner.run_plan import clause_of
+from sparkcep.planner.uncertain_plan import UncertainPlan, UncertainPlanner
+from sparkcep.query import SortKey
+
+from .run_engine import SETTINGS
+from .uncertain_worlds import Signatures, UncertainCase
+
+COLUMNS = {"lo": "bigint", "hi": "bigint", "p": "array<double>", "t": "bigint", "e": "string", "v": "int"}
+
+
+class KernelPlanner(UncertainPlanner):
+    """Leaves every condition to the kernel, also those that Spark would test."""
+
+    def split(self) -> tuple[dict[int, list[LocalCondition]], DependentConditions, list[Condition]]:
+        types = {k: [LocalCondition(("type",))] for k, c in enumerate(self.block.components) if c.types}
+        dependent = DependentConditions(self.query, self.fields, self.column_types, labels=self.block.labels)
+        for number, condition in enumerate(self.block.conditions):
+            dependent.add(number, condition.scalar)
+        return types, dependent, list(self.block.conditions)
+
+
+def analyze(items: Sequence[str]) -> list[tuple[str, str]]:
+    """Types by the one column that an expression names."""
+    found = [next(c for c in COLUMNS if re.search(rf"\b{c}\b", item)) for item in items]
+    return [(name, COLUMNS[name]) for name in found]
+
+
+def plan_uncertain_case(case: UncertainCase) -> UncertainPlan:
+    """Raises PatternAnalysisError where the planner refuses the case."""
+    run = case.run
+    block = BlockQuery(
+        columns=tuple(COLUMNS), partition_by=(), order_by=(SortKey("t"),), event_type="e", components=run.components,
+        pattern=run.pattern, conditions=run.conditions, equivalences=(), selection=run.selection, matches=run.matches,
+        collapsed=False, strict_time=False, within=None if run.within is None else str(run.within), within_position=0,
+        slide=None, between=None, returns=(), trends=(), group_by=(), groups=(),
+        uncertainty=Uncertainty("lo", "hi", None, None, "p" if case.probable else None),
+        confidence=case.confidence, non_answers=None, tiebreak=None, identifiers=frozenset({"e", "v"}),
+    )  # fmt: skip
+    query, hidden = clause_of(block, "bigint")
+    return KernelPlanner(block, query, hidden, SETTINGS, analyze, lambda *a: None, list(COLUMNS.values())).plan()
+
+
+def match_uncertain_case(case: UncertainCase, plan: UncertainPlan) -> Found:
+    run = case.run
+    mask = np.zeros(len(run.types), np.int64)
+    for component, bit in plan.bits.items():
+        takes = [run.can_take(run.components[component].key, row) for row in range(len(mask))]
+        mask |= np.array(takes, bool).astype(np.int64) << bit
+    values = {
+        "t": pa.array(run.times, pa.int64()), "e": pa.array(run.types), "v": pa.array(run.values, pa.int32()),
+        "lo": pa.array(case.low, pa.int64()),
+        "hi": pa.array([a + len(m) - 1 for a, m in zip(case.low, case.mass, strict=True)], pa.int64()),
+        "p": pa.array([list(m) for m in case.mass], pa.list_(pa.float64())),
+    }  # fmt: skip
+    own = len(plan.run_spec.conditions.column_types)
+    names = [analyze([plan.fields.texts[i]])[0][0] for i in plan.shape.columns[:own]] + ["lo", "hi", "p"]
+    fields = [values[name] for name in names[: len(plan.shape.columns)]]
+    assert plan.uncertain_spec is not None
+    batch = batch_of(np.array([0, len(mask)], np.int64), [pa.array(mask), *fields], plan.shape)
+    return UncertainMatcher(plan.uncertain_spec).match(batch)
+
+
+def run_uncertain_case(case: UncertainCase) -> tuple[Signatures, frozenset[str]]:
+    """Signatures as the worlds give them, and the components that are sets."""
+    plan = plan_uncertain_case(case)
+    found = match_uncertain_case(case, plan)
+    names = plan.run_spec.automaton.names
+    assert plan.uncertain_spec is not None
+    sets = frozenset(names[c] for c in plan.uncertain_spec.sets)
+    events = [(names[c], int(row)) for c, row in found.trace]
+    out: Signatures = {}
+    for n, (a, b) in enumerate(itertools.pairwise([0, *found.out[:, -1].tolist()])):
+        path: Path = tuple(events[a:b])
+        assert path not in out, "a signature twice"
+        out[path] = (float(found.confidence[n]), int(found.ticks[n, 0]), int(found.ticks[n, 1]))
+    return out, sets
