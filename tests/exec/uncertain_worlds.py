@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from hypothesis import strategies as st
 
 from sparkcep.block import Decision, Matches, Selection
-from sparkcep.exec.reference_runs import Path, ReferenceCase, _Place, _Way
+from sparkcep.exec.reference_runs import Path, Place, ReferenceCase, Way
 
 from .run_strategies import RunCase, describe, run_cases
 
@@ -106,7 +106,7 @@ class World(ReferenceCase):
             if (c.at is Decision.TAKE and key in c.decided_by) or self.is_left(c, path[:-1], key)
         )
 
-    def longer(self, path: Path, places: Sequence[_Place], ways: Sequence[_Way]) -> Iterator[Path]:
+    def longer(self, path: Path, places: Sequence[Place], ways: Sequence[Way]) -> Iterator[Path]:
         taken = {row for _, row in path}
         last = self.tick(path[-1][1])
         rows = [row for row in range(self.rows) if row not in taken and self.tick(row) >= last]
