@@ -339,7 +339,8 @@ def _across(e, cap, shared, events, elements, masses):
         for tick in range(to, to_high + 1):
             while at < tick and at <= high:
                 total += masses.last[0, at - low]
-                start = min(start, masses.last_start[0, at - low])
+                if masses.last[0, at - low] > 0.0:
+                    start = min(start, masses.last_start[0, at - low])
                 at += 1
             masses.first[0, tick - to] = total
             masses.first_start[0, tick - to] = start
