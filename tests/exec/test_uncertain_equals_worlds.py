@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 from hypothesis import assume, given, settings
 
-from sparkcep.block import Selection
+from sparkcep.block import Component, Matches, Selection
 from sparkcep.errors import PatternAnalysisError
+from sparkcep.pattern import Concatenation, Variable
 
+from .run_strategies import RunCase
 from .uncertain_engine import run_uncertain_case
 from .uncertain_worlds import UncertainCase, canonical, uncertain_cases
 
@@ -54,4 +56,14 @@ def test_negation(case: UncertainCase) -> None:
 @few
 @given(uncertain_cases())
 def test_conditions(case: UncertainCase) -> None:
+    check(case)
+
+
+def test_ticks_of_no_probability_begin_nothing() -> None:
+    """The first event is at 0 or 2; with the last one at 3 WITHIN 2 leaves 2 alone."""
+    components = (Component("A", "A", ("A",)), Component("B", "B", ("B",)))
+    pattern = Concatenation((Variable("A"), Variable("B")))
+    run = RunCase(pattern, components, ("A", "B"), (0, 0), (0, 3), (), (), Selection.ANY, Matches.ALL, 2, False)
+    case = UncertainCase(run, (0, 3), ((0.5, 0.0, 0.5), (1.0,)))
+    assert run_uncertain_case(case)[0] == {(("A", 0), ("B", 1)): (0.5, 2, 3)}
     check(case)
