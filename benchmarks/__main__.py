@@ -12,12 +12,14 @@ from benchmarks.flink import DEFAULT_VENV
 from benchmarks.generate import DATA
 from benchmarks.index import pattern_index
 from benchmarks.pruning import main as pruning
+from benchmarks.repair import main as repair
 from benchmarks.runs import main as runs
 from benchmarks.scaling import scaling
 from benchmarks.sequences import sequences
 from benchmarks.small_cases import small_cases
 from benchmarks.ticks import ticks
 from benchmarks.trends import main as trends
+from benchmarks.uncertain import main as uncertain
 
 BENCHMARKS = {
     "sequences": sequences,
@@ -26,8 +28,8 @@ BENCHMARKS = {
     "scaling": scaling,
     "index": pattern_index,
 }
-#: Benchmarks with rounds of their own: no peer answers runs and trends, every pattern of an indexed log runs once.
-ALONE = {"pruning": pruning, "runs": runs, "trends": trends}
+#: Benchmarks with rounds of their own: peers there are none, or every query runs once.
+ALONE = {"pruning": pruning, "repair": repair, "runs": runs, "trends": trends, "uncertain": uncertain}
 FEWEST_RUNS, RUNS = 5, 7
 # A session lives long, and a round or two leave most of its JVM's code uncompiled, that of each side.
 WARMUPS = 5

@@ -3,14 +3,11 @@
 Cases of a few events around each type of the sequence, so that most of them have no match; cost up to 4, shifts up to
 2, step 1. CPU time of one core for the kernel, medians; through Spark beside a grouped scan of the same Parquet that
 collects each case's events and reads their number.
-
-    python -m benchmarks.repair [--no-spark]
 """
 
 from __future__ import annotations
 
 import statistics
-import sys
 import tempfile
 import time
 from dataclasses import replace
@@ -21,6 +18,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from benchmarks.generate import DATA
 from benchmarks.harness import RESULTS, cpu_seconds
 from benchmarks.runs import spec as run_spec
 from benchmarks.spark import spark_session
@@ -61,10 +59,10 @@ def batch_of(types: Ints, times: Ints) -> Batch:
     return Batch(np.arange(0, count * events + 1, events), [pa.array(mask)], [pa.array(times.ravel())])
 
 
-def kernel() -> list[str]:
+def kernel(count: int) -> list[str]:
     rng = np.random.default_rng(17)
     lines = [
-        f"{CASES:,} cases, k 4, uncertainty 2, step 1; every case is searched, matched or not",
+        f"{count:,} cases, k 4, uncertainty 2, step 1; every case is searched, matched or not",
         "",
         "| length | events | constraints | repaired | cases/s, repair | cases without a match | cases/s, all of it |",
         "| --- | --- | --- | --- | --- | --- | --- |",
@@ -76,7 +74,7 @@ def kernel() -> list[str]:
         "gap": (Bound(0, 1, None, 2, gap=True),),
     }
     for length, events in ((3, 6), (5, 8), (5, 20), (5, 100), (8, 20)):
-        types, times = cases(length, events, CASES if events < 100 else CASES // 10, rng)
+        types, times = cases(length, events, count if events < 100 else count // 10, rng)
         batch = batch_of(types, times)
         wanted = np.ones(len(types), np.uint8)
         for name, shape in shapes.items():
@@ -97,14 +95,14 @@ def kernel() -> list[str]:
     return lines
 
 
-def through_spark() -> list[str]:
+def through_spark(count: int) -> list[str]:
     """Length 5 on cases of 8 events, to rows."""
     rng = np.random.default_rng(19)
-    types, times = cases(5, 8, SPARK_CASES, rng)
+    types, times = cases(5, 8, count, rng)
     names = np.array(list(TYPES))[types.ravel()]
     table = pa.table(
         {
-            "k": np.repeat(np.arange(SPARK_CASES), 8),
+            "k": np.repeat(np.arange(count), 8),
             "t": times.ravel(),
             "n": np.arange(names.size),
             "e": pa.array(names),
@@ -135,7 +133,7 @@ def through_spark() -> list[str]:
                         times_by[name].append(time.perf_counter() - start)
     floor = statistics.median(times_by["grouped scan"])
     lines = [
-        f"{SPARK_CASES:,} cases of 8 events, SEQ(A, B, C, D, E), spark.sql to rows, medians of 7 rounds in turn",
+        f"{count:,} cases of 8 events, SEQ(A, B, C, D, E), spark.sql to rows, medians of 7 rounds in turn",
         "",
         "| query | answer | seconds | cases/s | times the grouped scan |",
         "| --- | --- | --- | --- | --- |",
@@ -143,18 +141,21 @@ def through_spark() -> list[str]:
     for name in texts:
         seconds = statistics.median(times_by[name])
         lines.append(
-            f"| {name} | {', '.join(map(str, answers[name]))} | {seconds:.2f} | {SPARK_CASES / seconds:,.0f} | "
+            f"| {name} | {', '.join(map(str, answers[name]))} | {seconds:.2f} | {count / seconds:,.0f} | "
             f"{seconds / floor:.2f} |"
         )
         print(lines[-1], flush=True)
     return lines
 
 
-def main() -> None:
-    parts = ["# EXPLAIN NON ANSWERS", "", *(__doc__ or "").strip().splitlines()[2:], "", "## Kernel", "", *kernel()]
-    if "--no-spark" not in sys.argv:
-        parts += ["", "## Through Spark", "", *through_spark()]
-    (RESULTS / "repair.md").write_text("\n".join(parts) + "\n")
+def main(quick: bool = False) -> None:
+    """Print all figures and write them to results/repair.md."""
+    count, in_spark = (CASES // 10, SPARK_CASES // 10) if quick else (CASES, SPARK_CASES)
+    parts = ["# EXPLAIN NON ANSWERS", "", *(__doc__ or "").strip().splitlines()[2:], "", "## Kernel", ""]
+    parts += [*kernel(count), "", "## Through Spark", "", *through_spark(in_spark)]
+    folder = DATA / "quick" if quick else RESULTS
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "repair.md").write_text("\n".join(parts) + "\n")
 
 
 if __name__ == "__main__":

@@ -4,15 +4,12 @@
 of 10 to 200. A cell ends after so many signatures, whose events are counted up to the last partition matched. Beside it
 what a point-based evaluation does on the same events: all combinations of points, matched each for itself and grouped
 by signature. CPU time of one core; a Numba loop that reads the columns once is the floor.
-
-    python -m benchmarks.uncertain [--quick]
 """
 
 from __future__ import annotations
 
 import itertools
 import os
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -21,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from benchmarks.generate import DATA
 from benchmarks.harness import RESULTS, cpu_seconds
 from benchmarks.runs import read_once, spec
 from sparkcep.block import Selection
@@ -155,8 +153,9 @@ def thresholds(lines: list[str], seconds: float) -> None:
         print(lines[-1], flush=True)
 
 
-def main() -> None:
-    seconds = 0.2 if "--quick" in sys.argv else SECONDS
+def main(quick: bool = False) -> None:
+    """Print all figures and write them to results/uncertain.md."""
+    seconds = 0.2 if quick else SECONDS
     lines = [
         "# Imprecise time",
         "",
@@ -174,8 +173,9 @@ def main() -> None:
     thresholds(lines, seconds)
     beside_points(lines)
     lines += ["", f"{os.cpu_count()} cores; load average at the end {os.getloadavg()[0]:.1f}."]
-    RESULTS.mkdir(parents=True, exist_ok=True)
-    (RESULTS / "uncertain.md").write_text("\n".join(lines) + "\n")
+    folder = DATA / "quick" if quick else RESULTS
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "uncertain.md").write_text("\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":
