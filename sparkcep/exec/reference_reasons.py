@@ -118,18 +118,16 @@ def _at_end(case: ReferenceCase, path: Path, place: Place, way: Way) -> Reason:
 
 
 def _blocker(case: ReferenceCase, gaps: Sequence[Gap], path: Path) -> tuple[str | None, int | None]:
-    """The first event with which some gap is violated, and the component that it is of a negation there."""
+    """The first event that violates some gap, and the component that it is at the end of the negation there."""
     for row in range(case.rows):
-        known = replace(case, rows=row + 1)
-        keys = [
-            key
-            for gap in gaps
-            if known.violated(gap, path, None)
-            for key in variables(gap.negation.item)
-            if case.can_take(key, row)
-        ]
-        if keys:
-            return keys[0], row
+        for gap in gaps:
+            for key in variables(gap.negation.item):
+
+                def only(k: str, r: int, key: str = key, row: int = row) -> bool:
+                    return (r != row or k == key) and case.can_take(k, r)
+
+                if case.can_take(key, row) and replace(case, rows=row + 1, can_take=only).violated(gap, path, None):
+                    return key, row
     return None, None
 
 
