@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-kernels test-classic test-connect check bench clean
+.PHONY: demo test warm test-kernels test-classic test-connect check bench clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -23,9 +23,12 @@ demo: $(VENV)/.demo
 	$(BIN)/sparkcep demo
 
 # Style and types; then all tests on a classic session and the SQL tests again on Spark Connect, two processes at a time.
-test: check
+test: $(VENV)/.test
+	$(MAKE) -j2 check warm
+	$(MAKE) -j2 test-classic test-kernels test-connect
+
+warm: $(VENV)/.test
 	$(BIN)/sparkcep warmup
-	$(MAKE) -j2 test-kernels test-classic test-connect
 
 # What needs no Spark.
 test-kernels: $(VENV)/.test

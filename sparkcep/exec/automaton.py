@@ -116,7 +116,7 @@ class _Compiler(Instructions):
 
     def other(self, node: Pattern, after: int) -> int:
         if isinstance(node, Negation):
-            for item in reversed(_alternatives(node.item)):
+            for item in reversed(alternatives(node.item)):
                 here = self.emit(_NOT, self.negation(Negation(item, node.position)))
                 self.next[here] = [after]
                 after = here
@@ -216,14 +216,14 @@ class _Compiler(Instructions):
         return out
 
 
-def _alternatives(item: Pattern) -> list[Pattern]:
+def alternatives(item: Pattern) -> list[Pattern]:
     """Patterns none of which may match where ``item`` must not; simpler ones where that is the same."""
     if isinstance(item, Alternation):
-        return [a for i in item.items for a in _alternatives(i)]
+        return [a for i in item.items for a in alternatives(i)]
     if isinstance(item, Quantified) and item.minimum == 1:  # x+ is there where x is
-        return _alternatives(item.item)
+        return alternatives(item.item)
     if isinstance(item, Concatenation) and len(item.items) == 1:
-        return _alternatives(item.items[0])
+        return alternatives(item.items[0])
     return [item]
 
 

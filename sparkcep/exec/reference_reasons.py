@@ -17,12 +17,13 @@ import numpy as np
 
 from sparkcep.block import Selection
 from sparkcep.exec.arrays import Ints
+from sparkcep.exec.automaton import alternatives
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.kernels.repair_tables import Flags
 from sparkcep.exec.reference_runs import Gap, Path, Place, ReferenceCase, Way, between, ways_on
 from sparkcep.exec.repair_spec import REASONS, RepairSpec
 from sparkcep.exec.run_search import RunSearch
-from sparkcep.pattern import Pattern, variables
+from sparkcep.pattern import Negation, Pattern, variables, walk
 
 
 @dataclass(frozen=True)
@@ -118,15 +119,17 @@ def _at_end(case: ReferenceCase, path: Path, place: Place, way: Way) -> Reason:
 
 
 def _blocker(case: ReferenceCase, gaps: Sequence[Gap], path: Path) -> tuple[str | None, int | None]:
-    """The first event that violates some gap, and the component that it is at the end of the negation there."""
+    """The first event that violates some gap, and the first component of the negation there that can take it."""
+    parts = [replace(g, negation=Negation(item)) for g in gaps for item in alternatives(g.negation.item)]
     for row in range(case.rows):
-        for gap in gaps:
-            for key in variables(gap.negation.item):
-
-                def only(k: str, r: int, key: str = key, row: int = row) -> bool:
-                    return (r != row or k == key) and case.can_take(k, r)
-
-                if case.can_take(key, row) and replace(case, rows=row + 1, can_take=only).violated(gap, path, None):
+        known = replace(case, rows=row + 1)
+        for part in parts:
+            if not known.violated(part, path, None):
+                continue
+            item = part.negation.item
+            nested = {v for node in walk(item) if isinstance(node, Negation) for v in variables(node.item)}
+            for key in variables(item):
+                if key not in nested and case.can_take(key, row):
                     return key, row
     return None, None
 

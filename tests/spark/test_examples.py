@@ -17,6 +17,8 @@ from sparkcep.examples import folder, read_example
 from sparkcep.flights import create_flights_view
 from sparkcep.stocks import create_stocks_view
 
+from ..conftest import IS_CONNECT
+
 STOCKS = sorted(folder("stocks").glob("*.sql"))
 FLIGHTS = sorted(folder("flights").glob("*.sql"))
 PAPERS = sorted(folder("papers").rglob("*.sql"))
@@ -57,6 +59,7 @@ def log_settings(spark: SparkSession) -> Iterator[SparkSession]:
         spark.conf.unset(f"spark.sparkcep.log.{key}")
 
 
+@pytest.mark.skipif(IS_CONNECT, reason="engines know no session")
 @pytest.mark.parametrize("path", PAPERS, ids=[f"{p.parent.name}-{p.stem}" for p in PAPERS])
 def test_papers(log_settings: SparkSession, path: Path) -> None:
     """The papers' queries have no ORDER BY, so that rows come in any order."""

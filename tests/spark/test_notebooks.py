@@ -15,6 +15,8 @@ import sparkcep
 from sparkcep.errors import SparkCepError
 from sparkcep.notebook import Plan, Table, run_cell
 
+from ..conftest import IS_CONNECT
+
 NOTEBOOKS = sorted((Path(__file__).parents[2] / "sql_examples" / "notebooks").glob("*.ipynb"))
 
 
@@ -28,7 +30,7 @@ def shell(spark: SparkSession) -> Iterator[InteractiveShell]:
     sparkcep.enable()  # as the session's fixture left it
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", NOTEBOOKS[: 1 if IS_CONNECT else None], ids=lambda p: p.stem)
 def test_notebook(path: Path, shell: InteractiveShell) -> None:
     """Every cell runs, and one that is to fail says why."""
     for cell in json.loads(path.read_text())["cells"]:

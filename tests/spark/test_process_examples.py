@@ -19,16 +19,21 @@ from pyspark.sql import SparkSession
 from sparkcep.cli import print_markdown
 from sparkcep.examples import folder, read_example
 
+from ..conftest import IS_CONNECT
+
 DATA = Path(__file__).parents[3] / "shared" / "data"
 LOGS = ("sepsis", "road_traffic_fines", "helpdesk", "bpi_2011_hospital")
 EXAMPLES = sorted(folder("process").glob("*.sql"))
 
 Rows = list[tuple[Any, ...]]
 
-pytestmark = pytest.mark.skipif(
-    not all((DATA / f"{log}.parquet").exists() for log in LOGS),
-    reason=f"the logs {', '.join(LOGS)} are read from ../shared/data beside the project, and are not there",
-)
+pytestmark = [
+    pytest.mark.skipif(
+        not all((DATA / f"{log}.parquet").exists() for log in LOGS),
+        reason=f"the logs {', '.join(LOGS)} are read from ../shared/data beside the project, and are not there",
+    ),
+    pytest.mark.skipif(IS_CONNECT, reason="engines know no session"),
+]
 
 
 @pytest.fixture(scope="module")
