@@ -1,0 +1,47 @@
+"""The arrows between the rooms (docs/architecture.md): who may import whom."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import sparkcep
+
+ROOT = Path(sparkcep.__file__).parent
+#: Of each place: what no module in it may import, also not inside of functions or for types alone.
+FORBIDDEN = {
+    "pattern.py": ("sparkcep", "pyspark", "sqlglot"),
+    "query.py": ("sparkcep.sql", "sparkcep.planner", "sparkcep.exec", "sparkcep.index", "pyspark", "sqlglot"),
+    "block.py": ("sparkcep.sql", "sparkcep.planner", "sparkcep.exec", "sparkcep.index", "pyspark", "sqlglot"),
+    "sql": ("sparkcep.planner", "sparkcep.exec", "sparkcep.run", "sparkcep.session", "pyspark"),
+    "planner": ("sparkcep.run", "sparkcep.session", "sparkcep.index", "pyspark"),
+    "exec": ("sparkcep.sql", "sparkcep.planner", "sparkcep.run", "sparkcep.session", "sparkcep.index", "sqlglot"),
+    "exec/kernels": ("pyspark", "pyarrow", "sparkcep.errors"),
+    "index": ("sparkcep.sql", "sparkcep.run", "sparkcep.session", "sqlglot"),
+}
+
+
+def imported(path: Path) -> Iterator[tuple[str, int]]:
+    """Modules that a file imports, with lines."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, node.lineno) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module, node.lineno
+            yield from ((f"{node.module}.{alias.name}", node.lineno) for alias in node.names)
+
+
+@pytest.mark.parametrize("place", FORBIDDEN)
+def test_arrows(place: str) -> None:
+    files = sorted((ROOT / place).rglob("*.py")) if (ROOT / place).is_dir() else [ROOT / place]
+    assert files
+    wrong = {
+        f"{file.relative_to(ROOT)}:{line} imports {module}"
+        for file in files
+        for module, line in imported(file)
+        if any(module == f or module.startswith(f + ".") for f in FORBIDDEN[place])
+    }
+    assert not wrong, "\n".join(sorted(wrong))
