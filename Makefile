@@ -1,5 +1,7 @@
 # Two commands for a fresh machine: `make demo` and `make test`. Each makes its own virtual environment.
 PYTHON ?= python3
+# Tests that a session can make a difference to, besides those in tests/sql.
+CONNECT := session.py functions.py expand.py conformance.py notebooks.py
 VENV ?= .venv
 BIN := $(VENV)/bin
 
@@ -38,7 +40,7 @@ test-classic: $(VENV)/.test
 	$(BIN)/python -m pytest -q --ignore tests/exec --ignore tests/parsing --ignore tests/planner
 
 test-connect: $(VENV)/.test
-	SPARKCEP_TEST_SESSION=connect $(BIN)/python -m pytest -q tests/sql tests/spark
+	SPARKCEP_TEST_SESSION=connect $(BIN)/python -m pytest -q tests/sql $(addprefix tests/spark/test_,$(CONNECT))
 
 check: $(VENV)/.test
 	$(BIN)/ruff check .
