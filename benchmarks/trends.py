@@ -32,7 +32,7 @@ from sparkcep.exec.shape import batch_of
 from sparkcep.exec.trend_enumeration import EnumeratingMatcher
 from sparkcep.exec.trend_matcher import TrendMatcher
 from sparkcep.pattern import Concatenation, Pattern, Quantified, Variable
-from sparkcep.planner.run_plan import clause_of
+from sparkcep.planner.block_clause import clause_of
 from sparkcep.planner.trend_plan import TrendPlan, TrendPlanner
 from sparkcep.query import Navigation, RowExpression, Scalar, SortKey
 from sparkcep.settings import read

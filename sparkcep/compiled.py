@@ -50,7 +50,12 @@ def _replace(run: Run, form: Form, functions: list[str], name: Callable[[], str]
     planned = run.planned(form, source, input_sql)
     if planned.layout == "fold":
         sql = f"({planned.folded().replace(f'{{{SOURCE}}}', f'({input_sql})')})"
-    elif isinstance(planned, RunPlan) and form.kind is FormKind.BLOCK and not planned.block.groups:
+    elif (
+        isinstance(planned, RunPlan)
+        and form.kind is FormKind.BLOCK
+        and not planned.block.groups
+        and planned.block.uncertainty is None
+    ):
         text = run.statement.text
         own = name()
         functions.append(
@@ -59,8 +64,7 @@ def _replace(run: Run, form: Form, functions: list[str], name: Callable[[], str]
         sql = f"{own}(TABLE({input_sql}))"
     else:
         raise _refused(run, form, f"It is matched in Python ({planned.layout_reason or planned.layout}).")
-    opens = form.kind is FormKind.BLOCK and run.statement.text[form.start : form.start + 4].upper() == "FROM"
-    run.rewriter.replace(form, f"SELECT * FROM {sql}" if opens else sql)
+    run.put(form, sql)
 
 
 def _refused(run: Run, form: Form, why: str) -> PatternAnalysisError:

@@ -20,6 +20,7 @@ from sparkcep.block import BlockQuery
 from sparkcep.errors import PatternAnalysisError, SparkCepError
 from sparkcep.exec.operator import match
 from sparkcep.functions import create_function
+from sparkcep.planner.block_clause import block_clause, block_of
 from sparkcep.planner.explain import explain_plan
 from sparkcep.planner.fields import Fields, quote, unescape
 from sparkcep.planner.gap_sequence import gap_sequence_plan
@@ -27,9 +28,9 @@ from sparkcep.planner.groups import merge_groups
 from sparkcep.planner.non_answers import NonAnswersPlan, plan_non_answers
 from sparkcep.planner.non_answers_sql import FACTS
 from sparkcep.planner.plan import PatternPlan, plan
-from sparkcep.planner.run_plan import RunPlan, block_clause, block_of, plan_block, plan_clause_runs
+from sparkcep.planner.run_plan import BlockPlan, plan_block, plan_clause_runs
 from sparkcep.planner.sampling import Sample, estimated_bytes, sample_sql
-from sparkcep.planner.trend_plan import TrendPlan, plan_trends
+from sparkcep.planner.trend_plan import plan_trends
 from sparkcep.planner.uncertain_plan import plan_uncertain
 from sparkcep.pruned import Pruning, prune
 from sparkcep.query import PREFIX, SOURCE, WHOLE, PatternQuery, Selection
@@ -147,7 +148,7 @@ class Run:
         source = self.blamed(lambda: self.input(input_sql))
         planned = self.planned(form, source, input_sql)
         name = f"{PREFIX}relation_{next(_names)}"
-        if isinstance(planned, (RunPlan, TrendPlan, NonAnswersPlan)) and planned.block.groups:
+        if isinstance(planned, BlockPlan) and planned.block.groups:
             source = self.merged(planned.block, source)
             self.notes.append(
                 f"{len(planned.block.groups)} groups are partitions, an event is in each group of its case"
@@ -163,8 +164,12 @@ class Run:
             sql = self.with_facts(name, planned, given, sql)
         relation = Relation(name, planned, source, sql, given, pruning)
         self.relations.append(relation)
+        self.put(form, relation.sql)
+
+    def put(self, form: Form, sql: str) -> None:
+        """Put a subquery in a form's place; a block that opens a statement is a query of its own."""
         opens = form.kind is FormKind.BLOCK and self.statement.text[form.start : form.start + 4].upper() == "FROM"
-        self.rewriter.replace(form, f"SELECT * FROM {relation.sql}" if opens else relation.sql)
+        self.rewriter.replace(form, f"SELECT * FROM {sql}" if opens else sql)
 
     def run_call(self, form: Form) -> None:
         """Put the rows of a table function in its place."""

@@ -39,6 +39,10 @@ _BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 _DIGITS = {8: 3, 16: 5, 32: 10, 64: 20}
 
 
+#: Kinds of points in time.
+TIMES = ("date", "timestamp", "timestamp_ntz")
+
+
 def parse_type(text: str) -> Type:
     """A type from Spark's ``simpleString``."""
     if text in _BITS:

@@ -12,6 +12,11 @@ from sparkcep.query import RowsPerMatch, SkipMode
 BITS_PER_WORD = 63
 
 
+def words_of(bits: int) -> int:
+    """Masks that so many conditions take, at least one."""
+    return max(1, -(-bits // BITS_PER_WORD))
+
+
 @dataclass(frozen=True, slots=True)
 class OutputSlot:
     """A value that measures need of each output row: a row of the partition, or (``label``) a row's label.

@@ -8,6 +8,7 @@ from sparkcep.exec.run_spec import NO_LIMIT
 from sparkcep.pattern import render
 from sparkcep.planner.collapse import first_component
 from sparkcep.planner.consistency import consistency
+from sparkcep.planner.explain_before import before_lines, indent
 from sparkcep.planner.fields import unescape
 from sparkcep.planner.gap_sequence import GapSequencePlan
 from sparkcep.planner.non_answers import NonAnswersPlan
@@ -18,10 +19,6 @@ from sparkcep.planner.trend_explain import explain_trends
 from sparkcep.planner.trend_plan import TrendPlan
 from sparkcep.planner.uncertain_plan import UncertainPlan
 from sparkcep.query import PREFIX, Selection
-
-
-def _indent(text: str, by: str = "    ") -> str:
-    return "\n".join(by + line for line in text.splitlines())
 
 
 def explain_plan(plan: PatternPlan, name: str, index: Sequence[str]) -> str:
@@ -48,8 +45,8 @@ def explain_plan(plan: PatternPlan, name: str, index: Sequence[str]) -> str:
     if query.within is not None:
         lines.append(f"  Within: {unescape(query.within)} (inclusive)")
     states = f"{plan.program.positions} positions, {len(plan.program.edge_target)} edges"
-    lines += [f"  Program: {states}", _indent(plan.program.describe())]
-    lines += _before(plan)
+    lines += [f"  Program: {states}", indent(plan.program.describe())]
+    lines += before_lines(plan)
     free = [
         n
         for k, n in enumerate(plan.program.names)
@@ -81,31 +78,16 @@ def explain_plan(plan: PatternPlan, name: str, index: Sequence[str]) -> str:
     return "\n".join(lines).replace(PREFIX, "_")
 
 
-def _before(plan: PatternPlan) -> list[str]:
-    """Keys, order and conditions of one row."""
-    lines = ["  Spark evaluates before matching:"]
-    lines.append("    partition by: " + (", ".join(unescape(t) for t, _ in plan.keys) or "(one partition)"))
-    order = [unescape(k.text) for k in plan.query.order_by]
-    ties = [unescape(t) for t in plan.fields.texts[len(order) : plan.fields.sort_fields]]
-    lines.append(
-        "    order by: " + (", ".join(order) or "(nothing)") + (f"; ties by {', '.join(ties)}" if ties else "")
-    )
-    for label, bit in plan.bits.items():
-        text = " AND ".join(c.describe() for c in plan.local[label])
-        lines.append(f"    bit {bit}: {plan.program.names[label]} AS {text}")
-    return lines
-
-
 def _index(lines: Sequence[str]) -> list[str]:
     return [f"  Index: {lines[0]}", *(f"    {line}" for line in lines[1:])]
 
 
 def _sql(plan: PatternPlan) -> list[str]:
-    lines = ["  SQL before:", _indent(unescape(plan.before()))]
+    lines = ["  SQL before:", indent(unescape(plan.before()))]
     if plan.layout == "fold":
-        lines += ["  SQL of the whole relation:", _indent(unescape(plan.folded()))]
+        lines += ["  SQL of the whole relation:", indent(unescape(plan.folded()))]
     else:
-        lines += ["  SQL after:", _indent(unescape(plan.measures.sql()))]
+        lines += ["  SQL after:", indent(unescape(plan.measures.sql()))]
     return lines
 
 
@@ -132,8 +114,8 @@ def explain_run(plan: RunPlan, name: str, index: Sequence[str]) -> str:
         lines.append(f"  Limit: a partition stops after {spec.most_matches} matches, no more are asked for")
     automaton = spec.automaton
     edges = sum(len(e) for e in automaton.edges)
-    lines += [f"  Automaton: {automaton.states} states, {edges} edges", _indent(automaton.describe(shown))]
-    lines += _before(plan)
+    lines += [f"  Automaton: {automaton.states} states, {edges} edges", indent(automaton.describe(shown))]
+    lines += before_lines(plan)
     lines.append("  Kernel evaluates while matching:")
     if not spec.checks:
         lines.append("    nothing but the event graph")

@@ -11,11 +11,12 @@ from sparkcep.exec.expressions import AggregateSlot, Expression, Load, Navigatio
 from sparkcep.exec.function_matcher import FunctionSpec, Items
 from sparkcep.exec.interpreter import Interpreter
 from sparkcep.exec.shape import Within
+from sparkcep.planner.block_clause import clause_of
 from sparkcep.planner.dependent import DependentConditions, describe
 from sparkcep.planner.fields import Fields
 from sparkcep.planner.ranges import fixed_distance, whole_literal
 from sparkcep.planner.row_expressions import RowExpressions, spark_type
-from sparkcep.planner.run_plan import RunPlan, RunPlanner, clause_of, refuse_unplanned
+from sparkcep.planner.run_plan import RunPlan, RunPlanner
 from sparkcep.planner.tree import Conjunct
 from sparkcep.query import Scalar
 from sparkcep.settings import Settings
@@ -83,7 +84,7 @@ def plan_function(
     first = _bind(statement, syntax, types, settings, zone)[0]
     read = {c: t for c, t in types.items() if c.casefold() in first.identifiers}
     block, columns, arrival = _bind(statement, syntax, read, settings, zone)
-    refuse_unplanned(block)
+    refuse_unsupported(block)
     if block.trends:
         raise PatternAnalysisError(
             "CEP_FUNCTION_TRENDS",
@@ -93,6 +94,20 @@ def plan_function(
             hint="run the block in spark.sql, or let the function return matches and aggregate them around its call",
         )
     return _plan(block, columns, settings, zone, arrival)
+
+
+def refuse_unsupported(block: BlockQuery) -> None:
+    """Raises CEP_UNSUPPORTED_CLAUSE for what a function's kernel has no part in."""
+    parts = {"UNCERTAINTY": block.uncertainty, "EXPLAIN NON ANSWERS": block.non_answers}
+    for what, found in parts.items():
+        if found is not None:
+            raise PatternAnalysisError(
+                "CEP_UNSUPPORTED_CLAUSE",
+                f"A pattern function cannot have {what}.",
+                text=block.text or None,
+                position=found.position or block.start,
+                hint="run the block in spark.sql",
+            )
 
 
 def _bind(

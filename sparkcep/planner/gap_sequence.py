@@ -12,8 +12,9 @@ from dataclasses import dataclass, fields, replace
 
 from sparkcep.block import BlockQuery, Matches, Selection
 from sparkcep.pattern import Concatenation, Pattern, Quantified, Variable
+from sparkcep.planner.block_clause import clause_of
 from sparkcep.planner.plan import Analyzer, PatternPlan, Planner
-from sparkcep.planner.run_plan import clause_of, local_conditions, type_test
+from sparkcep.planner.run_plan import local_conditions, type_test
 from sparkcep.planner.sampling import Sampler
 from sparkcep.query import PREFIX, Definition, Events, Scalar
 from sparkcep.settings import Settings

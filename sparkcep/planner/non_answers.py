@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 from sparkcep.block import BlockQuery, Condition
@@ -15,18 +15,19 @@ from sparkcep.exec.kernels.repair_tables import FARTHEST
 from sparkcep.exec.repair_spec import Bound, Facts, Repair, RepairSpec
 from sparkcep.exec.run_spec import RunSpec
 from sparkcep.exec.shape import OperatorShape
-from sparkcep.exec.spec import BITS_PER_WORD
+from sparkcep.exec.spec import words_of
 from sparkcep.pattern import Concatenation, Pattern, Variable
+from sparkcep.planner.block_clause import typed_block
 from sparkcep.planner.dependent import DependentConditions
 from sparkcep.planner.differences import Difference, TimeUnits, difference, names_any
 from sparkcep.planner.fields import unescape
 from sparkcep.planner.gaps import GapElimination
 from sparkcep.planner.local import LocalCondition
 from sparkcep.planner.non_answers_sql import NonAnswersSql
-from sparkcep.planner.plan import Analyzer, PatternPlan
+from sparkcep.planner.plan import Analyzer
 from sparkcep.planner.prefilter import Prefilter
 from sparkcep.planner.ranges import RangeSplitting
-from sparkcep.planner.run_plan import RunPlanner, clause_of, condition_beyond, in_kernel, partitions, type_test
+from sparkcep.planner.run_plan import BlockPlan, RunPlanner, condition_beyond, in_kernel, type_test
 from sparkcep.query import POSITION, Aggregate, Navigation, PatternQuery, RowsPerMatch, Selection, SkipMode
 from sparkcep.settings import Settings
 
@@ -37,13 +38,10 @@ _LARGEST = 1 << 58
 
 
 @dataclass(slots=True)
-class NonAnswersPlan(PatternPlan):
-    """A planned EXPLAIN NON ANSWERS. ``filters``: what rows must satisfy to be looked at. ``unrepaired``: why nothing
-    is repaired, empty where it is."""
+class NonAnswersPlan(BlockPlan):
+    """A planned EXPLAIN NON ANSWERS. ``unrepaired``: why nothing is repaired, empty where it is."""
 
-    block: BlockQuery
     repair_spec: RepairSpec
-    filters: list[str]
     conditions: list[Condition]
     unrepaired: str
 
@@ -56,9 +54,6 @@ class NonAnswersPlan(PatternPlan):
     @property
     def bits(self) -> dict[int, int]:
         return self.repair_spec.condition_bits
-
-    def where(self) -> str:
-        return f" WHERE {' AND '.join(f'({f})' for f in self.filters)}" if self.filters else ""
 
 
 class NonAnswersPlanner(RunPlanner):
@@ -93,7 +88,7 @@ class NonAnswersPlanner(RunPlanner):
         run = RunSpec(
             pattern=block.pattern, automaton=self.automaton,
             condition_bits={k: b for k, b in bits.items() if k < TYPE_TESTS},
-            mask_words=max(1, (len(bits) + BITS_PER_WORD - 1) // BITS_PER_WORD), selection=block.selection,
+            mask_words=words_of(len(bits)), selection=block.selection,
             one_per_start=True, first_only=True, use_within=block.within is not None, strict_time=block.strict_time,
             rows_per_match=RowsPerMatch.ONE, skip=SkipMode.PAST_LAST_ROW, skip_labels=frozenset(), skip_target="",
             slots=(), slot_registers=(), every_row=False, traced=False, conditions=condition_set, checks=checks,
@@ -128,8 +123,8 @@ class NonAnswersPlanner(RunPlanner):
             self.query, self.settings, self.program, self.fields, keys, tests, dependent, layout, why, shape,
             spec, self.searched_because, sql,  # type: ignore[arg-type]
             GapElimination("", "every partition counts, and positions are shown"),
-            Prefilter((), _NONE), RangeSplitting(None, _NONE), self.within_type, self.column_types, block, spec,
-            filters, conditions, unrepaired,
+            Prefilter((), _NONE), RangeSplitting(None, _NONE), self.within_type, self.column_types, block, filters,
+            spec, conditions, unrepaired,
         )  # fmt: skip
 
     # -- the clause itself -----------------------------------------------------------------------------------------
@@ -328,16 +323,6 @@ class NonAnswersPlanner(RunPlanner):
         ]
         return tuple(bits.get(TYPE_TESTS + code, bit) for code, bit in enumerate(own))
 
-    def kept_rows(self) -> list[str]:
-        block = self.block
-        out = []
-        if block.between is not None:
-            low, high = block.between
-            out.append(f"({block.order_by[0].expression}) BETWEEN ({low}) AND ({high})")
-        if partitions(block):
-            out += [f"({e.expression.text}) IS NOT NULL" for e in block.equivalences if not e.components]
-        return out
-
     def facts(self, found: Sequence[Difference | None], conditions: Sequence[Condition], key: int) -> Facts:
         """What is asked of the log: pairs of components that follow each other, and bounds between two of them."""
         automaton = self.automaton
@@ -429,14 +414,7 @@ def plan_non_answers(
     hidden = 0
     is_clause = query is not None
     if query is None:
-        if not block.order_by:
-            raise PatternAnalysisError(
-                "CEP_ORDER_MISSING", "A pattern block needs an ORDER BY.", text=block.text or None, position=block.start
-            )
-        time_type = analyze([block.order_by[0].expression])[0][1]
-        query, hidden = clause_of(block, time_type)
-        if query.within != block.within:
-            block = replace(block, within=query.within)
+        block, query, hidden = typed_block(block, analyze)
     planner = NonAnswersPlanner(block, query, hidden, settings, analyze, lambda *_: None, column_types)
     planner.is_clause = is_clause
     return planner.plan()

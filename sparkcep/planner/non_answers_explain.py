@@ -5,6 +5,7 @@ from __future__ import annotations
 from sparkcep.exec.repair_spec import REASONS, Bound
 from sparkcep.exec.repair_tables import closed_bounds, is_chained
 from sparkcep.pattern import render
+from sparkcep.planner.explain_before import before_lines
 from sparkcep.planner.fields import unescape
 from sparkcep.planner.non_answers import TYPE_TESTS, NonAnswersPlan
 from sparkcep.planner.non_answers_sql import fact_texts
@@ -24,15 +25,10 @@ def explain_non_answers(plan: NonAnswersPlan, name: str) -> list[str]:
     lines.append(f"  Selection: {block.selection.value}{strict}; a partition's first match is enough to leave it out")
     if plan.query.within is not None:
         lines.append(f"  Within: {unescape(plan.query.within)} (inclusive)")
-    lines.append("  Spark evaluates before:")
-    lines.append("    partition by: " + (", ".join(unescape(t) for t, _ in plan.keys) or "(one partition)"))
-    ties = [unescape(t) for t in plan.fields.texts[len(plan.query.order_by) : plan.fields.sort_fields]]
-    order = ", ".join(unescape(k.text) for k in plan.query.order_by)
-    lines.append(f"    order by: {order}" + (f"; ties by {', '.join(ties)}" if ties else ""))
-    for code, bit in plan.bits.items():
-        text = " AND ".join(c.describe() for c in plan.local[code])
-        own = f"the type of {shown[names[code - TYPE_TESTS]]}" if code >= TYPE_TESTS else shown[names[code]]
-        lines.append(f"    bit {bit}: {own} AS {text}")
+    tested = {
+        k: f"the type of {shown[names[k - TYPE_TESTS]]}" if k >= TYPE_TESTS else shown[names[k]] for k in plan.bits
+    }
+    lines += before_lines(plan, tested)
     lines.append("  Kernel evaluates:")
     for check in spec.run.checks:
         keys = "|".join(dict.fromkeys(shown[names[c]] for c in sorted(check.decided_by)))

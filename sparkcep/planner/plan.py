@@ -15,7 +15,7 @@ from sparkcep.exec.expressions import BIGINT, NotCompilable, Type, parse_type
 from sparkcep.exec.interpreter import Interpreter
 from sparkcep.exec.program import Program, compile_pattern
 from sparkcep.exec.shape import Gather, OperatorShape, Within
-from sparkcep.exec.spec import BITS_PER_WORD, ConditionSet, MatchSpec, OutputSlot
+from sparkcep.exec.spec import BITS_PER_WORD, ConditionSet, MatchSpec, OutputSlot, words_of
 from sparkcep.pattern import can_be_empty, has_exclusion
 from sparkcep.planner.dependent import DependentConditions
 from sparkcep.planner.fields import Fields, quote, unescape
@@ -271,11 +271,11 @@ class Planner:
         conditions, interpreted = self.compile_dependent(dependent)
         gaps = self.eliminate_gaps(local, dependent)
         bits = {label: bit for bit, label in enumerate(sorted(local))}
-        words = (len(bits) + BITS_PER_WORD - 1) // BITS_PER_WORD
+        words = words_of(len(bits))
         spec = MatchSpec(
             program=self.program,
             condition_bits=bits,
-            mask_words=max(1, words),
+            mask_words=words,
             use_within=within is not None,
             rows_per_match=query.rows_per_match,
             skip=query.skip.mode,
@@ -480,7 +480,7 @@ class Planner:
     ) -> tuple[str | None, ...]:
         """Per mask word, the lambda body that clears bits whose PREV or NEXT part is not true; None: nothing to do."""
         out: list[str | None] = []
-        for word in range(max(1, (len(bits) + BITS_PER_WORD - 1) // BITS_PER_WORD)):
+        for word in range(words_of(len(bits))):
             own = {label: bits[label] % BITS_PER_WORD for label in shifts if bits[label] // BITS_PER_WORD == word}
             if not own:
                 out.append(None)

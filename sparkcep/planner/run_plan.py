@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,8 +15,8 @@ from sparkcep.exec.interpreter import Interpreter
 from sparkcep.exec.run_spec import NO_LIMIT, Check, RunSpec
 from sparkcep.exec.run_tables import machine_tables
 from sparkcep.exec.shape import OperatorShape, Within
-from sparkcep.exec.spec import BITS_PER_WORD, ConditionSet
-from sparkcep.pattern import Negation, can_be_empty, has_exclusion, variables, walk
+from sparkcep.exec.spec import ConditionSet, words_of
+from sparkcep.planner.block_clause import block_of, partitions, typed_block
 from sparkcep.planner.collapse import Collapse, collapse
 from sparkcep.planner.consistency import span_of
 from sparkcep.planner.dependent import DependentConditions
@@ -29,47 +28,41 @@ from sparkcep.planner.prefilter import Prefilter
 from sparkcep.planner.ranges import RangeSplitting
 from sparkcep.planner.sampling import Sampler
 from sparkcep.query import (
-    Aggregate,
-    Events,
-    KeyExpression,
-    MatchNumber,
     Measure,
     Navigation,
     PatternQuery,
-    RowExpression,
     RowsPerMatch,
     Scalar,
-    Skip,
-    SkipMode,
-    Slot,
-    SortKey,
     string_literal,
 )
 from sparkcep.settings import Settings
 
-_NUMBER = re.compile(r"\s*(\d+(?:\.\d+)?)\s*")
-_TIMES = ("date", "timestamp", "timestamp_ntz")
-
 
 @dataclass(slots=True)
-class RunPlan(PatternPlan):
-    """A planned pattern under a strategy; ``query`` is what it shares with MATCH_RECOGNIZE: keys and outputs.
+class BlockPlan(PatternPlan):
+    """A planned block; ``query`` is what it shares with MATCH_RECOGNIZE: keys and outputs.
 
     ``filters``: what rows must satisfy to be looked at.
     """
 
     block: BlockQuery
-    run_spec: RunSpec
     filters: list[str]
+
+    def where(self) -> str:
+        return f" WHERE {' AND '.join(f'({f})' for f in self.filters)}" if self.filters else ""
+
+
+@dataclass(slots=True)
+class RunPlan(BlockPlan):
+    """A planned pattern under a strategy."""
+
+    run_spec: RunSpec
     conditions: list[Condition]
     collapse: Collapse | None = None
 
     @property
     def bits(self) -> dict[int, int]:
         return self.run_spec.condition_bits
-
-    def where(self) -> str:
-        return f" WHERE {' AND '.join(f'({f})' for f in self.filters)}" if self.filters else ""
 
 
 class RunPlanner(Planner):
@@ -127,7 +120,7 @@ class RunPlanner(Planner):
         measures.prepare()
         condition_set, checks = self.compile_runs(dependent, conditions)
         bits = {label: bit for bit, label in enumerate(sorted(local))}
-        words = max(1, (len(bits) + BITS_PER_WORD - 1) // BITS_PER_WORD)
+        words = words_of(len(bits))
         one_per_start = block.matches is not Matches.ALL
         spec = RunSpec(
             pattern=block.pattern,
@@ -175,7 +168,7 @@ class RunPlanner(Planner):
             spec,  # type: ignore[arg-type]
             self.searched_because, measures, GapElimination("", why), Prefilter((), "the strategies have none"),
             RangeSplitting(None, "the strategies have none"), self.within_type, self.column_types, block,
-            spec, filters, conditions, collapsed,
+            filters, spec, conditions, collapsed,
         )  # fmt: skip
 
     # -- conditions ------------------------------------------------------------------------------------------------
@@ -306,8 +299,8 @@ class RunPlanner(Planner):
         lower = f"CAST((({key}) - ({self.within_text})) AS {self.within_type})"
         return replace(within, lower=self.fields.add(lower))
 
-    def filters(self, local: dict[int, list[LocalCondition]], dependent: DependentConditions) -> tuple[list[str], str]:
-        """What rows must satisfy to be looked at at all, and why rows that nothing can take are kept if they are."""
+    def kept_rows(self) -> list[str]:
+        """What rows must satisfy to be looked at at all, whatever the pattern."""
         block = self.block
         out = []
         if block.between is not None:
@@ -315,6 +308,12 @@ class RunPlanner(Planner):
             out.append(f"({block.order_by[0].expression}) BETWEEN ({low}) AND ({high})")
         if partitions(block):
             out += [f"({e.expression.text}) IS NOT NULL" for e in block.equivalences if not e.components]
+        return out
+
+    def filters(self, local: dict[int, list[LocalCondition]], dependent: DependentConditions) -> tuple[list[str], str]:
+        """What rows must satisfy to be looked at at all, and why rows that nothing can take are kept if they are."""
+        block = self.block
+        out = self.kept_rows()
         if not self.settings.gap_elimination:
             return out, "spark.sparkcep.planner.gapElimination.enabled = false"
         why = ""
@@ -382,131 +381,6 @@ def local_conditions(c: Condition) -> dict[str, LocalCondition] | None:
     return tests if len(tests) == len(own) else None
 
 
-def partitions(block: BlockQuery) -> bool:
-    """Whether unqualified equivalence tests make partitions."""
-    return block.selection is not Selection.STRICT or block.partition_contiguity
-
-
-def clause_of(block: BlockQuery, time_type: str) -> tuple[PatternQuery, int]:
-    """A block's keys, order and outputs in the form of MATCH_RECOGNIZE, and how many last keys it hides."""
-    order = list(block.order_by)
-    if block.tiebreak is not None:
-        order.append(SortKey(block.tiebreak))
-    keys = list(block.partition_by)
-    shown = {k.expression.strip("`").casefold() for k in keys}
-    hidden = []
-    for e in block.equivalences if partitions(block) else ():
-        if not e.components and e.expression.text.strip().strip("`").casefold() not in shown:
-            hidden.append(KeyExpression(e.expression.text.strip(), e.position))
-    within = block.within
-    if within is not None and (number := _NUMBER.fullmatch(within)) and time_type in _TIMES:
-        within = f"INTERVAL '{number[1]}' SECOND"
-    query = PatternQuery(
-        columns=block.columns,
-        partition_by=(*keys, *hidden),
-        order_by=tuple(order),
-        event_type=block.event_type,
-        measures=block.returns or default_measures(block),
-        rows_per_match=RowsPerMatch.ONE,
-        skip=Skip(SkipMode.PAST_LAST_ROW),
-        pattern=block.pattern,
-        within=within,
-        within_position=block.within_position,
-        subsets=(),
-        definitions=(),
-        identifiers=block.identifiers,
-        wanted=block.wanted,
-        partition_predicate=block.partition_predicate,
-        with_prefix=block.with_prefix,
-        text=block.text,
-        start=block.start,
-    )
-    # RETURN lists all that is wanted; without it equivalence tests make partition columns like any other.
-    return query, len(query.partition_by) if block.returns else 0
-
-
-def default_measures(block: BlockQuery) -> tuple[Measure, ...]:
-    """match_number, start_time, end_time, events."""
-    time = block.order_by[0].expression
-    start = Navigation(RowExpression((time,)), None, True, 0, 0, False)
-    end = Navigation(RowExpression((time,)), None, False, 0, 0, False)
-    shown = tuple(c.variable for c in block.components)
-    slots: dict[str, Slot] = {
-        "match_number": MatchNumber(),
-        "start_time": start,
-        "end_time": end,
-        "events": Events(time, shown),
-    }
-    wanted = block.wanted
-    return tuple(
-        Measure(name, Scalar(("", slot, "")))
-        for name, slot in slots.items()
-        if wanted is None or name in wanted or name == "match_number"
-    )
-
-
-def refuse_unplanned(block: BlockQuery) -> None:
-    """Raises CEP_UNSUPPORTED_CLAUSE for parts of the language that no engine takes yet."""
-    parts = {
-        "UNCERTAINTY": block.uncertainty,
-        "EXPLAIN NON ANSWERS": block.non_answers,
-    }
-    for what, found in parts.items():
-        if found:
-            raise PatternAnalysisError(
-                "CEP_UNSUPPORTED_CLAUSE",
-                f"This version does not run {what}.",
-                text=block.text or None,
-                position=block.start,
-            )
-
-
-def block_clause(block: BlockQuery) -> PatternQuery:
-    """What a block shares with MATCH_RECOGNIZE, before types are known."""
-    return clause_of(block, "")[0]
-
-
-def block_of(query: PatternQuery) -> BlockQuery:
-    """A MATCH_RECOGNIZE with EVENT SELECTION as a block: variables are its components, DEFINE its conditions."""
-    negated = {name for n in walk(query.pattern) if isinstance(n, Negation) for name in variables(n)}
-    names = variables(query.pattern)
-    what = ""
-    if query.rows_per_match is RowsPerMatch.ALL_WITH_UNMATCHED:
-        what = query.rows_per_match.value
-    elif query.rows_per_match.is_all and has_exclusion(query.pattern):
-        what = "{- -} with ALL ROWS PER MATCH"
-    elif can_be_empty(query.pattern):
-        what = "a pattern that may be empty"
-    if what:
-        raise PatternAnalysisError(
-            "CEP_UNSUPPORTED_SELECTION",
-            f"{query.selection.value} cannot have {what}.",
-            text=query.text or None,
-            position=query.start,
-            hint="use STRICT CONTIGUITY, ONE ROW PER MATCH, or a pattern with a mandatory component",
-        )
-    conditions = []
-    for definition in query.definitions:
-        own = definition.variable
-        for conjunct in definition.conjuncts:
-            read: tuple[tuple[str, ...], ...] = ()
-            if own in negated:  # it is decided when what it reads has been taken
-                slots = [s for s in conjunct.slots if isinstance(s, (Navigation, Aggregate)) and s.variables]
-                read = tuple(dict.fromkeys(s.variables for s in slots if s.variables and own not in s.variables))
-            conditions.append(Condition(conjunct, (own,), required=read, source=definition.source))
-    components = tuple(Component(name, name, (), negated=name in negated) for name in names)
-    return BlockQuery(
-        columns=query.columns, partition_by=query.partition_by, order_by=query.order_by, event_type=None,
-        components=components, pattern=query.pattern, conditions=tuple(conditions), equivalences=(),
-        selection=query.selection, matches=Matches.NON_OVERLAPPING, collapsed=False, strict_time=False,
-        within=query.within, within_position=query.within_position, slide=None, between=None, returns=query.measures,
-        trends=(), group_by=(), groups=(), uncertainty=None, confidence=None, non_answers=query.non_answers,
-        tiebreak=None,
-        identifiers=query.identifiers, wanted=query.wanted, partition_predicate=query.partition_predicate,
-        with_prefix=query.with_prefix, text=query.text, start=query.start,
-    )  # fmt: skip
-
-
 def plan_clause_runs(
     query: PatternQuery, settings: Settings, analyze: Analyzer, sample: Sampler, column_types: Sequence[str]
 ) -> RunPlan:
@@ -518,13 +392,5 @@ def plan_block(
     block: BlockQuery, settings: Settings, analyze: Analyzer, sample: Sampler, column_types: Sequence[str]
 ) -> RunPlan:
     """Plan one bound block; see :class:`RunPlanner`."""
-    refuse_unplanned(block)
-    if not block.order_by:
-        raise PatternAnalysisError(
-            "CEP_ORDER_MISSING", "A pattern block needs an ORDER BY.", text=block.text or None, position=block.start
-        )
-    time_type = analyze([block.order_by[0].expression])[0][1]
-    query, hidden = clause_of(block, time_type)
-    if query.within != block.within:
-        block = replace(block, within=query.within)
+    block, query, hidden = typed_block(block, analyze)
     return RunPlanner(block, query, hidden, settings, analyze, sample, column_types).plan()

@@ -6,6 +6,7 @@ from sparkcep.exec.automaton import ACCEPT
 from sparkcep.exec.trend_matcher import LANES
 from sparkcep.exec.trend_spec import EdgeClass, Granularity
 from sparkcep.pattern import render
+from sparkcep.planner.explain_before import before_lines
 from sparkcep.planner.fields import unescape
 from sparkcep.planner.trend_plan import EDGE_TESTS, TrendPlan
 from sparkcep.query import Selection
@@ -27,14 +28,8 @@ def explain_trends(plan: TrendPlan, name: str) -> list[str]:
     edges = sum(len(e) for e in automaton.edges)
     lines.append(f"  Automaton: {automaton.states} states, {edges} edges")
     lines += ["    " + line for line in automaton.describe(shown).splitlines()]
-    lines.append("  Spark evaluates before:")
-    lines.append("    partition by: " + (", ".join(unescape(t) for t, _ in plan.keys) or "(one partition)"))
-    ties = [unescape(t) for t in plan.fields.texts[len(plan.query.order_by) : plan.fields.sort_fields]]
-    order = ", ".join(unescape(k.text) for k in plan.query.order_by)
-    lines.append(f"    order by: {order}" + (f"; ties by {', '.join(ties)}" if ties else ""))
-    for code, bit in plan.bits.items():
-        text = " AND ".join(c.describe() for c in plan.local[code])
-        lines.append(f"    bit {bit}: {'of single edges' if code >= EDGE_TESTS else automaton.names[code]} AS {text}")
+    tested = {k: "of single edges" if k >= EDGE_TESTS else automaton.names[k] for k in plan.bits}
+    lines += before_lines(plan, tested)
     if spec.enumerated:
         lines.append(f"  Granularity: trends are constructed, up to spark.sparkcep.limit.matches: {spec.enumerated}")
     else:

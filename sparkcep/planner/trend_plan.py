@@ -9,28 +9,21 @@ from functools import partial
 from sparkcep.block import BlockQuery, Condition, Trend
 from sparkcep.errors import PatternAnalysisError
 from sparkcep.exec.automaton import ACCEPT
-from sparkcep.exec.expressions import NotCompilable, parse_type
+from sparkcep.exec.expressions import TIMES, NotCompilable, parse_type
 from sparkcep.exec.run_spec import Check, RunSpec
 from sparkcep.exec.shape import OperatorShape, Within
-from sparkcep.exec.spec import BITS_PER_WORD, ConditionSet
+from sparkcep.exec.spec import ConditionSet, words_of
 from sparkcep.exec.trend_spec import EdgeClass, Granularity, KeyPair, Order, TrendAggregate, TrendSpec
 from sparkcep.pattern import Conjunction, walk
+from sparkcep.planner.block_clause import partitions, typed_block
 from sparkcep.planner.dependent import DependentConditions, describe
 from sparkcep.planner.fields import unescape
 from sparkcep.planner.gaps import GapElimination
 from sparkcep.planner.local import LocalCondition, local_condition
-from sparkcep.planner.plan import Analyzer, PatternPlan, is_orderable
+from sparkcep.planner.plan import Analyzer, is_orderable
 from sparkcep.planner.prefilter import Prefilter
 from sparkcep.planner.ranges import RangeSplitting, fixed_distance
-from sparkcep.planner.run_plan import (
-    RunPlanner,
-    clause_of,
-    condition_beyond,
-    in_kernel,
-    machine_lacks,
-    partitions,
-    refuse_unplanned,
-)
+from sparkcep.planner.run_plan import BlockPlan, RunPlanner, condition_beyond, in_kernel, machine_lacks
 from sparkcep.planner.trend_edges import AFTER, BEFORE, Comparison, Demand, EdgeConditions, NotAdjacent, comparison
 from sparkcep.planner.trend_sql import TrendSql
 from sparkcep.query import Navigation, RowsPerMatch, Scalar, Selection, SkipMode
@@ -38,24 +31,18 @@ from sparkcep.settings import Settings
 
 #: Where codes of tests of single edges begin; those below are components.
 EDGE_TESTS = 1 << 20
-_TIMES = ("date", "timestamp", "timestamp_ntz")
 _NONE = "aggregates over trends have none"
 
 
 @dataclass(slots=True)
-class TrendPlan(PatternPlan):
-    """A planned block of trend aggregates; ``filters``: what rows must satisfy to be looked at."""
+class TrendPlan(BlockPlan):
+    """A planned block of trend aggregates."""
 
-    block: BlockQuery
     trend_spec: TrendSpec
-    filters: list[str]
 
     @property
     def bits(self) -> dict[int, int]:
         return self.trend_spec.condition_bits
-
-    def where(self) -> str:
-        return f" WHERE {' AND '.join(f'({f})' for f in self.filters)}" if self.filters else ""
 
 
 class TrendPlanner(RunPlanner):
@@ -89,7 +76,7 @@ class TrendPlanner(RunPlanner):
         return TrendPlan(
             self.query, self.settings, self.program, self.fields, keys, local, dependent, layout, why, shape,
             spec, "", sql, GapElimination("", filtered), Prefilter((), _NONE),  # type: ignore[arg-type]
-            RangeSplitting(None, _NONE), "", self.column_types, block, spec, filters,
+            RangeSplitting(None, _NONE), "", self.column_types, block, filters, spec,
         )  # fmt: skip
 
     def plan_kernel(
@@ -124,7 +111,7 @@ class TrendPlanner(RunPlanner):
         type_ = self.analyze([key])[0][1]
         kind = parse_type(type_)
         position = block.within_position
-        if kind.kind not in ("int", *_TIMES):
+        if kind.kind not in ("int", *TIMES):
             raise self.error(
                 "CEP_WITHIN_TYPE",
                 f"Windows need an ORDER BY key of a date, timestamp or integer type; this one is {type_}.",
@@ -364,7 +351,7 @@ class TrendPlanner(RunPlanner):
         return RunSpec(
             pattern=block.pattern, automaton=self.automaton,
             condition_bits={k: b for k, b in bits.items() if k < EDGE_TESTS},
-            mask_words=max(1, (len(bits) + BITS_PER_WORD - 1) // BITS_PER_WORD), selection=block.selection,
+            mask_words=words_of(len(bits)), selection=block.selection,
             one_per_start=False, first_only=False, use_within=False, strict_time=block.strict_time,
             rows_per_match=RowsPerMatch.ONE, skip=SkipMode.PAST_LAST_ROW, skip_labels=frozenset(), skip_target="",
             slots=(), slot_registers=(), every_row=False, traced=True, conditions=conditions, checks=checks,
@@ -404,13 +391,8 @@ class TrendPlanner(RunPlanner):
 def plan_trends(block: BlockQuery, settings: Settings, analyze: Analyzer, column_types: Sequence[str]) -> TrendPlan:
     """Plan one bound block of trend aggregates; see :class:`TrendPlanner`."""
     refuse_uncertainty(block)
-    refuse_unplanned(block)
     refuse_conjunction(block)
-    time_type = analyze([block.order_by[0].expression])[0][1]
-    keyed = grouped_block(block)
-    query, hidden = clause_of(keyed, time_type)
-    if query.within != block.within:
-        keyed = replace(keyed, within=query.within)
+    keyed, query, hidden = typed_block(grouped_block(block), analyze)
     return TrendPlanner(keyed, query, hidden, settings, analyze, lambda *_: None, column_types).plan()
 
 

@@ -13,9 +13,10 @@ from sparkcep.exec.expressions import ROW_COLUMN, NavigationSlot
 from sparkcep.exec.run_spec import NO_LIMIT, RunSpec
 from sparkcep.exec.run_tables import single_component
 from sparkcep.exec.shape import OperatorShape
-from sparkcep.exec.spec import BITS_PER_WORD
+from sparkcep.exec.spec import words_of
 from sparkcep.exec.uncertain_spec import UncertainSpec
 from sparkcep.pattern import render
+from sparkcep.planner.block_clause import typed_block
 from sparkcep.planner.dependent import DependentConditions
 from sparkcep.planner.gaps import GapElimination
 from sparkcep.planner.measures import MeasureSql
@@ -25,11 +26,9 @@ from sparkcep.planner.ranges import RangeSplitting
 from sparkcep.planner.run_plan import (
     RunPlan,
     RunPlanner,
-    clause_of,
     condition_beyond,
     in_kernel,
     machine_lacks,
-    refuse_unplanned,
 )
 from sparkcep.planner.sampling import Sampler
 from sparkcep.planner.uncertain_ticks import TickPlanner, Ticks
@@ -76,7 +75,7 @@ class UncertainPlanner(RunPlanner):
         measures.inner += [CONFIDENCE, *TICKS]
         condition_set, checks = self.compile_runs(dependent, conditions)
         bits = {label: bit for bit, label in enumerate(sorted(local))}
-        words = max(1, (len(bits) + BITS_PER_WORD - 1) // BITS_PER_WORD)
+        words = words_of(len(bits))
         run = RunSpec(
             pattern=block.pattern, automaton=self.automaton, condition_bits=bits, mask_words=words,
             selection=block.selection, one_per_start=False, first_only=False, use_within=False, strict_time=False,
@@ -107,7 +106,7 @@ class UncertainPlanner(RunPlanner):
             spec,  # type: ignore[arg-type]
             "", measures, GapElimination("", why), Prefilter((), "the strategies have none"),
             RangeSplitting(None, "the strategies have none"), "", self.column_types, block,
-            run, filters, conditions, None, spec, ticks, self.notes(spec, ticks),
+            filters, run, conditions, None, spec, ticks, self.notes(spec, ticks),
         )  # fmt: skip
 
     # -- what is refused -------------------------------------------------------------------------------------------
@@ -238,11 +237,5 @@ def plan_uncertain(
     block: BlockQuery, settings: Settings, analyze: Analyzer, sample: Sampler, column_types: Sequence[str]
 ) -> UncertainPlan:
     """Plan one bound block with UNCERTAINTY; see :class:`UncertainPlanner`."""
-    refuse_unplanned(replace(block, uncertainty=None))
-    if not block.order_by:
-        raise PatternAnalysisError(
-            "CEP_ORDER_MISSING", "A pattern block needs an ORDER BY.", text=block.text or None, position=block.start
-        )
-    time_type = analyze([block.order_by[0].expression])[0][1]
-    query, hidden = clause_of(block, time_type)
+    block, query, hidden = typed_block(block, analyze)
     return UncertainPlanner(block, query, hidden, settings, analyze, sample, column_types).plan()

@@ -8,13 +8,11 @@ from decimal import Decimal, InvalidOperation
 
 from sparkcep.block import BlockQuery, Uncertainty
 from sparkcep.errors import PatternAnalysisError
-from sparkcep.exec.expressions import parse_type
+from sparkcep.exec.expressions import TIMES, parse_type
 from sparkcep.planner.fields import unescape
 from sparkcep.planner.plan import Analyzer
 from sparkcep.planner.ranges import DAY, fixed_distance, kernel_units
 from sparkcep.query import string_literal
-
-_TIMES = ("date", "timestamp", "timestamp_ntz")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +44,16 @@ class TickPlanner:
         self.type = analyze([self.key])[0][1]
         self.kind = parse_type(self.type).kind
 
-    def error(self, sentence: str, hint: str | None = None, position: int = 0, error_class: str = "CEP_UNCERTAINTY"):  # type: ignore[no-untyped-def]
+    def error(
+        self, sentence: str, hint: str | None = None, position: int = 0, error_class: str = "CEP_UNCERTAINTY"
+    ) -> PatternAnalysisError:
         return PatternAnalysisError(
             error_class, sentence, text=self.block.text or None, position=position or self.uncertainty.position,
             hint=hint,
         )  # fmt: skip
 
     def plan(self) -> Ticks:
-        if self.kind not in (*_TIMES, "int", "decimal", "double", "float"):
+        if self.kind not in (*TIMES, "int", "decimal", "double", "float"):
             raise self.error(
                 f"UNCERTAINTY needs an ORDER BY key of a date, timestamp or numeric type; this one is {self.type}."
             )
@@ -82,14 +82,14 @@ class TickPlanner:
                 return Decimal(1)
             raise self.error(
                 "UNCERTAINTY needs a STEP, the length of a tick, for an ORDER BY key of type " + self.type + ".",
-                "UNCERTAINTY 5 SECONDS STEP 1 SECOND" if self.kind in _TIMES else "UNCERTAINTY 0.5 STEP 0.1",
+                "UNCERTAINTY 5 SECONDS STEP 1 SECOND" if self.kind in TIMES else "UNCERTAINTY 0.5 STEP 0.1",
             )
         length = self.length(text)
         if length is None or length <= 0:
             hint = "STEP 1 SECOND; months and years differ in length"
             raise self.error(
                 f"STEP must be a fixed length above zero in the units of the ORDER BY key; {unescape(text)} is not.",
-                hint if self.kind in _TIMES else "STEP 1",
+                hint if self.kind in TIMES else "STEP 1",
             )
         return length
 
@@ -99,7 +99,7 @@ class TickPlanner:
 
     def length(self, text: str) -> Decimal | None:
         """A length of time in the key's units; None where it is not fixed."""
-        if self.kind in _TIMES:
+        if self.kind in TIMES:
             # As in Spark's window(), a day has 24 hours.
             found = fixed_distance(text, "date" if self.kind == "date" else "timestamp_ntz")
             return None if found is None else Decimal(found)
@@ -138,11 +138,11 @@ class TickPlanner:
 
     def check_width(self, width: str) -> None:
         kind = parse_type(self.analyze([f"({width})"])[0][1])
-        fits = kind.kind == "interval" if self.kind in _TIMES else kind.is_numeric
+        fits = kind.kind == "interval" if self.kind in TIMES else kind.is_numeric
         if self.kind == "date":
             fits = fits or kind.kind == "int"
         if not fits:
-            wanted = "an interval of days to seconds" if self.kind in _TIMES else "a number"
+            wanted = "an interval of days to seconds" if self.kind in TIMES else "a number"
             raise self.error(
                 f"UNCERTAINTY over an ORDER BY key of type {self.type} takes {wanted}; this is another type.",
                 "UNCERTAINTY 5 SECONDS, UNCERTAINTY (lower, upper)",
@@ -152,10 +152,10 @@ class TickPlanner:
         """BIGINT SQL of the tick that an expression lies in: its floor."""
         type_ = self.analyze([text])[0][1]
         kind = parse_type(type_)
-        fits = kind.kind in _TIMES if self.kind in _TIMES else kind.is_numeric
+        fits = kind.kind in TIMES if self.kind in TIMES else kind.is_numeric
         if not fits:
             raise self.error(f"UNCERTAINTY's bound {unescape(text)} is {type_}, the ORDER BY key is {self.type}.")
-        if self.kind not in _TIMES:
+        if self.kind not in TIMES:
             if kind.kind == "int" and self.kind == "int":
                 return self.floored(f"CAST({text} AS BIGINT)", int(step))
             divided = text if step == 1 else f"{text} / {step}{'BD' if step % 1 else ''}"

@@ -16,9 +16,10 @@ from sparkcep.exec.reference_runs import Path
 from sparkcep.exec.run_matcher import RunMatcher
 from sparkcep.exec.run_search import RunSearch
 from sparkcep.exec.shape import batch_of
+from sparkcep.planner.block_clause import clause_of
 from sparkcep.planner.dependent import DependentConditions
 from sparkcep.planner.local import LocalCondition
-from sparkcep.planner.run_plan import RunPlan, RunPlanner, clause_of
+from sparkcep.planner.run_plan import RunPlan, RunPlanner
 from sparkcep.query import SortKey
 from sparkcep.settings import read
 

@@ -18,8 +18,8 @@ from sparkcep.exec.reference_runs import Path, ReferenceCondition
 from sparkcep.exec.shape import batch_of
 from sparkcep.exec.trend_enumeration import EnumeratingMatcher
 from sparkcep.exec.trend_matcher import Partial, TrendMatcher
+from sparkcep.planner.block_clause import clause_of
 from sparkcep.planner.local import LocalCondition
-from sparkcep.planner.run_plan import clause_of
 from sparkcep.planner.trend_plan import EDGE_TESTS, TrendPlan, TrendPlanner
 from sparkcep.query import RowExpression, SortKey
 

@@ -9,31 +9,22 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from sparkcep.block import BlockQuery, Condition, Uncertainty
+from sparkcep.block import BlockQuery, Uncertainty
 from sparkcep.exec.reference_runs import Path
 from sparkcep.exec.shape import batch_of
 from sparkcep.exec.uncertain_matcher import Found, UncertainMatcher
-from sparkcep.planner.dependent import DependentConditions
-from sparkcep.planner.local import LocalCondition
-from sparkcep.planner.run_plan import clause_of
+from sparkcep.planner.block_clause import clause_of
 from sparkcep.planner.uncertain_plan import UncertainPlan, UncertainPlanner
 from sparkcep.query import SortKey
 
-from .run_engine import SETTINGS
+from .run_engine import SETTINGS, KernelPlanner
 from .uncertain_worlds import Signatures, UncertainCase
 
 COLUMNS = {"lo": "bigint", "hi": "bigint", "p": "array<double>", "t": "bigint", "e": "string", "v": "int"}
 
 
-class KernelPlanner(UncertainPlanner):
-    """Leaves every condition to the kernel, also those that Spark would test."""
-
-    def split(self) -> tuple[dict[int, list[LocalCondition]], DependentConditions, list[Condition]]:
-        types = {k: [LocalCondition(("type",))] for k, c in enumerate(self.block.components) if c.types}
-        dependent = DependentConditions(self.query, self.fields, self.column_types, labels=self.block.labels)
-        for number, condition in enumerate(self.block.conditions):
-            dependent.add(number, condition.scalar)
-        return types, dependent, list(self.block.conditions)
+class UncertainKernelPlanner(KernelPlanner, UncertainPlanner):
+    pass
 
 
 def analyze(items: Sequence[str]) -> list[tuple[str, str]]:
@@ -54,7 +45,9 @@ def plan_uncertain_case(case: UncertainCase) -> UncertainPlan:
         confidence=case.confidence, non_answers=None, tiebreak=None, identifiers=frozenset({"e", "v"}),
     )  # fmt: skip
     query, hidden = clause_of(block, "bigint")
-    return KernelPlanner(block, query, hidden, SETTINGS, analyze, lambda *a: None, list(COLUMNS.values())).plan()
+    return UncertainKernelPlanner(
+        block, query, hidden, SETTINGS, analyze, lambda *a: None, list(COLUMNS.values())
+    ).plan()
 
 
 def match_uncertain_case(case: UncertainCase, plan: UncertainPlan) -> Found:

@@ -1,0 +1,32 @@
+"""What every pattern plan shows of the SQL before matching."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sparkcep.planner.fields import unescape
+from sparkcep.planner.plan import PatternPlan
+
+
+def indent(text: str, by: str = "    ") -> str:
+    return "\n".join(by + line for line in text.splitlines())
+
+
+def before_lines(plan: PatternPlan, tested: Mapping[int, str] | None = None) -> list[str]:
+    """Keys, order and conditions of one row.
+
+    Args:
+        tested: what the condition with a code is called; without it by the variable of that code.
+    """
+    lines = ["  Spark evaluates before matching:"]
+    lines.append("    partition by: " + (", ".join(unescape(t) for t, _ in plan.keys) or "(one partition)"))
+    order = [unescape(k.text) for k in plan.query.order_by]
+    ties = [unescape(t) for t in plan.fields.texts[len(order) : plan.fields.sort_fields]]
+    lines.append(
+        "    order by: " + (", ".join(order) or "(nothing)") + (f"; ties by {', '.join(ties)}" if ties else "")
+    )
+    for code, bit in plan.bits.items():
+        text = " AND ".join(c.describe() for c in plan.local[code])
+        name = plan.program.names[code] if tested is None else tested[code]
+        lines.append(f"    bit {bit}: {name} AS {text}")
+    return lines
