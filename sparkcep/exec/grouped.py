@@ -44,6 +44,23 @@ class OnExecutor(Generic[S, M]):
         return self._matcher
 
 
+class Body(OnExecutor[S, M], Generic[S, M]):
+    """The functions of both layouts."""
+
+    def of_lists(self, *lists: pa.Array) -> pa.Array:
+        """Body of the Arrow UDF of the lists layout: list columns of partitions to one value per partition."""
+        raise NotImplementedError
+
+    def of_table(self, table: pa.Table) -> pa.RecordBatch:
+        """Output rows of whole partitions."""
+        raise NotImplementedError
+
+    def of_rows(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Body of mapInArrow of the rows layout; no partition is cut."""
+        for table in partitions_of(batches):
+            yield self.of_table(table)
+
+
 # -- lists layout ------------------------------------------------------------------------------------------------------
 
 

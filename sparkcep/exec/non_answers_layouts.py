@@ -8,8 +8,6 @@ per partition with the words ``__cep_w*``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -19,12 +17,11 @@ from pyspark.sql.types import ArrayType, IntegerType, LongType, StructField, Str
 from sparkcep.exec.arrays import Ints
 from sparkcep.exec.grouped import (
     ROWS,
-    OnExecutor,
+    Body,
     as_lists,
     key_columns,
     list_batch,
     list_inputs,
-    partitions_of,
     table_batch,
 )
 from sparkcep.exec.non_answers import Explained, FactTeller, NonAnswers
@@ -52,7 +49,7 @@ def _lists(df: DataFrame, shape: OperatorShape, spec: RepairSpec) -> DataFrame:
         "cost:bigint,reason:int,component:int,row:int,moves:array<struct<c:int,r:int,n:bigint>>,"
         "run:array<struct<c:int,r:int>>"
     )
-    found = F.arrow_udf(ListsNonAnswers(shape, spec).run, f"array<struct<{columns}>>")  # type: ignore[attr-defined]
+    found = F.arrow_udf(NonAnswersBody(shape, spec).of_lists, f"array<struct<{columns}>>")  # type: ignore[attr-defined]
     keys = [f"{PREFIX}k{i}" for i in range(shape.keys)]
     matched = df.select(*keys, ROWS, found(*map(F.expr, list_inputs(shape))).alias(f"{PREFIX}found"))
     time = f"{PREFIX}f{time_field(shape)}"
@@ -78,7 +75,7 @@ def _rows(df: DataFrame, shape: OperatorShape, spec: RepairSpec) -> DataFrame:
         StructField(f"{PREFIX}events", ArrayType(StructType([*event, StructField(f"f{time}", type_)]))),
     ]  # fmt: skip
     names = list(dict.fromkeys([*needed_columns(shape), f"{PREFIX}f{time}"]))
-    return df.select(*names).mapInArrow(RowsNonAnswers(shape, spec).run, StructType(fields))
+    return df.select(*names).mapInArrow(NonAnswersBody(shape, spec).of_rows, StructType(fields))
 
 
 def _codes(values: Ints) -> pa.Array:
@@ -90,7 +87,9 @@ def _offsets(ends: Ints) -> pa.Array:
     return pa.array(np.append(0, ends).astype(np.int32))
 
 
-class _NonAnswers(OnExecutor[RepairSpec, NonAnswers]):
+class NonAnswersBody(Body[RepairSpec, NonAnswers]):
+    """Each partition without a match a row."""
+
     def make(self) -> NonAnswers:
         return NonAnswers(self.spec)
 
@@ -114,25 +113,13 @@ class _NonAnswers(OnExecutor[RepairSpec, NonAnswers]):
         structs = pa.StructArray.from_arrays(list(columns.values()), names=list(columns))
         return pa.ListArray.from_arrays(_offsets(found.run_ends), structs)
 
-
-class ListsNonAnswers(_NonAnswers):
-    """Body of the Arrow UDF of the lists layout."""
-
-    def run(self, *lists: pa.Array) -> pa.Array:
-        """List columns of a batch of partitions to a list of at most one row per partition."""
+    def of_lists(self, *lists: pa.Array) -> pa.Array:
+        """A list of at most one row per partition."""
         found = self.matcher.explain(list_batch(lists, self.shape))
         columns = {**self.columns(found), "moves": self.moves(found, {}), "run": self.run_events(found, {})}
         return as_lists(found.partition, len(lists[0]), columns)
 
-
-class RowsNonAnswers(_NonAnswers):
-    """Body of mapInArrow of the rows layout; partitions are explained whole."""
-
-    def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for table in partitions_of(batches):
-            yield self.explained(table)
-
-    def explained(self, table: pa.Table) -> pa.RecordBatch:
+    def of_table(self, table: pa.Table) -> pa.RecordBatch:
         batch = table_batch(table, self.shape)
         found = self.matcher.explain(batch)
         base = np.asarray(batch.offsets, np.int64)[found.partition]
@@ -157,30 +144,24 @@ def _facts(df: DataFrame, layout: str, shape: OperatorShape, spec: RepairSpec) -
     words = [f"w{w}" for w in range(spec.fact_words)]
     if layout != "lists":
         out = StructType([StructField(PREFIX + w, LongType()) for w in words])
-        return df.select(*needed_columns(shape)).mapInArrow(RowsFacts(shape, spec).run, out)
-    told = F.arrow_udf(ListsFacts(shape, spec).run, f"struct<{','.join(f'{w}:bigint' for w in words)}>")  # type: ignore[attr-defined]
+        return df.select(*needed_columns(shape)).mapInArrow(FactsBody(shape, spec).of_rows, out)
+    told = F.arrow_udf(FactsBody(shape, spec).of_lists, f"struct<{','.join(f'{w}:bigint' for w in words)}>")  # type: ignore[attr-defined]
     found = df.select(told(*map(F.expr, list_inputs(shape))).alias("m"))
     return found.selectExpr(*(f"m.{w} AS {PREFIX}{w}" for w in words))
 
 
-class _Facts(OnExecutor[RepairSpec, FactTeller]):
+class FactsBody(Body[RepairSpec, FactTeller]):
+    """What the log says of the query, in bits; those of a batch's partitions are one row in the rows layout."""
+
     def make(self) -> FactTeller:
         return FactTeller(self.spec)
 
-
-class ListsFacts(_Facts):
-    """Body of the Arrow UDF of the lists layout."""
-
-    def run(self, *lists: pa.Array) -> pa.Array:
+    def of_lists(self, *lists: pa.Array) -> pa.Array:
+        """One struct per partition."""
         table = self.matcher.tell(list_batch(lists, self.shape))
         columns = {f"w{w}": pa.array(np.ascontiguousarray(table[:, w])) for w in range(table.shape[1])}
         return pa.StructArray.from_arrays(list(columns.values()), names=list(columns))
 
-
-class RowsFacts(_Facts):
-    """Body of mapInArrow of the rows layout; partitions of a batch are added up."""
-
-    def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for table in partitions_of(batches):
-            told = np.bitwise_or.reduce(self.matcher.tell(table_batch(table, self.shape)), axis=0)
-            yield record_batch({f"{PREFIX}w{w}": pa.array([int(word)]) for w, word in enumerate(told)})
+    def of_table(self, table: pa.Table) -> pa.RecordBatch:
+        told = np.bitwise_or.reduce(self.matcher.tell(table_batch(table, self.shape)), axis=0)
+        return record_batch({f"{PREFIX}w{w}": pa.array([int(word)]) for w, word in enumerate(told)})

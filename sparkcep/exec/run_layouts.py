@@ -7,7 +7,7 @@ match (:class:`Matches`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
@@ -21,12 +21,11 @@ from sparkcep.exec.arrays import Ints, Rows
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.grouped import (
     ROWS,
-    OnExecutor,
+    Body,
     as_lists,
     key_columns,
     list_batch,
     list_inputs,
-    partitions_of,
     table_batch,
 )
 from sparkcep.exec.kernels import rows as kernel
@@ -51,25 +50,20 @@ class Matches:
     own: Mapping[str, pa.Array] = field(default_factory=dict)
 
 
-class MatchBody(OnExecutor[S, M], Generic[S, M]):
-    """The body of both layouts' functions: what matches a batch."""
+class MatchBody(Body[S, M], Generic[S, M]):
+    """Each match a row; a subclass says what matches a batch."""
 
     def matches(self, batch: Batch) -> Matches:
         raise NotImplementedError
 
     def of_lists(self, *lists: pa.Array) -> pa.Array:
-        """Body of the Arrow UDF of the lists layout: list columns of partitions to a list of matches per partition."""
+        """A list of matches per partition."""
         found = self.matches(list_batch(lists, self.shape))
         columns = {f"c{p}": int32(found.out[:, p]) for p in self.shape.places} | dict(found.own)
         if self.shape.trace is not None:
             events = pa.StructArray.from_arrays([int32(found.trace[:, 0]), int32(found.trace[:, 1])], names=["c", "r"])
             columns["e"] = pa.ListArray.from_arrays(event_offsets(found.out), events)
         return as_lists(found.out[:, kernel.PARTITION], len(lists[0]), columns)
-
-    def of_rows(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Body of mapInArrow of the rows layout; partitions are matched whole."""
-        for table in partitions_of(batches):
-            yield self.of_table(table)
 
     def of_table(self, table: pa.Table) -> pa.RecordBatch:
         shape = self.shape

@@ -5,8 +5,6 @@ Output columns: keys, the window's number ``__cep_w``, and for aggregate n what 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -14,12 +12,11 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, StructField, StructType
 
 from sparkcep.exec.grouped import (
-    OnExecutor,
+    Body,
     as_lists,
     key_columns,
     list_batch,
     list_inputs,
-    partitions_of,
     table_batch,
 )
 from sparkcep.exec.rows import key_fields, needed_columns, record_batch
@@ -37,7 +34,7 @@ def match_trends(df: DataFrame, layout: str, shape: OperatorShape, spec: TrendSp
 
 def _lists(df: DataFrame, shape: OperatorShape, spec: TrendSpec) -> DataFrame:
     columns = ",".join(f"{n}:{t}" for n, t in result_columns(spec))
-    found = F.arrow_udf(ListsTrends(shape, spec).run, f"array<struct<{columns}>>")  # type: ignore[attr-defined]
+    found = F.arrow_udf(TrendBody(shape, spec).of_lists, f"array<struct<{columns}>>")  # type: ignore[attr-defined]
     keys = [f"{PREFIX}k{i}" for i in range(shape.keys)]
     matched = df.select(*keys, found(*map(F.expr, list_inputs(shape))).alias(f"{PREFIX}found"))
     names = ", ".join(f"m.{n} AS {PREFIX}{n}" for n, _ in result_columns(spec))
@@ -47,7 +44,7 @@ def _lists(df: DataFrame, shape: OperatorShape, spec: TrendSpec) -> DataFrame:
 def _rows(df: DataFrame, shape: OperatorShape, spec: TrendSpec) -> DataFrame:
     own = [StructField(PREFIX + n, DataType.fromDDL(t)) for n, t in result_columns(spec)]
     out = StructType([*key_fields(df, shape), *own])
-    return df.select(*needed_columns(shape)).mapInArrow(RowsTrends(shape, spec).run, out)
+    return df.select(*needed_columns(shape)).mapInArrow(TrendBody(shape, spec).of_rows, out)
 
 
 def result_arrays(table: TrendTable, spec: TrendSpec) -> dict[str, pa.Array]:
@@ -69,28 +66,18 @@ def trend_matcher(spec: TrendSpec) -> TrendMatcher | EnumeratingMatcher:
     return EnumeratingMatcher(spec) if spec.enumerated else TrendMatcher(spec)
 
 
-class _Trends(OnExecutor[TrendSpec, TrendMatcher | EnumeratingMatcher]):
+class TrendBody(Body[TrendSpec, TrendMatcher | EnumeratingMatcher]):
+    """Each window of a partition a row."""
+
     def make(self) -> TrendMatcher | EnumeratingMatcher:
         return trend_matcher(self.spec)
 
-
-class ListsTrends(_Trends):
-    """Body of the Arrow UDF of the lists layout."""
-
-    def run(self, *lists: pa.Array) -> pa.Array:
-        """List columns of a batch of partitions to a list of windows per partition."""
+    def of_lists(self, *lists: pa.Array) -> pa.Array:
+        """A list of windows per partition."""
         table = self.matcher.aggregate(list_batch(lists, self.shape))
         return as_lists(table.partition, len(lists[0]), result_arrays(table, self.spec))
 
-
-class RowsTrends(_Trends):
-    """Body of mapInArrow of the rows layout; partitions are aggregated whole."""
-
-    def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for table in partitions_of(batches):
-            yield self.aggregated(table)
-
-    def aggregated(self, table: pa.Table) -> pa.RecordBatch:
+    def of_table(self, table: pa.Table) -> pa.RecordBatch:
         batch = table_batch(table, self.shape)
         found = self.matcher.aggregate(batch)
         columns = key_columns(table, batch, found.partition, self.shape)
