@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sparkcep.block import Selection
-from sparkcep.exec.arrays import Ints, Rows, int_values
+from sparkcep.exec.arrays import Ints, Rows
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.compiler import compile_conditions
 from sparkcep.exec.kernels import runs as kernel
@@ -23,7 +23,7 @@ from sparkcep.exec.run_tables import (
     run_conditions,
 )
 from sparkcep.exec.statuses import SKIPS, raise_status
-from sparkcep.exec.tables import grown, load_columns, new_trail, output_table
+from sparkcep.exec.tables import grown, load_columns, mask_words, new_trail, output_table
 
 SELECTIONS = {Selection.STRICT: kernel.STRICT, Selection.NEXT: kernel.NEXT, Selection.ANY: kernel.ANY}
 
@@ -51,10 +51,7 @@ class RunMatcher:
             SparkCepError: as Matcher.match_piece.
         """
         spec = self.spec
-        rows = int(batch.offsets[-1])
-        masks = np.zeros((max(1, spec.mask_words), rows), np.uint64)
-        for w, mask in enumerate(batch.masks):
-            masks[w] = int_values(mask)[0].view(np.uint64)
+        masks = mask_words(batch, spec.mask_words)
         columns, const_i = load_columns(self.programs, batch)
         offsets = np.array(batch.offsets, np.int64)
         longest = int(np.diff(offsets).max(initial=0))
@@ -71,14 +68,15 @@ class RunMatcher:
         marks = longest + 1 if spec.collapsed else 1
         forward, backward = np.empty((nodes, marks), np.uint8), np.empty((nodes, marks), np.uint8)
         seen = np.empty((max(len(self.machine.target), nodes) + 1, 2), np.int64)
+        reached = np.empty((3, marks), np.int32)
         room = longest * components if spec.collapsed else longest
         while True:
             if spec.collapsed:
                 status = collapse_runs(
                     offsets, masks, self.machine, checks, int(spec.use_within), int(spec.strict_time), times,
                     int(spec.traced), self.output, self.conditions._replace(const_i=const_i), columns,
-                    spec.limit_steps, spec.limit_rows, work, frames, trail, forward, backward, seen, progress, out,
-                    trace,
+                    spec.limit_steps, spec.limit_rows, work, frames, trail, forward, backward, seen, reached, progress,
+                    out, trace,
                 )  # fmt: skip
             else:
                 status = kernel.match_runs(

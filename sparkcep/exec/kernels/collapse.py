@@ -1,9 +1,9 @@
 """Collapsed matches (SASE++, section 5): one per start and end event, with all events that can lie between.
 
-Per start row a forward sweep marks the (state, row) pairs that a run can reach; per end row a backward sweep keeps
-those from which the end can be reached. O(rows of the interval x edges) per collapsed match, which is about its own
-size. Conditions that a candidate satisfies or not whatever else is taken are tested on the way; the others are
-postponed to whoever expands the match.
+Per start row a forward sweep finds the (state, row) pairs that a run can reach; per end row a backward sweep keeps
+those from which the end can be reached. O(rows reached x edges) per collapsed match, which is about its own size.
+Conditions that a candidate satisfies or not whatever else is taken are tested on the way; the others are postponed to
+whoever expands the match.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ from sparkcep.exec.kernels.search import OK, OUTPUT_FULL, OVERFLOW, TOO_MANY_ROW
 @kernel
 def collapse_runs(
     offsets, masks, machine, checks, use_within, strict, within, traced, output, conditions, columns, max_steps,
-    max_rows, work, frames, trail, forward, backward, seen, progress, out, trace,
+    max_rows, work, frames, trail, forward, backward, seen, reached, progress, out, trace,
 ):  # fmt: skip
     """Collapsed matches of every partition of a batch under SKIP TILL ANY MATCH, from where ``progress`` stands.
 
     Args:
-        forward, backward: (nodes, rows + 1) scratch. seen: (edges, 2) scratch.
-        The rest: as for runs.match_runs; ``AT_LAST`` in ``progress`` is the end row to go on with.
+        forward, backward: (nodes, rows + 1) scratch. seen: (edges, 2) scratch. reached: (3, rows + 1) scratch.
+        The rest: as for runs.match_runs; ``AT_LAST`` in ``progress`` numbers the start's end to go on with.
 
     Returns:
         A status; OUTPUT_FULL: call again with more room.
@@ -71,40 +71,42 @@ def collapse_runs(
             if not _starts(start, machine, work):
                 continue
             limit = row_limit(base, rows, start, use_within, within, progress)
-            for g in range(trail.counts.shape[0]):
-                trail.counts[g] = 0
-            status = _forward(
+            status, count = _forward(
                 base, rows, start, limit, np.int64(-1), machine, checks, conditions, columns, work, frames, trail,
-                forward, seen, not per_end,
+                forward, seen, reached[0], not per_end,
             )  # fmt: skip
             if status != OK:
                 return status
-            states = machine.automata[1]
-            first_end = start if progress[AT_LAST] == 0 else progress[AT_LAST]
-            for end in range(first_end, limit + 1):
+            ends = 0
+            for k in range(count):
+                if _ends(k, reached[0, k], limit, machine, work, forward):
+                    reached[1, ends] = k
+                    reached[2, ends] = reached[0, k]
+                    ends += 1
+            for n in range(progress[AT_LAST], ends):
+                last, end = np.int64(reached[1, n]), np.int64(reached[2, n])
                 if per_end:
                     # What must not come before depends on the end.
-                    for g in range(trail.counts.shape[0]):
-                        trail.counts[g] = 0
-                    status = _forward(
+                    status, count = _forward(
                         base, rows, start, end, np.int64(work.from_row[end]) - 1, machine, checks, conditions, columns,
-                        work, frames, trail, forward, seen, True,
+                        work, frames, trail, forward, seen, reached[0], True,
                     )  # fmt: skip
                     if status != OK:
                         return status
-                if not _ends(end, limit, machine, work, forward):
-                    continue
-                progress[STEPS] += end - start + 1
+                    last = count - 1
+                    if count == 0 or reached[0, last] != end or not _ends(last, end, limit, machine, work, forward):
+                        continue
+                progress[STEPS] += last + 1
                 if progress[STEPS] > max_steps:
                     return TOO_MANY_STEPS
                 if progress[USED] == out.shape[0]:
-                    progress[AT_LAST] = end
+                    progress[AT_LAST] = n
                     return OUTPUT_FULL
                 used = progress[TRACED]
                 if traced:
-                    used = _backward(start, end, limit, states, machine, work, forward, backward, seen, used, trace)
+                    used = _backward(last, limit, machine, work, forward, backward, seen, reached[0], used, trace)
                 if used < 0:
-                    progress[AT_LAST] = end
+                    progress[AT_LAST] = n
                     return OUTPUT_FULL
                 progress[TRACED] = used
                 progress[MATCHES] += 1
@@ -163,31 +165,46 @@ def _reach(e, i, rows, machine, work):
 
 
 @inlined
+def _next_taken(row, rows, machine, work):
+    """The first row from here on that an edge of the pattern may take."""
+    best = np.int64(rows)
+    for e in range(machine.edge_start[U(machine.automata[1])]):
+        if machine.target[U(e)] != ACCEPT:
+            best = min(best, np.int64(work.next_row[machine.component[U(e)], row]))
+    return best
+
+
+@inlined
 def _forward(
-    base, rows, start, limit, before, machine, checks, conditions, columns, work, frames, trail, forward, seen, guarded
+    base, rows, start, limit, before, machine, checks, conditions, columns, work, frames, trail, forward, seen, live,
+    guarded,
 ):  # fmt: skip
-    """Mark in ``forward`` the (state, row) pairs that a run from ``start`` can reach.
+    """Find the rows that a run from ``start`` can reach: ``live`` in order, their states in ``forward``.
 
     ``before``: the last row that is out of reach of a leading negation; ``guarded``: whether that is to be tested.
+    Returns a status and how many rows there are.
     """
     node = machine.automata[1]
+    for g in range(trail.counts.shape[0]):
+        trail.counts[g] = 0
     for e in range(machine.edge_start[U(node + 1)]):
         seen[e, 0] = -1  # how far the rows that may come before see
-    for s in range(node):
-        for j in range(start, limit + 1):
-            forward[s, j] = 0
-    counted = start  # rows before this one are in ``seen``
-    first = np.int64(-1)
+    counted, count = np.int64(0), np.int64(0)  # rows before ``counted`` are in ``seen``
     frames.state[0] = node
     frames.edge[0] = 0
-    for j in range(start, limit + 1):
-        while counted < j and work.last_equal[counted] < j:
+    j = np.int64(start)
+    while j <= limit:
+        while counted < count and work.last_equal[live[counted]] < j:
+            row = np.int64(live[counted])
             for s in range(node):
                 if forward[s, counted]:
                     for e in range(machine.edge_start[U(s)], machine.edge_start[U(s + 1)]):
                         if machine.target[U(e)] != ACCEPT:
-                            seen[e, 0] = max(seen[e, 0], _reach(e, counted, rows, machine, work))
+                            seen[e, 0] = max(seen[e, 0], _reach(e, row, rows, machine, work))
             counted += 1
+        for s in range(node):
+            forward[s, count] = 0
+        found = False
         for s in range(node + 1):
             if (s == node) != (j == start):
                 continue
@@ -197,7 +214,7 @@ def _forward(
                     continue
                 if j > start and seen[e, 0] < j:
                     continue
-                if forward[target, j]:
+                if forward[target, count]:
                     continue
                 if (
                     j == start
@@ -211,16 +228,23 @@ def _forward(
                                 frames, trail)  # fmt: skip
                 retreat(component, conditions, trail)
                 if result == condition.TRUE:
-                    forward[target, j] = 1
+                    forward[target, count] = 1
+                    found = True
                 elif result != condition.FALSE:
-                    return OVERFLOW if result == condition.OVERFLOW else ZERO_DIVISION
+                    return (OVERFLOW if result == condition.OVERFLOW else ZERO_DIVISION), count
+        if found:
+            live[count] = j
+            count += 1
+        elif j == start:
+            break
         if j == start:
             # The start event is what conditions of later candidates may look at.
             for s in range(node):
-                if forward[s, j] and first < 0:
-                    first = machine.state_component[U(s)]
-                    advance(first, j, base, conditions, columns, trail)
-    return OK
+                if forward[s, 0]:
+                    advance(machine.state_component[U(s)], j, base, conditions, columns, trail)
+                    break
+        j = _next_taken(j + 1, rows, machine, work)
+    return OK, count
 
 
 @inlined
@@ -235,47 +259,47 @@ def _accepts(s, end, limit, machine, work):
 
 
 @inlined
-def _ends(end, limit, machine, work, forward):
+def _ends(k, end, limit, machine, work, forward):
+    """Whether a match may end at live row number ``k``, which is row ``end``."""
     found = False
     for s in range(machine.automata[1]):
-        if forward[s, end] and _accepts(s, end, limit, machine, work):
-            found = True
+        found |= forward[s, k] and _accepts(s, end, limit, machine, work)
     return found
 
 
 @inlined
-def _backward(start, end, limit, states, machine, work, forward, backward, seen, traced, trace):
-    """Append the candidates between two events to ``trace``; -1 where there is no room."""
-    components = machine.test_bit.shape[0]
+def _backward(last, limit, machine, work, forward, backward, seen, live, traced, trace):
+    """Append the candidates of live rows up to number ``last``, the end, to ``trace``; -1 where there is no room."""
+    components, states = machine.test_bit.shape[0], machine.automata[1]
+    if traced + (last + 1) * components > trace.shape[0]:
+        return np.int64(-1)
     for s in range(states):
-        for j in range(start, end + 1):
-            backward[s, j] = 0
         seen[s, 1] = -1  # the nearest counted row from which the end can be reached in this state
-        if forward[s, end] and _accepts(s, end, limit, machine, work):
-            backward[s, end] = 1
-    counted = end + 1
+        backward[s, last] = forward[s, last] and _accepts(s, np.int64(live[last]), limit, machine, work)
+    counted = last + 1
     n = np.int64(work.next_row.shape[1])
-    for j in range(end - 1, start - 1, -1):
-        while counted > work.last_equal[j] + 1 and counted > j + 1:
+    for k in range(last - 1, -1, -1):
+        j = np.int64(live[k])
+        while counted > k + 1 and live[counted - 1] > work.last_equal[j]:
             counted -= 1
             for s in range(states):
                 if backward[s, counted]:
-                    seen[s, 1] = counted
+                    seen[s, 1] = live[counted]
         for s in range(states):
-            if not forward[s, j]:
+            backward[s, k] = 0
+            if not forward[s, k]:
                 continue
             for e in range(machine.edge_start[U(s)], machine.edge_start[U(s + 1)]):
                 target = machine.target[U(e)]
                 if target != ACCEPT and seen[target, 1] >= 0 and seen[target, 1] <= _reach(e, j, n, machine, work):
-                    backward[s, j] = 1
-    if traced + (end - start + 1) * components > trace.shape[0]:
-        return np.int64(-1)
-    for j in range(start, end + 1):
+                    backward[s, k] = 1
+                    break
+    for k in range(last + 1):
         for c in range(components):
             for s in range(states):
-                if backward[s, j] and machine.state_component[U(s)] == c:
+                if backward[s, k] and machine.state_component[U(s)] == c:
                     trace[traced, 0] = c
-                    trace[traced, 1] = j
+                    trace[traced, 1] = live[k]
                     traced += 1
                     break
     return traced
