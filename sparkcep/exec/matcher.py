@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparkcep.exec.arrays import Ints, int_values
+from sparkcep.exec.arrays import Ints
 from sparkcep.exec.batch import Batch, Resume
 from sparkcep.exec.compiler import ConditionPrograms, compile_conditions
 from sparkcep.exec.expressions import NavigationSlot
@@ -20,6 +20,7 @@ from sparkcep.exec.tables import (
     condition_tables,
     grown,
     load_columns,
+    mask_words,
     memo_table,
     new_trail,
     output_table,
@@ -84,9 +85,7 @@ class Matcher:
             raise ValueError("no partition to go on with")
         spec = self.spec
         rows = int(batch.offsets[-1])
-        masks = np.zeros((max(1, spec.mask_words), rows), np.uint64)
-        for w, mask in enumerate(batch.masks):
-            masks[w] = int_values(mask)[0].view(np.uint64)
+        masks = mask_words(batch, spec.mask_words)
         within = within_table(batch, rows)
         progress = np.zeros(10, np.int64)
         if resume is not None:

@@ -12,7 +12,7 @@ from sparkcep.exec.compiler import compile_conditions
 from sparkcep.exec.kernels import reasons as kernel
 from sparkcep.exec.kernels.facts import tell_facts
 from sparkcep.exec.kernels.output import PARTITION
-from sparkcep.exec.kernels.repair_tables import UNBOUNDED, Flags, Words
+from sparkcep.exec.kernels.repair_tables import UNBOUNDED, Flags
 from sparkcep.exec.kernels.search import OK, OUTPUT_FULL
 from sparkcep.exec.reference_reasons import ReasonSearch
 from sparkcep.exec.repair_spec import RepairSpec
@@ -20,9 +20,8 @@ from sparkcep.exec.repairer import Repairer
 from sparkcep.exec.run_matcher import SELECTIONS, RunMatcher
 from sparkcep.exec.run_search import RunSearch
 from sparkcep.exec.run_tables import interval, judged, machine_tables, new_frames, new_work, run_conditions
-from sparkcep.exec.spec import BITS_PER_WORD
 from sparkcep.exec.statuses import raise_status
-from sparkcep.exec.tables import grown, load_columns, new_trail
+from sparkcep.exec.tables import bit_table, grown, load_columns, mask_words, new_trail
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,22 +96,6 @@ class NonAnswers:
         return Explained(
             which, costs[which], reason, component, event, out[:, kernel.END], runs, ends, np.concatenate(moves)
         )
-
-
-def mask_words(batch: Batch, words: int) -> Words:
-    """Masks of a batch as the kernels read them, (words, rows) uint64."""
-    masks = np.zeros((max(1, words), int(batch.offsets[-1])), np.uint64)
-    for w, mask in enumerate(batch.masks):
-        masks[w] = int_values(mask)[0].view(np.uint64)
-    return masks
-
-
-def bit_table(bits: dict[int, int], components: int) -> tuple[Ints, Ints]:
-    """Mask word and bit per component, bit -1 without."""
-    word, bit = np.zeros(components, np.int64), np.full(components, -1, np.int64)
-    for c, b in bits.items():
-        word[c], bit[c] = divmod(b, BITS_PER_WORD)
-    return word, bit
 
 
 def type_table(spec: RepairSpec) -> tuple[Ints, Ints]:

@@ -18,7 +18,7 @@ from sparkcep.exec.kernels.merging import AGGREGATE_COUNT, AGGREGATE_VALUE, FIRS
 from sparkcep.exec.kernels.runs import CHECK_WIDTH
 from sparkcep.exec.kernels.tables import Conditions
 from sparkcep.exec.run_spec import Check, RunSpec
-from sparkcep.exec.spec import BITS_PER_WORD
+from sparkcep.exec.tables import bit_table
 from sparkcep.pattern import Negation, Pattern, children, variables
 
 MAXIMUM_NEGATIONS = 63  # bits of an int64 that leave its sign alone
@@ -176,17 +176,12 @@ def machine_tables(spec: RunSpec) -> tuple[Machine, Checks]:
     add(main, True, -1)
     for x, negation in enumerate(negations):
         add(negation.automaton, False, singles[x])
-    names = len(main.names)
-    test_word = np.zeros(names, np.int64)
-    test_bit = np.full(names, -1, np.int64)
-    for component, bit in spec.condition_bits.items():
-        test_word[component], test_bit[component] = divmod(bit, BITS_PER_WORD)
     negation_group = [groups.number(groups.taking(singles[x])) if x in dependent else 0 for x in range(len(negations))]
     machine = Machine(
         _ints(starts), _ints(state_component), _ints(accept_edge), _ints(columns["target"]),
         _ints(columns["component"]), np.array(columns["absent"], np.uint64), np.array(columns["present"], np.uint64),
         np.array(columns["ends"], np.uint8), _ints(columns["group"]), np.array(columns["late"], np.uint64),
-        test_word, test_bit, _ints(automata), _bits(dependent),
+        *bit_table(spec.condition_bits, len(main.names)), _ints(automata), _bits(dependent),
         _ints([*negation_group, 0]),
         _ints([0, *itertools.accumulate(len(awaited.get(x, ())) for x in range(len(negations)))]),
         _ints([*(g for x in range(len(negations)) for g in awaited.get(x, ())), 0]),

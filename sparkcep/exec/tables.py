@@ -15,7 +15,7 @@ from sparkcep.exec.expressions import ROW_COLUMN
 from sparkcep.exec.kernels.conditions import STACK
 from sparkcep.exec.kernels.memo import LOOKBACKS
 from sparkcep.exec.kernels.search import AT_END
-from sparkcep.exec.kernels.tables import Automaton, Columns, Conditions, Flags, Memo, Output, Trail, Within
+from sparkcep.exec.kernels.tables import Automaton, Columns, Conditions, Flags, Memo, Output, Trail, Within, Words
 from sparkcep.exec.lookback import Lookback
 from sparkcep.exec.program import Program
 from sparkcep.exec.spec import BITS_PER_WORD, OutputSlot
@@ -32,11 +32,6 @@ def automaton(program: Program, condition_bits: Mapping[int, int]) -> Automaton:
 
     Arrays are copied: out of a pickle they may be read-only, which would be another type to the kernels.
     """
-    names = len(program.names)
-    test_word = np.zeros(names, np.int64)
-    test_bit = np.full(names, -1, np.int64)
-    for label, bit in condition_bits.items():
-        test_word[label], test_bit[label] = divmod(bit, BITS_PER_WORD)
     positions = program.positions
     followers = np.zeros((positions, max(1, (positions + 63) // 64)), np.uint64)
     accepts = np.zeros(positions, np.int64)
@@ -48,8 +43,24 @@ def automaton(program: Program, condition_bits: Mapping[int, int]) -> Automaton:
                 accepts[p] = 2 if condition & AT_END else 1
     return Automaton(
         program.labels.copy(), program.excluded.copy(), program.edge_start.copy(), program.edge_target.copy(),
-        program.edge_condition.copy(), followers, accepts, test_word, test_bit,
+        program.edge_condition.copy(), followers, accepts, *bit_table(condition_bits, len(program.names)),
     )  # fmt: skip
+
+
+def bit_table(bits: Mapping[int, int], components: int) -> tuple[Ints, Ints]:
+    """Mask word and bit per component, bit -1 without."""
+    word, bit = np.zeros(components, np.int64), np.full(components, -1, np.int64)
+    for c, b in bits.items():
+        word[c], bit[c] = divmod(b, BITS_PER_WORD)
+    return word, bit
+
+
+def mask_words(batch: Batch, words: int) -> Words:
+    """Masks of a batch as the kernels read them, (words, rows) uint64."""
+    masks = np.zeros((max(1, words), int(batch.offsets[-1])), np.uint64)
+    for w, mask in enumerate(batch.masks):
+        masks[w] = int_values(mask)[0].view(np.uint64)
+    return masks
 
 
 def membership(registers: Sequence[frozenset[int]], names: int) -> Flags:
@@ -152,9 +163,10 @@ def new_trail(rows: int, registers: int, aggregates: int = 0, dependent: bool = 
 
 
 def grown(out: npt.NDArray[D], used: int, more: int) -> npt.NDArray[D]:
-    """A buffer with room for ``more`` further rows (at least one), the same or at least twice as large."""
+    """A buffer with room along its first axis for ``more`` further items (at least one), the same or at least twice as
+    large."""
     if used + max(more, 1) <= len(out):
         return out
-    larger = np.empty((max(2 * len(out), used + more + 1), out.shape[1]), out.dtype)
+    larger = np.empty((max(2 * len(out), used + more + 1), *out.shape[1:]), out.dtype)
     larger[:used] = out[:used]
     return larger

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sparkcep.block import Selection
-from sparkcep.exec.arrays import Ints, int_values
+from sparkcep.exec.arrays import Ints
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.compiler import compile_conditions
 from sparkcep.exec.expressions import parse_type
@@ -21,7 +21,7 @@ from sparkcep.exec.kernels.tables import Columns
 from sparkcep.exec.kernels.trend_tables import Events, Scratch, Tests, Trends, Windows, Words
 from sparkcep.exec.run_tables import interval, machine_tables, new_work, run_conditions
 from sparkcep.exec.statuses import raise_status
-from sparkcep.exec.tables import load_columns, new_trail
+from sparkcep.exec.tables import load_columns, mask_words, new_trail
 from sparkcep.exec.trend_letters import NO_LETTERS, trend_letters
 from sparkcep.exec.trend_spec import TrendAggregate, TrendSpec
 from sparkcep.exec.trend_tables import (
@@ -99,9 +99,7 @@ class TrendMatcher:
         """
         spec = self.spec
         rows = int(batch.offsets[-1])
-        masks = np.zeros((max(1, spec.run.mask_words), rows), np.uint64)
-        for w, mask in enumerate(batch.masks):
-            masks[w] = int_values(mask)[0].view(np.uint64)
+        masks = mask_words(batch, spec.run.mask_words)
         offsets = np.array(batch.offsets, np.int64)
         within = interval(batch)
         time = within.key if spec.windowed else np.zeros(1, np.int64)

@@ -22,7 +22,7 @@ from sparkcep.exec.kernels.search import OK, OUTPUT_FULL
 from sparkcep.exec.kernels.uncertain_tables import Elements, Events, Graph, Masses, Query, Stack
 from sparkcep.exec.run_tables import judged, machine_tables, new_frames, new_work, run_conditions
 from sparkcep.exec.statuses import raise_status
-from sparkcep.exec.tables import load_columns, new_trail, output_table
+from sparkcep.exec.tables import grown, load_columns, mask_words, new_trail, output_table
 from sparkcep.exec.uncertain_spec import UncertainSpec
 from sparkcep.settings import LIMIT_SHARED, LIMIT_TICKS
 
@@ -81,11 +81,8 @@ class UncertainMatcher:
         """
         spec, run = self.spec, self.spec.run
         offsets = np.array(batch.offsets, np.int64)
-        rows = int(offsets[-1])
         events, order = self.events(batch, offsets)
-        masks = np.zeros((max(1, run.mask_words), rows), np.uint64)
-        for w, mask in enumerate(batch.masks):
-            masks[w] = int_values(mask)[0].view(np.uint64)[order]
+        masks = np.take(mask_words(batch, run.mask_words), order, axis=1)
         columns, const_i = load_columns(self.programs, batch)
         longest = int(np.diff(offsets).max(initial=0))
         work = new_work(longest, self.machine)
@@ -123,8 +120,13 @@ class UncertainMatcher:
                 shown, result, ticks, progress, out, trace, found, found_ticks,
             )  # fmt: skip
             if status == OUTPUT_FULL:
-                out, found, found_ticks = _doubled(out), _doubled(found), _doubled(found_ticks)
-                trace = _doubled(trace) if run.traced else trace
+                used = int(progress[kernel.USED])
+                out, found, found_ticks = (
+                    grown(out, used, longest),
+                    grown(found, used, longest),
+                    grown(found_ticks, used, longest),
+                )
+                trace = grown(trace, int(progress[kernel.TRACED]), longest) if run.traced else trace
             elif status in (kernel.STACK_FULL, worth.POOL_FULL):
                 depth = depth * 4 if status == kernel.STACK_FULL else depth
                 listed = listed * 4 if status == worth.POOL_FULL else listed
@@ -239,7 +241,3 @@ def _probabilities(
     if len(mass) == 0:
         return low, high, begin, one, one, one
     return low, high, begin, mass, upto, since
-
-
-def _doubled(array: npt.NDArray[_Number]) -> npt.NDArray[_Number]:
-    return np.concatenate([array, np.empty_like(array)])

@@ -29,6 +29,20 @@ def prepare(base, n, masks, machine, strict, within, use_within, work):
 def prepare_negations(base, n, masks, machine, strict, within, work):
     """Fill ``work`` but for what tells how matches of the pattern itself end."""
     _equal_times(base, n, strict, within, work)
+    next_rows(base, n, masks, machine, work)
+    negations = machine.automata.shape[0] // 3 - 1
+    for x in range(negations):
+        if (machine.dependent >> x) & 1:
+            for j in range(n + 1):
+                work.until[x, j] = n
+        else:
+            _earliest_ends(x + 1, n, machine, work)
+            _until(x, n, machine, work)
+
+
+@spliced
+def next_rows(base, n, masks, machine, work):
+    """Fill ``work.next_row``: from each row on the first that a component's own tests let it take, ``n`` for none."""
     components = machine.test_bit.shape[0]
     for c in range(components):
         bit, word = machine.test_bit[c], machine.test_word[c]
@@ -39,14 +53,6 @@ def prepare_negations(base, n, masks, machine, strict, within, work):
             if bit < 0 or (masks[word, base + j] >> np.uint64(max(bit, 0))) & np.uint64(1):
                 following = np.int32(j)
             work.next_row[c, j] = following
-    negations = machine.automata.shape[0] // 3 - 1
-    for x in range(negations):
-        if (machine.dependent >> x) & 1:
-            for j in range(n + 1):
-                work.until[x, j] = n
-        else:
-            _earliest_ends(x + 1, n, machine, work)
-            _until(x, n, machine, work)
 
 
 @spliced

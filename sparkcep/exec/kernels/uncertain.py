@@ -14,7 +14,7 @@ import numpy as np
 from sparkcep.exec.kernels import conditions as condition
 from sparkcep.exec.kernels.caching import inlined, inner, kernel
 from sparkcep.exec.kernels.conditions import advance, retreat
-from sparkcep.exec.kernels.graph import ACCEPT
+from sparkcep.exec.kernels.graph import ACCEPT, next_rows
 from sparkcep.exec.kernels.run_output import emit_run
 from sparkcep.exec.kernels.runs import passes
 from sparkcep.exec.kernels.search import OK, OUTPUT_FULL, OVERFLOW, TOO_MANY_ROWS, TOO_MANY_STEPS, ZERO_DIVISION
@@ -23,6 +23,7 @@ from sparkcep.exec.kernels.uncertain_confidence import (
     NO_BOUND,
     POOL_FULL,
     confidence,
+    first_from,
     mass_at,
     mass_from_to,
     mass_upto,
@@ -77,16 +78,7 @@ def match_uncertain(
 @inner
 def _prepare(base, n, masks, machine, query, events, graph, work):
     """Fill ``graph``, and ``next_row`` of ``work``, for a partition."""
-    components = machine.test_bit.shape[0]
-    for c in range(components):
-        bit, word = machine.test_bit[c], machine.test_word[c]
-        following = np.int32(n)
-        work.next_row[c, n + 1] = n
-        work.next_row[c, n] = n
-        for j in range(n - 1, -1, -1):
-            if bit < 0 or (masks[word, base + j] >> np.uint64(max(bit, 0))) & np.uint64(1):
-                following = np.int32(j)
-            work.next_row[c, j] = following
+    next_rows(base, n, masks, machine, work)
     for k in range(n):
         graph.taken[k] = 0
     first, start = machine.automata[0], machine.automata[1]
@@ -173,14 +165,8 @@ def _first_candidate(d, e, base, rows, machine, query, events, frames, stack, wo
         return np.int64(work.next_row[c, 0])
     joins = query.sets[c] and machine.state_component[frames.state[d]] == c
     tick = (stack.before[d] if joins else stack.low[d]) + 2 - events.widest
-    low, high = np.int64(stack.event[d] - base + 1 if joins else 0), np.int64(rows)
-    while low < high:
-        middle = (low + high) >> 1
-        if events.low[base + middle] < tick:
-            low = middle + 1
-        else:
-            high = middle
-    return np.int64(work.next_row[c, low])
+    after = np.int64(stack.event[d] - base + 1 if joins else 0)
+    return np.int64(work.next_row[c, max(after, first_from(base, rows, tick, events))])
 
 
 @inner
@@ -242,7 +228,7 @@ def _list_next(
     until = np.int64(FAR)
     if query.within < NO_BOUND:
         until = stack.first[d] + query.within
-    k = _earliest(stack.low[d] + 2 - events.widest, base, rows, events)
+    k = first_from(base, rows, stack.low[d] + 2 - events.widest, events)
     k = _next_of(k, rows, low, high, machine, work)
     while k < rows and events.low[base + k] <= until:
         if events.high[base + k] > stack.low[d] and not graph.taken[k]:
@@ -268,18 +254,6 @@ def _list_next(
     stack.listed[d + 1] = at
     stack.cursor[d] = stack.listed[d]
     return OK
-
-
-@inner
-def _earliest(tick, base, rows, events):
-    low, high = np.int64(0), np.int64(rows)
-    while low < high:
-        middle = (low + high) >> 1
-        if events.low[base + middle] < tick:
-            low = middle + 1
-        else:
-            high = middle
-    return low
 
 
 @inner

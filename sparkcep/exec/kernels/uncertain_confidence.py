@@ -165,7 +165,7 @@ def _fill_gaps(count, accept, base, rows, machine, events, query, frames, stack,
                 k = np.int64(0)
                 if g > 0:
                     # Widths differ, so an event that begins long before the gap may still reach into it.
-                    k = np.int64(_first_from(base, rows, lower + 2 - events.widest, events))
+                    k = np.int64(first_from(base, rows, lower + 2 - events.widest, events))
                 k = np.int64(work.next_row[c, k])
                 while k < rows and events.low[base + k] < upper:
                     used = _forbid(k, g, used, lower, upper, base, events, graph, elements)
@@ -222,7 +222,7 @@ def _fill_gaps(count, accept, base, rows, machine, events, query, frames, stack,
 
 
 @inlined
-def _first_from(base, rows, tick, events):
+def first_from(base, rows, tick, events):
     """The first event of a partition that begins at this tick or behind it."""
     low, high = np.int64(0), np.int64(rows)
     while low < high:
