@@ -5,7 +5,7 @@ CONNECT := session.py functions.py expand.py conformance.py notebooks.py
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test warm test-kernels test-classic test-connect check bench clean
+.PHONY: demo test warm test-kernels test-sql test-index test-connect check bench clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -24,10 +24,11 @@ $(VENV)/.test: $(BIN)/python pyproject.toml
 demo: $(VENV)/.demo
 	$(BIN)/sparkcep demo
 
-# Style and types; then all tests on a classic session and the SQL tests again on Spark Connect, two processes at a time.
+# Style and types; then all tests on classic sessions and the SQL tests again on Spark Connect. A Spark session alone
+# leaves cores idle between its jobs, hence three processes at a time.
 test: $(VENV)/.test
 	$(MAKE) -j2 check warm
-	$(MAKE) -j2 test-classic test-kernels test-connect
+	$(MAKE) -j3 test-connect test-sql test-index test-kernels
 
 warm: $(VENV)/.test
 	$(BIN)/sparkcep warmup
@@ -36,8 +37,13 @@ warm: $(VENV)/.test
 test-kernels: $(VENV)/.test
 	$(BIN)/python -m pytest -q tests/exec tests/parsing tests/planner
 
-test-classic: $(VENV)/.test
-	$(BIN)/python -m pytest -q --ignore tests/exec --ignore tests/parsing --ignore tests/planner
+test-sql: $(VENV)/.test
+	$(BIN)/python -m pytest -q tests/sql tests/spark
+
+# The index, the commands, and all else.
+test-index: $(VENV)/.test
+	$(BIN)/python -m pytest -q --ignore tests/exec --ignore tests/parsing --ignore tests/planner --ignore tests/sql \
+		--ignore tests/spark
 
 test-connect: $(VENV)/.test
 	SPARKCEP_TEST_SESSION=connect $(BIN)/python -m pytest -q tests/sql $(addprefix tests/spark/test_,$(CONNECT))

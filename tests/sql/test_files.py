@@ -13,9 +13,9 @@ from ..sqltest import Case, read_cases, run
 
 #: What these say is said of engines, which know no session; one kind of session is enough.
 ENGINES = """
-block/collapsed block/conditions block/equivalence block/lookalikes block/negation block/patterns block/strategies
-block/uncertainty block/windows block/worked_values clause/aggregates clause/aggregates_define clause/alternation
-clause/anchors clause/conditions clause/empty_matches clause/event_selection clause/exclusion
+block/case_table block/collapsed block/conditions block/equivalence block/lookalikes block/negation block/patterns
+block/strategies block/uncertainty block/windows block/worked_values clause/aggregates clause/aggregates_define
+clause/alternation clause/anchors clause/conditions clause/empty_matches clause/event_selection clause/exclusion
 clause/interpreted_functions clause/navigation clause/quantifiers clause/skip clause/traps clause/unmatched
 non_answers/errors non_answers/reasons planner/gap_elimination planner/join_prefilter planner/range_splitting
 trends/windows trends/worked_values
