@@ -109,6 +109,8 @@ def grid(lines: list[str], seconds: float) -> None:
               "| µs a signature | in vain |", "|--|--:|--:|--:|--:|--:|--:|--:|--:|--:|"]  # fmt: skip
     cells = [(h, WINDOW, LENGTH) for h in HALVES] + [(HALF, w, LENGTH) for w in WINDOWS if w != WINDOW]
     cells += [(HALF, WINDOW, n) for n in LENGTHS if n != LENGTH]
+    for selection in (Selection.ANY, Selection.NEXT):  # kernels are loaded
+        measured(matcher(sequence(2), selection, WINDOW), stream(2, PARTITION), 1, seconds)
     for selection, (half, window, length) in itertools.product((Selection.ANY, Selection.NEXT), cells):
         mask = stream(length)
         found, _, dead, events, took = measured(matcher(sequence(length), selection, window), mask, half, seconds)

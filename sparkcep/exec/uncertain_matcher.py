@@ -105,6 +105,7 @@ class UncertainMatcher:
             np.empty((states, ticks_wide), np.int64), np.empty((states, ticks_wide), np.int64),
             np.empty(states), np.empty(states, np.int64),
             np.empty((DEPTH, ticks_wide, ticks_wide) if events.widest <= WIDE else (0, 1, 1)),
+            np.empty((ticks_wide, ticks_wide) if events.widest <= WIDE else (1, 1), np.int64),
         )  # fmt: skip
         progress = np.zeros(kernel.PROGRESS, np.int64)
         result, ticks = np.zeros(1), np.zeros(2, np.int64)
@@ -120,13 +121,10 @@ class UncertainMatcher:
                 shown, result, ticks, progress, out, trace, found, found_ticks,
             )  # fmt: skip
             if status == OUTPUT_FULL:
-                used = int(progress[kernel.USED])
-                out, found, found_ticks = (
-                    grown(out, used, longest),
-                    grown(found, used, longest),
-                    grown(found_ticks, used, longest),
-                )
-                trace = grown(trace, int(progress[kernel.TRACED]), longest) if run.traced else trace
+                # The partition is matched again from its start: what is used says nothing of what it needs.
+                out, found = grown(out, len(out), 1), grown(found, len(found), 1)
+                found_ticks = grown(found_ticks, len(found_ticks), 1)
+                trace = grown(trace, len(trace), 1) if run.traced else trace
             elif status in (kernel.STACK_FULL, worth.POOL_FULL):
                 depth = depth * 4 if status == kernel.STACK_FULL else depth
                 listed = listed * 4 if status == worth.POOL_FULL else listed

@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from sparkcep.exec.kernels.caching import inlined, inner
+from sparkcep.exec.kernels.conditions import U
 from sparkcep.exec.kernels.search import OK
 
 FAR = 2**61
@@ -306,11 +307,14 @@ def _through(e, cap, shared, events, stack, elements, masses):
     _clear(masses.last, masses.last_start, states, elements.last_high[e] - low + 1)
     single = elements.begin[e] == elements.end[e]
     if single and shared == 0:
-        for tick in range(low, high + 1):
-            masses.last[0, tick - low] = masses.first[0, tick - low] * mass_at(
-                events, stack.event[elements.begin[e]], tick
-            )
-            masses.last_start[0, tick - low] = masses.first_start[0, tick - low]
+        k = stack.event[elements.begin[e]]
+        share = 1.0 / (events.high[k] - events.low[k] + 1)
+        uniform = events.at[k] < 0
+        mass, until = masses.first[0], masses.last[0]
+        since, start = masses.first_start[0], masses.last_start[0]
+        for tick in range(high - low + 1):
+            until[U(tick)] = mass[U(tick)] * (share if uniform else mass_at(events, k, low + tick))
+            start[U(tick)] = since[U(tick)]
         return
     for first in range(elements.first_low[e], min(elements.first_high[e], cap) + 1):
         for last in range(first if single else max(first, low), (first if single else high) + 1):
@@ -361,28 +365,83 @@ def _across(e, cap, shared, events, elements, masses):
 def _weigh(e, events, elements, masses):
     """What the forbidden events of gap ``e`` leave of it, by last tick before and first tick behind it."""
     low, to = elements.last_low[e], elements.first_low[e + 1]
+    size = elements.first_high[e + 1] - to + 1
+    behind = masses.first[0]
     for last in range(low, elements.last_high[e] + 1):
-        for tick in range(max(to, last + 1), elements.first_high[e + 1] + 1):
-            weight = 1.0
-            for at in range(elements.gap[e], elements.gap[e + 1]):
-                k = elements.forbidden[at]
-                weight *= mass_upto(events, k, last) + mass_since(events, k, tick)
-            masses.weights[e - 1, last - low, tick - to] = weight
+        weights = masses.weights[e - 1, last - low]
+        for tick in range(size):
+            weights[U(tick)] = 1.0
+    for at in range(elements.gap[e], elements.gap[e + 1]):
+        k = elements.forbidden[at]
+        for tick in range(size):
+            behind[U(tick)] = mass_since(events, k, to + tick)
+        for last in range(low, elements.last_high[e] + 1):
+            before = mass_upto(events, k, last)
+            weights = masses.weights[e - 1, last - low]
+            for tick in range(max(to, last + 1) - to, size):
+                weights[U(tick)] *= before + behind[U(tick)]
 
 
 @inner
-def _across_weighed(e, start, cap, elements, masses):
-    """As ``_across``, with the weights of the gap, where all that leads there begins at one tick."""
+def _across_weighed(e, alone, cap, elements, masses):
+    """As ``_across`` without shared events, with the weights of the gap; ``alone``: the first tick that leads there, if
+    there is but one, else -FAR."""
     low, high = elements.last_low[e], min(elements.last_high[e], cap)
     to, to_high = elements.first_low[e + 1], min(elements.first_high[e + 1], cap)
     _clear(masses.first, masses.first_start, 1, elements.first_high[e + 1] - to + 1)
+    reached, starts = masses.first[0], masses.first_start[0]
     for last in range(low, high + 1):
         mass = masses.last[0, last - low]
         if mass > 0.0:
-            for tick in range(max(to, last + 1) - to, to_high - to + 1):
-                masses.first[0, tick] += mass * masses.weights[e - 1, last - low, tick]
-    for tick in range(to_high - to + 1):
-        masses.first_start[0, tick] = start
+            weights = masses.weights[e - 1, last - low]
+            begin = max(to, last + 1) - to
+            for tick in range(begin, to_high - to + 1):
+                reached[U(tick)] += mass * weights[U(tick)]
+            if alone == -FAR:
+                start = masses.last_start[0, last - low]
+                for tick in range(begin, to_high - to + 1):
+                    if weights[U(tick)] > 0.0:
+                        starts[U(tick)] = min(starts[U(tick)], start)
+    if alone != -FAR:
+        for tick in range(to_high - to + 1):
+            starts[U(tick)] = alone
+
+
+@inner
+def _close(e, events, stack, elements, masses):
+    """Make the weights of gap ``e`` the probability that the one event behind it, the last, is at a tick or before."""
+    low, to = elements.last_low[e], elements.first_low[e + 1]
+    size = elements.first_high[e + 1] - to + 1
+    k = stack.event[elements.begin[e + 1]]
+    share = masses.first[0]
+    for tick in range(size):
+        share[U(tick)] = mass_at(events, k, to + tick)
+    for last in range(low, elements.last_high[e] + 1):
+        weights, latest = masses.weights[e - 1, last - low], masses.latest[last - low]
+        total, at = 0.0, np.int64(-FAR)
+        for tick in range(size):
+            if to + tick > last:
+                value = weights[U(tick)] * share[U(tick)]
+                if value > 0.0:
+                    at = to + tick
+                total += value
+            weights[U(tick)] = total
+            latest[U(tick)] = at
+
+
+@inlined
+def _closed(e, first, cap, elements, masses, result, ticks):
+    """Add up the matches from one first tick whose last event is within reach, with what ``_close`` made."""
+    low, high = elements.last_low[e], min(elements.last_high[e], cap)
+    tick = min(elements.first_high[e + 1], cap) - elements.first_low[e + 1]
+    if tick < 0:
+        return
+    for last in range(low, high + 1):
+        mass = masses.last[0, last - low]
+        if mass > 0.0 and masses.latest[last - low, tick] != -FAR:
+            result[0] += mass * masses.weights[e - 1, last - low, tick]
+            ticks[0] = min(ticks[0], first)
+            ticks[1] = max(ticks[1], masses.latest[last - low, tick])
 
 
 @inner
@@ -451,11 +510,17 @@ def confidence(
         together = high + 1
     elif within < NO_BOUND:
         together = max(low, min(high + 1, elements.last_high[count] - within))
-    weighed = shared == 0 and together > low and count - 1 <= masses.weights.shape[0]
+    weighed = shared == 0 and count - 1 <= masses.weights.shape[0]
     if weighed:
         for e in range(1, count):
             if elements.gap[e] < elements.gap[e + 1]:
                 _weigh(e, events, elements, masses)
+    closing = weighed and together > low and not bounded and count > 1
+    closing = closing and elements.begin[count] == elements.end[count]
+    closing = closing and elements.gap[count - 1] < elements.gap[count]
+    if closing:
+        _close(count - 1, events, stack, elements, masses)
+        together = high + 1
     for first in range(low, together + 1):
         if first > high:
             break
@@ -464,9 +529,14 @@ def confidence(
         _begin(first, first if alone else high, shared, bounded, events, elements, masses)
         for e in range(1, count + 1):
             _through(e, cap, shared, events, stack, elements, masses)
-            if e < count and weighed and alone and elements.gap[e] < elements.gap[e + 1]:
-                _across_weighed(e, first, cap, elements, masses)
+            if closing and e == count - 1:
+                break
+            if e < count and weighed and elements.gap[e] < elements.gap[e + 1]:
+                _across_weighed(e, first if alone else np.int64(-FAR), cap, elements, masses)
             elif e < count:
                 _across(e, cap, shared, events, elements, masses)
-        _finish(count, first, cap, bounded, within, shared, events, elements, masses, result, ticks)
+        if closing:
+            _closed(count - 1, first, cap, elements, masses, result, ticks)
+        else:
+            _finish(count, first, cap, bounded, within, shared, events, elements, masses, result, ticks)
     return OK

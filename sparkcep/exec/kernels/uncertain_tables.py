@@ -118,8 +118,8 @@ class Masses(NamedTuple):
 
     ``first``: the element's first tick, ``last``: its last one; ``first_start``, ``last_start``: the least tick of the
     signature's first event that leads there. ``moved``, ``moved_start`` (2^shared,): scratch. ``weights`` (gaps,
-    widest, widest): what forbidden events leave of a gap, by the ticks around it, filled once where first ticks go one
-    by one.
+    widest, widest): what forbidden events leave of a gap, by the ticks around it. ``latest`` (widest, widest): of the
+    last gap, the latest tick behind it up to one, by the tick before it.
     """
 
     first: Floats2
@@ -129,3 +129,4 @@ class Masses(NamedTuple):
     moved: Floats
     moved_start: Ints
     weights: Floats3
+    latest: Ints2
