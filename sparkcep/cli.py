@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import os
 import sys
 import time
 from collections.abc import Sequence
@@ -191,10 +192,10 @@ def command_doctor(arguments: argparse.Namespace) -> int:
 
 def command_warmup(_: argparse.Namespace) -> None:
     """Compile the kernels into Numba's cache."""
-    from sparkcep.exec.warm import warm_up
+    from sparkcep.warm import warm_up
 
     started = time.perf_counter()
-    compiled = warm_up()
+    compiled = warm_up(os.cpu_count() or 1)
     seconds = time.perf_counter() - started
     print(f"Compiled {compiled} kernels in {seconds:.1f} s." if compiled else "All kernels were compiled before.")
 

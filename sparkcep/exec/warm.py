@@ -1,4 +1,4 @@
-"""Compile all kernels ahead of the first query."""
+"""Calls that compile the kernels of matching; sparkcep.warm runs them."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from sparkcep.exec.automaton import compile_automaton
 from sparkcep.exec.expressions import BIGINT, Call, Load, NavigationSlot
 from sparkcep.exec.kernels import collapse, facts, reasons, repair, runs, trends, uncertain
 from sparkcep.exec.kernels import rows as kernel
+from sparkcep.exec.kernels.ranges import mark_ranges, select_chain
 from sparkcep.exec.matcher import Batch, Matcher
 from sparkcep.exec.non_answers import FactTeller, NonAnswers
 from sparkcep.exec.program import compile_pattern
@@ -41,19 +42,13 @@ ENTRIES: tuple[Any, ...] = (
     reasons.explain_partitions,
     facts.tell_facts,
     uncertain.match_uncertain,
+    mark_ranges,
+    select_chain,
 )
 
 
-def warm_up() -> int:
-    """Compile every kernel, or load it from Numba's cache, by matching tiny inputs.
-
-    Kernels are compiled for one signature each, whatever the query, so this is all there is to compile. The cache is in
-    NUMBA_CACHE_DIR, or beside the kernels' sources where that can be written.
-
-    Returns:
-        How many kernels had to be compiled: 0 where the cache held them.
-    """
-    before = _compiled()
+def warm_rows() -> None:
+    """The row pattern clause's own kernels."""
     condition = Call("<", (Load(0), Load(1)))
     slots = (NavigationSlot(0, False, 0, 0, 0), NavigationSlot(1, False, 0, 0, 0))
     registers = (frozenset([0]), frozenset([1]))
@@ -77,14 +72,12 @@ def warm_up() -> int:
         )
         batch = Batch(np.array([0, 3]), [pa.array([0, 0, 0])], [pa.array([2, 1, 2])])
         Matcher(spec).match(batch)
-    warm_runs()
-    return _compiled() - before
 
 
-def warm_runs() -> None:
-    """The kernels of runs, collapsed matches, trend aggregates and imprecise time, on `A+` over three events."""
+def run_spec() -> RunSpec:
+    """`A+` without conditions."""
     pattern = Quantified(Variable("A"), 1, None)
-    run = RunSpec(
+    return RunSpec(
         pattern=pattern, automaton=compile_automaton(pattern, ("A",), 100), condition_bits={}, mask_words=1,
         selection=Selection.ANY,
         one_per_start=False, first_only=False, use_within=False, strict_time=False, rows_per_match=RowsPerMatch.ONE,
@@ -92,24 +85,42 @@ def warm_runs() -> None:
         every_row=False, traced=True, conditions=ConditionSet(), checks=(), ansi=True, limit_steps=1000,
         limit_rows=1000,
     )  # fmt: skip
-    batch = Batch(np.array([0, 3]), [pa.array([0, 0, 0])])
-    RunMatcher(run).match(batch)
-    RunMatcher(replace(run, collapsed=True)).match(batch)
+
+
+def three_events() -> Batch:
+    return Batch(np.array([0, 3]), [pa.array([0, 0, 0])])
+
+
+def warm_runs() -> None:
+    """Event selection strategies."""
+    RunMatcher(run_spec()).match(three_events())
+
+
+def warm_collapsed() -> None:
+    """Collapsed matches."""
+    RunMatcher(replace(run_spec(), collapsed=True)).match(three_events())
+
+
+def warm_trends() -> None:
+    """Trend aggregates."""
     loops = EdgeClass(0, (0,), Granularity.STATE)
     count = TrendAggregate("count", -1, frozenset(), "decimal(38,0)")
-    spec = TrendSpec(run, {}, ((-1, -1), (-1,)), (loops,), ConditionSet(), (count,), ())
-    TrendMatcher(spec).aggregate(batch)
+    spec = TrendSpec(run_spec(), {}, ((-1, -1), (-1,)), (loops,), ConditionSet(), (count,), ())
+    TrendMatcher(spec).aggregate(three_events())
+
+
+def warm_uncertain() -> None:
+    """Imprecise time."""
     ticks = pa.array([0, 1, 2])
-    imprecise = UncertainSpec(run, frozenset(), None, 0.0, False, limit_ticks=10, limit_shared=2)
-    UncertainMatcher(imprecise).match(replace(batch, columns=(ticks, ticks)))
-    warm_non_answers(run)
+    imprecise = UncertainSpec(run_spec(), frozenset(), None, 0.0, False, limit_ticks=10, limit_shared=2)
+    UncertainMatcher(imprecise).match(replace(three_events(), columns=(ticks, ticks)))
 
 
-def warm_non_answers(run: RunSpec) -> None:
+def warm_non_answers() -> None:
     """The kernels of EXPLAIN NON ANSWERS, on two partitions that nothing matches."""
     pattern = Variable("A")
     run = replace(
-        run, pattern=pattern, automaton=compile_automaton(pattern, ("A",), 100), condition_bits={0: 0},
+        run_spec(), pattern=pattern, automaton=compile_automaton(pattern, ("A",), 100), condition_bits={0: 0},
         one_per_start=True, first_only=True, traced=False,
     )  # fmt: skip
     repair = Repair((0,), 0, (), frozenset(), 1, 1, 1, 0, 10)
@@ -119,5 +130,12 @@ def warm_non_answers(run: RunSpec) -> None:
     FactTeller(spec).tell(batch)
 
 
-def _compiled() -> int:
-    return sum(sum(entry.stats.cache_misses.values()) for entry in ENTRIES)
+def warm_ranges() -> None:
+    """Marks and borders of ranges of one partition."""
+    keys, nulls, numbers = np.array([1, 2], np.int64), np.zeros(2, np.uint8), np.zeros(1, np.int64)
+    mark_ranges(np.array([0, 2]), keys, nulls, numbers, 10, 5, np.zeros(2, np.uint8), np.zeros(1, np.int64))
+    places = np.zeros(1, np.int64)
+    select_chain(np.array([0, 1]), places, places.copy(), places.copy(), places.copy())
+
+
+PARTS = (warm_uncertain, warm_runs, warm_collapsed, warm_trends, warm_rows, warm_non_answers, warm_ranges)

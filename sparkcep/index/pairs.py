@@ -121,7 +121,7 @@ def pack_pairs(cases: Cases, options: PairOptions) -> pa.RecordBatch:
         )  # fmt: skip
         if low == len(cases.ids):
             break
-        lists = _larger(lists)
+        lists = enlarged(lists)
     used = np.flatnonzero(lists.keys >= 0)
     used = used[np.argsort(lists.keys[used])]
     table = lists.stats.reshape(-1, kernel.WIDTH)
@@ -168,7 +168,7 @@ def pack_activities(cases: Cases) -> pa.RecordBatch:
     return pa.record_batch(columns | streams)
 
 
-def _larger(lists: Lists) -> Lists:
+def enlarged(lists: Lists) -> Lists:
     """The same lists in a table four times as large."""
     grown = Lists(np.full(4 * len(lists.keys), -1, np.int64), np.zeros(4 * len(lists.stats), np.int64))
     used = np.flatnonzero(lists.keys >= 0)

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 
 from sparkcep.exec.kernels import postings as kernel
+from sparkcep.exec.kernels.postings import Cases
 from sparkcep.index.pairs import Longs, packs
 from sparkcep.index.snapshots import TableState
 from sparkcep.index.storage import Location, filesystem
@@ -30,15 +31,21 @@ def signatures(whole: DataFrame) -> DataFrame:
 
     def sign(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for cases in packs(batches):
-            bits = np.zeros((len(cases.ids), WIDTH), np.uint8)
-            types = int(cases.codes.max()) + 1 if len(cases.codes) else 1
-            kernel.sign(cases, np.zeros(types, np.int64), np.empty(types, np.int64), bits.reshape(-1), WIDTH)
+            bits = sign_cases(cases)
             rows = pa.FixedSizeBinaryArray.from_buffers(pa.binary(WIDTH), len(bits), [None, pa.py_buffer(bits)])
             batch = pa.record_batch({"id": pa.array(cases.ids), "bits": rows.cast(pa.binary())})
             for low in range(0, batch.num_rows, 10_000):
                 yield batch.slice(low, 10_000)
 
     return whole.select("id", "first_new", "codes", "times").mapInArrow(sign, SIGNATURE_SCHEMA)
+
+
+def sign_cases(cases: Cases) -> npt.NDArray[np.uint8]:
+    """Signatures of cases, (cases, WIDTH)."""
+    bits = np.zeros((len(cases.ids), WIDTH), np.uint8)
+    types = int(cases.codes.max()) + 1 if len(cases.codes) else 1
+    kernel.sign(cases, np.zeros(types, np.int64), np.empty(types, np.int64), bits.reshape(-1), WIDTH)
+    return bits
 
 
 def wanted_bits(branch: Sequence[int], by_pairs: bool) -> npt.NDArray[np.uint8]:
