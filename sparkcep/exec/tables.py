@@ -56,11 +56,25 @@ def bit_table(bits: Mapping[int, int], components: int) -> tuple[Ints, Ints]:
 
 
 def mask_words(batch: Batch, words: int) -> Words:
-    """Masks of a batch as the kernels read them, (words, rows) uint64."""
+    """Masks of a batch as the kernels read them, (words, rows) uint64; one alone is not copied. Nobody writes to it."""
+    if words == 1 and len(batch.masks) == 1 and not batch.masks[0].null_count:
+        return _Unlocked(batch.masks[0].to_numpy(zero_copy_only=False)).array().view(np.uint64)[np.newaxis]
     masks = np.zeros((max(1, words), int(batch.offsets[-1])), np.uint64)
     for w, mask in enumerate(batch.masks):
         masks[w] = int_values(mask)[0].view(np.uint64)
     return masks
+
+
+class _Unlocked:
+    """Keeps read-only memory, Arrow's, that numpy may see as writeable: read-only would be another type to kernels."""
+
+    def __init__(self, values: Ints) -> None:
+        self.values = values
+        seen = values.__array_interface__
+        self.__array_interface__ = {**seen, "data": (seen["data"][0], False)}
+
+    def array(self) -> Ints:
+        return np.asarray(self)
 
 
 def membership(registers: Sequence[frozenset[int]], names: int) -> Flags:

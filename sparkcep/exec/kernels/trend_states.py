@@ -36,7 +36,7 @@ def walk_states(first, after, result, rows, letters, bits, fields, values, sums)
     Every record begins as that of no trends.
     """
     if fields.kind.shape[0] == 1 and fields.kind[0] == COUNT_EXACT:
-        _count(first, after, result, letters, bits, sums.words)
+        _walk_counting(first, after, result, letters, bits, sums.words)
     else:
         _walk(first, after, result, rows, letters, bits, fields, values, sums)
     for k in range(letters.accepting.shape[0]):
@@ -44,18 +44,19 @@ def walk_states(first, after, result, rows, letters, bits, fields, values, sums)
 
 
 @spliced
-def _count(first, after, result, letters, bits, words):
+def _walk_counting(first, after, result, letters, bits, words):
     """COUNT(*) alone, which most ask for: records of two words."""
     for row in range(first, after):
         letter = np.int64(bits[U(row)] & letters.mask)
         low, high = letters.start[U(letter)], letters.start[U(letter + 1)]
+        leaves = letters.leave_start[U(letter)] < letters.leave_start[U(letter + 1)]
+        if high == low + 1 and not leaves:
+            # Most rows: nothing else reads what is changed, so nothing need be written down in between.
+            x, y = _standing(low, letters, words)
+            _count(low, x, y, result, letters, words)
+            continue
         for n in range(low, high):
-            x, y = np.uint64(letters.begins[U(n)]), _ZERO
-            for q in range(letters.source_start[U(n)], letters.source_start[U(n + 1)]):
-                of = 2 * letters.source[U(q)]
-                x += words[U(of)]
-                y += words[U(of + 1)] + (_ONE if x < words[U(of)] else _ZERO)
-                y = y if y < FULL else FULL
+            x, y = _standing(n, letters, words)
             made = 2 * letters.made[U(n)]
             words[U(made)] = x
             words[U(made + 1)] = y
@@ -63,11 +64,27 @@ def _count(first, after, result, letters, bits, words):
             words[U(2 * letters.leave[U(k)])] = _ZERO
             words[U(2 * letters.leave[U(k)] + 1)] = _ZERO
         for n in range(low, high):
-            x, y = words[U(2 * letters.made[U(n)])], words[U(2 * letters.made[U(n)] + 1)]
-            if letters.into[U(n)] >= 0:
-                _count_in(2 * letters.into[U(n)], x, y, words)
-            if letters.ends[U(n)]:
-                _count_in(2 * result, x, y, words)
+            _count(n, words[U(2 * letters.made[U(n)])], words[U(2 * letters.made[U(n)] + 1)], result, letters, words)
+
+
+@inlined
+def _standing(n, letters, words):
+    """How many trends a state's event makes of those that stand before it."""
+    x, y = np.uint64(letters.begins[U(n)]), _ZERO
+    for q in range(letters.source_start[U(n)], letters.source_start[U(n + 1)]):
+        of = 2 * letters.source[U(q)]
+        x += words[U(of)]
+        y += words[U(of + 1)] + (_ONE if x < words[U(of)] else _ZERO)
+        y = y if y < FULL else FULL
+    return x, y
+
+
+@inlined
+def _count(n, x, y, result, letters, words):
+    if letters.into[U(n)] >= 0:
+        _count_in(2 * letters.into[U(n)], x, y, words)
+    if letters.ends[U(n)]:
+        _count_in(2 * result, x, y, words)
 
 
 @inlined
