@@ -145,7 +145,20 @@ def command_explain(arguments: argparse.Namespace) -> None:
     *before, last = split_statements(text)
     for statement in before:
         spark.sql(statement).collect()
-    print(sparkcep.explain(spark, last))
+    if arguments.analyze:
+        plan = str(sparkcep.sql(spark, "EXPLAIN ANALYZE " + last).collect()[0][0])
+    else:
+        plan = sparkcep.explain(spark, last)
+    if arguments.html is None:
+        print(plan)
+        return
+    from sparkcep.pictures.explained import explained_page
+
+    page = explained_page(spark, last, plan, arguments.analyze)
+    try:
+        Path(arguments.html).write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise SparkCepError("CEP_FILE", f"{arguments.html} cannot be written: {error.strerror}.") from None
 
 
 def command_compile(arguments: argparse.Namespace) -> None:
@@ -229,6 +242,8 @@ def parser() -> argparse.ArgumentParser:
     sql.set_defaults(run=command_sql)
     explain = commands.add_parser("explain", help="print the plan of the last statement; the others are run")
     _steps(explain)
+    explain.add_argument("--analyze", action="store_true", help="run it, and tell what it met")
+    explain.add_argument("--html", metavar="FILE", help="write a page with the pattern drawn, instead of printing")
     explain.set_defaults(run=command_explain)
     compile_ = commands.add_parser(
         "compile", help="print the last statement as SQL for Spark alone; the others are run"
