@@ -2,7 +2,8 @@
 
     python tests/versions.py 4.1.4 4.2.1 [--folder .venvs] [--connect] [--tests tests/sql -k block]
 
-Environments are kept and used again. Prints one line for each release; the exit code is 1 where one fails.
+Environments are kept and used again, and have pytest's output in tests-classic.log or tests-connect.log. Prints one line
+for each release; the exit code is 1 where one fails.
 """
 
 from __future__ import annotations
@@ -48,9 +49,10 @@ def test(python: Path, tests: Sequence[str], connect: bool) -> tuple[int, str]:
     left_out = ("SPARK_HOME", "PYSPARK_PYTHON", "VIRTUAL_ENV")
     env = {k: v for k, v in os.environ.items() if k not in left_out} | own
     command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests]
-    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-    done = subprocess.run(command, cwd=ROOT, env=env, check=False, **streams)
-    lines = done.stdout.rstrip().splitlines() or [""]
+    log = python.parents[1] / f"tests-{own['SPARKCEP_TEST_SESSION']}.log"
+    with log.open("w") as out:
+        done = subprocess.run(command, cwd=ROOT, env=env, check=False, stdout=out, stderr=subprocess.STDOUT)
+    lines = log.read_text().rstrip().splitlines() or [""]
     if done.returncode:
         print("\n".join(lines[-80:]))
     return done.returncode, lines[-1]
