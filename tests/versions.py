@@ -1,9 +1,9 @@
 """The SQL tests on other releases of Spark, each in an environment of its own.
 
-    python tests/versions.py 4.1.4 4.2.1 [--folder .venvs] [--connect] [--tests tests/sql -k block]
+    python tests/versions.py 4.1.4 4.2.1 [--folder .venvs] [--connect] [--tests tests/sql tests/spark/test_session.py]
 
-Environments are kept and used again, and have pytest's output in tests-classic.log or tests-connect.log. Prints one line
-for each release; the exit code is 1 where one fails.
+Environments are kept and used again; pytest's output is in their tests-classic.log or tests-connect.log. Prints one
+line for each release; the exit code is 1 where one fails.
 """
 
 from __future__ import annotations

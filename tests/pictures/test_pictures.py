@@ -170,7 +170,7 @@ def test_pages(spark: SparkSession, log: str, tmp_path: Path) -> None:
     assert "srcdoc" in shown["text/html"]
 
 
-def test_explain_draws(spark: SparkSession, log: str, tmp_path: Path) -> None:
+def test_explain_draws(spark: SparkSession, log: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     query = HEAD + "PATTERN SEQ(placed p, shipped s)"
     plan = run_cell("--explain", query, {"spark": spark})
     assert isinstance(plan, Plan)
@@ -179,11 +179,12 @@ def test_explain_draws(spark: SparkSession, log: str, tmp_path: Path) -> None:
     plain = run_cell("--explain", "SELECT 1", {"spark": spark})
     assert isinstance(plain, Plan)
     assert plain.picture is None
-    if spark.conf.get("spark.master", "").startswith("local"):
-        page = tmp_path / "plan.html"
-        assert main(["explain", "--html", str(page), "--analyze", "-e", query]) == 0
-        assert "Cases left after each step" in page.read_text()
-        assert "== Pattern Plan ==" in page.read_text()
+    monkeypatch.setattr("sparkcep.cli._session", lambda _: spark)
+    page = tmp_path / "plan.html"
+    assert main(["explain", "--html", str(page), "--analyze", "-e", query]) == 0
+    assert "Cases left after each step" in page.read_text()
+    assert "== Pattern Plan ==" in page.read_text()
+    assert main(["explain", "--html", str(tmp_path / "no" / "such.html"), "-e", query]) == 1
 
 
 def test_images(spark: SparkSession, log: str, tmp_path: Path) -> None:
