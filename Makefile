@@ -5,7 +5,7 @@ CONNECT := session.py functions.py expand.py conformance.py notebooks.py
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test warm test-kernels test-sql test-index test-connect check bench clean
+.PHONY: demo test warm test-kernels test-sql test-index test-connect test-versions check bench docs clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -52,6 +52,14 @@ check: $(VENV)/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# Other releases of Spark that pyproject.toml allows, each in an environment of its own below .venvs.
+test-versions: $(BIN)/python
+	$(BIN)/python tests/versions.py
+
+docs: $(VENV)/.test
+	$(BIN)/python -m docs_tools.reference
+	$(BIN)/python -m mkdocs build --strict
 
 bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks

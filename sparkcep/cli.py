@@ -1,4 +1,4 @@
-"""Command line: ``sparkcep demo | sql | explain | compile | dbt | index | warmup | doctor``."""
+"""Command line: ``sparkcep demo | sql | shell | explain | compile | dbt | index | warmup | doctor``."""
 
 from __future__ import annotations
 
@@ -45,18 +45,18 @@ def texts(frame: DataFrame) -> tuple[list[str], list[list[str | None]]]:
     return names, [list(r) for r in rows]
 
 
-def print_table(frame: DataFrame) -> None:
-    names, rows = texts(frame)
+def boxed(names: list[str], rows: list[list[str | None]]) -> str:
+    """Rows as a table of characters."""
     shown = [names, *([("NULL" if v is None else v) for v in r] for r in rows)]
     widths = [max(len(r[i]) for r in shown) for i in range(len(names))]
     line = "+" + "+".join("-" * (w + 2) for w in widths) + "+"
-    print(line)
-    for k, row in enumerate(shown):
-        print("|" + "|".join(f" {v:<{w}} " for v, w in zip(row, widths, strict=True)) + "|")
-        if k == 0:
-            print(line)
-    if rows:
-        print(line)
+    head, *body = ("|" + "|".join(f" {v:<{w}} " for v, w in zip(r, widths, strict=True)) + "|" for r in shown)
+    return "\n".join([line, head, line, *body, *([line] if rows else [])])
+
+
+def print_table(frame: DataFrame) -> None:
+    names, rows = texts(frame)
+    print(boxed(names, rows))
     print(f"({len(rows)} row{'' if len(rows) == 1 else 's'})")
 
 
@@ -146,7 +146,31 @@ def command_explain(arguments: argparse.Namespace) -> None:
     *before, last = split_statements(text)
     for statement in before:
         spark.sql(statement).collect()
-    print(sparkcep.explain(spark, last))
+    if arguments.analyze:
+        plan = str(sparkcep.sql(spark, "EXPLAIN ANALYZE " + last).collect()[0][0])
+    else:
+        plan = sparkcep.explain(spark, last)
+    if arguments.html is None:
+        print(plan)
+        return
+    from sparkcep.pictures.explained import explained_page
+
+    page = explained_page(spark, last, plan, arguments.analyze)
+    try:
+        Path(arguments.html).write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise SparkCepError("CEP_FILE", f"{arguments.html} cannot be written: {error.strerror}.") from None
+
+
+def command_shell(arguments: argparse.Namespace) -> None:
+    """Statements typed one after the other."""
+    from sparkcep.shell import HELP, Shell
+    from sparkcep.shell_input import run_shell
+
+    spark = _session(arguments)
+    if sys.stdin.isatty():
+        print(HELP)
+    run_shell(Shell(spark))
 
 
 def command_compile(arguments: argparse.Namespace) -> None:
@@ -204,6 +228,10 @@ def _steps(parser: argparse.ArgumentParser) -> None:
     group = parser.add_mutually_exclusive_group(required=True)
     group.add_argument("-e", "--execute", metavar="TEXT", help="statements, separated by ;")
     group.add_argument("-f", "--file", metavar="FILE", help="file of statements; - for standard input")
+    _session_options(parser)
+
+
+def _session_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--master", help="Spark master (default local[*])")
     parser.add_argument("--remote", help="Spark Connect address, sc://host:port, instead of a master")
     parser.add_argument("--conf", metavar="KEY=VALUE", action="append", default=[], help="Spark configuration")
@@ -230,7 +258,12 @@ def parser() -> argparse.ArgumentParser:
     sql.set_defaults(run=command_sql)
     explain = commands.add_parser("explain", help="print the plan of the last statement; the others are run")
     _steps(explain)
+    explain.add_argument("--analyze", action="store_true", help="run it, and tell what it met")
+    explain.add_argument("--html", metavar="FILE", help="write a page with the pattern drawn, instead of printing")
     explain.set_defaults(run=command_explain)
+    shell = commands.add_parser("shell", help="type statements and see their results")
+    _session_options(shell)
+    shell.set_defaults(run=command_shell)
     compile_ = commands.add_parser(
         "compile", help="print the last statement as SQL for Spark alone; the others are run"
     )

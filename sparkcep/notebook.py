@@ -12,13 +12,14 @@ from pyspark.sql import DataFrame, SparkSession
 import sparkcep
 from sparkcep.cli import split_statements, texts
 from sparkcep.errors import SparkCepError
+from sparkcep.pictures.picture import Picture
 
 ROWS = 20
 _USAGE = """%%cep [--explain] [--limit n] [--view v] [name]
 
 Run the cell's statements; the last one's rows are shown.
 
-    --explain    show its plan instead
+    --explain    draw its pattern and show its plan instead
     --limit n    show n rows (20)
     --view v     make a temporary view of its result
     name         keep the result's DataFrame in this variable
@@ -52,10 +53,11 @@ class Table:
 
 
 class Plan:
-    """What EXPLAIN says, in its own lines."""
+    """What EXPLAIN says, in its own lines, and the pattern's picture (None: the statement has no pattern)."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, picture: Picture | None = None) -> None:
         self.text = text
+        self.picture = picture
 
     def _repr_html_(self) -> str:
         return f'<pre style="white-space: pre; overflow-x: auto">{html.escape(self.text)}</pre>'
@@ -112,7 +114,10 @@ def run_cell(line: str, cell: str, namespace: dict[str, Any]) -> Table | Plan | 
     for statement in before:
         sparkcep.sql(spark, statement)
     if options.explain:
-        return Plan(sparkcep.explain(spark, last))
+        from sparkcep.pictures import pattern
+
+        text = sparkcep.explain(spark, last)
+        return Plan(text, pattern(spark, last) if "== Pattern Plan ==" in text and "  Pattern: " in text else None)
     frame = sparkcep.sql(spark, last)
     if options.view:
         frame.createOrReplaceTempView(options.view)
@@ -129,6 +134,8 @@ def load(shell: Any) -> None:
 
     def cep(line: str, cell: str) -> None:
         shown = run_cell(line, cell, shell.user_ns)
+        if isinstance(shown, Plan) and shown.picture is not None:
+            display(shown.picture)
         if shown is not None:
             display(shown)
 

@@ -18,7 +18,7 @@ from sparkcep import index
 from sparkcep.errors import PatternIndexError
 from sparkcep.index import access, catalog, sources
 from sparkcep.index.access import Access, NotWorthwhile, describe_bytes
-from sparkcep.index.reader import Coverage, Reader
+from sparkcep.index.reader import Coverage, Reader, Step
 from sparkcep.index.snapshots import Snapshot
 from sparkcep.index.tables import KINDS, Source
 from sparkcep.planner.plan import PatternPlan
@@ -31,10 +31,14 @@ _TABLE = re.compile(r"SELECT \* FROM ((?:[^\W\d]\w*|`[^`]+`)(?:\.(?:[^\W\d]\w*|`
 
 @dataclass(slots=True)
 class Pruning:
-    """How a pattern's input is read. ``frame``: None: as it is. ``lines``: what EXPLAIN says."""
+    """How a pattern's input is read. ``frame``: None: as it is. ``lines``: what EXPLAIN says.
+
+    ``steps``: cases that posting lists left, one condition after the other; none where alternatives are looked up.
+    """
 
     frame: DataFrame | None = None
     lines: list[str] = field(default_factory=list)
+    steps: tuple[Step, ...] = ()
 
 
 def prune(spark: SparkSession, plan: PatternPlan, source: DataFrame, input_sql: str, settings: Settings) -> Pruning:
@@ -145,7 +149,8 @@ def _through(reader: Reader, plan: PatternPlan, source: DataFrame, state: source
         )
     except NotWorthwhile as error:
         return unused(str(error))
-    return Pruning(found.frame, _told(reader, needs, coverage, found))
+    steps = found.candidates.steps if found.candidates is not None and len(needs.branches) == 1 else ()
+    return Pruning(found.frame, _told(reader, needs, coverage, found), steps)
 
 
 def _told(reader: Reader, needs: Requirements, coverage: Coverage, found: Access) -> list[str]:

@@ -20,6 +20,8 @@ FORBIDDEN = {
     "planner": ("sparkcep.run", "sparkcep.session", "sparkcep.index", "pyspark"),
     "exec": ("sparkcep.sql", "sparkcep.planner", "sparkcep.run", "sparkcep.session", "sparkcep.index", "sqlglot"),
     "exec/kernels": ("pyspark", "pyarrow", "sparkcep.errors"),
+    "pictures": ("sparkcep.exec", "sparkcep.cli", "sparkcep.notebook", "sqlglot"),
+    "pictures/layout.py": ("sparkcep.planner", "sparkcep.run", "sparkcep.session", "sparkcep.index", "pyspark"),
     "index": ("sparkcep.sql", "sparkcep.run", "sparkcep.session", "sqlglot"),
 }
 

@@ -1,0 +1,1 @@
+"""What makes parts of docs/: `python -m docs_tools.reference` (pages), `python -m docs_tools.pictures` (pictures)."""

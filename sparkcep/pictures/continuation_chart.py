@@ -1,0 +1,72 @@
+"""What follows a sequence, as bars: completions, and how long they take on average."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from sparkcep import index
+from sparkcep.pictures.picture import Picture
+
+_ROW = 26
+_MODES = {
+    "accurate": "accurate",
+    "fast": "fast, the numbers are upper bounds",
+    "hybrid": "hybrid, of the types with the best upper bounds",
+}
+
+
+def continuations_picture(spark: SparkSession, log: str, pattern: str, mode: str, k: int) -> Picture:
+    """See :func:`sparkcep.pictures.continuations`."""
+    frame = index.pattern_continuations(spark, log, pattern, mode=mode, k=k)
+    clock = "interval" in dict(frame.dtypes)["average_duration"]
+    # An interval's seconds, as a number.
+    average = (
+        F.expr("(extract(DAY FROM average_duration) * 86400 + extract(HOUR FROM average_duration) * 3600 "
+               "+ extract(MINUTE FROM average_duration) * 60 + extract(SECOND FROM average_duration))")
+        if clock else F.col("average_duration")
+    ).cast("double")  # fmt: skip
+    found = frame.select("next_event", "completions", "support", average.alias("average")).collect()
+    values = [_bar(n, r.next_event, r.completions, r.support, r.average, clock) for n, r in enumerate(found)]
+    most = max((v["completions"] for v in values), default=1)
+    y = {"field": "next", "type": "nominal", "sort": {"field": "n"}, "title": None}
+    # Space for the text behind the longest bar.
+    scale = {"domain": [0, most * 1.9], "nice": False}
+    x = {"field": "completions", "type": "quantitative", "axis": None, "scale": scale}
+    exact = _MODES[mode.lower()]
+    return Picture(
+        {
+            "usermeta": {"name": "continuations", "height": _ROW * max(1, len(values)) + 100},
+            "title": {
+                "text": f"What comes after {pattern}: completions",
+                "subtitle": [f"best score (completions / average duration) first; {exact}"],
+            },
+            "width": 560,
+            "height": _ROW * max(1, len(values)),
+            "data": {"values": values},
+            "encoding": {"y": y, "x": x},
+            "layer": [
+                {"mark": {"type": "bar", "color": "#4c78a8", "height": 16}},
+                {
+                    "mark": {"type": "text", "align": "left", "dx": 6, "fontSize": 10, "color": "#333333"},
+                    "encoding": {"text": {"field": "text", "type": "nominal"}},
+                },
+            ],
+        }
+    )
+
+
+def _bar(n: int, event: str, completions: int, support: int, average: float | None, clock: bool) -> dict[str, Any]:
+    lasting = "" if average is None else f", {_lasting(average) if clock else f'{average:,.1f}'} on average"
+    text = f"{completions:,} in {support:,} case{'s' * (support != 1)}{lasting}"
+    return {"n": n, "next": event, "completions": completions, "cases": support, "average": average, "text": text}
+
+
+def _lasting(seconds: float) -> str:
+    """A duration in the unit that leaves one to three digits."""
+    for unit, length in (("days", 86400), ("hours", 3600), ("minutes", 60)):
+        if abs(seconds) >= length:
+            return f"{seconds / length:,.1f} {unit}"
+    return f"{seconds:,.1f} s"

@@ -1,0 +1,97 @@
+"""What is left of a log on the way to a pattern's matches: cases and events after each step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sparkcep.pictures.picture import Picture
+from sparkcep.query import PREFIX, SOURCE
+from sparkcep.run import Relation, Run
+
+_ROW = 34
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """``events`` None: not counted at this step."""
+
+    label: str
+    cases: int
+    events: int | None = None
+
+
+def funnel_picture(run: Run) -> Picture:
+    """The funnels of a statement's patterns, one below the other."""
+    charts = [_chart(funnel_steps(run, r), r) for r in run.relations]
+    meta = {"usermeta": {"name": "funnel", "height": sum(c["height"] + 90 for c in charts)}}
+    return Picture({**meta, **charts[0]} if len(charts) == 1 else {**meta, "vconcat": charts})
+
+
+def funnel_steps(run: Run, relation: Relation) -> list[Step]:
+    """Counts of one pattern, by running it."""
+    plan = relation.plan
+    pruning = relation.pruning
+    keys = ", ".join(text for text, _ in plan.keys)
+    distinct = f"count(DISTINCT struct({keys}))" if keys else "1"
+
+    def counted(label: str, frame: Any) -> Step:
+        text = f"{plan.query.with_prefix}SELECT {distinct}, count(*) FROM {{{SOURCE}}}"
+        cases, events = run.run(text, frame).collect()[0]
+        return Step(label, cases, events)
+
+    out = [counted("the log", relation.given)]
+    out += [Step(f"index: {step.asked} ({step.rule})", step.cases) for step in pruning.steps]
+    if pruning.frame is not None:
+        out.append(counted("read through the index", relation.source))
+    frame = run.prepared(plan, relation.source)
+    first = f"{PREFIX}m0"
+    if f"{PREFIX}rows" in frame.columns:
+        found = frame.selectExpr("count(*)", f"coalesce(sum(size({PREFIX}rows)), 0)").collect()[0]
+        out.append(Step("reach the matcher", *found))
+    elif first in frame.columns and plan.shape.ranges is None:
+        # The first row of each partition has its mask inverted (PatternPlan.before_rows).
+        found = frame.selectExpr(f"count_if({first} < 0)", "count(*)").collect()[0]
+        out.append(Step("reach the matcher", *found))
+    if plan.layout == "fold":
+        inner = plan.fold.sql(len(plan.keys), plan.before())
+        found_keys = ", ".join(f"{PREFIX}k{i}" for i in range(len(plan.keys)))
+        text = f"SELECT count(DISTINCT struct({found_keys})) FROM ({inner})"
+        (cases,) = run.run(text, relation.source).collect()[0]
+    else:
+        matched = run.matched[relation.name]
+        names = [n for n in matched.columns if n.startswith(f"{PREFIX}k") and n[len(PREFIX) + 1 :].isdigit()]
+        every = f"count(DISTINCT struct({', '.join(names)}))" if names else "CAST(count(*) > 0 AS INT)"
+        (cases,) = matched.selectExpr(every).collect()[0]
+    out.append(Step("in the result", cases))
+    return out
+
+
+def _chart(steps: list[Step], relation: Relation) -> dict[str, Any]:
+    whole = max(1, steps[0].cases)
+    values = []
+    for n, step in enumerate(steps):
+        events = "" if step.events is None else f" · {step.events:,} event{'s' * (step.events != 1)}"
+        share = step.cases / whole
+        shown = f"{share:.0%}" if share >= 0.1 or share == 0 else f"{share:.2%}"
+        text = f"{step.cases:,} case{'s' * (step.cases != 1)} ({shown}){events}"
+        values.append({"n": n, "step": f"{n + 1}. {step.label}", "cases": step.cases, "text": text})
+    y = {"field": "step", "type": "nominal", "sort": {"field": "n"}, "title": None,
+         "axis": {"ticks": False, "domain": False, "labelPadding": 8}}  # fmt: skip
+    # Space for the text behind the longest bar.
+    x = {"field": "cases", "type": "quantitative", "axis": None, "scale": {"domain": [0, whole * 1.9], "nice": False}}
+    lines = relation.pruning.lines
+    return {
+        "title": {"text": "Cases left after each step", "subtitle": [f"Index: {lines[0]}"] if lines else []},
+        "width": 620,
+        "height": _ROW * len(values),
+        "data": {"values": values},
+        "encoding": {"y": y, "x": x},
+        "layer": [
+            {"mark": {"type": "bar", "color": "#4c78a8", "height": 22}},
+            {
+                "mark": {"type": "text", "align": "left", "dx": 6, "color": "#333333"},
+                "encoding": {"text": {"field": "text", "type": "nominal"}},
+            },
+        ],
+    }

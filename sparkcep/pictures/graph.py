@@ -1,0 +1,183 @@
+"""A planned pattern as a graph: components, quantifiers, negations, the strategy, the conditions."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from typing import Any
+
+from sparkcep.block import BlockQuery, Component
+from sparkcep.pattern import Pattern, Variable, walk
+from sparkcep.pictures.layout import Drawing, Named, draw_pattern
+from sparkcep.pictures.picture import Picture
+from sparkcep.planner.fields import unescape
+from sparkcep.planner.plan import PatternPlan
+from sparkcep.query import PREFIX, PatternQuery, Selection
+from sparkcep.run import Relation
+
+BLUE, RED, GREY, DARK = "#4c78a8", "#c03d3e", "#8a8a8a", "#333333"
+_FILL = {"component": "#dbe7f3", "negated": "#f8dcdc", "anchor": "#eeeeee", "start": DARK, "end": "white",
+         "frame": "#ffffff00", "forbidden": "#ffffff00"}  # fmt: skip
+_STROKE = {"component": BLUE, "negated": RED, "anchor": GREY, "start": DARK, "end": DARK, "frame": GREY,
+           "forbidden": RED}  # fmt: skip
+_COLOR = {"step": DARK, "path": DARK, "back": BLUE, "past": GREY, "guard": RED}
+#: How a line says what may lie between two events.
+_DASH = {Selection.STRICT: [1, 0], Selection.NEXT: [7, 3], Selection.ANY: [2, 3]}
+_SAYS = {
+    Selection.STRICT: "solid line: the next event of the partition",
+    Selection.NEXT: "dashed line: events that do not fit may lie between",
+    Selection.ANY: "dotted line: any events may lie between",
+}
+_WRAP, _MOST_LINES = 90, 16
+
+
+def pattern_picture(relations: Sequence[Relation]) -> Picture:
+    """The patterns of a statement, one below the other."""
+    charts = [_chart(r.plan, r.pruning.lines) for r in relations]
+    height = sum(c["height"] + 24 * (1 + len(c["title"]["subtitle"])) for c in charts)
+    meta = {"usermeta": {"name": "pattern", "height": height}}
+    return Picture({**meta, **charts[0]} if len(charts) == 1 else {**meta, "vconcat": charts, "spacing": 30})
+
+
+def _chart(plan: PatternPlan, index: Sequence[str]) -> dict[str, Any]:
+    block: BlockQuery | None = getattr(plan, "block", None)
+    query = plan.query
+    pattern, selection = (query.pattern, query.selection) if block is None else (block.pattern, block.selection)
+    names = _names(pattern, () if block is None else block.components, _conditions_by(block, query))
+    drawing = draw_pattern(pattern, names)
+    lines = [*_clauses(block, query), _SAYS[selection], *_conditions(block, query)]
+    lines.append(f"Layout: {plan.layout} ({plan.layout_reason})")
+    lines += [f"Index: {index[0]}"] if index else []
+    wrapped = [w for line in lines for w in textwrap.wrap(_shown(line), _WRAP, subsequent_indent="    ")]
+    if len(wrapped) > _MOST_LINES:
+        wrapped = [*wrapped[: _MOST_LINES - 1], "..."]
+    return {
+        "title": {"text": _shown(_strategy(block, query)), "subtitle": wrapped},
+        "width": round(drawing.width),
+        "height": round(drawing.height),
+        "layer": _layers(drawing, selection),
+    }
+
+
+def _shown(text: str) -> str:
+    return " ".join(unescape(text).replace(PREFIX, "_").split())
+
+
+def _strategy(block: BlockQuery | None, query: PatternQuery) -> str:
+    if block is None or query.definitions:
+        target = f" {query.skip.target}" if query.skip.target else ""
+        return f"{query.selection.value}, {query.rows_per_match.value}, AFTER MATCH {query.skip.mode.value}{target}"
+    if block.trends:
+        return f"{block.selection.value}, aggregates over trends"
+    return f"{block.selection.value}, {block.matches.value}{', COLLAPSED' if block.collapsed else ''}"
+
+
+def _clauses(block: BlockQuery | None, query: PatternQuery) -> list[str]:
+    out = []
+    if query.partition_by:
+        out.append("PARTITION BY " + ", ".join(k.expression.strip() for k in query.partition_by))
+    if query.order_by:
+        out.append("ORDER BY " + ", ".join(k.expression.strip() for k in query.order_by))
+    if query.within is not None:
+        slide = f" SLIDE {block.slide}" if block is not None and block.slide else ""
+        out.append(f"WITHIN {query.within}{slide}")
+    return [", ".join(out)] if out else []
+
+
+def _conditions(block: BlockQuery | None, query: PatternQuery) -> list[str]:
+    """The user's own text of DEFINE, or of WHERE."""
+    if block is None or not any(c.source for c in block.conditions):
+        # A block that runs as a row pattern has its conditions in DEFINE, without the user's text.
+        defined = [f"{d.variable} AS {d.source}" for d in query.definitions if d.source]
+        if defined or block is None:
+            return defined
+    out = [f"[{e.expression.text.strip()}]" for e in block.equivalences]
+    out += dict.fromkeys(_source(c.source, c.decided_by, query) for c in block.conditions if c.source)
+    return out
+
+
+def _source(source: str, decided_by: Sequence[str], query: PatternQuery) -> str:
+    """A clause's conditions need their variable before them."""
+    return f"{decided_by[0]} AS {source}" if query.definitions else source
+
+
+def _conditions_by(block: BlockQuery | None, query: PatternQuery) -> dict[str, list[str]]:
+    out: dict[str, list[str]] = {}
+    for definition in query.definitions:
+        if definition.source:
+            out.setdefault(definition.variable, []).append(definition.source)
+    for condition in block.conditions if block is not None and not query.definitions else ():
+        for key in condition.decided_by:
+            out.setdefault(key, []).append(f"{condition.source} ({condition.at.value})")
+    return out
+
+
+def _names(pattern: Pattern, components: Sequence[Component], conditions: dict[str, list[str]]) -> dict[str, Named]:
+    by_key = {c.key: c for c in components}
+    out = {}
+    for node in walk(pattern):
+        if isinstance(node, Variable):
+            component = by_key.get(node.name)
+            name = component.variable if component else node.name
+            types = " | ".join(component.types) if component else ""
+            note = " AND ".join(_shown(c) for c in conditions.get(node.name, ())) or "no condition"
+            out[node.name] = Named(_cut(name), "" if types == name else _cut(types), note)
+    return out
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= 28 else text[:27] + "…"
+
+
+# -- marks -------------------------------------------------------------------------------------------------------------
+
+
+def _layers(drawing: Drawing, selection: Selection) -> list[dict[str, Any]]:
+    x = {"field": "x", "type": "quantitative", "axis": None, "scale": {"domain": [0, drawing.width], "nice": False}}
+    y = {"field": "y", "type": "quantitative", "axis": None,
+         "scale": {"domain": [0, drawing.height], "nice": False, "reverse": True}}  # fmt: skip
+    layers: list[dict[str, Any]] = []
+
+    def add(values: list[dict[str, Any]], mark: dict[str, Any], **encoding: Any) -> None:
+        if values:
+            encoding = {"x": x, "y": y, **encoding}
+            layers.append({"data": {"values": values}, "mark": mark, "encoding": encoding})
+
+    order = {"order": {"field": "n", "type": "quantitative"}, "detail": {"field": "line", "type": "nominal"}}
+    for kind, color in _COLOR.items():
+        points = [{"x": px, "y": py, "line": k, "n": n} for k, line in enumerate(drawing.lines) if line.kind == kind
+                  for n, (px, py) in enumerate(line.points)]  # fmt: skip
+        dash = _DASH[selection] if kind == "step" else [4, 3] if kind == "guard" else [1, 0]
+        add(points, {"type": "line", "color": color, "strokeWidth": 1.5, "strokeDash": dash}, **order)
+    for kind, color in _COLOR.items():
+        ends = [line.points for line in drawing.lines if line.arrow and line.kind == kind]
+        heads = [{"x": p[-1][0] - 4, "y": p[-1][1]} for p in ends]
+        mark = {"type": "point", "shape": "triangle-right", "filled": True, "size": 50, "opacity": 1}
+        # A line back ends where the one from before does: its head would hide that one's.
+        add([] if kind == "back" else heads, {**mark, "color": color})
+        tops = [{"x": (p[4][0] + p[5][0]) / 2, "y": p[4][1]} for p in ends] if kind == "back" else []
+        add(tops, {**mark, "shape": "triangle-left", "color": color})
+    for kind in dict.fromkeys(b.kind for b in drawing.boxes):
+        shapes = [
+            {"x": b.x, "x2": b.x + b.width, "y": b.y, "y2": b.y + b.height, "name": b.label.name, "type": b.label.types,
+             "condition": b.label.note}
+            for b in drawing.boxes if b.kind == kind
+        ]  # fmt: skip
+        mark = {"type": "rect", "fill": _FILL[kind], "stroke": _STROKE[kind], "strokeWidth": 1.5, "opacity": 1,
+                "cornerRadius": 8 if kind in ("start", "end") else 5}  # fmt: skip
+        if kind in ("frame", "forbidden"):
+            mark["strokeDash"] = [4, 3]
+        tips = [{"field": f, "type": "nominal"} for f in ("name", "type", "condition")]
+        more = {"tooltip": tips} if kind in ("component", "negated") else {}
+        add(shapes, mark, x2={"field": "x2"}, y2={"field": "y2"}, **more)
+    named = [b for b in drawing.boxes if b.label.name]
+    text = {"text": {"field": "t", "type": "nominal"}}
+    first = [{"x": b.x + b.width / 2, "y": b.y + b.height / 2 - (8 if b.label.types else 0), "t": b.label.name}
+             for b in named]  # fmt: skip
+    second = [{"x": b.x + b.width / 2, "y": b.y + b.height / 2 + 9, "t": b.label.types} for b in named if b.label.types]
+    add(first, {"type": "text", "fontSize": 13, "color": DARK}, **text)
+    add(second, {"type": "text", "fontSize": 10, "color": "#555555"}, **text)
+    for kind, color in (("quantifier", BLUE), ("forbidden", RED)):
+        add([{"x": t.x, "y": t.y, "t": t.text} for t in drawing.texts if t.kind == kind],
+            {"type": "text", "fontSize": 10, "color": color}, **text)  # fmt: skip
+    return layers

@@ -1,0 +1,132 @@
+"""A picture: a Vega-Lite specification that notebooks show and that can be saved as a page or an image."""
+
+from __future__ import annotations
+
+import html
+import json
+from pathlib import Path
+from typing import Any
+
+from sparkcep.errors import SparkCepError
+
+#: JupyterLab, VS Code and most others show version 5 by themselves.
+SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
+MIME = "application/vnd.vegalite.v5+json"
+#: What a page loads where vl-convert-python is not there to put it inside.
+SCRIPTS = (
+    "https://cdn.jsdelivr.net/npm/vega@5.30.0",
+    "https://cdn.jsdelivr.net/npm/vega-lite@5.21.0",
+    "https://cdn.jsdelivr.net/npm/vega-embed@6.26.0",
+)
+_VERSION = "5.21"
+_STYLE = (
+    "body { font-family: sans-serif; margin: 16px } pre { white-space: pre-wrap; background: #f6f6f6; padding: 8px }"
+)
+CONFIG = {
+    "font": "DejaVu Sans, Verdana, sans-serif",
+    "view": {"stroke": None},
+    "title": {"anchor": "start", "frame": "group", "fontSize": 14, "subtitleFontSize": 11, "subtitleColor": "#555555",
+              "subtitleFont": "DejaVu Sans, Verdana, sans-serif", "offset": 12},
+    "axis": {"labelLimit": 320, "titleFontWeight": "normal"},
+}  # fmt: skip
+
+
+class Picture:
+    """A Vega-Lite specification (``spec``) that shows itself in notebooks.
+
+    ``altair.Chart.from_dict(picture.spec)`` makes an Altair chart of it.
+    """
+
+    def __init__(self, spec: dict[str, Any]) -> None:
+        self.spec = {"$schema": SCHEMA, "background": "white", "config": CONFIG, **spec}
+
+    def __repr__(self) -> str:
+        title = self.spec.get("title", "")
+        return f"<Picture: {title['text'] if isinstance(title, dict) else title}>"
+
+    def to_html(self) -> str:
+        """A page of its own; what it loads is said in :meth:`save`."""
+        return page(str(self.spec.get("usermeta", {}).get("name", "sparkcep")), [self])
+
+    def save(self, path: str | Path) -> None:
+        """Write a file, by its ending: .html, .json (the specification), .png or .svg.
+
+        A page holds all it needs where vl-convert-python is installed (``pip install 'sparkcep[pictures]'``); else it
+        loads three scripts of Vega from cdn.jsdelivr.net when it is opened. Images need vl-convert-python.
+
+        Raises:
+            SparkCepError: CEP_PICTURE for another ending, or an image without vl-convert-python.
+        """
+        path = Path(path)
+        kind = path.suffix.lower()
+        if kind == ".html":
+            path.write_text(self.to_html(), encoding="utf-8")
+        elif kind == ".json":
+            path.write_text(json.dumps(self.spec, indent=1), encoding="utf-8")
+        elif kind in (".png", ".svg"):
+            convert = _converter()
+            if convert is None:
+                raise SparkCepError(
+                    "CEP_PICTURE",
+                    f"{kind} needs the package vl-convert-python.",
+                    hint="pip install 'sparkcep[pictures]'",
+                )
+            if kind == ".png":
+                path.write_bytes(convert.vegalite_to_png(self.spec, vl_version=_VERSION, scale=1.5))
+            else:
+                path.write_text(convert.vegalite_to_svg(self.spec, vl_version=_VERSION), encoding="utf-8")
+        else:
+            raise SparkCepError("CEP_PICTURE", f"{path.name}: pictures are saved as .html, .json, .png or .svg.")
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        """Vega-Lite for those who can draw it, a frame with a page for those who show HTML only."""
+        frame = html.escape(page("sparkcep", [self], bundle=False))
+        height = int(self.spec.get("usermeta", {}).get("height", 400)) + 60
+        shown = f'<iframe srcdoc="{frame}" style="width: 100%; height: {height}px; border: 0"></iframe>'
+        return {MIME: self.spec, "text/html": shown, "text/plain": repr(self)}
+
+
+def _converter() -> Any:
+    try:
+        import vl_convert
+    except ImportError:
+        return None
+    return vl_convert
+
+
+def scripts(bundle: bool = True) -> str:
+    """Script elements that define ``vegaEmbed``, inside of the page where that is possible."""
+    convert = _converter() if bundle else None
+    if convert is None:
+        return "\n".join(f'<script src="{src}"></script>' for src in SCRIPTS)
+    code = convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=_VERSION)
+    code = code.replace("</script", "<\\/script")
+    return f'<script type="module">{code}\nwindow.draw && window.draw();</script>'
+
+
+def page(title: str, pictures: list[Picture], before: str = "", after: str = "", bundle: bool = True) -> str:
+    """An HTML page with pictures.
+
+    Args:
+        before, after: HTML around them.
+        bundle: put Vega inside where vl-convert-python is installed.
+    """
+    parts = [f'<div id="picture{n}"></div>' for n in range(len(pictures))]
+    # A specification holds users' text: nothing in it may end the script.
+    specs = json.dumps([p.spec for p in pictures]).replace("<", "\\u003c")
+    draw = (
+        f"const specs = {specs};\n"
+        "window.draw = () => specs.forEach((s, n) => vegaEmbed('#picture' + n, s, {mode: 'vega-lite'}));"
+    )
+    return f"""<!DOCTYPE html>
+<html><head><meta charset="utf-8"><title>{html.escape(title)}</title>
+<style>{_STYLE}</style>
+<script>{draw}</script>
+{scripts(bundle)}
+</head><body>
+{before}
+{"".join(parts)}
+{after}
+<script>window.vegaEmbed && window.draw();</script>
+</body></html>
+"""

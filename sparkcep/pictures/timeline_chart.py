@@ -1,0 +1,220 @@
+"""Matches over time, a row each: the events they took, and the other events of their case (pm4py's dotted chart)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from functools import reduce
+from typing import Any
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from sparkcep.errors import SparkCepError
+from sparkcep.pictures.picture import Picture
+from sparkcep.query import SOURCE
+from sparkcep.run import Run
+from sparkcep.session import plain_sql
+
+#: Other events of the cases that are drawn, at most.
+MOST_EVENTS = 5000
+_HINT = (
+    "leave out RETURN, or name the columns: case=, match=, time=, variable= of MATCH_RECOGNIZE with ALL ROWS PER MATCH"
+)
+_TIMES = ("timestamp", "timestamp_ntz", "date")
+_ROW = 22
+
+
+def timeline_picture(
+    spark: SparkSession,
+    query: str,
+    args: Any,
+    kwargs: dict[str, Any],
+    matches: int,
+    cases: Sequence[str] | None,
+    names: Mapping[str, str | None],
+    since_start: bool,
+) -> Picture:
+    """See :func:`sparkcep.pictures.timeline`."""
+    if matches < 1:
+        raise SparkCepError("CEP_PICTURE", f"matches is {matches}; at least one is drawn.")
+    run = Run(spark, plain_sql(spark), query, args, kwargs)
+    frame = run.result()
+    given = {k: v for k, v in names.items() if v is not None}
+    if given:
+        rows, keys, type_ = _named_rows(frame, cases or [], given)
+    else:
+        rows, keys, type_ = _events(frame, cases)
+    limited = _first(rows, keys, matches)
+    taken = [r.asDict() for r in limited.collect()]
+    others = [] if given else _others(run, keys, {tuple(r[f"case{i}"] for i in range(len(keys))) for r in taken})
+    return Picture(_chart(taken, others, keys, type_, since_start))
+
+
+def _refused(what: str) -> SparkCepError:
+    return SparkCepError("CEP_PICTURE", f"The timeline needs {what} in the result.", hint=_HINT)
+
+
+def _events(frame: DataFrame, cases: Sequence[str] | None) -> tuple[DataFrame, list[str], str]:
+    """Rows of events from a block's default output, the names of its cases, and the type of its time."""
+    types = {f.name: f.dataType for f in frame.schema.fields}
+    described = types["events"].simpleString() if "events" in types else ""
+    if "match_number" not in types or not described.startswith("array<struct<variable:"):
+        raise _refused("match_number and events")
+    keys = list(cases) if cases is not None else frame.columns[: frame.columns.index("match_number")]
+    exploded = frame.select(*_cases(keys), F.col("match_number").alias("match"), F.explode("events").alias("e"))
+    type_ = described.split("time:")[1].rstrip(">")
+    rows = exploded.select(
+        *_numbered(keys), "match", F.col("e.variable").alias("variable"), _time(F.col("e.time"), type_)
+    )
+    return rows, keys, type_
+
+
+def _named_rows(frame: DataFrame, cases: Sequence[str], names: Mapping[str, str]) -> tuple[DataFrame, list[str], str]:
+    """Rows of events from columns that the user names."""
+    types = {f.name: f.dataType.simpleString() for f in frame.schema.fields}
+    for need in ("match", "time", "variable"):
+        if names.get(need) not in types:
+            raise _refused(f"a column for {need}=")
+    for key in cases:
+        if key not in types:
+            raise _refused(f"the column {key}")
+    type_ = types[names["time"]]
+    rows = frame.select(
+        *_cases(cases), F.col(f"`{names['match']}`").alias("match"), F.col(f"`{names['variable']}`").alias("variable"),
+        _time(F.col(f"`{names['time']}`"), type_),
+    )  # fmt: skip
+    return rows, list(cases), type_
+
+
+def _cases(keys: Sequence[str]) -> list[Column]:
+    """The columns of a case: as they are, to sort by, and as texts."""
+    quoted = ["`" + k.replace("`", "``") + "`" for k in keys]
+    own = [F.col(k).alias(f"key{i}") for i, k in enumerate(quoted)]
+    return [*own, *(F.col(k).cast("string").alias(f"case{i}") for i, k in enumerate(quoted))]
+
+
+def _numbered(keys: Sequence[str]) -> list[str]:
+    return [f"{name}{i}" for name in ("key", "case") for i in range(len(keys))]
+
+
+def _time(value: Column, type_: str) -> Column:
+    """Without a zone, so that a browser shows the digits that Spark shows; numbers stay numbers."""
+    if type_ in _TIMES:
+        return F.date_format(value, "yyyy-MM-dd'T'HH:mm:ss.SSS").alias("time")
+    return value.cast("double").alias("time")
+
+
+def _first(rows: DataFrame, keys: Sequence[str], matches: int) -> DataFrame:
+    """The events of the first matches, by case and number."""
+    by = [f"key{i}" for i in range(len(keys))] + ["match"]
+    some = rows.select(*by).where("match IS NOT NULL").distinct().orderBy(*by).limit(matches)
+    some = some.toDF(*(f"_{n}" for n in by))
+    same = [rows[n].eqNullSafe(some[f"_{n}"]) for n in by]
+    return rows.join(some, same, "left_semi").orderBy(*by, "time")
+
+
+def _others(run: Run, keys: Sequence[str], cases: set[tuple[str | None, ...]]) -> list[dict[str, Any]]:
+    """All events of the cases that are drawn, where the statement has one pattern whose cases are its result's."""
+    if len(run.relations) != 1 or not cases:
+        return []
+    (relation,) = run.relations
+    plan = relation.plan
+    if [name for _, name in plan.keys] != list(keys) or not plan.query.order_by:
+        return []
+    order = plan.query.order_by[0].expression
+    type_ = run.analyze(plan.query, relation.given, [order])[0][1]
+    block = getattr(plan, "block", None)
+    event = (block.event_type if block is not None else plan.query.event_type) or "NULL"
+    items = [f"CAST({text} AS STRING) AS case{i}" for i, (text, _) in enumerate(plan.keys)]
+    text = ", ".join([*items, f"({order}) AS at", f"CAST({event} AS STRING) AS event"])
+    frame = run.run(f"{plan.query.with_prefix}SELECT {text} FROM {{{SOURCE}}}", relation.given)
+    if keys:
+        tests = [
+            reduce(Column.__and__, [F.col(f"case{i}").eqNullSafe(F.lit(v)) for i, v in enumerate(c)]) for c in cases
+        ]
+        frame = frame.where(reduce(Column.__or__, tests))
+    columns = [f"case{i}" for i in range(len(keys))]
+    frame = frame.select(*columns, "event", _time(F.col("at"), type_)).where("time IS NOT NULL").limit(MOST_EVENTS)
+    return [r.asDict() for r in frame.collect()]
+
+
+def _row_name(row: Mapping[str, Any], count: int) -> str:
+    case = ", ".join("NULL" if row[f"case{i}"] is None else row[f"case{i}"] for i in range(count))
+    return f"{case} · {row['match']}" if count else f"match {row['match']}"
+
+
+def _chart(
+    taken: list[dict[str, Any]], others: list[dict[str, Any]], keys: Sequence[str], type_: str, since_start: bool
+) -> dict[str, Any]:
+    is_time = type_ in _TIMES
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for event in taken:
+        rows.setdefault(_row_name(event, len(keys)), []).append(event)
+    cases: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for event in others:
+        cases.setdefault(tuple(event[f"case{i}"] for i in range(len(keys))), []).append(event)
+    points, grey, bars = [], [], []
+    for n, (name, events) in enumerate(rows.items()):
+        times = [e["time"] for e in events]
+        start = min(times)
+
+        def place(time: Any, start: Any = start) -> Any:
+            return _since(time, start, is_time) if since_start else time
+
+        row = {"row": name, "n": n}
+        bars.append({**row, "from": place(start), "to": place(max(times))})
+        points += [{**row, "time": place(e["time"]), "variable": e["variable"] or "none"} for e in events]
+        case = tuple(events[0][f"case{i}"] for i in range(len(keys)))
+        grey += [{**row, "time": place(e["time"]), "event": e["event"]} for e in cases.get(case, ())]
+    temporal = is_time and not since_start
+    title = "time"
+    if since_start:
+        unit, length = _unit([p["time"] for p in (*points, *grey)]) if is_time else ("", 1)
+        for value in (*points, *grey):
+            value["time"] /= length
+        for bar in bars:
+            bar["from"], bar["to"] = bar["from"] / length, bar["to"] / length
+        title = f"{unit} since the first event".strip()
+    kind = "temporal" if temporal else "quantitative"
+    scale = {"scale": {"zero": False}} if not temporal else {}
+    x = {"type": kind, "title": title, **scale, "axis": {"grid": True, "labelOverlap": True}}
+    shown = f"{', '.join(keys)} · match" if keys else None
+    y = {"field": "row", "type": "nominal", "sort": {"field": "n"}, "title": shown, "axis": {"grid": False}}
+    variables = list(dict.fromkeys(p["variable"] for p in points))
+    color = {"field": "variable", "type": "nominal", "scale": {"domain": variables}, "title": "variable"}
+    dots = "grey dots: other events of the case" if grey else ""
+    layers: list[dict[str, Any]] = []
+    if grey:
+        tips = [{"field": "event", "type": "nominal"}, {"field": "time", "type": kind}]
+        mark = {"type": "point", "filled": True, "color": "#bbbbbb", "size": 28}
+        encoding = {"x": {"field": "time", **x}, "y": y, "tooltip": tips}
+        layers.append({"data": {"values": grey}, "mark": mark, "encoding": encoding})
+    layers.append({"data": {"values": bars}, "mark": {"type": "rule", "color": "#777777", "strokeWidth": 2},
+                   "encoding": {"x": {"field": "from", **x}, "x2": {"field": "to"}, "y": y}})  # fmt: skip
+    tips = [{"field": "variable", "type": "nominal"}, {"field": "time", "type": kind}]
+    layers.append({"data": {"values": points}, "mark": {"type": "point", "filled": True, "size": 90, "opacity": 1},
+                   "encoding": {"x": {"field": "time", **x}, "y": y, "color": color, "tooltip": tips}})  # fmt: skip
+    count = len(rows)
+    found = f"{count} match{'es' * (count != 1)}" if count else "no match"
+    return {
+        "usermeta": {"name": "timeline", "height": _ROW * max(1, count) + 90},
+        "title": {"text": f"Matches over time: {found}", "subtitle": [dots] if dots else []},
+        "width": 640,
+        "height": _ROW * max(1, count),
+        "layer": layers,
+    }
+
+
+def _unit(seconds: Sequence[float]) -> tuple[str, float]:
+    """The largest unit in which the longest time is more than two."""
+    most = max((abs(s) for s in seconds), default=0)
+    return next(
+        ((u, n) for u, n in (("days", 86400), ("hours", 3600), ("minutes", 60)) if most > 2 * n), ("seconds", 1)
+    )
+
+
+def _since(time: Any, start: Any, is_time: bool) -> float:
+    if not is_time:
+        return float(time - start)
+    return (datetime.fromisoformat(time) - datetime.fromisoformat(start)).total_seconds()

@@ -1,0 +1,131 @@
+"""The shell: lines in, results out; through a pipe, and with a keyboard's own keys through a terminal."""
+
+from __future__ import annotations
+
+import io
+import os
+import threading
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from sparkcep.shell import Shell, is_complete
+from sparkcep.shell_input import run_shell
+
+
+@pytest.fixture
+def written() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def shell(spark: SparkSession, written: list[str]) -> Shell:
+    spark.sql("CREATE OR REPLACE TEMPORARY VIEW typed_log AS SELECT * FROM VALUES (1, 'A'), (2, 'B') t(seq_no, kind)")
+    return Shell(spark, written.append)
+
+
+@pytest.mark.parametrize(
+    ("text", "complete"),
+    [
+        ("SELECT 1", False),
+        ("SELECT 1;", True),
+        ("SELECT 1; -- done", True),
+        ("SELECT ';", False),
+        ("SELECT ';'", False),
+        ("SELECT 1 /* ; ", False),
+        ("BEGIN SELECT 1;", False),
+        ("BEGIN SELECT 1; END;", True),
+        (" ", False),
+    ],
+)
+def test_where_a_statement_ends(text: str, complete: bool) -> None:
+    assert is_complete(text) == complete
+
+
+def test_a_statement_may_have_many_lines(shell: Shell, written: list[str]) -> None:
+    shell.timing = False
+    lines = ["FROM typed_log ORDER BY seq_no EVENT TYPE kind", "PATTERN SEQ(A a, B b)", "RETURN b.seq_no AS found;"]
+    assert [shell.prompt, shell.feed(lines[0]), shell.prompt] == ["sparkcep> ", True, "       -> "]
+    for line in lines[1:]:
+        shell.feed(line)
+    assert written == ["+-------+\n| found |\n+-------+\n| 2     |\n+-------+", "(1 row)"]
+    assert shell.prompt == "sparkcep> "
+
+
+def test_errors_leave_it_running(shell: Shell, written: list[str]) -> None:
+    shell.feed("SELECT * FROM typed_log MATCH_RECOGNIZE (PATTERN (a) DEFINE a AS aa.kind = 'A');")
+    assert "[CEP_UNDEFINED_VARIABLE]" in written[-1]
+    assert "Traceback" not in written[-1]
+    shell.feed("SELECT no_such;")
+    assert "UNRESOLVED_COLUMN" in written[-1]
+    assert shell.feed("SELECT 1 AS one;")
+    assert "| one |" in written[-2]
+
+
+def test_rows_and_timing(shell: Shell, written: list[str]) -> None:
+    shell.feed("\\rows 1")
+    shell.feed("SELECT * FROM typed_log;")
+    assert written[-1].startswith("(the first 1 row, ")
+    assert written[-1].endswith(" s)")
+    shell.feed("\\timing")
+    shell.feed("SET a.b = 1; SELECT 1 AS x;")
+    assert written[-1] == "(1 row)"
+
+
+def test_commands(shell: Shell, written: list[str]) -> None:
+    shell.feed("\\explain")
+    assert written[-1] == "There is no statement yet."
+    shell.feed("\\d")
+    assert "typed_log" in written[-1]
+    shell.feed("\\d typed_log")
+    assert "seq_no" in written[-1]
+    shell.feed("\\explain FROM typed_log ORDER BY seq_no EVENT TYPE kind PATTERN SEQ(A a)")
+    assert "== Pattern Plan ==" in written[-1]
+    shell.feed("\\nonsense")
+    assert written[-1] == "There is no command \\nonsense. \\? lists them."
+    shell.feed("\\?")
+    assert "\\explain" in written[-1]
+    assert not shell.feed("\\q")
+    assert not shell.feed("quit;")
+
+
+def test_completion(shell: Shell) -> None:
+    assert shell.completions("SELECT * FROM typ") == ("typ", ["typed_log", "type"])
+    assert shell.completions("SELECT se")[1] == ["select", "set", "selection", "seq"]
+    assert shell.completions("FROM typed_log WHERE seq")[1] == ["seq_no"]
+    assert "MATCH_RECOGNIZE" in shell.completions("SELECT * FROM typed_log MATCH_")[1]
+    assert shell.completions("\\e") == ("\\e", ["\\explain"])
+    assert shell.completions("") == ("", [])
+    shell.feed("SELECT kind FROM typed_log")
+    assert shell.completions("WHERE seq_")[1] == ["seq_no"]
+
+
+def test_a_pipe(shell: Shell, written: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("SELECT 1 AS one;\n\\timing\nSELECT 2 AS two"))
+    run_shell(shell)
+    assert "| one |" in written[0]
+    assert "| two |" in written[3]
+    assert written[4] == "(1 row)"
+
+
+def test_a_terminal(shell: Shell, written: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keys through prompt_toolkit: a tab completes, what was typed is kept for later."""
+    pytest.importorskip("prompt_toolkit")
+    from prompt_toolkit.application import create_app_session
+    from prompt_toolkit.input import create_pipe_input
+    from prompt_toolkit.output import DummyOutput
+
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
+        keys.send_text("SELECT max(seq_no) AS m FROM typed_l\t")
+        # Names are looked up while keys go on being read.
+        later = threading.Timer(2, keys.send_text, [";\r\\q\r"])
+        later.start()
+        run_shell(shell)
+    assert written[0] == "+---+\n| m |\n+---+\n| 2 |\n+---+"
+    kept = tmp_path / ".sparkcep_history"
+    assert "FROM typed_log;" in kept.read_text()
+    assert os.stat(kept).st_mode & 0o077 == 0

@@ -1,0 +1,198 @@
+"""Pictures tell what the plan and the result say, and are Vega-Lite."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from sparkcep import pictures
+from sparkcep.cli import main
+from sparkcep.errors import SparkCepError
+from sparkcep.notebook import Plan, run_cell
+from sparkcep.pictures import Picture
+
+HEAD = "FROM pictured PARTITION BY id ORDER BY at EVENT TYPE event "
+
+
+@pytest.fixture(scope="module")
+def log(spark: SparkSession) -> Iterator[str]:
+    """100 cases: all are placed and shipped, 10 are returned, 5 of them before they are shipped."""
+    spark.sql("""CREATE TABLE pictured USING parquet AS
+        SELECT id, step AS event, TIMESTAMP'2026-01-05 08:00:00' + make_dt_interval(id, pos) AS at
+        FROM range(100) LATERAL VIEW posexplode(split(CASE WHEN id < 5 THEN 'placed,returned,shipped'
+          WHEN id < 10 THEN 'placed,shipped,returned' ELSE 'placed,shipped' END, ',')) e AS pos, step""")
+    spark.sql("CREATE PATTERN INDEX pictured_ix ON pictured (CASE id, TIME at, EVENT event)")
+    yield "pictured"
+    spark.sql("DROP PATTERN INDEX pictured_ix")
+    spark.sql("DROP TABLE pictured")
+
+
+def texts(picture: Picture) -> list[str]:
+    """All texts that are drawn."""
+    layers = picture.spec["layer"]
+    rows = [v for layer in layers for v in layer.get("data", picture.spec.get("data", {"values": []}))["values"]]
+    return [str(r[k]) for r in rows for k in ("t", "text") if k in r]
+
+
+def valid(picture: Picture) -> None:
+    """Checked against Vega-Lite's schema, where Altair is there to bring it."""
+    altair = pytest.importorskip("altair")
+    altair.Chart.from_dict(picture.spec).to_dict()
+
+
+def test_pattern(spark: SparkSession, log: str) -> None:
+    picture = pictures.pattern(
+        spark, HEAD + "PATTERN SEQ(placed p, !returned x, shipped+ s[]) WHERE s[i].at > p.at WITHIN 3 days"
+    )
+    assert picture.spec["title"]["text"] == "SKIP TILL NEXT MATCH, MATCHES ALL"
+    said = picture.spec["title"]["subtitle"]
+    assert said[0] == "PARTITION BY id, ORDER BY at, WITHIN INTERVAL 3 DAY"
+    assert "s[i].at > p.at" in said
+    assert {"p", "x", "s", "placed", "returned", "shipped", "none", "+ one or more"} == set(texts(picture))
+    valid(picture)
+
+
+def test_clause(spark: SparkSession, log: str) -> None:
+    picture = pictures.pattern(
+        spark,
+        """SELECT * FROM pictured MATCH_RECOGNIZE (PARTITION BY id ORDER BY at MEASURES a.at AS t
+           AFTER MATCH SKIP TO LAST b PATTERN (a (b | c)*) DEFINE b AS b.event > a.event)""",
+    )
+    assert picture.spec["title"]["text"] == "STRICT CONTIGUITY, ONE ROW PER MATCH, AFTER MATCH SKIP TO LAST B"
+    assert "B AS b.event > a.event" in picture.spec["title"]["subtitle"]
+    valid(picture)
+
+
+def test_two_patterns(spark: SparkSession, log: str) -> None:
+    one = HEAD + "PATTERN SEQ(placed p, shipped s)"
+    picture = pictures.pattern(spark, f"SELECT * FROM ({one}) JOIN ({one} MATCHES FIRST) USING (id)")
+    assert len(picture.spec["vconcat"]) == 2
+    valid(picture)
+
+
+@pytest.mark.parametrize("way", ["lists", "symbols"])
+def test_funnel(spark: SparkSession, log: str, way: str) -> None:
+    spark.conf.set("spark.sparkcep.planner.index.cases", way)
+    try:
+        picture = pictures.funnel(spark, HEAD + "PATTERN SEQ(placed p, returned r, shipped s)")
+    finally:
+        spark.conf.unset("spark.sparkcep.planner.index.cases")
+    values = {v["step"].split(". ")[1]: v["text"] for v in picture.spec["data"]["values"]}
+    assert values["the log"] == "100 cases (100%) · 210 events"
+    assert values["reach the matcher"].startswith("5 cases (5.00%) · ")
+    assert values["in the result"] == "5 cases (5.00%)"
+    assert any(k.startswith("index: ") for k in values) == (way == "lists")
+    valid(picture)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT * FROM (SELECT * FROM pictured) MATCH_RECOGNIZE (PARTITION BY id ORDER BY at "
+        "PATTERN (a b) DEFINE b AS b.event = 'returned' AND a.event = 'placed')",
+        "SELECT * FROM (SELECT * FROM pictured) MATCH_RECOGNIZE (PARTITION BY id ORDER BY at DESC "
+        "PATTERN (b a) DEFINE b AS event = 'returned', a AS event = 'placed')",
+        "FROM (SELECT * FROM pictured) PARTITION BY id ORDER BY at EVENT TYPE event "
+        "PATTERN SEQ(returned r, shipped s) MATCHES FIRST",
+    ],
+    ids=["lists", "rows", "fold"],
+)
+def test_funnel_of_each_layout(spark: SparkSession, log: str, query: str) -> None:
+    values = pictures.funnel(spark, query).spec["data"]["values"]
+    assert (values[0]["cases"], values[-1]["cases"]) == (100, 5)
+    (reached,) = [v["cases"] for v in values if "reach the matcher" in v["step"]]
+    assert 5 <= reached <= values[-3]["cases"]
+
+
+def test_timeline(spark: SparkSession, log: str) -> None:
+    picture = pictures.timeline(spark, HEAD + "PATTERN SEQ(placed p, returned r)", matches=3)
+    grey, bars, taken = (layer["data"]["values"] for layer in picture.spec["layer"])
+    assert bars[2] == {"row": "2 · 1", "n": 2, "from": "2026-01-07T08:00:00.000", "to": "2026-01-07T09:00:00.000"}
+    assert [(p["row"], p["variable"]) for p in taken] == [(f"{n} · 1", v) for n in range(3) for v in "pr"]
+    assert len(grey) == 9
+    assert picture.spec["title"]["text"] == "Matches over time: 3 matches"
+    valid(picture)
+
+
+def test_timeline_of_named_columns(spark: SparkSession, log: str) -> None:
+    picture = pictures.timeline(
+        spark,
+        """SELECT * FROM pictured MATCH_RECOGNIZE (PARTITION BY id ORDER BY at
+           MEASURES MATCH_NUMBER() AS m, CLASSIFIER() AS v ALL ROWS PER MATCH
+           PATTERN (a b) DEFINE a AS event = 'shipped', b AS event = 'returned')""",
+        case="id", match="m", time="at", variable="v", since_start=True,
+    )  # fmt: skip
+    bars, taken = (layer["data"]["values"] for layer in picture.spec["layer"])
+    assert [b["row"] for b in bars] == [f"{n} · 1" for n in range(5, 10)]
+    assert {p["time"] for p in taken} == {0, 60}
+    assert picture.spec["layer"][0]["encoding"]["x"]["title"] == "minutes since the first event"
+    valid(picture)
+
+
+def test_continuations(spark: SparkSession, log: str) -> None:
+    picture = pictures.continuations(spark, "pictured_ix", "placed")
+    bars = {v["next"]: v["text"] for v in picture.spec["data"]["values"]}
+    assert bars == {
+        "shipped": "100 in 100 cases, 1.1 hours on average",
+        "returned": "10 in 10 cases, 1.5 hours on average",
+    }
+    valid(picture)
+
+
+def test_refusals(spark: SparkSession, log: str, tmp_path: Path) -> None:
+    def refused(action: Any) -> None:
+        with pytest.raises(SparkCepError, match=r"timeline|no pattern|at least|saved") as raised:
+            action()
+        assert raised.value.error_class == "CEP_PICTURE"
+
+    refused(lambda: pictures.pattern(spark, "SELECT 1"))
+    refused(lambda: pictures.timeline(spark, HEAD + "PATTERN SEQ(placed p) RETURN id"))
+    refused(lambda: pictures.timeline(spark, HEAD + "PATTERN SEQ(placed p)", matches=0))
+    refused(lambda: pictures.timeline(spark, "SELECT id, at FROM pictured", match="m", time="at", variable="v"))
+    refused(lambda: Picture({}).save(tmp_path / "a.pdf"))
+
+
+def test_pages(spark: SparkSession, log: str, tmp_path: Path) -> None:
+    query = HEAD + "PATTERN SEQ('</script>' p, shipped s)"
+    picture = pictures.pattern(spark, query)
+    picture.save(tmp_path / "a.html")
+    picture.save(tmp_path / "a.json")
+    text = (tmp_path / "a.html").read_text()
+    assert "</script>' p" not in text  # the user's text ends no script
+    assert json.loads((tmp_path / "a.json").read_text()) == picture.spec
+    shown = picture._repr_mimebundle_()
+    assert shown["application/vnd.vegalite.v5+json"] == picture.spec
+    assert "srcdoc" in shown["text/html"]
+
+
+def test_explain_draws(spark: SparkSession, log: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    query = HEAD + "PATTERN SEQ(placed p, shipped s)"
+    plan = run_cell("--explain", query, {"spark": spark})
+    assert isinstance(plan, Plan)
+    assert plan.picture is not None
+    assert plan.picture.spec == pictures.pattern(spark, query).spec
+    plain = run_cell("--explain", "SELECT 1", {"spark": spark})
+    assert isinstance(plain, Plan)
+    assert plain.picture is None
+    monkeypatch.setattr("sparkcep.cli._session", lambda _: spark)
+    page = tmp_path / "plan.html"
+    assert main(["explain", "--html", str(page), "--analyze", "-e", query]) == 0
+    assert "Cases left after each step" in page.read_text()
+    assert "== Pattern Plan ==" in page.read_text()
+    assert main(["explain", "--html", str(tmp_path / "no" / "such.html"), "-e", query]) == 1
+
+
+def test_images(spark: SparkSession, log: str, tmp_path: Path) -> None:
+    pytest.importorskip("vl_convert")
+    picture = pictures.pattern(spark, HEAD + "PATTERN SEQ(placed p, shipped s)")
+    picture.save(tmp_path / "a.png")
+    picture.save(tmp_path / "a.svg")
+    picture.save(tmp_path / "a.html")
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+    assert ">placed<" in (tmp_path / "a.svg").read_text()
+    assert "https://cdn" not in (tmp_path / "a.html").read_text().split("<script type=")[0]

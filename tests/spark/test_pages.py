@@ -1,0 +1,106 @@
+"""The pages of docs/ besides patterns (test_docs.py): their code runs, and what is made from code is current."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+import sparkcep
+from docs_tools.reference import PAGES
+from sparkcep.cli import split_statements
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+#: Pages whose blocks run here; those of the others run in test_docs.py, test_notebooks.py or the benchmarks.
+HERE = {"index.md", "functions.md", "pattern_index.md", "pictures.md"}
+ELSEWHERE = {"patterns.md", "non_answers.md", "notebooks_and_dbt.md", "benchmarks.md"}
+
+
+def blocks(page: str, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", (DOCS / page).read_text(), re.DOTALL | re.MULTILINE)
+
+
+def test_every_page_with_code_is_run() -> None:
+    assert {p.name for p in DOCS.glob("*.md") if blocks(p.name, "(?:sql|python)")} == HERE | ELSEWHERE
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_pages_made_from_code_are_current(name: str) -> None:
+    assert (DOCS / name).read_text() == PAGES[name](), "python -m docs_tools.reference"
+
+
+def test_quick_start(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sparkcep.local.local_session", lambda: spark)
+    (code,), (shown,), (block,) = (blocks("index.md", language) for language in ("python", "text", "sql"))
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        exec(code, {})
+    try:
+        assert printed.getvalue().strip() == shown.strip()
+        assert [tuple(r) for r in spark.sql(block.rstrip().rstrip(";")).collect()] == [("X", 9, 7)]
+    finally:
+        spark.catalog.dropTempView("ticker")
+
+
+@pytest.fixture
+def readings(spark: SparkSession) -> Iterator[SparkSession]:
+    spark.sql("""CREATE OR REPLACE TEMPORARY VIEW readings AS
+        SELECT tag_id, current_timestamp() - make_dt_interval(0, 0, 60 - minute) AS ts, kind, v FROM VALUES
+        (1, 0, 'SHELF', 0), (1, 1, 'MOVE', 1), (1, 2, 'MOVE', 2), (1, 3, 'EXIT', 3), (2, 0, 'SHELF', 0),
+        (2, 1, 'REGISTER', 0), (2, 2, 'EXIT', 0) t(tag_id, minute, kind, v)""")
+    yield spark
+    spark.catalog.dropTempView("readings")
+
+
+def test_functions(readings: SparkSession) -> None:
+    create, calls = blocks("functions.md", "sql")
+    readings.sql(create)
+    for call in calls.strip().split("\n\n"):
+        assert [r.tag_id for r in readings.sql(call.rstrip(";")).collect()] == [1], call
+    (code,) = blocks("functions.md", "python")
+    names = {"spark": readings, "sparkcep": sparkcep}
+    lines = code.rstrip().splitlines()
+    exec("\n".join([*lines[:-1], f"found = {lines[-1]}"]), names)
+    # M1 M2, M1 alone and M2 alone.
+    assert names["found"].count() == 3  # type: ignore[attr-defined]
+
+
+def test_pattern_index(spark: SparkSession) -> None:
+    spark.sql("CREATE DATABASE shop")
+    try:
+        spark.sql("""CREATE TABLE shop.events USING parquet AS
+            SELECT id AS order_id, TIMESTAMP'2026-01-01 00:00:00' + make_dt_interval(pos) AS ts, pos AS seq, activity,
+              1.5 AS amount
+            FROM range(20) LATERAL VIEW posexplode(array('receive', 'pay', 'ship')) e AS pos, activity""")
+        found = [spark.sql(s).collect() for b in blocks("pattern_index.md", "sql") for s in split_statements(b)]
+        *_, statistics, continuations = found
+        assert [r.completions for r in statistics] == [20, 20]
+        assert [(r.next_event, r.completions) for r in continuations] == [("ship", 20)]
+        spark.sql("DROP PATTERN INDEX orders")
+    finally:
+        spark.sql("DROP DATABASE shop CASCADE")
+
+
+def test_pictures() -> None:
+    exec("\n".join(blocks("pictures.md", "python")), {})
+    named = set(re.findall(r"\(pictures/(\w+\.png)\)", (DOCS / "pictures.md").read_text()))
+    assert named == {p.name for p in (DOCS / "pictures").glob("*.png")}
+
+
+def test_the_site_builds_without_warnings(tmp_path: Path) -> None:
+    pytest.importorskip("material", reason="mkdocs-material is not installed")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")]
+    done = subprocess.run(
+        command, cwd=ROOT, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "WARNING" not in done.stderr
+    assert (tmp_path / "site" / "pictures" / "index.html").exists()
