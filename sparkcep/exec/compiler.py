@@ -372,9 +372,14 @@ class Compiler:
 
 def _conjuncts(condition: Expression) -> list[Expression]:
     """The operands of AND at the top, in order: they are tested one by one."""
-    if isinstance(condition, Call) and condition.name == "and":
-        return [c for a in condition.arguments for c in _conjuncts(a)]
-    return [condition]
+    out, stack = [], [condition]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Call) and node.name == "and":
+            stack.extend(reversed(node.arguments))
+        else:
+            out.append(node)
+    return out
 
 
 def compile_conditions(conditions: ConditionSet, ansi: bool) -> ConditionPrograms:
