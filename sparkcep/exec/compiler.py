@@ -318,7 +318,7 @@ class Compiler:
         b, y = self.expression(right)
         floats = False
         if (a.is_numeric or a.kind == "null") and (b.is_numeric or b.kind == "null"):
-            floats = "double" in (a.kind, b.kind) or (combine and name == "/" and a.kind == b.kind == "int")
+            floats = "double" in (a.kind, b.kind) or (combine and name == "/" and {a.kind, b.kind} <= {"int", "null"})
         if "float" in (a.kind, b.kind) and not (a.kind == b.kind and not combine):
             floats = True
             if combine and a.kind == b.kind:
