@@ -23,9 +23,9 @@ EXAMPLES = 100_000 if os.environ.get("HYPOTHESIS_PROFILE") == "long" else 2_000
 @given(seed=st.integers(0, 2**63))
 def test_any_statement_ends_in_an_answer_or_a_refusal_with_its_place(seed: int) -> None:
     text = hostile(Random(seed))
-    started = time.perf_counter()
+    started = time.process_time()
     outcome(text)
-    assert time.perf_counter() - started < SECONDS, text
+    assert time.process_time() - started < SECONDS, text
 
 
 N = 3_000
