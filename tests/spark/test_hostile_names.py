@@ -71,6 +71,8 @@ def test_event_types(spark: SparkSession) -> None:
         block = f"FROM hostile_types ORDER BY o EVENT TYPE e PATTERN SEQ({pattern}) RETURN {returned}"
         assert [list(r) for r in spark.sql(block).collect()] == [NAMES]
         assert NAMES[0] in str(spark.sql(f"EXPLAIN {block}").collect()[0][0])
+        doubled = block.replace("{", "{{").replace("}", "}}").replace("hostile_types", "{frame}")
+        assert [list(r) for r in spark.sql(doubled, frame=frame).collect()] == [NAMES]
 
 
 def test_case_sensitivity(spark: SparkSession) -> None:
