@@ -59,6 +59,7 @@ LARGE = {
     "nested quantifiers": (in_clause("((((A{100}){100}){100}){100}){100}"), "CEP_PROGRAM_TOO_LARGE"),
     "optional copies *": (in_clause("(A?){5000} A{5000}"), "CEP_PROGRAM_TOO_LARGE"),
     "a bound of many digits !": (in_clause("A{" + "9" * 5_000 + "}"), "CEP_PATTERN_SYNTAX"),
+    "copies of an anchor *": (in_clause("A (^ | ${99999} | ())* B{2} (${99999} A+)"), "read"),
     "nested stars": (in_clause("(" * 90 + "A" + "*)" * 90), "read"),
     "many negations": ("FROM t PATTERN A a, " + ", ".join(f"!X{i}" for i in range(300)) + ", B b", "CEP_PROGRAM_TOO_LARGE"),
     "nested operators": (in_define("NOT " * N + "A.val > 1"), None),
