@@ -61,6 +61,10 @@ class SparkCepError(PySparkException):
         self.sentence = message
         self.hint = hint
 
+    def placed(self, text: str | None, position: int | None) -> SparkCepError:
+        """The same error with its place in a statement, for what is found out where the text is not known."""
+        return type(self)(self.error_class, self.sentence, text=text, position=position, hint=self.hint)
+
     def __str__(self) -> str:
         return self.getMessage()
 

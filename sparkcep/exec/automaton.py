@@ -136,10 +136,12 @@ class _Compiler(Instructions):
                 hint="negate a pattern that takes at least one event",
             )
         automaton = compile_automaton(node.item, tuple(self.codes), self.limit, self.negations)
-        found = NegatedPattern(node.item, automaton)
-        if found not in self.negations:
-            self.negations.append(found)
-        return self.negations.index(found)
+        # The automaton says nothing that the pattern does not.
+        for number, known in enumerate(self.negations):
+            if known.item == node.item:
+                return number
+        self.negations.append(NegatedPattern(node.item, automaton))
+        return len(self.negations) - 1
 
     def quantified(self, node: Quantified, after: int) -> int:
         """`x{n,m}`: n copies, then up to m - n optional ones, or a loop."""
@@ -278,9 +280,14 @@ def compile_automaton(
     compiler = _Compiler({name: k for k, name in enumerate(names)}, limit, shared)
     done = compiler.emit(DONE)
     entry = compiler.add(pattern, done)
-    after: dict[int, list[_Move]] = {
-        compiler.argument[i]: compiler.moves(compiler.next[i][0]) for i, k in enumerate(compiler.kind) if k == TAKE
-    }
+    after: dict[int, list[_Move]] = {}
+    ways = 0
+    for i, kind in enumerate(compiler.kind):
+        if kind == TAKE:
+            after[compiler.argument[i]] = moves = compiler.moves(compiler.next[i][0])
+            ways += len(moves)
+            if ways > 20 * limit:
+                raise too_large(limit)
     numbers: dict[tuple[int, ...], int] = {}
     order: list[tuple[int, ...]] = []
 
@@ -299,16 +306,20 @@ def compile_automaton(
             component = ACCEPT if move.target == ACCEPT else compiler.labels[move.target]
             groups.setdefault(component, []).append(move)
         out = []
-        for component, ways in groups.items():
-            for targets, edge in _resolved(ways, component):
+        for component, some in groups.items():
+            for targets, edge in _resolved(some, component):
                 target = ACCEPT if component == ACCEPT else number(targets)
                 out.append(Edge(target, component, edge.absent, edge.present, edge.ends))
         return tuple(out)
 
     initial = edges([m for m in compiler.moves(entry) if m.target != ACCEPT])
     table: list[tuple[Edge, ...]] = []
+    size = 0
     while len(table) < len(order):
         table.append(edges([m for p in order[len(table)] for m in after[p]]))
+        size += len(table[-1])
+        if size > 20 * limit:
+            raise too_large(limit)
     components = tuple(compiler.labels[key[0]] for key in order)
     # The numbers of negations are shared with the pattern around this one, which may still add to them.
     return Automaton(names, components, (*table, initial), tuple(shared) if negations is None else ())

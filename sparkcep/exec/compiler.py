@@ -318,7 +318,7 @@ class Compiler:
         b, y = self.expression(right)
         floats = False
         if (a.is_numeric or a.kind == "null") and (b.is_numeric or b.kind == "null"):
-            floats = "double" in (a.kind, b.kind) or (combine and name == "/" and a.kind == b.kind == "int")
+            floats = "double" in (a.kind, b.kind) or (combine and name == "/" and {a.kind, b.kind} <= {"int", "null"})
         if "float" in (a.kind, b.kind) and not (a.kind == b.kind and not combine):
             floats = True
             if combine and a.kind == b.kind:
@@ -372,9 +372,14 @@ class Compiler:
 
 def _conjuncts(condition: Expression) -> list[Expression]:
     """The operands of AND at the top, in order: they are tested one by one."""
-    if isinstance(condition, Call) and condition.name == "and":
-        return [c for a in condition.arguments for c in _conjuncts(a)]
-    return [condition]
+    out, stack = [], [condition]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Call) and node.name == "and":
+            stack.extend(reversed(node.arguments))
+        else:
+            out.append(node)
+    return out
 
 
 def compile_conditions(conditions: ConditionSet, ansi: bool) -> ConditionPrograms:

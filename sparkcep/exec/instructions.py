@@ -97,9 +97,9 @@ class Instructions:
     def repeated(self, item: Pattern, times: int, entry: int) -> int:
         """So many copies of an item in front of ``entry``."""
         for _ in range(times):
-            before = len(self.kind)
+            before = len(self.labels)
             entry = self.add(item, entry)
-            if len(self.kind) == before:  # () repeated is still ()
+            if len(self.labels) == before:  # what takes no row says no more when it is repeated
                 break
         return entry
 

@@ -130,8 +130,16 @@ class _Compiler(Instructions):
         takes no row is not continued, so a loop under way is not come back to.
         """
         edges: list[tuple[int, int]] = []
+        conditions: dict[int, list[int]] = {}
         seen: dict[tuple[int, frozenset[int]], list[int]] = {}
         stack: list[tuple[int, int, frozenset[int]]] = [(start, 0, frozenset())]
+
+        def add(target: int, condition: int) -> None:
+            known = conditions.setdefault(target, [])
+            if not any(c & ~condition == 0 for c in known):
+                known.append(condition)
+                edges.append((target, condition))
+
         while stack:
             at, condition, loops = stack.pop()
             earlier = seen.setdefault((at, loops), [])
@@ -141,12 +149,10 @@ class _Compiler(Instructions):
             kind = self.kind[at]
             if kind == TAKE:
                 target = self.argument[at]
-                known = any(t == target and c & ~condition == 0 for t, c in edges)
-                if not condition & AT_END and not known:  # no row follows the end
-                    edges.append((target, condition))
+                if not condition & AT_END:  # no row follows the end
+                    add(target, condition)
             elif kind == DONE:
-                if not any(t == ACCEPT and c & ~condition == 0 for t, c in edges):
-                    edges.append((ACCEPT, condition))
+                add(ACCEPT, condition)
             elif kind == _ANCHOR:
                 if self.argument[at] == AT_END or at_partition_start_possible:
                     stack.append((self.next[at][0], condition | self.argument[at], loops))

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from sparkcep.errors import PatternAnalysisError
+from sparkcep.errors import LimitError, PatternAnalysisError
 from sparkcep.exec.compiler import compile_conditions
 from sparkcep.exec.expressions import BIGINT, NotCompilable, Type, parse_type
 from sparkcep.exec.interpreter import Interpreter
@@ -257,7 +257,10 @@ class Planner:
         self.within_text = ""
 
     def compile_pattern(self) -> Program:
-        return compile_pattern(self.query.pattern, self.settings.limit_program)
+        try:
+            return compile_pattern(self.query.pattern, self.settings.limit_program)
+        except LimitError as error:
+            raise error.placed(self.query.text or None, self.query.start) from None
 
     def plan(self) -> PatternPlan:
         query = self.query

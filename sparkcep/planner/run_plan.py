@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from sparkcep.block import BlockQuery, Component, Condition, Decision, Matches, Selection
-from sparkcep.errors import PatternAnalysisError
+from sparkcep.errors import PatternAnalysisError, SparkCepError
 from sparkcep.exec.automaton import Automaton, compile_automaton
 from sparkcep.exec.compiler import compile_conditions
 from sparkcep.exec.expressions import ROW_COLUMN, NavigationSlot, NotCompilable, parse_type
@@ -95,11 +95,8 @@ class RunPlanner(Planner):
     def compile_pattern(self) -> Automaton:  # type: ignore[override]
         try:
             return compile_automaton(self.block.pattern, self.block.labels, self.settings.limit_program)
-        except PatternAnalysisError as error:
-            raise PatternAnalysisError(
-                error.error_class, error.sentence, text=self.block.text or None, position=self.block.start,
-                hint=error.hint,
-            ) from None  # fmt: skip
+        except SparkCepError as error:
+            raise error.placed(self.block.text or None, self.block.start) from None
 
     @property
     def automaton(self) -> Automaton:

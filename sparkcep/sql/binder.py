@@ -333,7 +333,10 @@ class Binder:
             if not isinstance(node, Variable) or node.name in defined:
                 continue
             token = next(t for t in self.s.tokens if t.start == node.position)
-            if spelling.setdefault(node.name, token.text) != token.text:
+            # In a format string the braces of a name come doubled.
+            text = self.render(token.start, token.end).replace("{{", "{").replace("}}", "}")
+            text = text[1:-1].replace("``", "`") if token.kind == "quoted" else text
+            if spelling.setdefault(node.name, text) != text:
                 raise self.error(
                     "CEP_AMBIGUOUS_EVENT_TYPE",
                     f"{token.text} and {spelling[node.name]} are one pattern variable but two event types.",

@@ -42,6 +42,7 @@ _WANTS_OPERAND = frozenset("AS AND OR NOT IS IN LIKE ILIKE RLIKE BETWEEN WHEN TH
 _BEGINS_OPERAND = frozenset("WHERE WITHIN SLIDE RETURN TYPE SELECTION GROUPS UNCERTAINTY STEP PROBABILITY".split())
 _BEHIND_OPERAND = frozenset("AND OR NOT IS IN LIKE ILIKE RLIKE BETWEEN DIV XOR AS ASC DESC NULLS".split())
 _ENDS_OPERAND = frozenset(") ] } > + * ? %".split())
+_LONGEST_RUN = 10
 _COMPARES = frozenset("= == < > <= >= <> != <=>".split())
 _COMPARE_WORDS = frozenset("LIKE ILIKE RLIKE IN IS BETWEEN".split())
 
@@ -106,6 +107,7 @@ class BlockParser:
         self.at, self.end = form.head
         self.start = self.at
         self.current = ""
+        self.read_so_far: dict[int, tuple[int, int, int, int, bool]] = {}
         self.out = BlockSyntax(form.body, self.closers)
 
     def parse(self) -> BlockSyntax:
@@ -172,8 +174,13 @@ class BlockParser:
             return before.upper not in _ENDS_OPERAND
         return before.kind == "word" and before.upper in _WANTS_OPERAND and self.s.operator(i - 2) != "."
 
-    def section(self, i: int) -> str | None:
-        """The section that begins at a token, if one does; keywords may also be names elsewhere."""
+    def section(self, i: int, depth: int = 0) -> str | None:
+        """The section that begins at a token, if one does; keywords may also be names elsewhere.
+
+        What begins at one word may depend on the next: a run of more than ``depth`` such words begins nothing.
+        """
+        if depth > _LONGEST_RUN:
+            return None
         s = self.s
         word = s.word(i)
         if i >= self.end or not word or (i > self.start and self.wants_operand(i)) or s.operator(i + 1) == ".":
@@ -188,14 +195,14 @@ class BlockParser:
         if word == "WITHIN":
             return None if s.word(i + 1) == "GROUP" and s.operator(i + 2) == "(" else "WITHIN"
         if word == "MATCHES":
-            return word if s.word(i + 1) in ("ALL", "NON", "FIRST") or self.is_no_name(i) else None
+            return word if s.word(i + 1) in ("ALL", "NON", "FIRST") or self.is_no_name(i, depth) else None
         if word == "GROUPS":
             return "GROUPS" if s.operator(i + 1) in ("[", "(") else None
         if word == "COLLAPSED":
-            return word if i + 1 >= self.end or self.section(i + 1) else None
+            return word if i + 1 >= self.end or self.section(i + 1, depth + 1) else None
         return word if word in ("WHERE", "BETWEEN", "UNCERTAINTY", "CONFIDENCE") else None
 
-    def is_no_name(self, i: int) -> bool:
+    def is_no_name(self, i: int, depth: int) -> bool:
         """Whether a MATCHES cannot be a name where it stands, so that it is the word behind it that is wrong."""
         before = self.s.tokens[i - 1]
         if i == self.start or before.upper in _BEGINS_OPERAND:
@@ -206,7 +213,7 @@ class BlockParser:
         if i + 1 >= self.end:
             return self.current != "RETURN"
         behind = self.s.tokens[i + 1]
-        return behind.kind != "op" and behind.upper not in _BEHIND_OPERAND and self.section(i + 1) is None
+        return behind.kind != "op" and behind.upper not in _BEHIND_OPERAND and self.section(i + 1, depth + 1) is None
 
     def ends_part(self, start: int) -> bool:
         """Whether the part that began at a token ends here, since a section begins."""
@@ -226,9 +233,8 @@ class BlockParser:
         if self.current != "WHERE":
             return True
         s = self.s
-        cases = betweens = 0
-        compared = False
-        begin = k = start
+        # Each BETWEEN of a condition asks: what was read for one before is not read again.
+        k, begin, cases, betweens, compared = self.read_so_far.get(start, (start, start, 0, 0, False))
         while k < i:
             word = s.word(k) if s.operator(k - 1) != "." else ""
             if word in ("CASE", "END"):
@@ -242,6 +248,7 @@ class BlockParser:
             elif s.operator(k) in _COMPARES or word in _COMPARE_WORDS:
                 compared = True
             k = self.closers.get(k, k) + 1
+        self.read_so_far = {start: (k, begin, cases, betweens, compared)}
         if cases:
             return False
         alone = self.closers.get(begin) == i - 1

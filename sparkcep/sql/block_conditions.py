@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 
 from sparkcep.block import Component, Condition, Decision, Equivalence
@@ -295,7 +296,7 @@ class ConditionBinder:
     def endpoint(self, part: Range) -> Component:
         token = self.scope.statement.tokens[part[0]]
         count = len(self.pattern.components)
-        if part[1] - part[0] != 1 or not token.text.isdigit() or not 1 <= int(token.text[:9]) <= count:
+        if part[1] - part[0] != 1 or not re.fullmatch(r"\d{1,9}", token.text) or not 1 <= int(token.text) <= count:
             raise self.scope.error(
                 "CEP_CONSTRAINT", f"A constraint's positions are whole numbers from 1 to {count}.", token
             )

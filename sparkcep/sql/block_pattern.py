@@ -274,7 +274,7 @@ class _Parser:
     def number(self) -> int | None:
         if self.at < len(self.symbols) and self.symbols[self.at].kind == "number":
             text = self.symbols[self.at].text
-            if not text.isdigit() or len(text) > 10 or int(text) > MAXIMUM_REPETITION:
+            if not text.isdecimal() or len(text) > 10 or int(text) > MAXIMUM_REPETITION:
                 raise self.error(f"A quantifier's bound is a whole number up to {MAXIMUM_REPETITION}.")
             self.at += 1
             return int(text)

@@ -34,6 +34,7 @@ class BlockFinder:
         """Indexes of a block's head and of its PATTERN, for a relation that begins at a token."""
         s = self.s
         head: int | None = None
+        aliases = 0
         k = max(relation, behind)
         while k < high:
             op, word = s.operator(k), s.word(k)
@@ -42,6 +43,11 @@ class BlockFinder:
                 continue
             if op in (";", "|>") or (op == "," and head is None and not is_values_row(self.s, relation, k)):
                 return None
+            if word == "FROM" and k > relation:
+                # At most it is a strange alias: where every FROM looks for a PATTERN, none may look far.
+                aliases += 1
+                if aliases > 1 or not self.wants_operand(k):
+                    return None
             if word and k > relation and not self.wants_operand(k):
                 if word in _NO_BLOCK and not (word == "WHERE" and head is not None):
                     return None
@@ -87,14 +93,21 @@ class BlockFinder:
             return second != "BY"
         if word in ("MATCH_RECOGNIZE", "PIVOT", "UNPIVOT", "TABLESAMPLE"):
             return s.operator(i + 1) != "("
-        return not (word == "EVENT" and second == "TYPE") and not (word == "PATTERN" and self.begins_pattern(i + 1))
+        if word == "PATTERN":
+            run = i
+            while s.word(run) == "PATTERN":
+                run += 1
+            return self.begins_pattern(run) == ((run - i) % 2 == 0)
+        return not (word == "EVENT" and second == "TYPE")
 
     def goes_on(self, i: int) -> bool:
         """Whether Spark's own FROM-first query goes on at a token."""
         s = self.s
         if s.operator(i) == "|>" or s.word(i) in ("SELECT", "JOIN", "LATERAL"):
             return s.word(i) != "LATERAL" or s.word(i + 1) == "VIEW"
-        while s.word(i) in JOIN_TYPES:
+        for _ in range(4):  # NATURAL LEFT OUTER JOIN
+            if s.word(i) not in JOIN_TYPES:
+                return False
             i += 1
             if s.word(i) == "JOIN":
                 return True
@@ -124,7 +137,8 @@ def is_values_row(s: Statement, start: int, comma: int) -> bool:
     """Whether a comma stands between rows of `VALUES (1, 2), (3, 4) [AS] t(a, b)`, not behind its alias."""
     if s.word(start) != "VALUES":
         return False
-    i = start + 1
+    # Every comma asks: what was read for one before is not read again.
+    i = s.values_read.get(start, start + 1)
     while i < comma:
         if s.operator(i) == "(":
             i = s.pairs.get(i, comma)
@@ -136,6 +150,7 @@ def is_values_row(s: Statement, start: int, comma: int) -> bool:
             if behind.upper == ")" or behind.kind in ("number", "string"):
                 return False
         i += 1
+    s.values_read[start] = i
     return True
 
 

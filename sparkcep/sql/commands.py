@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sparkcep.errors import PatternAnalysisError
+from sparkcep.errors import PatternAnalysisError, PatternParseError
 from sparkcep.sql.statements import Statement
 
 
@@ -35,6 +35,7 @@ def classify(statement: Statement) -> Explain | TemporaryView | None:
 
     Raises:
         PatternAnalysisError: CEP_PERSISTENT_VIEW, CEP_SQL_SCRIPT, CEP_EXPLAIN_MODE.
+        PatternParseError: CEP_SYNTAX_ERROR, a view without a name or a query.
     """
     w, tokens = statement.word, statement.tokens
     first = w(0)
@@ -108,13 +109,15 @@ def _view(statement: Statement) -> TemporaryView | None:
     i += 1
     if_not_exists = w(i) == "IF"
     i += 3 if if_not_exists else 0
-    name = statement.tokens[i].text
+    name = _view_name(statement, i)
     i += 1
     while statement.operator(i) == ".":
-        name = statement.tokens[i + 1].text
+        name = _view_name(statement, i + 1)
         i += 2
     columns: list[str] = []
     if statement.operator(i) == "(":
+        if i not in statement.pairs:
+            raise _expected(statement, i, "The parenthesis is not closed.")
         close = statement.pairs[i]
         at_name = True
         for k in range(i + 1, close):
@@ -122,7 +125,20 @@ def _view(statement: Statement) -> TemporaryView | None:
                 columns.append(statement.tokens[k].text)
             at_name = statement.operator(k) == ","
         i = close + 1
-    while w(i) != "AS" and i < len(statement.tokens) - 1:
+    behind = i
+    while w(i) != "AS" and i < len(statement.tokens):
         i += 1
-    start = statement.tokens[i + 1].start
-    return TemporaryView(name, tuple(columns), replace, is_global, if_not_exists, start)
+    if i + 1 >= len(statement.tokens):
+        raise _expected(statement, behind, "AS and a query are expected here.")
+    return TemporaryView(name, tuple(columns), replace, is_global, if_not_exists, statement.tokens[i + 1].start)
+
+
+def _view_name(statement: Statement, i: int) -> str:
+    if i >= len(statement.tokens) or statement.tokens[i].kind not in ("word", "quoted"):
+        raise _expected(statement, i, "The view's name is expected here.")
+    return statement.tokens[i].text
+
+
+def _expected(statement: Statement, i: int, message: str) -> PatternParseError:
+    at = statement.tokens[i].start if i < len(statement.tokens) else len(statement.text)
+    return PatternParseError("CEP_SYNTAX_ERROR", message, text=statement.text, position=at)

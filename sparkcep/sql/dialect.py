@@ -76,6 +76,8 @@ _HIDDEN = re.compile(
     re.DOTALL,
 )
 _HIDDEN_OR_QUOTE = re.compile(_HIDDEN.pattern + "|['\"`]", re.DOTALL)
+# sqlglot reads the digits of X'...'.
+_NO_DIGITS = re.compile(r"[xX]'(?![\da-fA-F]*')")
 _COMMENT_BORDER = re.compile(r"/\*|\*/")
 _dialect = SparkCepDialect()
 
@@ -108,8 +110,9 @@ def _unclosed(text: str) -> int | None:
 
 
 def _blank_signs(text: str) -> tuple[str, list[Token]]:
-    """The text with ``//`` comments as ``--`` ones and signs as blanks, offsets unchanged; and the signs' tokens."""
-    if not _SIGN_OR_SLASHES.search(text):
+    """The text with ``//`` comments as ``--`` ones, signs and some comments as blanks, offsets unchanged; and the
+    signs' tokens."""
+    if not _SIGN_OR_SLASHES.search(text) and "/*/" not in text:
         return text, []
     out: list[str] = []
     signs: list[Token] = []
@@ -118,6 +121,10 @@ def _blank_signs(text: str) -> tuple[str, list[Token]]:
         at, found = m.end(), m.group()
         if found == "/*":
             at = _comment_end(text, m.start())
+            # sqlglot takes the `*/` of `/*/` for an end, Spark does not.
+            if "/*/" in text[m.start() : at] and at <= len(text):
+                out += [text[done : m.start()], " " * (at - m.start())]
+                done = at
         elif found.startswith("//"):
             out += [text[done : m.start()], "--"]
             done = m.start() + 2
@@ -139,9 +146,11 @@ def tokenize(text: str) -> tuple[Token, ...]:
     try:
         raw = _dialect.tokenize(plain)
     except TokenError:
-        raise PatternParseError(
-            "CEP_SYNTAX_ERROR", "A string or comment is not closed.", text=text, position=_unclosed(text)
-        ) from None
+        position, message = _unclosed(text), "A string or comment is not closed."
+        if position is None:
+            literal = _NO_DIGITS.search(text)
+            position, message = literal.start() if literal else 0, "A literal X'...' holds hexadecimal digits only."
+        raise PatternParseError("CEP_SYNTAX_ERROR", message, text=text, position=position) from None
     out: list[Token] = []
     last = -1
     for t in raw:

@@ -67,9 +67,10 @@ def read_index_statement(text: str) -> IndexStatement | None:
 class _Reader:
     def __init__(self, text: str, tokens: tuple[Token, ...]) -> None:
         self.text = text
-        while tokens[-1].upper == ";":
-            tokens = tokens[:-1]
-        self.tokens = tokens
+        end = len(tokens)
+        while tokens[end - 1].upper == ";":
+            end -= 1
+        self.tokens = tokens[:end]
         verb = tokens[0].upper
         self.verb = "DESCRIBE" if verb == "DESC" else verb
         self.at = 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -62,8 +63,8 @@ def plain_limit(statement: Statement, form: Form) -> int | None:
     s = statement
     if form.kind is not FormKind.BLOCK:
         return None
-    first = next(i for i, t in enumerate(s.tokens) if t.start >= form.start)
-    found = _limit_at(s, next((i for i, t in enumerate(s.tokens) if t.start >= form.end), len(s.tokens)))
+    first = _token_at(s, form.start)
+    found = _limit_at(s, _token_at(s, form.end))
     if found is not None:
         return found if _opens_query(s, first) else None
     enclosed = _enclosed(s, form)
@@ -97,14 +98,19 @@ def _opens_query(s: Statement, first: int) -> bool:
     return s.word(before) not in SET_OPERATORS
 
 
+def _token_at(s: Statement, offset: int) -> int:
+    """Index of the first token that begins at an offset or behind it."""
+    return bisect_left(s.tokens, offset, key=lambda t: t.start)
+
+
 def _enclosed(s: Statement, form: Form) -> Form | None:
     """The block with the parentheses that make it a relation of its own; None where there are none."""
     found = None
-    first = next(i for i, t in enumerate(s.tokens) if t.start >= form.start) - 1
+    first = _token_at(s, form.start) - 1
     while first >= 0 and s.operator(first) == "(" and first in s.pairs:
         close = s.tokens[s.pairs[first]]
-        behind = next((t for t in s.tokens if t.start >= form.end), None)
-        if behind is None or behind.start != close.start:
+        behind = _token_at(s, form.end)
+        if behind == len(s.tokens) or s.tokens[behind].start != close.start:
             break
         form = found = replace(form, start=s.tokens[first].start, relation_tokens=(first, first + 1), end=close.end)
         first -= 1
@@ -134,7 +140,7 @@ def _renames_columns(s: Statement, form: Form) -> bool:
 
 def _alias(s: Statement, form: Form) -> tuple[str, int]:
     """Case-folded alias of a form, or an empty text, and the index of the token behind it."""
-    at = next((k for k, t in enumerate(s.tokens) if t.start >= form.end), len(s.tokens))
+    at = _token_at(s, form.end)
     at += s.word(at) == "AS"
     if at < len(s.tokens) and s.tokens[at].kind in ("word", "quoted") and s.word(at) not in ("WHERE", "LIMIT"):
         return s.tokens[at].text.casefold(), at + 1

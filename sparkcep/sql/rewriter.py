@@ -109,11 +109,17 @@ class Rewriter:
     def _used(self, scope: tuple[CommonTable, ...], text: str) -> list[CommonTable]:
         """Definitions whose names occur in a text, or in another definition that is used."""
         used: list[CommonTable] = []
+        words = _words(text)
         for table in reversed(scope):
-            if re.search(rf"(?<!\w){re.escape(table.name)}(?!\w)", text, re.IGNORECASE):
-                used.insert(0, table)
+            if re.fullmatch(r"\w+", table.name):
+                found = table.name.casefold() in words
+            else:
+                found = re.search(rf"(?<!\w){re.escape(table.name)}(?!\w)", text, re.IGNORECASE) is not None
+            if found:
+                used.append(table)
                 text += self.statement.text[table.start : table.end]
-        return used
+                words |= _words(self.statement.text[table.start : table.end])
+        return used[::-1]
 
     def qualifiers(self, form: Form) -> frozenset[str]:
         """Names by which the input relation may be called inside the clause: its alias, or its own last name."""
@@ -127,3 +133,7 @@ class Rewriter:
         if last >= low and s.tokens[last].kind in ("word", "quoted"):
             names.add(s.tokens[last].text.casefold())
         return frozenset(names)
+
+
+def _words(text: str) -> set[str]:
+    return {word.casefold() for word in re.findall(r"\w+", text)}

@@ -324,13 +324,13 @@ class ScalarReader:
             return default
         low, high = arguments[1]
         token = self.s.tokens[low]
-        if len(arguments) > 2 or high - low != 1 or token.kind != "number" or not token.text.isdigit():
+        if len(arguments) > 2 or high - low != 1 or token.kind != "number" or not token.text.isdecimal():
             raise self.scope.error(
                 "CEP_NAVIGATION_OFFSET",
                 f"The offset of {name} is a whole number, written as a literal.",
                 token if len(arguments) == 2 else self.s.tokens[i],
             )
-        return min(int(token.text), 2**31 - 1)
+        return min(int(token.text[:19]), 2**31 - 1)
 
     def navigation(self, i: int, close: int, running: bool) -> Navigation:
         """PREV, NEXT, FIRST or LAST with its offset; PREV and NEXT may hold FIRST or LAST."""

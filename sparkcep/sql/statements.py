@@ -79,12 +79,16 @@ class Form:
 
 @dataclass(slots=True)
 class Statement:
-    """A tokenised statement with its forms in order of their ends, so that inner forms come first."""
+    """A tokenised statement with its forms in order of their ends, so that inner forms come first.
+
+    ``values_read``: of the VALUES at a token, how far it is known to be rows.
+    """
 
     text: str
     tokens: tuple[Token, ...]
     pairs: dict[int, int]
     forms: list[Form] = field(default_factory=list)
+    values_read: dict[int, int] = field(default_factory=dict)
 
     def word(self, index: int) -> str:
         """Upper-case word at a token index, empty for anything else and out of range."""

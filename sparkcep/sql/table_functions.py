@@ -135,7 +135,7 @@ def plain_literal(statement: Statement, low: int, high: int) -> str | int | None
     token = statement.tokens[low]
     if high - low != 1:
         return None
-    if token.kind == "number" and token.text.isdigit():
+    if token.kind == "number" and token.text.isdecimal() and len(token.text) < 19:
         return int(token.text)
     inside = statement.text[token.start + 1 : token.end - 1]
     # Escapes, raw strings and doubled quotes are Spark's to read.
