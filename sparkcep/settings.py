@@ -126,6 +126,12 @@ LIMIT_PAIRS = Setting(
     "every pair of rows.",
 )
 LIMIT_MATCHES = Setting("limit.matches", "10000000", "Most output rows of one partition.")
+LIMIT_EVENTS = Setting(
+    "limit.events",
+    "20000000",
+    "Most events of one partition that is matched whole: in the lists layout; under event selection strategies, for "
+    "trends and non-answers in both. A MATCH_RECOGNIZE in the rows layout reads a partition in pieces of any number.",
+)
 LIMIT_REPAIR = Setting(
     "limit.repairNodes",
     "50000000",
@@ -181,6 +187,7 @@ ALL: tuple[Setting, ...] = (
     LIMIT_PERMUTE,
     LIMIT_STEPS,
     LIMIT_MATCHES,
+    LIMIT_EVENTS,
     LIMIT_TICKS,
     LIMIT_SHARED,
     LIMIT_PAIRS,
@@ -211,6 +218,7 @@ class Settings:
     limit_steps: int
     limit_matches: int
     limit_pairs: int
+    limit_events: int = int(LIMIT_EVENTS.default)
     limit_repair: int = int(LIMIT_REPAIR.default)
     limit_ticks: int = int(LIMIT_TICKS.default)
     limit_shared: int = int(LIMIT_SHARED.default)
@@ -287,6 +295,7 @@ def read(get: Callable[[str, str], Any]) -> Settings:
         limit_steps=_integer(LIMIT_STEPS, text(LIMIT_STEPS)),
         limit_matches=_integer(LIMIT_MATCHES, text(LIMIT_MATCHES)),
         limit_pairs=_integer(LIMIT_PAIRS, text(LIMIT_PAIRS)),
+        limit_events=_integer(LIMIT_EVENTS, text(LIMIT_EVENTS)),
         limit_repair=_integer(LIMIT_REPAIR, text(LIMIT_REPAIR)),
         limit_ticks=_integer(LIMIT_TICKS, text(LIMIT_TICKS)),
         limit_shared=_integer(LIMIT_SHARED, text(LIMIT_SHARED)),

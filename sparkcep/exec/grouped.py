@@ -12,6 +12,7 @@ from sparkcep.exec.arrays import Ints
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.rows import column, whole_partitions
 from sparkcep.exec.shape import OperatorShape, batch_of
+from sparkcep.exec.statuses import too_many_events
 from sparkcep.query import PREFIX
 
 ROWS = PREFIX + "rows"
@@ -57,8 +58,14 @@ class Body(OnExecutor[S, M], Generic[S, M]):
 
     def of_rows(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Body of mapInArrow of the rows layout; no partition is cut."""
-        for table in partitions_of(batches):
+        for table in partitions_of(batches, self.shape):
             yield self.of_table(table)
+
+
+def _within_limit(offsets: Ints, shape: OperatorShape) -> Ints:
+    if np.diff(offsets).max(initial=0) > shape.limit_events:
+        raise too_many_events(shape.limit_events)
+    return offsets
 
 
 # -- lists layout ------------------------------------------------------------------------------------------------------
@@ -79,7 +86,7 @@ def list_batch(lists: tuple[pa.Array, ...], shape: OperatorShape) -> Batch:
     """Those lists as a batch of partitions."""
     arrays = [a.combine_chunks() if isinstance(a, pa.ChunkedArray) else a for a in lists]
     offsets = arrays[0].offsets.to_numpy().astype(np.int64)
-    return batch_of(offsets - offsets[0], [a.flatten() for a in arrays], shape)
+    return batch_of(_within_limit(offsets - offsets[0], shape), [a.flatten() for a in arrays], shape)
 
 
 def as_lists(partition: Ints, partitions: int, columns: dict[str, pa.Array]) -> pa.Array:
@@ -92,9 +99,11 @@ def as_lists(partition: Ints, partitions: int, columns: dict[str, pa.Array]) -> 
 # -- rows layout -------------------------------------------------------------------------------------------------------
 
 
-def partitions_of(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+def partitions_of(batches: Iterator[pa.RecordBatch], shape: OperatorShape) -> Iterator[pa.Table]:
     """The stream in tables of whole partitions; the first row of each has its mask inverted."""
-    return whole_partitions(batches, lambda b: b.column(b.schema.names.index(f"{PREFIX}m0")).to_numpy() < 0)
+    return whole_partitions(
+        batches, lambda b: b.column(b.schema.names.index(f"{PREFIX}m0")).to_numpy() < 0, shape.limit_events
+    )
 
 
 def table_batch(table: pa.Table, shape: OperatorShape) -> Batch:
@@ -102,7 +111,7 @@ def table_batch(table: pa.Table, shape: OperatorShape) -> Batch:
     masks = [column(table, f"m{w}").to_numpy().astype(np.int64) for w in range(shape.masks)]
     starts = np.flatnonzero(masks[0] < 0)
     masks[0][starts] = ~masks[0][starts]
-    offsets = np.append(starts, table.num_rows).astype(np.int64)
+    offsets = _within_limit(np.append(starts, table.num_rows).astype(np.int64), shape)
     return batch_of(offsets, [*map(pa.array, masks), *(column(table, f"f{i}") for i in shape.kernel_fields)], shape)
 
 

@@ -20,6 +20,7 @@ from sparkcep.exec.kernels import rows as kernel
 from sparkcep.exec.matcher import Matcher
 from sparkcep.exec.shape import FIXED_COLUMNS, OperatorShape, batch_of
 from sparkcep.exec.spec import MatchSpec
+from sparkcep.exec.statuses import too_many_events
 from sparkcep.query import PREFIX
 
 
@@ -54,11 +55,17 @@ WIDE_CHUNK = 2_000
 
 
 def whole_partitions(
-    batches: Iterator[pa.RecordBatch], starts_of: Callable[[pa.RecordBatch], npt.NDArray[np.bool_]]
+    batches: Iterator[pa.RecordBatch],
+    starts_of: Callable[[pa.RecordBatch], npt.NDArray[np.bool_]],
+    most: int | None = None,
 ) -> Iterator[pa.Table]:
-    """Cut a stream of rows at partition starts, into tables of whole partitions and at least CHUNK rows."""
+    """Cut a stream of rows at partition starts, into tables of whole partitions and at least CHUNK rows.
+
+    Raises:
+        LimitError: CEP_EVENT_LIMIT, a partition has more than ``most`` rows; before much more of them are held.
+    """
     held: list[pa.RecordBatch] = []
-    rows = 0
+    rows = open_rows = 0
     for batch in batches:
         if batch.num_rows == 0:
             continue
@@ -68,7 +75,10 @@ def whole_partitions(
             if len(starts):
                 cut = int(starts[-1])
                 yield pa.Table.from_batches([*held, batch.slice(0, cut)]).combine_chunks()
-                held, rest, rows = [], batch.slice(cut), 0
+                held, rest, rows, open_rows = [], batch.slice(cut), 0, 0
+            open_rows += rest.num_rows
+            if most is not None and open_rows > most:
+                raise too_many_events(most)
         held.append(rest)
         rows += rest.num_rows
     if rows:

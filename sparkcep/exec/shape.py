@@ -10,6 +10,7 @@ import pyarrow as pa
 from sparkcep.exec.arrays import Ints, ordered_ints
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.kernels import rows as kernel
+from sparkcep.settings import LIMIT_EVENTS
 
 #: Rows a gather can take its value from, beside slots (0, 1, ...).
 CURRENT_ROW, SELF_ROW = -1, -2
@@ -73,7 +74,7 @@ class OperatorShape:
     ``columns``: fields that match-dependent conditions load. ``labels``: slots that hold labels. ``mask_updates``:
     lists layout only, per mask word the lambda body that finishes conditions with PREV or NEXT. ``ranges``: rows layout
     only, how partitions are cut into ranges. ``trace``: of runs, fields that go out for each event of a match; None
-    where its events do not.
+    where its events do not. ``limit_events``: of a partition that is matched whole.
     """
 
     keys: int
@@ -85,6 +86,7 @@ class OperatorShape:
     mask_updates: tuple[str | None, ...] = ()
     ranges: Ranges | None = None
     trace: tuple[int, ...] | None = None
+    limit_events: int = int(LIMIT_EVENTS.default)
 
     @property
     def kernel_fields(self) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ from sparkcep.errors import LimitError, SparkCepError
 from sparkcep.exec.kernels import rows as kernel
 from sparkcep.exec.scalars import DivisionByZero, Overflow
 from sparkcep.query import RowsPerMatch, SkipMode
-from sparkcep.settings import LIMIT_MATCHES, LIMIT_STEPS
+from sparkcep.settings import LIMIT_EVENTS, LIMIT_MATCHES, LIMIT_STEPS
 
 SKIPS = {
     SkipMode.PAST_LAST_ROW: kernel.PAST_LAST_ROW,
@@ -62,6 +62,14 @@ def raise_status(status: int, limit_steps: int, limit_rows: int, skip_target: st
             hint="skip to a variable that every match holds",
         )
     raise _overflow() if status == kernel.OVERFLOW else _zero_division()
+
+
+def too_many_events(limit: int) -> LimitError:
+    return LimitError(
+        "CEP_EVENT_LIMIT",
+        f"One partition has more than {limit} events, and is matched whole ({LIMIT_EVENTS.key}).",
+        hint="add keys to PARTITION BY, filter the input, or raise the limit where the executors' memory allows",
+    )
 
 
 def _overflow() -> SparkCepError:

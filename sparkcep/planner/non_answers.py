@@ -110,7 +110,8 @@ class NonAnswersPlanner(RunPlanner):
             repairs_only=block.non_answers is not None and block.non_answers.repairs_only,
         )  # fmt: skip
         shape = OperatorShape(
-            keys=len(keys), masks=run.mask_words, columns=tuple(dependent.columns), within=within, gathers=(),
+            limit_events=self.settings.limit_events, keys=len(keys),
+            masks=run.mask_words, columns=tuple(dependent.columns), within=within, gathers=(),
             labels=(), mask_updates=self.mask_updates(tests, bits, shifts) if layout == "lists" else (),
             trace=(time,),
         )  # fmt: skip

@@ -294,6 +294,7 @@ class Planner:
         )
         shape = OperatorShape(
             keys=len(keys),
+            limit_events=self.settings.limit_events,
             masks=spec.mask_words,
             columns=tuple(dependent.columns),
             within=within,

@@ -149,6 +149,7 @@ class RunPlanner(Planner):
         spec = self.with_engine(spec, conditions, dependent)
         shape = OperatorShape(
             keys=len(keys),
+            limit_events=self.settings.limit_events,
             masks=words,
             columns=tuple(dependent.columns),
             within=within,

@@ -68,7 +68,8 @@ class TrendPlanner(RunPlanner):
         if width:
             filters.append(f"({block.order_by[0].expression}) IS NOT NULL")
         shape = OperatorShape(
-            keys=len(keys), masks=spec.mask_words, columns=tuple(dependent.columns), within=within, gathers=(),
+            limit_events=self.settings.limit_events, keys=len(keys),
+            masks=spec.mask_words, columns=tuple(dependent.columns), within=within, gathers=(),
             labels=(), mask_updates=self.mask_updates(local, spec.condition_bits, shifts) if layout == "lists" else (),
         )  # fmt: skip
         time_type = self.analyze([block.order_by[0].expression])[0][1]

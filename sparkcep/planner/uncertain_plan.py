@@ -93,7 +93,8 @@ class UncertainPlanner(RunPlanner):
         )  # fmt: skip
         own = [ticks.low, ticks.high, *([] if ticks.probability is None else [ticks.probability])]
         shape = OperatorShape(
-            keys=len(keys), masks=words, columns=(*dependent.columns, *(self.fields.add(text) for text in own)),
+            limit_events=self.settings.limit_events, keys=len(keys),
+            masks=words, columns=(*dependent.columns, *(self.fields.add(text) for text in own)),
             within=None, gathers=tuple(self.gathers), labels=tuple(i for i, s in enumerate(self.slots) if s.label),
             trace=None if self.traced is None else tuple(self.traced),
         )  # fmt: skip
