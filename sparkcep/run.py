@@ -30,7 +30,7 @@ from sparkcep.planner.non_answers_sql import FACTS
 from sparkcep.planner.plan import PatternPlan, plan
 from sparkcep.planner.run_plan import BlockPlan, plan_block, plan_clause_runs
 from sparkcep.planner.sampling import Sample, estimated_bytes, sample_sql
-from sparkcep.planner.trend_plan import plan_trends
+from sparkcep.planner.trends import plan_trends
 from sparkcep.planner.uncertain_plan import plan_uncertain
 from sparkcep.pruned import Pruning, prune
 from sparkcep.query import PREFIX, SOURCE, WHOLE, PatternQuery, Selection

@@ -33,6 +33,18 @@ class EnumeratingMatcher:
         Raises:
             LimitError: CEP_MATCH_LIMIT, CEP_STEP_LIMIT.
         """
+        partition, window, trends, unrolled = self.construct(batch)
+        partials = tuple(self.partial(a, trends, unrolled) for a in self.spec.aggregates)
+        return TrendTable(partition, window, partials)
+
+    def sequences(self, batch: Batch) -> dict[tuple[int, int], set[bytes]]:
+        """By partition and window, the sequences of events that match; equal bytes are equal sequences."""
+        partition, window, trends, _ = self.construct(batch)
+        places = zip(partition.tolist(), window.tolist(), strict=True)
+        return dict(zip(places, trends.sequences(), strict=True))
+
+    def construct(self, batch: Batch) -> tuple[Ints, Ints, _Trends, Batch]:
+        """Partitions and windows that have trends, these trends, and the rows they count in."""
         rows, offsets, partition, window = self.windows(batch)
         at = pa.array(rows)
         within = None if batch.within is None else tuple(a.take(at) for a in batch.within)
@@ -51,8 +63,7 @@ class EnumeratingMatcher:
         lengths = np.diff(np.append(0, found[:, -1]))
         events = np.repeat(offsets[of], lengths) + trace[:, 1]
         trends = _Trends(len(kept), group, np.repeat(group, lengths), lengths, trace[:, 0], events)
-        partials = tuple(self.partial(a, trends, unrolled) for a in self.spec.aggregates)
-        return TrendTable(partition[kept], window[kept], partials)
+        return partition[kept], window[kept], trends, unrolled
 
     def windows(self, batch: Batch) -> tuple[Ints, Ints, Ints, Ints]:
         """Rows of every window, their borders, and each window's partition and number."""
@@ -78,7 +89,7 @@ class EnumeratingMatcher:
 
     def partial(self, a: TrendAggregate, trends: _Trends, batch: Batch) -> Partial:
         if a.distinct:
-            return decimals(trends.sequences())
+            return decimals([len(s) for s in trends.sequences()])
         inside = np.isin(trends.component, list(a.components))
         groups, rows = trends.group_of_event[inside], trends.row[inside]
         if a.function.endswith("count"):
@@ -122,10 +133,10 @@ class _Trends:
         self.component = component
         self.row = row
 
-    def sequences(self) -> list[int]:
-        """How many different sequences of events each group has."""
+    def sequences(self) -> list[set[bytes]]:
+        """The different sequences of events that each group has."""
         found: list[set[bytes]] = [set() for _ in range(self.groups)]
         ends = np.cumsum(self.lengths)
         for g, end, length in zip(self.group.tolist(), ends, self.lengths, strict=True):
             found[g].add(self.row[end - length : end].tobytes())
-        return [len(s) for s in found]
+        return found

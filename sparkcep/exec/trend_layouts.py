@@ -21,10 +21,13 @@ from sparkcep.exec.grouped import (
 )
 from sparkcep.exec.rows import key_fields, needed_columns, record_batch
 from sparkcep.exec.shape import OperatorShape
+from sparkcep.exec.trend_conjunction import ConjunctionMatcher
 from sparkcep.exec.trend_enumeration import EnumeratingMatcher
 from sparkcep.exec.trend_matcher import TrendMatcher, TrendTable
 from sparkcep.exec.trend_spec import TrendSpec, result_columns
 from sparkcep.query import PREFIX
+
+Matcher = TrendMatcher | EnumeratingMatcher | ConjunctionMatcher
 
 
 def match_trends(df: DataFrame, layout: str, shape: OperatorShape, spec: TrendSpec) -> DataFrame:
@@ -62,14 +65,16 @@ def result_arrays(table: TrendTable, spec: TrendSpec) -> dict[str, pa.Array]:
     return out
 
 
-def trend_matcher(spec: TrendSpec) -> TrendMatcher | EnumeratingMatcher:
+def trend_matcher(spec: TrendSpec) -> Matcher:
+    if spec.parts:
+        return ConjunctionMatcher(spec)
     return EnumeratingMatcher(spec) if spec.enumerated else TrendMatcher(spec)
 
 
-class TrendBody(Body[TrendSpec, TrendMatcher | EnumeratingMatcher]):
+class TrendBody(Body[TrendSpec, Matcher]):
     """Each window of a partition a row."""
 
-    def make(self) -> TrendMatcher | EnumeratingMatcher:
+    def make(self) -> Matcher:
         return trend_matcher(self.spec)
 
     def of_lists(self, *lists: pa.Array) -> pa.Array:

@@ -69,6 +69,16 @@ class TrendAggregate:
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """A side of AND, or what both sides match, with the masks and kernel columns of the batch that are its own."""
+
+    spec: TrendSpec
+    first_mask: int
+    first_column: int
+    after_column: int
+
+
+@dataclass(frozen=True, slots=True)
 class TrendSpec:
     """One pattern's aggregates, ready to run.
 
@@ -76,7 +86,8 @@ class TrendSpec:
     demand. ``edge_bits``: per state (the start last) and edge a mask bit that the event taken must have, -1 for none;
     of an edge to acceptance it is what the last event must have. ``conditions``: tests of two events, registers 0 and
     1. ``column_types``: Spark types of the kernel columns. ``width``, ``slide``: windows in the kernel's units of time,
-    0 without. ``enumerated``: why matches are constructed after all, empty where they are not.
+    0 without. ``enumerated``: why matches are constructed after all, empty where they are not. ``parts``: of AND, its
+    sides and then, where trends are not constructed, what both match.
     """
 
     run: RunSpec
@@ -89,6 +100,7 @@ class TrendSpec:
     width: int = 0
     slide: int = 0
     enumerated: str = ""
+    parts: tuple[Part, ...] = ()
 
     @property
     def automaton(self) -> Automaton:

@@ -484,7 +484,7 @@ class Planner:
     ) -> tuple[str | None, ...]:
         """Per mask word, the lambda body that clears bits whose PREV or NEXT part is not true; None: nothing to do."""
         out: list[str | None] = []
-        for word in range(words_of(len(bits))):
+        for word in range(words_of(max(bits.values(), default=0) + 1)):
             own = {label: bits[label] % BITS_PER_WORD for label in shifts if bits[label] // BITS_PER_WORD == word}
             if not own:
                 out.append(None)

@@ -17,6 +17,7 @@ from sparkcep.exec.shape import Within
 from sparkcep.pattern import (
     Alternation,
     Concatenation,
+    Conjunction,
     Exclusion,
     Pattern,
     Permutation,
@@ -88,6 +89,8 @@ def requirements(plan: PatternPlan, roles: Roles) -> Requirements:
         raise NotPrunable("each partition without a match gives a row; WHERE cost IS NOT NULL asks for repairs only")
     if can_be_empty(query.pattern):
         raise NotPrunable("an empty match needs no event")
+    if isinstance(query.pattern, Conjunction):
+        raise NotPrunable("each side of AND needs events that the other does not")
     keys = [plan.fields.column_of(text) for text, _ in plan.keys]
     if roles.case not in keys:
         raise NotPrunable(f"matches are not inside of one {roles.case}")

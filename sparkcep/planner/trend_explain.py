@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from sparkcep.exec.automaton import ACCEPT
 from sparkcep.exec.trend_matcher import LANES
-from sparkcep.exec.trend_spec import EdgeClass, Granularity
+from sparkcep.exec.trend_spec import EdgeClass, Granularity, Part
 from sparkcep.pattern import render
 from sparkcep.planner.explain_before import before_lines
 from sparkcep.planner.fields import unescape
-from sparkcep.planner.trend_plan import EDGE_TESTS, TrendPlan
+from sparkcep.planner.trend_plan import EDGE_TESTS, PART, TrendPlan
 from sparkcep.query import Selection
 
 
@@ -28,13 +28,16 @@ def explain_trends(plan: TrendPlan, name: str) -> list[str]:
     edges = sum(len(e) for e in automaton.edges)
     lines.append(f"  Automaton: {automaton.states} states, {edges} edges")
     lines += ["    " + line for line in automaton.describe(shown).splitlines()]
-    tested = {k: "of single edges" if k >= EDGE_TESTS else automaton.names[k] for k in plan.bits}
+    tested = {k: of_part(k, plan) for k in plan.bits}
     lines += before_lines(plan, tested)
+    if spec.parts:
+        lines.append("  AND: trends of both sides and those that are both, counted apart; then pairs of two trends")
     if spec.enumerated:
         lines.append(f"  Granularity: trends are constructed, up to spark.sparkcep.limit.matches: {spec.enumerated}")
     else:
         lines.append("  Granularity: no trend is constructed; what stands before an event is")
-        lines += [f"    {line}" for c in spec.classes for line in [granularity(plan, c, shown)]]
+        for part in spec.parts or (Part(spec, 0, 0, len(plan.shape.columns)),):
+            lines += [f"    {granularity(plan, part, c, shown)}" for c in part.spec.classes]
     groups = ", ".join(unescape(k.expression) for k in block.group_by)
     lines.append(f"  Spark evaluates after: partial results by {groups or '(one group)'}" + ", window" * spec.windowed)
     lines.append(f"  Layout: {plan.layout} ({plan.layout_reason})")
@@ -42,10 +45,19 @@ def explain_trends(plan: TrendPlan, name: str) -> list[str]:
     return lines
 
 
-def granularity(plan: TrendPlan, c: EdgeClass, shown: dict[str, str]) -> str:
+def of_part(code: int, plan: TrendPlan) -> str:
+    """What a test is of."""
+    number, own = divmod(code, PART)
+    if own >= EDGE_TESTS:
+        return "of single edges"
+    parts = plan.trend_spec.parts
+    return parts[number].spec.automaton.names[own] if parts else plan.trend_spec.automaton.names[own]
+
+
+def granularity(plan: TrendPlan, part: Part, c: EdgeClass, shown: dict[str, str]) -> str:
     """How one class of edges is read."""
-    automaton, texts = plan.trend_spec.automaton, plan.fields.texts
-    columns = plan.shape.columns
+    automaton, texts = part.spec.automaton, plan.fields.texts
+    columns = plan.shape.columns[part.first_column : part.after_column]
 
     def state(number: int) -> str:
         key = automaton.names[automaton.components[number]]
@@ -66,7 +78,7 @@ def granularity(plan: TrendPlan, c: EdgeClass, shown: dict[str, str]) -> str:
             for p, operator in pairs
         ]
         text += f" over {' AND '.join(conditions)}"
-    if c.granularity is Granularity.PAIRS:
+    if c.granularity is Granularity.PAIRS and part.first_column == 0:
         found = [" AND ".join(plan.dependent.descriptions[t]).strip() for t in c.tests]
         text += f", tested: {' AND '.join(found)}" if found else ", as what one takes along is lost to the others"
     return text

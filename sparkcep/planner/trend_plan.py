@@ -14,23 +14,23 @@ from sparkcep.exec.run_spec import Check, RunSpec
 from sparkcep.exec.shape import OperatorShape, Within
 from sparkcep.exec.spec import ConditionSet, words_of
 from sparkcep.exec.trend_spec import EdgeClass, Granularity, KeyPair, Order, TrendAggregate, TrendSpec
-from sparkcep.pattern import Conjunction, walk
-from sparkcep.planner.block_clause import partitions, typed_block
+from sparkcep.planner.block_clause import partitions
 from sparkcep.planner.dependent import DependentConditions, describe
 from sparkcep.planner.fields import unescape
 from sparkcep.planner.gaps import GapElimination
 from sparkcep.planner.local import LocalCondition, local_condition
-from sparkcep.planner.plan import Analyzer, is_orderable
+from sparkcep.planner.plan import is_orderable
 from sparkcep.planner.prefilter import Prefilter
 from sparkcep.planner.ranges import RangeSplitting, fixed_distance
 from sparkcep.planner.run_plan import BlockPlan, RunPlanner, condition_beyond, in_kernel, machine_lacks
 from sparkcep.planner.trend_edges import AFTER, BEFORE, Comparison, Demand, EdgeConditions, NotAdjacent, comparison
 from sparkcep.planner.trend_sql import TrendSql
 from sparkcep.query import Navigation, RowsPerMatch, Scalar, Selection, SkipMode
-from sparkcep.settings import Settings
 
 #: Where codes of tests of single edges begin; those below are components.
 EDGE_TESTS = 1 << 20
+#: Codes of the n-th part of AND begin at n times this (trend_conjunction.py).
+PART = 1 << 24
 _NONE = "aggregates over trends have none"
 
 
@@ -389,14 +389,6 @@ class TrendPlanner(RunPlanner):
         return local, dependent, spec
 
 
-def plan_trends(block: BlockQuery, settings: Settings, analyze: Analyzer, column_types: Sequence[str]) -> TrendPlan:
-    """Plan one bound block of trend aggregates; see :class:`TrendPlanner`."""
-    refuse_uncertainty(block)
-    refuse_conjunction(block)
-    keyed, query, hidden = typed_block(grouped_block(block), analyze)
-    return TrendPlanner(keyed, query, hidden, settings, analyze, lambda *_: None, column_types).plan()
-
-
 def refuse_uncertainty(block: BlockQuery) -> None:
     """The trends of a world are not those of another."""
     if block.uncertainty is not None:
@@ -406,19 +398,6 @@ def refuse_uncertainty(block: BlockQuery) -> None:
             text=block.text or None,
             position=block.uncertainty.position,
             hint="aggregate over the matches, SELECT sum(confidence) FROM (FROM ... PATTERN ...)",
-        )
-
-
-def refuse_conjunction(block: BlockQuery) -> None:
-    """AND(P, Q) pairs trends of P with trends of Q; which of them are the same needs the product of both automata."""
-    found = next((n for n in walk(block.pattern) if isinstance(n, Conjunction)), None)
-    if found is not None:
-        raise PatternAnalysisError(
-            "CEP_UNSUPPORTED_CONJUNCTION",
-            "This version does not count conjunctions.",
-            text=block.text or None,
-            position=found.position,
-            hint="count both patterns in blocks of their own; the pairs are their product where no trend matches both",
         )
 
 

@@ -1,0 +1,22 @@
+"""Plan a block of trend aggregates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sparkcep.block import BlockQuery
+from sparkcep.pattern import Conjunction, walk
+from sparkcep.planner.block_clause import typed_block
+from sparkcep.planner.plan import Analyzer
+from sparkcep.planner.trend_conjunction import ConjunctionPlanner
+from sparkcep.planner.trend_plan import TrendPlan, TrendPlanner, grouped_block, refuse_uncertainty
+from sparkcep.settings import Settings
+
+
+def plan_trends(block: BlockQuery, settings: Settings, analyze: Analyzer, column_types: Sequence[str]) -> TrendPlan:
+    """Plan one bound block of trend aggregates; see :class:`TrendPlanner` and :class:`ConjunctionPlanner`."""
+    refuse_uncertainty(block)
+    keyed, query, hidden = typed_block(grouped_block(block), analyze)
+    if any(isinstance(n, Conjunction) for n in walk(block.pattern)):
+        return ConjunctionPlanner(keyed, query, hidden, settings, analyze, column_types).plan()
+    return TrendPlanner(keyed, query, hidden, settings, analyze, lambda *_: None, column_types).plan()
