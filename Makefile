@@ -28,7 +28,7 @@ demo: $(VENV)/.demo
 # leaves cores idle between its jobs, hence three processes at a time.
 test: $(VENV)/.test
 	$(MAKE) -j2 check warm
-	$(MAKE) -j3 test-connect test-sql test-index test-kernels
+	$(MAKE) -j3 test-sql test-index test-connect test-kernels
 
 warm: $(VENV)/.test
 	$(BIN)/sparkcep warmup

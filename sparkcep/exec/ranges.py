@@ -33,6 +33,7 @@ from sparkcep.exec.rows import (
 )
 from sparkcep.exec.shape import OperatorShape
 from sparkcep.exec.spec import MatchSpec
+from sparkcep.exec.tables import owned
 from sparkcep.query import PREFIX
 
 _RANGE = PREFIX + "range"
@@ -91,7 +92,8 @@ class RangeMatcher(RowsMatcher):
         marks = np.full(len(keys), kernel.UNREACHED, np.uint8)
         own = np.zeros(len(numbers), np.int64)
         width, distance = self.shape.ranges.width, self.shape.ranges.distance
-        mark_ranges(batch.offsets, keys, nulls, int_values(numbers)[0], width, distance, marks, own)
+        places = owned(int_values(numbers)[0])
+        mark_ranges(owned(batch.offsets), owned(keys), nulls, places, width, distance, marks, own)
         return own, Batch(batch.offsets, batch.masks, batch.columns, batch.within, marks)
 
 

@@ -126,10 +126,10 @@ def within_table(batch: Batch, rows: int) -> Within:
     if batch.within is None:
         return Within(np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros((2, 1), np.uint8))
     (key, key_null), (bound, bound_null) = (ordered_ints(array) for array in batch.within[:2])
-    return Within(_owned(key), _owned(bound), np.stack([key_null, bound_null]))
+    return Within(owned(key), owned(bound), np.stack([key_null, bound_null]))
 
 
-def _owned(values: Ints) -> Ints:
+def owned(values: Ints) -> Ints:
     """Arrow's memory is read-only, which would be another type to the kernels."""
     return values if values.flags.writeable else values.copy()
 

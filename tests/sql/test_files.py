@@ -11,14 +11,15 @@ from pyspark.sql import SparkSession
 from ..conftest import IS_CONNECT
 from ..sqltest import Case, read_cases, run
 
-#: What these say is said of engines, which know no session; one kind of session is enough.
+#: What these say is said of engines, which know no session (or of pruning, as other files do); one kind of session is
+#: enough.
 ENGINES = """
 block/case_table block/collapsed block/conditions block/equivalence block/lookalikes block/negation block/patterns
 block/strategies block/uncertainty block/windows block/worked_values clause/aggregates clause/aggregates_define
 clause/alternation clause/anchors clause/conditions clause/empty_matches clause/event_selection clause/exclusion
 clause/interpreted_functions clause/navigation clause/quantifiers clause/skip clause/traps clause/unmatched
-non_answers/errors non_answers/reasons planner/gap_elimination planner/join_prefilter planner/range_splitting
-trends/windows trends/worked_values
+index/pruning non_answers/errors non_answers/reasons planner/gap_elimination planner/join_prefilter
+planner/range_splitting trends/windows trends/worked_values
 """.split()
 FOLDER = Path(__file__).parent
 FILES = sorted(
