@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+import timeit
 from collections.abc import Iterator
 
 import pytest
@@ -57,11 +58,9 @@ def test_wrapped_method_keeps_its_face(spark: SparkSession) -> None:
 
 def test_foreign_statements_cost_microseconds() -> None:
     text = "SELECT " + ", ".join(f"c{i} + {i} AS d{i}" for i in range(200)) + " FROM pattern_table WHERE match = 1"
-    rounds = 1000
-    start = time.perf_counter()
-    for _ in range(rounds):
-        assert not mentions_pattern(text)
-    assert (time.perf_counter() - start) / rounds < 50e-6
+    assert not mentions_pattern(text)
+    # Of this thread's own processor time the least: other tests run beside.
+    assert min(timeit.repeat(lambda: mentions_pattern(text), time.thread_time, repeat=10, number=100)) / 100 < 50e-6
 
 
 @pytest.mark.parametrize(
