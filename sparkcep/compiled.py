@@ -10,9 +10,8 @@ from pyspark.sql import SparkSession
 
 from sparkcep import settings
 from sparkcep.errors import PatternAnalysisError
-from sparkcep.planner.fields import unescape
 from sparkcep.planner.run_plan import RunPlan
-from sparkcep.query import SOURCE
+from sparkcep.query import SOURCE, unescape
 from sparkcep.run import Run
 from sparkcep.session import plain_sql
 from sparkcep.sql.rewriter import Rewriter

@@ -42,9 +42,9 @@ from pyspark.sql.udtf import AnalyzeArgument, AnalyzeResult, PartitioningColumn,
 
 from sparkcep.errors import PatternAnalysisError, SparkCepError
 from sparkcep.exec.function_matcher import FunctionMatcher, FunctionSpec
-from sparkcep.planner.fields import quote, unescape
+from sparkcep.planner.fields import quote
 from sparkcep.planner.function_plan import FunctionPlan, plan_function
-from sparkcep.query import string_literal
+from sparkcep.query import string_literal, unescape
 from sparkcep.settings import Settings
 from sparkcep.sql.function import FunctionSyntax, read_function
 from sparkcep.sql.statements import Statement, read_statement

@@ -30,6 +30,11 @@ def string_literal(text: str) -> str:
     return "'" + escaped.replace("{", "{{").replace("}", "}}") + "'"
 
 
+def unescape(text: str) -> str:
+    """Undo the doubling of braces that text for Spark to format carries."""
+    return text.replace("{{", "{").replace("}}", "}")
+
+
 class RowsPerMatch(enum.Enum):
     ONE = "ONE ROW PER MATCH"
     ALL_SHOW_EMPTY = "ALL ROWS PER MATCH SHOW EMPTY MATCHES"

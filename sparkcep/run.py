@@ -22,7 +22,7 @@ from sparkcep.exec.operator import match
 from sparkcep.functions import create_function
 from sparkcep.planner.block_clause import block_clause, block_of
 from sparkcep.planner.explain import explain_plan
-from sparkcep.planner.fields import Fields, quote, unescape
+from sparkcep.planner.fields import Fields, quote
 from sparkcep.planner.gap_sequence import gap_sequence_plan
 from sparkcep.planner.groups import merge_groups
 from sparkcep.planner.non_answers import NonAnswersPlan, plan_non_answers
@@ -33,7 +33,7 @@ from sparkcep.planner.sampling import Sample, estimated_bytes, sample_sql
 from sparkcep.planner.trends import plan_trends
 from sparkcep.planner.uncertain_plan import plan_uncertain
 from sparkcep.pruned import Pruning, prune
-from sparkcep.query import PREFIX, SOURCE, WHOLE, PatternQuery, Selection
+from sparkcep.query import PREFIX, SOURCE, WHOLE, PatternQuery, Selection, unescape
 from sparkcep.relations import log_properties
 from sparkcep.settings import Settings
 from sparkcep.sql.binder import bind
@@ -444,20 +444,24 @@ class Run:
 
     def actual(self, relation: Relation) -> list[str]:
         """What EXPLAIN ANALYZE tells of a form: partitions and rows of its input, behind the index, and put out."""
-        planned = relation.plan
-        keys = [text for text, _ in planned.keys]
 
-        def counted(frame: DataFrame) -> str:
-            distinct = f"count(DISTINCT struct({', '.join(keys)}))" if keys else "1"
-            text = f"{planned.query.with_prefix}SELECT {distinct}, count(*) FROM {{{SOURCE}}}"
-            partitions, rows = self.run(text, frame).collect()[0]
+        def told(frame: DataFrame) -> str:
+            partitions, rows = self.counted(relation.plan, frame)
             return f"{partitions:,} partition{'s' * (partitions != 1)}, {rows:,} rows"
 
-        lines = ["  Actual:", f"    input: {counted(relation.given)}"]
+        lines = ["  Actual:", f"    input: {told(relation.given)}"]
         if relation.pruning.frame is not None:
-            lines.append(f"    read through the index: {counted(relation.source)}")
+            lines.append(f"    read through the index: {told(relation.source)}")
         (rows,) = self.run(f"SELECT count(*) FROM {relation.sql}").collect()[0]
         return [*lines, f"    output: {rows:,} rows"]
+
+    def counted(self, planned: PatternPlan, frame: DataFrame) -> tuple[int, int]:
+        """How many partitions and rows a plan's input has."""
+        keys = ", ".join(text for text, _ in planned.keys)
+        distinct = f"count(DISTINCT struct({keys}))" if keys else "1"
+        text = f"{planned.query.with_prefix}SELECT {distinct}, count(*) FROM {{{SOURCE}}}"
+        partitions, rows = self.run(text, frame).collect()[0]
+        return partitions, rows
 
     def create_view(self, command: TemporaryView) -> DataFrame:
         frame = self.rewritten(command.query_start)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sparkcep.pictures.picture import Picture
-from sparkcep.query import PREFIX, SOURCE
+from sparkcep.query import PREFIX
 from sparkcep.run import Relation, Run
 
 _ROW = 34
@@ -32,18 +32,10 @@ def funnel_steps(run: Run, relation: Relation) -> list[Step]:
     """Counts of one pattern, by running it."""
     plan = relation.plan
     pruning = relation.pruning
-    keys = ", ".join(text for text, _ in plan.keys)
-    distinct = f"count(DISTINCT struct({keys}))" if keys else "1"
-
-    def counted(label: str, frame: Any) -> Step:
-        text = f"{plan.query.with_prefix}SELECT {distinct}, count(*) FROM {{{SOURCE}}}"
-        cases, events = run.run(text, frame).collect()[0]
-        return Step(label, cases, events)
-
-    out = [counted("the log", relation.given)]
+    out = [Step("the log", *run.counted(plan, relation.given))]
     out += [Step(f"index: {step.asked} ({step.rule})", step.cases) for step in pruning.steps]
     if pruning.frame is not None:
-        out.append(counted("read through the index", relation.source))
+        out.append(Step("read through the index", *run.counted(plan, relation.source)))
     frame = run.prepared(plan, relation.source)
     first = f"{PREFIX}m0"
     if f"{PREFIX}rows" in frame.columns:

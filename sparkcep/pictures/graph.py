@@ -10,9 +10,8 @@ from sparkcep.block import BlockQuery, Component
 from sparkcep.pattern import Pattern, Variable, walk
 from sparkcep.pictures.layout import Drawing, Named, draw_pattern
 from sparkcep.pictures.picture import Picture
-from sparkcep.planner.fields import unescape
 from sparkcep.planner.plan import PatternPlan
-from sparkcep.query import PREFIX, PatternQuery, Selection
+from sparkcep.query import PREFIX, PatternQuery, Selection, unescape
 from sparkcep.run import Relation
 
 BLUE, RED, GREY, DARK = "#4c78a8", "#c03d3e", "#8a8a8a", "#333333"

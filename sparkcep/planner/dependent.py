@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 
 from sparkcep.errors import PatternAnalysisError
 from sparkcep.exec.expressions import ROW_COLUMN, Call, ConditionSlot, Expression, Load, NotCompilable
-from sparkcep.planner.fields import Fields, unescape
+from sparkcep.planner.fields import Fields
 from sparkcep.planner.tree import Conjunct
-from sparkcep.query import POSITION, PREFIX, Aggregate, MatchNumber, Navigation, PatternQuery, Scalar
+from sparkcep.query import POSITION, PREFIX, Aggregate, MatchNumber, Navigation, PatternQuery, Scalar, unescape
 from sparkcep.settings import LIMIT_PAIRS
 
 MAXIMUM_DEPTH = 100

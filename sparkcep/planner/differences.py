@@ -14,9 +14,8 @@ from fractions import Fraction
 
 from sparkcep.block import Condition, Decision
 from sparkcep.exec.expressions import Type, parse_type
-from sparkcep.planner.fields import unescape
 from sparkcep.planner.ranges import fixed_distance
-from sparkcep.query import POSITION, Navigation, RowExpression, Slot
+from sparkcep.query import POSITION, Navigation, RowExpression, Slot, unescape
 
 _MARK = "\x00"
 _OPERATOR = r"\s*(<=|>=|<|>|==|=)\s*"

@@ -9,7 +9,6 @@ from sparkcep.pattern import render
 from sparkcep.planner.collapse import first_component
 from sparkcep.planner.consistency import consistency
 from sparkcep.planner.explain_before import before_lines, indent
-from sparkcep.planner.fields import unescape
 from sparkcep.planner.gap_sequence import GapSequencePlan
 from sparkcep.planner.non_answers import NonAnswersPlan
 from sparkcep.planner.non_answers_explain import explain_non_answers
@@ -18,7 +17,7 @@ from sparkcep.planner.run_plan import RunPlan
 from sparkcep.planner.trend_explain import explain_trends
 from sparkcep.planner.trend_plan import TrendPlan
 from sparkcep.planner.uncertain_plan import UncertainPlan
-from sparkcep.query import PREFIX, Selection
+from sparkcep.query import PREFIX, Selection, unescape
 
 
 def explain_plan(plan: PatternPlan, name: str, index: Sequence[str]) -> str:

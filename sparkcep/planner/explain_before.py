@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sparkcep.planner.fields import unescape
 from sparkcep.planner.plan import PatternPlan
+from sparkcep.query import unescape
 
 
 def indent(text: str, by: str = "    ") -> str:

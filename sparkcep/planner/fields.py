@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from sparkcep.query import PREFIX
+from sparkcep.query import PREFIX, unescape
 
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
 _CONSTANTS = frozenset("TRUE FALSE NULL CURRENT_DATE CURRENT_TIMESTAMP CURRENT_USER".split())
@@ -15,11 +15,6 @@ _CONSTANTS = frozenset("TRUE FALSE NULL CURRENT_DATE CURRENT_TIMESTAMP CURRENT_U
 def quote(name: str) -> str:
     """A name in backticks, safe inside text that Spark formats (`{` doubled)."""
     return ("`" + name.replace("`", "``") + "`").replace("{", "{{").replace("}", "}}")
-
-
-def unescape(text: str) -> str:
-    """Undo the doubling of braces that formatted SQL text carries."""
-    return text.replace("{{", "{").replace("}}", "}")
 
 
 @dataclass(slots=True)
@@ -41,7 +36,7 @@ class Fields:
             return None
         if len(name) > 1 and name[0] == name[-1] == "`" and "`" not in name[1:-1].replace("``", ""):
             name = name[1:-1].replace("``", "`")
-        name = name.replace("{{", "{").replace("}}", "}")
+        name = unescape(name)
         for column in self.columns:
             if column == name or (not self.case_sensitive and column.casefold() == name.casefold()):
                 return column

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from sparkcep.exec.expressions import ROW_COLUMN, Call, Expression, NavigationSlot, RowValue
 from sparkcep.exec.scalars import FUNCTIONS
-from sparkcep.planner.fields import quote, unescape
-from sparkcep.query import PREFIX, WHOLE, Navigation
+from sparkcep.planner.fields import quote
+from sparkcep.query import PREFIX, WHOLE, Navigation, unescape
 from sparkcep.settings import LIMIT_PAIRS
 from sparkcep.sql.dialect import Token, pair_parentheses, tokenize
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from sparkcep.planner.fields import Fields, quote, unescape
-from sparkcep.query import PREFIX, Navigation, RowMarker, Scalar, string_literal
+from sparkcep.planner.fields import Fields, quote
+from sparkcep.query import PREFIX, Navigation, RowMarker, Scalar, string_literal, unescape
 from sparkcep.sql.dialect import parse_expression
 
 

@@ -20,7 +20,6 @@ from sparkcep.pattern import Concatenation, Pattern, Variable
 from sparkcep.planner.block_clause import typed_block
 from sparkcep.planner.dependent import DependentConditions
 from sparkcep.planner.differences import Difference, TimeUnits, difference, names_any
-from sparkcep.planner.fields import unescape
 from sparkcep.planner.gaps import GapElimination
 from sparkcep.planner.local import LocalCondition
 from sparkcep.planner.non_answers_sql import NonAnswersSql
@@ -28,7 +27,7 @@ from sparkcep.planner.plan import Analyzer
 from sparkcep.planner.prefilter import Prefilter
 from sparkcep.planner.ranges import RangeSplitting
 from sparkcep.planner.run_plan import BlockPlan, RunPlanner, condition_beyond, in_kernel, type_test
-from sparkcep.query import POSITION, Aggregate, Navigation, PatternQuery, RowsPerMatch, Selection, SkipMode
+from sparkcep.query import POSITION, Aggregate, Navigation, PatternQuery, RowsPerMatch, Selection, SkipMode, unescape
 from sparkcep.settings import Settings
 
 #: Where codes of tests of a component's type alone begin; those below are components.

@@ -6,9 +6,9 @@ from sparkcep.exec.repair_spec import REASONS, Bound
 from sparkcep.exec.repair_tables import closed_bounds, is_chained
 from sparkcep.pattern import render
 from sparkcep.planner.explain_before import before_lines
-from sparkcep.planner.fields import unescape
 from sparkcep.planner.non_answers import TYPE_TESTS, NonAnswersPlan
 from sparkcep.planner.non_answers_sql import fact_texts
+from sparkcep.query import unescape
 
 
 def explain_non_answers(plan: NonAnswersPlan, name: str) -> list[str]:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from sparkcep.block import BlockQuery
 from sparkcep.exec.expressions import parse_type
 from sparkcep.exec.repair_spec import REASONS, RepairSpec
-from sparkcep.planner.fields import quote, unescape
-from sparkcep.query import PREFIX, SOURCE, string_literal
+from sparkcep.planner.fields import quote
+from sparkcep.query import PREFIX, SOURCE, string_literal, unescape
 
 #: How the statement names the operator that tells facts.
 FACTS = PREFIX + "facts"

@@ -18,7 +18,7 @@ from sparkcep.exec.shape import Gather, OperatorShape, Within
 from sparkcep.exec.spec import BITS_PER_WORD, ConditionSet, MatchSpec, OutputSlot, words_of
 from sparkcep.pattern import can_be_empty, has_exclusion
 from sparkcep.planner.dependent import DependentConditions
-from sparkcep.planner.fields import Fields, quote, unescape
+from sparkcep.planner.fields import Fields, quote
 from sparkcep.planner.fold import Fold, can_fold
 from sparkcep.planner.gaps import GapElimination, gap_elimination
 from sparkcep.planner.local import LocalCondition, lambda_text, local_condition
@@ -27,7 +27,7 @@ from sparkcep.planner.prefilter import Prefilter, prefilter
 from sparkcep.planner.ranges import RangeSplitting, fixed_distance, range_splitting, ranged_source, whole_within
 from sparkcep.planner.sampling import Sampler
 from sparkcep.planner.symbols import alphabet
-from sparkcep.query import PREFIX, SOURCE, WHOLE, Navigation, PatternQuery, RowsPerMatch
+from sparkcep.query import PREFIX, SOURCE, WHOLE, Navigation, PatternQuery, RowsPerMatch, unescape
 from sparkcep.settings import GAP_ELIMINATION, JOIN_PREFILTER, RANGE_SPLITTING, Settings
 
 #: Evaluates `SELECT list FROM input` without running it: expressions -> (name, Spark type as simpleString).

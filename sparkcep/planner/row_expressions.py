@@ -26,9 +26,10 @@ from sparkcep.exec.expressions import (
 )
 from sparkcep.exec.interpreter import Interpreter
 from sparkcep.exec.row_values import RowProgram
-from sparkcep.planner.fields import Fields, quote, unescape
+from sparkcep.planner.fields import Fields, quote
 from sparkcep.planner.ranges import fixed_distance
 from sparkcep.planner.tree import Conjunct
+from sparkcep.query import unescape
 
 #: Casts that leave values as they are.
 _WIDER = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}

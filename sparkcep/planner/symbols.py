@@ -15,9 +15,9 @@ from typing import TypeAlias
 
 from sqlglot import exp
 
-from sparkcep.planner.fields import Fields, quote, unescape
+from sparkcep.planner.fields import Fields, quote
 from sparkcep.planner.local import LocalCondition
-from sparkcep.query import string_literal
+from sparkcep.query import string_literal, unescape
 from sparkcep.sql.dialect import parse_expression
 
 #: Variable codes that a row satisfies.

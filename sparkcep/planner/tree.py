@@ -28,9 +28,9 @@ from sparkcep.exec.expressions import (
     Type,
 )
 from sparkcep.exec.scalars import FUNCTIONS
-from sparkcep.planner.fields import quote, unescape
+from sparkcep.planner.fields import quote
 from sparkcep.planner.lifting import FUNCTION, SLOT, TEXT, Lifting
-from sparkcep.query import Aggregate, MatchNumber, Navigation, RowExpression, RowMarker
+from sparkcep.query import Aggregate, MatchNumber, Navigation, RowExpression, RowMarker, unescape
 from sparkcep.sql.dialect import parse_expression
 
 _BINARY: dict[type[exp.Expr], str] = {

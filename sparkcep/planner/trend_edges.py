@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from sparkcep.block import Condition, Decision
 from sparkcep.exec.automaton import ACCEPT, Automaton, Edge
 from sparkcep.planner.dependent import describe
-from sparkcep.planner.fields import unescape
-from sparkcep.query import Aggregate, Navigation, Scalar
+from sparkcep.query import Aggregate, Navigation, Scalar, unescape
 from sparkcep.sql.dialect import pair_parentheses, tokenize
 
 BEFORE, AFTER = "before", "after"

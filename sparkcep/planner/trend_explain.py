@@ -7,9 +7,8 @@ from sparkcep.exec.trend_matcher import LANES
 from sparkcep.exec.trend_spec import EdgeClass, Granularity, Part
 from sparkcep.pattern import render
 from sparkcep.planner.explain_before import before_lines
-from sparkcep.planner.fields import unescape
 from sparkcep.planner.trend_plan import EDGE_TESTS, PART, TrendPlan
-from sparkcep.query import Selection
+from sparkcep.query import Selection, unescape
 
 
 def explain_trends(plan: TrendPlan, name: str) -> list[str]:

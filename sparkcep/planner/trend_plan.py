@@ -16,7 +16,6 @@ from sparkcep.exec.spec import ConditionSet, words_of
 from sparkcep.exec.trend_spec import EdgeClass, Granularity, KeyPair, Order, TrendAggregate, TrendSpec
 from sparkcep.planner.block_clause import partitions
 from sparkcep.planner.dependent import DependentConditions, describe
-from sparkcep.planner.fields import unescape
 from sparkcep.planner.gaps import GapElimination
 from sparkcep.planner.local import LocalCondition, local_condition
 from sparkcep.planner.plan import is_orderable
@@ -25,7 +24,7 @@ from sparkcep.planner.ranges import RangeSplitting, fixed_distance
 from sparkcep.planner.run_plan import BlockPlan, RunPlanner, condition_beyond, in_kernel, machine_lacks
 from sparkcep.planner.trend_edges import AFTER, BEFORE, Comparison, Demand, EdgeConditions, NotAdjacent, comparison
 from sparkcep.planner.trend_sql import TrendSql
-from sparkcep.query import Navigation, RowsPerMatch, Scalar, Selection, SkipMode
+from sparkcep.query import Navigation, RowsPerMatch, Scalar, Selection, SkipMode, unescape
 
 #: Where codes of tests of single edges begin; those below are components.
 EDGE_TESTS = 1 << 20

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from sparkcep.block import BlockQuery
 from sparkcep.exec.trend_spec import TrendAggregate, TrendSpec
-from sparkcep.planner.fields import quote, unescape
-from sparkcep.query import PREFIX, SOURCE, string_literal
+from sparkcep.planner.fields import quote
+from sparkcep.query import PREFIX, SOURCE, string_literal, unescape
 from sparkcep.sql.block_returns import WINDOW
 
 _WINDOW = PREFIX + "w"

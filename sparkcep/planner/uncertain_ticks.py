@@ -9,10 +9,9 @@ from decimal import Decimal, InvalidOperation
 from sparkcep.block import BlockQuery, Uncertainty
 from sparkcep.errors import PatternAnalysisError
 from sparkcep.exec.expressions import TIMES, parse_type
-from sparkcep.planner.fields import unescape
 from sparkcep.planner.plan import Analyzer
 from sparkcep.planner.ranges import DAY, fixed_distance, kernel_units
-from sparkcep.query import string_literal
+from sparkcep.query import string_literal, unescape
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from sparkcep.query import (
     Skip,
     SortKey,
     string_literal,
+    unescape,
 )
 from sparkcep.settings import LIMIT_PERMUTE, Settings
 from sparkcep.sql.clause import ClauseSyntax, Range
@@ -334,7 +335,7 @@ class Binder:
                 continue
             token = next(t for t in self.s.tokens if t.start == node.position)
             # In a format string the braces of a name come doubled.
-            text = self.render(token.start, token.end).replace("{{", "{").replace("}}", "}")
+            text = unescape(self.render(token.start, token.end))
             text = text[1:-1].replace("``", "`") if token.kind == "quoted" else text
             if spelling.setdefault(node.name, text) != text:
                 raise self.error(

@@ -9,7 +9,7 @@ from dataclasses import replace
 from sparkcep.block import GROUP_ID, BlockQuery, Component, Condition, Matches, NonAnswers, Uncertainty
 from sparkcep.errors import PatternAnalysisError, PatternParseError, near_name
 from sparkcep.pattern import Conjunction, walk
-from sparkcep.query import PREFIX, KeyExpression, Selection, SortKey
+from sparkcep.query import PREFIX, KeyExpression, Selection, SortKey, unescape
 from sparkcep.settings import Settings
 from sparkcep.sql.block import BlockSyntax, Range, parse_block
 from sparkcep.sql.block_conditions import ConditionBinder, split_arguments
@@ -197,7 +197,7 @@ class BlockBinder:
         start, end = self.s.tokens[low].start, self.s.tokens[high - 1].end
         # In a format string, whose text is rendered as it is, the braces of a type come doubled.
         if "{{" in self.s.text[start:end] and self.scope.render(start, end) == self.s.text[start:end]:
-            single = [tuple(t.replace("{{", "{").replace("}}", "}") for t in c.types) for c in self.pattern.components]
+            single = [tuple(unescape(t) for t in c.types) for c in self.pattern.components]
         else:
             single = [c.types for c in self.pattern.components]
         return tuple(
