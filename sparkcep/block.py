@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from sparkcep.pattern import Pattern
@@ -187,6 +188,13 @@ class BlockQuery:
 
     def component(self, key: str) -> Component:
         return next(c for c in self.components if c.key == key)
+
+    def tells_apart(self, keys: Sequence[str]) -> bool:
+        """Whether no event fits two of these components, by its type alone."""
+        if len(keys) < 2:
+            return True
+        types = [set(self.component(k).types) for k in keys]
+        return all(types) and len(set.union(*types)) == sum(map(len, types))
 
     def keys_of(self, variable: str) -> tuple[str, ...]:
         """Keys of a variable's components."""

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sparkcep.errors import PatternAnalysisError
-from sparkcep.exec.instructions import DONE, OTHER, SPLIT, TAKE, Instructions, too_large
+from sparkcep.exec.instructions import DONE, OTHER, PER_POSITION, SPLIT, TAKE, Instructions, too_large
 from sparkcep.pattern import (
     Alternation,
     Concatenation,
@@ -286,7 +286,7 @@ def compile_automaton(
         if kind == TAKE:
             after[compiler.argument[i]] = moves = compiler.moves(compiler.next[i][0])
             ways += len(moves)
-            if ways > 20 * limit:
+            if ways > PER_POSITION * limit:
                 raise too_large(limit)
     numbers: dict[tuple[int, ...], int] = {}
     order: list[tuple[int, ...]] = []
@@ -318,7 +318,7 @@ def compile_automaton(
     while len(table) < len(order):
         table.append(edges([m for p in order[len(table)] for m in after[p]]))
         size += len(table[-1])
-        if size > 20 * limit:
+        if size > PER_POSITION * limit:
             raise too_large(limit)
     components = tuple(compiler.labels[key[0]] for key in order)
     # The numbers of negations are shared with the pattern around this one, which may still add to them.

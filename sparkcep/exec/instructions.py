@@ -15,6 +15,10 @@ from sparkcep.settings import LIMIT_PROGRAM
 TAKE, SPLIT, DONE, OTHER = range(4)
 
 
+#: Most instructions, and most edges, for each position that the limit allows.
+PER_POSITION = 20
+
+
 def too_large(limit: int) -> LimitError:
     return LimitError(
         "CEP_PROGRAM_TOO_LARGE",
@@ -28,7 +32,7 @@ class Instructions:
 
     Args:
         codes: what each name of the pattern's leaves is taken as.
-        limit: most positions, and a twentieth of the most instructions.
+        limit: most positions.
 
     Raises:
         LimitError: CEP_PROGRAM_TOO_LARGE, from ``add``.
@@ -43,7 +47,7 @@ class Instructions:
         self.labels: list[int] = []
 
     def emit(self, kind: int, argument: int = 0) -> int:
-        if len(self.kind) > 20 * self.limit:
+        if len(self.kind) > PER_POSITION * self.limit:
             raise too_large(self.limit)
         self.kind.append(kind)
         self.argument.append(argument)

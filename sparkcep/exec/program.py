@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparkcep.exec.arrays import Ints
-from sparkcep.exec.instructions import DONE, OTHER, SPLIT, TAKE, Instructions, too_large
+from sparkcep.exec.instructions import DONE, OTHER, PER_POSITION, SPLIT, TAKE, Instructions, too_large
 from sparkcep.pattern import (
     Anchor,
     Exclusion,
@@ -181,7 +181,7 @@ def compile_pattern(pattern: Pattern, limit: int = int(LIMIT_PROGRAM.default)) -
             targets.append(target)
             conditions.append(condition)
         starts.append(len(targets))
-        if len(targets) > 20 * limit:
+        if len(targets) > PER_POSITION * limit:
             raise too_large(limit)
     for target, condition in compiler.closure(entry, True):
         targets.append(target)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -33,7 +33,6 @@ WIDE = 512
 #: A row's probabilities may add up to so much more or less than 1.
 TOLERANCE = 1e-6
 _LARGEST = 2**59
-_Number = TypeVar("_Number", np.int64, np.float64)
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,9 +75,7 @@ def is_exact(block: BlockQuery, automaton: Automaton) -> bool:
     inner = {s for s in later if after[s]}  # where neither the first nor the last event stands
     first = {e.component for e in automaton.initial}
     last = {own[s] for s in later if any(e.target == ACCEPT for e in automaton.edges[s])}
-    if not told_apart(block, [automaton.names[c] for c in first]):
-        return False
-    if not told_apart(block, [automaton.names[c] for c in last]):
+    if not all(block.tells_apart([automaton.names[c] for c in ends]) for ends in (first, last)):
         return False
     if not inner:
         return True
@@ -85,11 +83,3 @@ def is_exact(block: BlockQuery, automaton: Automaton) -> bool:
     crossed = any(e.absent or e.present for edges in after for e in edges)
     # Events of one time exclude each other under STRICT TIME.
     return len({own[s] for s in inner}) == 1 and not crossed and not (block.strict_time and repeats)
-
-
-def told_apart(block: BlockQuery, keys: Sequence[str]) -> bool:
-    """Whether no event is one of two of these components."""
-    if len(keys) < 2:
-        return True
-    types = [set(block.component(k).types) for k in keys]
-    return all(types) and len(set.union(*types)) == sum(map(len, types))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields, replace
 
 from sparkcep.block import BlockQuery, Matches, Selection
 from sparkcep.pattern import Concatenation, Pattern, Quantified, Variable
-from sparkcep.planner.block_clause import clause_of
+from sparkcep.planner.block_clause import typed_block
 from sparkcep.planner.plan import Analyzer, PatternPlan, Planner
 from sparkcep.planner.run_plan import local_conditions, type_test
 from sparkcep.planner.sampling import Sampler
@@ -51,8 +51,7 @@ def gap_sequence_plan(
     definitions = tuple(Definition(name, conjuncts, "") for name, conjuncts in _conjuncts(block).items() if conjuncts)
     if len(definitions) < len(names):
         return None
-    time_type = analyze([block.order_by[0].expression])[0][1]
-    query, hidden = clause_of(block, time_type)
+    block, query, hidden = typed_block(block, analyze)
     clause = replace(query, pattern=with_gaps(names), definitions=definitions, selection=Selection.STRICT)
     planner = Planner(clause, settings, analyze, sample, column_types)
     planner.hidden_keys = hidden

@@ -15,7 +15,7 @@ from sparkcep.exec.automaton import Automaton
 from sparkcep.exec.intersection import intersect, recoded
 from sparkcep.exec.spec import BITS_PER_WORD
 from sparkcep.exec.trend_spec import Part, TrendSpec
-from sparkcep.pattern import Conjunction, Pattern, variables, walk
+from sparkcep.pattern import Conjunction, Pattern, variables
 from sparkcep.planner.dependent import DependentConditions
 from sparkcep.planner.local import LocalCondition
 from sparkcep.planner.plan import Analyzer
@@ -36,7 +36,7 @@ class ConjunctionPlanner(TrendPlanner):
     """Plans one bound block whose pattern is AND(P, Q).
 
     Raises:
-        PatternAnalysisError: CEP_CONJUNCTION, and those of :class:`TrendPlanner`, of either side.
+        PatternAnalysisError: CEP_CONJUNCTION, a condition compares both sides; those of :class:`TrendPlanner`.
     """
 
     side: type[TrendPlanner] = TrendPlanner
@@ -45,8 +45,8 @@ class ConjunctionPlanner(TrendPlanner):
         self, block: BlockQuery, query: PatternQuery, hidden_keys: int, settings: Settings, analyze: Analyzer,
         column_types: Sequence[str],
     ) -> None:  # fmt: skip
-        pattern = conjunction(block)
-        self.blocks = [side_of(block, item) for item in pattern.items]
+        assert isinstance(block.pattern, Conjunction)  # else the binder refuses it
+        self.blocks = [side_of(block, item) for item in block.pattern.items]
         self.sides = [
             self.side(b, query, hidden_keys, settings, analyze, lambda *_: None, column_types) for b in self.blocks
         ]
@@ -60,8 +60,7 @@ class ConjunctionPlanner(TrendPlanner):
         labels = self.block.labels
         left, right = (s.automaton for s in self.sides)
         # Both automata in the codes of the product; a component that stands in pairs only has none of its own.
-        codes = {key: n for n, key in enumerate((*labels, *self.blocks[0].labels, *self.blocks[1].labels))}
-        names = tuple(codes)
+        names = tuple(dict.fromkeys((*labels, *self.blocks[0].labels, *self.blocks[1].labels)))
         pairs = {(names.index(a), names.index(b)): labels.index(c.key) for (a, b), c in self.pairs.items()}
         try:
             made = intersect(
@@ -89,9 +88,7 @@ class ConjunctionPlanner(TrendPlanner):
         if self.block.selection is not Selection.ANY:
             return f"AND under {self.block.selection.value}"
         for block in self.blocks:
-            positive = [c for c in block.components if not c.negated]
-            types = [t for c in positive for t in c.types]
-            if len(positive) > 1 and (len(set(types)) < len(types) or not all(c.types for c in positive)):
+            if not block.tells_apart([c.key for c in block.components if not c.negated]):
                 return "AND where one event fits two components of a side"
         return ""
 
@@ -120,25 +117,6 @@ class ConjunctionPlanner(TrendPlanner):
 
     def filters(self, local: dict[int, list[LocalCondition]], dependent: DependentConditions) -> tuple[list[str], str]:
         return self.kept_rows(), "each side of AND takes rows that the other cannot"
-
-
-def conjunction(block: BlockQuery) -> Conjunction:
-    """The block's AND.
-
-    Raises:
-        PatternAnalysisError: CEP_CONJUNCTION, it is not the whole pattern, or something else than pairs is counted.
-    """
-    found = [n for n in walk(block.pattern) if isinstance(n, Conjunction)]
-
-    def refused(sentence: str, position: int, hint: str) -> PatternAnalysisError:
-        return PatternAnalysisError("CEP_CONJUNCTION", sentence, text=block.text or None, position=position, hint=hint)
-
-    if len(found) != 1 or found[0] is not block.pattern:
-        raise refused("AND(P, Q) stands around the whole pattern.", found[-1].position, "PATTERN AND(SEQ(A, B), C+)")
-    for t in block.trends:
-        if t.components:
-            raise refused("AND(P, Q) counts pairs of trends, not their events.", t.position, "RETURN COUNT(*)")
-    return found[0]
 
 
 def side_of(block: BlockQuery, pattern: Pattern) -> BlockQuery:

@@ -178,14 +178,9 @@ class TrendPlanner(RunPlanner):
 
     def enumeration_reason(self) -> str:
         """Why trends must be constructed whatever the conditions look at; empty where nothing demands it."""
-        if not any(t.distinct for t in self.block.trends):
-            return ""
-        positive = [c for c in self.block.components if not c.negated]
-        taken: set[str] = set()
-        for c in positive:
-            if not c.types or taken & set(c.types):
-                return "COUNT(DISTINCT *) where one event fits two components" if len(positive) > 1 else ""
-            taken |= set(c.types)
+        distinct = any(t.distinct for t in self.block.trends)
+        if distinct and not self.block.tells_apart([c.key for c in self.block.components if not c.negated]):
+            return "COUNT(DISTINCT *) where one event fits two components"
         return ""
 
     # -- trends that are not constructed ---------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sparkcep.block import BlockQuery
-from sparkcep.pattern import Conjunction, walk
+from sparkcep.pattern import Conjunction
 from sparkcep.planner.block_clause import typed_block
 from sparkcep.planner.plan import Analyzer
 from sparkcep.planner.trend_conjunction import ConjunctionPlanner
@@ -17,6 +17,6 @@ def plan_trends(block: BlockQuery, settings: Settings, analyze: Analyzer, column
     """Plan one bound block of trend aggregates; see :class:`TrendPlanner` and :class:`ConjunctionPlanner`."""
     refuse_uncertainty(block)
     keyed, query, hidden = typed_block(grouped_block(block), analyze)
-    if any(isinstance(n, Conjunction) for n in walk(block.pattern)):
+    if isinstance(keyed.pattern, Conjunction):
         return ConjunctionPlanner(keyed, query, hidden, settings, analyze, column_types).plan()
     return TrendPlanner(keyed, query, hidden, settings, analyze, lambda *_: None, column_types).plan()

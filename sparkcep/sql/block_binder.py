@@ -229,12 +229,19 @@ class BlockBinder:
         return Matches.FIRST if self.pattern.siesta and not returned.trends else Matches.ALL
 
     def check_conjunction(self, returned: Returns) -> None:
-        found = next((n for n in walk(self.pattern.pattern) if isinstance(n, Conjunction)), None)
-        counts = returned.trends and all(t.function.endswith("count") for t in returned.trends)
-        if found is not None and not counts:
-            raise self.error(
-                "CEP_CONJUNCTION", "AND(...) is for counts of trends only.", found.position, "RETURN COUNT(*)"
-            )
+        found = [n for n in walk(self.pattern.pattern) if isinstance(n, Conjunction)]
+        if not found:
+            return
+        trends = returned.trends
+        wrong: tuple[str, int, str] | None = None
+        if not trends or not all(t.function.endswith("count") for t in trends):
+            wrong = "AND(...) is for counts of trends only.", found[0].position, "RETURN COUNT(*)"
+        elif found != [self.pattern.pattern]:
+            wrong = "AND(P, Q) stands around the whole pattern.", found[-1].position, "PATTERN AND(SEQ(A, B), C+)"
+        elif of_events := [t for t in trends if t.components]:
+            wrong = "AND(P, Q) counts pairs of trends, not their events.", of_events[0].position, "RETURN COUNT(*)"
+        if wrong:
+            raise self.error("CEP_CONJUNCTION", *wrong)
 
     def check_within(self, source: Source) -> None:
         position = self.syntax.positions.get("WITHIN")
