@@ -13,7 +13,7 @@ import numpy as np
 from sparkcep.exec.kernels import conditions as condition
 from sparkcep.exec.kernels.caching import inlined, kernel
 from sparkcep.exec.kernels.conditions import U, advance, retreat
-from sparkcep.exec.kernels.graph import ACCEPT, prepare, sees
+from sparkcep.exec.kernels.graph import ACCEPT, next_taken, prepare, sees
 from sparkcep.exec.kernels.output import (
     CURRENT,
     FIXED,
@@ -165,16 +165,6 @@ def _reach(e, i, rows, machine, work):
 
 
 @inlined
-def _next_taken(row, rows, machine, work):
-    """The first row from here on that an edge of the pattern may take."""
-    best = np.int64(rows)
-    for e in range(machine.edge_start[U(machine.automata[1])]):
-        if machine.target[U(e)] != ACCEPT:
-            best = min(best, np.int64(work.next_row[machine.component[U(e)], row]))
-    return best
-
-
-@inlined
 def _forward(
     base, rows, start, limit, before, machine, checks, conditions, columns, work, frames, trail, forward, seen, live,
     guarded,
@@ -185,6 +175,7 @@ def _forward(
     Returns a status and how many rows there are.
     """
     node = machine.automata[1]
+    edges = machine.edge_start[U(node)]
     for g in range(trail.counts.shape[0]):
         trail.counts[g] = 0
     for e in range(machine.edge_start[U(node + 1)]):
@@ -243,7 +234,7 @@ def _forward(
                 if forward[s, 0]:
                     advance(machine.state_component[U(s)], j, base, conditions, columns, trail)
                     break
-        j = _next_taken(j + 1, rows, machine, work)
+        j = next_taken(j + 1, rows, 0, edges, machine, work)
     return OK, count
 
 

@@ -55,6 +55,16 @@ def next_rows(base, n, masks, machine, work):
             work.next_row[c, j] = following
 
 
+@inlined
+def next_taken(row, rows, low, high, machine, work):
+    """The first row from here on that one of the edges from ``low`` to ``high`` may take."""
+    best = np.int64(rows)
+    for e in range(low, high):
+        if machine.target[U(e)] != ACCEPT:
+            best = min(best, np.int64(work.next_row[machine.component[U(e)], row]))
+    return best
+
+
 @spliced
 def _equal_times(base, n, strict, within, work):
     for j in range(n - 1, -1, -1):

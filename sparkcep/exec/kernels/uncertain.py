@@ -14,7 +14,7 @@ import numpy as np
 from sparkcep.exec.kernels import conditions as condition
 from sparkcep.exec.kernels.caching import inlined, inner, kernel
 from sparkcep.exec.kernels.conditions import advance, retreat
-from sparkcep.exec.kernels.graph import ACCEPT, next_rows
+from sparkcep.exec.kernels.graph import ACCEPT, next_rows, next_taken
 from sparkcep.exec.kernels.run_output import emit_run
 from sparkcep.exec.kernels.runs import passes
 from sparkcep.exec.kernels.search import OK, OUTPUT_FULL, OVERFLOW, TOO_MANY_ROWS, TOO_MANY_STEPS, ZERO_DIVISION
@@ -229,7 +229,7 @@ def _list_next(
     if query.within < NO_BOUND:
         until = stack.first[d] + query.within
     k = first_from(base, rows, stack.low[d] + 2 - events.widest, events)
-    k = _next_of(k, rows, low, high, machine, work)
+    k = next_taken(k, rows, low, high, machine, work)
     while k < rows and events.low[base + k] <= until:
         if events.high[base + k] > stack.low[d] and not graph.taken[k]:
             stays = False
@@ -250,20 +250,10 @@ def _list_next(
             # In every world it is taken by then, or something before it.
             if stays and events.low[base + k] > last_high:
                 until = min(until, events.high[base + k])
-        k = _next_of(k + 1, rows, low, high, machine, work)
+        k = next_taken(k + 1, rows, low, high, machine, work)
     stack.listed[d + 1] = at
     stack.cursor[d] = stack.listed[d]
     return OK
-
-
-@inner
-def _next_of(k, rows, low, high, machine, work):
-    """The first event from here on that some edge may take."""
-    best = np.int64(rows)
-    for e in range(low, high):
-        if machine.target[e] != ACCEPT:
-            best = min(best, np.int64(work.next_row[machine.component[e], k]))
-    return best
 
 
 @inner
