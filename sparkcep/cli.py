@@ -139,23 +139,20 @@ def command_sql(arguments: argparse.Namespace) -> None:
 
 
 def command_explain(arguments: argparse.Namespace) -> None:
-    import sparkcep
+    from sparkcep.session import explained
 
     text = _text(arguments)
     spark = _session(arguments)
     *before, last = split_statements(text)
     for statement in before:
         spark.sql(statement).collect()
-    if arguments.analyze:
-        plan = str(sparkcep.sql(spark, "EXPLAIN ANALYZE " + last).collect()[0][0])
-    else:
-        plan = sparkcep.explain(spark, last)
+    plan, run = explained(spark, last, analyze=arguments.analyze)
     if arguments.html is None:
         print(plan)
         return
     from sparkcep.pictures.explained import explained_page
 
-    page = explained_page(spark, last, plan, arguments.analyze)
+    page = explained_page(last, plan, run, arguments.analyze)
     try:
         Path(arguments.html).write_text(page, encoding="utf-8")
     except OSError as error:

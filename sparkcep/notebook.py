@@ -13,6 +13,7 @@ import sparkcep
 from sparkcep.cli import split_statements, texts
 from sparkcep.errors import SparkCepError
 from sparkcep.pictures.picture import Picture
+from sparkcep.session import explained
 
 ROWS = 20
 _USAGE = """%%cep [--explain] [--limit n] [--view v] [name]
@@ -114,10 +115,10 @@ def run_cell(line: str, cell: str, namespace: dict[str, Any]) -> Table | Plan | 
     for statement in before:
         sparkcep.sql(spark, statement)
     if options.explain:
-        from sparkcep.pictures import pattern
+        from sparkcep.pictures.graph import pattern_picture
 
-        text = sparkcep.explain(spark, last)
-        return Plan(text, pattern(spark, last) if "== Pattern Plan ==" in text and "  Pattern: " in text else None)
+        text, run = explained(spark, last)
+        return Plan(text, pattern_picture(run.relations) if run.relations else None)
     frame = sparkcep.sql(spark, last)
     if options.view:
         frame.createOrReplaceTempView(options.view)

@@ -107,9 +107,18 @@ def _wrapper_of(spark: SparkSession) -> SqlMethod:
 
 def explain(spark: SparkSession, sqlQuery: str, args: Arguments = None, **kwargs: Any) -> str:
     """The pattern plans of a query followed by Spark's plan, as text; runs nothing."""
-    plain = plain_sql(spark)
-    if mentions_pattern(sqlQuery):
-        frame = Run(spark, plain, sqlQuery, args, kwargs, explain_only=True).result()
-    else:
-        frame = plain("EXPLAIN " + sqlQuery, args, **kwargs)
-    return str(frame.collect()[0][0])
+    return explained(spark, sqlQuery, args, kwargs)[0]
+
+
+def explained(
+    spark: SparkSession, text: str, args: Arguments = None, kwargs: dict[str, Any] | None = None, analyze: bool = False
+) -> tuple[str, Run]:
+    """What EXPLAIN says of a statement, and the statement as it was planned for that.
+
+    Args:
+        analyze: run it, as EXPLAIN ANALYZE does.
+    """
+    statement = "EXPLAIN ANALYZE " + text if analyze else text
+    run = Run(spark, plain_sql(spark), statement, args, kwargs or {}, explain_only=not analyze)
+    frame = run.result() if mentions_pattern(text) else run.untouched()
+    return str(frame.collect()[0][0]), run

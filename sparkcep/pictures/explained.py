@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import html
 
-from pyspark.sql import SparkSession
-
 from sparkcep.pictures.funnel_chart import funnel_picture
 from sparkcep.pictures.graph import pattern_picture
 from sparkcep.pictures.picture import Picture, page
-from sparkcep.pictures.source import planned
+from sparkcep.pictures.source import drawable
+from sparkcep.run import Run
 
 
-def explained_page(spark: SparkSession, query: str, plan: str, analyze: bool) -> str:
+def explained_page(query: str, plan: str, run: Run, analyze: bool) -> str:
     """HTML of a statement, its pictures and its plan.
 
     Args:
-        plan: its text. analyze: draw the funnel too, which runs the query.
+        plan, run: as :func:`sparkcep.session.explained` gives them. analyze: draw the funnel too, which runs the query.
 
     Raises:
         SparkCepError: as for :func:`sparkcep.pictures.pattern`.
     """
-    run = planned(spark, query, None, {})
-    pictures: list[Picture] = [pattern_picture(run.relations)]
+    pictures: list[Picture] = [pattern_picture(drawable(run).relations)]
     if analyze:
         pictures.append(funnel_picture(run))
     before = f"<pre>{html.escape(query)}</pre>"

@@ -8,8 +8,7 @@ from pyspark.sql import SparkSession
 
 from sparkcep.errors import SparkCepError
 from sparkcep.run import Run
-from sparkcep.session import plain_sql
-from sparkcep.sql.statements import mentions_pattern
+from sparkcep.session import explained
 
 
 def planned(spark: SparkSession, query: str, args: Any, kwargs: dict[str, Any]) -> Run:
@@ -18,9 +17,15 @@ def planned(spark: SparkSession, query: str, args: Any, kwargs: dict[str, Any]) 
     Raises:
         SparkCepError: CEP_PICTURE where it has no pattern.
     """
-    run = Run(spark, plain_sql(spark), query, args, kwargs, explain_only=True)
-    if mentions_pattern(query):
-        run.result()
+    return drawable(explained(spark, query, args, kwargs)[1])
+
+
+def drawable(run: Run) -> Run:
+    """A planned statement that has a pattern.
+
+    Raises:
+        SparkCepError: CEP_PICTURE where it has none.
+    """
     if not run.relations:
         raise SparkCepError(
             "CEP_PICTURE", "The statement has no pattern that could be drawn.",
