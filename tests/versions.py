@@ -1,6 +1,7 @@
-"""The SQL tests on other releases of Spark, each in an environment of its own.
+"""The SQL tests on other releases of Spark and of Python, each in an environment of its own.
 
     python tests/versions.py 4.1.4 4.2.1 [--folder .venvs] [--connect] [--tests tests/sql tests/spark/test_session.py]
+    python tests/versions.py 4.3.0 --python python3.13
 
 Environments are kept and used again; pytest's output is in their tests-classic.log or tests-connect.log. Prints one
 line for each release; the exit code is 1 where one fails.
@@ -13,7 +14,6 @@ import os
 import subprocess
 import sys
 import time
-import venv
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -23,13 +23,15 @@ RELEASES = ("4.1.4", "4.2.1")
 TOOLS = ("chispa>=0.12", "hypothesis>=6.100", "pytest>=8", "pytest-timeout>=2.3")
 
 
-def environment(folder: Path, release: str) -> Path:
-    """The Python of a virtual environment that has the release, made where there is none."""
-    where = folder / f"spark-{release}"
+def environment(folder: Path, interpreter: str, release: str) -> Path:
+    """The Python of a virtual environment that has the release, made by this interpreter where there is none."""
+    where = folder / (
+        f"spark-{release}" if interpreter == sys.executable else f"spark-{release}-{Path(interpreter).name}"
+    )
     python = where / "bin" / "python"
     marker = where / "installed"
     if not marker.exists():
-        venv.create(where, with_pip=True, clear=True)
+        subprocess.run([interpreter, "-m", "venv", "--clear", where], check=True)
         wanted = [f"{ROOT}[local,demo]", f"pyspark[connect]=={release}", *TOOLS]
         subprocess.run([python, "-m", "pip", "install", "--quiet", *wanted], check=True)
         # The checkout is tested, not a copy of it.
@@ -59,16 +61,17 @@ def test(python: Path, tests: Sequence[str], connect: bool) -> tuple[int, str]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description="Run the SQL tests on other releases of Spark.")
+    parser = argparse.ArgumentParser(description="Run the SQL tests on other releases of Spark and Python.")
     parser.add_argument("releases", nargs="*", metavar="RELEASE", default=RELEASES)
     parser.add_argument("--folder", type=Path, default=ROOT / ".venvs", help="where the environments are")
+    parser.add_argument("--python", default=sys.executable, help="what the environments are made with")
     parser.add_argument("--connect", action="store_true", help="on Spark Connect")
     parser.add_argument("--tests", nargs="+", default=["tests/sql"], help="what pytest gets")
     arguments = parser.parse_args(argv)
     failed = 0
     for release in arguments.releases:
         started = time.perf_counter()
-        python = environment(arguments.folder, release)
+        python = environment(arguments.folder, arguments.python, release)
         code, line = test(python, arguments.tests, arguments.connect)
         how = "Connect" if arguments.connect else "classic"
         print(
