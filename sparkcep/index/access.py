@@ -8,7 +8,8 @@ same rows; estimated bytes decide.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -16,6 +17,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from sparkcep.index import sources
+from sparkcep.index.lookup import Lists
 from sparkcep.index.pairs import Longs
 from sparkcep.index.reader import Candidates, Coverage, Reader
 from sparkcep.index.tables import ACTIVITIES, INTEGERS, SEQUENCES, Definition, include_columns, quoted, symbol
@@ -80,12 +82,19 @@ def access(
     d = reader.definition
     if way == SEQUENCES_WAY and _scans(reader, ask, cases):
         return Access(_exploded(reader, _scan(reader, ask), ask), way, None, costs)
-    found = reader.candidates(ask.branches, ask.bound, ask.ordered)
+    types = sorted(t for t in ask.only or () if t in reader.dictionary())
+    is_local = way == ACTIVITIES_WAY and _is_local(reader, types)
+    with ThreadPoolExecutor(1) as aside:
+        # Which events are needed does not wait for which cases.
+        lists = aside.submit(reader.lists_of_types, types) if is_local else None
+        found = reader.candidates(ask.branches, ask.bound, ask.ordered)
     share = len(found.ids) / max(1, found.total)
     if way == SOURCE_WAY and share > MOST_SHARE:
         raise NotWorthwhile(f"{share:.0%} of the cases can match, and the events must come from the source")
-    if way == ACTIVITIES_WAY:
-        frame = _from_activities(reader, ask, found.ids)
+    if lists is not None:
+        frame = _from_lists(reader, types, lists.result(), found.ids)
+    elif way == ACTIVITIES_WAY:
+        frame = _from_activities(reader, types, found.ids)
     elif way == SEQUENCES_WAY:
         ids = None if share == 1 else found.ids
         frame = _exploded(reader, reader.lists(ids), ask)
@@ -171,23 +180,30 @@ def _exploded(reader: Reader, cases: DataFrame, ask: Requirements) -> DataFrame:
     return events.select(*(column.alias(name) for name, column in columns.items()))
 
 
-def _from_activities(reader: Reader, ask: Requirements, ids: Longs) -> DataFrame:
-    """Rows of events of some types, from their posting lists."""
+def _is_local(reader: Reader, types: Sequence[str]) -> bool:
+    """Whether the driver itself reads the events of some types."""
+    share = len(types) / max(1, len(reader.dictionary()))
+    can = not is_remote(reader.spark) and reader.definition.case_type in _LOCAL_CASES
+    return can and share * reader.snapshot.totals.events <= MOST_LOCAL_EVENTS
+
+
+def _from_lists(reader: Reader, types: Sequence[str], lists: Lists, ids: Longs) -> DataFrame:
+    """Rows of events of some types, from their posting lists that the driver has read."""
     d = reader.definition
-    assert ask.only is not None
-    wanted: Collection[str] = sorted(t for t in ask.only if t in reader.dictionary())
-    share = len(wanted) / max(1, len(reader.dictionary()))
-    local = not is_remote(reader.spark) and d.case_type in _LOCAL_CASES
-    if local and share * reader.snapshot.totals.events <= MOST_LOCAL_EVENTS:
-        events = _typed(d, reader.local_events(wanted, ids))
-        frame = reader.spark.createDataFrame(events)
-        if events.num_rows <= ONE_TASK:
-            frame = frame.coalesce(1)
-        return frame.selectExpr(
-            f"CAST(key AS {d.case_type}) AS {quoted(d.case)}", f"time AS {quoted(d.time)}",
-            f"CAST(type AS {d.event_type}) AS {quoted(d.event)}",
-        )  # fmt: skip
-    lists = reader.activities(list(wanted), ids)
+    events = _typed(d, reader.local_events(types, lists, ids))
+    frame = reader.spark.createDataFrame(events)
+    if events.num_rows <= ONE_TASK:
+        frame = frame.coalesce(1)
+    return frame.selectExpr(
+        f"CAST(key AS {d.case_type}) AS {quoted(d.case)}", f"time AS {quoted(d.time)}",
+        f"CAST(type AS {d.event_type}) AS {quoted(d.event)}",
+    )  # fmt: skip
+
+
+def _from_activities(reader: Reader, types: Sequence[str], ids: Longs) -> DataFrame:
+    """Rows of events of some types, from their posting lists, which Spark reads."""
+    d = reader.definition
+    lists = reader.activities(types, ids)
     keys = reader.case_keys(ids, with_ids=True)
     return lists.join(F.broadcast(keys) if len(ids) < 100_000 else keys, "id").selectExpr(
         f"case_key AS {quoted(d.case)}", f"{_time_sql(d, 'time')} AS {quoted(d.time)}",

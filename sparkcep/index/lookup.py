@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -19,8 +20,12 @@ from sparkcep.index.snapshots import TableState
 from sparkcep.index.storage import DataFile, Location, filesystem
 
 NO_IDS: Longs = np.empty(0, np.int64)
+#: Rows of posting lists, by what they are lists of.
+Lists: TypeAlias = list[list[pa.RecordBatch]]
 #: Posting lists of so many pairs are read together.
 PAIRS_AT_ONCE = 3
+#: CASE values of an index of so many rows of cases are kept in memory, a hundred bytes or less each.
+MOST_KEYS_KEPT = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,15 +190,18 @@ def cases_of_types(table: Location, state: TableState, wanted: Sequence[int]) ->
     return _shared(lists), size
 
 
-def events_of_types(
-    table: Location, state: TableState, wanted: Sequence[int], ids: Longs
-) -> tuple[Longs, Longs, Longs]:
-    """Events of some types in some cases (ascending ids): cases, places of types in ``wanted``, times."""
+def lists_of_types(table: Location, state: TableState, wanted: Sequence[int]) -> Lists:
+    """Posting lists of some types, with times, in their order."""
+    lists, _ = read_lists(table, state, ("type",), [(w,) for w in wanted], (*LIST_COLUMNS, "times"))
+    return [lists[w,] for w in wanted]
+
+
+def events_in(lists: Lists, ids: Longs) -> tuple[Longs, Longs, Longs]:
+    """Events of some lists in some cases (ascending ids): cases, places of their lists, times."""
     if not len(ids):
         return NO_IDS, NO_IDS, NO_IDS
-    lists, _ = read_lists(table, state, ("type",), [(w,) for w in wanted], (*LIST_COLUMNS, "times"))
     cases, types, times = [NO_IDS], [NO_IDS], [NO_IDS]
-    for place, batches in enumerate(lists[w,] for w in wanted):
+    for place, batches in enumerate(lists):
         for batch in batches:
             near = batch.filter(_overlaps(batch, ids[0], ids[-1]))
             counts = near["count"].to_numpy().astype(np.int64)
@@ -207,16 +215,23 @@ def events_of_types(
 
 
 def case_keys(table: Location, state: TableState, ids: Longs) -> pa.Array:
-    """CASE values of some cases (ascending ids), in their order."""
+    """CASE values of some cases, in their order."""
+    is_small = sum(file.rows for file in state.files) <= MOST_KEYS_KEPT
+    own, keys = (_all_case_keys if is_small else _all_case_keys.__wrapped__)(table, state)
+    return keys.take(pa.array(np.searchsorted(own, ids)))
+
+
+@lru_cache(maxsize=2)
+def _all_case_keys(table: Location, state: TableState) -> tuple[Longs, pa.Array]:
+    """Ids of all cases, ascending, and their CASE values."""
     found, keys = [], []
     for rows in _tables(table, state, ["id", "start", "case_key"]):
-        own = rows["id"].to_numpy()
-        places = np.minimum(np.searchsorted(ids, own), len(ids) - 1)
-        kept = np.flatnonzero((ids[places] == own) & (rows["start"].to_numpy() == 0))
-        found.append(own[kept])
+        kept = np.flatnonzero(rows["start"].to_numpy() == 0)
+        found.append(rows["id"].to_numpy()[kept])
         keys.append(rows["case_key"].combine_chunks().take(pa.array(kept)))
-    order = np.argsort(np.concatenate(found), kind="stable")
-    return pa.chunked_array(keys).combine_chunks().take(pa.array(order))
+    own = np.concatenate(found)
+    order = np.argsort(own, kind="stable")
+    return own[order], pa.chunked_array(keys).combine_chunks().take(pa.array(order))
 
 
 def _tables(table: Location, state: TableState, columns: Sequence[str]) -> Iterator[pa.Table]:

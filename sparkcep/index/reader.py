@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from sparkcep.index import lookup, sources, stored
-from sparkcep.index.lookup import PairCount
+from sparkcep.index.lookup import Lists, PairCount
 from sparkcep.index.pairs import Longs, unpack
 from sparkcep.index.snapshots import Snapshot, TableState
 from sparkcep.index.storage import Location, call
@@ -245,19 +245,22 @@ class Reader:
         rows = stored.segments(self.spark, self.index, self.snapshot).where("start = 0").select("id", "case_key")
         return self._of(rows, ids).select(*(["id"] if with_ids else []), "case_key")
 
-    def local_events(self, types: Collection[str], ids: Longs) -> pa.Table:
-        """Events of some types in some cases, read here: key, type (text), time (units of the index)."""
+    def lists_of_types(self, types: Sequence[str]) -> Lists:
+        """Posting lists of some indexed types, read here."""
         codes = self.dictionary()
-        names = [t for t in types if t in codes]
-        cases, places, times = call(
-            self.spark, lookup.events_of_types, self._table(ACTIVITIES), self._state(ACTIVITIES),
-            [codes[t] for t in names], ids,
-        )  # fmt: skip
+        return lookup.lists_of_types(self._table(ACTIVITIES), self._state(ACTIVITIES), [codes[t] for t in types])
+
+    def local_events(self, types: Sequence[str], lists: Lists, ids: Longs) -> pa.Table:
+        """Events of some types, whose ``lists`` these are, in some cases: key, type (text), time (units of the index).
+
+        Reads the storage from here, as :meth:`lists_of_types` does; not for Spark Connect.
+        """
+        cases, places, times = lookup.events_in(lists, ids)
         own, rows = np.unique(cases, return_inverse=True)
         keys = pa.array([], pa.string())
         if len(own):
-            keys = call(self.spark, lookup.case_keys, self._table(SEQUENCES), self._state(SEQUENCES), own)
-        listed = pa.array(names, pa.string()).take(pa.array(places))
+            keys = lookup.case_keys(self._table(SEQUENCES), self._state(SEQUENCES), own)
+        listed = pa.array(types, pa.string()).take(pa.array(places))
         return pa.table({"key": keys.take(pa.array(rows)), "type": listed, "time": pa.array(times)})
 
     def activities(self, types: Sequence[str], ids: Longs | None = None) -> DataFrame:
