@@ -34,6 +34,7 @@ from sparkcep.exec.trend_tables import (
     new_places,
     new_sums,
     order_tables,
+    sums_bytes,
     tree_orders,
     trend_ways,
     value_columns,
@@ -41,7 +42,9 @@ from sparkcep.exec.trend_tables import (
 
 _SELECTIONS = {Selection.STRICT: kernel.STRICT, Selection.NEXT: kernel.NEXT, Selection.ANY: kernel.ANY}
 #: Windows that share a walk. More share more, but a block's rows are those of all its windows.
-LANES = 16
+LANES = 64
+#: Bytes that sums over a block's events may take; where more would be needed, fewer windows share a walk.
+MOST_BYTES = 2**28
 #: What a DECIMAL(38, 0) holds.
 LARGEST = 10**38 - 1
 _TOO_LARGE_HIGH, _TOO_LARGE_LOW = (np.uint64(x) for x in divmod(LARGEST + 1, 2**64))
@@ -103,9 +106,8 @@ class TrendMatcher:
         offsets = np.array(batch.offsets, np.int64)
         within = interval(batch)
         time = within.key if spec.windowed else np.zeros(1, np.int64)
-        windows = Windows(
-            time, spec.width, max(spec.slide, 1), np.zeros(self.lanes, np.int64), np.zeros(self.lanes, np.int64)
-        )
+        windows, room = self.windows(offsets, time)
+        lanes = len(windows.first)
         values, ranked = value_columns(self.valued, self.known, batch)
         keys, key_nulls = key_columns(self.pairs, batch)
         columns: Columns
@@ -113,16 +115,15 @@ class TrendMatcher:
         longest = int(np.diff(offsets).max(initial=0))
         needs_graph = len(self.machine.automata) > 3 or spec.run.strict_time
         work = new_work(longest if needs_graph else 0, self.machine)
-        room = int(kernel.longest_block(offsets, windows, self.lanes))
         same = bool(self.orders.same.all())
         scratch = Scratch(
             work, new_places(len(self.orders.ordered), room, same), np.zeros(256, np.int64), new_lists(self.ways, room),
-            new_sums(self.ways, self.fields, room, self.lanes), new_jobs(self.ways, room),
+            new_sums(self.ways, self.fields, room, lanes), new_jobs(self.ways, room),
         )  # fmt: skip
         self.scratch_bytes = sum(a.nbytes for t in scratch for a in t if isinstance(a, np.ndarray))
         progress = np.zeros(kernel.PROGRESS, np.int64)
         progress[kernel.AT_WINDOW] = kernel.NO_WINDOW
-        out = np.empty((1024 + self.lanes, 2), np.int64)
+        out = np.empty((1024 + lanes, 2), np.int64)
         out_words = np.empty((len(out), self.fields.words), np.uint64)
         out_floats = np.empty((len(out), self.fields.floats))
         trends = Trends(
@@ -149,6 +150,17 @@ class TrendMatcher:
             values_by_rank = ranked.get((a.column, sums.LEAST, a.function == "max"))
             partials.append(read.partial(a, type_, values_by_rank))
         return TrendTable(out[:used, 0], out[:used, 1], tuple(partials))
+
+    def windows(self, offsets: Ints, time: Ints) -> tuple[Windows, int]:
+        """Room for as many windows as are to share a walk, and the rows of the longest block of so many."""
+        spec, lanes = self.spec, self.lanes
+        while True:
+            own = np.zeros(lanes, np.int64), np.zeros(lanes, np.int64)
+            windows = Windows(time, spec.width, max(spec.slide, 1), *own)
+            room = int(kernel.longest_block(offsets, windows, lanes))
+            if lanes == 1 or sums_bytes(self.ways, self.fields, room, lanes) <= MOST_BYTES:
+                return windows, room
+            lanes = (lanes + 1) // 2
 
 
 class _Reader:

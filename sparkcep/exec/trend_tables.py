@@ -288,11 +288,20 @@ def new_lists(ways: Ways, rows: int) -> Lists:
     )  # fmt: skip
 
 
-def new_sums(ways: Ways, fields: Fields, rows: int, lanes: int) -> Sums:
+def _records(ways: Ways, rows: int) -> int:
     """One record per class and state, a result, and one per row of a block for each tree and each stored state."""
     trees = int((ways.kind == kernel.TREE).sum())
     stored = int((ways.stored >= 0).sum())
-    records = len(ways.kind) + len(ways.stored) + 1 + (trees + stored) * rows
+    return len(ways.kind) + len(ways.stored) + 1 + (trees + stored) * rows
+
+
+def sums_bytes(ways: Ways, fields: Fields, rows: int, lanes: int) -> int:
+    return _records(ways, rows) * (fields.words + fields.floats) * lanes * 8
+
+
+def new_sums(ways: Ways, fields: Fields, rows: int, lanes: int) -> Sums:
+    """Records of a block of so many rows and windows."""
+    records = _records(ways, rows)
     return Sums(
         np.empty(max(records * fields.words * lanes, 1), np.uint64),
         np.empty(max(records * fields.floats * lanes, 1)),

@@ -21,7 +21,7 @@ def explain_trends(plan: TrendPlan, name: str) -> list[str]:
         overlapping = -(-spec.width // spec.slide)
         lines.append(
             f"  Windows: {unescape(block.within or '')} every {unescape(block.slide or block.within or '')}, "
-            f"{overlapping} over each event, {min(overlapping, LANES)} in one walk"
+            f"{overlapping} over each event, up to {min(overlapping, LANES)} in one walk"
         )
     automaton = spec.automaton
     edges = sum(len(e) for e in automaton.edges)

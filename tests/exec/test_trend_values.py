@@ -7,6 +7,7 @@ import math
 import pytest
 
 from sparkcep.block import Component, Matches, Selection
+from sparkcep.exec import trend_matcher
 from sparkcep.exec.trend_matcher import LARGEST, TrendMatcher
 
 from .notation import tree
@@ -62,17 +63,38 @@ def test_nothing_known() -> None:
     assert found == [(None, False), (None, False), (None, False), (3, False)]
 
 
-@pytest.mark.parametrize(("width", "slide"), [(None, None), (600, 600), (600, 10)])
-def test_memory_is_bounded(width: int | None, slide: int | None) -> None:
-    """At most 100 bytes an event and window, with an ordered condition and exact counts."""
-    n = 3000
+def falls(n: int, width: int | None, slide: int | None) -> TrendCase:
+    """Exact counts of trends of n falling values, one event a second."""
     condition = draft(last(("A",), 1), ">", last(("A",)), ("A",), after=("A",))[1]
     run = RunCase(
         tree("A+"), (Component("A", "A", ("A",), True),), ("A",) * n, tuple(k * 7919 % n for k in range(n)),
         tuple(range(n)), (condition,), (), Selection.ANY, Matches.ALL, None, False,
     )  # fmt: skip
-    case = TrendCase(run, width, slide, (("try_count", None),))
+    return TrendCase(run, width, slide, (("try_count", None),))
+
+
+@pytest.mark.parametrize(("width", "slide"), [(None, None), (600, 600), (600, 10)])
+def test_memory_is_bounded(width: int | None, slide: int | None) -> None:
+    """At most 100 bytes an event and window, with an ordered condition and exact counts."""
+    n = 3000
+    case = falls(n, width, slide)
     plan = plan_trend_case(case)
     matcher = TrendMatcher(plan.trend_spec)
     matcher.aggregate(batch_of_case(case, plan))
     assert matcher.scratch_bytes <= 100 * n * ((width or 1) // (slide or 1))
+
+
+def test_fewer_windows_share_a_walk_where_memory_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = falls(500, 60, 2)
+    plan = plan_trend_case(case)
+    batch = batch_of_case(case, plan)
+    found, bytes_ = [], []
+    for most in (trend_matcher.MOST_BYTES, 5_000, 1):
+        monkeypatch.setattr(trend_matcher, "MOST_BYTES", most)
+        matcher = TrendMatcher(plan.trend_spec)
+        table = matcher.aggregate(batch)
+        found.append((table.window.tolist(), table.partials[0].values.to_pylist()))
+        bytes_.append(matcher.scratch_bytes)
+    assert found[0] == found[1] == found[2]
+    assert len(found[0][0]) == 279
+    assert bytes_[0] > 2 * bytes_[1] > 2 * bytes_[2]
