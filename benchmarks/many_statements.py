@@ -15,7 +15,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 import sparkcep
-from sparkcep import run
+from sparkcep import kept
 from sparkcep.java import ensure_java
 
 CLAUSE = """SELECT * FROM events MATCH_RECOGNIZE (PARTITION BY k ORDER BY o MEASURES A.o AS x, B.o AS y
@@ -64,7 +64,7 @@ def main(count: int) -> None:
         if number % (count // 10) == 0:
             print(
                 f"{number:6d} statements {time.perf_counter() - started:6.0f} s: driver {resident():5.0f} MB, heap {heap(spark):5.0f} MB,"
-                f" views {len(spark.catalog.listTables())}, plans {len(run._plans)}, samples {len(run._samples)}",
+                f" views {len(spark.catalog.listTables())}, plans {len(kept.PLANS)}, samples {len(kept.SAMPLES)}",
                 flush=True,
             )
 

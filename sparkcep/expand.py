@@ -9,11 +9,12 @@ from pyspark.sql import DataFrame
 from sparkcep.block import BlockQuery, Condition
 from sparkcep.errors import PatternAnalysisError
 from sparkcep.exec.operator import match
+from sparkcep.form_planner import Relation
 from sparkcep.planner.collapse import first_component, last_component
 from sparkcep.planner.fields import quote
 from sparkcep.planner.run_plan import RunPlan, plan_block
 from sparkcep.query import PREFIX, SOURCE, Navigation, RowExpression, Scalar
-from sparkcep.run import Relation, Run
+from sparkcep.run import Run
 from sparkcep.session import plain_sql
 from sparkcep.sql.statements import Form, FormKind, read_statement
 

@@ -11,7 +11,8 @@ from typing import Any
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from sparkcep.run import Arguments, Run, SqlMethod
+from sparkcep.analyser import Arguments, SqlMethod
+from sparkcep.run import Run
 from sparkcep.sql.index_statements import mentions_index, read_index_statement
 from sparkcep.sql.statements import mentions_pattern
 

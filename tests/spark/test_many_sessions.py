@@ -14,7 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import sparkcep
-from sparkcep import run
+from sparkcep import kept
 
 from ..conftest import IS_CONNECT
 
@@ -126,9 +126,9 @@ def test_enable_and_disable_while_queries_run(spark: SparkSession) -> None:
 
 def test_nothing_is_left_behind(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     """By hand, for 10,000 statements: benchmarks/many_statements.py."""
-    monkeypatch.setattr(run, "_MOST_KEPT", 10)
-    monkeypatch.setattr(run, "_plans", {})
-    monkeypatch.setattr(run, "_samples", {})
+    monkeypatch.setattr(kept, "MOST", 10)
+    kept.PLANS.clear()
+    kept.SAMPLES.clear()
     spark.sql(EVENTS.format(hit=0)).createOrReplaceTempView("s_events")
     before = {t.name for t in spark.catalog.listTables()}
     for number in range(25):
@@ -137,8 +137,8 @@ def test_nothing_is_left_behind(spark: SparkSession, monkeypatch: pytest.MonkeyP
         with pytest.raises(sparkcep.SparkCepError):
             spark.sql(f"FROM s_events PATTERN SEQ(a x, b y) WHERE x.nope > {number}")
     assert {t.name for t in spark.catalog.listTables()} == before
-    assert 0 < len(run._plans) <= 10
-    assert len(run._samples) <= 10
+    assert 0 < len(kept.PLANS) <= 10
+    assert len(kept.SAMPLES) <= 10
 
 
 @pytest.mark.skipif(IS_CONNECT, reason="job groups belong to the classic session; Connect has spark.interruptAll")

@@ -1,0 +1,135 @@
+"""Spark as the planner's analyser: names, types and estimates of what a form's text asks of its input."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias, TypeVar
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
+
+from sparkcep.errors import PatternAnalysisError, SparkCepError
+from sparkcep.kept import SAMPLES, keep
+from sparkcep.planner.fields import Fields
+from sparkcep.planner.sampling import Sample, estimated_bytes, sample_sql
+from sparkcep.query import PREFIX, SOURCE, WHOLE, PatternQuery, unescape
+from sparkcep.relations import log_properties
+from sparkcep.settings import Settings
+
+T = TypeVar("T")
+SqlMethod: TypeAlias = Callable[..., DataFrame]
+Arguments: TypeAlias = dict[str, Any] | list[Any] | None
+
+
+@dataclass(slots=True)
+class Analyser:
+    """One statement's questions to Spark.
+
+    ``plain``: the session's own sql. ``matched``: results of operators that formatted text may name. ``asked``: how
+    many questions there were whose answers may change.
+    """
+
+    spark: SparkSession
+    plain: SqlMethod
+    text: str
+    args: Arguments
+    kwargs: dict[str, Any]
+    settings: Settings = field(init=False)
+    matched: dict[str, DataFrame] = field(default_factory=dict)
+    asked: int = 0
+
+    def run(self, text: str, source: DataFrame | None = None) -> DataFrame:
+        """Spark's own sql on formatted text that may name ``source`` and the operators' results so far."""
+        values = {**self.kwargs, **self.matched}
+        if source is not None:
+            values[SOURCE] = source
+        # Without keyword arguments Spark does not format the text, and doubled braces would stay doubled.
+        return self.plain(text if values else unescape(text), self.args, **values)
+
+    def analyzed(self, statement: str, source: DataFrame | None = None) -> DataFrame:
+        frame = self.run(statement, source=source)
+        if type(frame).__module__.startswith("pyspark.sql.connect."):
+            _ = frame.schema  # Connect analyses lazily; errors belong here, where the clause is known
+        return frame
+
+    def checked(self, query: PatternQuery, action: Callable[[], T]) -> T:
+        """Run an analysis; Spark's complaint comes back with the place of the clause in the user's text."""
+        try:
+            return action()
+        except SparkCepError:
+            raise
+        except AnalysisException as error:
+            raise located(query, error) from None
+
+    def analyze(self, query: PatternQuery, source: DataFrame, items: Sequence[str]) -> list[tuple[str, str]]:
+        """Names and types of expressions over the input: columns have those they have, others by Spark's analyser."""
+        fields = Fields(query.columns, self.settings.case_sensitive)
+        columns = [fields.column_of(item) for item in items]
+        folded = [n.casefold() for n in query.columns]
+        if all(c is not None and folded.count(c.casefold()) == 1 for c in columns):
+            types = {f.name: f.dataType.simpleString() for f in source.schema.fields}
+            return [(str(c), types[str(c)]) for c in columns]
+        self.asked += 1
+        select = f"{query.with_prefix}SELECT {', '.join(items)} FROM {{{SOURCE}}}"
+        if any(WHOLE in item for item in items):
+            select += f" WINDOW {WHOLE} AS (PARTITION BY 1)"
+        schema = self.checked(query, lambda: self.run(select, source=source).schema)
+        return [(f.name, f.dataType.simpleString()) for f in schema.fields]
+
+    def sample(
+        self, query: PatternQuery, source: DataFrame, input_sql: str, tests: Sequence[str], keys: Sequence[str]
+    ) -> Sample | None:
+        """The first rows of an input that Spark takes for large; asked once per session, input and question."""
+        self.asked += 1
+        question = (id(self.spark), self.settings.sampling_bytes, input_sql, tuple(tests), tuple(keys))
+        if question in SAMPLES:
+            return SAMPLES[question]
+        costs = str(self.run(f"EXPLAIN COST {input_sql}").collect()[0][0])
+        found = None
+        if estimated_bytes(costs) >= self.settings.sampling_bytes:
+            text = query.with_prefix + sample_sql(tests, keys, f"{{{SOURCE}}}")
+            rows, partitions, *passing = self.checked(query, lambda: self.run(text, source).collect()[0])
+            found = Sample(rows, partitions, tuple(passing))
+        return keep(SAMPLES, question, found)
+
+    def table_properties(self, relation: str, source: DataFrame) -> Mapping[str, str]:
+        """Properties of the table that a relation's text names; none where it names none."""
+        if not re.fullmatch(r"(\w+|`[^`]+`)(\s*\.\s*(\w+|`[^`]+`)){0,2}", relation.strip()):
+            return {}
+        known = log_properties(source)
+        if known is not None:
+            return known
+        self.asked += 1  # what they say may change
+        try:
+            rows = self.plain(f"SHOW TBLPROPERTIES {relation}").collect()
+        except AnalysisException:
+            return {}
+        return {row[0]: row[1] for row in rows}
+
+
+def located(query: PatternQuery, error: AnalysisException, start: int | None = None) -> PatternAnalysisError:
+    """Spark's analysis error with a place in the user's statement, found by the name it complains of."""
+    message = (error.getMessage() or str(error)).strip()
+    # Places and SQL states belong to the statement that Spark saw, not to the user's.
+    message = re.split(r"\n== SQL|; line \d| SQLSTATE:", message)[0].replace(PREFIX, "").strip()
+    condition = error.getCondition() or "CEP_ANALYSIS"
+    start = query.start if start is None else start
+    if condition.startswith(("MISSING_GROUP_BY", "MISSING_AGGREGATION", "GROUP_BY")):
+        return PatternAnalysisError(
+            "CEP_UNSUPPORTED_AGGREGATE",
+            "MEASURES or DEFINE uses an aggregate function that cannot run over the rows of a match.",
+            text=query.text or None,
+            position=start,
+            hint="FIRST and LAST give first and last values; array_agg collects rows for any other function",
+        )
+    position = start
+    parameters = error.getMessageParameters() or {}
+    name = (parameters.get("objectName") or parameters.get("routineName") or "").replace("`", "").split(".")[-1]
+    if name and query.text:
+        found = query.text.casefold().find(name.casefold(), start)
+        position = found if found >= 0 else start
+    if message.startswith(f"[{condition}] "):
+        message = message[len(condition) + 3 :]
+    return PatternAnalysisError(condition, message, text=query.text or None, position=position)
