@@ -248,7 +248,8 @@ class Reader:
     def lists_of_types(self, types: Sequence[str]) -> Lists:
         """Posting lists of some indexed types, read here."""
         codes = self.dictionary()
-        return lookup.lists_of_types(self._table(ACTIVITIES), self._state(ACTIVITIES), [codes[t] for t in types])
+        wanted = [codes[t] for t in types]
+        return call(self.spark, lookup.lists_of_types, self._table(ACTIVITIES), self._state(ACTIVITIES), wanted)
 
     def local_events(self, types: Sequence[str], lists: Lists, ids: Longs) -> pa.Table:
         """Events of some types, whose ``lists`` these are, in some cases: key, type (text), time (units of the index).
@@ -259,7 +260,7 @@ class Reader:
         own, rows = np.unique(cases, return_inverse=True)
         keys = pa.array([], pa.string())
         if len(own):
-            keys = lookup.case_keys(self._table(SEQUENCES), self._state(SEQUENCES), own)
+            keys = call(self.spark, lookup.case_keys, self._table(SEQUENCES), self._state(SEQUENCES), own)
         listed = pa.array(types, pa.string()).take(pa.array(places))
         return pa.table({"key": keys.take(pa.array(rows)), "type": listed, "time": pa.array(times)})
 
