@@ -27,6 +27,7 @@ from benchmarks.sequences import Query, arrays_sql, windows_sql
 from sparkcep import index
 from sparkcep.settings import INDEX, INDEX_CASES, INDEX_PATH, INDEX_WAY
 
+EVENTS = 10_000_000
 LENGTHS = (2, 5, 10)
 YARDSTICKS = ("trivial", "same rows")
 Run = Callable[[], Iterable[Sequence[Any]]]
@@ -43,7 +44,7 @@ WAYS = {
 }
 
 
-ABOUT = """# Patterns over an indexed log
+ABOUT = """# Patterns over an indexed log of {events:,} events
 
 {events:,} events, {cases:,} cases, {types} uniformly drawn types; {number} random patterns of each length that occur,
 from the text to the rows. One in seven has a negation, a Kleene or a time bound; hand-written SQL (*windows*,
@@ -132,8 +133,8 @@ class Systems:
         return lambda: self.spark.range(0, self.rows, 1, 1).selectExpr(*columns).collect()
 
 
-def main(quick: bool = False, events: int = 10_000_000, number: int = 100, ways: Sequence[str] = tuple(WAYS)) -> None:
-    """Run and write results/pruning.md."""
+def main(quick: bool = False, events: int = EVENTS, number: int = 100, ways: Sequence[str] = tuple(WAYS)) -> None:
+    """Run and write results/pruning.md; of another size, a file with its name."""
     events, number = (1_000_000, 3) if quick else (events, number)
     shape = LogShape(cases=events // 100, events=events)
     log = ensure_parquet(shape)
@@ -191,14 +192,15 @@ def main(quick: bool = False, events: int = 10_000_000, number: int = 100, ways:
     print(text)
     if not quick:
         RESULTS.mkdir(exist_ok=True)
-        (RESULTS / "pruning.md").write_text(text + "\n")
-        (RESULTS / "pruning.json").write_text(json.dumps(facts, indent=1))
+        name = "pruning" if events == EVENTS else f"pruning_{events}"
+        (RESULTS / f"{name}.md").write_text(text + "\n")
+        (RESULTS / f"{name}.json").write_text(json.dumps(facts, indent=1))
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--events", type=int, default=10_000_000)
+    parser.add_argument("--events", type=int, default=EVENTS)
     parser.add_argument("--number", type=int, default=100)
     parser.add_argument("--ways", nargs="*", default=list(WAYS), choices=list(WAYS))
     options = parser.parse_args()
