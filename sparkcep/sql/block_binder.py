@@ -233,15 +233,20 @@ class BlockBinder:
         if not found:
             return
         trends = returned.trends
-        wrong: tuple[str, int, str] | None = None
         if not trends or not all(t.function.endswith("count") for t in trends):
-            wrong = "AND(...) is for counts of trends only.", found[0].position, "RETURN COUNT(*)"
-        elif found != [self.pattern.pattern]:
-            wrong = "AND(P, Q) stands around the whole pattern.", found[-1].position, "PATTERN AND(SEQ(A, B), C+)"
-        elif of_events := [t for t in trends if t.components]:
-            wrong = "AND(P, Q) counts pairs of trends, not their events.", of_events[0].position, "RETURN COUNT(*)"
-        if wrong:
-            raise self.error("CEP_CONJUNCTION", *wrong)
+            raise self.error(
+                "CEP_CONJUNCTION", "AND(...) is for counts of trends only.", found[0].position, "RETURN COUNT(*)"
+            )
+        if found != [self.pattern.pattern]:
+            raise self.error(
+                "CEP_CONJUNCTION", "AND(P, Q) stands around the whole pattern.", found[-1].position,
+                "PATTERN AND(SEQ(A, B), C+)",
+            )  # fmt: skip
+        if of_events := [t for t in trends if t.components]:
+            raise self.error(
+                "CEP_CONJUNCTION", "AND(P, Q) counts pairs of trends, not their events.", of_events[0].position,
+                "RETURN COUNT(*)",
+            )  # fmt: skip
 
     def check_within(self, source: Source) -> None:
         position = self.syntax.positions.get("WITHIN")
