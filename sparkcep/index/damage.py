@@ -42,7 +42,7 @@ def classed(error: Exception) -> PatternIndexError | None:
     text = str(error)
     reason = " ".join(text.split("stack backtrace", maxsplit=1)[0].split())[:300].rstrip(". ")
     refused = isinstance(error, OSError) and error.errno is not None and not isinstance(error, FileNotFoundError)
-    if refused or "os error" in text or ("Generic" in text and "error:" in text and "Kernel error" not in text):
+    if refused or re.search(r"os error|Generic (?!delta )\w+ error", text):
         return refusal(reason)
     return damaged(reason)
 
