@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import pickle
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from pyspark.sql import SparkSession
 
 from sparkcep import SparkCepError, explain, index
 from sparkcep.index import snapshots
-from sparkcep.index.damage import classed
+from sparkcep.index.damage import classed, damaged
 from sparkcep.index.storage import DataFile, Location
 from sparkcep.index.sweep import sweep
 from sparkcep.index.tables import Definition, Source
@@ -137,3 +138,14 @@ def test_no_index_takes_an_answer_away(spark: SparkSession, tmp_path: Path) -> N
     spark.sql("DROP PATTERN INDEX taken")
     assert "taken" not in {f["name"] for f in index.show(spark)}
     assert index.vacuum(spark, "taken", 0)[0] > 0
+
+
+def test_errors_come_back_whole_from_a_task() -> None:
+    """On Spark Connect an index's errors are raised in a task, and placed in the statement by the client."""
+    error = damaged("one file is gone")
+    back = pickle.loads(pickle.dumps(error))
+    assert str(back) == str(error)
+    placed = back.located("REFRESH PATTERN INDEX x", 22)
+    assert "The pattern index is damaged: one file is gone. Line 1, column 23." in str(placed)
+    assert "Hint: REFRESH PATTERN INDEX" in str(placed)
+    assert placed.blame == "name"
