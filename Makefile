@@ -5,7 +5,7 @@ CONNECT := session.py functions.py expand.py conformance.py notebooks.py
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test warm test-kernels test-sql test-index test-connect test-versions check bench docs clean
+.PHONY: demo test warm audit test-kernels test-sql test-index test-connect test-versions check bench docs clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -29,6 +29,11 @@ demo: $(VENV)/.demo
 test: $(VENV)/.test
 	$(MAKE) -j2 check warm
 	$(MAKE) -j3 test-sql test-index test-connect test-kernels
+	$(MAKE) audit
+
+# Known weaknesses of what is installed; skipped where no advisories can be reached.
+audit: $(VENV)/.test
+	$(BIN)/python tests/audit.py .venvs/audit
 
 warm: $(VENV)/.test
 	$(BIN)/sparkcep warmup

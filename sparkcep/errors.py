@@ -69,12 +69,15 @@ class SparkCepError(PySparkException):
         return self.getMessage()
 
     def __reduce__(self) -> tuple[object, ...]:
-        return (_rebuild, (type(self), self.error_class, self._message))
+        # From a Spark task the parts must come back as well: who has the statement's text makes the error anew.
+        parts = {name: getattr(self, name) for name in ("_message", "sentence", "hint", "blame") if hasattr(self, name)}
+        return (_rebuild, (type(self), self.error_class, parts))
 
 
-def _rebuild(cls: type[SparkCepError], error_class: str, message: str) -> SparkCepError:
+def _rebuild(cls: type[SparkCepError], error_class: str, parts: dict[str, str | None]) -> SparkCepError:
     error = cls(error_class, "")
-    error._message = message
+    for name, value in parts.items():
+        setattr(error, name, value)
     return error
 
 

@@ -90,6 +90,9 @@ def _show(spark: SparkSession, a: argparse.Namespace) -> None:
     from sparkcep import index
 
     for row in index.show(spark, a.on):
+        if row["source"] is None:
+            print(f"{row['name']}  cannot be read: {row['kind']}")
+            continue
         print(f"{row['name']}  {row['kind']} on {row['source']}: {row['cases']:,} cases, {row['events']:,} events, "
               f"{row['pairs']:,} pairs, {bytes_text(row['bytes'])}")  # fmt: skip
 

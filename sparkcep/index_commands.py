@@ -43,13 +43,9 @@ def _run(spark: SparkSession, s: IndexStatement) -> DataFrame:
     elif s.verb == "DROP":
         index.drop(spark, s.name, s.if_exists)
     elif s.verb == "SHOW":
-        found = catalog.listing(spark, index.source_of(s.source) if s.source else None)
-        rows = [
-            (f.definition.name, str(f.definition.source), f.definition.kind, f.totals.cases, f.totals.events,
-             f.totals.pairs, f.size)
-            for f in found
-        ]  # fmt: skip
-        return spark.createDataFrame(rows, SHOW_SCHEMA)
+        found = catalog.show(spark, index.source_of(s.source) if s.source else None)
+        names = [c.split(" ")[0] for c in SHOW_SCHEMA.split(", ")]
+        return spark.createDataFrame([tuple(f[n] for n in names) for f in found], SHOW_SCHEMA)
     elif s.verb == "DESCRIBE":
         return spark.createDataFrame(index.describe(spark, s.name, s.extended), "info_name string, info_value string")
     elif s.verb == "VACUUM":

@@ -18,6 +18,7 @@ from sparkcep import index
 from sparkcep.errors import PatternIndexError
 from sparkcep.index import access, catalog, sources
 from sparkcep.index.access import Access, NotWorthwhile, describe_bytes
+from sparkcep.index.damage import UNUSABLE
 from sparkcep.index.reader import Coverage, Reader, Step
 from sparkcep.index.snapshots import Snapshot
 from sparkcep.index.tables import KINDS, Source
@@ -49,15 +50,17 @@ def prune(spark: SparkSession, plan: PatternPlan, source: DataFrame, input_sql: 
     """
     if not settings.index:
         return Pruning(lines=[f"not used, {INDEX.key} = false"])
-    snapshots = catalog.known(spark)
+    known = catalog.known(spark)
+    snapshots = known.indexes
+    unreadable = [f"{name} not used, {_sentence(error)}" for name, error in known.unreadable]
     if not snapshots:
-        return Pruning(lines=["not used, there is none (CREATE PATTERN INDEX)"])
+        return Pruning(lines=unreadable or ["not used, there is none (CREATE PATTERN INDEX)"])
     named = _source_of(input_sql)
     fitting = [(at, s) for at, s in snapshots if _has_columns(s.built_with.case, s.built_with.event, source)]
     fitting.sort(key=lambda f: _rank(f[1]))
     is_bare = bool(fitting) and bare(source) is not None
     if not fitting or (named is None and not is_bare):
-        return Pruning(lines=[f"not used, {_why_none(named)}"])
+        return Pruning(lines=[*unreadable, f"not used, {_why_none(named)}"])
     states: dict[str, sources.State] = {}
     said: list[str] = []
     for location, snapshot in fitting:
@@ -73,7 +76,12 @@ def prune(spark: SparkSession, plan: PatternPlan, source: DataFrame, input_sql: 
         if found.frame is not None:
             return found
         said += found.lines
-    return Pruning(lines=said or [f"not used, {_why_none(named)}"])
+    return Pruning(lines=[*unreadable, *(said or [f"not used, {_why_none(named)}"])])
+
+
+def _sentence(error: PatternIndexError) -> str:
+    """An error as a reason: the query is answered without the index."""
+    return f"{error.error_class}: {error.sentence.rstrip('.')}" + (f" ({error.hint})" if error.hint else "")
 
 
 def _rank(snapshot: Snapshot) -> tuple[int, bool]:
@@ -130,6 +138,10 @@ def _through(reader: Reader, plan: PatternPlan, source: DataFrame, state: source
     types = {name: f.dataType.simpleString() for name, f in columns.items()}
     if (types[d.case], types[d.time], types[d.event]) != (d.case_type, d.time_type, d.event_type):
         return unused("the types of the input's columns have changed")
+    stored = {d.tiebreak: d.tiebreak_type} if d.tiebreak is not None else {}
+    stored |= dict(zip(d.include, d.include_types, strict=True))
+    if any(types.get(name, type_) != type_ for name, type_ in stored.items()):
+        return unused("the types of the input's columns have changed")
     if str(columns[d.event].metadata.get("__CHAR_VARCHAR_TYPE_STRING", "")).startswith("char"):
         return unused(f"{d.event} is CHAR, which Spark compares with blanks added")
     if totals.rejected:
@@ -149,6 +161,10 @@ def _through(reader: Reader, plan: PatternPlan, source: DataFrame, state: source
         )
     except NotWorthwhile as error:
         return unused(str(error))
+    except PatternIndexError as error:
+        if error.error_class not in UNUSABLE:
+            raise
+        return unused(_sentence(error))
     steps = found.candidates.steps if found.candidates is not None and len(needs.branches) == 1 else ()
     return Pruning(found.frame, _told(reader, needs, coverage, found), steps)
 

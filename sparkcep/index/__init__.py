@@ -115,23 +115,10 @@ def open(spark: SparkSession, name: str) -> Reader:
 
 
 def show(spark: SparkSession, on: str | None = None) -> list[dict[str, Any]]:
-    """Facts about all indexes, or those on a source."""
+    """Facts about all indexes, or those on a source; of one that cannot be read its name and, as ``kind``, why."""
     from sparkcep.index import catalog
 
-    found = catalog.listing(spark, parse_source(on) if on is not None else None)
-    return [
-        {
-            "name": s.definition.name,
-            "source": str(s.definition.source),
-            "kind": s.definition.kind,
-            "cases": s.totals.cases,
-            "events": s.totals.events,
-            "pairs": s.totals.pairs,
-            "bytes": s.size,
-            "snapshot": s.number,
-        }
-        for s in found
-    ]
+    return catalog.show(spark, parse_source(on) if on is not None else None)
 
 
 def describe(spark: SparkSession, name: str, extended: bool = False) -> list[tuple[str, str]]:

@@ -18,6 +18,7 @@ from pyspark.sql import functions as F
 from sparkcep.exec.kernels.postings import SPLIT
 from sparkcep.index import facts
 from sparkcep.index import pairs as packing
+from sparkcep.index.damage import disk_full
 from sparkcep.index.facts import Facts
 from sparkcep.index.pairs import PairOptions
 from sparkcep.index.snapshots import Written
@@ -126,14 +127,19 @@ class Work:
     ) -> None:
         """Spark writes a table's files of this batch."""
         started = clock.perf_counter()
-        (
+        writer = (
             frame.write.mode("overwrite")
             .option("compression", self.definition.options.compression)
             # The second version of Parquet's pages has DELTA_BINARY_PACKED: sorted numbers take a third.
             .option("parquet.writer.version", "PARQUET_2_0")
             .options(**(options or {}))
-            .parquet(self.directory(table))
         )
+        try:
+            writer.parquet(self.directory(table))
+        except Exception as error:
+            if (full := disk_full(error)) is not None:
+                raise full from error
+            raise
         files = call(self.spark, data_files, self.build.child(table), self.batch)
         self.written[table] = Written(self.batch, files, frame.schema.json(), replaces)
         self.seconds[table] = self.seconds.get(table, 0) + clock.perf_counter() - started

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow.fs as pafs
@@ -15,6 +15,7 @@ from sparkcep import settings
 from sparkcep.errors import PatternIndexError, near_name
 from sparkcep.index import sources
 from sparkcep.index.build import Progress, no_progress
+from sparkcep.index.damage import DAMAGED, FORMAT
 from sparkcep.index.events import define
 from sparkcep.index.snapshots import (
     DROPPED,
@@ -25,7 +26,7 @@ from sparkcep.index.snapshots import (
     read_current,
     refresher,
 )
-from sparkcep.index.storage import Location, call, filesystem, index_path
+from sparkcep.index.storage import Location, call, delete_directory, filesystem, index_path
 from sparkcep.index.tables import KINDS, SNAPSHOTS, Definition, Source, checked_name, read_options
 from sparkcep.index.updates import Summary, build
 from sparkcep.index.updates import refresh as run_refresh
@@ -37,7 +38,7 @@ Answer = tuple[Snapshot, Summary]
 #: Snapshots by where they are, so that a query need not read again what has not changed.
 _kept: dict[tuple[str, str, int], Snapshot] = {}
 #: What a Connect session was told last: asking costs a Spark job.
-_told: dict[str, tuple[float, list[tuple[Location, Snapshot]]]] = {}
+_told: dict[str, tuple[float, Found]] = {}
 TOLD_SECONDS = 10.0
 
 
@@ -167,13 +168,21 @@ def alter(spark: SparkSession, name: str, options: Mapping[str, object]) -> Snap
 
 
 def drop(spark: SparkSession, name: str, if_exists: bool = False) -> bool:
-    """Stop using an index; VACUUM deletes its data. Returns whether there was one."""
+    """Stop using an index; VACUUM deletes its data. Returns whether there was one.
+
+    Of an index that cannot be read the snapshots are deleted: nothing else tells that there is one.
+    """
     try:
         index, base = current(spark, name)
     except PatternIndexError as error:
         if if_exists and error.error_class == "CEP_INDEX_NOT_FOUND":
             return False
-        raise
+        if error.error_class not in (DAMAGED, FORMAT):
+            raise
+        index = locate(spark, name)
+        with changing(spark, index):
+            call(spark, delete_directory, index, SNAPSHOTS)
+        return True
     _append(spark, index, base, replace(base, state=DROPPED))
     return True
 
@@ -183,17 +192,52 @@ def _append(spark: SparkSession, index: Location, base: Snapshot, target: Snapsh
         return call(spark, commit_snapshot, index, replace(target, number=base.number + 1))
 
 
-def found(spark: SparkSession) -> list[tuple[Location, Snapshot]]:
-    """All indexes with their newest snapshots, by name."""
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Indexes with their newest snapshots by name, and the names of those that cannot be read, with the reason.
+
+    One index that is damaged, or of another release, takes nothing from queries that have no use for it.
+    """
+
+    indexes: tuple[tuple[Location, Snapshot], ...] = ()
+    unreadable: tuple[tuple[str, PatternIndexError], ...] = ()
+
+
+def found(spark: SparkSession) -> Found:
+    """All indexes."""
     return call(spark, _found, index_path(spark))
 
 
 def listing(spark: SparkSession, source: Source | None = None) -> list[Snapshot]:
-    """All indexes, or those on a source, by name."""
-    return [s for _, s in found(spark) if source is None or same(s.definition.source, source)]
+    """All indexes that can be read, or those on a source, by name."""
+    return [s for _, s in found(spark).indexes if source is None or same(s.definition.source, source)]
 
 
-def known(spark: SparkSession) -> list[tuple[Location, Snapshot]]:
+def show(spark: SparkSession, source: Source | None = None) -> list[dict[str, Any]]:
+    """Facts about all indexes, or those on a source; see :func:`sparkcep.index.show`."""
+    all_of = found(spark)
+    facts = [
+        {
+            "name": s.definition.name,
+            "source": str(s.definition.source),
+            "kind": s.definition.kind,
+            "cases": s.totals.cases,
+            "events": s.totals.events,
+            "pairs": s.totals.pairs,
+            "bytes": s.size,
+            "snapshot": s.number,
+        }
+        for _, s in all_of.indexes
+        if source is None or same(s.definition.source, source)
+    ]
+    if source is not None:
+        return facts
+    nothing = dict.fromkeys(("source", "cases", "events", "pairs", "bytes", "snapshot"))
+    facts += [{**nothing, "name": name, "kind": error.error_class} for name, error in all_of.unreadable]
+    return sorted(facts, key=lambda f: str(f["name"]))
+
+
+def known(spark: SparkSession) -> Found:
     """As :func:`found`, of a Connect session as of some seconds ago."""
     if not is_remote(spark):
         return found(spark)
@@ -204,9 +248,10 @@ def known(spark: SparkSession) -> list[tuple[Location, Snapshot]]:
     return _told[at][1]
 
 
-def _found(root: Location) -> list[tuple[Location, Snapshot]]:
+def _found(root: Location) -> Found:
     fs = filesystem(root)
-    out = []
+    out: list[tuple[Location, Snapshot]] = []
+    unreadable = []
     entries = fs.get_file_info(pafs.FileSelector("", allow_not_found=True))
     for entry in sorted(entries, key=lambda e: e.base_name):
         if entry.type != pafs.FileType.Directory:
@@ -218,7 +263,11 @@ def _found(root: Location) -> list[tuple[Location, Snapshot]]:
         newest = max(commits, key=lambda f: f.base_name)
         key = (root.child(entry.base_name).uri, newest.base_name, newest.mtime_ns or 0)
         if key not in _kept:
-            snapshot = read_current(root.child(entry.base_name))
+            try:
+                snapshot = read_current(root.child(entry.base_name))
+            except PatternIndexError as error:
+                unreadable.append((entry.base_name, error))
+                continue
             if snapshot is None:
                 continue
             for old in [k for k in _kept if k[0] == key[0]]:
@@ -226,7 +275,7 @@ def _found(root: Location) -> list[tuple[Location, Snapshot]]:
             _kept[key] = snapshot
         if _kept[key].state == READY:
             out.append((root.child(entry.base_name), _kept[key]))
-    return out
+    return Found(tuple(out), tuple(unreadable))
 
 
 def same(one: Source, other: Source) -> bool:

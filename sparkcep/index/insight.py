@@ -133,7 +133,7 @@ def _reader(spark: SparkSession, log: Source, needs_counts: bool) -> tuple[Reade
 
 
 def _readers(spark: SparkSession, log: Source, needs_counts: bool) -> list[Reader]:
-    located = catalog.found(spark)
+    located = catalog.found(spark).indexes
     listed = [s for _, s in located]
     found = [s for s in listed if log.kind == "table" and [p.casefold() for p in log.parts] == [s.definition.name]]
     table = None

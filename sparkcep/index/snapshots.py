@@ -19,7 +19,8 @@ import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
 from sparkcep.errors import PatternIndexError
-from sparkcep.index.storage import DataFile, Location, busy, commit_files, filesystem
+from sparkcep.index.damage import STORAGE, classed, damaged
+from sparkcep.index.storage import DataFile, Location, busy, commit_files, filesystem, is_conflict
 from sparkcep.index.tables import FORMAT_VERSION, SNAPSHOTS, Definition
 
 READY, DROPPED = "ready", "dropped"
@@ -149,7 +150,7 @@ def read_current(index: Location) -> Snapshot | None:
     """The newest snapshot, None where there is no such index.
 
     Raises:
-        PatternIndexError: CEP_INDEX_FORMAT, the index was written by another version.
+        PatternIndexError: CEP_INDEX_FORMAT, the index was written by another release; CEP_INDEX_DAMAGED.
     """
     files = _snapshot_files(index)
     return _read(index, files[-1][1]) if files else None
@@ -157,27 +158,47 @@ def read_current(index: Location) -> Snapshot | None:
 
 def _snapshot_files(index: Location) -> list[tuple[int, str]]:
     from deltalake import DeltaTable
-    from deltalake.exceptions import TableNotFoundError
+    from deltalake.exceptions import DeltaError, TableNotFoundError
 
     table = index.child(SNAPSHOTS)
     try:
         delta = DeltaTable(table.delta, storage_options=table.storage_options())
     except TableNotFoundError:
         return []
+    except DeltaError as error:
+        raise _unreadable(table, error) from None
     actions = pa.table(delta.get_add_actions(flatten=True)).to_pydict()
+    if "max.snapshot" not in actions:
+        raise _unreadable(table, KeyError("max.snapshot"))
     return sorted(zip(actions["max.snapshot"], actions["path"], strict=True))
 
 
+def _unreadable(table: Location, error: Exception) -> PatternIndexError:
+    """Without its snapshots an index cannot tell what it is; DROP then takes them away."""
+    found = classed(error)
+    if found is not None and found.error_class == STORAGE:
+        return found
+    reason = str(error).split(chr(10), maxsplit=1)[0]
+    return damaged(f"{table.uri} cannot be read ({reason})", "DROP PATTERN INDEX it and create it again")
+
+
 def _read(index: Location, path: str) -> Snapshot:
-    row = pq.read_table(path, filesystem=filesystem(index.child(SNAPSHOTS))).to_pylist()[0]
-    if row["format_version"] != FORMAT_VERSION:
+    table = index.child(SNAPSHOTS)
+    try:
+        row = pq.read_table(path, filesystem=filesystem(table)).to_pylist()[0]
+    except (OSError, pa.ArrowException, IndexError) as error:
+        raise _unreadable(table, error) from None
+    if row.get("format_version") != FORMAT_VERSION:
         raise PatternIndexError(
             "CEP_INDEX_FORMAT",
-            f"The index at {index.uri} has format {row['format_version']}; this release reads {FORMAT_VERSION}.",
+            f"The index at {index.uri} has format {row.get('format_version')}; this release reads {FORMAT_VERSION}.",
             blame="name",
-            hint="REFRESH PATTERN INDEX ... FULL with this release, or use the release that wrote it",
+            hint="DROP PATTERN INDEX it and create it again, or use the release that wrote it",
         )
-    return Snapshot.from_row(row["snapshot"], row["committed_at"].timestamp(), row["state"], row["body"])
+    try:
+        return Snapshot.from_row(row["snapshot"], row["committed_at"].timestamp(), row["state"], row["body"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise _unreadable(table, error) from None
 
 
 def _row(snapshot: Snapshot) -> pa.Table:
@@ -207,7 +228,8 @@ def commit_snapshot(index: Location, snapshot: Snapshot) -> Snapshot:
     from deltalake.exceptions import DeltaError, TableNotFoundError
 
     table = index.child(SNAPSHOTS)
-    snapshot = replace(snapshot, committed_at=time.time())
+    # Moments never go back, though clocks do: VACUUM reads from them how long a snapshot was the newest.
+    snapshot = replace(snapshot, committed_at=max(time.time(), snapshot.committed_at))
     properties = CommitProperties(app_transactions=[Transaction("snapshots", snapshot.number)], max_commit_retries=0)
     options = table.storage_options()
     try:
@@ -224,6 +246,8 @@ def commit_snapshot(index: Location, snapshot: Snapshot) -> Snapshot:
             raise busy(f"snapshot {snapshot.number} is there")
         write_deltalake(delta, _row(snapshot), mode="append", commit_properties=properties)
     except DeltaError as error:
+        if not is_conflict(error):
+            raise
         raise busy(str(error)) from None
     return snapshot
 
@@ -259,7 +283,8 @@ def commit(index: Location, base: Snapshot | None, target: Snapshot, written: Ma
         tables[name] = TableState(version, new.schema, (*kept, *own))
     fault_point("before snapshots")
     number = base.number + 1 if base else 0
-    committed = commit_snapshot(index, replace(target, number=number, tables=tables))
+    since = base.committed_at if base else 0.0
+    committed = commit_snapshot(index, replace(target, number=number, committed_at=since, tables=tables))
     fault_point("after snapshots")
     return committed
 

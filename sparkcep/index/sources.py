@@ -66,7 +66,12 @@ def load(spark: SparkSession, source: Source) -> DataFrame:
         if isinstance(error, PatternIndexError):
             raise
         message = (error.getMessage() or str(error)).split("\n")[0].split(" SQLSTATE")[0]
-        raise PatternIndexError("CEP_INDEX_SOURCE", f"{source} cannot be read: {message}", blame="source") from None
+        raise PatternIndexError(
+            "CEP_INDEX_SOURCE",
+            f"{source} cannot be read: {message.rstrip('.')}.",
+            blame="source",
+            hint="name a table or a path that can be read; DROP PATTERN INDEX ends an index whose source is gone",
+        ) from None
     return frame
 
 

@@ -24,6 +24,7 @@ from pyspark.sql import SparkSession
 
 from sparkcep import settings
 from sparkcep.errors import PatternIndexError, SparkCepError
+from sparkcep.index.damage import classed
 from sparkcep.relations import is_remote
 
 T = TypeVar("T")
@@ -97,9 +98,13 @@ def _conf(spark: SparkSession, key: str) -> str | None:
 
 
 def call(spark: SparkSession, function: Callable[..., T], *args: Any) -> T:
-    """Run a function of plain values where the storage can be seen."""
+    """Run a function of plain values where the storage can be seen.
+
+    Raises:
+        PatternIndexError: CEP_INDEX_DAMAGED, CEP_INDEX_STORAGE and those of the function.
+    """
     if not is_remote(spark):
-        return function(*args)
+        return _run(function, args)
     packed = pickle.dumps((function, args))
 
     def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -113,10 +118,22 @@ def call(spark: SparkSession, function: Callable[..., T], *args: Any) -> T:
     return value  # type: ignore[no-any-return]
 
 
+def _run(function: Callable[..., T], args: Sequence[Any]) -> T:
+    try:
+        return function(*args)
+    except SparkCepError:
+        raise
+    except Exception as error:
+        found = classed(error)
+        if found is None:
+            raise
+        raise found from error
+
+
 def _answer(packed: bytes) -> str:
     function, args = pickle.loads(packed)
     try:
-        answer = (True, function(*args))
+        answer = (True, _run(function, args))
     except SparkCepError as error:
         answer = (False, error)
     return base64.b64encode(pickle.dumps(answer)).decode()
@@ -191,7 +208,7 @@ def commit_files(
         PatternIndexError: CEP_INDEX_BUSY, another refresh has committed meanwhile.
     """
     from deltalake import CommitProperties, DeltaTable, Schema, Transaction
-    from deltalake.exceptions import CommitFailedError, DeltaError
+    from deltalake.exceptions import DeltaError
     from deltalake.transaction import AddAction, create_table_with_add_actions
 
     now = int(time.time() * 1000)
@@ -214,8 +231,17 @@ def commit_files(
         mode = "overwrite" if replaces else "append"
         delta.create_write_transaction(adds, mode, schema, commit_properties=properties)
         return before + 1
-    except (CommitFailedError, DeltaError) as error:
+    except DeltaError as error:
+        if not is_conflict(error):
+            raise
         raise busy(str(error)) from None
+
+
+def is_conflict(error: Exception) -> bool:
+    """Whether a commit failed since another one was there."""
+    from deltalake.exceptions import CommitFailedError
+
+    return isinstance(error, CommitFailedError) or "already exists" in str(error)
 
 
 def busy(reason: str) -> PatternIndexError:

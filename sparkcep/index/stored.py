@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from sparkcep.index.build import event_fields, list_columns
+from sparkcep.index.damage import check_table, damaged
 from sparkcep.index.snapshots import Snapshot
-from sparkcep.index.storage import Location
+from sparkcep.index.storage import Location, call
 from sparkcep.index.tables import SEQUENCES, Definition
 
 
@@ -20,12 +22,26 @@ def directories(index: Location, snapshot: Snapshot, table: str) -> list[str]:
 
 
 def read_table(spark: SparkSession, index: Location, snapshot: Snapshot, table: str) -> DataFrame:
-    """A table as it is in the snapshot."""
+    """A table as it is in the snapshot.
+
+    Raises:
+        PatternIndexError: CEP_INDEX_DAMAGED, files of it are gone.
+    """
     import json
 
     schema = StructType.fromJson(json.loads(snapshot.tables[table].schema))
     paths = directories(index, snapshot, table)
-    return spark.read.schema(schema).parquet(*paths) if paths else spark.createDataFrame([], schema)
+    if not paths:
+        return spark.createDataFrame([], schema)
+    # Whatever the session says of other files: one that is lost here would be events lost.
+    strict = {"ignoreMissingFiles": "false", "ignoreCorruptFiles": "false"}
+    try:
+        frame = spark.read.schema(schema).options(**strict).parquet(*paths)
+    except AnalysisException as error:
+        raise damaged((error.getMessage() or str(error)).split("\n")[0].split(" SQLSTATE")[0].rstrip(".")) from None
+    # Behind the listing, so that what goes later is missed by Spark and not by this.
+    call(spark, check_table, index.child(snapshot.build, table), snapshot.tables[table])
+    return frame
 
 
 def segments(spark: SparkSession, index: Location, snapshot: Snapshot) -> DataFrame:

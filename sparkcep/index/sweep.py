@@ -34,19 +34,20 @@ def vacuum(spark: SparkSession, name: str, retain_hours: float = 168) -> tuple[i
 def sweep(index: Location, horizon: float) -> tuple[int, int]:
     """Delete what is older than a moment and not named by a kept snapshot."""
     snapshots = read_snapshots(index)
-    if not snapshots:
+    fs = filesystem(index)
+    entries = fs.get_file_info(pafs.FileSelector("", allow_not_found=True))
+    built = [e for e in entries if e.type == pafs.FileType.Directory and e.base_name.startswith("build-")]
+    if not snapshots and not built:
         raise PatternIndexError("CEP_INDEX_NOT_FOUND", f"There is no pattern index {index.uri}.", blame="name")
-    kept = _kept(snapshots, horizon)
-    dropped = snapshots[-1].state == DROPPED and snapshots[-1].committed_at < horizon
+    # Without a snapshot: what a first build that died, or a dropped damaged index, has left behind.
+    kept = _kept(snapshots, horizon) if snapshots else []
+    dropped = bool(snapshots) and snapshots[-1].state == DROPPED and snapshots[-1].committed_at < horizon
     if dropped:
         kept = []
     named = {f"{s.build}/{table}/{f.path}" for s in kept for table, t in s.tables.items() for f in t.files}
     builds = {s.build for s in kept}
-    fs = filesystem(index)
     files = size = 0
-    for entry in fs.get_file_info(pafs.FileSelector("")):
-        if entry.type != pafs.FileType.Directory or not entry.base_name.startswith("build-"):
-            continue
+    for entry in built:
         old = True
         for info in fs.get_file_info(pafs.FileSelector(entry.path, recursive=True)):
             if info.type != pafs.FileType.File:

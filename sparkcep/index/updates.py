@@ -27,6 +27,7 @@ from sparkcep.index.build import (
     pair_options,
     with_ids,
 )
+from sparkcep.index.damage import damaged, found_in
 from sparkcep.index.events import (
     BAD_REASON,
     Dictionary,
@@ -146,12 +147,20 @@ def refresh(
         full: build everything anew from the source.
         batch: new events, in the source's columns, instead of what is new in the source.
         batch_id: a name for the batch; a batch of a name that is done is ignored.
+
+    An index that has lost files is built anew from its source.
+
+    Raises:
+        PatternIndexError: CEP_INDEX_DAMAGED, files are lost and the index has no source; CEP_INDEX_BUSY and others.
     """
     started = clock.perf_counter()
     if batch_id is not None and _is_done(batch_id, base.batch_ids):
         return base, _summary(base, "unchanged", f"batch {batch_id} is done", started, {})
     d = base.definition
     ids = _with_batch(batch_id, base.batch_ids)
+    lost = None if full else call(spark, found_in, index, base)
+    if lost and (batch is not None or d.source.kind == "batches"):
+        raise damaged(lost, f"DROP PATTERN INDEX {d.name} and create it again with all events")
     if batch is not None:
         check_columns(batch, d)
         if d.options.layout() != base.built_with.options.layout():
@@ -162,9 +171,9 @@ def refresh(
                 hint="REFRESH PATTERN INDEX ... FULL",
             )
         changes = Changes("added", batch, sources.UNKNOWN, "a batch was given")
-    elif full or d.options.layout() != base.built_with.options.layout():
+    elif full or lost or d.options.layout() != base.built_with.options.layout():
         frame, state = sources.current(spark, d.source)
-        changes = Changes("rebuild", frame, state, "asked for" if full else "its options have changed")
+        changes = Changes("rebuild", frame, state, "asked for" if full else lost or "its options have changed")
     else:
         changes = sources.changes(spark, d, base.source_state)
     if changes.mode == "none":
