@@ -102,6 +102,7 @@ def test_a_table_says_which_files_it_has_lost(tmp_path: Path) -> None:
         check_table(Location(str(tmp_path)), state)
 
 
+@pytest.mark.skipif(IS_CONNECT, reason="views of files are not seen through there, nor the index's directory")
 def test_no_index_takes_an_answer_away(spark: SparkSession, tmp_path: Path) -> None:
     """Neither one that has lost files, nor one whose INCLUDEd column is read as another type now."""
     write(ROWS, tmp_path / "one.parquet")
@@ -116,8 +117,6 @@ def test_no_index_takes_an_answer_away(spark: SparkSession, tmp_path: Path) -> N
     assert wide.schema["x"].dataType.simpleString() == "bigint"
     assert [tuple(r) for r in wide.collect()] == answer
     reader = index.open(spark, "taken")
-    if IS_CONNECT:
-        return
     for file in (Path(reader.index.uri) / reader.snapshot.build).glob("*/data/*/*.parquet"):
         file.unlink()
     told = explain(spark, QUERY.format("taken_now"))
