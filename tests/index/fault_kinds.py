@@ -125,7 +125,7 @@ def is_killed(world: World) -> bool:
     child.stdin.write(pickle.dumps(kept))
     child.stdin.close()
     child.stdout.readline()
-    time.sleep(world.random.random() * 0.06)
+    time.sleep(world.random.random() ** 2 * 0.8)
     child.send_signal(signal.SIGKILL)
     child.wait()
     return False

@@ -30,13 +30,10 @@ QUERY = "FROM {} PARTITION BY c ORDER BY ts, p EVENT TYPE e PATTERN SEQ(A, B) RE
 
 @pytest.mark.skipif(IS_CONNECT, reason="a Connect client does not see the index's directory")
 def test_a_handful_of_faults(spark: SparkSession) -> None:
-    """One of each sort; by hand 200 of all."""
+    """Four of sixteen kinds; by hand 200 of all."""
     from .fault_kinds import KINDS
 
-    kinds = (
-        "lost: a data file", "lost to another release", "dies while writing", "no space for the commit",
-        "second writer",
-    )  # fmt: skip
+    kinds = ("lost: a data file", "lost to another release", "dies while writing", "no space for the commit")
     run = Run(spark, 3, {kind: KINDS[kind] for kind in kinds})
     run.many(len(kinds))
     assert run.told.total() == len(kinds)
@@ -105,6 +102,7 @@ def test_a_table_says_which_files_it_has_lost(tmp_path: Path) -> None:
         check_table(Location(str(tmp_path)), state)
 
 
+@pytest.mark.skipif(IS_CONNECT, reason="views of files are not seen through there, nor the index's directory")
 def test_no_index_takes_an_answer_away(spark: SparkSession, tmp_path: Path) -> None:
     """Neither one that has lost files, nor one whose INCLUDEd column is read as another type now."""
     write(ROWS, tmp_path / "one.parquet")
@@ -119,8 +117,6 @@ def test_no_index_takes_an_answer_away(spark: SparkSession, tmp_path: Path) -> N
     assert wide.schema["x"].dataType.simpleString() == "bigint"
     assert [tuple(r) for r in wide.collect()] == answer
     reader = index.open(spark, "taken")
-    if IS_CONNECT:
-        return
     for file in (Path(reader.index.uri) / reader.snapshot.build).glob("*/data/*/*.parquet"):
         file.unlink()
     told = explain(spark, QUERY.format("taken_now"))

@@ -68,7 +68,7 @@ def test_within_over_a_change_of_clocks(spark: SparkSession, zone: str, type_: s
             ),
         )
         # Where there is a zone, a day has 23, 24 or 25 hours, so that one bound reaches differently far.
-        assert len({n for _, _, n in expected}) >= len(bounds) + (type_ == "TIMESTAMP"), "no bound cuts"
+        assert len({n for _, _, n in expected}) > (len(bounds) if type_ == "TIMESTAMP" else 1), "no bound cuts"
         clause = " UNION ALL ".join(
             f"""SELECT '{b}' AS b, k, n FROM dst_events MATCH_RECOGNIZE (PARTITION BY k ORDER BY t
             MEASURES count(B.e) AS n PATTERN (A B+) WITHIN INTERVAL {b} DEFINE A AS e = 'A', B AS e = 'B')"""
