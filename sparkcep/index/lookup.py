@@ -215,18 +215,26 @@ def events_in(lists: Lists, ids: Longs) -> tuple[Longs, Longs, Longs]:
 
 
 def case_keys(table: Location, state: TableState, ids: Longs) -> pa.Array:
-    """CASE values of some cases, in their order."""
-    is_small = sum(file.rows for file in state.files) <= MOST_KEYS_KEPT
-    own, keys = (_all_case_keys if is_small else _all_case_keys.__wrapped__)(table, state)
+    """CASE values of some cases (ascending ids), in their order."""
+    if sum(file.rows for file in state.files) > MOST_KEYS_KEPT:
+        return _case_keys(table, state, ids)[1]
+    own, keys = _all_case_keys(table, state)
     return keys.take(pa.array(np.searchsorted(own, ids)))
 
 
 @lru_cache(maxsize=2)
 def _all_case_keys(table: Location, state: TableState) -> tuple[Longs, pa.Array]:
-    """Ids of all cases, ascending, and their CASE values."""
+    return _case_keys(table, state, None)
+
+
+def _case_keys(table: Location, state: TableState, ids: Longs | None) -> tuple[Longs, pa.Array]:
+    """Ids of some cases (None: all), ascending, and their CASE values. Of other cases nothing is kept."""
     found, keys = [], []
     for rows in _tables(table, state, ["id", "start", "case_key"]):
-        kept = np.flatnonzero(rows["start"].to_numpy() == 0)
+        mask = rows["start"].to_numpy() == 0
+        if ids is not None:
+            mask &= np.isin(rows["id"].to_numpy(), ids)
+        kept = np.flatnonzero(mask)
         found.append(rows["id"].to_numpy()[kept])
         keys.append(rows["case_key"].combine_chunks().take(pa.array(kept)))
     own = np.concatenate(found)
