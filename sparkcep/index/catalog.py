@@ -70,7 +70,7 @@ def current(spark: SparkSession, name: str) -> tuple[Location, Snapshot]:
     root, name = index_path(spark), checked_name(name)
     snapshot = call(spark, _current, root, name)
     if snapshot is None or snapshot.state == DROPPED:
-        near = near_name(name, [s.definition.name for s in listing(spark)])
+        near = near_name(name, [s.definition.name for _, s in found(spark).indexes])
         raise PatternIndexError(
             "CEP_INDEX_NOT_FOUND",
             f"There is no pattern index {name}.",
@@ -206,11 +206,6 @@ class Found:
 def found(spark: SparkSession) -> Found:
     """All indexes."""
     return call(spark, _found, index_path(spark))
-
-
-def listing(spark: SparkSession, source: Source | None = None) -> list[Snapshot]:
-    """All indexes that can be read, or those on a source, by name."""
-    return [s for _, s in found(spark).indexes if source is None or same(s.definition.source, source)]
 
 
 def show(spark: SparkSession, source: Source | None = None) -> list[dict[str, Any]]:
