@@ -8,7 +8,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from sparkcep.index.build import event_fields, list_columns
-from sparkcep.index.damage import check_table, damaged
+from sparkcep.index.damage import damaged
+from sparkcep.index.intact import check_table
 from sparkcep.index.snapshots import Snapshot
 from sparkcep.index.storage import Location, call
 from sparkcep.index.tables import SEQUENCES, Definition

@@ -27,7 +27,7 @@ from sparkcep.index.build import (
     pair_options,
     with_ids,
 )
-from sparkcep.index.damage import damaged, found_in
+from sparkcep.index.damage import damaged
 from sparkcep.index.events import (
     BAD_REASON,
     Dictionary,
@@ -39,6 +39,7 @@ from sparkcep.index.events import (
     survey,
 )
 from sparkcep.index.facts import Facts
+from sparkcep.index.intact import found_in
 from sparkcep.index.snapshots import READY, Snapshot, Totals, commit
 from sparkcep.index.sources import Changes, State
 from sparkcep.index.storage import Location, call

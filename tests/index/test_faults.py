@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 from sparkcep import SparkCepError, explain, index
 from sparkcep.index import snapshots
 from sparkcep.index.damage import classed, damaged
+from sparkcep.index.intact import check_table
 from sparkcep.index.storage import DataFile, Location
 from sparkcep.index.sweep import sweep
 from sparkcep.index.tables import Definition, Source
@@ -89,8 +90,6 @@ def test_moments_never_go_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_table_says_which_files_it_has_lost(tmp_path: Path) -> None:
-    from sparkcep.index.damage import check_table
-
     folder = tmp_path / "data" / "00000"
     folder.mkdir(parents=True)
     pq.write_table(pa.table({"id": [1]}), folder / "a.parquet")
