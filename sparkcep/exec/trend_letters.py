@@ -2,40 +2,44 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from sparkcep.block import Selection
 from sparkcep.exec.automaton import ACCEPT
-from sparkcep.exec.kernels.trend_tables import Fields, Letters, Ways
+from sparkcep.exec.kernels.graph_tables import Machine
+from sparkcep.exec.kernels.trend_tables import STATE, TREE, Fields, Letters, Rows, Single, Ways
 from sparkcep.exec.spec import BITS_PER_WORD
 from sparkcep.exec.trend_spec import Granularity, TrendSpec
 
 #: More bits than this make too large a table.
 MOST_BITS = 10
 
-_EMPTY = np.zeros(1, np.int64)
+_EMPTY, _NO_ROWS, _NO_FLAGS = np.zeros(1, np.int64), np.zeros(1, np.int32), np.zeros(1, np.uint8)
+_NOT_SINGLE = Single(np.zeros(1, np.uint64), _NO_FLAGS, 0, 0, _NO_ROWS, _NO_ROWS)
 NO_LETTERS = Letters(
-    0, np.uint64(0), _EMPTY, _EMPTY, _EMPTY, np.zeros(1), np.zeros(1, np.uint8), _EMPTY, _EMPTY, np.zeros(1, np.uint8),
-    _EMPTY, _EMPTY, np.zeros(0, np.int64),
+    0, 0, np.uint64(0), _EMPTY, _EMPTY, _EMPTY, _EMPTY, np.zeros(1), _NO_FLAGS, _EMPTY, _NO_ROWS, _NO_FLAGS, _EMPTY,
+    _EMPTY, np.zeros(0, np.int64), _NOT_SINGLE,
 )  # fmt: skip
 
 
 def applies(spec: TrendSpec) -> bool:
-    """Whether a trend's next event depends on its state alone, for windows that do not overlap."""
+    """Whether a trend's next event depends on its state alone, and on orders, for windows that do not overlap."""
     bits = spec.run.condition_bits.values()
-    states = [c.state for c in spec.classes]
+    kinds = {c.granularity for c in spec.classes}
     return (
         spec.run.selection is not Selection.STRICT
         and not spec.run.strict_time
         and not spec.automaton.negations
         and max(bits, default=0) < min(MOST_BITS, BITS_PER_WORD)
-        and all(c.granularity is Granularity.STATE and c.bit < 0 for c in spec.classes)
-        and len(set(states)) == len(states)
+        and (kinds <= {Granularity.STATE} or (spec.run.selection is Selection.ANY and Granularity.PAIRS not in kinds))
+        and all(c.bit < 0 for c in spec.classes)
         and all(bit < 0 for row in spec.edge_bits for bit in row)
     )
 
 
-def trend_letters(spec: TrendSpec, ways: Ways, fields: Fields) -> Letters:
+def trend_letters(spec: TrendSpec, machine: Machine, ways: Ways, fields: Fields) -> Letters:
     """The table, or NO_LETTERS where it does not apply."""
     if not applies(spec):
         return NO_LETTERS
@@ -43,11 +47,15 @@ def trend_letters(spec: TrendSpec, ways: Ways, fields: Fields) -> Letters:
     states, classes, kinds = automaton.states, len(ways.kind), len(fields.kind)
     bits = spec.run.condition_bits
     width = max(bits.values(), default=-1) + 1
-    class_of = {int(state): c for c, state in enumerate(ways.state)}
+    classes_of: dict[int, list[int]] = {}
+    for c, state in enumerate(ways.state):
+        classes_of.setdefault(int(state), []).append(c)
+    # The sum that has all of a state's trends.
+    sum_of = {int(ways.state[c]): c for c in range(classes) if ways.kind[c] == STATE}
     accepting = [any(e.target == ACCEPT for e in automaton.edges[s]) for s in range(states)]
     stays = spec.run.selection is Selection.ANY  # what a state's sum has seen it keeps
     members = fields.member.reshape(kinds, -1)
-    start, sources, leave_start = [0], [0], [0]
+    start, into_start, sources, leave_start = [0], [0], [0], [0]
     made: list[int] = []
     into: list[int] = []
     begins: list[float] = []
@@ -60,29 +68,56 @@ def trend_letters(spec: TrendSpec, ways: Ways, fields: Fields) -> Letters:
         ways_in: dict[int, list[int]] = {}
         left: set[int] = set()
         for s, edges in enumerate(automaton.edges):
-            for e in edges:
+            for k, e in enumerate(edges):
                 if e.target != ACCEPT and e.component in taken:
-                    ways_in.setdefault(e.target, []).append(s)
+                    c = int(ways.edge_class[machine.edge_start[s] + k]) if s < states else -1
+                    ways_in.setdefault(e.target, []).append(c)
                     if s < states and not stays and not e.ends:
-                        left.add(s)
+                        left.update(classes_of[s])
         for t, before in sorted(ways_in.items()):
             made.append(classes + t)
-            into.append(class_of.get(t, -1))
-            begins.append(float(states in before))
-            ends.append(int(accepting[t] and not (stays and t in class_of)))
-            source += [class_of[s] for s in before if s < states]
+            into += classes_of.get(t, [])
+            into_start.append(len(into))
+            begins.append(float(-1 in before))
+            ends.append(int(accepting[t] and not (stays and t in sum_of)))
+            source += [c for c in before if c >= 0]
             sources.append(len(source))
             member.append(members[:, automaton.components[t]])
         start.append(len(made))
-        leave += [class_of[s] for s in sorted(left)]
+        leave += sorted(left)
         leave_start.append(len(leave))
-    final = [class_of[s] for s in range(states) if accepting[s] and stays and s in class_of]
+    final = [sum_of[s] for s in range(states) if accepting[s] and stays and s in sum_of]
 
     def ints(values: list[int]) -> np.ndarray:
         return np.array(values, np.int64)
 
-    return Letters(
-        1, np.uint64((1 << width) - 1), ints(start), ints([*made, 0]), ints([*into, 0]), np.array([*begins, 0.0]),
-        np.array([*ends, 0], np.uint8), ints([*sources, 0]), ints([*source, 0]),
-        np.concatenate([*member, np.zeros(1, np.uint8)]), ints(leave_start), ints([*leave, 0]), ints(final),
+    found = Letters(
+        1, int(any(ways.kind == TREE)), np.uint64((1 << width) - 1), ints(start), ints([*made, 0]), ints(into_start),
+        ints([*into, 0]), np.array([*begins, 0.0]), np.array([*ends, 0], np.uint8), ints([*sources, 0]),
+        np.array([*source, 0], np.int32), np.concatenate([*member, np.zeros(1, np.uint8)]), ints(leave_start),
+        ints([*leave, 0]), ints(final), _NOT_SINGLE,
     )  # fmt: skip
+    return found if leave else found._replace(single=_single(found, classes + states))
+
+
+def _single(letters: Letters, result: int) -> Single:
+    """Behind the ``result`` is a record that stays empty, and one that nothing reads."""
+    empty, unread = result + 1, result + 2
+    none: list[int] = []
+    sources, targets, begins, several = [], [], [], []
+    for low, high in pairwise(letters.start.tolist()):
+        takes = low < high
+        sources.append(letters.source[slice(*letters.source_start[low : low + 2])].tolist() if takes else none)
+        into = letters.into[slice(*letters.into_start[low : low + 2])].tolist() if takes else none
+        targets.append([*into, *[result] * (takes and int(letters.ends[low]))])
+        begins.append(int(letters.begins[low]) if takes else 0)
+        several.append(high - low > 1)
+    most_sources, most_targets = (max(1, *map(len, lists)) for lists in (sources, targets))
+    return Single(
+        np.array(begins, np.uint64), np.array(several, np.uint8), most_sources, most_targets,
+        _padded(sources, most_sources, empty), _padded(targets, most_targets, unread),
+    )  # fmt: skip
+
+
+def _padded(lists: list[list[int]], width: int, filler: int) -> Rows:
+    return np.array([[*x, *[filler] * (width - len(x))] for x in lists], np.int32).ravel()

@@ -18,6 +18,7 @@ from sparkcep.exec.kernels import trend_sums as sums
 from sparkcep.exec.kernels import trends as kernel
 from sparkcep.exec.kernels.search import OK, OUTPUT_FULL
 from sparkcep.exec.kernels.tables import Columns
+from sparkcep.exec.kernels.trend_orders import COUNTS
 from sparkcep.exec.kernels.trend_tables import Events, Scratch, Tests, Trends, Windows, Words
 from sparkcep.exec.run_tables import interval, machine_tables, new_work, run_conditions
 from sparkcep.exec.statuses import raise_status
@@ -91,7 +92,7 @@ class TrendMatcher:
         self.scratch_bytes = 0
         overlapping = -(-spec.width // spec.slide) if spec.windowed else 1
         self.lanes = min(overlapping, lanes)
-        self.letters = trend_letters(spec, self.ways, self.fields) if self.lanes == 1 else NO_LETTERS
+        self.letters = trend_letters(spec, self.machine, self.ways, self.fields) if self.lanes == 1 else NO_LETTERS
 
     def aggregate(self, batch: Batch) -> TrendTable:
         """Aggregate over every partition of a batch.
@@ -117,8 +118,8 @@ class TrendMatcher:
         work = new_work(longest if needs_graph else 0, self.machine)
         same = bool(self.orders.same.all())
         scratch = Scratch(
-            work, new_places(len(self.orders.ordered), room, same), np.zeros(256, np.int64), new_lists(self.ways, room),
-            new_sums(self.ways, self.fields, room, lanes), new_jobs(self.ways, room),
+            work, new_places(len(self.orders.ordered), room, same), np.zeros(COUNTS, np.int64),
+            new_lists(self.ways, room), new_sums(self.ways, self.fields, room, lanes), new_jobs(self.ways, room),
         )  # fmt: skip
         self.scratch_bytes = sum(a.nbytes for t in scratch for a in t if isinstance(a, np.ndarray))
         progress = np.zeros(kernel.PROGRESS, np.int64)

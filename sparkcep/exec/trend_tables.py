@@ -271,10 +271,9 @@ def new_places(orders: int, rows: int, same: bool) -> Places:
     """Room for blocks of so many rows; nothing where there are no orders."""
     shape = (max(orders, 1), rows if orders else 1)
     entries = (1 if same else 2) * shape[1]
-    at, first, size, query, count = (np.empty(shape, np.int32) for _ in range(5))
     return Places(
-        at, first, size, query, count, np.empty(2 * entries, np.uint64), np.empty(entries, np.int32),
-        np.empty(entries, np.int32),
+        np.empty((shape[0], kernel.PLACE * shape[1]), np.int32), np.empty(shape, np.int32),
+        np.empty(2 * entries, np.uint64), np.empty(entries, np.int32),
     )  # fmt: skip
 
 
@@ -289,10 +288,10 @@ def new_lists(ways: Ways, rows: int) -> Lists:
 
 
 def _records(ways: Ways, rows: int) -> int:
-    """One record per class and state, a result, and one per row of a block for each tree and each stored state."""
+    """One record per class and state, a few, and one per row of a block for each tree and each stored state."""
     trees = int((ways.kind == kernel.TREE).sum())
     stored = int((ways.stored >= 0).sum())
-    return len(ways.kind) + len(ways.stored) + 1 + (trees + stored) * rows
+    return len(ways.kind) + len(ways.stored) + kernel.SPECIAL + (trees + stored) * rows
 
 
 def sums_bytes(ways: Ways, fields: Fields, rows: int, lanes: int) -> int:

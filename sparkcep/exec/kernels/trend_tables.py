@@ -19,6 +19,12 @@ Flags = npt.NDArray[np.uint8]
 #: How what stands before an event is added up: one sum per state, a tree over an order, or one predecessor at a time.
 STATE, TREE, PAIRS = range(3)
 
+#: What is known of a row's place in an order, and how many numbers that is.
+AT, FIRST, QUERY, PRECEDING = range(4)
+PLACE = 4
+#: Records of a block that are neither of classes nor of states nor of events: the result, and two after it.
+SPECIAL = 3
+
 
 class Ways(NamedTuple):
     """How edges of the main automaton read what stands before them.
@@ -64,20 +70,17 @@ class Orders(NamedTuple):
 
 
 class Places(NamedTuple):
-    """Where a row of a block stands in each order (orders, rows): ``at`` its place (-1: nowhere) in a tree of ``size``
-    places from ``first`` on; the ``preceding`` places from ``query`` on are those before it.
+    """Where a row of a block stands in each order: ``row`` (orders, PLACE * rows) says its place AT (-1: nowhere) in
+    the tree whose FIRST place it is, and that the PRECEDING places of the tree from QUERY on are those before it.
+    ``size`` (orders, rows): places of a tree, by its first.
 
-    ``keys``, ``entries``, ``other``: scratch of sorting.
+    ``words``, ``entries``: scratch of sorting.
     """
 
-    at: Rows
-    first: Rows
+    row: Rows
     size: Rows
-    query: Rows
-    preceding: Rows
-    keys: Words
+    words: Words
     entries: Rows
-    other: Rows
 
 
 class Fields(NamedTuple):
@@ -143,29 +146,46 @@ class Lists(NamedTuple):
     room: int
 
 
+class Single(NamedTuple):
+    """Letters of one state at most, where nothing leaves: how many trends one ``begins``, and as many ``sources`` and
+    ``targets`` for each, among them records that are always empty or never read. ``several``: letters of more states.
+    No ``sources``: all this does not apply.
+    """
+
+    begins: Words
+    several: Flags
+    sources: int
+    targets: int
+    source: Rows
+    target: Rows
+
+
 class Letters(NamedTuple):
     """What a row does where only the components that can take it matter, told by its bits in ``mask`` (its letter).
 
     Letter l lets the states ``start[l]`` to ``start[l + 1]`` take the row; of each: the record it makes (``made``), the
-    sum it goes ``into`` (-1: none), whether it ``begins`` a trend, whether it ``ends`` one here and now, the sums
-    ``source[source_start[n]:source_start[n + 1]]`` it follows, and which fields count its event: ``member`` (n *
-    fields,). ``leave``: sums that nothing is left of. ``accepting``: sums that are part of the result at the end.
-    ``used``: whether all this applies.
+    classes that it goes ``into[into_start[n]:into_start[n + 1]]``, whether it ``begins`` a trend, whether it ``ends``
+    one here and now, the classes ``source[source_start[n]:source_start[n + 1]]`` that it follows, and which fields
+    count its event: ``member`` (n * fields,). ``leave``: classes that nothing is left of. ``accepting``: sums that are
+    part of the result at the end. ``used``: whether all this applies; ``trees``: whether classes have trees.
     """
 
     used: int
+    trees: int
     mask: np.uint64
     start: Ints
     made: Ints
+    into_start: Ints
     into: Ints
     begins: Floats
     ends: Flags
     source_start: Ints
-    source: Ints
+    source: Rows
     member: Flags
     leave_start: Ints
     leave: Ints
     accepting: Ints
+    single: Single
 
 
 class Trends(NamedTuple):
@@ -214,7 +234,8 @@ class Block(NamedTuple):
     """Rows ``low`` to ``after`` (exclusive) of the partition whose first row is ``base``.
 
     Records: one per class (its sum), then from ``made`` on one per state (what the row at hand makes), the ``result``,
-    from ``trees`` on the trees' places, and from ``single`` on the sums of single events.
+    one that stays empty, one that nothing reads, from ``trees`` on the trees' places, and from ``single`` on the sums
+    of single events.
     """
 
     base: int

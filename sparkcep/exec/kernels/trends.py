@@ -22,7 +22,18 @@ from sparkcep.exec.kernels.search import OK, OUTPUT_FULL, OVERFLOW, TOO_MANY_STE
 from sparkcep.exec.kernels.trend_orders import place
 from sparkcep.exec.kernels.trend_states import walk_states
 from sparkcep.exec.kernels.trend_sums import add, add_all, add_jobs, begin, clear, is_empty, take, wipe
-from sparkcep.exec.kernels.trend_tables import PAIRS, STATE, TREE, Block
+from sparkcep.exec.kernels.trend_tables import (
+    AT,
+    FIRST,
+    PAIRS,
+    PLACE,
+    PRECEDING,
+    QUERY,
+    SPECIAL,
+    STATE,
+    TREE,
+    Block,
+)
 
 STRICT, NEXT, ANY = range(3)
 
@@ -160,15 +171,15 @@ def _block(base, low, after, window, trends, events, windows, tests, scratch, pr
             scratch.places,
         )  # fmt: skip
     made, result = classes, classes + states
-    clear(0, result + 1, fields, sums)
+    clear(0, result + SPECIAL, fields, sums)
     for c in range(classes):
         lists.low[c] = low
         lists.high[c] = low
         if ways.kind[c] == TREE:
-            tree = result + 1 + ways.tree[c] * lists.room
+            tree = result + SPECIAL + ways.tree[c] * lists.room
             clear(tree, tree + after - low, fields, sums)
             trees += 1
-    block = Block(base, low, after, made, result, result + 1, result + 1 + trees * lists.room)
+    block = Block(base, low, after, made, result, result + SPECIAL, result + SPECIAL + trees * lists.room)
     for k in range(lists.length.shape[0]):
         lists.length[k] = 0
     for lane in range(sums.lanes):
@@ -179,9 +190,7 @@ def _block(base, low, after, window, trends, events, windows, tests, scratch, pr
         open_to += 1
         windows.first[0] = low
     if trends.letters.used:
-        walk_states(
-            base + low, base + after, result, events.rows, trends.letters, events.masks[0], fields, events.values, sums
-        )
+        walk_states(block, trends, events, scratch)
         windows.first[0] = low
         return OK
     visible = low  # rows below may be followed by the row at hand
@@ -288,8 +297,8 @@ def _read(j, visible, open_from, open_to, block, trends, events, tests, scratch,
                 stays &= machine.ends[U(e)] != 0
                 continue
             o = ways.order[U(c)]
-            p = np.int64(places.preceding[U(o), U(at)])
-            tree = block.trees + ways.tree[U(c)] * lists.room - 1 + np.int64(places.query[U(o), U(at)])
+            p = np.int64(places.row[U(o), U(PLACE * at + PRECEDING)])
+            tree = block.trees + ways.tree[U(c)] * lists.room - 1 + np.int64(places.row[U(o), U(PLACE * at + QUERY)])
             if fields.plain and sums.lanes == 1:
                 total = 0.0
                 while p > 0:
@@ -358,11 +367,12 @@ def _change(j, open_from, open_to, block, trends, events, scratch):
                 used += 1
                 continue
             o = ways.order[U(c)]
-            if places.at[U(o), U(at)] < 0:
+            own_place, first = np.int64(places.row[U(o), U(PLACE * at + AT)]), places.row[U(o), U(PLACE * at + FIRST)]
+            if own_place < 0:
                 continue
-            first, size = np.int64(places.first[U(o), U(at)]), np.int64(places.size[U(o), U(at)])
+            size = np.int64(places.size[U(o), U(first)])
             tree = block.trees + ways.tree[U(c)] * lists.room + first - 1
-            p = np.int64(places.at[U(o), U(at)]) - first + 1
+            p = own_place - first + 1
             if fields.plain and sums.lanes == 1:
                 own = sums.floats[U(to)]
                 while p <= size:
@@ -394,11 +404,11 @@ def _insert(c, record, row, open_from, open_to, trees, ways, fields, places, sum
         add(c, record, open_from, open_to, jobs, fields, sums)
         return
     o = ways.order[U(c)]
-    at = np.int64(places.at[o, row])
+    at = np.int64(places.row[o, PLACE * row + AT])
     if at < 0:
         return
-    first = np.int64(places.first[o, row])
-    size = np.int64(places.size[o, row])
+    first = np.int64(places.row[o, PLACE * row + FIRST])
+    size = np.int64(places.size[o, first])
     tree = trees + ways.tree[U(c)] * room + first - 1
     p = at - first + 1
     while p <= size:
@@ -444,10 +454,11 @@ def _empty(c, to_row, block, ways, fields, places, lists, sums):
         o = ways.order[U(c)]
         tree = block.trees + ways.tree[U(c)] * lists.room - 1
         for i in range(lists.low[c] - block.low, to_row - block.low):
-            if places.at[o, i] >= 0:
-                first = np.int64(places.first[o, i])
-                p = np.int64(places.at[o, i]) - first + 1
-                while p <= places.size[o, i]:
+            at = np.int64(places.row[o, PLACE * i + AT])
+            if at >= 0:
+                first = np.int64(places.row[o, PLACE * i + FIRST])
+                p = at - first + 1
+                while p <= places.size[o, first]:
                     clear(tree + first + p, tree + first + p + 1, fields, sums)
                     p += p & -p
 
