@@ -36,12 +36,11 @@ def match_trends(df: DataFrame, layout: str, shape: OperatorShape, spec: TrendSp
 
 
 def _lists(df: DataFrame, shape: OperatorShape, spec: TrendSpec) -> DataFrame:
-    columns = ",".join(f"{n}:{t}" for n, t in result_columns(spec))
+    columns = ",".join(f"{PREFIX}{n}:{t}" for n, t in result_columns(spec))
     found = F.arrow_udf(TrendBody(shape, spec).of_lists, f"array<struct<{columns}>>")  # type: ignore[attr-defined]
     keys = [f"{PREFIX}k{i}" for i in range(shape.keys)]
     matched = df.select(*keys, found(*map(F.expr, list_inputs(shape))).alias(f"{PREFIX}found"))
-    names = ", ".join(f"m.{n} AS {PREFIX}{n}" for n, _ in result_columns(spec))
-    return matched.selectExpr(*keys, f"inline(transform({PREFIX}found, m -> struct({names})))")
+    return matched.selectExpr(*keys, f"inline(coalesce({PREFIX}found, array()))")
 
 
 def _rows(df: DataFrame, shape: OperatorShape, spec: TrendSpec) -> DataFrame:
@@ -80,7 +79,8 @@ class TrendBody(Body[TrendSpec, Matcher]):
     def of_lists(self, *lists: pa.Array) -> pa.Array:
         """A list of windows per partition."""
         table = self.matcher.aggregate(list_batch(lists, self.shape))
-        return as_lists(table.partition, len(lists[0]), result_arrays(table, self.spec))
+        columns = {PREFIX + n: a for n, a in result_arrays(table, self.spec).items()}
+        return as_lists(table.partition, len(lists[0]), columns)
 
     def of_table(self, table: pa.Table) -> pa.RecordBatch:
         batch = table_batch(table, self.shape)

@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from threading import Lock
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from sparkcep.index import sources
@@ -36,6 +37,8 @@ SCANNED_EVENTS = 3_000_000
 MOST_SHARE = 0.8
 #: Types of CASE whose values Parquet, Arrow and Spark read alike.
 _LOCAL_CASES = ("string", *INTEGERS)
+#: Held while a setting of the session is another than the user's.
+_SETTING = Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,13 +194,29 @@ def _from_lists(reader: Reader, types: Sequence[str], lists: Lists, ids: Longs) 
     """Rows of events of some types, from their posting lists that the driver has read."""
     d = reader.definition
     events = _typed(d, reader.local_events(types, lists, ids))
-    frame = reader.spark.createDataFrame(events)
+    frame = _decoded_by_tasks(reader.spark, events)
     if events.num_rows <= ONE_TASK:
         frame = frame.coalesce(1)
     return frame.selectExpr(
         f"CAST(key AS {d.case_type}) AS {quoted(d.case)}", f"time AS {quoted(d.time)}",
         f"CAST(type AS {d.event_type}) AS {quoted(d.event)}",
     )  # fmt: skip
+
+
+def _decoded_by_tasks(spark: SparkSession, table: pa.Table) -> DataFrame:
+    """An Arrow table as a DataFrame whose rows tasks make: rows made here would become a part of the plan, which is
+    hashed and sent around more than once."""
+    key = "spark.sql.execution.arrow.localRelationThreshold"
+    with _SETTING:
+        before = spark.conf.get(key, None)
+        spark.conf.set(key, "0")
+        try:
+            return spark.createDataFrame(table)
+        finally:
+            if before is None:
+                spark.conf.unset(key)
+            else:
+                spark.conf.set(key, before)
 
 
 def _from_activities(reader: Reader, types: Sequence[str], ids: Longs) -> DataFrame:
