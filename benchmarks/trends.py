@@ -2,7 +2,8 @@
 
 Kernel lines are CPU time of one core over one window, the yardstick a Numba loop that sums the columns the query reads.
 Beside them the propagation of the paper, event by event over all earlier ones, and two-step aggregation over matches
-that are constructed. Spark lines are wall time from the text to the rows.
+that are constructed. Spark lines are wall time from the text to an Arrow table, which is how many rows are best taken
+over; to rows of Python objects beside it, and `spark.range(1).count()` in the same rounds.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import json
 import os
 import statistics
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -254,18 +256,26 @@ def through_spark(quick: bool) -> dict[str, Any]:
         queries = QUERIES | ({"down-trends of real trades, per minute": TICK_QUERY} if TICKS.exists() else {})
         for name, text in queries.items():
             rows = spark.table("ticks").count() if "real" in name else events
-            times = []
-            for _ in range(2 if quick else 5):
-                start = time.perf_counter()
-                found = spark.sql(text).collect()
-                times.append(time.perf_counter() - start)
-            took = statistics.median(times[1:])
+            runs: dict[str, list[float]] = {"trivial": [], "seconds": [], "seconds to Python rows": []}
+            for _ in range(3 if quick else 8):
+                runs["trivial"].append(_wall(lambda: spark.range(1).count()))
+                runs["seconds"].append(_wall(lambda text=text: spark.sql(text).toArrow()))
+                runs["seconds to Python rows"].append(_wall(lambda text=text: spark.sql(text).collect()))
+            took = {of: statistics.median(times[1:]) for of, times in runs.items()}
             out[name] = {
-                "events": rows, "rows": len(found), "seconds": round(took, 2), "events_per_second": round(rows / took)
+                "events": rows, "rows": spark.sql(text).count(), "events_per_second": round(rows / took["seconds"]),
+                "times a trivial job": round(took["seconds"] / took["trivial"], 1),
+                **{of: round(seconds, 3) for of, seconds in took.items()},
             }  # fmt: skip
     if not TICKS.exists():
         print(f"no real trades: {TICKS.name} is not beside the project")
     return out
+
+
+def _wall(action: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    action()
+    return time.perf_counter() - start
 
 
 def words(name: str) -> str:

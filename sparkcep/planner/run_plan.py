@@ -20,6 +20,7 @@ from sparkcep.planner.block_clause import block_of, partitions, typed_block
 from sparkcep.planner.collapse import Collapse, collapse
 from sparkcep.planner.consistency import span_of
 from sparkcep.planner.dependent import DependentConditions
+from sparkcep.planner.fields import Fields, quote
 from sparkcep.planner.gaps import GapElimination
 from sparkcep.planner.local import LocalCondition, local_condition
 from sparkcep.planner.measures import MeasureSql
@@ -37,6 +38,9 @@ from sparkcep.query import (
 )
 from sparkcep.settings import Settings
 
+#: Why no row is left that is not of a component's event type.
+ONLY_TAKEN = "rows that no component can take are dropped"
+
 
 @dataclass(slots=True)
 class BlockPlan(PatternPlan):
@@ -50,6 +54,21 @@ class BlockPlan(PatternPlan):
 
     def where(self) -> str:
         return f" WHERE {' AND '.join(f'({f})' for f in self.filters)}" if self.filters else ""
+
+    def field_items(self) -> list[str]:
+        """An event type that only orders rows goes as its number among those of the pattern: strings cost."""
+        items = PatternPlan.field_items(self)
+        column = self.fields.column_of(self.query.event_type) if self.query.event_type is not None else None
+        if column is None or self.column_types[column] != "string":
+            return items
+        place = [self.fields.column_of(t) for t in self.fields.texts].index(column)
+        shape = self.shape
+        read = {*(g.field for g in shape.gathers), *shape.kernel_fields, *(shape.trace or ())}
+        if place not in read and self.layout == "lists" and self.gaps.reason == ONLY_TAKEN:
+            types = sorted({t for c in self.block.components for t in c.types}, key=str.encode)
+            listed = ", ".join(map(string_literal, types))
+            items[place] = f"array_position(array({listed}), {quote(column)}) AS {Fields.name(place)}"
+        return items
 
 
 @dataclass(slots=True)
@@ -332,7 +351,7 @@ class RunPlanner(Planner):
             return out, why
         tests = dict.fromkeys(" AND ".join(f"({c.sql()})" for c in local[k]) for k in range(len(self.names)))
         out.append(" OR ".join(f"({t})" for t in tests))
-        return out, "rows that no component can take are dropped"
+        return out, ONLY_TAKEN
 
 
 def condition_beyond(attempt: Callable[[int], object], conditions: Sequence[Condition]) -> tuple[Condition, str] | None:
