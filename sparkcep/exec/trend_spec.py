@@ -36,11 +36,19 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True)
+class Compared:
+    """The event before stands in relation ``operator`` (one of = < <= > >=) to the one after."""
+
+    pair: KeyPair
+    operator: str
+
+
+@dataclass(frozen=True, slots=True)
 class EdgeClass:
     """Edges that leave one state under the same negations and conditions.
 
     ``edges``: their places in its list. ``bit``: mask bit that the event before must have, -1 for none. ``order`` for
-    TREE, ``tests`` (numbers in the condition set) for PAIRS.
+    TREE; for PAIRS ``compared``, and ``tests`` (numbers in the condition set) of what is no comparison.
     """
 
     state: int
@@ -48,6 +56,7 @@ class EdgeClass:
     granularity: Granularity
     bit: int = -1
     order: Order | None = None
+    compared: tuple[Compared, ...] = ()
     tests: tuple[int, ...] = ()
 
 

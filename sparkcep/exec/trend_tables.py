@@ -21,6 +21,10 @@ from sparkcep.exec.kernels.trend_tables import Fields, Lists, Orders, Places, Su
 from sparkcep.exec.trend_spec import EdgeClass, Granularity, KeyPair, Order, TrendAggregate, TrendSpec
 
 _KINDS = {Granularity.STATE: kernel.STATE, Granularity.TREE: kernel.TREE, Granularity.PAIRS: kernel.PAIRS}
+_OUTCOMES = {
+    "=": kernel.EQUAL, "<": kernel.LESS, "<=": kernel.LESS | kernel.EQUAL, ">": kernel.GREATER,
+    ">=": kernel.GREATER | kernel.EQUAL,
+}  # fmt: skip
 
 
 def _ints(values: Iterable[int]) -> Ints:
@@ -57,16 +61,19 @@ def trend_ways(spec: TrendSpec, machine: Machine) -> Ways:
     trees = [k for k, c in enumerate(classes) if c.granularity is Granularity.TREE]
     firsts = [machine.edge_start[c.state] + c.edges[0] for c in classes]
     starts = np.searchsorted([c.state for c in classes], np.arange(automaton.states + 1))
-    tests = [0]
+    tests, compared = [0], [0]
     for c in classes:
         tests.append(tests[-1] + len(c.tests))
+        compared.append(compared[-1] + len(c.compared))
+    columns = compared_pairs(spec)
+    triples = [(*_key_places(o.pair, columns), _OUTCOMES[o.operator]) for c in classes for o in c.compared]
     return Ways(
         of_edge, bit_of_edge, _ints(_KINDS[c.granularity] for c in classes), _ints(c.state for c in classes),
         machine.absent[firsts], machine.present[firsts], _ints(c.bit for c in classes),
         _ints(orders.index(c.order) if c.order is not None else -1 for c in classes),
         _ints(trees.index(k) if k in trees else -1 for k in range(len(classes))), np.array(deferred, np.uint8),
-        _ints(tests), _ints([*(t for c in classes for t in c.tests), 0]), starts.astype(np.int64), _ints(stored),
-        accept_bit,
+        _ints(tests), _ints([*(t for c in classes for t in c.tests), 0]), _ints(compared),
+        _ints([*(x for t in triples for x in t), 0]), starts.astype(np.int64), _ints(stored), accept_bit,
     )  # fmt: skip
 
 
@@ -82,12 +89,12 @@ def tree_orders(spec: TrendSpec) -> list[Order]:
 
 def order_tables(orders: Sequence[Order], columns: Sequence[KeyPair]) -> Orders:
     """``columns``: the pairs whose keys are in the batch's table, pair k at 2 k and 2 k + 1."""
-    starts, keys = [0], []
+    starts = [0]
+    keys: list[int] = []
     for o in orders:
         pairs = ([o.ordered] if o.ordered is not None else []) + list(o.equal)
         for pair in pairs:
-            at = columns.index(pair)
-            keys += [2 * at, 2 * at + (pair.before != pair.after)]
+            keys += _key_places(pair, columns)
         starts.append(starts[-1] + len(pairs))
     return Orders(
         _ints(starts), _ints([*keys, 0]), np.array([o.ordered is not None for o in orders], np.uint8),
@@ -102,7 +109,15 @@ def _pairs(o: Order) -> tuple[KeyPair, ...]:
 
 
 def compared_pairs(spec: TrendSpec) -> list[KeyPair]:
-    return list(dict.fromkeys(p for o in tree_orders(spec) for p in _pairs(o)))
+    """The pairs of columns that are compared as integers."""
+    of_pairs = (o.pair for c in spec.classes for o in c.compared)
+    return list(dict.fromkeys([*(p for o in tree_orders(spec) for p in _pairs(o)), *of_pairs]))
+
+
+def _key_places(pair: KeyPair, columns: Sequence[KeyPair]) -> tuple[int, int]:
+    """Where both sides are in the table of ``key_columns``."""
+    at = columns.index(pair)
+    return 2 * at, 2 * at + (pair.before != pair.after)
 
 
 def key_columns(pairs: Sequence[KeyPair], batch: Batch) -> tuple[Ints, npt.NDArray[np.uint8]]:

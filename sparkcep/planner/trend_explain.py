@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sparkcep.exec.automaton import ACCEPT
 from sparkcep.exec.trend_matcher import LANES
-from sparkcep.exec.trend_spec import EdgeClass, Granularity, Part
+from sparkcep.exec.trend_spec import EdgeClass, Granularity, KeyPair, Part
 from sparkcep.pattern import render
 from sparkcep.planner.explain_before import before_lines
 from sparkcep.planner.trend_plan import EDGE_TESTS, PART, TrendPlan
@@ -68,16 +68,17 @@ def granularity(plan: TrendPlan, part: Part, c: EdgeClass, shown: dict[str, str]
     if plan.block.selection is Selection.STRICT:
         return text + "the event right before"
     text += c.granularity.value
+
+    def compared(pair: KeyPair, operator: str) -> str:
+        return f"{unescape(texts[columns[pair.before]])} {operator} next {unescape(texts[columns[pair.after]])}"
+
     if c.order is not None:
-        pairs = [(p, "=") for p in c.order.equal]
+        conditions = [compared(p, "=") for p in c.order.equal]
         if c.order.ordered is not None:
-            pairs.append((c.order.ordered, c.order.operator))
-        conditions = [
-            f"{unescape(texts[columns[p.before]])} {operator} next {unescape(texts[columns[p.after]])}"
-            for p, operator in pairs
-        ]
+            conditions.append(compared(c.order.ordered, c.order.operator))
         text += f" over {' AND '.join(conditions)}"
     if c.granularity is Granularity.PAIRS and part.first_column == 0:
-        found = [" AND ".join(plan.dependent.descriptions[t]).strip() for t in c.tests]
+        found = [compared(o.pair, o.operator) for o in c.compared]
+        found += [" AND ".join(plan.dependent.descriptions[t]).strip() for t in c.tests]
         text += f", tested: {' AND '.join(found)}" if found else ", as what one takes along is lost to the others"
     return text

@@ -13,7 +13,7 @@ from sparkcep.exec.expressions import TIMES, NotCompilable, parse_type
 from sparkcep.exec.run_spec import Check, RunSpec
 from sparkcep.exec.shape import OperatorShape, Within
 from sparkcep.exec.spec import ConditionSet, words_of
-from sparkcep.exec.trend_spec import EdgeClass, Granularity, KeyPair, Order, TrendAggregate, TrendSpec
+from sparkcep.exec.trend_spec import Compared, EdgeClass, Granularity, KeyPair, Order, TrendAggregate, TrendSpec
 from sparkcep.planner.block_clause import partitions
 from sparkcep.planner.dependent import DependentConditions, describe
 from sparkcep.planner.gaps import GapElimination
@@ -246,13 +246,17 @@ class TrendPlanner(RunPlanner):
             before = code(demand.before, BEFORE)
             granularity, order = self.granularity(state, edges, demand, found[state], dependent)
             own: list[int] = []
+            compared: list[Compared] = []
             if granularity is Granularity.PAIRS:
                 for scalar in demand.both:
+                    if (one := self.compared(scalar)) is not None:
+                        compared.append(Compared(key_pair(one, dependent), one.operator))
+                        continue
                     if scalar not in numbers:
                         numbers[scalar] = len(numbers)
                         dependent.add(numbers[scalar], scalar)
                     own.append(numbers[scalar])
-            classes.append(EdgeClass(state, edges, granularity, before, order, tuple(own)))
+            classes.append(EdgeClass(state, edges, granularity, before, order, tuple(compared), tuple(own)))
         conditions = self.compile_pairs(dependent, list(numbers))
         bits = {label: bit for bit, label in enumerate(sorted(local))}
         spec = TrendSpec(
@@ -302,19 +306,21 @@ class TrendPlanner(RunPlanner):
         """Comparisons of which one at most is not an equality, as the order of a tree."""
         found: list[Comparison] = []
         for scalar in scalars:
-            one = comparison(scalar)
-            if one is None or not self.comparable(one):
+            if (one := self.compared(scalar)) is None:
                 return None
             found.append(one)
         ordered = [c for c in found if c.operator != "="]
         if len(ordered) > 1:
             return None
+        equal = tuple(key_pair(c, dependent) for c in found if c.operator == "=")
+        if not ordered:
+            return Order(equal, None)
+        return Order(equal, key_pair(ordered[0], dependent), ordered[0].operator)
 
-        def pair(c: Comparison) -> KeyPair:
-            return KeyPair(dependent.column(c.before), dependent.column(c.after))
-
-        equal = tuple(pair(c) for c in found if c.operator == "=")
-        return Order(equal, pair(ordered[0]) if ordered else None, ordered[0].operator if ordered else "")
+    def compared(self, scalar: Scalar) -> Comparison | None:
+        """A test of two events that the kernel's integers decide."""
+        one = comparison(scalar)
+        return one if one is not None and self.comparable(one) else None
 
     def comparable(self, c: Comparison) -> bool:
         """Whether values of both sides, as integers of their order, compare as Spark compares them."""
@@ -400,3 +406,8 @@ def grouped_block(block: BlockQuery) -> BlockQuery:
     shown = {k.expression.strip("`").casefold() for k in block.partition_by}
     more = [k for k in block.group_by if k.expression.strip("`").casefold() not in shown]
     return replace(block, partition_by=(*block.partition_by, *more))
+
+
+def key_pair(c: Comparison, dependent: DependentConditions) -> KeyPair:
+    """The kernel columns of both sides."""
+    return KeyPair(dependent.column(c.before), dependent.column(c.after))

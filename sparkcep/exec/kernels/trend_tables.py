@@ -18,6 +18,8 @@ Flags = npt.NDArray[np.uint8]
 
 #: How what stands before an event is added up: one sum per state, a tree over an order, or one predecessor at a time.
 STATE, TREE, PAIRS = range(3)
+#: Outcomes of a comparison, as bits.
+LESS, EQUAL, GREATER = 1, 2, 4
 
 #: What is known of a row's place in an order, and how many numbers that is.
 AT, FIRST, QUERY, PRECEDING = range(4)
@@ -33,9 +35,10 @@ class Ways(NamedTuple):
     the start, or to acceptance), ``edge_bit``: bit of what must hold of the taken event beside its component's test,
     -1 for nothing. Per class: ``kind``, ``state``, ``absent`` and ``present`` negations, ``bit``: of what must hold of
     the event before, ``order`` (-1 for none), ``tree``: number of its tree, ``deferred``: whether events become visible
-    later than at once or cease to be so, ``tests[test_start[c]:test_start[c + 1]]``: programs of two events. Classes of
-    state s are ``class_start[s]`` to ``class_start[s + 1]``. Per state: ``stored``: place of its events' sums, -1 where
-    they are not kept; ``accept_bit``: of what must hold of a trend's last event.
+    later than at once or cease to be so, ``tests[test_start[c]:test_start[c + 1]]``: programs of two events, and from
+    ``compare_start[c]`` on triples of ``compare``: key columns of the event before and after, and which outcomes (LESS,
+    EQUAL, GREATER) hold. Classes of state s are ``class_start[s]`` to ``class_start[s + 1]``. Per state: ``stored``:
+    place of its events' sums, -1 where they are not kept; ``accept_bit``: of what must hold of a trend's last event.
     """
 
     edge_class: Ints
@@ -50,6 +53,8 @@ class Ways(NamedTuple):
     deferred: Flags
     test_start: Ints
     tests: Ints
+    compare_start: Ints
+    compare: Ints
     class_start: Ints
     stored: Ints
     accept_bit: Ints

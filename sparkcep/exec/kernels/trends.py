@@ -24,7 +24,10 @@ from sparkcep.exec.kernels.trend_states import walk_states
 from sparkcep.exec.kernels.trend_sums import add, add_all, add_jobs, begin, clear, is_empty, take, wipe
 from sparkcep.exec.kernels.trend_tables import (
     AT,
+    EQUAL,
     FIRST,
+    GREATER,
+    LESS,
     PAIRS,
     PLACE,
     PRECEDING,
@@ -489,6 +492,8 @@ def _pairs(e, c, to, j, visible, open_from, open_to, block, trends, events, test
         progress[STEPS] += 1
         if progress[STEPS] > tests.max_steps:
             return -TOO_MANY_STEPS
+        if not _compares(c, block.base + i, block.base + j, ways, events):
+            continue
         if not _has(ways.bit[U(c)], block.base + i, events.masks):
             continue
         if not sees(machine.absent[U(e)], machine.present[U(e)], i, j, scratch.work):
@@ -507,11 +512,29 @@ def _pairs(e, c, to, j, visible, open_from, open_to, block, trends, events, test
             continue
         if held != condition.TRUE:
             return -(OVERFLOW if held == condition.OVERFLOW else ZERO_DIVISION)
-        add(to, single + at, open_from, open_to, scratch.jobs, trends.fields, scratch.sums)
+        if trends.fields.plain and scratch.sums.lanes == 1:
+            scratch.sums.floats[U(to)] += scratch.sums.floats[U(single + at)]
+        else:
+            add(to, single + at, open_from, open_to, scratch.jobs, trends.fields, scratch.sums)
         if trends.selection == NEXT and not machine.ends[U(e)]:
             lists.marked[stored, k + 1] = 1
             found = 1
     return found
+
+
+@inlined
+def _compares(c, before, after, ways, events):
+    """Whether all comparisons of a class hold between two rows of the batch; NULL compares with nothing."""
+    for t in range(ways.compare_start[U(c)], ways.compare_start[U(c + 1)]):
+        a = ways.compare[U(3 * t)] * events.rows + before
+        b = ways.compare[U(3 * t + 1)] * events.rows + after
+        if events.key_nulls[U(a)] or events.key_nulls[U(b)]:
+            return False
+        x, y = events.keys[U(a)], events.keys[U(b)]
+        outcome = LESS if x < y else GREATER if x > y else EQUAL
+        if not outcome & ways.compare[U(3 * t + 2)]:
+            return False
+    return True
 
 
 @spliced
