@@ -5,7 +5,7 @@ CONNECT := session.py functions.py expand.py notebooks.py
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test warm audit test-kernels test-sql test-index test-connect test-versions check bench docs clean
+.PHONY: demo test warm audit test-kernels test-sql test-spark test-index test-connect test-versions check bench docs clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -28,7 +28,7 @@ demo: $(VENV)/.demo
 # leaves cores idle between its jobs, hence three processes at a time.
 test: $(VENV)/.test
 	$(MAKE) -j2 check warm
-	$(MAKE) -j3 test-sql test-index test-connect test-kernels
+	$(MAKE) -j3 test-sql test-index test-connect test-spark test-kernels
 	$(MAKE) audit
 
 # Known weaknesses of what is installed; skipped where no advisories can be reached.
@@ -43,7 +43,10 @@ test-kernels: $(VENV)/.test
 	$(BIN)/python -m pytest -q tests/exec tests/parsing tests/planner
 
 test-sql: $(VENV)/.test
-	$(BIN)/python -m pytest -q tests/sql tests/spark
+	$(BIN)/python -m pytest -q tests/sql
+
+test-spark: $(VENV)/.test
+	$(BIN)/python -m pytest -q tests/spark
 
 # The index, the commands, and all else.
 test-index: $(VENV)/.test
