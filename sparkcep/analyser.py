@@ -15,7 +15,6 @@ from sparkcep.kept import SAMPLES, keep
 from sparkcep.planner.fields import Fields
 from sparkcep.planner.sampling import Sample, estimated_bytes, sample_sql
 from sparkcep.query import PREFIX, SOURCE, WHOLE, PatternQuery, unescape
-from sparkcep.relations import log_properties
 from sparkcep.settings import Settings
 
 T = TypeVar("T")
@@ -28,7 +27,8 @@ class Analyser:
     """One statement's questions to Spark.
 
     ``plain``: the session's own sql. ``matched``: results of operators that formatted text may name. ``asked``: how
-    many questions there were whose answers may change.
+    many questions there were whose answers may change. ``properties``: of the input of the block at hand, where its
+    plan tells.
     """
 
     spark: SparkSession
@@ -39,6 +39,7 @@ class Analyser:
     settings: Settings = field(init=False)
     matched: dict[str, DataFrame] = field(default_factory=dict)
     asked: int = 0
+    properties: Mapping[str, str] | None = None
 
     def run(self, text: str, source: DataFrame | None = None) -> DataFrame:
         """Spark's own sql on formatted text that may name ``source`` and the operators' results so far."""
@@ -94,13 +95,12 @@ class Analyser:
             found = Sample(rows, partitions, tuple(passing))
         return keep(SAMPLES, question, found)
 
-    def table_properties(self, relation: str, source: DataFrame) -> Mapping[str, str]:
+    def table_properties(self, relation: str) -> Mapping[str, str]:
         """Properties of the table that a relation's text names; none where it names none."""
         if not re.fullmatch(r"(\w+|`[^`]+`)(\s*\.\s*(\w+|`[^`]+`)){0,2}", relation.strip()):
             return {}
-        known = log_properties(source)
-        if known is not None:
-            return known
+        if self.properties is not None:
+            return self.properties
         self.asked += 1  # what they say may change
         try:
             rows = self.plain(f"SHOW TBLPROPERTIES {relation}").collect()

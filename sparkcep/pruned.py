@@ -24,7 +24,7 @@ from sparkcep.index.snapshots import Snapshot
 from sparkcep.index.tables import KINDS, Source
 from sparkcep.planner.plan import PatternPlan
 from sparkcep.planner.pruning import NotPrunable, Requirements, Roles, requirements
-from sparkcep.relations import bare, is_remote
+from sparkcep.relations import is_bare, is_remote
 from sparkcep.settings import INDEX, Settings
 
 _TABLE = re.compile(r"SELECT \* FROM ((?:[^\W\d]\w*|`[^`]+`)(?:\.(?:[^\W\d]\w*|`[^`]+`))*)")
@@ -58,8 +58,8 @@ def prune(spark: SparkSession, plan: PatternPlan, source: DataFrame, input_sql: 
     named = _source_of(input_sql)
     fitting = [(at, s) for at, s in snapshots if _has_columns(s.built_with.case, s.built_with.event, source)]
     fitting.sort(key=lambda f: _rank(f[1]))
-    is_bare = bool(fitting) and bare(source) is not None
-    if not fitting or (named is None and not is_bare):
+    bare = bool(fitting) and is_bare(source)
+    if not fitting or (named is None and not bare):
         return Pruning(lines=[*unreadable, f"not used, {_why_none(named)}"])
     states: dict[str, sources.State] = {}
     said: list[str] = []
@@ -67,7 +67,7 @@ def prune(spark: SparkSession, plan: PatternPlan, source: DataFrame, input_sql: 
         reader = Reader(spark, location, snapshot)
         kind = str(snapshot.source_state.get("kind"))
         if kind not in states:
-            states[kind] = _state(spark, kind, named, source, is_bare)
+            states[kind] = _state(spark, kind, named, source, bare)
         if kind == "files" and not _overlaps(snapshot.source_state, states[kind]):
             continue
         if kind == "unknown" and not (named and catalog.same(snapshot.definition.source, named)):
@@ -109,10 +109,10 @@ def _has_columns(case: str, event: str, source: DataFrame) -> bool:
     return {case.casefold(), event.casefold()} <= names
 
 
-def _state(spark: SparkSession, kind: str, named: Source | None, source: DataFrame, is_bare: bool) -> sources.State:
+def _state(spark: SparkSession, kind: str, named: Source | None, source: DataFrame, bare: bool) -> sources.State:
     """The state of a query's input, as far as it is comparable with states of a kind."""
     if kind == "files" and not is_remote(spark):
-        return sources.files_state(spark, source) if is_bare else sources.UNKNOWN
+        return sources.files_state(spark, source) if bare else sources.UNKNOWN
     if kind == "unknown" or named is None:
         return sources.UNKNOWN
     try:

@@ -22,12 +22,9 @@ def _analysed(frame: DataFrame) -> Any:
     return frame._jdf.queryExecution().analyzed()
 
 
-def bare(frame: DataFrame) -> DataFrame | None:
-    """The files that a relation is nothing but, by whatever names: all their rows, with the columns they have.
-
-    None where it is something else, and on Spark Connect, which shows no plans.
-    """
-    spark = frame.sparkSession
+def _files(frame: DataFrame) -> Any:
+    """The plan of the files that a relation is nothing but, by whatever names: all their rows, with the columns they
+    have. None where it is something else, and on Spark Connect, which shows no plans."""
     with suppress(Exception):
         plan = _analysed(frame)
         while plan.nodeName() in ("SubqueryAlias", "View", "Project"):
@@ -36,6 +33,20 @@ def bare(frame: DataFrame) -> DataFrame | None:
                 return None
             plan = child
         if plan.nodeName() == "LogicalRelation":
+            return plan
+    return None
+
+
+def is_bare(frame: DataFrame) -> bool:
+    """Whether a relation is nothing but files; False on Spark Connect."""
+    return _files(frame) is not None
+
+
+def bare(frame: DataFrame) -> DataFrame | None:
+    """The files that a relation is nothing but; None as :func:`is_bare` is False."""
+    spark = frame.sparkSession
+    with suppress(Exception):
+        if (plan := _files(frame)) is not None:
             dataset = spark._jvm.org.apache.spark.sql.classic.Dataset  # type: ignore[union-attr]
             return DataFrame(dataset.ofRows(spark._jsparkSession, plan), spark)
     return None
@@ -56,5 +67,12 @@ def log_properties(frame: DataFrame) -> Mapping[str, str] | None:
 
 
 def _properties(table: Any) -> dict[str, str]:
-    found = ((key, table.properties().get(key)) for key in LOG_PROPERTIES)
-    return {key: value.get() for key, value in found if value.isDefined()}
+    found = texts_of(table.properties())
+    return {key: found[key] for key in LOG_PROPERTIES if key in found}
+
+
+def texts_of(scala_map: Any) -> dict[str, str]:
+    """A Scala Map of texts in one round trip, instead of one or two for each key. Keys have no blanks."""
+    between = "\u0001\u0002\u0001"
+    entries = str(scala_map.mkString(between)).split(between)
+    return dict(entry.split(" -> ", 1) for entry in entries if entry)

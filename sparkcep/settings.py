@@ -259,13 +259,22 @@ def _integer(setting: Setting, value: str) -> int:
 
 
 def getter(spark: SparkSession) -> Callable[[str, str], Any]:
-    """The session's ``conf.get(key, default)``; on Spark Connect, where each one is a round trip, from one answer."""
-    if type(spark).__module__.startswith("pyspark.sql.connect."):
-        try:
+    """The session's ``conf.get(key, default)``, answered from all its settings at once: each get is a round trip."""
+    from sparkcep.relations import is_remote, texts_of  # needs pyspark
+
+    try:
+        if is_remote(spark):
             return dict(spark.conf.getAll).get
-        except Exception:  # locked-down sessions
-            pass
-    return spark.conf.get
+        known = texts_of(spark.conf._jconf.getAll())
+    except Exception:  # locked-down sessions
+        return spark.conf.get
+
+    def get(key: str, default: str) -> Any:
+        # What is not set may have a default of Spark's own.
+        ours = key.startswith("spark.sparkcep.")
+        return known[key] if key in known else default if ours else spark.conf.get(key, default)
+
+    return get
 
 
 def read(get: Callable[[str, str], Any]) -> Settings:

@@ -21,7 +21,7 @@ from pyspark.sql import functions as F
 from sparkcep.errors import PatternIndexError
 from sparkcep.index.storage import call
 from sparkcep.index.tables import Definition, Source
-from sparkcep.relations import bare
+from sparkcep.relations import bare, is_bare
 
 State = Mapping[str, Any]
 UNKNOWN: State = {"kind": "unknown"}
@@ -87,7 +87,7 @@ def state_of(spark: SparkSession, source: Source, frame: DataFrame) -> State:
             return UNKNOWN
         if table.isTemporary or "VIEW" in (table.tableType or "VIEW"):
             # A view's files say nothing about its filters and joins.
-            return files_state(spark, frame) if bare(frame) is not None else UNKNOWN
+            return files_state(spark, frame) if is_bare(frame) else UNKNOWN
         provider = [r[1] for r in spark.sql(f"DESCRIBE TABLE EXTENDED {name}").collect() if r[0] == "Provider"]
         if provider and provider[0].lower() == "delta":
             return _delta_state(spark, name)
