@@ -6,6 +6,7 @@ Every pattern runs once on every system, in turn; medians are over patterns. Ans
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import statistics
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
@@ -30,11 +32,14 @@ from sparkcep.settings import INDEX, INDEX_CASES, INDEX_PATH, INDEX_WAY
 EVENTS = 10_000_000
 LENGTHS = (2, 5, 10)
 YARDSTICKS = ("trivial", "same rows")
+#: Which of these two is the first alternates: the second finds files in memory.
+IN_TURN = ("index", "index, Arrow")
 Run = Callable[[], Iterable[Sequence[Any]]]
 
 #: Ways of an index: its kind, and the settings planner.index.events and planner.index.cases.
 WAYS = {
     "index": ("siesta", "auto", "auto"),
+    "index, Arrow": ("siesta", "auto", "auto"),
     "activities": ("siesta", "activities", "lists"),
     "sequences by lists": ("siesta", "sequences", "lists"),
     "sequences by symbols": ("siesta", "sequences", "symbols"),
@@ -47,14 +52,16 @@ WAYS = {
 ABOUT = """# Patterns over an indexed log of {events:,} events
 
 {events:,} events, {cases:,} cases, {types} uniformly drawn types; {number} random patterns of each length that occur,
-from the text to the rows. Every {every}th of them runs on all systems, the others on *trivial*, *index*, *no index* and
-*same rows*. One in seven has a negation, a Kleene or a time bound; hand-written SQL (*windows*,
-*arrays*, as in the benchmark of sequences) answers the others. Each pattern runs once on every system, in turn;
-figures are medians of seconds over patterns, *trivial* is `spark.range(1).count()` in the same rounds, *same rows* a
-job that makes as many rows of the same types as the answer has, and hands them out. *index* is
-what the planner chooses, the others what it can be told to: events of candidate cases from `activities`, from
-`sequences` (cases by posting lists, or by a regular expression over `symbols`), from the source; the two other kinds
-of index; no index. Answers were the same.
+from the text to the rows. Every {every}th of them runs on all systems, the others on *trivial*, *index*, *index,
+Arrow*, *no index* and *same rows*. One in seven has a negation, a Kleene or a time bound; hand-written SQL
+(*windows*, *arrays*, as in the benchmark of sequences) answers the others. Each pattern runs once on every system, in
+turn; figures are medians of seconds over patterns, *trivial* is `spark.range(1).count()` in the same rounds, *same
+rows* a job that makes as many rows of the same types as the answer has, and hands them out. Rows are handed out by
+`DataFrame.collect`, those of *index, Arrow* by `DataFrame.toArrow`; a text is never the same twice, so that no
+pattern's plan is kept, and every other pattern runs on *index, Arrow* before *index*. *index* is what the planner
+chooses, the others what it can be told to: events of candidate cases from `activities`, from `sequences` (cases by
+posting lists, or by a regular expression over `symbols`), from the source; the two other kinds of index; no index.
+Answers were the same.
 
 The paper (SIESTA, on a cluster of five machines) stores 14 bytes a pair, 4,920 MB for 10 M events, and indexes 2.5 M
 events in less than 7 minutes.
@@ -103,6 +110,11 @@ def patterns(log: Path, length: int, number: int, seed: int) -> Iterator[Pattern
         yield Pattern(f"SEQ({', '.join(parts)}){within}", Query(f"q{length}", types), plain)
 
 
+def rows_of(table: pa.Table) -> Iterator[tuple[Any, ...]]:
+    """Rows of a table, made when they are asked for."""
+    yield from zip(*(column.to_pylist() for column in table.columns), strict=True)
+
+
 class Systems:
     """All that answers a pattern, by name."""
 
@@ -110,6 +122,7 @@ class Systems:
         self.spark = spark
         self.folder = folder
         self.rows = 0
+        self.runs = itertools.count()
 
     def through(self, way: str) -> Callable[[Pattern], Run]:
         def of(pattern: Pattern) -> Run:
@@ -118,7 +131,10 @@ class Systems:
             self.spark.conf.set(INDEX_PATH.key, f"{self.folder}/{kind}")
             self.spark.conf.set(INDEX_WAY.key, events)
             self.spark.conf.set(INDEX_CASES.key, cases)
-            return lambda: self.spark.sql(pattern.block("events")).collect()
+            text = f"{pattern.block('events')} -- {next(self.runs)}"
+            if way == "index, Arrow":
+                return lambda: rows_of(self.spark.sql(text).toArrow())
+            return lambda: self.spark.sql(text).collect()
 
         return of
 
@@ -148,7 +164,7 @@ def main(
     lines = [ABOUT.format(events=events, cases=shape.cases, types=shape.types, number=number, every=every)]
     facts: dict[str, object] = {}
     with tempfile.TemporaryDirectory() as folder, sparks.spark_session({"events": log}) as spark:
-        for kind in dict.fromkeys(WAYS[way][0] for way in ways):
+        for kind in dict.fromkeys(WAYS[way][0] for way in [*IN_TURN, *ways]):
             spark.conf.set(INDEX_PATH.key, f"{folder}/{kind}")
             started = time.perf_counter()
             done = index.create(
@@ -162,13 +178,13 @@ def main(
             )
             print(lines[-1], flush=True)
         systems = Systems(spark, folder)
-        always = {*YARDSTICKS, "index", "no index"}
+        always = {*YARDSTICKS, *IN_TURN, "no index"}
         runs: dict[str, Callable[[Pattern], Run | None]] = {"trivial": systems.trivial}
-        runs |= {way: systems.through(way) for way in [*ways, "no index"]}
+        runs |= {way: systems.through(way) for way in dict.fromkeys([*IN_TURN, *ways, "no index"])}
         runs["same rows"] = systems.same_rows
         runs |= {"windows": systems.by_hand(windows_sql), "arrays": systems.by_hand(arrays_sql)}
-        lines += ["", "| length | " + " | ".join(runs) + " | index / trivial | by hand / index |",
-                  "|" + "--|" * (len(runs) + 3)]  # fmt: skip
+        head = ["length", *runs, *(f"{name} / trivial" for name in IN_TURN), "by hand / index"]
+        lines += ["", f"| {' | '.join(head)} |", "|" + "--|" * len(head)]
         for warm in patterns(log, 5, 8, 99):
             for make in runs.values():
                 if run := make(warm):
@@ -178,7 +194,9 @@ def main(
             by_plain: list[tuple[float, float]] = []
             for place, pattern in enumerate(patterns(log, length, number, 1)):
                 answers, now = {}, {}
-                for name, make in runs.items():
+                turned = dict(zip(IN_TURN, reversed(IN_TURN), strict=True)) if place % 2 else {}
+                for name in (turned.get(n, n) for n in runs):
+                    make = runs[name]
                     if (name in always or place % every == 0) and (run := make(pattern)):
                         answer = timed(run)
                         now[name], answers[name] = answer.seconds, sorted(answer.rows)
@@ -194,7 +212,8 @@ def main(
             ratio = statistics.median(h for h, _ in by_plain) / statistics.median(i for _, i in by_plain)
             facts[str(length)] = {"seconds": medians, "by hand / index": ratio}
             cells = " | ".join(f"{medians[name]:.2f}" for name in runs)
-            lines.append(f"| {length} | {cells} | {medians['index'] / medians['trivial']:.1f} | {ratio:.1f} |")
+            through = " | ".join(f"{medians[name] / medians['trivial']:.1f}" for name in IN_TURN)
+            lines.append(f"| {length} | {cells} | {through} | {ratio:.1f} |")
             print(lines[-1], flush=True)
     text = "\n".join(lines)
     print(text)
