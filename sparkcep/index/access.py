@@ -37,6 +37,7 @@ SCANNED_EVENTS = 3_000_000
 MOST_SHARE = 0.8
 #: Types of CASE whose values Parquet, Arrow and Spark read alike.
 _LOCAL_CASES = ("string", *INTEGERS)
+_ARROW_TYPES = dict(zip(_LOCAL_CASES, (pa.string(), pa.int8(), pa.int16(), pa.int32(), pa.int64()), strict=True))
 #: Held while a setting of the session is another than the user's.
 _SETTING = Lock()
 
@@ -197,10 +198,9 @@ def _from_lists(reader: Reader, types: Sequence[str], lists: Lists, ids: Longs) 
     frame = _decoded_by_tasks(reader.spark, events)
     if events.num_rows <= ONE_TASK:
         frame = frame.coalesce(1)
-    return frame.selectExpr(
-        f"CAST(key AS {d.case_type}) AS {quoted(d.case)}", f"time AS {quoted(d.time)}",
-        f"CAST(type AS {d.event_type}) AS {quoted(d.event)}",
-    )  # fmt: skip
+    if d.event_type in _ARROW_TYPES:
+        return frame
+    return frame.withColumn(d.event, F.col(quoted(d.event)).cast(d.event_type))
 
 
 def _decoded_by_tasks(spark: SparkSession, table: pa.Table) -> DataFrame:
@@ -231,16 +231,16 @@ def _from_activities(reader: Reader, types: Sequence[str], ids: Longs) -> DataFr
 
 
 def _typed(d: Definition, events: pa.Table) -> pa.Table:
-    """Columns key, time and type with TIME's type."""
+    """Columns key, type and time as CASE, TIME and EVENT have them; an event type that Arrow has no like of as text."""
     times = events["time"]
     if d.time_type == "date":
-        typed = pa.array(times.to_numpy() // 86_400_000_000, pa.int32()).cast(pa.date32())
+        times = pa.array(times.to_numpy() // 86_400_000_000, pa.int32()).cast(pa.date32())
     elif d.time_type in ("timestamp", "timestamp_ntz"):
-        typed = times.cast(pa.timestamp("us", tz="UTC" if d.time_type == "timestamp" else None))
+        times = times.cast(pa.timestamp("us", tz="UTC" if d.time_type == "timestamp" else None))
     else:
-        widths = dict(zip(INTEGERS, (pa.int8(), pa.int16(), pa.int32(), pa.int64()), strict=True))
-        typed = times.cast(widths[d.time_type])
-    return events.set_column(events.schema.get_field_index("time"), "time", typed)
+        times = times.cast(_ARROW_TYPES[d.time_type])
+    keys, types = events["key"].cast(_ARROW_TYPES[d.case_type]), events["type"]
+    return pa.table({d.case: keys, d.time: times, d.event: types.cast(_ARROW_TYPES.get(d.event_type, pa.string()))})
 
 
 def describe_bytes(size: int) -> str:

@@ -42,8 +42,10 @@ def no_progress(step: str, share: float) -> None:
     """No progress is shown."""
 
 
-#: Row groups of posting tables: a reader of one pair reads one of them per file.
-POSTING_BLOCK = 1 << 20
+#: Bytes of a row group before compression. A reader of a posting list decodes all of each group that it touches, and
+#: each group takes a few hundred bytes of a footer: lists of types are few and long, of pairs many and short.
+PAIR_BLOCK = 1 << 20
+ACTIVITY_BLOCK = 1 << 18
 SEQUENCE_BLOCK = 16 << 20
 #: Bytes of a table that are summed up in one process: below, a Spark job costs more than its work.
 WITHOUT_SPARK = 256 << 20
@@ -181,11 +183,11 @@ class Work:
         tables = self.definition.tables
         if ACTIVITIES in tables:
             self.progress(ACTIVITIES, 0.45)
-            self.write_lists(ACTIVITIES, activity_lists(whole), ["type", "first_case"])
+            self.write_lists(ACTIVITIES, activity_lists(whole), ["type", "first_case"], ACTIVITY_BLOCK)
         if PAIRS in tables:
             self.progress(PAIRS, 0.55)
             lists = pair_lists(whole, pair_options(self.definition))
-            self.write_lists(PAIRS, lists, ["a", "b", "interval", "first_case"])
+            self.write_lists(PAIRS, lists, ["a", "b", "interval", "first_case"], PAIR_BLOCK)
             self.progress(COUNTS, 0.9)
             if COUNTS not in self.written:
                 self.count_pairs()
@@ -195,16 +197,17 @@ class Work:
             self.progress(SIGNATURES, 0.6)
             self.write(SIGNATURES, signatures(whole))
 
-    def write_lists(self, table: str, lists: DataFrame, order: Sequence[str]) -> None:
-        """Posting lists, sorted so that a reader finds those of a type or pair in one row group of one file."""
+    def write_lists(self, table: str, lists: DataFrame, order: Sequence[str], block: int) -> None:
+        """Posting lists, sorted so that a reader finds those of a type or pair side by side in one file."""
         self.write(
             table,
             lists.repartition(order[0]).sortWithinPartitions(*order),
             options={
-                "parquet.block.size": POSTING_BLOCK,
-                # The writer looks at a block's size after so many rows, a hundred by default; rows here are large.
+                "parquet.block.size": block,
+                # How many rows the writer may wait before it looks at the size of a page or a block: rows are large,
+                # and what it guesses of the next ones is sometimes eight times too many.
                 "parquet.page.size.row.check.min": "1",
-                "parquet.block.size.row.check.min": "1",
+                "parquet.page.size.row.check.max": "16",
                 "parquet.enable.dictionary": "false",
             },
         )

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
-from sparkcep.index.pairs import Longs, intersect, unpack
+from sparkcep.index.pairs import Longs, intersect, unpack, unpack_within
 from sparkcep.index.snapshots import TableState
 from sparkcep.index.storage import DataFile, Location, filesystem
 
@@ -41,10 +41,11 @@ class PairCount:
 
 @dataclass(frozen=True, slots=True)
 class Footer:
-    """Smallest and largest keys of a file's row groups, by key column (groups, 2)."""
+    """A file's metadata, and between which keys (as one number each) the rows of each of its row groups are."""
 
     metadata: pq.FileMetaData
-    bounds: dict[str, Longs]
+    first: Longs
+    last: Longs
 
 
 @lru_cache(maxsize=64)
@@ -54,26 +55,45 @@ def _filesystem(table: Location) -> pafs.FileSystem:
 
 @lru_cache(maxsize=4096)
 def footer(table: Location, file: DataFile, keys: tuple[str, ...]) -> Footer:
-    """A file's footer. Files never change, so neither do footers."""
+    """A file's footer. Files never change, so neither do footers.
+
+    Args:
+        keys: the columns that the file is sorted by, one or two.
+    """
     metadata = pq.read_metadata(file.path, filesystem=_filesystem(table))
+    return Footer(metadata, *key_bounds(metadata, keys))
+
+
+def key_bounds(metadata: pq.FileMetaData, keys: Sequence[str]) -> tuple[Longs, Longs]:
+    """Bounds of row groups' keys, as near as statistics of single columns and the order of the rows tell.
+
+    In a group with more than one first key any second key may stand with any of them, by its own statistics. But its
+    rows come after those of the group before and ahead of those of the group behind.
+    """
     places = {metadata.schema.column(k).path: k for k in range(metadata.num_columns)}
-    bounds = {}
-    for key in keys:
-        stats = [metadata.row_group(g).column(places[key]).statistics for g in range(metadata.num_row_groups)]
-        bounds[key] = np.array([(s.min, s.max) for s in stats], np.int64).reshape(-1, 2)
-    return Footer(metadata, bounds)
+    groups = [metadata.row_group(g) for g in range(metadata.num_row_groups)]
+    stats = [[group.column(places[key]).statistics for group in groups] for key in keys]
+    least = [np.array([s.min for s in own], np.int64) for own in stats]
+    most = [np.array([s.max for s in own], np.int64) for own in stats]
+    first, last = _joined(least), _joined(most)
+    exact = least[0] == most[0] if len(keys) > 1 else np.ones(len(groups), bool)
+    ends = np.where(exact, last, _joined([most[0], *least[1:]]))  # the last row's key is no less
+    begins = np.where(exact, first, _joined([least[0], *most[1:]]))  # the first row's key is no more
+    if (ends[:-1] <= begins[1:]).all():  # what is out of order would be missed
+        first[1:] = np.where(exact, first, np.maximum(first, np.roll(ends, 1)))[1:]
+        last[:-1] = np.where(exact, last, np.minimum(last, np.roll(begins, -1)))[:-1]
+    return first, last
 
 
-def groups_with(found: Footer, wanted: Sequence[tuple[int, ...]], keys: Sequence[str]) -> Longs:
+def _joined(keys: Sequence[Longs]) -> Longs:
+    """Keys of one or two columns as one number each, in their order; a key has 31 bits."""
+    return keys[0] if len(keys) == 1 else keys[0] << 32 | keys[1]
+
+
+def groups_with(found: Footer, wanted: Sequence[tuple[int, ...]]) -> Longs:
     """Row groups that can hold some of the wanted keys."""
-    mask = np.zeros(found.metadata.num_row_groups, bool)
-    for key in wanted:
-        own = np.ones(len(mask), bool)
-        for column, value in zip(keys, key, strict=True):
-            bounds = found.bounds[column]
-            own &= (bounds[:, 0] <= value) & (value <= bounds[:, 1])
-        mask |= own
-    return np.flatnonzero(mask)
+    numbers = _joined(list(np.array(wanted, np.int64).T))[:, np.newaxis]
+    return np.flatnonzero(((found.first <= numbers) & (numbers <= found.last)).any(axis=0))
 
 
 def read_lists(
@@ -83,9 +103,9 @@ def read_lists(
     fs = _filesystem(table)
     out: dict[tuple[int, ...], list[pa.RecordBatch]] = {key: [] for key in wanted}
     size = 0
-    for file in state.files:
+    for file in state.files if wanted else ():
         found = footer(table, file, keys)
-        groups = groups_with(found, wanted, keys)
+        groups = groups_with(found, wanted)
         if not len(groups):
             continue
         needed = [*keys, *columns]
@@ -112,7 +132,15 @@ def read_lists(
 def _cases(batches: Iterable[pa.RecordBatch]) -> Longs:
     """Ids of the cases in some lists, ascending, each once."""
     parts = [unpack(b["cases"], b["count"].to_numpy().astype(np.int64), b["first_case"].to_numpy(), 1) for b in batches]
-    return np.unique(np.concatenate(parts)) if parts else NO_IDS
+    return ascending(parts)
+
+
+def ascending(parts: Sequence[Longs]) -> Longs:
+    """Ids of all parts, ascending, each once. Those of packed lists mostly are in order already."""
+    ids = np.concatenate([NO_IDS, *parts])
+    if (ids[1:] < ids[:-1]).any():
+        ids.sort(kind="stable")
+    return ids[np.append(True, ids[1:] != ids[:-1])] if len(ids) else ids
 
 
 def _shared(lists: dict[tuple[int, ...], list[pa.RecordBatch]], found: Longs | None = None) -> Longs:
@@ -197,20 +225,16 @@ def lists_of_types(table: Location, state: TableState, wanted: Sequence[int]) ->
 
 
 def events_in(lists: Lists, ids: Longs) -> tuple[Longs, Longs, Longs]:
-    """Events of some lists in some cases (ascending ids): cases, places of their lists, times."""
+    """Events of some lists in some cases (ascending ids): places of their cases and of their lists, times."""
     if not len(ids):
         return NO_IDS, NO_IDS, NO_IDS
     cases, types, times = [NO_IDS], [NO_IDS], [NO_IDS]
     for place, batches in enumerate(lists):
         for batch in batches:
-            near = batch.filter(_overlaps(batch, ids[0], ids[-1]))
-            counts = near["count"].to_numpy().astype(np.int64)
-            of = unpack(near["cases"], counts, near["first_case"].to_numpy(), 1)
-            places = np.minimum(np.searchsorted(ids, of), len(ids) - 1)
-            kept = ids[places] == of
-            cases.append(of[kept])
-            types.append(np.full(len(cases[-1]), place, np.int64))
-            times.append(unpack(near["times"], counts, None, 2)[kept])
+            of, own = unpack_within(batch.filter(_overlaps(batch, ids[0], ids[-1])), ids)
+            cases.append(of)
+            types.append(np.full(len(of), place, np.int64))
+            times.append(own)
     return np.concatenate(cases), np.concatenate(types), np.concatenate(times)
 
 
@@ -281,8 +305,7 @@ def counts(table: Location, state: TableState, wanted: Sequence[tuple[int, int]]
 
 
 def all_ids(table: Location, state: TableState) -> Longs:
-    parts = [r["id"].to_numpy() for r in _tables(table, state, ["id"])]
-    return np.unique(np.concatenate(parts)) if parts else NO_IDS
+    return ascending([r["id"].to_numpy() for r in _tables(table, state, ["id"])])
 
 
 def dead(table: Location, state: TableState) -> Longs:
@@ -292,4 +315,4 @@ def dead(table: Location, state: TableState) -> Longs:
     for rows in _tables(table, state, ["id", "codes"]):
         empty = np.asarray(rows["codes"].combine_chunks().value_lengths()) == 0
         parts.append(rows["id"].to_numpy()[empty])
-    return np.unique(np.concatenate(parts)).astype(np.int64) if parts else NO_IDS
+    return ascending(parts)

@@ -219,13 +219,29 @@ def unpack(lists: pa.ChunkedArray | pa.Array, counts: Longs, bases: Longs | None
     array = lists.combine_chunks() if isinstance(lists, pa.ChunkedArray) else lists
     if not len(array):
         return np.empty(0, np.int64)
-    _, offsets, data = array.buffers()
-    starts = np.frombuffer(offsets, np.int32)[array.offset : array.offset + len(array)].astype(np.int64)
-    raw = np.frombuffer(data, np.uint8) if data is not None else np.empty(0, np.uint8)
+    raw, starts = _stream(array)
     out = np.empty(int(counts.sum()), np.int64)
     given = np.zeros(len(array), np.int64) if bases is None else bases
     kernel.unpack(raw, starts, counts.astype(np.int64), given, kind, out)
     return out
+
+
+def unpack_within(lists: pa.RecordBatch, ids: Longs) -> tuple[Longs, Longs]:
+    """Events of rows of `activities` in some cases (ascending ids): places of their cases in ``ids``, and times."""
+    counts = lists["count"].to_numpy().astype(np.int64)
+    if not len(counts):
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    out = np.empty((2, int(counts.sum())), np.int64)
+    given = *_stream(lists["cases"]), *_stream(lists["times"])
+    found = kernel.unpack_within(*given, counts, lists["first_case"].to_numpy(), ids, out[0], out[1])
+    return out[0, :found], out[1, :found]
+
+
+def _stream(lists: pa.Array) -> tuple[npt.NDArray[np.uint8], Longs]:
+    """Bytes of packed lists, and where each begins."""
+    _, offsets, data = lists.buffers()
+    starts = np.frombuffer(offsets, np.int32)[lists.offset : lists.offset + len(lists)].astype(np.int64)
+    return np.frombuffer(data, np.uint8) if data is not None else np.empty(0, np.uint8), starts
 
 
 def intersect(left: Longs, right: Longs) -> Longs:

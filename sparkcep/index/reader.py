@@ -164,7 +164,7 @@ class Reader:
             steps.append(Step(" ".join(names), rule, len(ids)))
             found.append(ids)
             read += size
-        ids = np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
+        ids = lookup.ascending(found)
         return Candidates(ids, self.snapshot.totals.cases, tuple(steps), read)
 
     def tells_order(self, bound: int | None) -> bool:
@@ -257,12 +257,11 @@ class Reader:
         Reads the storage from here, as :meth:`lists_of_types` does; not for Spark Connect.
         """
         cases, places, times = lookup.events_in(lists, ids)
-        own, rows = np.unique(cases, return_inverse=True)
         keys = pa.array([], pa.string())
-        if len(own):
-            keys = call(self.spark, lookup.case_keys, self._table(SEQUENCES), self._state(SEQUENCES), own)
+        if len(cases):
+            keys = call(self.spark, lookup.case_keys, self._table(SEQUENCES), self._state(SEQUENCES), ids)
         listed = pa.array(types, pa.string()).take(pa.array(places))
-        return pa.table({"key": keys.take(pa.array(rows)), "type": listed, "time": pa.array(times)})
+        return pa.table({"key": keys.take(pa.array(cases)), "type": listed, "time": pa.array(times)})
 
     def activities(self, types: Sequence[str], ids: Longs | None = None) -> DataFrame:
         """One row per event of some types: id, type (text), position in the case, time."""

@@ -9,7 +9,16 @@ import pyarrow as pa
 
 from sparkcep.exec.kernels import continuations, postings
 from sparkcep.index.continuations import count_continuations
-from sparkcep.index.pairs import PairOptions, cases_of, enlarged, intersect, pack_activities, pack_pairs, unpack
+from sparkcep.index.pairs import (
+    PairOptions,
+    cases_of,
+    enlarged,
+    intersect,
+    pack_activities,
+    pack_pairs,
+    unpack,
+    unpack_within,
+)
 from sparkcep.index.signature import sign_cases, wanted_bits
 
 #: What Python calls.
@@ -18,6 +27,7 @@ ENTRIES: tuple[Any, ...] = (
     postings.move,
     postings.pack_activities,
     postings.unpack,
+    postings.unpack_within,
     postings.intersect,
     postings.set_bit,
     postings.sign,
@@ -37,8 +47,9 @@ def warm_index() -> None:
     cases = cases_of([batch])
     pairs = pack_pairs(cases, PairOptions(None, 10, True))
     enlarged(postings.Lists(np.full(2, -1, np.int64), np.zeros(2 * postings.WIDTH, np.int64)))
-    pack_activities(cases)
+    activities = pack_activities(cases)
     ids = unpack(pairs.column("cases"), pairs.column("count").to_numpy(), pairs.column("first_case").to_numpy(), 1)
+    unpack_within(activities, ids)
     intersect(ids, ids)
     sign_cases(cases)
     wanted_bits([0, 1], True)

@@ -127,6 +127,18 @@ def test_activities_list_every_event(log: list[list[Event]]) -> None:
     assert found == [(10 + c, i, *e) for c, own in enumerate(log) for i, e in enumerate(own)]
 
 
+@given(logs, st.data())
+def test_events_of_some_cases_are_picked_out_of_lists(log: list[list[Event]], data: st.DataObject) -> None:
+    packed = pairs.pack_activities(pairs.cases_of([batch(log, range(10, 10 + len(log)), [0] * len(log))]))
+    ids = sorted(data.draw(st.sets(st.integers(5, 20), min_size=1)))
+    found = []
+    for row in range(packed.num_rows):
+        places, times = pairs.unpack_within(packed.slice(row, 1), np.array(ids))
+        type_ = packed["type"][row].as_py()
+        found += [(ids[p], type_, t) for p, t in zip(places.tolist(), times.tolist(), strict=True)]
+    assert sorted(found) == sorted((10 + c, *e) for c, own in enumerate(log) for e in own if 10 + c in ids)
+
+
 @pytest.mark.parametrize(
     ("events", "lookback", "wanted"),
     [

@@ -288,22 +288,65 @@ def unpack(data, starts, counts, bases, kind, out):
         place = starts[row]
         last = bases[row]
         for _ in range(counts[row]):
-            value = np.int64(0)
-            shift = 0
-            while data[place] >= 128:
-                value |= np.int64(data[place] & 127) << shift
-                shift += 7
-                place += 1
-            value |= np.int64(data[place]) << shift
-            place += 1
+            value, place = _varint(data, place)
             if kind == 2:
-                value = ((value >> 1) & 0x7FFFFFFFFFFFFFFF) ^ -(value & 1)
+                value = _unzigzag(value)
             if kind != 0:
                 value += last
                 last = value
             out[at] = value
             at += 1
     return at
+
+
+@inlined
+def _varint(data, place):
+    """The integer at a byte, and the byte behind it."""
+    value = np.int64(data[U(place)] & 127)
+    shift = 7
+    while data[U(place)] >= 128:
+        place += 1
+        value |= np.int64(data[U(place)] & 127) << shift
+        shift += 7
+    return value, place + 1
+
+
+@inlined
+def _unzigzag(value):
+    return ((value >> 1) & 0x7FFFFFFFFFFFFFFF) ^ -(value & 1)
+
+
+@kernel
+def unpack_within(cases, case_starts, times, time_starts, counts, bases, ids, out_places, out_times):
+    """The events of packed lists whose case is one of some ids.
+
+    Args:
+        cases, case_starts, times, time_starts: bytes of both streams, and where each list begins in them.
+        counts: events in each list. bases: what the first case of each list adds to. ids: ascending.
+        out_places: of events' cases in ``ids``; room, as in ``out_times``, for all events.
+
+    Returns:
+        How many there are.
+    """
+    found = 0
+    for row in range(len(counts)):
+        place, time_place = case_starts[row], time_starts[row]
+        case, time = bases[row], np.int64(0)
+        at = np.searchsorted(ids, case)
+        for _ in range(counts[row]):
+            step, place = _varint(cases, place)
+            case += step
+            step, time_place = _varint(times, time_place)
+            time += _unzigzag(step)
+            while at < len(ids) and ids[U(at)] < case:
+                at += 1
+            if at == len(ids):
+                break
+            if ids[U(at)] == case:
+                out_places[U(found)] = at
+                out_times[U(found)] = time
+                found += 1
+    return found
 
 
 @kernel
