@@ -50,7 +50,7 @@ def _rows(df: DataFrame, shape: OperatorShape, spec: TrendSpec) -> DataFrame:
 
 
 def result_arrays(table: TrendTable, spec: TrendSpec) -> dict[str, pa.Array]:
-    """The columns of ``result_columns``."""
+    """The columns of ``result_columns``, by the names that Spark sees."""
     out = {"w": pa.array(np.ascontiguousarray(table.window))}
     for n, p in enumerate(table.partials):
         out[f"v{n}"] = p.values
@@ -61,7 +61,7 @@ def result_arrays(table: TrendTable, spec: TrendSpec) -> dict[str, pa.Array]:
         if p.overflows is not None:
             out[f"o{n}"] = pa.array(p.overflows)
     assert list(out) == [n for n, _ in result_columns(spec)]
-    return out
+    return {PREFIX + n: values for n, values in out.items()}
 
 
 def trend_matcher(spec: TrendSpec) -> Matcher:
@@ -79,12 +79,10 @@ class TrendBody(Body[TrendSpec, Matcher]):
     def of_lists(self, *lists: pa.Array) -> pa.Array:
         """A list of windows per partition."""
         table = self.matcher.aggregate(list_batch(lists, self.shape))
-        columns = {PREFIX + n: a for n, a in result_arrays(table, self.spec).items()}
-        return as_lists(table.partition, len(lists[0]), columns)
+        return as_lists(table.partition, len(lists[0]), result_arrays(table, self.spec))
 
     def of_table(self, table: pa.Table) -> pa.RecordBatch:
         batch = table_batch(table, self.shape)
         found = self.matcher.aggregate(batch)
         columns = key_columns(table, batch, found.partition, self.shape)
-        columns |= {PREFIX + n: a for n, a in result_arrays(found, self.spec).items()}
-        return record_batch(columns)
+        return record_batch(columns | result_arrays(found, self.spec))

@@ -66,9 +66,7 @@ def test_what_precedes_a_row_is_a_prefix_of_its_tree(kinds: str, same: bool, n: 
             follows = known.copy()
             for k, ((b, _), (a, none)) in enumerate(zip(before, after, strict=True)):
                 of = operator if k == 0 else "="
-                follows &= (
-                    ~none[j] & {"<": b < a[j], "<=": b <= a[j], ">": b > a[j], ">=": b >= a[j], "=": b == a[j]}[of]
-                )
+                follows &= ~none[j] & COMPARE[of](b, a[j])
             found = np.zeros(n, bool)
             if row[j, PRECEDING]:
                 low, number = row[j, QUERY], row[j, PRECEDING]

@@ -31,17 +31,18 @@ def place(o, first, count, rows, orders, keys, nulls, counts, places):
         keys, nulls: (columns * rows,) key columns as integers of their order. counts: (COUNTS,) scratch.
     """
     low, high = orders.start[o], orders.start[o + 1]
+    turn = ~_SIGN if orders.flipped[o] else _SIGN
     n = _entries(o, low, high, first, count, rows, orders, nulls, places)
     own = _length(np.uint64(2 * count - 1))
-    tree, top = _pack(o, low, high, n, own, first, count, rows, orders, keys, places)
+    tree, top = _pack(o, low, high, n, own, first, count, rows, turn, orders, keys, places)
     at = np.int64(0)
     if top <= WORD_BITS:
         at = _sort(own, top, n, counts, places)
     else:
         for k in range(low, high):
             # Least significant first: the ordered pair is the first, equal ones make the trees.
-            _sort_by(k, n, own, first, count, rows, orders.flipped[o], orders, keys, counts, places)
-        _number(o, low, high, n, own, first, count, rows, orders, keys, places)
+            _sort_by(k, n, own, first, count, rows, turn, orders, keys, counts, places)
+        _number(o, low, high, n, own, first, count, rows, turn, orders, keys, places)
         tree = WORD_BITS
     _walk(o, at, n, own, tree, count, orders, places)
 
@@ -66,10 +67,11 @@ def _entries(o, low, high, first, count, rows, orders, nulls, places):
 
 
 @inlined
-def _key(k, entry, first, count, rows, orders, keys):
+def _key(k, entry, first, count, rows, turn, orders, keys):
+    """An entry's key as a word that sorts as its order does: ``turn`` tells rising from falling."""
     side = 1 if entry >= count else 0
     column = orders.keys[U(2 * k + side)]
-    return np.uint64(keys[U(column * rows + first + entry - side * count)]) ^ _SIGN
+    return np.uint64(keys[U(column * rows + first + entry - side * count)]) ^ turn
 
 
 @inlined
@@ -83,18 +85,15 @@ def _length(value):
 
 
 @inlined
-def _extent(k, n, first, count, rows, flipped, orders, keys, places):
+def _extent(k, n, first, count, rows, turn, orders, keys, places):
     """The least key of a pair of columns, zeros below all differences, and how many bits are between."""
     least, most = _ALL, _ZERO
     for i in range(n):
-        key = _key(k, np.int64(places.entries[U(i)]), first, count, rows, orders, keys)
-        if flipped:
-            key = ~key
+        key = _key(k, np.int64(places.entries[U(i)]), first, count, rows, turn, orders, keys)
         least, most = min(least, key), max(most, key)
     differences = _ZERO
     for i in range(n):
-        key = _key(k, np.int64(places.entries[U(i)]), first, count, rows, orders, keys)
-        differences |= (~key if flipped else key) - least
+        differences |= _key(k, np.int64(places.entries[U(i)]), first, count, rows, turn, orders, keys) - least
     zeros = np.int64(0)
     while differences and not (differences >> np.uint64(zeros)) & _ONE:
         zeros += 1
@@ -102,28 +101,25 @@ def _extent(k, n, first, count, rows, flipped, orders, keys, places):
 
 
 @spliced
-def _pack(o, low, high, n, own, first, count, rows, orders, keys, places):
+def _pack(o, low, high, n, own, first, count, rows, turn, orders, keys, places):
     """Write the words of entries: their keys, the ordered one last, above ``own`` bits of the entry.
 
     Returns:
         The bit at which the keys of trees begin, and that at which they end; beyond WORD_BITS there are no words.
     """
-    flipped = orders.flipped[o]
     for i in range(n):
         places.words[U(i)] = _ZERO
     tree, top = own, own
     for back in range(high - low):
         k = high - 1 - back
-        least, zeros, bits = _extent(k, n, first, count, rows, flipped, orders, keys, places)
+        least, zeros, bits = _extent(k, n, first, count, rows, turn, orders, keys, places)
         top += bits
         if top > WORD_BITS:
             break
         if k == low and orders.ordered[o]:
             tree += bits
         for i in range(n):
-            key = _key(k, np.int64(places.entries[U(i)]), first, count, rows, orders, keys)
-            if flipped:
-                key = ~key
+            key = _key(k, np.int64(places.entries[U(i)]), first, count, rows, turn, orders, keys)
             places.words[U(i)] = places.words[U(i)] << np.uint64(bits) | (key - least) >> zeros
     if top <= WORD_BITS:
         for i in range(n):
@@ -174,9 +170,9 @@ def _sort(low, high, n, counts, places):
 
 
 @spliced
-def _sort_by(k, n, own, first, count, rows, flipped, orders, keys, counts, places):
+def _sort_by(k, n, own, first, count, rows, turn, orders, keys, counts, places):
     """Sort entries by one pair of columns, keeping the order of equal ones."""
-    least, zeros, bits = _extent(k, n, first, count, rows, flipped, orders, keys, places)
+    least, zeros, bits = _extent(k, n, first, count, rows, turn, orders, keys, places)
     mask = (_ONE << np.uint64(own)) - _ONE
     done = np.int64(0)
     while done < bits:
@@ -184,9 +180,7 @@ def _sort_by(k, n, own, first, count, rows, flipped, orders, keys, counts, place
         digits = (_ONE << np.uint64(more)) - _ONE
         for i in range(n):
             entry = np.int64(places.entries[U(i)])
-            key = _key(k, entry, first, count, rows, orders, keys)
-            if flipped:
-                key = ~key
+            key = _key(k, entry, first, count, rows, turn, orders, keys)
             key = (key - least) >> zeros >> np.uint64(done) & digits
             places.words[U(i)] = key << np.uint64(own) | np.uint64(entry)
         at = _sort(own, own + more, n, counts, places)
@@ -196,24 +190,25 @@ def _sort_by(k, n, own, first, count, rows, flipped, orders, keys, counts, place
 
 
 @spliced
-def _number(o, low, high, n, own, first, count, rows, orders, keys, places):
+def _number(o, low, high, n, own, first, count, rows, turn, orders, keys, places):
     """Write words of sorted entries: numbers that grow with their keys, on top a bit that changes with their trees."""
     equal_from = low + 1 if orders.ordered[o] else low
     tree, tie, before = _ZERO, _ZERO, np.int64(0)
     for i in range(n):
         entry = np.int64(places.entries[U(i)])
-        if i and not _alike(low, high, before, entry, first, count, rows, orders, keys):
+        if i and not _alike(low, high, before, entry, first, count, rows, turn, orders, keys):
             tie += _ONE
-            if not _alike(equal_from, high, before, entry, first, count, rows, orders, keys):
+            if not _alike(equal_from, high, before, entry, first, count, rows, turn, orders, keys):
                 tree ^= _SIGN
         places.words[U(i)] = tree | tie << np.uint64(own) | np.uint64(entry)
         before = entry
 
 
 @inlined
-def _alike(low, high, a, b, first, count, rows, orders, keys):
+def _alike(low, high, a, b, first, count, rows, turn, orders, keys):
     for k in range(low, high):
-        if _key(k, a, first, count, rows, orders, keys) != _key(k, b, first, count, rows, orders, keys):
+        one = _key(k, a, first, count, rows, turn, orders, keys)
+        if one != _key(k, b, first, count, rows, turn, orders, keys):
             return False
     return True
 

@@ -14,7 +14,6 @@ from sparkcep.exec.kernels.trend_sums import (
     COUNT_EXACT,
     COUNT_FLOAT,
     COUNT_SCALED,
-    FULL,
     LEAST,
     LINEAR_EXACT,
     LINEAR_FLOAT,
@@ -23,14 +22,15 @@ from sparkcep.exec.kernels.trend_sums import (
     add_wide,
     normal,
     scaled_add,
+    summed,
     weighted,
 )
 from sparkcep.exec.kernels.trend_tables import STATE
-from sparkcep.exec.kernels.trend_trees import entering, standing_before, summed, walk_trees
+from sparkcep.exec.kernels.trend_trees import entering, standing_before, walk_trees
 
 #: Rows that are looked at before they are walked, small enough to stay in the cache.
 CHUNK = 2048
-_ZERO, _ONE = np.uint64(0), np.uint64(1)
+_ZERO = np.uint64(0)
 
 
 @inner
@@ -72,10 +72,10 @@ def _walk_single(first, after, letters, bits, words):
         letter = np.int64(bits[U(row)] & letters.mask)
         x, y = letters.single.begins[U(letter)], _ZERO
         for q in range(letter * sources, (letter + 1) * sources):
-            x, y = summed(x, y, np.int64(letters.single.source[U(q)]), words)
+            x, y = summed(x, y, 2 * np.int64(letters.single.source[U(q)]), words)
         for k in range(letter * targets, (letter + 1) * targets):
             to = np.int64(letters.single.target[U(k)])
-            low, high = summed(x, y, to, words)
+            low, high = summed(x, y, 2 * to, words)
             words[U(2 * to)] = low
             words[U(2 * to + 1)] = high
 
@@ -89,7 +89,7 @@ def _walk_counting(first, after, result, letters, bits, words):
         for n in range(low, high):
             x, y = np.uint64(letters.begins[U(n)]), _ZERO
             for q in range(letters.source_start[U(n)], letters.source_start[U(n + 1)]):
-                x, y = summed(x, y, np.int64(letters.source[U(q)]), words)
+                x, y = summed(x, y, 2 * np.int64(letters.source[U(q)]), words)
             words[U(2 * letters.made[U(n)])] = x
             words[U(2 * letters.made[U(n)] + 1)] = y
         for k in range(letters.leave_start[U(letter)], letters.leave_start[U(letter + 1)]):
@@ -104,7 +104,7 @@ def _walk_counting(first, after, result, letters, bits, words):
 
 @inlined
 def _count_in(to, of, words):
-    low, high = summed(words[U(2 * of)], words[U(2 * of + 1)], to, words)
+    low, high = summed(words[U(2 * of)], words[U(2 * of + 1)], 2 * to, words)
     words[U(2 * to)] = low
     words[U(2 * to + 1)] = high
 
@@ -198,10 +198,7 @@ def _make(n, row, rows, records, low, high, letters, fields, values, sums):
         if kind == COUNT_EXACT:
             x, y = np.uint64(letters.begins[U(n)]), _ZERO
             for q in range(low, high):
-                of = np.int64(records[U(q)]) * fields.words + offset
-                x += words[U(of)]
-                y += words[U(of + 1)] + (_ONE if x < words[U(of)] else _ZERO)
-                y = y if y < FULL else FULL
+                x, y = summed(x, y, np.int64(records[U(q)]) * fields.words + offset, words)
             words[U(at)] = x
             words[U(at + 1)] = y
         elif kind == LINEAR_EXACT:
@@ -250,10 +247,9 @@ def add_record(to, of, fields, sums):
             continue
         a, b = to * fields.words + offset, of * fields.words + offset
         if kind == COUNT_EXACT:
-            x = words[U(a)] + words[U(b)]
-            y = words[U(a + 1)] + words[U(b + 1)] + (_ONE if x < words[U(b)] else _ZERO)
+            x, y = summed(words[U(a)], words[U(a + 1)], b, words)
             words[U(a)] = x
-            words[U(a + 1)] = y if y < FULL else FULL
+            words[U(a + 1)] = y
         elif kind == LEAST:
             words[U(a)] = min(words[U(a)], words[U(b)])
         else:

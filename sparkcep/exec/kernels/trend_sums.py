@@ -133,6 +133,14 @@ def add(to, of, low, high, jobs, fields, sums):
 
 
 @inlined
+def summed(x, y, at, words):
+    """An exact count and that of the two words ``at``; it stays at FULL beyond 2^127."""
+    low = x + words[U(at)]
+    high = y + words[U(at + 1)] + (_ONE if low < x else _ZERO)
+    return low, high if high < FULL else FULL
+
+
+@inlined
 def add_wide(i, lanes, low, middle, high, words):
     x = words[U(i)] + low
     carry = _ONE if x < low else _ZERO

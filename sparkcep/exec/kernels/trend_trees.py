@@ -6,10 +6,8 @@ import numpy as np
 
 from sparkcep.exec.kernels.caching import inlined, spliced
 from sparkcep.exec.kernels.conditions import U
-from sparkcep.exec.kernels.trend_sums import FULL
+from sparkcep.exec.kernels.trend_sums import summed
 from sparkcep.exec.kernels.trend_tables import AT, FIRST, PLACE, PRECEDING, QUERY, STATE
-
-_ZERO, _ONE = np.uint64(0), np.uint64(1)
 
 
 @inlined
@@ -53,7 +51,7 @@ def walk_trees(block, trends, events, scratch):
                     tree, p = standing_before(c, at, block, ways, scratch)
                 if exact:
                     while p > 0:
-                        x, y = summed(x, y, tree + p, words)
+                        x, y = summed(x, y, 2 * (tree + p), words)
                         p &= p - 1
                 else:
                     while p > 0:
@@ -86,7 +84,7 @@ def _add(tree, p, size, of, exact, floats, words):
     """Add a record to those of a tree's places that cover place ``p``."""
     if exact:
         while p <= size:
-            x, y = summed(words[U(2 * of)], words[U(2 * of + 1)], tree + p, words)
+            x, y = summed(words[U(2 * of)], words[U(2 * of + 1)], 2 * (tree + p), words)
             words[U(2 * (tree + p))] = x
             words[U(2 * (tree + p) + 1)] = y
             p += p & -p
@@ -95,11 +93,3 @@ def _add(tree, p, size, of, exact, floats, words):
         while p <= size:
             floats[U(tree + p)] += count
             p += p & -p
-
-
-@inlined
-def summed(x, y, record, words):
-    """An exact count and that of a record; it stays at FULL beyond 2^127."""
-    low = x + words[U(2 * record)]
-    high = y + words[U(2 * record + 1)] + (_ONE if low < x else _ZERO)
-    return low, high if high < FULL else FULL

@@ -22,21 +22,8 @@ from sparkcep.exec.kernels.search import OK, OUTPUT_FULL, OVERFLOW, TOO_MANY_STE
 from sparkcep.exec.kernels.trend_orders import place
 from sparkcep.exec.kernels.trend_states import walk_states
 from sparkcep.exec.kernels.trend_sums import add, add_all, add_jobs, begin, clear, is_empty, take, wipe
-from sparkcep.exec.kernels.trend_tables import (
-    AT,
-    EQUAL,
-    FIRST,
-    GREATER,
-    LESS,
-    PAIRS,
-    PLACE,
-    PRECEDING,
-    QUERY,
-    SPECIAL,
-    STATE,
-    TREE,
-    Block,
-)
+from sparkcep.exec.kernels.trend_tables import EQUAL, GREATER, LESS, PAIRS, SPECIAL, STATE, TREE, Block
+from sparkcep.exec.kernels.trend_trees import entering, standing_before
 
 STRICT, NEXT, ANY = range(3)
 
@@ -262,7 +249,7 @@ def _read(j, visible, open_from, open_to, block, trends, events, tests, scratch,
         How many jobs there are; a negative status where a test fails.
     """
     machine, ways, fields = trends.machine, trends.ways, trends.fields
-    lists, sums, jobs, places = scratch.lists, scratch.sums, scratch.jobs, scratch.places
+    lists, sums, jobs = scratch.lists, scratch.sums, scratch.jobs
     row, at = block.base + j, j - block.low
     used, failed = 0, 0
     for s in range(machine.automata[1]):
@@ -299,9 +286,7 @@ def _read(j, visible, open_from, open_to, block, trends, events, tests, scratch,
                 used += 1
                 stays &= machine.ends[U(e)] != 0
                 continue
-            o = ways.order[U(c)]
-            p = np.int64(places.row[U(o), U(PLACE * at + PRECEDING)])
-            tree = block.trees + ways.tree[U(c)] * lists.room - 1 + np.int64(places.row[U(o), U(PLACE * at + QUERY)])
+            tree, p = standing_before(c, at, block, ways, scratch)
             if fields.plain and sums.lanes == 1:
                 total = 0.0
                 while p > 0:
@@ -332,7 +317,7 @@ def _change(j, open_from, open_to, block, trends, events, scratch):
         How many jobs there are.
     """
     machine, ways, fields = trends.machine, trends.ways, trends.fields
-    lists, sums, jobs, places = scratch.lists, scratch.sums, scratch.jobs, scratch.places
+    lists, sums, jobs = scratch.lists, scratch.sums, scratch.jobs
     row, at = block.base + j, j - block.low
     used = 0
     for t in range(machine.automata[1]):
@@ -369,13 +354,7 @@ def _change(j, open_from, open_to, block, trends, events, scratch):
                 jobs[U(2 * used + 1)] = to
                 used += 1
                 continue
-            o = ways.order[U(c)]
-            own_place, first = np.int64(places.row[U(o), U(PLACE * at + AT)]), places.row[U(o), U(PLACE * at + FIRST)]
-            if own_place < 0:
-                continue
-            size = np.int64(places.size[U(o), U(first)])
-            tree = block.trees + ways.tree[U(c)] * lists.room + first - 1
-            p = own_place - first + 1
+            tree, p, size = entering(c, at, block, ways, scratch)
             if fields.plain and sums.lanes == 1:
                 own = sums.floats[U(to)]
                 while p <= size:
@@ -401,21 +380,15 @@ def _drop_marked(stored, lists):
 
 
 @inner
-def _insert(c, record, row, open_from, open_to, trees, ways, fields, places, sums, jobs, room):
-    """Make a record part of a class's sum, for rare use; ``row`` counts within the block."""
+def _insert(c, record, at, block, ways, fields, scratch):
+    """Make a record part of a class's sum, for rare use; row ``at`` counts within the block."""
+    lanes = scratch.sums.lanes
     if ways.kind[U(c)] == STATE:
-        add(c, record, open_from, open_to, jobs, fields, sums)
+        add(c, record, 0, lanes, scratch.jobs, fields, scratch.sums)
         return
-    o = ways.order[U(c)]
-    at = np.int64(places.row[o, PLACE * row + AT])
-    if at < 0:
-        return
-    first = np.int64(places.row[o, PLACE * row + FIRST])
-    size = np.int64(places.size[o, first])
-    tree = trees + ways.tree[U(c)] * room + first - 1
-    p = at - first + 1
+    tree, p, size = entering(c, at, block, ways, scratch)
     while p <= size:
-        add(tree + p, record, open_from, open_to, jobs, fields, sums)
+        add(tree + p, record, 0, lanes, scratch.jobs, fields, scratch.sums)
         p += p & -p
 
 
@@ -423,47 +396,41 @@ def _insert(c, record, row, open_from, open_to, trees, ways, fields, places, sum
 def _synchronise(c, j, visible, block, trends, events, scratch):
     """Bring a deferred class's sum up to row ``j``: rows below ``visible`` may be in it, those out of sight may not."""
     ways, fields = trends.ways, trends.fields
-    work, places, lists, sums = scratch.work, scratch.places, scratch.lists, scratch.sums
+    work, lists = scratch.work, scratch.lists
     absent, present = ways.absent[U(c)], ways.present[U(c)]
     from_row, to_row = lists.low[c], lists.high[c]
     stored = ways.stored[U(ways.state[U(c)])]
-    low, lanes = block.low, sums.lanes
+    low = block.low
     single = block.single + stored * lists.room - low
     while from_row < j and not sees(absent, _NONE, from_row, j, work):
         from_row += 1
     if from_row > lists.low[c] and to_row > lists.low[c]:
         # What is left is added up anew: least values cannot be taken out of a sum.
-        _empty(c, to_row, block, ways, fields, places, lists, sums)
+        _empty(c, to_row, block, ways, fields, scratch)
         for i in range(from_row, to_row):
             if lists.has[stored, i - low] and _has(ways.bit[U(c)], block.base + i, events.masks):
-                _insert(c, single + i, i - low, 0, lanes, block.trees, ways, fields, places, sums, scratch.jobs,
-                        lists.room)  # fmt: skip
+                _insert(c, single + i, i - low, block, ways, fields, scratch)
     while to_row < visible and sees(_NONE, present, to_row, j, work):
         taken = to_row >= from_row and lists.has[stored, to_row - low]
         if taken and _has(ways.bit[U(c)], block.base + to_row, events.masks):
-            _insert(c, single + to_row, to_row - low, 0, lanes, block.trees, ways, fields, places, sums, scratch.jobs,
-                        lists.room)  # fmt: skip
+            _insert(c, single + to_row, to_row - low, block, ways, fields, scratch)
         to_row += 1
     lists.low[c] = from_row
     lists.high[c] = max(to_row, from_row)
 
 
 @spliced
-def _empty(c, to_row, block, ways, fields, places, lists, sums):
+def _empty(c, to_row, block, ways, fields, scratch):
     """Take everything out of a class's sum."""
+    sums = scratch.sums
     if ways.kind[U(c)] == STATE:
         clear(c, c + 1, fields, sums)
     else:
-        o = ways.order[U(c)]
-        tree = block.trees + ways.tree[U(c)] * lists.room - 1
-        for i in range(lists.low[c] - block.low, to_row - block.low):
-            at = np.int64(places.row[o, PLACE * i + AT])
-            if at >= 0:
-                first = np.int64(places.row[o, PLACE * i + FIRST])
-                p = at - first + 1
-                while p <= places.size[o, first]:
-                    clear(tree + first + p, tree + first + p + 1, fields, sums)
-                    p += p & -p
+        for at in range(scratch.lists.low[c] - block.low, to_row - block.low):
+            tree, p, size = entering(c, at, block, ways, scratch)
+            while p <= size:
+                clear(tree + p, tree + p + 1, fields, sums)
+                p += p & -p
 
 
 @inner
