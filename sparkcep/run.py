@@ -26,7 +26,7 @@ from sparkcep.planner.non_answers import NonAnswersPlan
 from sparkcep.planner.non_answers_sql import FACTS
 from sparkcep.planner.plan import PatternPlan
 from sparkcep.planner.run_plan import BlockPlan
-from sparkcep.pruned import Pruning, prune
+from sparkcep.pruned import prune
 from sparkcep.query import PREFIX, SOURCE, unescape
 from sparkcep.sql.commands import Explain, TemporaryView, classify
 from sparkcep.sql.function import read_function
@@ -97,23 +97,24 @@ class Run(FormPlanner):
         source = self.blamed(lambda: self.input(input_sql))
         planned = self.planned(form, source, input_sql)
         name = f"{PREFIX}relation_{next(_names)}"
-        if isinstance(planned, BlockPlan) and planned.block.groups:
-            source = self.merged(planned.block, source)
-            self.notes.append(
-                f"{len(planned.block.groups)} groups are partitions, an event is in each group of its case"
-            )
-            pruning = Pruning(lines=["not used, matches of a group need not be in one case"])
-        else:
-            pruning = prune(self.spark, planned, source, input_sql, self.settings)
-        given = source
+        groups = planned.block.groups if isinstance(planned, BlockPlan) else ()
+        if groups:
+            self.notes.append(f"{len(groups)} groups are partitions, an event is in each group of its case")
+        given = self.grouped(planned, source)
+        pruning = prune(self.spark, planned, source, input_sql, self.settings)
+        source = given
         if pruning.frame is not None:
-            source, input_sql = pruning.frame, ""
+            source, input_sql = self.grouped(planned, pruning.frame), ""
         sql = self.relation_sql(name, planned, source, input_sql)
         if isinstance(planned, NonAnswersPlan):
             sql = self.with_facts(name, planned, given, sql)
         relation = Relation(name, planned, source, sql, given, pruning)
         self.relations.append(relation)
         self.put(form, relation.sql)
+
+    def grouped(self, planned: PatternPlan, source: DataFrame) -> DataFrame:
+        """What a plan reads of its input."""
+        return self.merged(planned.block, source) if isinstance(planned, BlockPlan) else source
 
     def put(self, form: Form, sql: str) -> None:
         """Put a subquery in a form's place; a block that opens a statement is a query of its own."""

@@ -80,6 +80,10 @@ def access(
     Raises:
         NotWorthwhile: with the reason.
     """
+    if ask.groups and coverage.state != "current":
+        raise NotWorthwhile("files that are not indexed may have events of a group's cases")
+    if ask.groups and reader.definition.case_type not in _LOCAL_CASES:
+        raise NotWorthwhile(f"cases of type {reader.definition.case_type} are not looked up for GROUPS")
     costs = _costs(reader, ask, coverage, source_bytes)
     if way == "auto" or way not in costs:
         way = min(costs, key=costs.__getitem__)
@@ -91,7 +95,10 @@ def access(
     with ThreadPoolExecutor(1) as aside:
         # Which events are needed does not wait for which cases.
         lists = aside.submit(reader.lists_of_types, types) if is_local else None
-        found = reader.candidates(ask.branches, ask.bound, ask.ordered)
+        if ask.groups:
+            found = reader.candidates_of_groups(ask.branches, ask.groups)
+        else:
+            found = reader.candidates(ask.branches, ask.bound, ask.ordered)
     share = len(found.ids) / max(1, found.total)
     if way == SOURCE_WAY and share > MOST_SHARE:
         raise NotWorthwhile(f"{share:.0%} of the cases can match, and the events must come from the source")

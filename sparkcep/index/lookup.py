@@ -218,6 +218,12 @@ def cases_of_types(table: Location, state: TableState, wanted: Sequence[int]) ->
     return _shared(lists), size
 
 
+def cases_by_type(table: Location, state: TableState, wanted: Sequence[int]) -> tuple[dict[int, Longs], int]:
+    """Cases that contain each of some types, and bytes read."""
+    lists, size = read_lists(table, state, ("type",), [(w,) for w in wanted], LIST_COLUMNS)
+    return {w: _cases(lists[w,]) for w in wanted}, size
+
+
 def lists_of_types(table: Location, state: TableState, wanted: Sequence[int]) -> Lists:
     """Posting lists of some types, with times, in their order."""
     lists, _ = read_lists(table, state, ("type",), [(w,) for w in wanted], (*LIST_COLUMNS, "times"))
@@ -240,30 +246,43 @@ def events_in(lists: Lists, ids: Longs) -> tuple[Longs, Longs, Longs]:
 
 def case_keys(table: Location, state: TableState, ids: Longs) -> pa.Array:
     """CASE values of some cases (ascending ids), in their order."""
-    if sum(file.rows for file in state.files) > MOST_KEYS_KEPT:
-        return _case_keys(table, state, ids)[1]
-    own, keys = _all_case_keys(table, state)
-    return keys.take(pa.array(np.searchsorted(own, ids)))
+    if _is_kept(state):
+        every, values = _kept_keys(table, state)
+        return values.take(pa.array(np.searchsorted(every, ids)))
+    found, keys = [NO_IDS], []
+    for own, values in _keys_by_file(table, state):
+        kept = np.flatnonzero(np.isin(own, ids, assume_unique=True))
+        found.append(own[kept])
+        keys.append(values.take(pa.array(kept)))
+    order = np.argsort(np.concatenate(found), kind="stable")
+    return pa.chunked_array(keys).combine_chunks().take(pa.array(order))
+
+
+def keys_of_cases(table: Location, state: TableState) -> Iterator[tuple[Longs, pa.Array]]:
+    """Ids of all cases, and their CASE values: file by file, but at once where they are kept in memory."""
+    if _is_kept(state):
+        yield _kept_keys(table, state)
+    else:
+        yield from _keys_by_file(table, state)
+
+
+def _is_kept(state: TableState) -> bool:
+    return sum(file.rows for file in state.files) <= MOST_KEYS_KEPT
 
 
 @lru_cache(maxsize=2)
-def _all_case_keys(table: Location, state: TableState) -> tuple[Longs, pa.Array]:
-    return _case_keys(table, state, None)
-
-
-def _case_keys(table: Location, state: TableState, ids: Longs | None) -> tuple[Longs, pa.Array]:
-    """Ids of some cases (None: all), ascending, and their CASE values. Of other cases nothing is kept."""
-    found, keys = [], []
-    for rows in _tables(table, state, ["id", "start", "case_key"]):
-        mask = rows["start"].to_numpy() == 0
-        if ids is not None:
-            mask &= np.isin(rows["id"].to_numpy(), ids)
-        kept = np.flatnonzero(mask)
-        found.append(rows["id"].to_numpy()[kept])
-        keys.append(rows["case_key"].combine_chunks().take(pa.array(kept)))
-    own = np.concatenate(found)
+def _kept_keys(table: Location, state: TableState) -> tuple[Longs, pa.Array]:
+    """Ids ascending."""
+    ids, keys = zip(*_keys_by_file(table, state), strict=True)
+    own = np.concatenate(ids)
     order = np.argsort(own, kind="stable")
-    return own[order], pa.chunked_array(keys).combine_chunks().take(pa.array(order))
+    return own[order], pa.chunked_array(list(keys)).combine_chunks().take(pa.array(order))
+
+
+def _keys_by_file(table: Location, state: TableState) -> Iterator[tuple[Longs, pa.Array]]:
+    for rows in _tables(table, state, ["id", "start", "case_key"]):
+        first = np.flatnonzero(rows["start"].to_numpy() == 0)
+        yield rows["id"].to_numpy()[first], rows["case_key"].combine_chunks().take(pa.array(first))
 
 
 def _tables(table: Location, state: TableState, columns: Sequence[str]) -> Iterator[pa.Table]:

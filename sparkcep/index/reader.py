@@ -17,7 +17,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from sparkcep.index import lookup, sources, stored
+from sparkcep.index import groups, lookup, sources, stored
+from sparkcep.index.groups import Groups
 from sparkcep.index.lookup import Lists, PairCount
 from sparkcep.index.pairs import Longs, unpack
 from sparkcep.index.snapshots import Snapshot, TableState
@@ -199,6 +200,36 @@ class Reader:
     def contains_all(self, types: Sequence[str]) -> Candidates:
         """Cases that contain every one of some types, in any order."""
         return self.candidates([types], ordered=False)
+
+    def candidates_of_groups(self, branches: Sequence[Sequence[str]], of: Groups) -> Candidates:
+        """Cases of the groups that hold, for some branch, all of its types in one of their cases or another.
+
+        Args:
+            branches: as of :meth:`candidates`. of: CASE values of each group, whole numbers or text.
+        """
+        total, codes = self.snapshot.totals.cases, self.dictionary()
+        found = call(self.spark, groups.members, self._table(SEQUENCES), self._state(SEQUENCES), of)
+        found = [self._living(ids) for ids in found]
+        types = sorted({codes[t] for branch in branches for t in branch if t in codes})
+        known, read = None, 0
+        if ACTIVITIES in self.snapshot.tables:
+            cases, read = call(
+                self.spark, lookup.cases_by_type, self._table(ACTIVITIES), self._state(ACTIVITIES), types
+            )
+            known = groups.present(found, cases)
+        kept, steps = np.zeros(len(found), bool), []
+        for branch in branches:
+            holding = np.ones(len(found), bool)
+            for type_ in branch:
+                if type_ not in codes:
+                    holding[:] = False
+                elif known is not None:
+                    holding &= known[codes[type_]]
+            own = lookup.ascending([ids for ids, holds in zip(found, holding, strict=True) if holds])
+            steps.append(Step(" ".join(branch), f"in {holding.sum()} of {len(found)} groups", len(own)))
+            kept |= holding
+        ids = lookup.ascending([ids for ids, holds in zip(found, kept, strict=True) if holds])
+        return Candidates(ids, total, tuple(steps), read)
 
     def all_ids(self) -> Longs:
         """All living cases."""

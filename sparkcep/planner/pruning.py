@@ -13,6 +13,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sparkcep.block import GROUP_ID
 from sparkcep.exec.shape import Within
 from sparkcep.pattern import (
     Alternation,
@@ -29,6 +30,7 @@ from sparkcep.planner.fields import Fields
 from sparkcep.planner.local import LocalCondition
 from sparkcep.planner.non_answers import NonAnswersPlan
 from sparkcep.planner.plan import PatternPlan
+from sparkcep.planner.run_plan import BlockPlan
 from sparkcep.planner.symbols import values_where
 from sparkcep.planner.uncertain_plan import UncertainPlan
 from sparkcep.query import RowsPerMatch
@@ -57,7 +59,8 @@ class Requirements:
     ``branches``: per alternative the event types of its mandatory components, in order. ``unordered``: why the order of
     two types tells nothing, empty where it does. ``bound``: the most that a match's first and last event are apart, in
     microseconds or units of a number, None if unknown. ``only``: events of other types change nothing (None: they may).
-    ``columns``: columns that the plan reads.
+    ``columns``: columns that the plan reads. ``groups``: cases that are merged: a match needs the types of a branch in
+    the cases of one group; none where it needs them in one case.
     """
 
     branches: tuple[tuple[str, ...], ...]
@@ -65,6 +68,7 @@ class Requirements:
     bound: int | None
     only: frozenset[str] | None
     columns: frozenset[str]
+    groups: tuple[tuple[int | str, ...], ...] = ()
 
     @property
     def ordered(self) -> bool:
@@ -92,7 +96,10 @@ def requirements(plan: PatternPlan, roles: Roles) -> Requirements:
     if isinstance(query.pattern, Conjunction):
         raise NotPrunable("each side of AND needs events that the other does not")
     keys = [plan.fields.column_of(text) for text, _ in plan.keys]
-    if roles.case not in keys:
+    merged = plan.block.groups if isinstance(plan, BlockPlan) else ()
+    groups = merged if roles.case not in keys else ()  # elsewhere the cases of a group stay apart
+    case = plan.block.case if isinstance(plan, BlockPlan) else None
+    if roles.case not in [*keys, *([plan.fields.column_of(case.expression)] if groups and case else [])]:
         raise NotPrunable(f"matches are not inside of one {roles.case}")
     reader = _Types(plan, roles.event)
     found = _expanded(_branches(query.pattern), reader)
@@ -101,9 +108,9 @@ def requirements(plan: PatternPlan, roles: Roles) -> Requirements:
     within = plan.shape.within
     if isinstance(plan, NonAnswersPlan):
         within = None
-    return Requirements(
-        found, _unordered(plan, roles), _bound(within, plan.within_type), reader.only(plan), _columns(plan)
-    )
+    unordered = "the cases of a group are merged" if groups else _unordered(plan, roles)
+    columns = _columns(plan) - ({GROUP_ID} if merged else set())
+    return Requirements(found, unordered, _bound(within, plan.within_type), reader.only(plan), columns, groups)
 
 
 def _bound(within: Within | None, type_: str) -> int | None:

@@ -94,9 +94,14 @@ def queries(draw: st.DrawFn) -> str:
     if ending in ("", "MATCHES ALL") and strategy != "STRICT CONTIGUITY" and draw(st.booleans()):
         ending = "UNCERTAINTY 2 SECONDS STEP 1 SECOND"
         pattern = draw(st.sampled_from(["A, B, C", "A, !C, B", "A, (B|C), D", "A, B, !C"]))
+    groups = where = ""
+    if not ending.startswith(("MATCHES NON", "RETURN")) and draw(st.integers(0, 3)) == 0:
+        groups = draw(st.sampled_from(["('a','b')", "('a'),('b','c')", "('a','x'),('a','d','f','b')", "('x','y')"]))
+        groups, where = f"GROUPS [{groups}]", draw(st.sampled_from(["", "", "WHERE [k]"]))
+        ending = ending.replace("BY k RETURN k", "BY group_id RETURN group_id")
     return (
         f"SELECT {{n}} AS q, to_json(struct(*)) AS r FROM (FROM {{source}} PARTITION BY k ORDER BY {order} "
-        f"EVENT TYPE e PATTERN SEQ({pattern}) {within} EVENT SELECTION {strategy} {ending})"
+        f"EVENT TYPE e PATTERN SEQ({pattern}) {where} {within} {groups} EVENT SELECTION {strategy} {ending})"
     )
 
 
@@ -155,5 +160,40 @@ def test_answers_are_the_same(
     finally:
         spark.conf.unset(INDEX.key)
         spark.conf.unset(INDEX_WAY.key)
+        index.drop(spark, name)
+        index.vacuum(spark, name, 0)
+
+
+@pytest.mark.parametrize("kind", ["siesta", "signature", "set_containment"])
+def test_groups_are_looked_up_by_the_types_of_their_cases(
+    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, kind: str
+) -> None:
+    folder, name = tmp_path_factory.mktemp("log"), next(_names)
+    events = [(1, "A"), (2, "B"), (3, "A"), (4, "C"), (5, "B"), (6, "A"), (7, "A"), (7, "B")]
+    events += [(k, "C") for k in range(20, 40)]
+    keys, times = pa.array([k for k, _ in events], pa.int32()), pa.array(range(len(events)))
+    table = pa.table({"k": keys, "t": times, "e": [e for _, e in events]})
+    pq.write_table(table, folder / "part0.parquet")
+    index.create(spark, name, f"parquet.`{folder}`", case="k", time="t", event="e", using=kind)
+    block = (
+        f"FROM parquet.`{folder}` PARTITION BY k ORDER BY t EVENT TYPE e PATTERN SEQ(A a, B b) MATCHES FIRST "
+        "GROUPS [(1-2),(3-4),(5,6),(7),(99)] RETURN group_id, a.k AS one, b.k AS other"
+    )
+    try:
+        assert sorted(map(tuple, spark.sql(block).collect())) == [(1, 1, 2), (4, 7, 7)]
+        told = sparkcep.explain(spark, block)
+        if kind == "signature":
+            assert "cases that hold A B (in 5 of 5 groups): 7 of 27" in told
+        else:
+            # (5, 6) has both types, the other way round: order is not asked for.
+            assert "order not used, the cases of a group are merged" in told
+            assert "cases that hold A B (in 3 of 5 groups): 5 of 27" in told
+        # In a group whose cases stay apart, each case needs all of it.
+        apart = block.replace("MATCHES", "WHERE [k] MATCHES")
+        assert sorted(map(tuple, spark.sql(apart).collect())) == [(4, 7, 7)]
+        assert "groups): " not in sparkcep.explain(spark, apart)
+        pq.write_table(table.slice(0, 1), folder / "part1.parquet")
+        assert "files that are not indexed may have events of a group's cases" in sparkcep.explain(spark, block)
+    finally:
         index.drop(spark, name)
         index.vacuum(spark, name, 0)
