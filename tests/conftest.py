@@ -1,6 +1,7 @@
 """Shared set-up: Hypothesis profiles and one Spark session per process.
 
 SPARKCEP_TEST_SESSION=connect runs the Spark tests on Spark Connect; the two session kinds cannot share a process.
+SPARKCEP_TEST_CODEGEN=off lets Spark interpret expressions.
 """
 
 from __future__ import annotations
@@ -36,9 +37,14 @@ CONFIGURATION = {
     "spark.sql.shuffle.partitions": "2",  # small data: fewer tasks, shorter tests
     "spark.sql.session.timeZone": "UTC",
     "spark.driver.memory": "2g",
+    # A test's JVM is young all its life: what the second compiler would make of its code comes too late.
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.log.level": "OFF",  # tests provoke errors; Spark would print each with its stack
     "spark.python.sql.dataFrameDebugging.enabled": "false",
 }
+if os.environ.get("SPARKCEP_TEST_CODEGEN") == "off":
+    # Compiling a query takes longer than running it over a few rows. Tests that leave it on are in tests/spark.
+    CONFIGURATION |= {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 
 
 @pytest.fixture(scope="session")

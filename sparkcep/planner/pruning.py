@@ -96,10 +96,12 @@ def requirements(plan: PatternPlan, roles: Roles) -> Requirements:
     if isinstance(query.pattern, Conjunction):
         raise NotPrunable("each side of AND needs events that the other does not")
     keys = [plan.fields.column_of(text) for text, _ in plan.keys]
-    merged = plan.block.groups if isinstance(plan, BlockPlan) else ()
-    groups = merged if roles.case not in keys else ()  # elsewhere the cases of a group stay apart
-    case = plan.block.case if isinstance(plan, BlockPlan) else None
-    if roles.case not in [*keys, *([plan.fields.column_of(case.expression)] if groups and case else [])]:
+    block = plan.block if isinstance(plan, BlockPlan) and plan.block.groups else None
+    # By case within groups, the cases of a group stay apart.
+    groups = block.groups if block is not None and roles.case not in keys else ()
+    if groups and block is not None and block.case is not None:
+        keys.append(plan.fields.column_of(block.case.expression))
+    if roles.case not in keys:
         raise NotPrunable(f"matches are not inside of one {roles.case}")
     reader = _Types(plan, roles.event)
     found = _expanded(_branches(query.pattern), reader)
@@ -109,7 +111,7 @@ def requirements(plan: PatternPlan, roles: Roles) -> Requirements:
     if isinstance(plan, NonAnswersPlan):
         within = None
     unordered = "the cases of a group are merged" if groups else _unordered(plan, roles)
-    columns = _columns(plan) - ({GROUP_ID} if merged else set())
+    columns = _columns(plan) - ({GROUP_ID} if block is not None else set())
     return Requirements(found, unordered, _bound(within, plan.within_type), reader.only(plan), columns, groups)
 
 

@@ -14,12 +14,13 @@ from ..sqltest import Case, read_cases, run
 #: What these say is said of engines, which know no session (or of pruning, as other files do); one kind of session is
 #: enough.
 ENGINES = """
-block/case_table block/collapsed block/conditions block/equivalence block/lookalikes block/negation block/patterns
-block/strategies block/uncertainty block/windows block/worked_values clause/aggregates clause/aggregates_define
-clause/alternation clause/anchors clause/conditions clause/empty_matches clause/event_selection clause/exclusion
-clause/interpreted_functions clause/navigation clause/quantifiers clause/skip clause/traps clause/unmatched
-index/pruning non_answers/errors non_answers/reasons planner/gap_elimination planner/join_prefilter
-planner/range_splitting trends/windows trends/worked_values
+block/case_table block/collapsed block/conditions block/equivalence block/event_limit block/groups block/lookalikes
+block/negation block/patterns block/siesta block/strategies block/uncertainty block/windows block/worked_values
+clause/aggregates clause/aggregates_define clause/alternation clause/anchors clause/conditions clause/empty_matches
+clause/event_selection clause/exclusion clause/interpreted_functions clause/navigation clause/quantifiers clause/skip
+clause/subset_classifier clause/traps clause/unmatched clause/within index/pruning non_answers/errors
+non_answers/reasons non_answers/repairs planner/gap_elimination planner/gap_sequence planner/join_prefilter
+planner/range_splitting trends/conjunction trends/granularity trends/windows trends/worked_values
 """.split()
 FOLDER = Path(__file__).parent
 FILES = sorted(
