@@ -50,7 +50,7 @@ test-spark: $(VENV)/.test
 
 # The index, the commands, and all else.
 test-index: $(VENV)/.test
-	SPARKCEP_TEST_CODEGEN=off $(BIN)/python -m pytest -q --ignore tests/exec --ignore tests/parsing --ignore tests/planner --ignore tests/sql \
+	$(BIN)/python -m pytest -q --ignore tests/exec --ignore tests/parsing --ignore tests/planner --ignore tests/sql \
 		--ignore tests/spark
 
 test-connect: $(VENV)/.test

@@ -43,7 +43,7 @@ CONFIGURATION = {
     "spark.python.sql.dataFrameDebugging.enabled": "false",
 }
 if os.environ.get("SPARKCEP_TEST_CODEGEN") == "off":
-    # Compiling a query takes longer than running it over a few rows. Tests that leave it on are in tests/spark.
+    # Compiling a query takes longer than running it over a few rows. Spark's own listTables needs it.
     CONFIGURATION |= {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 
 
