@@ -15,6 +15,7 @@ from sparkcep.kept import SAMPLES, keep
 from sparkcep.planner.fields import Fields
 from sparkcep.planner.sampling import Sample, estimated_bytes, sample_sql
 from sparkcep.query import PREFIX, SOURCE, WHOLE, PatternQuery, unescape
+from sparkcep.relations import log_properties
 from sparkcep.settings import Settings
 
 T = TypeVar("T")
@@ -27,8 +28,7 @@ class Analyser:
     """One statement's questions to Spark.
 
     ``plain``: the session's own sql. ``matched``: results of operators that formatted text may name. ``asked``: how
-    many questions there were whose answers may change. ``properties``: of the input of the block at hand, where its
-    plan tells.
+    many questions there were whose answers may change. ``told``: an input, and what its plan tells of its properties.
     """
 
     spark: SparkSession
@@ -39,7 +39,7 @@ class Analyser:
     settings: Settings = field(init=False)
     matched: dict[str, DataFrame] = field(default_factory=dict)
     asked: int = 0
-    properties: Mapping[str, str] | None = None
+    told: tuple[DataFrame, Mapping[str, str] | None] | None = None
 
     def run(self, text: str, source: DataFrame | None = None) -> DataFrame:
         """Spark's own sql on formatted text that may name ``source`` and the operators' results so far."""
@@ -95,12 +95,19 @@ class Analyser:
             found = Sample(rows, partitions, tuple(passing))
         return keep(SAMPLES, question, found)
 
-    def table_properties(self, relation: str) -> Mapping[str, str]:
+    def log_properties(self, source: DataFrame) -> Mapping[str, str] | None:
+        """As :func:`relations.log_properties`, which walks the plan, asked once for an input."""
+        if self.told is None or self.told[0] is not source:
+            self.told = source, log_properties(source)
+        return self.told[1]
+
+    def table_properties(self, relation: str, source: DataFrame) -> Mapping[str, str]:
         """Properties of the table that a relation's text names; none where it names none."""
         if not re.fullmatch(r"(\w+|`[^`]+`)(\s*\.\s*(\w+|`[^`]+`)){0,2}", relation.strip()):
             return {}
-        if self.properties is not None:
-            return self.properties
+        known = self.log_properties(source)
+        if known is not None:
+            return known
         self.asked += 1  # what they say may change
         try:
             rows = self.plain(f"SHOW TBLPROPERTIES {relation}").collect()

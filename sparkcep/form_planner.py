@@ -22,7 +22,6 @@ from sparkcep.planner.trends import plan_trends
 from sparkcep.planner.uncertain_plan import plan_uncertain
 from sparkcep.pruned import Pruning
 from sparkcep.query import SOURCE, PatternQuery, Selection, unescape
-from sparkcep.relations import log_properties
 from sparkcep.sql.binder import bind
 from sparkcep.sql.block_binder import bind_block
 from sparkcep.sql.clause import parse_clause
@@ -58,8 +57,8 @@ class FormPlanner(Analyser):
         """The form's plan. One that was made without Spark's help is kept: the statement's text, the settings, the
         input's columns and what its properties name say all of it."""
         columns = tuple((f.name, f.dataType.simpleString()) for f in source.schema.fields)
-        self.properties = log_properties(source) if form.kind is FormKind.BLOCK else None
-        roles = None if self.properties is None else tuple(sorted(self.properties.items()))
+        properties = self.log_properties(source) if form.kind is FormKind.BLOCK else None
+        roles = None if properties is None else tuple(sorted(properties.items()))
         made_from = (self.text, form.start, input_sql, columns, self.settings, roles)
         # Arguments may be anything, and what stands for an earlier form may be inside this one.
         may_keep = not (self.kwargs or self.args or self.relations)
@@ -123,7 +122,7 @@ class FormPlanner(Analyser):
         prefix = self.rewriter.with_prefix(form)
         return bind_block(
             self.statement, form, source.schema.names, self.rewriter.qualifiers(form), self.rewriter.render,
-            self.settings, prefix, self.table_properties,
+            self.settings, prefix, lambda relation: self.table_properties(relation, source),
             lambda expression: str(self.run(f"{prefix}SELECT {expression} FROM {{{SOURCE}}}", source).schema[0]
                                    .dataType.simpleString()),
         )  # fmt: skip

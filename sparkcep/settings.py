@@ -270,9 +270,10 @@ def getter(spark: SparkSession) -> Callable[[str, str], Any]:
         return spark.conf.get
 
     def get(key: str, default: str) -> Any:
+        if key in known:
+            return known[key]
         # What is not set may have a default of Spark's own.
-        ours = key.startswith("spark.sparkcep.")
-        return known[key] if key in known else default if ours else spark.conf.get(key, default)
+        return default if key.startswith(PREFIX) else spark.conf.get(key, default)
 
     return get
 

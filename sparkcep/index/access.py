@@ -21,7 +21,7 @@ from sparkcep.index import sources
 from sparkcep.index.lookup import Lists
 from sparkcep.index.pairs import Longs
 from sparkcep.index.reader import Candidates, Coverage, Reader
-from sparkcep.index.tables import ACTIVITIES, INTEGERS, SEQUENCES, Definition, include_columns, quoted, symbol
+from sparkcep.index.tables import ACTIVITIES, SEQUENCES, Definition, include_columns, quoted, symbol
 from sparkcep.planner.pruning import Requirements
 from sparkcep.relations import is_remote
 
@@ -35,9 +35,10 @@ ONE_TASK = 50_000
 SCANNED_EVENTS = 3_000_000
 #: What is left of a source that is joined to its candidates must be less than this share of the cases.
 MOST_SHARE = 0.8
-#: Types of CASE whose values Parquet, Arrow and Spark read alike.
-_LOCAL_CASES = ("string", *INTEGERS)
-_ARROW_TYPES = dict(zip(_LOCAL_CASES, (pa.string(), pa.int8(), pa.int16(), pa.int32(), pa.int64()), strict=True))
+#: Types whose values Parquet, Arrow and Spark read alike.
+_ARROW_TYPES = {
+    "string": pa.string(), "tinyint": pa.int8(), "smallint": pa.int16(), "int": pa.int32(), "bigint": pa.int64(),
+}  # fmt: skip
 #: Held while a setting of the session is another than the user's.
 _SETTING = Lock()
 
@@ -82,7 +83,7 @@ def access(
     """
     if ask.groups and coverage.state != "current":
         raise NotWorthwhile("files that are not indexed may have events of a group's cases")
-    if ask.groups and reader.definition.case_type not in _LOCAL_CASES:
+    if ask.groups and reader.definition.case_type not in _ARROW_TYPES:
         raise NotWorthwhile(f"cases of type {reader.definition.case_type} are not looked up for GROUPS")
     costs = _costs(reader, ask, coverage, source_bytes)
     if way == "auto" or way not in costs:
@@ -194,7 +195,7 @@ def _exploded(reader: Reader, cases: DataFrame, ask: Requirements) -> DataFrame:
 def _is_local(reader: Reader, types: Sequence[str]) -> bool:
     """Whether the driver itself reads the events of some types."""
     share = len(types) / max(1, len(reader.dictionary()))
-    can = not is_remote(reader.spark) and reader.definition.case_type in _LOCAL_CASES
+    can = not is_remote(reader.spark) and reader.definition.case_type in _ARROW_TYPES
     return can and share * reader.snapshot.totals.events <= MOST_LOCAL_EVENTS
 
 

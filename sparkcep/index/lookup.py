@@ -249,13 +249,8 @@ def case_keys(table: Location, state: TableState, ids: Longs) -> pa.Array:
     if _is_kept(state):
         every, values = _kept_keys(table, state)
         return values.take(pa.array(np.searchsorted(every, ids)))
-    found, keys = [NO_IDS], []
-    for own, values in _keys_by_file(table, state):
-        kept = np.flatnonzero(np.isin(own, ids, assume_unique=True))
-        found.append(own[kept])
-        keys.append(values.take(pa.array(kept)))
-    order = np.argsort(np.concatenate(found), kind="stable")
-    return pa.chunked_array(keys).combine_chunks().take(pa.array(order))
+    kept = ((own, values, np.flatnonzero(np.isin(own, ids))) for own, values in _keys_by_file(table, state))
+    return _by_id((own[at], values.take(pa.array(at))) for own, values, at in kept)[1]
 
 
 def keys_of_cases(table: Location, state: TableState) -> Iterator[tuple[Longs, pa.Array]]:
@@ -273,10 +268,15 @@ def _is_kept(state: TableState) -> bool:
 @lru_cache(maxsize=2)
 def _kept_keys(table: Location, state: TableState) -> tuple[Longs, pa.Array]:
     """Ids ascending."""
-    ids, keys = zip(*_keys_by_file(table, state), strict=True)
+    return _by_id(_keys_by_file(table, state))
+
+
+def _by_id(parts: Iterable[tuple[Longs, pa.Array]]) -> tuple[Longs, pa.Array]:
+    """Ids and values of all parts, the ids ascending."""
+    ids, values = zip(*parts, strict=True)
     own = np.concatenate(ids)
     order = np.argsort(own, kind="stable")
-    return own[order], pa.chunked_array(list(keys)).combine_chunks().take(pa.array(order))
+    return own[order], pa.chunked_array(list(values)).combine_chunks().take(pa.array(order))
 
 
 def _keys_by_file(table: Location, state: TableState) -> Iterator[tuple[Longs, pa.Array]]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -217,6 +218,10 @@ class Reader:
                 self.spark, lookup.cases_by_type, self._table(ACTIVITIES), self._state(ACTIVITIES), types
             )
             known = groups.present(found, cases)
+
+        def cases_of(kept: npt.NDArray[np.bool_]) -> Longs:
+            return lookup.ascending([found[number] for number in np.flatnonzero(kept)])
+
         kept, steps = np.zeros(len(found), bool), []
         for branch in branches:
             holding = np.ones(len(found), bool)
@@ -225,11 +230,10 @@ class Reader:
                     holding[:] = False
                 elif known is not None:
                     holding &= known[codes[type_]]
-            own = lookup.ascending([ids for ids, holds in zip(found, holding, strict=True) if holds])
-            steps.append(Step(" ".join(branch), f"in {holding.sum()} of {len(found)} groups", len(own)))
+            where = f"in {holding.sum()} of {len(found)} groups"
+            steps.append(Step(" ".join(branch), where, len(cases_of(holding))))
             kept |= holding
-        ids = lookup.ascending([ids for ids, holds in zip(found, kept, strict=True) if holds])
-        return Candidates(ids, total, tuple(steps), read)
+        return Candidates(cases_of(kept), total, tuple(steps), read)
 
     def all_ids(self) -> Longs:
         """All living cases."""
