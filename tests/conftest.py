@@ -17,6 +17,8 @@ from pyspark.sql import SparkSession
 import sparkcep
 from sparkcep.java import ensure_java
 
+from .quick import INTERPRETED, YOUNG_JVM
+
 settings.register_profile(
     "ci",
     deadline=None,  # the first example compiles kernels
@@ -37,14 +39,12 @@ CONFIGURATION = {
     "spark.sql.shuffle.partitions": "2",  # small data: fewer tasks, shorter tests
     "spark.sql.session.timeZone": "UTC",
     "spark.driver.memory": "2g",
-    # A test's JVM is young all its life: what the second compiler would make of its code comes too late.
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    **YOUNG_JVM,
     "spark.log.level": "OFF",  # tests provoke errors; Spark would print each with its stack
     "spark.python.sql.dataFrameDebugging.enabled": "false",
 }
 if os.environ.get("SPARKCEP_TEST_CODEGEN") == "off":
-    # Compiling a query takes longer than running it over a few rows. Spark's own listTables needs it.
-    CONFIGURATION |= {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+    CONFIGURATION |= INTERPRETED
 
 
 @pytest.fixture(scope="session")

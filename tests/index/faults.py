@@ -33,21 +33,13 @@ from sparkcep.index.snapshots import Snapshot
 from sparkcep.index.storage import Location
 from sparkcep.settings import INDEX_WAY
 
+from ..quick import QUICK
 from .helpers import Row, frame, visible
 from .model import expected, pairs_by_case
 
 QUERY = """SELECT c, count(*) AS n FROM (FROM {} PARTITION BY c ORDER BY ts, p EVENT TYPE e PATTERN SEQ(A, B)
     EVENT SELECTION SKIP TILL NEXT MATCH MATCHES NON OVERLAPPING RETURN c, A.p AS x) GROUP BY c"""
 COLUMNS: dict[str, Any] = {"case": "c", "time": "ts", "event": "e", "tiebreak": "p", "include": ["p"]}
-
-
-#: Small jobs, many of them: what Spark would compile for large ones costs more than it saves.
-QUICK = {
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.sql.adaptive.enabled": "false",
-}
 
 
 class Killed(BaseException):

@@ -18,7 +18,7 @@ import sparkcep
 from sparkcep.index.access import WAYS
 from sparkcep.local import local_session
 
-from .faults import QUICK
+from ..quick import QUICK
 from .test_pruning import Log, logs, queries, test_answers_are_the_same
 
 

@@ -1,0 +1,9 @@
+"""Settings that make small Spark jobs, many of them, faster; they change no answer."""
+
+from __future__ import annotations
+
+#: A test's JVM is young all its life: what the second compiler would make of its code comes too late.
+YOUNG_JVM = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+#: Compiling a query takes longer than running it over a few rows. Spark's own listTables needs it.
+INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+QUICK = {**YOUNG_JVM, **INTERPRETED, "spark.sql.adaptive.enabled": "false"}
