@@ -140,7 +140,8 @@ class BlockQuery:
     ``case`` is the key that partitioned it before (None where that is no single one). ``groups_position`` and
     ``range_position`` are where GROUPS and its first range stand, -1 where there is none. ``partition_contiguity``:
     strict contiguity in the partitions that the equivalences make, where plain STRICT takes them for conditions.
-    ``limit``: the statement takes any so many rows of the result. ``columns``,
+    ``limit``: the statement takes any so many rows of the result. ``omit_censored``: OMIT CENSORED MATCHES, at
+    ``censored_position``. ``columns``,
     ``identifiers``, ``with_prefix``, ``text``, ``start``: as in PatternQuery.
     """
 
@@ -176,6 +177,8 @@ class BlockQuery:
     with_prefix: str = ""
     limit: int | None = None
     case: KeyExpression | None = None
+    omit_censored: bool = False
+    censored_position: int = field(default=-1, compare=False)
     groups_position: int = field(default=-1, compare=False)
     range_position: int = field(default=-1, compare=False)
     text: str = field(default="", compare=False)

@@ -120,7 +120,8 @@ class _Expansion(Run):
                     Condition(scalar, (components.names[code],), source=f"a given {times.removeprefix(PREFIX)}")
                 )
         columns = (*block.columns, _STARTS, _ENDS)
-        return replace(block, columns=columns, conditions=(*more, *block.conditions), collapsed=False)
+        own = replace(block, columns=columns, conditions=(*more, *block.conditions), collapsed=False)
+        return replace(own, omit_censored=False)  # a given row is decided, and so are its matches
 
     def of_given_ends(self, sql: str) -> str:
         """Of the matches those whose first and last events are a given row's: times may be shared by events."""

@@ -21,6 +21,7 @@ from sparkcep.errors import PatternAnalysisError, SparkCepError
 from sparkcep.exec.operator import match
 from sparkcep.form_planner import FormPlanner, Relation
 from sparkcep.functions import create_function
+from sparkcep.planner.censored import LOG_END, log_end_sql
 from sparkcep.planner.explain import explain_plan
 from sparkcep.planner.non_answers import NonAnswersPlan
 from sparkcep.planner.non_answers_sql import FACTS
@@ -108,6 +109,9 @@ class Run(FormPlanner):
         sql = self.relation_sql(name, planned, source, input_sql)
         if isinstance(planned, NonAnswersPlan):
             sql = self.with_facts(name, planned, given, sql)
+        elif isinstance(planned, BlockPlan) and planned.block.omit_censored:
+            self.matched[name + "_end"] = self.analyzed(log_end_sql(planned.block), given)
+            sql = sql.replace(f"{{{LOG_END}}}", f"{{{name}_end}}")
         relation = Relation(name, planned, source, sql, given, pruning)
         self.relations.append(relation)
         self.put(form, relation.sql)

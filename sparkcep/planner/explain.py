@@ -109,6 +109,8 @@ def explain_run(plan: RunPlan, name: str, index: Sequence[str]) -> str:
     lines.append(f"  Selection: {block.selection.value}, {matches}{', STRICT TIME' if block.strict_time else ''}")
     if plan.query.within is not None:
         lines.append(f"  Within: {unescape(plan.query.within)} (inclusive)")
+    if block.omit_censored:
+        lines.append("  Censored: matches whose trailing negation the log's last event does not decide are left out")
     if spec.most_matches < NO_LIMIT:
         lines.append(f"  Limit: a partition stops after {spec.most_matches} matches, no more are asked for")
     automaton = spec.automaton

@@ -85,6 +85,14 @@ def plan_function(
     read = {c: t for c, t in types.items() if c.casefold() in first.identifiers}
     block, columns, arrival = _bind(statement, syntax, read, settings, zone)
     refuse_unsupported(block)
+    if block.omit_censored:
+        raise PatternAnalysisError(
+            "CEP_CENSORED",
+            "A pattern function sees one partition at a time, which does not tell where the log ends.",
+            text=statement.text,
+            position=block.censored_position,
+            hint="run the block in spark.sql",
+        )
     if block.trends:
         raise PatternAnalysisError(
             "CEP_FUNCTION_TRENDS",

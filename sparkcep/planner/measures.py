@@ -63,6 +63,8 @@ class MeasureSql:
         self.natural: dict[str, str] = {}
         self.passed: dict[str, str] = {}
         self.measures: list[tuple[str, str]] = []
+        #: What matches must satisfy to be emitted, over the slots' columns.
+        self.filters: list[str] = []
 
     @property
     def has_aggregates(self) -> bool:
@@ -212,6 +214,8 @@ class MeasureSql:
         """Whether every measure is just a value that the operator gives."""
         if self.query.rows_per_match is not RowsPerMatch.ONE or self.planner.nullable_match or not self.measures:
             return False
+        if self.filters:
+            return False
         pieces = [[p for p in m.expression.pieces if p != ""] for m in self.kept]
         return all(len(p) == 1 and p[0] in self.direct for p in pieces)
 
@@ -247,7 +251,7 @@ class MeasureSql:
             text = f"SELECT *, {', '.join(self.firsts)} FROM ({text})"
         if self.windows:
             text = f"SELECT *, {', '.join(self.windows)} FROM ({text})"
-        conditions = []
+        conditions = list(self.filters)
         if self.planner.filters_excluded:
             conditions.append(f"({_FLAGS} & 1) = 0")
         if self.has_aggregates and not query.rows_per_match.is_all:

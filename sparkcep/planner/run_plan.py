@@ -17,6 +17,7 @@ from sparkcep.exec.run_tables import machine_tables
 from sparkcep.exec.shape import OperatorShape, Within
 from sparkcep.exec.spec import ConditionSet, words_of
 from sparkcep.planner.block_clause import block_of, partitions, typed_block
+from sparkcep.planner.censored import check_censored, decided_sql
 from sparkcep.planner.collapse import Collapse, collapse
 from sparkcep.planner.consistency import span_of
 from sparkcep.planner.dependent import DependentConditions
@@ -134,10 +135,15 @@ class RunPlanner(Planner):
             self.query = query = replace(query, measures=(*query.measures, exact))
         measures = MeasureSql(self, keys)
         measures.prepare()
+        if block.omit_censored:
+            check_censored(block, self.automaton)
+            measures.filters.append(decided_sql(block, self.automaton, measures, self.within_text))
         condition_set, checks = self.compile_runs(dependent, conditions)
         bits = {label: bit for bit, label in enumerate(sorted(local))}
         words = words_of(len(bits))
         one_per_start = block.matches is not Matches.ALL
+        # Whether any so many matches of a partition are as good as all of them.
+        stops = not (one_per_start or collapsed or block.omit_censored)
         spec = RunSpec(
             pattern=block.pattern,
             automaton=self.automaton,
@@ -161,7 +167,7 @@ class RunPlanner(Planner):
             ansi=self.settings.ansi,
             limit_steps=self.settings.limit_steps,
             limit_rows=self.settings.limit_matches,
-            most_matches=NO_LIMIT if block.limit is None or one_per_start or collapsed else block.limit,
+            most_matches=NO_LIMIT if block.limit is None or not stops else block.limit,
             collapsed=collapsed is not None,
             postponed=collapsed.postponed if collapsed is not None else frozenset(),
         )

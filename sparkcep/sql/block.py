@@ -23,6 +23,7 @@ CLAUSES = (
     "EVENT SELECTION",
     "MATCHES",
     "COLLAPSED",
+    "OMIT CENSORED MATCHES",
     "STRICT TIME",
     "UNCERTAINTY",
     "CONFIDENCE",
@@ -33,8 +34,9 @@ CLAUSES = (
 _HEAD = ("PARTITION BY", "ORDER BY", "EVENT TYPE", "RETURN")
 _CLAUSES_HINT = (
     "a block is FROM relation [PARTITION BY] [ORDER BY] [EVENT TYPE] PATTERN pattern [WHERE] [WITHIN [SLIDE]] "
-    "[BETWEEN] [GROUP BY] [GROUPS] [EVENT SELECTION] [MATCHES] [COLLAPSED] [STRICT TIME] [UNCERTAINTY] [CONFIDENCE] "
-    "[EXPLAIN NON ANSWERS] [RETURN]; an alias of its result needs parentheses around it"
+    "[BETWEEN] [GROUP BY] [GROUPS] [EVENT SELECTION] [MATCHES] [OMIT CENSORED MATCHES] [COLLAPSED] "
+    "[STRICT TIME] [UNCERTAINTY] [CONFIDENCE] [EXPLAIN NON ANSWERS] [RETURN]; "
+    "an alias of its result needs parentheses around it"
 )
 # What comes behind these is an operand, so that a keyword there is a name.
 _WANTS_OPERAND = frozenset("AS AND OR NOT IS IN LIKE ILIKE RLIKE BETWEEN WHEN THEN ELSE CASE DIV XOR ESCAPE BY".split())
@@ -65,6 +67,7 @@ class BlockSyntax:
     selection: Range | None = None
     matches: str = ""
     collapsed: bool = False
+    omit_censored: bool = False
     strict_time: bool = False
     uncertainty: Range | None = None
     step: Range | None = None
@@ -187,6 +190,8 @@ class BlockParser:
             return None
         if self.words(i, "EXPLAIN", "NON", "ANSWERS"):
             return "EXPLAIN NON ANSWERS"
+        if self.words(i, "OMIT", "CENSORED"):
+            return "OMIT CENSORED MATCHES"
         if word == "RETURN":
             return "RETURN-ALL" if s.operator(i + 1) == "-" and s.word(i + 2) == "ALL" else "RETURN"
         for pair in ("PARTITION BY", "ORDER BY", "GROUP BY", "EVENT TYPE", "EVENT SELECTION", "STRICT TIME"):
@@ -380,6 +385,12 @@ class BlockParser:
     def read_collapsed(self) -> None:
         self.at += 1
         self.out.collapsed = True
+
+    def read_omit_censored_matches(self) -> None:
+        self.accept("OMIT", "CENSORED")
+        if not self.accept("MATCHES"):
+            raise self.error("OMIT CENSORED is followed by MATCHES.", hint="write OMIT CENSORED MATCHES")
+        self.out.omit_censored = True
 
     def read_strict_time(self) -> None:
         self.accept("STRICT", "TIME")

@@ -146,6 +146,8 @@ class BlockBinder:
             identifiers=self.identifiers(source, returned),
             partition_contiguity=in_partitions,
             case=case,
+            omit_censored=syntax.omit_censored,
+            censored_position=positions.get("OMIT CENSORED MATCHES", -1),
             groups_position=positions.get("GROUPS", -1),
             range_position=self.range_position,
             output=tuple(returned.output),
@@ -154,6 +156,7 @@ class BlockBinder:
             start=self.form.keyword.start,
         )
         self.check_uncertainty(query)
+        self.check_censored(query)
         return query
 
     # -- parts -----------------------------------------------------------------------------------------------------
@@ -422,6 +425,23 @@ class BlockBinder:
             if found:
                 raise self.error(
                     "CEP_UNCERTAINTY", f"UNCERTAINTY cannot stand with {what}.", query.uncertainty.position
+                )
+
+    def check_censored(self, query: BlockQuery) -> None:
+        if not query.omit_censored:
+            return
+        others = [
+            (bool(query.trends), "aggregates over trends: their windows end where they end"),
+            (query.uncertainty is not None, "UNCERTAINTY: the log's last event has no certain time"),
+            (query.non_answers is not None, "EXPLAIN NON ANSWERS: its rows are no matches"),
+        ]
+        for found, what in others:
+            if found:
+                raise self.error(
+                    "CEP_CENSORED",
+                    f"OMIT CENSORED MATCHES cannot be combined with {what}.",
+                    query.censored_position,
+                    "leave OMIT CENSORED MATCHES out",
                 )
 
     def confidence(self) -> float | None:
