@@ -21,6 +21,7 @@ from sparkcep.errors import PatternAnalysisError, SparkCepError
 from sparkcep.exec.operator import match
 from sparkcep.form_planner import FormPlanner, Relation
 from sparkcep.functions import create_function
+from sparkcep.no_rows import notes
 from sparkcep.planner.censored import LOG_END, log_end_sql
 from sparkcep.planner.explain import explain_plan
 from sparkcep.planner.non_answers import NonAnswersPlan
@@ -245,7 +246,8 @@ class Run(FormPlanner):
         if relation.pruning.frame is not None:
             lines.append(f"    read through the index: {told(relation.source)}")
         (rows,) = self.run(f"SELECT count(*) FROM {relation.sql}").collect()[0]
-        return [*lines, f"    output: {rows:,} rows"]
+        told_of = [f"    note: {note}" for note in notes(self, relation, has_rows=rows > 0)]
+        return [*lines, f"    output: {rows:,} rows", *told_of]
 
     def counted(self, planned: PatternPlan, frame: DataFrame) -> tuple[int, int]:
         """How many partitions and rows a plan's input has."""

@@ -12,6 +12,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from sparkcep.analyser import Arguments, SqlMethod
+from sparkcep.no_rows import notes
 from sparkcep.run import Run
 from sparkcep.sql.index_statements import mentions_index, read_index_statement
 from sparkcep.sql.statements import mentions_pattern
@@ -109,6 +110,24 @@ def _wrapper_of(spark: SparkSession) -> SqlMethod:
 def explain(spark: SparkSession, sqlQuery: str, args: Arguments = None, **kwargs: Any) -> str:
     """The pattern plans of a query followed by Spark's plan, as text; runs nothing."""
     return explained(spark, sqlQuery, args, kwargs)[0]
+
+
+def no_rows_notes(spark: SparkSession, statement: str) -> list[str]:
+    """What to tell somebody whose statement gave no rows: notes on those of its patterns that have none.
+
+    Runs Spark jobs over the patterns' inputs. Empty where the statement holds no pattern or its patterns have rows.
+
+    Raises:
+        pyspark.errors.PySparkException: Spark's own errors, as the statement itself would raise.
+    """
+    if not mentions_pattern(statement):
+        return []
+    run = explained(spark, statement)[1]
+    found = []
+    for relation in run.relations:
+        if not run.run(f"SELECT 1 FROM {relation.sql} LIMIT 1").collect():
+            found += notes(run, relation, has_rows=False)
+    return found
 
 
 def explained(

@@ -44,7 +44,8 @@ def check_censored(block: BlockQuery, automaton: Automaton) -> None:
 
 def _accepting(automaton: Automaton) -> tuple[frozenset[int], frozenset[int]]:
     """Components behind which a match may end only where a negation is absent, and those without such a condition."""
-    guarded, free = set(), set()
+    guarded: set[int] = set()
+    free: set[int] = set()
     for component, edges in zip(automaton.components, automaton.edges[:-1], strict=True):
         for edge in edges:
             if edge.target == ACCEPT:

@@ -133,6 +133,20 @@ def values_where(
     return frozenset(unescape(v[1:-1]) if v.startswith("'") else v for v in found - {NULL})
 
 
+def compared_strings(
+    local: Mapping[int, Sequence[LocalCondition]], fields: Fields, column_types: Mapping[str, str]
+) -> dict[str, list[str]]:
+    """Text constants that match-independent conditions compare string columns with, by column."""
+    reader = _Reader(fields, column_types)
+    for condition in (c for conditions in local.values() for c in conditions if not c.shifts):
+        reader.condition(condition)
+    texts = {
+        column: [unescape(value[1:-1]) for value in values if value.startswith("'")]
+        for column, values in reader.constants.items()
+    }
+    return {column: values for column, values in texts.items() if values}
+
+
 def _all(formulas: list[Formula]) -> Formula:
     def conjunction(a: Assignment) -> Truth:
         results = [f(a) for f in formulas]

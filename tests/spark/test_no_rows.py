@@ -1,0 +1,60 @@
+"""What users are told of a pattern without rows: constants that the log lacks, and how far the longest run came."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql import SparkSession
+
+from sparkcep.session import no_rows_notes
+
+LOG = """(SELECT * FROM VALUES (1, 1, 'Register', 'ok'), (1, 2, 'Shelf', 'ok'), (2, 1, 'Register', 'ok'),
+  (2, 2, 'Exit', 'ok'), (3, 1, 'Shelf', 'bad') l(c, t, e, s))"""
+BLOCK = "PARTITION BY c ORDER BY t EVENT TYPE e PATTERN"
+CLAUSE = "PARTITION BY c ORDER BY t MEASURES A.t AS t"
+
+CASES = {
+    f"FROM {LOG} {BLOCK} SEQ(Registr a, Shelf b)": [
+        "no row has e = 'Registr'; did you mean 'Register'?",
+        "no partition reaches the first component; in 3 partitions there is no event of a's type",
+    ],
+    # folded: what runs is another pattern
+    f"FROM {LOG} {BLOCK} SEQ(Shelf a, Register b) MATCHES FIRST RETURN c, a.t AS t": [
+        "the furthest runs reach a; in 1 partition there is no event of b's type",
+    ],
+    f"FROM {LOG} {BLOCK} SEQ(Register a, Shelf b) WHERE a.s = 'okk'": [
+        "no row has s = 'okk'; did you mean 'ok'?",
+        "no partition reaches the first component; in 1 partition an event of a's type failed a condition",
+    ],
+    f"FROM {LOG} {BLOCK} SEQ(Register a, Exit x) WITHIN 0": [
+        "the furthest runs reach a; in 1 partition x came too late for WITHIN",
+    ],
+    f"FROM {LOG} {BLOCK} SEQ(Register a, Shelf+ b[], Exit x) RETURN COUNT(*)": [
+        "the furthest runs reach a, b; in 1 partition there is no event of x's type",
+    ],
+    f"""SELECT * FROM {LOG} MATCH_RECOGNIZE ({CLAUSE} PATTERN (A B C)
+        DEFINE A AS e = 'Register', B AS e = 'shelf', C AS e = 'Exit')""": [
+        "no row has e = 'shelf'; did you mean 'Shelf'?",
+        "the furthest runs reach A; in 2 partitions there is no event of B's type",
+    ],
+    f"SELECT * FROM {LOG} MATCH_RECOGNIZE ({CLAUSE} PATTERN (A B) DEFINE A AS e = 'Register', B AS t > A.t + 5)": [
+        "the furthest runs reach A; in 2 partitions an event of B's type failed a condition",
+    ],
+    # no run: the pattern may be empty
+    f"SELECT * FROM {LOG} MATCH_RECOGNIZE (PARTITION BY c ORDER BY t ALL ROWS PER MATCH OMIT EMPTY MATCHES PATTERN (A*) DEFINE A AS e = 'register')": [
+        "no row has e = 'register'; did you mean 'Register'?",
+    ],
+    # these have rows, or no pattern
+    f"FROM {LOG} {BLOCK} SEQ(Register a, Shelf b)": [],
+    f"SELECT * FROM {LOG} WHERE e = 'Registr'": [],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("statement", CASES)
+def test_notes(spark: SparkSession, statement: str) -> None:
+    assert no_rows_notes(spark, statement) == CASES[statement]
+
+
+def test_explain_analyze_tells_of_an_optional_type_that_the_log_lacks(spark: SparkSession) -> None:
+    text = spark.sql(f"EXPLAIN ANALYZE FROM {LOG} {BLOCK} SEQ(Register a, !Shelv b, Exit x)").collect()[0][0]
+    assert "output: 1 rows" in text
+    assert "    note: no row has e = 'Shelv'; did you mean 'Shelf'?" in text
