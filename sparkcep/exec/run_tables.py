@@ -259,7 +259,9 @@ def merging_tables(spec: RunSpec, machine: Machine, p: ConditionPrograms, rows: 
             continue
         reads += [(*look, 0) for look in sorted(looks)]
         high.append(len(reads))
-    on = spec.merging and spec.selection is Selection.NEXT and bool(spec.checks)
+    # What conditions with a span skip is judged once for all runs of a start row: merging would only cost.
+    gains = any(check.span is None for check in spec.checks)
+    on = spec.merging and spec.selection is Selection.NEXT and gains
     shape = (main.states + 1, rows + 1, 1 + WORDS) if on else (1, 1, 1)
     return Merging(
         _ints(low), _ints(high), np.array([*reads, (0,) * 4], np.int64).ravel(), np.empty(shape, np.int64),
