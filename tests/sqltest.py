@@ -26,6 +26,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
 
 from chispa.rows_comparer import assert_basic_rows_equality
@@ -75,17 +76,105 @@ def _case(file: Path, start: int, block: list[str]) -> Case:
     return Case(file, start, kind, argument.strip(), "\n".join(rest), expected, " ".join(comments))
 
 
-def run(spark: SparkSession, case: Case, before: dict[str, str | None]) -> None:
-    """Run one case; `before` remembers settings that it changed."""
+class FileRun:
+    """The cases of a file against one session, in order.
+
+    Queries that stand next to each other are one Spark job: of a small query, starting and ending the job is most of
+    its time. A query whose answer is then not the expected one is run again alone, so that what fails is the case.
+    """
+
+    def __init__(self, spark: SparkSession, file: Path) -> None:
+        self.spark = spark
+        self.file = file
+        self.cases = list(read_cases(file))
+        self.before: dict[str, str | None] = {}
+        self.done = 0
+        self.answers: dict[int, list[Row] | Exception] = {}
+
+    def run(self, line: int) -> None:
+        """Run the case that begins at a line, and before it what it needs: settings and statements above it."""
+        number = next(n for n, case in enumerate(self.cases) if case.line == line)
+        for n in range(self.done, number):
+            if self.cases[n].kind in ("ok", "set"):
+                run_statement(self.spark, self.cases[n], self.before)
+        self.done = max(self.done, number + 1)
+        case = self.cases[number]
+        if case.kind != "query":
+            run_statement(self.spark, case, self.before)
+            return
+        if number not in self.answers:
+            self.answer(number)
+        try:
+            expect_rows(self.answers[number], case)
+        except Exception:
+            expect_rows(answers(self.spark, [case])[0], case)
+
+    def answer(self, first: int) -> None:
+        """The answers of the query at a number and of those next to it."""
+        last = first
+        while last + 1 < len(self.cases) and self.cases[last + 1].kind == "query" and last + 1 - first < MAX_TOGETHER:
+            last += 1
+        found = answers(self.spark, self.cases[first : last + 1])
+        self.answers.update(zip(range(first, last + 1), found, strict=True))
+
+    def restore(self) -> None:
+        """Put back the settings that the file has changed."""
+        for key, value in self.before.items():
+            if value is None:
+                self.spark.conf.unset(key)
+            else:
+                self.spark.conf.set(key, value)
+
+
+#: Queries of one job: larger plans take longer to optimize than jobs take to start.
+MAX_TOGETHER = 8
+
+
+def answers(spark: SparkSession, cases: list[Case]) -> list[list[Row] | Exception]:
+    """Rows of queries as texts, by one job; an error where a query has one before it runs."""
+    frames: dict[int, DataFrame] = {}
+    out: list[list[Row] | Exception] = [[] for _ in cases]
+    for n, case in enumerate(cases):
+        try:
+            frame = spark.sql(case.sql)
+            if case.argument:
+                assert [f.dataType.simpleString() for f in frame.schema.fields] == _types(case.argument)
+            names = [f"c{i}" for i in range(len(frame.columns))]
+            texts = ", ".join(f"CAST({name} AS STRING)" for name in names)
+            frames[n] = frame.toDF(*names).selectExpr(f"{n} AS number", f"array({texts}) AS row")
+        except Exception as error:
+            out[n] = error
+    if not frames:
+        return out
+    try:
+        rows = reduce(DataFrame.unionAll, frames.values()).collect()
+    except PySparkException as error:
+        for n in frames:  # which of them it was is found out by running it alone
+            out[n] = error
+        return out
+    for number, row in rows:
+        found = out[number]
+        assert isinstance(found, list)
+        found.append(row)
+    return out
+
+
+def expect_rows(found: list[Row] | Exception, case: Case) -> None:
+    """Rows as text, in any order. They are sorted here: Spark would match everything twice to sort it."""
+    if isinstance(found, Exception):
+        raise found
+    expected = [[None if v.strip() == "NULL" else v.strip() for v in line.split(" | ")] for line in case.expected or ()]
+    width = max((len(row) for row in expected), default=0)
+    names = Row(*(f"c{i}" for i in range(max(width, len(found[0]) if found else 0))))
+    assert_basic_rows_equality(in_order([names(*row) for row in found]), in_order([names(*row) for row in expected]))
+
+
+def run_statement(spark: SparkSession, case: Case, before: dict[str, str | None]) -> None:
+    """Run a case that is no query; `before` remembers settings that it changed."""
     if case.kind == "ok":
         spark.sql(case.sql).collect()
     elif case.kind == "error":
         expect_error(spark, case)
-    elif case.kind == "query":
-        frame = spark.sql(case.sql)
-        if case.argument:
-            assert [f.dataType.simpleString() for f in frame.schema.fields] == _types(case.argument)
-        compare(frame, case.expected or ())
     elif case.kind == "explain":
         expect_lines(str(spark.sql("EXPLAIN " + case.sql).collect()[0][0]), case.expected or ())
     elif case.kind == "set":
@@ -119,14 +208,6 @@ def expect_lines(plan: str, lines: tuple[str, ...]) -> None:
         found = plan.find(line.strip(), at)
         assert found >= 0, f"{line.strip()!r} is not in (or not in order)\n{plan}"
         at = found + len(line.strip())
-
-
-def compare(frame: DataFrame, expected: tuple[str, ...]) -> None:
-    """Rows as text, in any order. They are sorted here: Spark would match everything twice to sort it."""
-    names = [f"c{i}" for i in range(len(frame.columns))]
-    texts = frame.toDF(*names).selectExpr(*(f"CAST({n} AS STRING) AS {n}" for n in names))
-    rows = [tuple(None if v.strip() == "NULL" else v.strip() for v in line.split(" | ")) for line in expected]
-    assert_basic_rows_equality(in_order(texts.collect()), in_order([Row(*names)(*values) for values in rows]))
 
 
 def in_order(rows: list[Row]) -> list[Row]:
