@@ -130,6 +130,15 @@ def has_exclusion(node: Pattern) -> bool:
     return any(isinstance(n, Exclusion) for n in walk(node))
 
 
+def repeats(node: Pattern) -> bool:
+    """Whether a match may have any number of rows.
+
+    >>> repeats(Quantified(Variable("A"), 1, None))
+    True
+    """
+    return any(isinstance(n, Quantified) and n.maximum is None for n in walk(node))
+
+
 def can_be_empty(node: Pattern) -> bool:
     """Whether the pattern has a match without rows (anchors are taken as satisfied)."""
     if isinstance(node, Variable):

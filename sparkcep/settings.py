@@ -125,7 +125,12 @@ LIMIT_PAIRS = Setting(
     "Most rows of one partition where a condition has a function of two rows of the match, which Spark evaluates for "
     "every pair of rows.",
 )
-LIMIT_MATCHES = Setting("limit.matches", "10000000", "Most output rows of one partition.")
+LIMIT_MATCHES = Setting(
+    "limit.matches",
+    "10000000",
+    "Most matches of one partition; with ALL ROWS PER MATCH, most output rows. Rows that aggregates over a match read "
+    "do not count.",
+)
 LIMIT_EVENTS = Setting(
     "limit.events",
     "20000000",

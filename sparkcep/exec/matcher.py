@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator, Iterator
+
 import numpy as np
 
 from sparkcep.exec.arrays import Ints
@@ -13,9 +15,11 @@ from sparkcep.exec.kernels.tables import Within, Words
 from sparkcep.exec.lookback import Lookback
 from sparkcep.exec.search import Search
 from sparkcep.exec.spec import MatchSpec
-from sparkcep.exec.statuses import MODES, SKIPS, interpreted, raise_status
+from sparkcep.exec.statuses import MODES, SKIPS, emitted_rows, interpreted, raise_status, too_much_output
 from sparkcep.exec.tables import (
     PATIENCE,
+    PIECE_BYTES,
+    WHOLE_BYTES,
     automaton,
     condition_tables,
     grown,
@@ -42,7 +46,7 @@ class Matcher:
         self.automaton = automaton(program, spec.condition_bits)
         self.skip = SKIPS[spec.skip]
         self.mode = MODES[spec.rows_per_match]
-        self.every_row = int(spec.every_row or spec.rows_per_match.is_all)
+        self.every_row = emitted_rows(spec)
         self.output = output_table(spec.slots, spec.slot_registers, spec.skip_labels, names)
         looks = [s.physical for s in spec.conditions.slots if isinstance(s, NavigationSlot)]
         self.ahead = max([0, *looks])
@@ -77,10 +81,23 @@ class Matcher:
 
         Raises:
             LimitError: CEP_STEP_LIMIT, CEP_MATCH_LIMIT, counted per partition. Searches that more rows would cut short
-                count in full.
+                count in full. CEP_MATCH_LIMIT also where the output is too large to be held at once.
             SparkCepError: CEP_SKIP_TO_FIRST_ROW, CEP_SKIP_TARGET_ABSENT, ARITHMETIC_OVERFLOW, DIVIDE_BY_ZERO,
                 CEP_CONDITION_FAILED.
         """
+        parts = self.match_parts(batch, resume, more, WHOLE_BYTES)
+        table = next(parts)
+        try:
+            next(parts)
+        except StopIteration as end:
+            return table, end.value
+        raise too_much_output()
+
+    def match_parts(
+        self, batch: Batch, resume: Resume | None = None, more: bool = False, most_bytes: int = PIECE_BYTES
+    ) -> Generator[Ints, None, Resume | None]:
+        """As :meth:`match_piece`, with the output in parts of about so many bytes, one at least; where the last
+        partition was left is returned. A part is overwritten when the next one is asked for."""
         if (resume is not None or more) and len(batch.offsets) < 2:
             raise ValueError("no partition to go on with")
         spec = self.spec
@@ -93,22 +110,23 @@ class Matcher:
             progress[kernel.MATCHES], progress[kernel.STEPS] = resume.matches, resume.steps
             progress[kernel.EMITTED], progress[kernel.FIRST_ROW] = resume.emitted, resume.first_row
         if self.programs is None:
-            table = self.interpret(batch, masks, within, progress, more)
+            yield self.interpret(batch, masks, within, progress, more)
         else:
-            table = self.run(self.programs, batch, masks, within, progress, more)
+            yield from self.run(self.programs, batch, masks, within, progress, more, most_bytes)
         if not more:
-            return table, None
+            return None
         at = int(progress[kernel.AT_ROW])
         drop = max(0, at - self.behind)
-        return table, Resume(
+        return Resume(
             drop, int(progress[kernel.FIRST_ROW]) + drop, at - drop, int(progress[kernel.COVERED]) - drop,
             int(progress[kernel.MATCHES]), int(progress[kernel.STEPS]), int(progress[kernel.EMITTED]),
         )  # fmt: skip
 
     def run(
-        self, programs: ConditionPrograms, batch: Batch, masks: Words, within: Within, progress: Ints, more: bool
-    ) -> Ints:
-        """Run the kernel, with more room for output as often as it asks."""
+        self, programs: ConditionPrograms, batch: Batch, masks: Words, within: Within, progress: Ints, more: bool,
+        most_bytes: int,
+    ) -> Iterator[Ints]:  # fmt: skip
+        """Run the kernel, with more room for output as often as it asks, or an empty one where that is large."""
         spec = self.spec
         columns, const_i = load_columns(programs, batch)
         offsets = np.array(batch.offsets, np.int64)  # a copy, as it may be read-only
@@ -129,10 +147,15 @@ class Matcher:
             )  # fmt: skip
             if status != kernel.OUTPUT_FULL:
                 break
-            out = grown(out, int(progress[kernel.USED]), len(out) + longest)
+            used = int(progress[kernel.USED])
+            if used and out[:used].nbytes >= most_bytes:
+                yield out[:used]
+                progress[kernel.USED] = used = 0
+                out = grown(out, 0, longest)
+            else:
+                out = grown(out, used, len(out) + longest)
         self.check(status)
-        result: Ints = out[: progress[kernel.USED]]
-        return result
+        yield out[: progress[kernel.USED]]
 
     def check(self, status: int) -> None:
         """Raise the error behind a kernel status."""

@@ -118,7 +118,10 @@ class ChainSelector:
         failed = np.flatnonzero((ints("flags") & kernel.FAILED != 0) & (numbers > 0) & (ints("start") != SUMMARY))
         if len(failed):
             matcher.check(int(ints("code")[failed[0]]))
-        if len(numbers) and np.diff(np.append(0, np.cumsum(numbers > 0))[borders]).max() > self.spec.limit_rows:
+        counted = numbers > 0
+        if not self.spec.rows_per_match.is_all:
+            counted &= ints("flags") & kernel.LAST_OF_MATCH != 0
+        if len(numbers) and np.diff(np.append(0, np.cumsum(counted))[borders]).max() > self.spec.limit_rows:
             matcher.check(kernel.TOO_MANY_ROWS)
         rows = pa.array(np.flatnonzero(numbers))
         out = {n: column(table, n.removeprefix(PREFIX)).take(rows) for n in table.column_names}

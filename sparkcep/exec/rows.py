@@ -153,17 +153,28 @@ class RowsMatcher:
         tables += [pa.Table.from_batches([batch]) for batch in held]
         piece = self.piece(pa.concat_tables(tables), rest)
         before = rest.resume if rest is not None else None
-        found, resume = matcher.match_piece(piece.batch, before, more)
-        for low in range(0, len(found), CHUNK):
-            part = found[low : low + CHUNK]
-            columns = piece.key_columns(part[:, kernel.PARTITION])
-            columns[f"{PREFIX}number"] = pa.array(part[:, kernel.NUMBER])
-            columns |= self.values(piece, part)
-            if before is not None:  # rows count from the partition's start
-                origin = np.where(part[:, kernel.PARTITION] == 0, before.first_row, 0)
-                columns[f"{PREFIX}self"] = int32(part[:, kernel.SELF] + origin)
-            yield record_batch(columns)
+        resume = yield from self.outputs(piece, before, matcher.match_parts(piece.batch, before, more))
         return piece.rest(resume) if resume is not None else None
+
+    def outputs(
+        self, piece: Piece, before: Resume | None, parts: Generator[Ints, None, Resume | None]
+    ) -> Generator[pa.RecordBatch, None, Resume | None]:
+        """Output rows as record batches; returns what the matcher does."""
+        while True:
+            try:
+                found = next(parts)
+            except StopIteration as end:
+                resume: Resume | None = end.value
+                return resume
+            for low in range(0, len(found), CHUNK):
+                part = found[low : low + CHUNK]
+                columns = piece.key_columns(part[:, kernel.PARTITION])
+                columns[f"{PREFIX}number"] = pa.array(np.ascontiguousarray(part[:, kernel.NUMBER]))
+                columns |= self.values(piece, part)
+                if before is not None:  # rows count from the partition's start
+                    origin = np.where(part[:, kernel.PARTITION] == 0, before.first_row, 0)
+                    columns[f"{PREFIX}self"] = int32(part[:, kernel.SELF] + origin)
+                yield record_batch(columns)
 
     def piece(self, table: pa.Table, rest: Rest | None = None) -> Piece:
         """Rows as the matcher wants them. The first row of each partition has its mask inverted, and the keys."""

@@ -7,7 +7,7 @@ match (:class:`Matches`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
@@ -26,6 +26,7 @@ from sparkcep.exec.grouped import (
     key_columns,
     list_batch,
     list_inputs,
+    partitions_of,
     table_batch,
 )
 from sparkcep.exec.kernels import rows as kernel
@@ -56,6 +57,10 @@ class MatchBody(Body[S, M], Generic[S, M]):
     def matches(self, batch: Batch) -> Matches:
         raise NotImplementedError
 
+    def pieces(self, batch: Batch) -> Iterator[Matches]:
+        """The same where not all are wanted at once; a piece is done with when the next one is asked for."""
+        yield self.matches(batch)
+
     def of_lists(self, *lists: pa.Array) -> pa.Array:
         """A list of matches per partition."""
         found = self.matches(list_batch(lists, self.shape))
@@ -65,10 +70,15 @@ class MatchBody(Body[S, M], Generic[S, M]):
             columns["e"] = pa.ListArray.from_arrays(event_offsets(found.out), events)
         return as_lists(found.out[:, kernel.PARTITION], len(lists[0]), columns)
 
-    def of_table(self, table: pa.Table) -> pa.RecordBatch:
+    def of_rows(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for table in partitions_of(batches, self.shape):
+            batch = table_batch(table, self.shape)
+            for piece in self.pieces(batch):
+                yield self.of_piece(table, batch, piece)
+
+    def of_piece(self, table: pa.Table, batch: Batch, whole: Matches) -> pa.RecordBatch:
+        """Output rows of some matches."""
         shape = self.shape
-        batch = table_batch(table, shape)
-        whole = self.matches(batch)
         found, trace = whole.out, whole.trace
         columns = key_columns(table, batch, found[:, kernel.PARTITION], shape)
         columns[f"{PREFIX}number"] = pa.array(np.ascontiguousarray(found[:, kernel.NUMBER]))
@@ -140,6 +150,12 @@ class RunBody(MatchBody[RunSpec, RunMatcher | RunSearch]):
 
     def matches(self, batch: Batch) -> Matches:
         return Matches(*self.matcher.match(batch))
+
+    def pieces(self, batch: Batch) -> Iterator[Matches]:
+        if isinstance(self.matcher, RunSearch):
+            yield self.matches(batch)
+        else:
+            yield from (Matches(*piece) for piece in self.matcher.pieces(batch))
 
 
 def match_runs(df: DataFrame, layout: str, shape: OperatorShape, spec: RunSpec) -> DataFrame:

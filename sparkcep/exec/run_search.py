@@ -22,7 +22,7 @@ from sparkcep.exec.reference_runs import Path, ReferenceCase, ReferenceCondition
 from sparkcep.exec.run_spec import Check, RunSpec
 from sparkcep.exec.run_tables import interval
 from sparkcep.exec.spec import BITS_PER_WORD, OutputSlot
-from sparkcep.exec.statuses import interpreted, raise_status
+from sparkcep.exec.statuses import fewer_matches, interpreted, raise_status
 from sparkcep.query import SkipMode
 
 
@@ -90,7 +90,7 @@ class RunSearch:
             with interpreted():
                 yield
         except Limit as error:
-            raise_status(error.args[0], spec.limit_steps, spec.limit_rows, spec.skip_target)
+            raise_status(error.args[0], spec.limit_steps, spec.limit_rows, spec.skip_target, fewer_matches(spec))
 
     def partition(
         self, q: int, base: int, rows: int, masks: Sequence[Ints], columns: list[list[Any]], batch: Batch,
@@ -101,7 +101,7 @@ class RunSearch:
         state = State(columns, base, rows, self.names)
         case = self.case(base, rows, masks, batch, state)
         number = 0
-        emitted = len(out)
+        begin = len(out)
         start = 0
         while start < rows:
             state.number = number + 1
@@ -110,7 +110,7 @@ class RunSearch:
             for path in dict.fromkeys(found) if not spec.one_per_start else found:
                 number += 1
                 self.emit(q, number, path, rows, out, trace)
-                if len(out) - emitted > spec.limit_rows:
+                if (len(out) - begin if spec.rows_per_match.is_all else number) > spec.limit_rows:
                     raise Limit(TOO_MANY_ROWS)
                 if number >= spec.most_matches or (spec.first_only and spec.one_per_start):
                     return

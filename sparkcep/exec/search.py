@@ -155,7 +155,8 @@ class Search:
                     start, len(path), self.m.skip, self.m.output.targets, trail.path, self.m.automaton.labels
                 )
             progress[kernel.USED] = used
-            progress[kernel.EMITTED] += used - before
+            emitted = used - before
+            progress[kernel.EMITTED] += min(emitted, 1) if self.m.every_row == kernel.MAPPED_ROWS else emitted
             if progress[kernel.EMITTED] > spec.limit_rows:
                 self.m.check(kernel.TOO_MANY_ROWS)
             self.m.check(status)

@@ -5,11 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from sparkcep.block import Selection
 from sparkcep.errors import LimitError, SparkCepError
 from sparkcep.exec.kernels import rows as kernel
+from sparkcep.exec.kernels.output import LAST_ROW, MAPPED_ROWS, SHOWN_ROWS
+from sparkcep.exec.run_spec import RunSpec
 from sparkcep.exec.scalars import DivisionByZero, Overflow
+from sparkcep.exec.spec import MatchSpec
 from sparkcep.query import RowsPerMatch, SkipMode
 from sparkcep.settings import LIMIT_EVENTS, LIMIT_MATCHES, LIMIT_STEPS
+
+#: What makes fewer matches of a clause.
+CLAUSE_HINT = "use AFTER MATCH SKIP PAST LAST ROW, WITHIN or ONE ROW PER MATCH, or raise the limit"
 
 SKIPS = {
     SkipMode.PAST_LAST_ROW: kernel.PAST_LAST_ROW,
@@ -24,12 +31,32 @@ MODES = {
     RowsPerMatch.ALL_WITH_UNMATCHED: kernel.WITH_UNMATCHED,
 }
 
+
+def fewer_matches(spec: RunSpec) -> str:
+    """A hint how a pattern under a strategy has fewer matches."""
+    if spec.one_per_start:
+        return CLAUSE_HINT
+    within = "a shorter WITHIN" if spec.use_within else "WITHIN"
+    if spec.collapsed:
+        return f"use {within} or more conditions, or raise the limit"
+    if spec.selection is Selection.ANY:
+        return f"use MATCHES NON OVERLAPPING, {within} or COLLAPSED (a row for each start and end), or raise the limit"
+    return f"use MATCHES NON OVERLAPPING or {within}, or raise the limit; COLLAPSED works under SKIP TILL ANY MATCH"
+
+
+def emitted_rows(spec: MatchSpec | RunSpec) -> int:
+    """Which rows of a match the kernel emits."""
+    if spec.rows_per_match.is_all:
+        return SHOWN_ROWS
+    return MAPPED_ROWS if spec.every_row else LAST_ROW
+
+
 #: What conditions raise on values that they cannot handle.
 CONDITION_FAILURES = (TypeError, ValueError, OverflowError)
 
 
-def raise_status(status: int, limit_steps: int, limit_rows: int, skip_target: str) -> None:
-    """Raise the error behind a status that is one.
+def raise_status(status: int, limit_steps: int, limit_rows: int, skip_target: str, hint: str = CLAUSE_HINT) -> None:
+    """Raise the error behind a status that is one; ``hint``: what makes fewer matches.
 
     Raises:
         LimitError: CEP_STEP_LIMIT, CEP_MATCH_LIMIT.
@@ -46,8 +73,8 @@ def raise_status(status: int, limit_steps: int, limit_rows: int, skip_target: st
     if status == kernel.TOO_MANY_ROWS:
         raise LimitError(
             "CEP_MATCH_LIMIT",
-            f"One partition has more than {limit_rows} output rows ({LIMIT_MATCHES.key}).",
-            hint="use AFTER MATCH SKIP PAST LAST ROW or ONE ROW PER MATCH, or raise the limit",
+            f"One partition has more than {limit_rows} matches or output rows ({LIMIT_MATCHES.key}).",
+            hint=hint,
         )
     if status == kernel.SKIP_TO_FIRST_ROW:
         raise SparkCepError(
@@ -62,6 +89,35 @@ def raise_status(status: int, limit_steps: int, limit_rows: int, skip_target: st
             hint="skip to a variable that every match holds",
         )
     raise _overflow() if status == kernel.OVERFLOW else _zero_division()
+
+
+def too_many_matches(count: int | None, limit: int, hint: str) -> LimitError:
+    """The error of a partition whose matches were counted; None: more than 38 digits."""
+    found = str(count) if count is not None else "more than 10^38"
+    return LimitError(
+        "CEP_MATCH_LIMIT",
+        f"One partition has {found} matches; at most {limit} are enumerated ({LIMIT_MATCHES.key}).",
+        hint=hint,
+    )
+
+
+def too_much_output() -> LimitError:
+    """The error of the lists layout, which returns all that one batch of partitions gives at once."""
+    return LimitError(
+        "CEP_MATCH_LIMIT",
+        "The matches of one batch of partitions are too large for the lists layout, which holds them all at once.",
+        hint="SET spark.sparkcep.exec.layout = rows",
+    )
+
+
+def too_large_matches(found: int, most_bytes: int, hint: str) -> LimitError:
+    """The error of a partition whose matches are few enough, but hold too many events."""
+    return LimitError(
+        "CEP_MATCH_LIMIT",
+        f"The first {found} matches of one partition hold so many events that they take more than "
+        f"{most_bytes >> 30} GiB.",
+        hint=hint,
+    )
 
 
 def too_many_events(limit: int) -> LimitError:

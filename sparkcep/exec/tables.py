@@ -23,6 +23,8 @@ from sparkcep.exec.spec import BITS_PER_WORD, OutputSlot
 D = TypeVar("D", bound=np.generic)
 
 _MEMO_BYTES = 32 << 20
+#: Output that is handed on in pieces; and all output of a batch, where it cannot be.
+PIECE_BYTES, WHOLE_BYTES = 1 << 26, 1 << 31
 #: Rows given back per row of a partition below which backtracking is cheaper than keeping failed states.
 PATIENCE = 16
 

@@ -5,17 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
-from pyspark.sql.types import DataType, DoubleType, LongType
+from pyspark.sql.types import DataType, DoubleType, IntegerType, LongType
 
+from sparkcep.exec.arrays import Ints
 from sparkcep.exec.batch import Batch
+from sparkcep.exec.kernels.output import NUMBER, PARTITION
+from sparkcep.exec.rows import int32
 from sparkcep.exec.run_layouts import MatchBody, Matches, map_matches
 from sparkcep.exec.shape import OperatorShape
 from sparkcep.exec.uncertain_matcher import UncertainMatcher
 from sparkcep.exec.uncertain_spec import UncertainSpec
 
-#: Columns of each match, with their types.
+#: Columns of each match, and the place of each of its rows, with their types.
 OWN: tuple[tuple[str, DataType], ...] = (
-    ("confidence", DoubleType()), ("first_tick", LongType()), ("last_tick", LongType()),
+    ("confidence", DoubleType()), ("first_tick", LongType()), ("last_tick", LongType()), ("place", IntegerType()),
 )  # fmt: skip
 
 
@@ -29,7 +32,14 @@ class UncertainBody(MatchBody[UncertainSpec, UncertainMatcher]):
         found = self.matcher.match(batch)
         first, last = np.ascontiguousarray(found.ticks.T)
         own = {"confidence": pa.array(found.confidence), "first_tick": pa.array(first), "last_tick": pa.array(last)}
-        return Matches(found.out, found.trace, own)
+        return Matches(found.out, found.trace, own | {"place": int32(places(found.out))})
+
+
+def places(out: Ints) -> Ints:
+    """Where each output row stands among those of its match, from 0; a match's rows lie together, in its order."""
+    rows = np.arange(len(out))
+    begins = np.append(True, np.diff(out[:, [PARTITION, NUMBER]], axis=0).any(axis=1))[: len(out)]
+    return rows - np.maximum.accumulate(np.where(begins, rows, 0))
 
 
 def match_uncertain(df: DataFrame, layout: str, shape: OperatorShape, spec: UncertainSpec) -> DataFrame:

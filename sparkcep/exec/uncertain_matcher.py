@@ -21,7 +21,7 @@ from sparkcep.exec.kernels.output import FIXED
 from sparkcep.exec.kernels.search import OK, OUTPUT_FULL
 from sparkcep.exec.kernels.uncertain_tables import Elements, Events, Graph, Masses, Query, Stack
 from sparkcep.exec.run_tables import judged, machine_tables, new_frames, new_work, run_conditions
-from sparkcep.exec.statuses import raise_status
+from sparkcep.exec.statuses import emitted_rows, raise_status
 from sparkcep.exec.tables import grown, load_columns, mask_words, new_trail, output_table
 from sparkcep.exec.uncertain_spec import UncertainSpec
 from sparkcep.settings import LIMIT_SHARED, LIMIT_TICKS
@@ -33,6 +33,8 @@ WIDE = 512
 #: A row's probabilities may add up to so much more or less than 1.
 TOLERANCE = 1e-6
 _LARGEST = 2**59
+#: What makes fewer matches; with UNCERTAINTY blocks have neither MATCHES NON OVERLAPPING nor COLLAPSED.
+UNCERTAIN_HINT = "use WITHIN, CONFIDENCE, narrower intervals or conditions, or raise the limit"
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +116,7 @@ class UncertainMatcher:
         trace = np.empty((traced, 2), np.int64)
         while True:
             status = kernel.match_uncertain(
-                offsets, masks, self.machine, checks, query, events, int(run.every_row or run.rows_per_match.is_all),
+                offsets, masks, self.machine, checks, query, events, emitted_rows(run),
                 int(run.traced), self.output, self.conditions._replace(const_i=const_i), columns, run.limit_steps,
                 run.limit_rows, run.most_matches, work, room.frames, room.stack, graph, room.elements, masses, trail,
                 shown, result, ticks, progress, out, trace, found, found_ticks,
@@ -138,7 +140,7 @@ class UncertainMatcher:
                 hint="narrow the intervals, use SKIP TILL ANY MATCH, add conditions, or raise the limit",
             )
         if status != OK:
-            raise_status(status, run.limit_steps, run.limit_rows, "")
+            raise_status(status, run.limit_steps, run.limit_rows, "", UNCERTAIN_HINT)
         used = int(progress[kernel.USED])
         return Found(
             out[:used], trace[: progress[kernel.TRACED]], found[:used], found_ticks[:used],

@@ -48,12 +48,14 @@ class MeasureSql:
     Args:
         planner: slots and gathers are registered there.
         keys: (expression, name) of PARTITION BY.
+        order: the operator's column that orders the rows of a match.
     """
 
-    def __init__(self, planner: Planner, keys: list[tuple[str, str]]) -> None:
+    def __init__(self, planner: Planner, keys: list[tuple[str, str]], order: str = _SELF) -> None:
         self.planner = planner
         self.query = planner.query
         self.keys = keys
+        self.order = order
         self.slot_columns: dict[Slot, str] = {}
         self.direct: dict[Slot, int] = {}
         self.inner: list[str] = []
@@ -170,7 +172,7 @@ class MeasureSql:
             inside += f" AND ({slot.filter.text})"
         last = "CURRENT ROW" if slot.running else "UNBOUNDED FOLLOWING"
         groups = ", ".join([*(f"{PREFIX}k{i}" for i in range(len(self.keys))), MATCH_NUMBER])
-        over = f"OVER (PARTITION BY {groups} ORDER BY {_SELF} ROWS BETWEEN UNBOUNDED PRECEDING AND {last})"
+        over = f"OVER (PARTITION BY {groups} ORDER BY {self.order} ROWS BETWEEN UNBOUNDED PRECEDING AND {last})"
         if slot.star:
             return f"count(CASE WHEN {inside} THEN 1 END) {over}"
         arguments = [self.inside(a, inside) for a in slot.arguments]
@@ -191,7 +193,7 @@ class MeasureSql:
 
         Window functions know no DISTINCT; over these columns the plain function is the distinct one.
         """
-        number = f"row_number() OVER (PARTITION BY {groups}, {', '.join(arguments)} ORDER BY {_SELF})"
+        number = f"row_number() OVER (PARTITION BY {groups}, {', '.join(arguments)} ORDER BY {self.order})"
         names = []
         for argument in arguments:
             names.append(f"{PREFIX}d{len(self.firsts)}")

@@ -16,7 +16,7 @@ from sparkcep.exec.interpreter import Interpreter
 from sparkcep.exec.program import Program, compile_pattern
 from sparkcep.exec.shape import Gather, OperatorShape, Within
 from sparkcep.exec.spec import BITS_PER_WORD, ConditionSet, MatchSpec, OutputSlot, words_of
-from sparkcep.pattern import can_be_empty, has_exclusion
+from sparkcep.pattern import can_be_empty, has_exclusion, repeats
 from sparkcep.planner.dependent import DependentConditions
 from sparkcep.planner.fields import Fields, quote
 from sparkcep.planner.fold import Fold, can_fold
@@ -25,9 +25,9 @@ from sparkcep.planner.local import LocalCondition, lambda_text, local_condition
 from sparkcep.planner.measures import MeasureSql
 from sparkcep.planner.prefilter import Prefilter, prefilter
 from sparkcep.planner.ranges import RangeSplitting, fixed_distance, range_splitting, ranged_source, whole_within
-from sparkcep.planner.sampling import Sampler
+from sparkcep.planner.sampling import Sample, Sampler
 from sparkcep.planner.symbols import alphabet
-from sparkcep.query import PREFIX, SOURCE, WHOLE, Navigation, PatternQuery, RowsPerMatch, unescape
+from sparkcep.query import PREFIX, SOURCE, WHOLE, Navigation, PatternQuery, RowsPerMatch, SkipMode, unescape
 from sparkcep.settings import GAP_ELIMINATION, JOIN_PREFILTER, RANGE_SPLITTING, Settings
 
 #: Evaluates `SELECT list FROM input` without running it: expressions -> (name, Spark type as simpleString).
@@ -35,6 +35,8 @@ Analyzer = Callable[[Sequence[str]], list[tuple[str, str]]]
 
 #: Partitions of this many rows are better sorted by a window than gathered into one list each.
 LONG_PARTITION = 2000
+#: The same where the matches of a partition may hold many times its rows.
+MULTIPLIED = 100
 PAIRS = "functions of two rows; Spark evaluates them for every pair of rows"
 #: Spark cannot send these to Python.
 YEAR_MONTH = ("interval year", "interval month", "interval year to month")
@@ -316,6 +318,9 @@ class Planner:
             size = sample.partition_rows
             if size >= LONG_PARTITION and not any(t in YEAR_MONTH for t in self.field_types()):
                 layout, reason = "rows", f"long partitions, {size:.0f} rows or more in a sample"
+        overlap = query.skip.mode is not SkipMode.PAST_LAST_ROW and within is None and repeats(query.pattern)
+        if layout == "lists" and overlap and measures.has_aggregates and self.may_multiply(sample):
+            layout, reason = "rows", "aggregates over matches that overlap, of any length"
         if layout == "fold":
             finding = Prefilter((), "the fold itself is as cheap")
         elif layout == "rows":
@@ -332,6 +337,12 @@ class Planner:
             interpreted, measures, gaps, finding, splitting, self.within_type,
             self.column_types,
         )  # fmt: skip
+
+    def may_multiply(self, sample: Sample | None) -> bool:
+        """Whether matches that may hold many more rows than their partition are better not held in a list."""
+        if self.settings.layout != "auto" or any(t in YEAR_MONTH for t in self.field_types()):
+            return False
+        return sample is None or sample.partition_rows >= MULTIPLIED
 
     def eliminate_gaps(self, local: dict[int, list[LocalCondition]], dependent: DependentConditions) -> GapElimination:
         if not self.settings.gap_elimination:

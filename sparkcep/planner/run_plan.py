@@ -16,6 +16,7 @@ from sparkcep.exec.run_spec import NO_LIMIT, Check, RunSpec
 from sparkcep.exec.run_tables import machine_tables
 from sparkcep.exec.shape import OperatorShape, Within
 from sparkcep.exec.spec import ConditionSet, words_of
+from sparkcep.pattern import repeats
 from sparkcep.planner.block_clause import block_of, partitions, typed_block
 from sparkcep.planner.censored import check_censored, decided_sql
 from sparkcep.planner.collapse import Collapse, collapse
@@ -35,6 +36,7 @@ from sparkcep.query import (
     PatternQuery,
     RowsPerMatch,
     Scalar,
+    SkipMode,
     string_literal,
 )
 from sparkcep.settings import Settings
@@ -129,6 +131,8 @@ class RunPlanner(Planner):
         local, dependent, conditions = self.split()
         within = self.plan_times()
         shifts, layout, reason = self.choose_layout(local, dependent.pairs)
+        if layout == "lists" and self.multiplies():
+            layout, reason = "rows", "a partition may have many more matches than events"
         collapsed = collapse(block, self.automaton, conditions) if block.collapsed else None
         if collapsed is not None:
             exact = Measure("exact", Scalar((str(collapsed.exact).lower(),)))
@@ -193,6 +197,15 @@ class RunPlanner(Planner):
             RangeSplitting(None, "the strategies have none"), self.within_type, self.column_types, block,
             filters, spec, conditions, collapsed,
         )  # fmt: skip
+
+    def multiplies(self) -> bool:
+        """Whether a partition's matches may be too large for one list."""
+        block = self.block
+        every_run = block.matches is Matches.ALL and not block.collapsed and block.limit is None
+        resumes_inside = block.matches is not Matches.ALL and self.query.skip.mode is not SkipMode.PAST_LAST_ROW
+        if block.within is not None or not (every_run or resumes_inside) or not repeats(block.pattern):
+            return False
+        return self.may_multiply(self.sample((), [k.expression for k in self.query.partition_by]))
 
     # -- conditions ------------------------------------------------------------------------------------------------
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from sparkcep.block import BlockQuery, Condition, Decision, Uncertainty
+from sparkcep.block import BlockQuery, Condition, Uncertainty
 from sparkcep.errors import PatternAnalysisError
 from sparkcep.exec.automaton import ACCEPT
 from sparkcep.exec.expressions import ROW_COLUMN, NavigationSlot
@@ -31,12 +31,15 @@ from sparkcep.planner.run_plan import (
     machine_lacks,
 )
 from sparkcep.planner.sampling import Sampler
+from sparkcep.planner.uncertain_sets import why_sequences
 from sparkcep.planner.uncertain_ticks import TickPlanner, Ticks
-from sparkcep.query import PREFIX, Aggregate, Measure, Navigation, PatternQuery, Scalar, Selection, SkipMode
+from sparkcep.query import PREFIX, Measure, PatternQuery, Scalar, Selection, SkipMode
 from sparkcep.settings import Settings
 
 #: Columns that every match has, with the operator's columns they come from.
 CONFIDENCE, TICKS = PREFIX + "confidence", (PREFIX + "first_tick", PREFIX + "last_tick")
+#: Place of a row's event in its match: rows stand in no order there.
+PLACE = PREFIX + "place"
 _OWN = ("start_lower", "end_upper", "confidence")
 
 
@@ -70,9 +73,9 @@ class UncertainPlanner(RunPlanner):
         if any(c.shifts for cs in local.values() for c in cs):
             raise self.refused("PREV or NEXT of a row", "rows have no order before a world is drawn")
         self.query = with_own_columns(self.query, ticks, block)
-        measures = MeasureSql(self, keys)
+        measures = MeasureSql(self, keys, PLACE)
         measures.prepare()
-        measures.inner += [CONFIDENCE, *TICKS]
+        measures.inner += [CONFIDENCE, *TICKS, PLACE]
         condition_set, checks = self.compile_runs(dependent, conditions)
         bits = {label: bit for bit, label in enumerate(sorted(local))}
         words = words_of(len(bits))
@@ -86,10 +89,11 @@ class UncertainPlanner(RunPlanner):
             most_matches=NO_LIMIT if block.limit is None else block.limit,
         )  # fmt: skip
         self.refuse_unclear(run, conditions, dependent)
+        sequences = why_sequences(block, self.automaton, conditions)
         spec = UncertainSpec(
-            run=run, sets=self.sets(conditions), within=ticks.within, confidence=block.confidence or 0.0,
-            probable=ticks.probability is not None, limit_ticks=self.settings.limit_ticks,
-            limit_shared=self.settings.limit_shared,
+            run=run, sets=frozenset(code for code, why in sequences.items() if not why), within=ticks.within,
+            confidence=block.confidence or 0.0, probable=ticks.probability is not None,
+            limit_ticks=self.settings.limit_ticks, limit_shared=self.settings.limit_shared,
         )  # fmt: skip
         own = [ticks.low, ticks.high, *([] if ticks.probability is None else [ticks.probability])]
         shape = OperatorShape(
@@ -107,7 +111,7 @@ class UncertainPlanner(RunPlanner):
             spec,  # type: ignore[arg-type]
             "", measures, GapElimination("", why), Prefilter((), "the strategies have none"),
             RangeSplitting(None, "the strategies have none"), "", self.column_types, block,
-            filters, run, conditions, None, spec, ticks, self.notes(spec, ticks),
+            filters, run, conditions, None, spec, ticks, self.notes(spec, ticks, sequences),
         )  # fmt: skip
 
     # -- what is refused -------------------------------------------------------------------------------------------
@@ -161,29 +165,9 @@ class UncertainPlanner(RunPlanner):
                         "use SKIP TILL ANY MATCH",
                     )
 
-    def sets(self, conditions: Sequence[Condition]) -> frozenset[int]:
-        """Kleene components whose members no condition relates to each other: their order means nothing."""
-        if self.block.selection is not Selection.ANY:
-            return frozenset()
-        names = self.automaton.names
-        loops = {
-            e.component
-            for s, own in enumerate(self.automaton.edges[:-1])
-            for e in own
-            if e.component == self.automaton.components[s] and e.absent
-        }
-        return frozenset(
-            code
-            for code, name in enumerate(names)
-            if self.block.component(name).kleene
-            and not self.block.component(name).negated
-            and code not in loops
-            and not any(relates(c, name) for c in conditions)
-        )
-
     # -- EXPLAIN ---------------------------------------------------------------------------------------------------
 
-    def notes(self, spec: UncertainSpec, ticks: Ticks) -> list[str]:
+    def notes(self, spec: UncertainSpec, ticks: Ticks, sequences: Mapping[int, str]) -> list[str]:
         u = self.uncertainty
         names = self.automaton.names
         shown = {c.key: c.variable for c in self.block.components}
@@ -197,24 +181,12 @@ class UncertainPlanner(RunPlanner):
         lines.append(order)
         if self.block.selection is Selection.NEXT:
             lines.append("a run's next event lies no later than the next earliest last tick")
-        sets = [shown[names[c]] for c in sorted(spec.sets)]
-        if sets:
-            lines.append(f"members of {', '.join(sets)} are a set: no condition relates them")
+        for code, why in sequences.items():
+            kind = f"a sequence: {why}" if why else "a set: nothing depends on the order of its members"
+            lines.append(f"{shown[names[code]]} is {kind}")
         if spec.confidence > 0:
             lines.append(f"runs of confidence below {spec.confidence} are dropped on the way")
         return lines
-
-
-def relates(c: Condition, key: str) -> bool:
-    """Whether a condition tells more of a component's events than each one for itself."""
-    slots = [s for s in c.scalar.slots if isinstance(s, (Navigation, Aggregate))]
-    named = [s for s in slots if s.variables is None or key in s.variables]
-    if not named and key not in c.decided_by:
-        return False
-    alone = c.decided_by == (key,) and c.at is Decision.TAKE
-    alone &= c.minimum == 1 and not c.first_only and not c.after and not c.each
-    own = all(isinstance(s, Navigation) and not s.from_first and s.logical == 0 and not s.each for s in named)
-    return not (alone and own and len(slots) == len(c.scalar.slots))
 
 
 def with_own_columns(query: PatternQuery, ticks: Ticks, block: BlockQuery) -> PatternQuery:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
+
 import pytest
 from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
-from sparkcep.block import Component, Matches, Selection
+from sparkcep.block import Component, Decision, Matches, Selection
 from sparkcep.errors import PatternAnalysisError
-from sparkcep.pattern import Concatenation, Variable
+from sparkcep.exec.reference_runs import Path
+from sparkcep.pattern import Concatenation, Quantified, Variable
 
 from .run_strategies import RunCase
 from .uncertain_engine import run_uncertain_case
@@ -17,6 +22,29 @@ from .uncertain_worlds import UncertainCase, canonical, uncertain_cases
 few = settings(max_examples=max(1, settings.default.max_examples // 4))
 
 
+def orders_of_sets(path: Path, sets: frozenset[str]) -> Iterator[Path]:
+    """The path with the members of its sets in every order (of at most four)."""
+    groups = [list(group) for _, group in itertools.groupby(path, key=lambda taken: taken[0])]
+    orders = [
+        itertools.permutations(g) if g[0][0] in sets and len(g) <= 4 else [tuple(g)]  # more would take long
+        for g in groups
+    ]
+    for chosen in itertools.product(*orders):
+        yield tuple(itertools.chain(*chosen))
+
+
+def conditions_hold(case: UncertainCase, path: Path) -> bool:
+    """Whether every condition holds where it is tested along a path."""
+    for n, (key, _) in enumerate([*path, (None, -1)]):
+        before = path[n - 1][0] if n else None
+        for c in case.run.references:
+            taken = c.at is Decision.TAKE and key in c.decided_by
+            left = c.at is Decision.LEAVE and before in c.decided_by and key not in c.decided_by
+            if (taken or left) and not c.holds(path[: n + 1]):
+                return False
+    return True
+
+
 def check(case: UncertainCase) -> None:
     try:
         found, sets = run_uncertain_case(case)
@@ -24,6 +52,9 @@ def check(case: UncertainCase) -> None:
         assert error.error_class == "CEP_UNCERTAINTY", error
         assume(False)
     wanted = case.signatures(sets)
+    for path in found:
+        for other in orders_of_sets(path, sets):
+            assert conditions_hold(case, other), f"{sets}: the order of a set's members counts in {path}"
     found = {canonical(path, sets): values for path, values in found.items()}
     if case.confidence:  # what lies at the threshold to a rounding error may be on either side
         near = {s for s, (p, _, _) in {**wanted, **found}.items() if abs(p - case.confidence) < 1e-9}
@@ -57,6 +88,17 @@ def test_negation(case: UncertainCase) -> None:
 @given(uncertain_cases())
 def test_conditions(case: UncertainCase) -> None:
     check(case)
+
+
+SETS = {"A B+ C": Quantified(Variable("B"), 1, None), "A B* C": Quantified(Variable("B"), 0, None)}
+
+
+@few
+@given(st.data(), st.sampled_from(list(SETS)))
+def test_sets_with_conditions(data: st.DataObject, shape: str) -> None:
+    """Patterns whose Kleene is a set under most conditions."""
+    pattern = Concatenation((Variable("A"), SETS[shape], Variable("C")))
+    check(data.draw(uncertain_cases(selections=(Selection.ANY,), shape=pattern, maximum_conditions=2)))
 
 
 def test_ticks_of_no_probability_begin_nothing() -> None:

@@ -19,6 +19,10 @@ FAILED = 4
 
 SLOT_WIDTH = 6
 
+#: ``every_row``: one row for each match; one for each of its events, as aggregates over the match want them; those that
+#: the result shows. The limit counts what the result shows.
+LAST_ROW, MAPPED_ROWS, SHOWN_ROWS = range(3)
+
 
 @inner
 def _blank(out, at, partition, number, row):

@@ -19,6 +19,7 @@ from sparkcep.exec.kernels.output import (
     FLAGS,
     LABEL,
     LAST_OF_MATCH,
+    MAPPED_ROWS,
     NUMBER,
     OMIT_EMPTY,
     ONE_ROW,
@@ -54,16 +55,16 @@ from sparkcep.exec.kernels.viability import ACCEPT, NONE, earliest_ends, viabili
 
 __all__ = [
     "ACCEPT", "AT_END", "AT_START", "CURRENT", "EXCLUDED", "FAILED", "FIXED", "FLAGS", "LABEL", "LAST_OF_MATCH",
-    "NONE", "NUMBER", "OK", "OMIT_EMPTY", "ONE_ROW", "OUTPUT_FULL", "OVERFLOW", "PARTITION", "PAST_LAST_ROW",
-    "REACHED", "SELF", "SHOW_EMPTY", "SKIP_TARGET_ABSENT", "SKIP_TO_FIRST_ROW", "STOP", "TOO_MANY_ROWS",
-    "TOO_MANY_STEPS", "TO_FIRST", "TO_LAST", "TO_NEXT_ROW", "UNDECIDED", "UNREACHED", "WITH_UNMATCHED",
+    "MAPPED_ROWS", "NONE", "NUMBER", "OK", "OMIT_EMPTY", "ONE_ROW", "OUTPUT_FULL", "OVERFLOW", "PARTITION",
+    "PAST_LAST_ROW", "REACHED", "SELF", "SHOW_EMPTY", "SKIP_TARGET_ABSENT", "SKIP_TO_FIRST_ROW", "STOP",
+    "TOO_MANY_ROWS", "TOO_MANY_STEPS", "TO_FIRST", "TO_LAST", "TO_NEXT_ROW", "UNDECIDED", "UNREACHED", "WITH_UNMATCHED",
     "ZERO_DIVISION", "earliest_ends", "emit_match", "emit_unmatched", "match_partitions", "next_start",
 ]  # fmt: skip
 
 
 #: What ``progress`` holds: the partition and the row matching is at; of this partition the matches found, the row up to
-#: which matches cover it, steps taken, rows put out, rows given back; how much of the output is used; whether viability
-#: is filled in; how many rows of the partition came before those of the batch.
+#: which matches cover it, steps taken, rows that count to the limit, rows given back; how much of the output is used;
+#: whether viability is filled in; how many rows of the partition came before those of the batch.
 AT_PARTITION, AT_ROW, MATCHES, COVERED, STEPS, EMITTED, UNDONE, USED, PREPARED, FIRST_ROW = range(10)
 
 #: Marks of rows for matches by range: no match can start, one can, matching ends before this row.
@@ -94,7 +95,7 @@ def match_partitions(
             another; their NUMBER is start << 32 | the row where matching resumes. An error becomes a FAILED row.
 
     Returns:
-        A status; OUTPUT_FULL: call again with a larger ``out``.
+        A status; OUTPUT_FULL: call again with a larger ``out``, or with USED at 0 once what is there is read.
     """
     partitions = offsets.shape[0] - 1
     for q in range(progress[AT_PARTITION], partitions):
@@ -218,7 +219,7 @@ def _match_partition(
             if ranged:
                 _reach(marks, base + start, base + rows)
         progress[USED] = used
-        progress[EMITTED] += used - before
+        progress[EMITTED] += min(used - before, 1) if every_row == MAPPED_ROWS else used - before
         if progress[EMITTED] > max_rows and not ranged:
             return TOO_MANY_ROWS
         if status != OK:

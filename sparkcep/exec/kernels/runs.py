@@ -15,7 +15,7 @@ from sparkcep.exec.kernels.caching import inlined, inner, kernel, spliced
 from sparkcep.exec.kernels.conditions import U, advance, holds, retreat
 from sparkcep.exec.kernels.graph import ACCEPT, prepare, sees
 from sparkcep.exec.kernels.merging import first_to_look_at, remember
-from sparkcep.exec.kernels.output import TO_FIRST, TO_LAST, TO_NEXT_ROW
+from sparkcep.exec.kernels.output import MAPPED_ROWS, TO_FIRST, TO_LAST, TO_NEXT_ROW
 from sparkcep.exec.kernels.run_output import emit_run
 from sparkcep.exec.kernels.search import (
     OK,
@@ -32,9 +32,9 @@ from sparkcep.exec.kernels.spans import NEVER, SAFE, verdict
 STRICT, NEXT, ANY = range(3)
 
 #: What ``progress`` holds: the partition and the start row matching is at; matches of the partition; the end
-#: row that collapsing is at, 0: none; steps; rows put out; how much of ``out`` and of ``trace`` is used; whether the
-#: partition is prepared; the depth of a search that waits for room, 0: none; whether a search goes on; the last row
-#: known to be within the interval.
+#: row that collapsing is at, 0: none; steps; rows that count to the limit; how much of ``out`` and ``trace`` is used;
+#: whether the partition is prepared; the depth of a search that waits for room, 0: none; whether a search goes on; the
+#: last row known to be within the interval.
 AT_PARTITION, AT_ROW, MATCHES, AT_LAST, STEPS, EMITTED, USED, TRACED, PREPARED, DEPTH, SEARCHING, REACHED = range(12)
 PROGRESS = 12
 #: ``Frames.phase``: no way on is left.
@@ -64,11 +64,12 @@ def match_runs(
             goes on as ``skip`` says; else all matches of every start row. first_only: end with the first match.
         strict: whether time must grow strictly. traced: whether ``trace`` gets (component, row) of every event.
         shown: registers of the output's slots, as a trail.
+        every_row: see output.py. max_rows: of a partition; where all matches are wanted, matching may go on past it.
         most_matches: after so many matches a partition is left, as nobody asks for more.
         out: (n, FIXED + slots + 1); the last column is where the match's events end in ``trace`` (m, 2).
 
     Returns:
-        A status; OUTPUT_FULL: call again with more room.
+        A status; OUTPUT_FULL: call again with more room, or with USED and TRACED at 0 once what is there is read.
     """
     partitions = offsets.shape[0] - 1
     start_node = machine.automata[1]
@@ -152,7 +153,7 @@ def _match_partition(
                 q, progress[MATCHES], depth, rows, machine, every_row, traced, output, frames, shown, progress, out,
                 trace,
             )  # fmt: skip
-            progress[EMITTED] += progress[USED] - before
+            progress[EMITTED] += 1 if every_row == MAPPED_ROWS else progress[USED] - before
             if progress[EMITTED] > max_rows:
                 return TOO_MANY_ROWS
             if one_per_start or progress[MATCHES] >= most_matches:

@@ -15,6 +15,7 @@ from sparkcep.exec.kernels import conditions as condition
 from sparkcep.exec.kernels.caching import inlined, inner, kernel
 from sparkcep.exec.kernels.conditions import advance, retreat
 from sparkcep.exec.kernels.graph import ACCEPT, next_rows, next_taken
+from sparkcep.exec.kernels.output import MAPPED_ROWS
 from sparkcep.exec.kernels.run_output import emit_run
 from sparkcep.exec.kernels.runs import passes
 from sparkcep.exec.kernels.search import OK, OUTPUT_FULL, OVERFLOW, TOO_MANY_ROWS, TOO_MANY_STEPS, ZERO_DIVISION
@@ -511,7 +512,7 @@ def _search(
                     for at in range(before, progress[USED]):
                         found[at] = min(result[0], 1.0)
                         found_ticks[at, 0], found_ticks[at, 1] = ticks[0], ticks[1]
-                    progress[EMITTED] += progress[USED] - before
+                    progress[EMITTED] += 1 if every_row == MAPPED_ROWS else progress[USED] - before
                     if progress[EMITTED] > max_rows:
                         return TOO_MANY_ROWS
                     if progress[MATCHES] >= most_matches:
