@@ -66,7 +66,7 @@ class FormPlanner(Analyser):
             return PLANS[made_from]
         asked = self.asked
         is_block = form.kind is FormKind.BLOCK
-        planned = self.plan_block(form, source) if is_block else self.plan_clause(form, source, input_sql)
+        planned = self.plan_block(form, source, input_sql) if is_block else self.plan_clause(form, source, input_sql)
         return keep(PLANS, made_from, planned) if may_keep and self.asked == asked else planned
 
     def plan_clause(self, form: Form, source: DataFrame, input_sql: str) -> PatternPlan:
@@ -99,9 +99,11 @@ class FormPlanner(Analyser):
             [f.dataType.simpleString() for f in source.schema.fields],
         )  # fmt: skip
 
-    def plan_block(self, form: Form, source: DataFrame) -> PatternPlan:
+    def plan_block(self, form: Form, source: DataFrame, input_sql: str) -> PatternPlan:
         block = self.bound_block(form, source)
         source = self.merged(block, source)
+        if block.groups:
+            input_sql = ""  # groups are no columns of the input
         if self.settings.column_pruning and not self.kwargs:
             block = replace(block, wanted=wanted_names(self.statement, form))
         if block.non_answers is not None:
@@ -116,7 +118,10 @@ class FormPlanner(Analyser):
         if block.uncertainty is not None:
             return self.plan_bound(replace(block, limit=plain_limit(self.statement, form)), source, plan_uncertain)
         simple = self.plan_bound(block, source, gap_sequence_plan)
-        return simple or self.plan_bound(replace(block, limit=plain_limit(self.statement, form)), source, plan_block)
+        if simple is not None:
+            return simple
+        block = replace(block, limit=plain_limit(self.statement, form))
+        return self.plan_bound(block, source, plan_block, input_sql)
 
     def bound_block(self, form: Form, source: DataFrame) -> BlockQuery:
         prefix = self.rewriter.with_prefix(form)
@@ -137,11 +142,15 @@ class FormPlanner(Analyser):
         text = block.with_prefix + merge_groups(block, type_, source.columns)
         return self.checked(query, lambda: self.analyzed(text, source))
 
-    def plan_bound(self, block: BlockQuery, source: DataFrame, make: Callable[..., T]) -> T:
-        """A bound block's plan by ``plan_block``, or by what takes the same arguments."""
+    def plan_bound(self, block: BlockQuery, source: DataFrame, make: Callable[..., T], input_sql: str = "") -> T:
+        """A bound block's plan by ``plan_block``, or by what takes the same arguments.
+
+        ``input_sql``: the query that reads ``source``, where the input may be sampled.
+        """
         query = block_clause(block)
         return make(
-            block, self.settings, lambda items: self.analyze(query, source, items), lambda tests, keys: None,
+            block, self.settings, lambda items: self.analyze(query, source, items),
+            lambda tests, keys: self.sample(query, source, input_sql, tests, keys) if input_sql else None,
             [f.dataType.simpleString() for f in source.schema.fields],
         )  # fmt: skip
 
