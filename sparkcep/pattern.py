@@ -32,7 +32,10 @@ class Alternation:
 
 @dataclass(frozen=True, slots=True)
 class Permutation:
-    """``PERMUTE(...)``: every order of the items, preferred in lexicographic order of their places, whatever ways an order has to match."""
+    """``PERMUTE(...)``: every order of the items, preferred in lexicographic order of their places.
+
+    An earlier order is preferred whatever ways a later one has to match.
+    """
 
     items: tuple[Pattern, ...]
     position: int = field(default=0, compare=False)

@@ -1,4 +1,4 @@
-"""LANGUAGE 3.4: a negation behind what may take nothing begins after its last event, else after the component before it.
+"""A negation behind what may take nothing: after its last event in the match, else after the component before it.
 
 Expected rows are worked out by hand; reference, kernel, search and counts of trends are all held to them.
 """
@@ -96,9 +96,7 @@ def case(pattern: str, log: str, selection: Selection, matches: Matches = Matche
     node = tree(pattern)
     negated = {name for n in walk(node) if isinstance(n, Negation) for name in variables(n)}
     kleene = {
-        n.item.name
-        for n in walk(node)
-        if isinstance(n, Quantified) and isinstance(n.item, Variable) and n.maximum != 1
+        n.item.name for n in walk(node) if isinstance(n, Quantified) and isinstance(n.item, Variable) and n.maximum != 1
     }
     components = tuple(Component(k, k, (k,), k in kleene, k in negated) for k in variables(node))
     rows = tuple(range(len(log)))
