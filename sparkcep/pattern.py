@@ -32,7 +32,10 @@ class Alternation:
 
 @dataclass(frozen=True, slots=True)
 class Permutation:
-    """``PERMUTE(...)``: every order of the items, preferred in lexicographic order of their places."""
+    """``PERMUTE(...)``: every order of the items, preferred in lexicographic order of their places.
+
+    An earlier order is preferred whatever ways a later one has to match.
+    """
 
     items: tuple[Pattern, ...]
     position: int = field(default=0, compare=False)
@@ -150,6 +153,15 @@ def can_be_empty(node: Pattern) -> bool:
     if isinstance(node, Quantified):
         return node.minimum == 0 or can_be_empty(node.item)
     return all(can_be_empty(i) for i in children(node))
+
+
+def matches_one_way(node: Pattern) -> bool:
+    """Whether the pattern has at most one match that begins with a given row: nothing in it is a choice."""
+    if isinstance(node, (Alternation, Permutation)):
+        return False
+    if isinstance(node, Quantified) and node.minimum != node.maximum:
+        return False
+    return all(matches_one_way(i) for i in children(node))
 
 
 def render(node: Pattern) -> str:

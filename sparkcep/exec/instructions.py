@@ -5,10 +5,20 @@ What both automata of the engines are compiled from; each adds instructions of i
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 
 from sparkcep.errors import LimitError
-from sparkcep.pattern import Alternation, Concatenation, Empty, Pattern, Permutation, Quantified, Variable
+from sparkcep.pattern import (
+    Alternation,
+    Concatenation,
+    Empty,
+    Pattern,
+    Permutation,
+    Quantified,
+    Variable,
+    matches_one_way,
+)
 from sparkcep.settings import LIMIT_PROGRAM
 
 #: Kinds of instructions: TAKE has a position, SPLIT several ways on in order of preference. Others begin at OTHER.
@@ -83,20 +93,36 @@ class Instructions:
         return here
 
     def permutation(self, node: Permutation, after: int) -> int:
-        """What may follow depends only on the set of items still to come, so orders share their suffixes."""
-        entries: dict[int, int] = {0: after}
+        """The alternation of all orders, earlier ones in the list first, as ISO/IEC 19075-5 has it.
 
-        def entry(remaining: int) -> int:
-            if remaining not in entries:
-                here = entries[remaining] = self.emit(SPLIT)
-                self.next[here] = [
-                    self.add(item, entry(remaining & ~(1 << k)))
-                    for k, item in enumerate(node.items)
-                    if remaining >> k & 1
-                ]
-            return entries[remaining]
+        Preference is by order first, and only within an order by the ways in which its items match. So orders share
+        their suffixes, whatever they are, but a prefix only where it can match in one way: behind such items what
+        follows depends on the set of items still to come, behind others the order of the rest is settled.
+        """
+        items, fixed = node.items, [matches_one_way(item) for item in node.items]
+        suffixes: dict[tuple[int, ...], int] = {(): after}
+        sets: dict[frozenset[int], int] = {}
 
-        return entry((1 << len(node.items)) - 1)
+        def suffix(order: tuple[int, ...]) -> int:
+            if order not in suffixes:
+                suffixes[order] = self.add(items[order[0]], suffix(order[1:]))
+            return suffixes[order]
+
+        def any_order(remaining: frozenset[int]) -> int:
+            if len(remaining) < 2:
+                return suffix(tuple(remaining))
+            if remaining not in sets:
+                here = sets[remaining] = self.emit(SPLIT)
+                for k in sorted(remaining):
+                    rest = remaining - {k}
+                    if fixed[k]:
+                        self.next[here].append(self.add(items[k], any_order(rest)))
+                    else:
+                        orders = itertools.permutations(sorted(rest))
+                        self.next[here].extend(suffix((k, *order)) for order in orders)
+            return sets[remaining]
+
+        return any_order(frozenset(range(len(items))))
 
     def repeated(self, item: Pattern, times: int, entry: int) -> int:
         """So many copies of an item in front of ``entry``."""

@@ -13,6 +13,10 @@ from sparkcep.sql.block_returns import WINDOW
 _WINDOW = PREFIX + "w"
 
 
+def _folded(key: str) -> str:
+    return key.strip("`").casefold()
+
+
 class TrendSql:
     """Builds the statement over ``{SOURCE}``, the operator's output.
 
@@ -24,7 +28,9 @@ class TrendSql:
         self.block = block
         self.spec = spec
         self.time_type = time_type
-        self.groups = {k.expression: f"{PREFIX}k{list(keys).index(k.expression)}" for k in block.group_by}
+        # A key from the log's settings comes in backticks, and letters may differ in case.
+        places = {_folded(key): n for n, key in reversed(list(enumerate(keys)))}
+        self.groups = {k.expression: f"{PREFIX}k{places[_folded(k.expression)]}" for k in block.group_by}
 
     def sql(self) -> str:
         """One SELECT over ``{SOURCE}``."""

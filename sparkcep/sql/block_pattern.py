@@ -24,6 +24,8 @@ from sparkcep.sql.statements import Statement
 
 _OPERATORS = frozenset({"SEQ", "AND", "OR"})
 _RESERVED = frozenset({"NOT", "AND", "OR"})
+#: What other languages call an operator.
+_SYNONYMS = {"SEQUENCE": "SEQ", "ANY": "OR"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,8 +203,31 @@ class _Parser:
         if not self.names_follow() or word in _RESERVED:
             raise self.unexpected()
         symbol = self.symbols[self.at]
+        self.refuse_operator(symbol)
         self.at += 1
         return self.leaf((symbol.text,), symbol.text, named=False, position=symbol.start)
+
+    def refuse_operator(self, symbol: _Symbol) -> None:
+        """A name that touches `(` was meant as an operator; read as an event type, it would find nothing, silently."""
+        if symbol.kind != "word" or self.op(1) != "(":
+            return
+        if symbol.upper == "PERMUTE":
+            raise self.error(
+                "PERMUTE belongs to the row pattern of MATCH_RECOGNIZE; a pattern block does not have it.",
+                "write the orders as alternatives, (SEQ(B b, C c) | SEQ(C c2, B b2)); an event type of this name goes "
+                "in backticks",
+                "CEP_UNSUPPORTED_PATTERN",
+                symbol.start,
+            )
+        if self.symbols[self.at + 1].start > symbol.start + len(symbol.text):
+            return
+        near = _SYNONYMS.get(symbol.upper) or near_name(symbol.text, ("SEQ", "AND", "OR", "NOT"))
+        apart = f"a space or a comma parts an event type or a variable from a group, {symbol.text} (B | C)"
+        raise self.error(
+            f"{symbol.text} is not an operator of a pattern; SEQ, AND, OR and NOT are.",
+            f"did you mean {near}? Otherwise {apart}" if near else apart,
+            position=symbol.start,
+        )
 
     def leaf(self, types: tuple[str, ...], variable: str, *, named: bool, position: int) -> Pattern:
         self.leaves.append(_Leaf(types, variable, named, position))
@@ -213,6 +238,7 @@ class _Parser:
         symbol = self.symbols[self.at] if self.at < len(self.symbols) else None
         named = symbol is not None and symbol.kind in ("word", "quoted") and symbol.upper not in _RESERVED
         if symbol is not None and named and not (symbol.upper == "SEQ" and self.op(1) == "("):
+            self.refuse_operator(symbol)
             item = self.named(item, first, symbol)
             self.at += 1
         if self.op() == "[":
@@ -418,8 +444,8 @@ def parse_block_pattern(statement: Statement, tokens: Range, end: int) -> BlockP
         end: offset behind the last of them.
 
     Raises:
-        PatternParseError: CEP_PATTERN_SYNTAX, CEP_QUANTIFIER_BOUNDS, CEP_NEGATION, CEP_VARIABLE_ON_GROUP,
-            CEP_DUPLICATE_VARIABLE.
+        PatternParseError: CEP_PATTERN_SYNTAX, CEP_UNSUPPORTED_PATTERN, CEP_QUANTIFIER_BOUNDS, CEP_NEGATION,
+            CEP_VARIABLE_ON_GROUP, CEP_DUPLICATE_VARIABLE.
     """
     parser = _Parser(statement, end, _symbols(statement.tokens[slice(*tokens)]))
     root = parser.pattern()

@@ -2,7 +2,8 @@
 
 A case holds what an engine gets (block.Condition, components, pattern) and what the reference gets, so a test reads
 ``assert engine(case) == case.reference()``. Left out are patterns where one run can stand at several places because of
-counting (``((A{1,2} B?)+``), and conditions on leaving v that name what may be taken after v was left.
+counting (``((A{1,2} B?)+``), and conditions on leaving v that name what may be taken after v was left. Features are
+counted by tests/exec/features.py.
 """
 
 from __future__ import annotations
@@ -19,8 +20,11 @@ from sparkcep.exec.reference_runs import Path, ReferenceCondition, reference_run
 from sparkcep.pattern import (
     Alternation,
     Concatenation,
+    Empty,
+    Exclusion,
     Negation,
     Pattern,
+    Permutation,
     Quantified,
     Variable,
     children,
@@ -31,18 +35,32 @@ from sparkcep.pattern import (
 from sparkcep.query import Aggregate, Navigation, RowExpression, Scalar, Slot
 
 from .notation import tree
+from .strategies import row_pattern
 
 TYPES = ("A", "B", "C", "D")
-MAXIMUM_COMPONENTS = 5
+MAXIMUM_COMPONENTS = 6
 MAXIMUM_ROWS = 10
 SELECTIONS = (Selection.NEXT, Selection.NEXT, Selection.ANY, Selection.ANY, Selection.STRICT)
 MATCHES = (Matches.ALL, Matches.ALL, Matches.NON_OVERLAPPING, Matches.FIRST)
 #: Patterns in which conditions and strategies decide much; the others are random.
 SHAPES = """A B+ C; A B C; A+ B+; A B* C; (A+ B)+; A+; A (B | C)+ D; (A | B)+ C; A B? C+; A+ A; A B{1,2} C; A B+ A
-A B{2,} C; A B+? C; A (B C)+ D"""
+A B{2,} C; A B+? C; A (B C)+ D; A (B? C?)+ D; (A* | B)+ C; A B{1,2}? C; A B{2,}? C; (A B?){1,2}? C*?
+(A* B?)+ C; (A B? | C?)+ D; (A? | B+)+"""
 NEGATIONS = """A !C B; A+ !C B; A !C B+; A !C B D; A+ !C B* D; (A !C B)+; A !C !D B; A !(C D) B; A !(C | D) B; A B+ !C
-A !(C !D B) A; !C A B+; !C A+; A !C B? D; A !(C+) B; (A !C B+ D)+; A (!C B | D) A; A+ !B; A !C B+ D+"""
-QUANTIFIERS = ((0, None), (1, None), (1, None), (0, 1), (1, 2), (2, None))
+A !(C !D B) A; !C A B+; !C A+; A !C B? D; A !(C+) B; (A !C B+ D)+; A (!C B | D) A; A+ !B; A !C B+ D+
+A B* !C D; A B* !C D+; A B? !C D; A B* !C; A B? !C; A (B D)* !C A; A (B | D) !C A; A (B | D)* !C A; A (B | D?) !C A
+B* !C A; A B* !C D* !C A; (A B* !C D)+; A (B* !C | D) A; A !C B*; A !C B* D; A (B D?)* !C A; A B{0,2} !C D; A B*? !C D
+A !C (B | D); A !C (B | D)+; A !C B?; A !C B? D
+A (!C B? D)+; (A* !C B?)+ D; (A | B) !C (B D)* A"""
+#: Patterns of MATCH_RECOGNIZE: what a block does not have, and variables at several places.
+CLAUSES = """PERMUTE(A, B); PERMUTE(A+, B, C); PERMUTE(A+?, B, C); PERMUTE(A, B C?, B); PERMUTE(A | B, C)
+A PERMUTE(B, C) D; PERMUTE(A?, B, C); PERMUTE(A*, B) C; PERMUTE(PERMUTE(A, B), C); PERMUTE(A, B){1,2}; (PERMUTE(A, B+))+
+A B A; A+ B A+; A+ B | A+ C; A B | A C D; (A | B) A
+{- A -} B; PERMUTE({- A -}, B+); PERMUTE(A !C B, D); PERMUTE(A, B) !C D
+PERMUTE(A+, B) !C A; A PERMUTE(B*, C+); (A B)+ A B; A? A; () A+ B; A (() | B) C; PERMUTE(A !C, B, D+)"""
+QUANTIFIERS = ((0, None), (1, None), (1, None), (0, 1), (1, 2), (0, 2), (2, None))
+#: Quantifiers of what stands next to a negation.
+NEIGHBOURS = ((0, 1), (0, None), (1, None))
 OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
     "<": lambda a, b: a < b,
     "<=": lambda a, b: a <= b,
@@ -281,26 +299,35 @@ def before_only(node: Pattern, u: Keys, w: Keys) -> bool:
     if isinstance(node, Quantified) and node.maximum != 1:
         return False
     if isinstance(node, Concatenation):
-        place = {name: n for n, item in enumerate(node.items) for name in variables(item)}
-        if max(map(place.__getitem__, u)) < min(map(place.__getitem__, w)):
+        places = [(name, n) for n, item in enumerate(node.items) for name in variables(item)]
+        if max(n for name, n in places if name in u) < min(n for name, n in places if name in w):
             return True
-    return any(before_only(item, u, w) for item in children(node) if set(u + w) <= set(variables(item)))
+    own = [item for item in children(node) if set(u + w) & set(variables(item))]
+    return len(own) == 1 and before_only(own[0], u, w)
 
 
 # Patterns
 
 
 @st.composite
-def patterns(draw: st.DrawFn, negation: bool = True, reluctant: bool = True, nested_counts: bool = False) -> Pattern:
-    """Patterns of at most MAXIMUM_COMPONENTS components; keys are A, B, A2 and so on."""
+def patterns(
+    draw: st.DrawFn, negation: bool = True, reluctant: bool = True, nested_counts: bool = False, clause: bool = False
+) -> Pattern:
+    """Patterns of about MAXIMUM_COMPONENTS leaves at most; keys are A, B, A2 and so on.
+
+    ``clause``: also those of MATCH_RECOGNIZE, where a variable may stand at several places.
+    """
+    clause = clause and draw(st.booleans())
 
     def grow(depth: int, room: int, counted: bool) -> Pattern:
         """At most ``room`` components; ``counted``: quantifiers may be counted."""
         quantifier = draw(st.sampled_from(QUANTIFIERS)) if draw(st.booleans()) else None
-        shapes = ["leaf", "leaf", "sequence", "alternatives"]
+        shapes = ["leaf", "leaf", "sequence", "sequence", "alternatives", *["permutation"] * 2 * clause]
         shape = "leaf" if depth == 0 or room == 1 else draw(st.sampled_from(shapes))
         inner = nested_counts or (counted and quantifier is None)
         node = leaf() if shape == "leaf" else several(shape, depth, room, inner)
+        if clause and draw(st.integers(0, 9)) == 9:
+            node = Exclusion(node)
         if quantifier is None:
             return node
         low, high = quantifier
@@ -308,23 +335,44 @@ def patterns(draw: st.DrawFn, negation: bool = True, reluctant: bool = True, nes
         nested = any(isinstance(n, Quantified) for n in walk(node))
         if not plain and not nested_counts and (nested or not counted):
             low, high = 1, None
-        return Quantified(node, low, high, not (reluctant and draw(st.integers(0, 4)) == 0))
+        return Quantified(node, low, high, not (reluctant and draw(st.integers(0, 2)) == 0))
 
     def leaf() -> Pattern:
-        return Variable(draw(st.sampled_from(types)))
+        empty = clause and draw(st.integers(0, 11)) == 11
+        return Empty() if empty else Variable(draw(st.sampled_from(types)))
 
     def several(shape: str, depth: int, room: int, counted: bool) -> Pattern:
+        kept = draw(st.integers(1, min(2, room - 2))) if negation and room > 2 and shape == "sequence" else 0
+        room -= kept
         left = draw(st.integers(1, room - 1))
-        items = [grow(depth - 1, left, counted), grow(depth - 1, room - left, counted)]
+        rooms = [left, room - left]
+        if rooms[1] > 1 and draw(st.integers(0, 2)) < (1 if shape == "sequence" else 2):
+            rooms[1:] = [1, rooms[1] - 1]
+        items = [grow(depth - 1, own, counted) for own in rooms]
         if shape == "alternatives":
             return Alternation(tuple(items))
-        spare = room - sum(map(size, items))
-        if negation and spare and draw(st.booleans()):
-            items.insert(draw(st.sampled_from([0, 1, 1, 1, 2])), Negation(negated(spare)))
+        if shape == "permutation":
+            more = draw(st.integers(0, 4))
+            if more == 4:
+                items[-1] = Alternation((items[-1], leaf()))
+            elif more == 3 and negation and takes(items[0]):
+                items[0] = Concatenation((items[0], Negation(negated(1))))
+            return Permutation(tuple(items))
+        spare = max(0, kept + room - sum(map(size, items)))
+        if negation and spare and draw(st.integers(0, 2)):
+            place = draw(st.sampled_from([0, 1, 1, 1, 2]))
+            for n in range(max(0, place - 1), min(len(items), place + 1)):
+                kind = draw(st.integers(0, 4)) if isinstance(items[n], Variable) else 4
+                if kind < len(NEIGHBOURS):
+                    items[n] = Quantified(items[n], *NEIGHBOURS[kind])
+                elif kind == 3 and spare > 1:
+                    items[n] = Alternation((items[n], leaf()))
+                    spare -= 1
+            items.insert(place, Negation(negated(min(spare, 3))))
         return Concatenation(tuple(items))
 
     def negated(room: int) -> Pattern:
-        leaves = [leaf() for _ in range(draw(st.integers(1, min(3, room))))]
+        leaves = [Variable(draw(st.sampled_from(types))) for _ in range(draw(st.integers(1, min(3, room))))]
         if len(leaves) == 1:
             kleene = draw(st.integers(0, 3)) == 0
             return Quantified(leaves[0], 1, None) if kleene else leaves[0]
@@ -332,17 +380,24 @@ def patterns(draw: st.DrawFn, negation: bool = True, reluctant: bool = True, nes
             return Concatenation((leaves[0], Negation(leaves[1]), leaves[2]))
         return Concatenation(tuple(leaves)) if draw(st.booleans()) else Alternation(tuple(leaves))
 
-    if draw(st.booleans()):
-        text = draw(st.sampled_from(re.split(r"; |\n", f"{SHAPES}\n{NEGATIONS}" if negation else SHAPES)))
-        return tree(text if reluctant else text.replace("+?", "+"))
+    if draw(st.integers(0, 2)) == 0:
+        texts = CLAUSES if clause else f"{SHAPES}\n{NEGATIONS}" if negation else SHAPES
+        known = [text for text in re.split(r"; |\n", texts) if negation or "!" not in text]
+        text = draw(st.sampled_from(known))
+        if clause:
+            return repeated(row_pattern(text, skips=True))
+        return tree(text if reluctant else re.sub(r"([+*])\?", r"\1", text))
     types = TYPES[: draw(st.integers(2, len(TYPES)))]
     room = draw(st.integers(1, MAXIMUM_COMPONENTS))
-    node = grow(3, room, True) if room == 1 else several(draw(st.sampled_from(TOP)), 3, room, True)
-    spare = MAXIMUM_COMPONENTS - size(node)
+    top = draw(st.sampled_from((*TOP, "permutation", "permutation") if clause else TOP))
+    node = grow(3, room, True) if room == 1 else several(top, 3, room, True)
+    spare = max(0, MAXIMUM_COMPONENTS - size(node))
     if negation and spare and draw(st.integers(0, 2)) == 0:
         edge = Negation(negated(spare))
         node = Concatenation((edge, node) if draw(st.booleans()) else (node, edge))
-    return numbered(node)
+    if clause and not takes(node):
+        node = Concatenation((node, Variable("A")))
+    return repeated(node) if clause else numbered(node)
 
 
 TOP = ("sequence", "sequence", "sequence", "alternatives")
@@ -352,21 +407,33 @@ def size(node: Pattern) -> int:
     return sum(isinstance(n, Variable) for n in walk(node))
 
 
-def numbered(node: Pattern) -> Pattern:
-    """The pattern with a key for each component, in textual order."""
-    seen: dict[str, int] = {}
+def takes(node: Pattern) -> bool:
+    """Whether a variable stands outside of negations."""
+    return isinstance(node, Variable) or (not isinstance(node, Negation) and any(map(takes, children(node))))
 
-    def rename(node: Pattern) -> Pattern:
+
+def numbered(node: Pattern, taken: bool = True) -> Pattern:
+    """The pattern with a key for each component, in textual order; ``taken`` False: for the negated ones only."""
+    seen: dict[str, int] = {} if taken else dict.fromkeys(TYPES, 1)
+
+    def rename(node: Pattern, own: bool) -> Pattern:
         if isinstance(node, Variable):
+            if not own:
+                return node
             seen[node.name] = seen.get(node.name, 0) + 1
             return Variable(node.name if seen[node.name] == 1 else f"{node.name}{seen[node.name]}")
-        if isinstance(node, (Concatenation, Alternation)):
-            return replace(node, items=tuple(map(rename, node.items)))
-        if isinstance(node, (Quantified, Negation)):
-            return replace(node, item=rename(node.item))
+        if isinstance(node, (Concatenation, Alternation, Permutation)):
+            return replace(node, items=tuple(rename(item, own) for item in node.items))
+        if isinstance(node, (Quantified, Negation, Exclusion)):
+            return replace(node, item=rename(node.item, own or isinstance(node, Negation)))
         return node
 
-    return rename(node)
+    return rename(node, taken)
+
+
+def repeated(node: Pattern) -> Pattern:
+    """The pattern as MATCH_RECOGNIZE reads it: a variable is the same component wherever it stands."""
+    return numbered(node, taken=False)
 
 
 @st.composite
@@ -405,9 +472,10 @@ def run_cases(
     maximum_conditions: int = 3,
     maximum_rows: int = MAXIMUM_ROWS,
     shape: Pattern | None = None,
+    clause: bool = False,
 ) -> RunCase:
-    """Cases of the given strategies and constructs, or of one pattern."""
-    pattern = draw(patterns(negation, reluctant, nested_counts)) if shape is None else shape
+    """Cases of the given strategies and constructs, or of one pattern; ``clause``: of MATCH_RECOGNIZE too."""
+    pattern = draw(patterns(negation, reluctant, nested_counts, clause)) if shape is None else shape
     parts = draw(components(pattern))
     loops = sum(isinstance(n, Quantified) and n.maximum is None for n in walk(pattern))
     many = loops > 2 or (loops > 0 and any(not c.types for c in parts))

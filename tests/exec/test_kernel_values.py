@@ -150,6 +150,15 @@ def test_permute_shares_suffixes() -> None:
     assert compile_pattern(Permutation(tuple(names))).positions == 8 * 2**7
 
 
+def test_permute_of_choices_keeps_its_orders_apart() -> None:
+    """Behind what can match in several ways the order of the rest is settled; orders still share their suffixes."""
+    names = [Variable(f"V{i}") for i in range(7)]
+    assert compile_pattern(Permutation(tuple(map(plus, names)))).positions == 13_699
+    assert compile_pattern(Permutation((plus(names[0]), *names[1:]))).positions == 4_105
+    with pytest.raises(LimitError, match=r"spark\.sparkcep\.limit\.programSize"):
+        compile_pattern(Permutation((*map(plus, names), Variable("V7"))))
+
+
 def test_program_limit_names_its_key() -> None:
     pattern = Quantified(Quantified(A, 1000, 1000), 1000, 1000)
     with pytest.raises(LimitError, match=r"spark\.sparkcep\.limit\.programSize"):

@@ -9,30 +9,47 @@ from sparkcep.pattern import Alternation, Concatenation, Quantified, Variable
 
 from .run_engine import run_case
 from .run_strategies import Comparison, RunCase, as_reference, last, run_cases
+from .strategies import row_pattern
 
 
 def check(case: RunCase) -> None:
     assert run_case(case) == case.reference()
 
 
-@given(run_cases())
+@given(run_cases(clause=True))
 def test_any_case(case: RunCase) -> None:
     check(case)
 
 
-@given(run_cases(maximum_conditions=0, nested_counts=True))
+@given(run_cases(maximum_conditions=0, nested_counts=True, clause=True))
 def test_patterns(case: RunCase) -> None:
     check(case)
 
 
-@given(run_cases(negation=False))
+@given(run_cases(negation=False, clause=True))
 def test_conditions(case: RunCase) -> None:
     check(case)
 
 
-@given(run_cases(maximum_rows=6))
+@given(run_cases(maximum_rows=6, clause=True))
 def test_the_search_for_what_the_kernel_lacks(case: RunCase) -> None:
     assert run_case(case, searched=True) == case.reference()
+
+
+def test_orders_of_permute_keep_their_ways_together() -> None:
+    """In `PERMUTE(A+?, B, C)` one more A, of the order A B C, comes before C, of the order A C B."""
+    pattern = row_pattern("PERMUTE(A+?, B, C)")
+    components = (
+        Component("A", "A", ("A", "D"), kleene=True),
+        Component("B", "B", ("B",)),
+        Component("C", "C", ("C", "D")),
+    )
+    rows = (0, 1, 2, 3)
+    case = RunCase(
+        pattern, components, ("A", "D", "B", "C"), rows, rows, (), (), Selection.NEXT, Matches.FIRST, None, False
+    )
+    assert case.reference() == [(("A", 0), ("A", 1), ("B", 2), ("C", 3))]
+    check(case)
 
 
 def test_a_kleene_that_takes_nothing_is_not_ended() -> None:
