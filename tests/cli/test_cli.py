@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from sparkcep.cli import main, print_csv, print_json, print_table, short_message, split_statements
+from sparkcep.cli import main, short_message
+from sparkcep.printing import print_csv, print_json, print_table
+from sparkcep.sql.split import split_statements
 
 
 def test_split_respects_strings_and_comments() -> None:
