@@ -266,12 +266,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("[CEP_SPARK_MISSING] pyspark is not installed.\nHint: pip install 'sparkcep[local]'", file=sys.stderr)
         return 1
     except Exception as error:
-        from pyspark.errors import PySparkException
-
-        if not isinstance(error, PySparkException):
+        if not is_sparks(error):
             raise
         print(short_message(error, getattr(arguments, "text", "")), file=sys.stderr)
         return 1
+
+
+def is_sparks(error: BaseException) -> bool:
+    """Whether an error is Spark's or ours, rather than a fault of Python code."""
+    from pyspark.errors import PySparkException
+
+    return isinstance(error, PySparkException) or type(error).__name__ == "Py4JJavaError"
 
 
 def short_message(error: BaseException, statements: str = "") -> str:
@@ -284,19 +289,22 @@ def short_message(error: BaseException, statements: str = "") -> str:
     marker = "sparkcep.errors."
     if marker in text:  # raised on an executor, inside a traceback
         text = text[text.index(marker) :].split(": ", 1)[-1]
+    elif type(error).__name__ == "Py4JJavaError":  # what PySpark has no class for
+        text = _JAVA_CLASS.sub("", text.partition("\n: ")[2].partition("\n\tat ")[0]) or text
     lines = [line for line in text.split("\n") if not line.startswith(("\tat ", "  at "))]
     text = "\n".join(lines).split("\n\nJVM stacktrace")[0].strip()
-    text = _PLAN.sub("", text)
+    text = _PLAN.sub(r"\1", text)
     return text if "^" in text else text + _place(error, statements)
 
 
+_JAVA_CLASS = re.compile(r"^[\w.$]+(?:Exception|Error): ")
 #: Spark's analyser ends its messages with the whole plan.
 _PLAN = re.compile(r"(; line \d+ pos \d+);\n.*", re.DOTALL)
 
 
 def _place(error: BaseException, statements: str) -> str:
     """Spark's lines about the place of an error, if they are lines of the user's."""
-    contexts = getattr(error, "getQueryContext", list)()
+    contexts: list[Any] = error.getQueryContext() if hasattr(error, "getQueryContext") else []
     for context in contexts:
         summary = context.summary().strip() if context.contextType().name == "SQL" else ""
         shown = [line for line in summary.split("\n")[1:] if line.strip(" ^")]

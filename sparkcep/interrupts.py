@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import TYPE_CHECKING
 
+from sparkcep.relations import is_remote
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -31,8 +33,8 @@ class Interrupted(KeyboardInterrupt):
 def interruptible(spark: SparkSession) -> Iterator[None]:
     """While the block runs, Ctrl-C cancels the Spark jobs that it started and ends it.
 
-    A second Ctrl-C does not wait for Spark. In other threads than the main one, which no signal reaches, nothing is
-    changed.
+    On a classic session it also cancels what other threads have started in this session. A second Ctrl-C does not wait
+    for Spark. In other threads than the main one, which no signal reaches, nothing is changed.
 
     Raises:
         Interrupted: Ctrl-C was pressed.
@@ -41,7 +43,8 @@ def interruptible(spark: SparkSession) -> Iterator[None]:
         yield
         return
     watch = _Watch(spark)
-    spark.addTag(watch.tag)
+    if is_remote(spark):
+        spark.addTag(watch.tag)
     before = signal.signal(signal.SIGINT, watch.pressed)
     watch.thread.start()
     try:
@@ -52,7 +55,8 @@ def interruptible(spark: SparkSession) -> Iterator[None]:
     finally:
         watch.end()
         signal.signal(signal.SIGINT, before if before is not None else signal.default_int_handler)
-        spark.removeTag(watch.tag)
+        if is_remote(spark):
+            spark.removeTag(watch.tag)
     if watch.asked:
         raise Interrupted
 
@@ -81,8 +85,16 @@ class _Watch:
         while not self.ended.is_set():
             # What cannot be cancelled any more has ended, or is told by the call that waits for it.
             with contextlib.suppress(Exception):
-                self.spark.interruptTag(self.tag)
+                self.cancel()
             self.ended.wait(_AGAIN_SECONDS)
+
+    def cancel(self) -> None:
+        if is_remote(self.spark):
+            self.spark.interruptTag(self.tag)
+        else:
+            # A classic session's tags belong to the thread that adds them: from here they name nothing (Spark 4.3).
+            # PySpark's own handler cancels more: the jobs of all sessions.
+            self.spark.interruptAll()
 
     def end(self) -> None:
         self.ended.set()

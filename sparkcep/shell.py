@@ -13,7 +13,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 import sparkcep
-from sparkcep.cli import short_message
+from sparkcep.cli import is_sparks, short_message
 from sparkcep.interrupts import interruptible
 from sparkcep.printing import boxed, texts
 from sparkcep.sql.split import is_complete, split_statements
@@ -79,7 +79,9 @@ class Shell:
         try:
             with interruptible(self.spark):
                 action()
-        except PySparkException as error:
+        except Exception as error:
+            if not is_sparks(error):
+                raise
             self.write(short_message(error, text))
         except KeyboardInterrupt:
             self.write("Interrupted.")
