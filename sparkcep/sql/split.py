@@ -62,9 +62,9 @@ def statement_end(tokens: Sequence[Token], first: int) -> tuple[int, bool]:
     script = _Script(tokens, first)
     for i in range(first, len(tokens)):
         if tokens[i].kind == "op" and tokens[i].upper == ";":
+            script.semicolon()
             if not script.open:
                 return i, True
-            script.begins = True
         else:
             script.take(i)
     return len(tokens), not script.open
@@ -111,6 +111,12 @@ class _Script:
             self.begins = word in ("LOOP", "REPEAT")
         elif word in _LEADS_TO_STATEMENT and innermost in _LEADS_TO_STATEMENT[word]:
             self.begins = True  # ELSE behind a semicolon
+
+    def semicolon(self) -> None:
+        """The end of a statement, and so of what looked like an expression in it: CASE may be a name."""
+        while self.open and self.open[-1] == _EXPRESSION:
+            self.open.pop()
+        self.begins = True
 
     def inside(self, i: int, word: str, innermost: str) -> None:
         """A token that does not begin a statement."""
