@@ -120,6 +120,7 @@ def test_every_command_is_run() -> None:
     assert names == set(commands(parser()))
 
 
+@pytest.mark.timeout(1200)  # Spark starts once, but a dozen commands run
 def test_with_spark(python: str, tmp_path: Path) -> None:
     ensure_java()
     steps = json.dumps([(argv, typed) for argv, typed, _ in WITH_SPARK])
@@ -135,7 +136,7 @@ def test_with_spark(python: str, tmp_path: Path) -> None:
 
 
 def test_an_index_by_a_process(python: str, tmp_path: Path) -> None:
-    """The console script itself; Ctrl-C, logs and errors of a process are in test_interrupts.py."""
+    """The console script itself; Ctrl-C, logs and errors of a process are in test_terminal.py."""
     script = str(Path(python).with_name("sparkcep"))
     import pyarrow as pa
     import pyarrow.parquet as pq
