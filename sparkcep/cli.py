@@ -15,10 +15,9 @@ from sparkcep.index_cli import add_parser as add_index_parser
 from sparkcep.printing import PRINT
 from sparkcep.sql.split import split_statements
 
+# What takes time to load, errors too since they bring pyspark, is imported where it is needed: --help answers at once.
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-    from sparkcep.errors import SparkCepError
 
 
 def run_statements(spark: SparkSession, text: str, form: str) -> None:
@@ -33,13 +32,6 @@ def run_statements(spark: SparkSession, text: str, form: str) -> None:
             printed = True
 
 
-def _refusal(error_class: str, message: str) -> SparkCepError:
-    # Not loaded at the top: it takes pyspark along, and --help is to answer at once.
-    from sparkcep.errors import SparkCepError
-
-    return SparkCepError(error_class, message)
-
-
 def _statements(arguments: argparse.Namespace) -> list[str]:
     """The statements that a command is given.
 
@@ -49,7 +41,9 @@ def _statements(arguments: argparse.Namespace) -> list[str]:
     arguments.text = _text(arguments)
     statements = split_statements(arguments.text)
     if not statements:
-        raise _refusal("CEP_ARGUMENTS", "There is no statement in the text.")
+        from sparkcep.errors import SparkCepError
+
+        raise SparkCepError("CEP_ARGUMENTS", "There is no statement in the text.")
     return statements
 
 
@@ -61,7 +55,9 @@ def _text(arguments: argparse.Namespace) -> str:
     try:
         return Path(arguments.file).read_text()
     except OSError as error:
-        raise _refusal("CEP_FILE", f"{arguments.file} cannot be read: {error.strerror}.") from None
+        from sparkcep.errors import SparkCepError
+
+        raise SparkCepError("CEP_FILE", f"{arguments.file} cannot be read: {error.strerror}.") from None
 
 
 def _session(arguments: argparse.Namespace) -> SparkSession:
@@ -71,7 +67,9 @@ def _session(arguments: argparse.Namespace) -> SparkSession:
     for item in arguments.conf:
         key, equals, value = item.partition("=")
         if not equals:
-            raise _refusal("CEP_ARGUMENTS", f"--conf {item}: KEY=VALUE is expected.")
+            from sparkcep.errors import SparkCepError
+
+            raise SparkCepError("CEP_ARGUMENTS", f"--conf {item}: KEY=VALUE is expected.")
         conf[key] = value
     # What is missing is said before Spark is started, which takes its time.
     if arguments.flights:
@@ -121,7 +119,9 @@ def command_explain(arguments: argparse.Namespace) -> None:
     try:
         Path(arguments.html).write_text(page, encoding="utf-8")
     except OSError as error:
-        raise _refusal("CEP_FILE", f"{arguments.html} cannot be written: {error.strerror}.") from None
+        from sparkcep.errors import SparkCepError
+
+        raise SparkCepError("CEP_FILE", f"{arguments.html} cannot be written: {error.strerror}.") from None
 
 
 def command_shell(arguments: argparse.Namespace) -> None:
@@ -215,7 +215,7 @@ def parser() -> argparse.ArgumentParser:
     demo.set_defaults(run=command_demo)
     warmup = commands.add_parser("warmup", help="compile the matching kernels ahead, once per machine and version")
     warmup.set_defaults(run=command_warmup)
-    doctor = commands.add_parser("doctor", help="say what this machine lacks for pattern queries, and the mend")
+    doctor = commands.add_parser("doctor", help="say what this machine lacks for pattern queries, and how to fix it")
     doctor.add_argument("--no-query", action="store_true", help="do not run one pattern query at the end")
     doctor.set_defaults(run=command_doctor)
     sql = commands.add_parser("sql", help="run statements that may hold pattern queries")
