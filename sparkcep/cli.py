@@ -159,7 +159,10 @@ def command_dbt(arguments: argparse.Namespace) -> int:
 
         raise SparkCepError("CEP_DBT_MISSING", "dbt is not installed.", hint="pip install 'sparkcep[dbt]'") from None
     prepare_process()
-    return 0 if dbtRunner().invoke(arguments.arguments).success else 1
+    result = dbtRunner().invoke(arguments.arguments)
+    if result.exception is not None:  # what dbt does not print itself, such as a wrong option
+        print(result.exception, file=sys.stderr)
+    return 0 if result.success else 1
 
 
 def command_demo(_: argparse.Namespace) -> None:
