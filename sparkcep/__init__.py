@@ -1,15 +1,43 @@
 """sparkcep: pattern queries as part of Spark SQL.
 
 >>> import sparkcep
->>> sparkcep.enable()
+>>> spark = sparkcep.local_session()  # or any session, and sparkcep.enable()
 >>> spark.sql("SELECT * FROM events MATCH_RECOGNIZE (...)")
 """
 
-from sparkcep.errors import LimitError, PatternAnalysisError, PatternParseError, SparkCepError
-from sparkcep.expand import expand
-from sparkcep.session import disable, enable, enabled, explain, sql
+import importlib
+from typing import TYPE_CHECKING
+
+from sparkcep.java import offer_bundled_java
+from sparkcep.local import local_session
+from sparkcep.session import disable, enable, enabled, explain
+
+# There is also a package `sql`: loaded now, it does not take the function's place when it is needed.
+importlib.import_module("sparkcep.sql")
+from sparkcep.session import sql  # noqa: E402
+
+if TYPE_CHECKING:
+    from sparkcep.errors import LimitError, PatternAnalysisError, PatternParseError, SparkCepError
+    from sparkcep.expansion import expand
 
 __version__ = "0.1.0"
+
+#: What needs pyspark or the planner, by its module; `sparkcep --help` and the like do without.
+_LATE = {
+    "LimitError": "sparkcep.errors",
+    "PatternAnalysisError": "sparkcep.errors",
+    "PatternParseError": "sparkcep.errors",
+    "SparkCepError": "sparkcep.errors",
+    "expand": "sparkcep.expansion",
+}
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        if name not in _LATE:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = globals()[name] = getattr(importlib.import_module(_LATE[name]), name)
+        return value
 
 
 def load_ipython_extension(shell: object) -> None:
@@ -37,5 +65,8 @@ __all__ = [
     "enabled",
     "expand",
     "explain",
+    "local_session",
     "sql",
 ]
+
+offer_bundled_java()

@@ -3,90 +3,21 @@
 from __future__ import annotations
 
 import argparse
-import csv
 import os
+import re
 import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sparkcep.errors import SparkCepError
 from sparkcep.index_cli import add_parser as add_index_parser
+from sparkcep.printing import PRINT
+from sparkcep.sql.split import split_statements
 
+# What takes time to load, errors too since they bring pyspark, is imported where it is needed: --help answers at once.
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-
-FORMATS = ("table", "json", "csv", "markdown")
-
-
-def split_statements(text: str) -> list[str]:
-    """Statements between top-level semicolons; strings and comments are respected."""
-    from sparkcep.sql.dialect import tokenize
-
-    tokens = tokenize(text)
-    if tokens and tokens[0].upper == "BEGIN":  # a SQL script is one statement
-        return [text]
-    out: list[str] = []
-    start = 0
-    for token in tokens:
-        if token.kind == "op" and token.upper == ";":
-            out.append(text[start : token.start])
-            start = token.end
-    out.append(text[start:])
-    return [s.strip() for s in out if tokenize(s)]
-
-
-def texts(frame: DataFrame) -> tuple[list[str], list[list[str | None]]]:
-    """Column names and rows, values as Spark casts them to STRING."""
-    names = list(frame.columns)
-    plain = frame.toDF(*(f"c{i}" for i in range(len(names))))
-    rows = plain.selectExpr(*(f"CAST(c{i} AS STRING) AS c{i}" for i in range(len(names)))).collect()
-    return names, [list(r) for r in rows]
-
-
-def boxed(names: list[str], rows: list[list[str | None]]) -> str:
-    """Rows as a table of characters."""
-    shown = [names, *([("NULL" if v is None else v) for v in r] for r in rows)]
-    widths = [max(len(r[i]) for r in shown) for i in range(len(names))]
-    line = "+" + "+".join("-" * (w + 2) for w in widths) + "+"
-    head, *body = ("|" + "|".join(f" {v:<{w}} " for v, w in zip(r, widths, strict=True)) + "|" for r in shown)
-    return "\n".join([line, head, line, *body, *([line] if rows else [])])
-
-
-def print_table(frame: DataFrame) -> None:
-    names, rows = texts(frame)
-    print(boxed(names, rows))
-    print(f"({len(rows)} row{'' if len(rows) == 1 else 's'})")
-
-
-def print_markdown(frame: DataFrame) -> None:
-    names, rows = texts(frame)
-
-    def line(values: Sequence[str | None]) -> str:
-        cells = ("NULL" if v is None else v.replace("|", "\\|").replace("\n", " ") for v in values)
-        return "| " + " | ".join(cells) + " |"
-
-    print(line(names))
-    print("|" + " --- |" * len(names))
-    for row in rows:
-        print(line(row))
-
-
-def print_csv(frame: DataFrame) -> None:
-    names, rows = texts(frame)
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(names)
-    writer.writerows([["" if v is None else v for v in r] for r in rows])
-
-
-def print_json(frame: DataFrame) -> None:
-    """One array of objects, values as Spark's to_json writes them."""
-    rows = frame.selectExpr("to_json(struct(*), map('ignoreNullFields', 'false')) AS j").collect()
-    print("[" + ",\n ".join(r[0] for r in rows) + "]")
-
-
-_PRINT = {"table": print_table, "json": print_json, "csv": print_csv, "markdown": print_markdown}
+    from pyspark.sql import SparkSession
 
 
 def run_statements(spark: SparkSession, text: str, form: str) -> None:
@@ -97,8 +28,23 @@ def run_statements(spark: SparkSession, text: str, form: str) -> None:
         if frame.columns:
             if printed:
                 print()
-            _PRINT[form](frame)
+            PRINT[form](frame)
             printed = True
+
+
+def _statements(arguments: argparse.Namespace) -> list[str]:
+    """The statements that a command is given.
+
+    Raises:
+        SparkCepError: their file cannot be read (CEP_FILE), or there is none (CEP_ARGUMENTS).
+    """
+    arguments.text = _text(arguments)
+    statements = split_statements(arguments.text)
+    if not statements:
+        from sparkcep.errors import SparkCepError
+
+        raise SparkCepError("CEP_ARGUMENTS", "There is no statement in the text.")
+    return statements
 
 
 def _text(arguments: argparse.Namespace) -> str:
@@ -109,53 +55,72 @@ def _text(arguments: argparse.Namespace) -> str:
     try:
         return Path(arguments.file).read_text()
     except OSError as error:
+        from sparkcep.errors import SparkCepError
+
         raise SparkCepError("CEP_FILE", f"{arguments.file} cannot be read: {error.strerror}.") from None
 
 
 def _session(arguments: argparse.Namespace) -> SparkSession:
-    from sparkcep.local import local_session
+    from sparkcep.local import local_session, quiet_errors
 
     conf = {}
     for item in arguments.conf:
         key, equals, value = item.partition("=")
         if not equals:
+            from sparkcep.errors import SparkCepError
+
             raise SparkCepError("CEP_ARGUMENTS", f"--conf {item}: KEY=VALUE is expected.")
         conf[key] = value
+    # What is missing is said before Spark is started, which takes its time.
+    if arguments.flights:
+        from sparkcep.flights import create_flights_view, flights_source
+
+        flights_source()
+    if arguments.stocks:
+        from sparkcep.stocks import create_stocks_view, stocks_source
+
+        stocks_source()
+    quiet_errors()
     spark = local_session(arguments.master, arguments.remote, conf)
     if arguments.flights:
-        from sparkcep.flights import create_flights_view
-
         create_flights_view(spark)
     if arguments.stocks:
-        from sparkcep.stocks import create_stocks_view
-
         create_stocks_view(spark)
     return spark
 
 
 def command_sql(arguments: argparse.Namespace) -> None:
-    text = _text(arguments)
-    run_statements(_session(arguments), text, arguments.format)
+    """Run statements and print their results."""
+    from sparkcep.interrupts import interruptible
+
+    _statements(arguments)
+    spark = _session(arguments)
+    with interruptible(spark):
+        run_statements(spark, arguments.text, arguments.format)
 
 
 def command_explain(arguments: argparse.Namespace) -> None:
+    """Print the plan of the last statement, or draw it; the others are run."""
+    from sparkcep.interrupts import interruptible
     from sparkcep.session import explained
 
-    text = _text(arguments)
+    *before, last = _statements(arguments)
     spark = _session(arguments)
-    *before, last = split_statements(text)
-    for statement in before:
-        spark.sql(statement).collect()
-    plan, run = explained(spark, last, analyze=arguments.analyze)
-    if arguments.html is None:
-        print(plan)
-        return
-    from sparkcep.pictures.explained import explained_page
+    with interruptible(spark):
+        for statement in before:
+            spark.sql(statement).collect()
+        plan, run = explained(spark, last, analyze=arguments.analyze)
+        if arguments.html is None:
+            print(plan)
+            return
+        from sparkcep.pictures.explained import explained_page
 
-    page = explained_page(last, plan, run, arguments.analyze)
+        page = explained_page(last, plan, run, arguments.analyze)
     try:
         Path(arguments.html).write_text(page, encoding="utf-8")
     except OSError as error:
+        from sparkcep.errors import SparkCepError
+
         raise SparkCepError("CEP_FILE", f"{arguments.html} cannot be written: {error.strerror}.") from None
 
 
@@ -173,13 +138,14 @@ def command_shell(arguments: argparse.Namespace) -> None:
 def command_compile(arguments: argparse.Namespace) -> None:
     """Print the last statement as SQL for Spark alone; the others are run."""
     from sparkcep.compiled import compiled
+    from sparkcep.interrupts import interruptible
 
-    text = _text(arguments)
+    *before, last = _statements(arguments)
     spark = _session(arguments)
-    *before, last = split_statements(text)
-    for statement in before:
-        spark.sql(statement).collect()
-    print(compiled(spark, last) + ";")
+    with interruptible(spark):
+        for statement in before:
+            spark.sql(statement).collect()
+        print(compiled(spark, last) + ";")
 
 
 def command_dbt(arguments: argparse.Namespace) -> int:
@@ -189,9 +155,14 @@ def command_dbt(arguments: argparse.Namespace) -> int:
     try:
         from dbt.cli.main import dbtRunner
     except ImportError:
+        from sparkcep.errors import SparkCepError
+
         raise SparkCepError("CEP_DBT_MISSING", "dbt is not installed.", hint="pip install 'sparkcep[dbt]'") from None
     prepare_process()
-    return 0 if dbtRunner().invoke(arguments.arguments).success else 1
+    result = dbtRunner().invoke(arguments.arguments)
+    if result.exception is not None:  # what dbt does not print itself, such as a wrong option
+        print(result.exception, file=sys.stderr)
+    return 0 if result.success else 1
 
 
 def command_demo(_: argparse.Namespace) -> None:
@@ -241,17 +212,18 @@ def parser() -> argparse.ArgumentParser:
 
     out = argparse.ArgumentParser(prog="sparkcep", description="Pattern queries as part of Spark SQL.")
     out.add_argument("--version", action="version", version=f"sparkcep {__version__}")
-    commands = out.add_subparsers(dest="command", required=True)
+    out.set_defaults(run=lambda _: out.print_help())
+    commands = out.add_subparsers(dest="command")
     demo = commands.add_parser("demo", help="find delays that grow leg by leg in 336,776 real flights")
     demo.set_defaults(run=command_demo)
     warmup = commands.add_parser("warmup", help="compile the matching kernels ahead, once per machine and version")
     warmup.set_defaults(run=command_warmup)
-    doctor = commands.add_parser("doctor", help="say what this machine lacks for pattern queries, and the mend")
+    doctor = commands.add_parser("doctor", help="say what this machine lacks for pattern queries, and how to fix it")
     doctor.add_argument("--no-query", action="store_true", help="do not run one pattern query at the end")
     doctor.set_defaults(run=command_doctor)
     sql = commands.add_parser("sql", help="run statements that may hold pattern queries")
     _steps(sql)
-    sql.add_argument("--format", choices=FORMATS, default="table", help="how results are printed (default table)")
+    sql.add_argument("--format", choices=PRINT, default="table", help="how results are printed (default table)")
     sql.set_defaults(run=command_sql)
     explain = commands.add_parser("explain", help="print the plan of the last statement; the others are run")
     _steps(explain)
@@ -266,36 +238,82 @@ def parser() -> argparse.ArgumentParser:
     )
     _steps(compile_)
     compile_.set_defaults(run=command_compile)
-    dbt = commands.add_parser("dbt", help="run dbt with pattern queries enabled", add_help=False)
-    dbt.add_argument("arguments", nargs=argparse.REMAINDER, help="as for dbt: build, run --select model, ...")
-    dbt.set_defaults(run=command_dbt)
-    add_index_parser(commands, _session)
+    commands.add_parser(
+        "dbt", help="run dbt with pattern queries enabled", usage="sparkcep dbt ...",
+        description="Run dbt with pattern queries enabled. All that follows is dbt's: build, run --select model, "
+        "docs --help ...",
+    )  # fmt: skip
+    add_index_parser(commands, _session_options, _session)
     return out
+
+
+def parsed(argv: Sequence[str]) -> argparse.Namespace:
+    """The arguments as a namespace whose ``run`` is what to do."""
+    if argv[:1] == ["dbt"] and argv[1:] not in (["-h"], ["--help"]):
+        # argparse would take options in front of dbt's command for ours.
+        return argparse.Namespace(run=command_dbt, arguments=list(argv[1:]))
+    return parser().parse_args(argv)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point; returns the exit code. Errors are one message on standard error, without a traceback."""
-    arguments = parser().parse_args(argv)
+    arguments = parsed(sys.argv[1:] if argv is None else list(argv))
+    try:
+        return arguments.run(arguments) or 0
+    except KeyboardInterrupt:
+        print("Interrupted.", file=sys.stderr)
+        return 130
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] != "pyspark":
+            raise
+        print("[CEP_SPARK_MISSING] pyspark is not installed.\nHint: pip install 'sparkcep[local]'", file=sys.stderr)
+        return 1
+    except Exception as error:
+        if not is_sparks(error):
+            raise
+        print(short_message(error, getattr(arguments, "text", "")), file=sys.stderr)
+        return 1
+
+
+def is_sparks(error: BaseException) -> bool:
+    """Whether an error is Spark's or ours, rather than a fault of Python code."""
     from pyspark.errors import PySparkException
 
-    try:
-        code = arguments.run(arguments)
-    except PySparkException as error:
-        print(short_message(error), file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        return 130
-    return code or 0
+    return isinstance(error, PySparkException) or type(error).__name__ == "Py4JJavaError"
 
 
-def short_message(error: BaseException) -> str:
-    """Spark's message without the JVM's stack, and what sparkcep said on an executor without Python's."""
+def short_message(error: BaseException, statements: str = "") -> str:
+    """Spark's message without the JVM's stack and plan, and what sparkcep said on an executor without Python's.
+
+    Args:
+        statements: the user's text. Where Spark knows the place of its error in there, it is shown, with a caret.
+    """
     text = str(error)
     marker = "sparkcep.errors."
     if marker in text:  # raised on an executor, inside a traceback
         text = text[text.index(marker) :].split(": ", 1)[-1]
+    elif type(error).__name__ == "Py4JJavaError":  # what PySpark has no class for
+        text = _JAVA_CLASS.sub("", text.partition("\n: ")[2].partition("\n\tat ")[0]) or text
     lines = [line for line in text.split("\n") if not line.startswith(("\tat ", "  at "))]
-    return "\n".join(lines).split("\n\nJVM stacktrace")[0].strip()
+    text = "\n".join(lines).split("\n\nJVM stacktrace")[0].strip()
+    text = _PLAN.sub(r"\1", text)
+    return text if "^" in text else text + _place(error, statements)
+
+
+_JAVA_CLASS = re.compile(r"^[\w.$]+(?:Exception|Error): ")
+#: Spark's analyser ends its messages with the whole plan.
+_PLAN = re.compile(r"(; line \d+ pos \d+);\n.*", re.DOTALL)
+
+
+def _place(error: BaseException, statements: str) -> str:
+    """Spark's lines about the place of an error, if they are lines of the user's."""
+    contexts: list[Any] = error.getQueryContext() if hasattr(error, "getQueryContext") else []
+    for context in contexts:
+        summary = context.summary().strip() if context.contextType().name == "SQL" else ""
+        shown = [line for line in summary.split("\n")[1:] if line.strip(" ^")]
+        if shown and all(line.strip() in statements for line in shown):
+            return "\n" + summary
+    return ""
 
 
 class Timer:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from sparkcep.cli import Timer, print_table
+from sparkcep.cli import Timer
 from sparkcep.examples import folder, read_example
-from sparkcep.flights import create_flights_view
+from sparkcep.flights import create_flights_view, flights_source
 from sparkcep.java import ensure_java
-from sparkcep.local import local_session
+from sparkcep.local import local_session, quiet_errors
+from sparkcep.printing import print_table
 
 _NEXT = """
 Where to go next
@@ -19,6 +20,10 @@ Where to go next
 
 def run_demo() -> None:
     """Run the demo; raises SparkCepError with the mend where Java, Spark or the data is missing."""
+    # What is missing is said before anything else.
+    flights_source()
+    example = read_example(folder("flights") / "1_knock_on_delays.sql")
+    quiet_errors()
     print("sparkcep finds patterns in event data with Spark SQL. This demo asks 336,776 real flights")
     print("(departures from New York in 2013) on which days an aircraft left later and later.\n")
     print(f"Using {ensure_java()}")
@@ -26,7 +31,6 @@ def run_demo() -> None:
         spark = local_session()
     with Timer("Loading the flights"):
         count = create_flights_view(spark).count()
-    example = read_example(folder("flights") / "1_knock_on_delays.sql")
     print(f"{count:,} departures of known aircraft are in the view `flights`.\n\n{example.sql}\n")
     with Timer("Matching (the first query on a machine also compiles the kernels)"):
         frame = spark.sql(example.sql)

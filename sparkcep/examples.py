@@ -6,8 +6,8 @@ import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
 
-from sparkcep.cli import split_statements
 from sparkcep.errors import SparkCepError
+from sparkcep.sql.split import split_statements
 
 _HERE = Path(__file__).parent
 

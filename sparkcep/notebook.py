@@ -10,10 +10,12 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 import sparkcep
-from sparkcep.cli import split_statements, texts
 from sparkcep.errors import SparkCepError
+from sparkcep.interrupts import Interrupted, interruptible
 from sparkcep.pictures.picture import Picture
+from sparkcep.printing import texts
 from sparkcep.session import explained
+from sparkcep.sql.split import split_statements
 
 ROWS = 20
 _USAGE = """%%cep [--explain] [--limit n] [--view v] [name]
@@ -102,6 +104,7 @@ def run_cell(line: str, cell: str, namespace: dict[str, Any]) -> Table | Plan | 
 
     Raises:
         SparkCepError: CEP_ARGUMENTS, and whatever is wrong with a statement.
+        Interrupted: the cell was interrupted; what it ran is cancelled.
     """
     options = _parser().parse_args(shlex.split(line))
     if options.limit < 0:
@@ -109,6 +112,13 @@ def run_cell(line: str, cell: str, namespace: dict[str, Any]) -> Table | Plan | 
     if options.name is not None and not options.name.isidentifier():
         raise SparkCepError("CEP_ARGUMENTS", f"%%cep: {options.name} is no name of a variable.")
     spark = session_of(namespace)
+    with interruptible(spark):
+        return _run_statements(spark, cell, options, namespace)
+
+
+def _run_statements(
+    spark: SparkSession, cell: str, options: argparse.Namespace, namespace: dict[str, Any]
+) -> Table | Plan | None:
     *before, last = split_statements(cell) or [""]
     if not last:
         raise SparkCepError("CEP_ARGUMENTS", "%%cep: the cell holds no statement.")
@@ -146,10 +156,10 @@ def load(shell: Any) -> None:
     def tell(shell: Any, kind: type, error: BaseException, trace: Any, tb_offset: Any = None) -> None:
         from sparkcep.cli import short_message
 
-        print(short_message(error))
+        print("Interrupted." if isinstance(error, Interrupted) else short_message(error))
 
     # A wrong query is no reason for a page of Python's stack.
-    shell.set_custom_exc((SparkCepError,), tell)
+    shell.set_custom_exc((SparkCepError, Interrupted), tell)
 
 
 def unload(shell: Any) -> None:

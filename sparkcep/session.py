@@ -6,16 +6,14 @@ import contextlib
 import functools
 import threading
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+# `import sparkcep` loads this module: whatever takes time to load waits for the first statement.
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
-from sparkcep.analyser import Arguments, SqlMethod
-from sparkcep.no_rows import notes
-from sparkcep.run import Run
-from sparkcep.sql.index_statements import mentions_index, read_index_statement
-from sparkcep.sql.statements import mentions_pattern
+    from sparkcep.analyser import Arguments, SqlMethod
+    from sparkcep.run import Run
 
 _lock = threading.RLock()
 #: Session classes whose ``sql`` is wrapped, with the method they had before.
@@ -24,6 +22,9 @@ _originals: dict[type, SqlMethod] = {}
 
 def _session_classes() -> list[type]:
     """The classic class and, where its packages are installed, the unrelated Spark Connect class."""
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
     classes: list[type] = [SparkSession]
     with contextlib.suppress(ImportError, PySparkException):
         from pyspark.sql.connect.session import SparkSession as ConnectSession
@@ -67,12 +68,17 @@ def _wrapper(original: SqlMethod) -> SqlMethod:
     def sql(self: SparkSession, sqlQuery: str, args: Arguments = None, **kwargs: Any) -> DataFrame:
         if not isinstance(sqlQuery, str):
             return original(self, sqlQuery, args, **kwargs)
+        from sparkcep.sql.index_statements import mentions_index, read_index_statement
+        from sparkcep.sql.statements import mentions_pattern
+
         if mentions_index(sqlQuery) and (statement := read_index_statement(sqlQuery)):
             from sparkcep.index_commands import run_index_statement
 
             return run_index_statement(self, sqlQuery, statement)
         if not mentions_pattern(sqlQuery):
             return original(self, sqlQuery, args, **kwargs)
+        from sparkcep.run import Run
+
         return Run(self, functools.partial(original, self), sqlQuery, args, kwargs).result()
 
     return sql
@@ -112,24 +118,6 @@ def explain(spark: SparkSession, sqlQuery: str, args: Arguments = None, **kwargs
     return explained(spark, sqlQuery, args, kwargs)[0]
 
 
-def no_rows_notes(spark: SparkSession, statement: str) -> list[str]:
-    """What to tell somebody whose statement gave no rows: notes on those of its patterns that have none.
-
-    Runs Spark jobs over the patterns' inputs. Empty where the statement holds no pattern or its patterns have rows.
-
-    Raises:
-        pyspark.errors.PySparkException: Spark's own errors, as the statement itself would raise.
-    """
-    if not mentions_pattern(statement):
-        return []
-    run = explained(spark, statement)[1]
-    found = []
-    for relation in run.relations:
-        if not run.run(f"SELECT 1 FROM {relation.sql} LIMIT 1").collect():
-            found += notes(run, relation, has_rows=False)
-    return found
-
-
 def explained(
     spark: SparkSession, text: str, args: Arguments = None, kwargs: dict[str, Any] | None = None, analyze: bool = False
 ) -> tuple[str, Run]:
@@ -138,6 +126,9 @@ def explained(
     Args:
         analyze: run it, as EXPLAIN ANALYZE does.
     """
+    from sparkcep.run import Run
+    from sparkcep.sql.statements import mentions_pattern
+
     statement = "EXPLAIN ANALYZE " + text if analyze else text
     run = Run(spark, plain_sql(spark), statement, args, kwargs or {}, explain_only=not analyze)
     frame = run.result() if mentions_pattern(text) else run.untouched()

@@ -13,27 +13,18 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 import sparkcep
-from sparkcep.cli import boxed, short_message, split_statements, texts
-from sparkcep.sql.dialect import tokenize
+from sparkcep.cli import is_sparks, short_message
+from sparkcep.interrupts import interruptible
+from sparkcep.printing import boxed, texts
+from sparkcep.sql.split import is_complete, split_statements
 
 HELP = r"""Statements end with a semicolon. Commands begin with a backslash and end with their line:
   \d             tables and views            \d NAME        the columns of one
   \explain SQL   the plan of a query; without one, of the last statement
   \timing        seconds behind each result, on or off
   \rows N        show at most N rows         \?             this
-  \q             leave (or Ctrl-D); Ctrl-C drops what is typed"""
+  \q             leave (or Ctrl-D); Ctrl-C drops what is typed, and cancels a query"""
 _QUIT = ("\\q", "\\quit", "exit", "quit")
-
-
-def is_complete(text: str) -> bool:
-    """Whether what is typed ends a statement: a semicolon that no string, comment or script holds."""
-    try:
-        tokens = tokenize(text)
-    except PySparkException:  # an open string or comment
-        return False
-    if not tokens or tokens[-1].upper != ";":
-        return False
-    return tokens[0].upper != "BEGIN" or (len(tokens) > 1 and tokens[-2].upper == "END")
 
 
 class Shell:
@@ -64,7 +55,7 @@ class Shell:
             if word.lower() in _QUIT:
                 return False
             if word.startswith("\\"):
-                self.guarded(lambda: self.command(word))
+                self.guarded(lambda: self.command(word), word)
                 return True
         self.typed += line + "\n"
         if is_complete(self.typed):
@@ -81,14 +72,17 @@ class Shell:
             for statement in split_statements(text):
                 self.run(statement)
 
-        self.guarded(run)
+        self.guarded(run, text)
 
-    def guarded(self, action: Callable[[], None]) -> None:
-        """An error is printed and the shell goes on."""
+    def guarded(self, action: Callable[[], None], text: str = "") -> None:
+        """An error in the text is printed, Ctrl-C cancels Spark's jobs, and the shell goes on."""
         try:
-            action()
-        except PySparkException as error:
-            self.write(short_message(error))
+            with interruptible(self.spark):
+                action()
+        except Exception as error:
+            if not is_sparks(error):
+                raise
+            self.write(short_message(error, text))
         except KeyboardInterrupt:
             self.write("Interrupted.")
 

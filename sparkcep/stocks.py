@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -19,20 +20,24 @@ FROM {stocks}
 """
 
 
+def stocks_source() -> Path:
+    """The package's file.
+
+    Raises:
+        SparkCepError: the package is not installed (CEP_DEMO_DATA_MISSING).
+    """
+    return package_file(
+        "vega_datasets", "_data", "stocks.csv", missing="The stock prices (package vega_datasets) are not installed."
+    )
+
+
 def stocks_table() -> pa.Table:
     """The package's table, as it is.
 
     Raises:
         SparkCepError: the package is not installed (CEP_DEMO_DATA_MISSING).
     """
-    return pa_csv.read_csv(
-        package_file(
-            "vega_datasets",
-            "_data",
-            "stocks.csv",
-            missing="The stock prices (package vega_datasets) are not installed.",
-        )
-    )
+    return pa_csv.read_csv(stocks_source())
 
 
 def create_stocks_view(spark: SparkSession, name: str = "stocks") -> DataFrame:

@@ -6,7 +6,8 @@ import html
 
 from sparkcep.pictures.funnel_chart import funnel_picture
 from sparkcep.pictures.graph import pattern_picture
-from sparkcep.pictures.picture import Picture, page
+from sparkcep.pictures.page import page
+from sparkcep.pictures.picture import Picture
 from sparkcep.pictures.source import drawable
 from sparkcep.run import Run
 

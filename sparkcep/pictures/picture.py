@@ -8,20 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from sparkcep.errors import SparkCepError
+from sparkcep.pictures.page import VERSION, converter, page
 
 #: JupyterLab, VS Code and most others show version 5 by themselves.
 SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 MIME = "application/vnd.vegalite.v5+json"
-#: What a page loads where vl-convert-python is not there to put it inside.
-SCRIPTS = (
-    "https://cdn.jsdelivr.net/npm/vega@5.30.0",
-    "https://cdn.jsdelivr.net/npm/vega-lite@5.21.0",
-    "https://cdn.jsdelivr.net/npm/vega-embed@6.26.0",
-)
-_VERSION = "5.21"
-_STYLE = (
-    "body { font-family: sans-serif; margin: 16px } pre { white-space: pre-wrap; background: #f6f6f6; padding: 8px }"
-)
 CONFIG = {
     "font": "DejaVu Sans, Verdana, sans-serif",
     "view": {"stroke": None},
@@ -52,7 +43,8 @@ class Picture:
         """Write a file, by its ending: .html, .json (the specification), .png or .svg.
 
         A page holds all it needs where vl-convert-python is installed (``pip install 'sparkcep[pictures]'``); else it
-        loads three scripts of Vega from cdn.jsdelivr.net when it is opened. Images need vl-convert-python.
+        loads three scripts of Vega from cdn.jsdelivr.net when it is opened, and says so where it cannot. Images need
+        vl-convert-python.
 
         Raises:
             SparkCepError: CEP_PICTURE for another ending, or an image without vl-convert-python.
@@ -64,7 +56,7 @@ class Picture:
         elif kind == ".json":
             path.write_text(json.dumps(self.spec, indent=1), encoding="utf-8")
         elif kind in (".png", ".svg"):
-            convert = _converter()
+            convert = converter()
             if convert is None:
                 raise SparkCepError(
                     "CEP_PICTURE",
@@ -72,61 +64,15 @@ class Picture:
                     hint="pip install 'sparkcep[pictures]'",
                 )
             if kind == ".png":
-                path.write_bytes(convert.vegalite_to_png(self.spec, vl_version=_VERSION, scale=1.5))
+                path.write_bytes(convert.vegalite_to_png(self.spec, vl_version=VERSION, scale=1.5))
             else:
-                path.write_text(convert.vegalite_to_svg(self.spec, vl_version=_VERSION), encoding="utf-8")
+                path.write_text(convert.vegalite_to_svg(self.spec, vl_version=VERSION), encoding="utf-8")
         else:
             raise SparkCepError("CEP_PICTURE", f"{path.name}: pictures are saved as .html, .json, .png or .svg.")
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         """Vega-Lite for those who can draw it, a frame with a page for those who show HTML only."""
-        frame = html.escape(page("sparkcep", [self], bundle=False))
+        frame = html.escape(page("sparkcep", [self]))
         height = int(self.spec.get("usermeta", {}).get("height", 400)) + 60
         shown = f'<iframe srcdoc="{frame}" style="width: 100%; height: {height}px; border: 0"></iframe>'
         return {MIME: self.spec, "text/html": shown, "text/plain": repr(self)}
-
-
-def _converter() -> Any:
-    try:
-        import vl_convert
-    except ImportError:
-        return None
-    return vl_convert
-
-
-def scripts(bundle: bool = True) -> str:
-    """Script elements that define ``vegaEmbed``, inside of the page where that is possible."""
-    convert = _converter() if bundle else None
-    if convert is None:
-        return "\n".join(f'<script src="{src}"></script>' for src in SCRIPTS)
-    code = convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=_VERSION)
-    code = code.replace("</script", "<\\/script")
-    return f'<script type="module">{code}\nwindow.draw && window.draw();</script>'
-
-
-def page(title: str, pictures: list[Picture], before: str = "", after: str = "", bundle: bool = True) -> str:
-    """An HTML page with pictures.
-
-    Args:
-        before, after: HTML around them.
-        bundle: put Vega inside where vl-convert-python is installed.
-    """
-    parts = [f'<div id="picture{n}"></div>' for n in range(len(pictures))]
-    # A specification holds users' text: nothing in it may end the script.
-    specs = json.dumps([p.spec for p in pictures]).replace("<", "\\u003c")
-    draw = (
-        f"const specs = {specs};\n"
-        "window.draw = () => specs.forEach((s, n) => vegaEmbed('#picture' + n, s, {mode: 'vega-lite'}));"
-    )
-    return f"""<!DOCTYPE html>
-<html><head><meta charset="utf-8"><title>{html.escape(title)}</title>
-<style>{_STYLE}</style>
-<script>{draw}</script>
-{scripts(bundle)}
-</head><body>
-{before}
-{"".join(parts)}
-{after}
-<script>window.vegaEmbed && window.draw();</script>
-</body></html>
-"""

@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-
 import pytest
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from sparkcep.cli import main, print_csv, print_json, print_table, short_message, split_statements
-
-
-def test_split_respects_strings_and_comments() -> None:
-    text = "SELECT ';' AS a; -- not; here\nSELECT `;` /* ; */ FROM t;\n;"
-    assert split_statements(text) == ["SELECT ';' AS a", "-- not; here\nSELECT `;` /* ; */ FROM t"]
-
-
-def test_script_is_one_statement() -> None:
-    assert len(split_statements("BEGIN SELECT 1; SELECT 2; END")) == 1
+from sparkcep.cli import is_sparks, main, short_message
+from sparkcep.printing import print_csv, print_json, print_table
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
@@ -43,6 +33,32 @@ def test_executor_errors_lose_their_traceback() -> None:
     assert short_message(Exception(raised)) == "[CEP_STEP_LIMIT] too long\nHint: x"
 
 
+def test_a_plan_gives_way_to_the_place(spark: SparkSession) -> None:
+    """Spark's analyser ends its messages with the plan, kilobytes for a real query, and shows no place."""
+    text = "SELECT id,\n  no_such\nFROM range(3)"
+    with pytest.raises(PySparkException) as raised:
+        spark.sql(text).collect()
+    said = short_message(raised.value, f"SELECT 1;\n{text};")
+    assert said.startswith("[UNRESOLVED_COLUMN.WITH_SUGGESTION] ")
+    assert said.endswith("== SQL (line 2, position 3) ==\n  no_such\n  ^^^^^^^")
+    assert "Project" not in said
+    assert "^" not in short_message(raised.value, "of another text")  # what we wrote ourselves is not shown
+
+
+def test_what_pyspark_has_no_class_for_is_one_sentence() -> None:
+    raised = type("Py4JJavaError", (Exception,), {})(
+        "An error occurred while calling o5.load.\n: org.apache.spark.SparkClassNotFoundException: [SOURCE] Failed "
+        "to find it.\nHelp.\n\tat org.apache.X\nCaused by: y\n\t... 12 more"
+    )
+    assert is_sparks(raised)
+    assert short_message(raised) == "[SOURCE] Failed to find it.\nHelp."
+
+
+def test_no_statement_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "-e", " ; -- nothing"]) == 1
+    assert capsys.readouterr().err.startswith("[CEP_ARGUMENTS] There is no statement")
+
+
 def test_formats(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
     frame = spark.sql("SELECT 1 AS a, CAST(NULL AS STRING) AS b")
     print_table(frame)
@@ -52,23 +68,3 @@ def test_formats(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> Non
     assert "| 1 | NULL |\n" in out
     assert "\na,b\n1,\n" in out
     assert '[{"a":1,"b":null}]' in out
-
-
-def test_index_commands(
-    spark: SparkSession, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Made, listed, dropped; the summary tells every table."""
-    monkeypatch.setattr("sparkcep.cli._session", lambda _: spark)
-    spark.sql("SELECT 'a' AS c, 1 AS t, 'A' AS e UNION ALL SELECT 'a', 2, 'B'").write.parquet(str(tmp_path / "events"))
-    source = f"parquet.`{tmp_path}/events`"
-    columns = ["--case", "c", "--time", "t", "--event", "e", "--with", "lookback=10"]
-    assert main(["index", "create", "cli_index", "--source", source, *columns]) == 0, capsys.readouterr().err
-    out = capsys.readouterr().out
-    assert "cli_index: built (created)" in out
-    assert "2 events, 1 cases, 1 pairs" in out
-    assert re.search(r"pairs +1 +[0-9.]+ k?B +[0-9.]+\n", out)
-    assert main(["index", "show", "--on", source]) == 0
-    assert capsys.readouterr().out.startswith("cli_index  siesta on parquet.")
-    assert main(["index", "drop", "cli_index"]) == 0
-    assert main(["index", "refresh", "cli_index"]) == 1
-    assert capsys.readouterr().err.startswith("[CEP_INDEX_NOT_FOUND] There is no pattern index cli_index.")

@@ -62,3 +62,8 @@ def test_dbt_builds_models_that_hold_patterns(project: Path) -> None:
     with pytest.raises(AssertionError, match=r"CEP_PERSISTENT_VIEW[\s\S]*materialized='table'"):
         run(project, "sparkcep", "dbt", "run", "--select", "late_shipments", "wrong")
     assert [r[0] for r in rows(project, "late_shipments")] == [2, 5, 6]
+
+
+def test_what_dbt_does_not_know_is_said(project: Path) -> None:
+    with pytest.raises(AssertionError, match="No such command 'nonsense'"):
+        run(project, "sparkcep", "dbt", "nonsense")

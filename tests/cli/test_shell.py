@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from sparkcep.shell import Shell, is_complete
+from sparkcep.shell import Shell
 from sparkcep.shell_input import run_shell
+from sparkcep.sql.split import is_complete
 
 
 @pytest.fixture

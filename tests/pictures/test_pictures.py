@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
+import html
 import json
+import re
+import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +17,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+import sparkcep.pictures.page
 from sparkcep import pictures
 from sparkcep.cli import main
 from sparkcep.errors import SparkCepError
@@ -170,6 +178,61 @@ def test_pages(spark: SparkSession, log: str, tmp_path: Path) -> None:
     assert "srcdoc" in shown["text/html"]
 
 
+def page_of(kind: str, picture: Picture) -> str:
+    """A saved page, or the page within a notebook's output."""
+    if kind == "saved":
+        return picture.to_html()
+    found = re.search(r'srcdoc="([^"]*)"', picture._repr_mimebundle_()["text/html"])
+    assert found
+    return html.unescape(found[1])
+
+
+@pytest.mark.parametrize("kind", ["saved", "notebook"])
+def test_pages_need_no_network(kind: str) -> None:
+    pytest.importorskip("vl_convert")
+    picture = Picture({"data": {"values": [{"a": "</script>"}]}, "mark": "bar", "encoding": {"x": {"field": "a"}}})
+    text = page_of(kind, picture)
+    assert 'src="http' not in text
+    (image,) = re.findall(r'<img alt="[^"]*" src="data:image/svg\+xml;base64,([^"]*)"', text)
+    assert b"&lt;/script" in base64.b64decode(image)
+    (packed,) = re.findall(r'<script id="vega" type="text/plain">([^<]*)<', text)
+    assert b"window.vegaEmbed=" in gzip.decompress(base64.b64decode(packed))
+
+
+@pytest.mark.parametrize("kind", ["saved", "notebook"])
+def test_without_scripts_a_page_says_so(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    sparkcep.pictures.page._scripts.cache_clear()
+    text = page_of(kind, Picture({"mark": "bar"}))
+    sparkcep.pictures.page._scripts.cache_clear()
+    assert "could not be loaded" in text
+    assert text.count('<script src="https://cdn.') == 3
+
+
+@pytest.mark.skipif(not shutil.which("chromium"), reason="chromium is not installed")
+@pytest.mark.parametrize("kind", ["saved", "notebook", "without vl_convert"])
+def test_in_a_browser_without_network(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a reader sees: the living picture in the place of its image, else the sentence."""
+    if kind.startswith("without"):
+        monkeypatch.setitem(sys.modules, "vl_convert", None)
+        sparkcep.pictures.page._scripts.cache_clear()
+    picture = Picture({"data": {"values": [{"a": 1}]}, "mark": "bar", "encoding": {"x": {"field": "a"}}})
+    (tmp_path / "a.html").write_text(page_of(kind, picture), encoding="utf-8")
+    sparkcep.pictures.page._scripts.cache_clear()
+    done = subprocess.run(
+        ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
+         "--disable-component-update", "--disable-sync", "--proxy-server=127.0.0.1:9",
+         f"--user-data-dir={tmp_path}/profile", "--virtual-time-budget=10000", "--dump-dom", f"file://{tmp_path}/a.html"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    if kind.startswith("without"):
+        assert "could not be loaded" in done.stdout
+        assert "vega-embed" not in done.stdout.partition("<body>")[2].partition("<script")[0]
+    else:
+        assert 'class="vega-embed' in done.stdout
+        assert "<img alt" not in done.stdout
+
+
 def test_explain_draws(spark: SparkSession, log: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     query = HEAD + "PATTERN SEQ(placed p, shipped s)"
     plan = run_cell("--explain", query, {"spark": spark})
@@ -195,4 +258,4 @@ def test_images(spark: SparkSession, log: str, tmp_path: Path) -> None:
     picture.save(tmp_path / "a.html")
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
     assert ">placed<" in (tmp_path / "a.svg").read_text()
-    assert "https://cdn" not in (tmp_path / "a.html").read_text().split("<script type=")[0]
+    assert "https://cdn" not in (tmp_path / "a.html").read_text()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from sparkcep.cli import split_statements
+from sparkcep.sql.split import split_statements
 
 PAGES = [Path(__file__).parents[2] / "docs" / name for name in ("patterns.md", "non_answers.md")]
 BLOCKS = [s for page in PAGES for text in re.findall(r"^```sql\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)

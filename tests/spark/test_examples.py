@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from sparkcep.cli import print_markdown, run_statements
+from sparkcep.cli import run_statements
 from sparkcep.examples import folder, read_example
 from sparkcep.flights import create_flights_view
+from sparkcep.printing import print_markdown
 from sparkcep.stocks import create_stocks_view
 
 from ..conftest import IS_CONNECT

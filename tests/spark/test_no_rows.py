@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import SparkSession
 
-from sparkcep.session import no_rows_notes
+from sparkcep.no_rows import no_rows_notes
 
 LOG = """(SELECT * FROM VALUES (1, 1, 'Register', 'ok'), (1, 2, 'Shelf', 'ok'), (2, 1, 'Register', 'ok'),
   (2, 2, 'Exit', 'ok'), (3, 1, 'Shelf', 'bad') l(c, t, e, s))"""
@@ -40,7 +40,8 @@ CASES = {
         "the furthest runs reach A; in 2 partitions an event of B's type failed a condition",
     ],
     # no run: the pattern may be empty
-    f"SELECT * FROM {LOG} MATCH_RECOGNIZE (PARTITION BY c ORDER BY t ALL ROWS PER MATCH OMIT EMPTY MATCHES PATTERN (A*) DEFINE A AS e = 'register')": [
+    f"""SELECT * FROM {LOG} MATCH_RECOGNIZE (PARTITION BY c ORDER BY t
+        ALL ROWS PER MATCH OMIT EMPTY MATCHES PATTERN (A*) DEFINE A AS e = 'register')""": [
         "no row has e = 'register'; did you mean 'Register'?",
     ],
     # these have rows, or no pattern

@@ -16,6 +16,7 @@ from sparkcep.errors import SparkCepError
 from sparkcep.notebook import Plan, Table, run_cell
 
 from ..conftest import IS_CONNECT
+from .test_interrupts import LONG, pressed
 
 NOTEBOOKS = sorted((Path(__file__).parents[2] / "sql_examples" / "notebooks").glob("*.ipynb"))
 
@@ -60,6 +61,16 @@ def test_magic(shell: InteractiveShell, spark: SparkSession) -> None:
     with capture_output() as captured:
         shell.run_cell("%%cep\nSELECT 1")
     assert "cep" in captured.stderr
+
+
+def test_an_interrupted_cell_is_one_word(shell: InteractiveShell) -> None:
+    """Spark's jobs are cancelled, nobody's stack is shown, and cells behind it do not run: it has failed."""
+    shell.run_line_magic("load_ext", "sparkcep")
+    with pressed(2), capture_output() as captured:
+        result = shell.run_cell(f"%%cep\n{LONG}")
+    assert not result.success
+    assert captured.stdout == "Interrupted.\n"
+    assert not captured.stderr
 
 
 def test_cells(spark: SparkSession) -> None:

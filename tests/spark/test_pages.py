@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 
 import sparkcep
 from docs_tools.reference import PAGES
-from sparkcep.cli import split_statements
+from sparkcep.sql.split import split_statements
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -39,7 +39,7 @@ def test_pages_made_from_code_are_current(name: str) -> None:
 
 
 def test_quick_start(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sparkcep.local.local_session", lambda: spark)
+    monkeypatch.setattr("sparkcep.local_session", lambda: spark)
     spark.catalog.dropTempView("ticker")  # of other tests, which share the session
     (code,), (shown,), (block,) = (blocks("index.md", language) for language in ("python", "text", "sql"))
     with contextlib.redirect_stdout(io.StringIO()) as printed:

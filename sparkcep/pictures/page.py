@@ -1,0 +1,104 @@
+"""Pages with pictures that need no network, and that are never blank.
+
+Where vl-convert-python is installed a page holds each picture as an image, and Vega's scripts, which put the living
+picture (with tooltips) in its place. Without it the scripts are loaded from a CDN, and a sentence stands there until
+they are.
+"""
+
+from __future__ import annotations
+
+import base64
+import functools
+import gzip
+import html
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sparkcep.pictures.picture import Picture
+
+#: Of Vega-Lite, as vl-convert-python names it.
+VERSION = "5.21"
+#: What a page loads where vl-convert-python is not there to put it inside.
+SCRIPTS = (
+    "https://cdn.jsdelivr.net/npm/vega@5.30.0",
+    "https://cdn.jsdelivr.net/npm/vega-lite@5.21.0",
+    "https://cdn.jsdelivr.net/npm/vega-embed@6.26.0",
+)
+_STYLE = (
+    "body { font-family: sans-serif; margin: 16px } pre { white-space: pre-wrap; background: #f6f6f6; padding: 8px } "
+    "img { max-width: 100% } .missing { background: #fff3cd; padding: 8px }"
+)
+_MISSING = (
+    '<p class="missing">This picture is drawn by scripts from cdn.jsdelivr.net, which could not be loaded. '
+    "With <code>pip install 'sparkcep[pictures]'</code> pictures need no network.</p>"
+)
+#: A browser too old to decompress keeps the image.
+_UNPACK = """
+const packed = Uint8Array.from(atob(document.getElementById('vega').textContent), c => c.charCodeAt(0));
+const unpacked = new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip'));
+const script = document.createElement('script');
+script.type = 'module';
+script.textContent = await new Response(unpacked).text();
+document.head.append(script);
+"""
+
+
+def converter() -> Any:
+    """The module vl_convert; None where it is not installed."""
+    try:
+        import vl_convert
+    except ImportError:
+        return None
+    return vl_convert
+
+
+def page(title: str, pictures: Sequence[Picture], before: str = "", after: str = "") -> str:
+    """An HTML page with pictures.
+
+    Args:
+        before, after: HTML around them.
+    """
+    parts = [f'<div id="picture{n}">{_until_drawn(p)}</div>' for n, p in enumerate(pictures)]
+    # A specification holds users' text: nothing in it may end the script.
+    specs = json.dumps([p.spec for p in pictures]).replace("<", "\\u003c")
+    draw = (
+        f"const specs = {specs};\n"
+        "window.draw = () => specs.forEach((s, n) => vegaEmbed('#picture' + n, s, {mode: 'vega-lite'}));"
+    )
+    return f"""<!DOCTYPE html>
+<html><head><meta charset="utf-8"><title>{html.escape(title)}</title>
+<style>{_STYLE}</style>
+<script>{draw}</script>
+</head><body>
+{before}
+{"".join(parts)}
+{after}
+{_scripts()}
+</body></html>
+"""
+
+
+def _until_drawn(picture: Picture) -> str:
+    """What stands in a picture's place until scripts have drawn it, or for good where they cannot."""
+    convert = converter()
+    if convert is None:
+        return _MISSING
+    # As an image of its own: identifiers of several would meet within one page.
+    svg = convert.vegalite_to_svg(picture.spec, vl_version=VERSION).encode()
+    source = f"data:image/svg+xml;base64,{base64.b64encode(svg).decode()}"
+    return f'<img alt="{html.escape(repr(picture))}" src="{source}">'
+
+
+@functools.cache
+def _scripts() -> str:
+    """Elements at a page's end that draw its pictures."""
+    convert = converter()
+    if convert is None:
+        loaded = [f'<script src="{src}"></script>' for src in SCRIPTS]
+        return "\n".join([*loaded, "<script>window.vegaEmbed && window.draw();</script>"])
+    code = convert.javascript_bundle("window.vegaEmbed = vegaEmbed; window.draw();", vl_version=VERSION)
+    # A notebook keeps a copy with each picture: a third of the size.
+    packed = base64.b64encode(gzip.compress(code.encode(), mtime=0)).decode()
+    return f'<script id="vega" type="text/plain">{packed}</script>\n<script type="module">{_UNPACK}</script>'
