@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sparkcep.errors import SparkCepError
+from sparkcep.errors import SparkCepError, error_behind
 from sparkcep.index_cli import add_parser as add_index_parser
 
 if TYPE_CHECKING:
@@ -246,7 +246,7 @@ def parser() -> argparse.ArgumentParser:
     demo.set_defaults(run=command_demo)
     warmup = commands.add_parser("warmup", help="compile the matching kernels ahead, once per machine and version")
     warmup.set_defaults(run=command_warmup)
-    doctor = commands.add_parser("doctor", help="say what this machine lacks for pattern queries, and the mend")
+    doctor = commands.add_parser("doctor", help="say what this machine lacks for pattern queries, and how to fix it")
     doctor.add_argument("--no-query", action="store_true", help="do not run one pattern query at the end")
     doctor.set_defaults(run=command_doctor)
     sql = commands.add_parser("sql", help="run statements that may hold pattern queries")
@@ -289,11 +289,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def short_message(error: BaseException) -> str:
-    """Spark's message without the JVM's stack, and what sparkcep said on an executor without Python's."""
-    text = str(error)
-    marker = "sparkcep.errors."
-    if marker in text:  # raised on an executor, inside a traceback
-        text = text[text.index(marker) :].split(": ", 1)[-1]
+    """Spark's message without the JVM's stack; what sparkcep says while rows are matched without Spark's class."""
+    text = str(error_behind(error) or error)
     lines = [line for line in text.split("\n") if not line.startswith(("\tat ", "  at "))]
     return "\n".join(lines).split("\n\nJVM stacktrace")[0].strip()
 

@@ -17,7 +17,7 @@ from pyspark.sql.types import StructType
 
 from sparkcep import settings
 from sparkcep.analyser import located
-from sparkcep.errors import PatternAnalysisError, SparkCepError
+from sparkcep.errors import PatternAnalysisError, SparkCepError, streaming_unsupported
 from sparkcep.exec.operator import match
 from sparkcep.form_planner import FormPlanner, Relation
 from sparkcep.functions import create_function
@@ -94,7 +94,7 @@ class Run(FormPlanner):
 
     def plan_form(self, form: Form) -> None:
         input_sql = self.rewriter.input_sql(form)
-        source = self.blamed(lambda: self.input(input_sql))
+        source = self.blamed(lambda: self.input(form, input_sql))
         planned = self.planned(form, source, input_sql)
         name = f"{PREFIX}relation_{next(_names)}"
         groups = planned.block.groups if isinstance(planned, BlockPlan) else ()
@@ -134,11 +134,17 @@ class Run(FormPlanner):
         self.notes.append(how)
         self.rewriter.replace(form, f"(SELECT * FROM {{{name}}})")
 
-    def input(self, input_sql: str) -> DataFrame:
-        """A form's input relation, analysed."""
+    def input(self, form: Form, input_sql: str) -> DataFrame:
+        """A form's input relation, analysed.
+
+        Raises:
+            PatternAnalysisError: CEP_STREAMING_UNSUPPORTED.
+        """
         table = _TABLE.fullmatch(input_sql)
         frame = self.spark.table(table[1]) if table else self.run(input_sql)
         _ = frame.schema
+        if frame.isStreaming:
+            raise streaming_unsupported(self.text, form.relation_start)
         return frame
 
     def relation_sql(self, name: str, planned: PatternPlan, source: DataFrame, input_sql: str) -> str:
@@ -155,17 +161,19 @@ class Run(FormPlanner):
             return f"({planned.folded().replace(f'{{{SOURCE}}}', text)})"
         frame = self.prepared(planned, source)
         try:
-            self.matched[name] = match(frame, planned.layout, planned.shape, planned.spec)
+            found = match(frame, planned.layout, planned.shape, planned.spec)
         except PySparkNotImplementedError as error:
             raise _untransportable(planned, frame, error) from None
-        return f"({planned.measures.sql().replace(f'{{{SOURCE}}}', f'{{{name}}}')})"
+        self.matched[name] = found.frame
+        return f"({planned.measures.sql().replace(f'{{{SOURCE}}}', found.sql(f'{{{name}}}'))})"
 
     def with_facts(self, name: str, planned: NonAnswersPlan, given: DataFrame, sql: str) -> str:
         """What the log says of a query comes from all partitions, whatever an index leaves of them."""
         if f"{{{FACTS}}}" not in sql:
             return sql
         facts = replace(planned.repair_spec, only_facts=True)
-        self.matched[name + "_facts"] = match(self.prepared(planned, given), planned.layout, planned.shape, facts)
+        told = match(self.prepared(planned, given), planned.layout, planned.shape, facts)
+        self.matched[name + "_facts"] = told.frame
         return sql.replace(f"{{{FACTS}}}", f"{{{name}_facts}}")
 
     def prepared(self, planned: PatternPlan, source: DataFrame) -> DataFrame:

@@ -12,6 +12,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from sparkcep.analyser import Arguments, SqlMethod
+from sparkcep.functions import refuse_streams
 from sparkcep.run import Run
 from sparkcep.sql.index_statements import mentions_index, read_index_statement
 from sparkcep.sql.statements import mentions_pattern
@@ -70,9 +71,13 @@ def _wrapper(original: SqlMethod) -> SqlMethod:
             from sparkcep.index_commands import run_index_statement
 
             return run_index_statement(self, sqlQuery, statement)
+        plain = functools.partial(original, self)
         if not mentions_pattern(sqlQuery):
-            return original(self, sqlQuery, args, **kwargs)
-        return Run(self, functools.partial(original, self), sqlQuery, args, kwargs).result()
+            frame = plain(sqlQuery, args, **kwargs)
+        else:
+            frame = Run(self, plain, sqlQuery, args, kwargs).result()
+        refuse_streams(frame, sqlQuery, lambda text: plain(text, args, **kwargs))
+        return frame
 
     return sql
 

@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import DataType, DoubleType, LongType
 
 from sparkcep.exec.batch import Batch
+from sparkcep.exec.reports import Matched
 from sparkcep.exec.run_layouts import MatchBody, Matches, map_matches
 from sparkcep.exec.shape import OperatorShape
 from sparkcep.exec.uncertain_matcher import UncertainMatcher
@@ -32,6 +33,6 @@ class UncertainBody(MatchBody[UncertainSpec, UncertainMatcher]):
         return Matches(found.out, found.trace, own)
 
 
-def match_uncertain(df: DataFrame, layout: str, shape: OperatorShape, spec: UncertainSpec) -> DataFrame:
+def match_uncertain(df: DataFrame, layout: str, shape: OperatorShape, spec: UncertainSpec) -> Matched:
     """Run a spec over prepared rows; see operator.match."""
     return map_matches(df, layout, UncertainBody(shape, spec), OWN)

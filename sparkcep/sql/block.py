@@ -136,7 +136,7 @@ class BlockParser:
                 raise self.error(f"{name} comes behind PATTERN.", hint=_CLAUSES_HINT)
             same = {"MATCHES": "RETURN-ALL", "RETURN-ALL": "MATCHES"}.get(name, name)
             if name in self.out.positions or same in self.out.positions:
-                raise self.error(f"{name} stands twice.", "CEP_DUPLICATE_CLAUSE")
+                raise self.error(f"{name} is given twice.", "CEP_DUPLICATE_CLAUSE")
             self.current = name
             self.out.positions[name] = self.s.tokens[self.at].start
             getattr(self, "read_" + name.lower().replace(" ", "_").replace("-", "_"))()

@@ -102,7 +102,7 @@ class ClauseParser:
                     hint=f"did you mean {known[near]}?" if near else _ORDER_HINT,
                 )
             if name in seen:
-                raise self.error(f"{name} stands twice.", "CEP_DUPLICATE_CLAUSE")
+                raise self.error(f"{name} is given twice.", "CEP_DUPLICATE_CLAUSE")
             if seen and _ORDER.index(name) < _ORDER.index(seen[-1]) and "EVENT TYPE" not in (name, seen[-1]):
                 raise self.error(f"{name} cannot follow {seen[-1]}.", "CEP_CLAUSE_ORDER", hint=_ORDER_HINT)
             seen.append(name)

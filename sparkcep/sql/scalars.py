@@ -215,7 +215,7 @@ class ScalarReader:
         if self.s.word(i) == "OVER" and self.s.operator(i - 1) == ")":
             raise self.scope.error(
                 "MATCH_RECOGNIZE_UNSUPPORTED_WINDOW_FUNCTION",
-                "Window functions cannot stand inside MATCH_RECOGNIZE.",
+                "Window functions cannot be used inside MATCH_RECOGNIZE.",
                 self.s.tokens[i],
                 "compute it in the input relation or outside of the clause",
             )
@@ -233,7 +233,7 @@ class ScalarReader:
             if name in ("PREV", "NEXT", "CLASSIFIER", "MATCH_NUMBER"):
                 raise self.scope.error(
                     "CEP_SEMANTICS_NOT_ALLOWED",
-                    f"{word} cannot stand before {name}.",
+                    f"{word} cannot be used before {name}.",
                     s.tokens[i],
                     f"write {name}({word} LAST(...))" if name in ("PREV", "NEXT") else None,
                 )
@@ -251,7 +251,7 @@ class ScalarReader:
         ):
             raise self.scope.error(
                 "CEP_STAR_NOT_ALLOWED",
-                f"{s.tokens[i].text}.* can stand only in count({s.tokens[i].text}.*).",
+                f"{s.tokens[i].text}.* can be used only in count({s.tokens[i].text}.*).",
                 s.tokens[i],
             )
         return None
@@ -263,7 +263,7 @@ class ScalarReader:
         if self.in_define:
             raise self.scope.error(
                 "CEP_FINAL_IN_DEFINE",
-                "FINAL cannot stand in DEFINE: the match is not complete there.",
+                "FINAL cannot be used in DEFINE: the match is not complete there.",
                 self.s.tokens[i],
                 "drop FINAL",
             )
@@ -298,7 +298,7 @@ class ScalarReader:
             near = near_name(token.text, (*self.scope.primaries, *self.scope.unions))
             raise self.scope.error(
                 "CEP_UNDEFINED_VARIABLE",
-                f"CLASSIFIER takes a pattern variable; {token.text} is none.",
+                f"CLASSIFIER takes a pattern variable; {token.text} is not one.",
                 token,
                 f"did you mean {near}?" if near else None,
             )
@@ -397,9 +397,9 @@ class ScalarReader:
                 if word in NAVIGATION or word.lower() in AGGREGATES:
                     raise self.scope.error(
                         "CEP_NESTED_NAVIGATION",
-                        f"{word} cannot stand inside {function}.",
+                        f"{word} cannot be used inside {function}.",
                         tokens[i],
-                        "only FIRST and LAST may stand, directly, inside PREV and NEXT",
+                        "only FIRST and LAST can be used, directly, inside PREV and NEXT",
                     )
                 i += 2
                 continue
@@ -442,7 +442,7 @@ class ScalarReader:
         if s.word(after) == "WITHIN" and s.word(after + 1) == "GROUP":
             raise self.scope.error(
                 "CEP_UNSUPPORTED_AGGREGATE",
-                f"{name} ... WITHIN GROUP cannot stand inside MATCH_RECOGNIZE.",
+                f"{name} ... WITHIN GROUP cannot be used inside MATCH_RECOGNIZE.",
                 s.tokens[after],
                 "use percentile(x, p) or array_agg(x)",
             )
@@ -458,7 +458,7 @@ class ScalarReader:
                 variables = self.scope.variables_of(variable_name(s.tokens[low]))
                 if variables is None and not self.is_qualifier(low):
                     raise self.scope.error(
-                        "CEP_UNDEFINED_VARIABLE", f"{s.tokens[low].text} is no pattern variable.", s.tokens[low]
+                        "CEP_UNDEFINED_VARIABLE", f"{s.tokens[low].text} is not a pattern variable.", s.tokens[low]
                     )
         else:
             found: dict[tuple[str, ...] | None, Token] = {}
