@@ -16,12 +16,13 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from sparkcep import settings
-from sparkcep.analyser import located
+from sparkcep.analyser import located, outer_reference
 from sparkcep.errors import PatternAnalysisError, SparkCepError, streaming_unsupported
 from sparkcep.exec.operator import match
 from sparkcep.form_planner import FormPlanner, Relation
 from sparkcep.functions import create_function
 from sparkcep.planner.explain import explain_plan
+from sparkcep.planner.measures import MeasureSql
 from sparkcep.planner.non_answers import NonAnswersPlan
 from sparkcep.planner.non_answers_sql import FACTS
 from sparkcep.planner.plan import PatternPlan
@@ -30,8 +31,9 @@ from sparkcep.pruned import prune
 from sparkcep.query import PREFIX, SOURCE, unescape
 from sparkcep.sql.commands import Explain, TemporaryView, classify
 from sparkcep.sql.function import read_function
+from sparkcep.sql.misplaced import misplaced
 from sparkcep.sql.rewriter import Rewriter
-from sparkcep.sql.statements import Form, FormKind, read_statement
+from sparkcep.sql.statements import Form, FormKind, formatted, read_statement
 
 T = TypeVar("T")
 
@@ -52,6 +54,8 @@ class Run(FormPlanner):
         if mode in ("native", "off"):
             return self.untouched()
         self.statement = read_statement(self.text)
+        if self.kwargs:
+            self.statement = formatted(self.statement)
         if (function := read_function(self.statement)) is not None and not self.explain_only:
             self.settings = settings.read(get)
             return create_function(self.spark, self.plain, self.statement, function, self.settings)
@@ -80,7 +84,21 @@ class Run(FormPlanner):
 
     def untouched(self) -> DataFrame:
         """Spark's own answer to the text as it is."""
-        return self.plain("EXPLAIN " + self.text if self.explain_only else self.text, self.args, **self.kwargs)
+        return self.parsed(
+            lambda: self.plain("EXPLAIN " + self.text if self.explain_only else self.text, self.args, **self.kwargs)
+        )
+
+    def parsed(self, action: Callable[[], T]) -> T:
+        """Run what has Spark parse the statement; of a pattern in the wrong place Spark knows nothing to say."""
+        try:
+            return action()
+        except SparkCepError:
+            raise
+        except ParseException:
+            error = misplaced(read_statement(self.text))
+            if error is None:
+                raise
+            raise error from None
 
     def check_parameters(self, args: Sequence[Any]) -> None:
         if self.rewriter.parameters > len(args):
@@ -94,7 +112,7 @@ class Run(FormPlanner):
 
     def plan_form(self, form: Form) -> None:
         input_sql = self.rewriter.input_sql(form)
-        source = self.blamed(lambda: self.input(form, input_sql))
+        source = self.parsed(lambda: self.blamed(lambda: self.input(form, input_sql)))
         planned = self.planned(form, source, input_sql)
         name = f"{PREFIX}relation_{next(_names)}"
         groups = planned.block.groups if isinstance(planned, BlockPlan) else ()
@@ -141,8 +159,11 @@ class Run(FormPlanner):
             PatternAnalysisError: CEP_STREAMING_UNSUPPORTED.
         """
         table = _TABLE.fullmatch(input_sql)
-        frame = self.spark.table(table[1]) if table else self.run(input_sql)
-        _ = frame.schema
+        try:
+            frame = self.spark.table(table[1]) if table else self.run(input_sql)
+            _ = frame.schema
+        except AnalysisException as error:
+            raise outer_reference(self.statement, form, error) or error from None
         if frame.isStreaming:
             raise streaming_unsupported(self.text, form.relation_start)
         return frame
@@ -197,12 +218,14 @@ class Run(FormPlanner):
     def check(self, relation: Relation) -> None:
         """Raise what Spark has against a form."""
         self.prepared(relation.plan, relation.source)
-        self.checked(relation.plan.query, lambda: self.analyzed(f"SELECT * FROM {relation.sql}"))
+        measures = relation.plan.measures
+        place = measures.place if isinstance(measures, MeasureSql) else None
+        self.checked(relation.plan.query, lambda: self.analyzed(f"SELECT * FROM {relation.sql}"), place)
 
     def rewritten(self, start: int) -> DataFrame:
         """The user's statement from an offset on, with subqueries in the place of its forms."""
         text = self.rewriter.render(start, len(self.text))
-        return self.blamed(lambda: self.analyzed(text))
+        return self.parsed(lambda: self.blamed(lambda: self.analyzed(text)))
 
     def diagnosed(self, planned: PatternPlan, source: DataFrame, error: AnalysisException) -> PatternAnalysisError:
         """Which condition Spark refuses, and why; the whole statement's error where it is none of them."""

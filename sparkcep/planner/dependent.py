@@ -54,6 +54,17 @@ class DependentConditions:
         self.conditions[label] = condition if earlier is None else Call("and", (earlier, condition))
         self.descriptions.setdefault(label, []).append(describe(scalar))
 
+    def state(self) -> tuple[int, ...]:
+        """What has been collected so far, to go back to."""
+        return len(self.slots), len(self.registers), len(self.columns), int(self.pairs)
+
+    def restore(self, state: tuple[int, ...]) -> None:
+        """Forget what was collected since; fields stay, which only the columns make anything of."""
+        slots, registers, columns, pairs = state
+        del self.slots[slots:], self.registers[registers:], self.columns[columns:]
+        self.each &= set(range(registers))
+        self.pairs = bool(pairs)
+
     def unsupported(self, scalar: Scalar, what: str) -> PatternAnalysisError:
         return PatternAnalysisError(
             "CEP_UNSUPPORTED_CONDITION",

@@ -134,7 +134,7 @@ class Binder:
                     "CEP_DUPLICATE_COLUMN",
                     f"The input has two columns named {column}.",
                     position,
-                    "select the columns by name in a subquery",
+                    f"give them different names in a subquery: FROM (SELECT a.{column}, b.{column} AS {column}_2, ...)",
                 )
             seen.add(folded)
 

@@ -92,6 +92,10 @@ def pair_brackets(statement: Statement, low: int, high: int) -> dict[int, int]:
     return pairs
 
 
+#: Operators behind which HAVING is no name.
+_ENDS_OPERAND = frozenset(") ] + * ?".split())
+
+
 class BlockParser:
     """Reads one block of a statement.
 
@@ -113,6 +117,7 @@ class BlockParser:
     def parse(self) -> BlockSyntax:
         self.sections()
         self.at, self.end = self.form.body
+        self.refuse_having()
         self.start = low = self.at
         self.current = ""
         self.skip_to_section()
@@ -121,6 +126,24 @@ class BlockParser:
         self.out.pattern = (low, self.at)
         self.sections()
         return self.out
+
+    def refuse_having(self) -> None:
+        """HAVING behind a block's clauses: blocks have none, and as a name it would get a wrong sentence."""
+        i = self.form.body[0] + 1
+        while i < self.form.body[1]:
+            if self.s.operator(i) == "(":
+                i = self.s.pairs.get(i, self.form.body[1])
+            before = self.s.tokens[i - 1]
+            named = before.upper in ("AS", "OF") or (
+                before.kind == "op" and before.upper not in (")", "]", "+", "*", "?")
+            )
+            if self.s.word(i) == "HAVING" and not named and self.s.operator(i + 1) in ("", "("):
+                raise self.error(
+                    "A pattern block has no HAVING.",
+                    hint="filter around the block: SELECT * FROM (FROM ... RETURN COUNT(*) AS n) WHERE n > 1",
+                    at=i,
+                )
+            i += 1
 
     def sections(self) -> None:
         in_head = self.end == self.form.head[1]

@@ -247,7 +247,13 @@ class Reader:
             return Index.LAST, 0, after
         if ".." in text:
             return (Index.BEFORE if found["before"] else Index.UP_TO), 0, after
-        offset = min(int(found["back"][:10]), MAXIMUM_OFFSET) if found["back"] else 0
+        if len(found["back"] or "") > 10 or int(found["back"] or 0) > MAXIMUM_OFFSET:
+            raise self.scope.error(
+                "CEP_NAVIGATION_OFFSET",
+                f"The offset of {variable}[i-k] must not be larger than {MAXIMUM_OFFSET}.",
+                s.tokens[close - 1],
+            )
+        offset = int(found["back"] or 0)
         return (Index.BACK if offset else Index.EACH), offset, after
 
     def column(self, i: int) -> tuple[str, int]:

@@ -23,7 +23,7 @@ NAVIGATION = frozenset({"PREV", "NEXT", "FIRST", "LAST"})
 AGGREGATES = frozenset(
     """any any_value approx_count_distinct approx_percentile array_agg avg bit_and bit_or bit_xor bool_and bool_or
     collect_list collect_set corr count count_if covar_pop covar_samp every histogram_numeric kurtosis listagg max
-    max_by mean min min_by mode percentile percentile_approx product regr_avgx regr_avgy regr_count
+    max_by mean median min min_by mode percentile percentile_approx product regr_avgx regr_avgy regr_count
     regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy skewness some std stddev stddev_pop stddev_samp
     string_agg sum try_avg try_sum var_pop var_samp variance""".split()
 )
@@ -32,6 +32,8 @@ UNITS = frozenset(
     "NANOSECOND MICROSECOND MILLISECOND SECOND MINUTE HOUR DAY WEEK MONTH QUARTER YEAR "
     "NANOSECONDS MICROSECONDS MILLISECONDS SECONDS MINUTES HOURS DAYS WEEKS MONTHS QUARTERS YEARS".split()
 )
+#: Rows are counted by 32 bits.
+MOST_ROWS = 2**31 - 1
 QUERY_WORDS = frozenset({"SELECT", "WITH", "FROM", "VALUES", "TABLE"})
 
 
@@ -330,7 +332,11 @@ class ScalarReader:
                 f"The offset of {name} is a whole number, written as a literal.",
                 token if len(arguments) == 2 else self.s.tokens[i],
             )
-        return min(int(token.text[:19]), 2**31 - 1)
+        if len(token.text) > 10 or int(token.text) > MOST_ROWS:
+            raise self.scope.error(
+                "CEP_NAVIGATION_OFFSET", f"The offset of {name} must not be larger than {MOST_ROWS}.", token
+            )
+        return int(token.text)
 
     def navigation(self, i: int, close: int, running: bool) -> Navigation:
         """PREV, NEXT, FIRST or LAST with its offset; PREV and NEXT may hold FIRST or LAST."""

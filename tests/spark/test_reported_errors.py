@@ -219,3 +219,13 @@ def test_users_own_errors_are_not_ours(spark: SparkSession) -> None:
     assert error_behind(ValueError("[CEP_X] y")) is None
     error = SparkCepError("CEP_SYNTAX_ERROR", "A sentence.")
     assert error_behind(error) is error
+
+
+def test_names_with_braces_in_formatted_statements(spark: SparkSession) -> None:
+    """With keyword arguments Spark formats the text, so braces come doubled; names are what they stand for."""
+    frame = spark.table("re_log")
+    clause = """SELECT * FROM {log} MATCH_RECOGNIZE (PARTITION BY k ORDER BY t MEASURES CLASSIFIER() AS c,
+      count(`b{{}}`.t) AS n PATTERN (A `b{{}}`) DEFINE `b{{}}` AS CLASSIFIER() = 'b{{}}')"""
+    assert {(r.c, r.n) for r in spark.sql(clause, log=frame).collect()} == {("b{}", 1)}
+    block = """FROM {log} PARTITION BY k ORDER BY t EVENT TYPE e PATTERN SEQ('A' `a{{}}`, B b) MATCHES FIRST"""
+    assert {r.events[0].variable for r in spark.sql(block, log=frame).collect()} == {"a{}"}
