@@ -92,10 +92,6 @@ def pair_brackets(statement: Statement, low: int, high: int) -> dict[int, int]:
     return pairs
 
 
-#: Operators behind which HAVING is no name.
-_ENDS_OPERAND = frozenset(") ] + * ?".split())
-
-
 class BlockParser:
     """Reads one block of a statement.
 

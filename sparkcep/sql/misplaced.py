@@ -34,7 +34,7 @@ def misplaced(statement: Statement) -> PatternParseError | None:
             continue
         elif word == "MATCH_RECOGNIZE" and statement.operator(i + 1) == "(":
             return _clause(statement, i, joined[-1])
-        elif word == "PATTERN" and selected[-1] and finder.begins_pattern(i + 1):
+        elif word == "PATTERN" and selected[-1] and finder.begins_pattern(i + 1) and not _is_alias(statement, i):
             return PatternParseError(
                 "CEP_MISPLACED_PATTERN",
                 "A pattern block begins with FROM; it cannot follow a SELECT list.",
@@ -43,6 +43,11 @@ def misplaced(statement: Statement) -> PatternParseError | None:
                 hint="write FROM t ... PATTERN ... RETURN ..., or SELECT ... FROM (FROM t ... PATTERN ...) m",
             )
     return None
+
+
+def _is_alias(statement: Statement, i: int) -> bool:
+    """Whether what follows PATTERN is a clause of Spark's query, so that it is a relation's name."""
+    return statement.word(i + 1) in ("WHERE", "GROUP", "HAVING", "WINDOW", "LATERAL", "ON", "USING", "TABLESAMPLE")
 
 
 def _clause(statement: Statement, i: int, behind: str) -> PatternParseError | None:
