@@ -63,9 +63,9 @@ def errors_page() -> str:
         "",
         "A refusal has a class, a sentence, the place in the statement with a caret, and a hint where there is a",
         "fix. All are `sparkcep.SparkCepError`; those of a statement also Spark's `ParseException` or",
-        "`AnalysisException`. What goes wrong while rows are matched Spark raises as USER_RAISED_EXCEPTION, whose text is the",
-        "error's own; `sparkcep.errors.error_behind(e)` gives it back as a `SparkCepError`. Errors of Spark itself keep",
-        "Spark's class. This page is made from the code: `…` stands",
+        "`AnalysisException`. What goes wrong while rows are matched Spark raises as USER_RAISED_EXCEPTION with the",
+        "error's own text; `sparkcep.errors.error_behind(e)` gives it back as a `SparkCepError`. Errors of Spark",
+        "itself keep Spark's class. This page is made from the code: `…` stands",
         "for what is filled in, and one class may have several sentences.",
     ]
     for name in sorted(found):
