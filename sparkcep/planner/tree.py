@@ -65,25 +65,20 @@ class Conjunct(Lifting):
     """Turns one expression into the kernel's tree."""
 
     def convert(self) -> Expression:
-        whole = self.text
-        before = self.owner.state()
-        try:
-            self.text = self.lift(self.text)
-            tree = parse_expression(self.text)
-            if tree is None:
-                raise NotCompilable("this expression, which cannot be read")
-            return self.node(tree)
-        except NotCompilable:
-            # Operators are calls too: what is left over two rows of the match Spark can evaluate as a whole.
-            self.owner.restore(before)
-            text = f"({whole.strip()})"
-            tokens = tokenize(text)
-            # Where a pair that is in no match may fail, it must not be evaluated.
-            may_fail = any(t.upper in _MAY_FAIL for t in tokens)
-            lifted = None if may_fail else self.lift_call(text, tokens)
-            if lifted is None:
-                raise
-            return lifted
+        self.text = self.lift(self.text)
+        tree = parse_expression(self.text)
+        if tree is None:
+            raise NotCompilable("this expression, which cannot be read")
+        return self.node(tree)
+
+    def whole(self) -> Expression | None:
+        """The expression as one call, where Spark can evaluate it for every pair of rows: operators are calls too.
+
+        Where a pair that is in no match may fail, it must not be evaluated.
+        """
+        text = f"({self.text.strip()})"
+        tokens = tokenize(text)
+        return None if any(t.upper in _MAY_FAIL for t in tokens) else self.lift_call(text, tokens)
 
     def node(self, tree: exp.Expr) -> Expression:
         if isinstance(tree, exp.Paren):
