@@ -62,8 +62,10 @@ def errors_page() -> str:
         "# Errors",
         "",
         "A refusal has a class, a sentence, the place in the statement with a caret, and a hint where there is a",
-        "mend. All are `sparkcep.SparkCepError`; those of a statement also Spark's `ParseException` or",
-        "`AnalysisException`. Errors of Spark itself keep Spark's class. This page is made from the code: `…` stands",
+        "fix. All are `sparkcep.SparkCepError`; those of a statement also Spark's `ParseException` or",
+        "`AnalysisException`. What goes wrong while rows are matched Spark raises as USER_RAISED_EXCEPTION with the",
+        "error's own text; `sparkcep.errors.error_behind(e)` gives it back as a `SparkCepError`. Errors of Spark",
+        "itself keep Spark's class. This page is made from the code: `…` stands",
         "for what is filled in, and one class may have several sentences.",
     ]
     for name in sorted(found):

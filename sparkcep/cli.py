@@ -283,16 +283,16 @@ def is_sparks(error: BaseException) -> bool:
 
 
 def short_message(error: BaseException, statements: str = "") -> str:
-    """Spark's message without the JVM's stack and plan, and what sparkcep said on an executor without Python's.
+    """Spark's message without the JVM's stack and plan; our own errors of matching without Spark's class.
 
     Args:
         statements: the user's text. Where Spark knows the place of its error in there, it is shown, with a caret.
     """
-    text = str(error)
-    marker = "sparkcep.errors."
-    if marker in text:  # raised on an executor, inside a traceback
-        text = text[text.index(marker) :].split(": ", 1)[-1]
-    elif type(error).__name__ == "Py4JJavaError":  # what PySpark has no class for
+    from sparkcep.errors import error_behind
+
+    own = error_behind(error)
+    text = str(own or error)
+    if own is None and type(error).__name__ == "Py4JJavaError":  # what PySpark has no class for
         text = _JAVA_CLASS.sub("", text.partition("\n: ")[2].partition("\n\tat ")[0]) or text
     lines = [line for line in text.split("\n") if not line.startswith(("\tat ", "  at "))]
     text = "\n".join(lines).split("\n\nJVM stacktrace")[0].strip()

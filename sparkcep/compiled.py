@@ -45,7 +45,7 @@ def _replace(run: Run, form: Form, functions: list[str], name: Callable[[], str]
     if form.kind is FormKind.CALL:
         raise _refused(run, form, "A table function of the index is answered by sparkcep.")
     input_sql = run.rewriter.input_sql(form)
-    source = run.blamed(lambda: run.input(input_sql))
+    source = run.blamed(lambda: run.input(form, input_sql))
     planned = run.planned(form, source, input_sql)
     if planned.layout == "fold":
         sql = f"({planned.folded().replace(f'{{{SOURCE}}}', f'({input_sql})')})"

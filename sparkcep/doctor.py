@@ -135,7 +135,7 @@ def a_query() -> Finding:
             "PATTERN (a b) DEFINE a AS e = 'a', b AS e = 'b' AND ts > a.ts)"
         ).collect()
     except Exception as error:  # whatever Spark has against this machine
-        return Finding("A pattern query", str(error).strip().splitlines()[0], "fix what stands above first", True)
+        return Finding("A pattern query", str(error).strip().splitlines()[0], "fix what is listed above first", True)
     if [r.ts for r in rows] != [2]:
         return Finding("A pattern query", f"gave {rows}", "please report this as a bug", True)
     return Finding("A pattern query", f"right, {time.perf_counter() - started:.1f} s with starting Spark")

@@ -1,12 +1,13 @@
 """Error classes.
 
 Every refusal is a :class:`SparkCepError` with an upper-snake error class, the place in the user's statement and a hint
-where there is a mend. The classes also derive from pyspark's own, so notebooks and dbt show them as such.
+where there is a fix. The classes also derive from pyspark's own, so notebooks and dbt show them as such.
 """
 
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 
 from pyspark.errors import AnalysisException, ParseException, PySparkException
@@ -89,6 +90,17 @@ class PatternAnalysisError(SparkCepError, AnalysisException):
     """A pattern form reads well but names or combines what it may not."""
 
 
+def streaming_unsupported(text: str | None = None, position: int | None = None) -> PatternAnalysisError:
+    """What a pattern says of an input that is a stream, wherever the pattern stands and whatever reads it."""
+    return PatternAnalysisError(
+        "CEP_STREAMING_UNSUPPORTED",
+        "A pattern cannot be matched over a streaming relation.",
+        text=text,
+        position=position,
+        hint="let the stream write a table, and match the pattern over that table",
+    )
+
+
 class PatternIndexError(PatternAnalysisError):
     """A pattern index cannot be made, refreshed or read as asked.
 
@@ -120,3 +132,31 @@ class PatternIndexError(PatternAnalysisError):
 
 class LimitError(SparkCepError):
     """A limit of ``spark.sparkcep.limit.*`` was passed while matching."""
+
+
+_REPORTED = re.compile(
+    r"\[((?:CEP|MATCH_RECOGNIZE)_[A-Z_]+|ARITHMETIC_OVERFLOW|DIVIDE_BY_ZERO)\] (.*?)(?:\nHint: (.*))?", re.DOTALL
+)
+
+_RAISED = re.compile(r"\[USER_RAISED_EXCEPTION\] (\[.*?)(?:\n?\s*SQLSTATE: P0001|$)", re.DOTALL)
+
+
+def reported(text: str) -> SparkCepError | None:
+    """An error from its text; None where the text is none of ours."""
+    found = _REPORTED.fullmatch(text.strip())
+    if found is None:
+        return None
+    kind = LimitError if found[1].endswith("_LIMIT") else SparkCepError
+    return kind(found[1], found[2], hint=found[3])
+
+
+def error_behind(error: BaseException) -> SparkCepError | None:
+    """What is wrong with a pattern query, where Spark tells it as an error of its own; None where it is Spark's.
+
+    What goes wrong while rows are matched comes from ``collect()`` or ``show()`` as Spark's USER_RAISED_EXCEPTION.
+    """
+    if isinstance(error, SparkCepError):
+        return error
+    # What goes wrong inside a subquery is no PySparkException on a classic session; the text is there all the same.
+    found = _RAISED.search(str(error))
+    return reported(found[1]) if found is not None else None

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pyspark.sql import DataFrame
 
 from sparkcep.block import BlockQuery, Condition
-from sparkcep.errors import PatternAnalysisError
+from sparkcep.errors import PatternAnalysisError, streaming_unsupported
 from sparkcep.exec.operator import match
 from sparkcep.form_planner import Relation
 from sparkcep.planner.collapse import first_component, last_component
@@ -39,6 +39,8 @@ def expand(df: DataFrame, query: str) -> DataFrame:
             where the block cannot be collapsed; and all that the block itself may raise.
     """
     spark = df.sparkSession
+    if df.isStreaming:
+        raise streaming_unsupported()
     if not read_statement(query).forms:
         raise _not_a_block(query, 0)
     return _Expansion(spark, plain_sql(spark), query, None, {}, given=df).result()
@@ -54,7 +56,7 @@ class _Expansion(Run):
         if len(self.statement.forms) > 1 or form.kind is not FormKind.BLOCK or before or self.behind(form):
             raise _not_a_block(self.text, form.start)
         input_sql = self.rewriter.input_sql(form)
-        source = self.blamed(lambda: self.input(input_sql))
+        source = self.blamed(lambda: self.input(form, input_sql))
         block = self.bound_block(form, source)
         source = self.merged(block, source)
         if block.trends:
@@ -64,10 +66,9 @@ class _Expansion(Run):
         self.check_columns(form)
         restricted = self.restricted(collapsed, source)
         planned = self.plan_bound(self.between_ends(block, collapsed), restricted, plan_block)
-        self.matched[_RESULT] = match(
-            self.prepared(planned, restricted), planned.layout, planned.shape, planned.spec
-        )  # fmt: skip
-        sql = f"({planned.measures.sql().replace(f'{{{SOURCE}}}', f'{{{_RESULT}}}')})"
+        found = match(self.prepared(planned, restricted), planned.layout, planned.shape, planned.spec)
+        self.matched[_RESULT] = found.frame
+        sql = f"({planned.measures.sql().replace(f'{{{SOURCE}}}', found.sql(f'{{{_RESULT}}}'))})"
         self.relations.append(Relation(_RESULT, planned, restricted, sql, restricted))
         self.rewriter.replace(form, self.of_given_ends(sql))
 
@@ -84,7 +85,7 @@ class _Expansion(Run):
                 f"The rows are not of this block's output: they lack {', '.join(missing)}.",
                 text=self.text,
                 position=form.keyword.start,
-                hint="leave all columns but match_number and exact in",
+                hint="keep all columns except match_number and exact",
             )
 
     def given_sql(self, items: str) -> str:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pyspark import TaskContext
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import udtf
 from pyspark.sql.types import (
@@ -40,11 +41,13 @@ from pyspark.sql.types import (
 )
 from pyspark.sql.udtf import AnalyzeArgument, AnalyzeResult, PartitioningColumn, SelectedColumn
 
-from sparkcep.errors import PatternAnalysisError, SparkCepError
+from sparkcep.errors import PatternAnalysisError, SparkCepError, streaming_unsupported
 from sparkcep.exec.function_matcher import FunctionMatcher, FunctionSpec
+from sparkcep.exec.reports import hide_traceback
 from sparkcep.planner.fields import quote
 from sparkcep.planner.function_plan import FunctionPlan, plan_function
 from sparkcep.query import string_literal, unescape
+from sparkcep.session import FUNCTIONS
 from sparkcep.settings import Settings
 from sparkcep.sql.function import FunctionSyntax, read_function
 from sparkcep.sql.statements import Statement, read_statement
@@ -132,10 +135,9 @@ def handler(definition: Definition) -> type:
         def analyze(table: AnalyzeArgument) -> AnalyzeResult:
             try:
                 return analyze(definition, table)
-            except SparkCepError as error:
-                # Spark shows the traceback with it: the shorter the better.
-                refusal = error.with_traceback(None)
-            raise refusal from None
+            except SparkCepError:
+                hide_traceback()
+                raise
 
         def __init__(self, analyzed: Analyzed) -> None:
             self.analyzed = analyzed
@@ -146,13 +148,17 @@ def handler(definition: Definition) -> type:
             self.rows.append(row)
 
         def terminate(self) -> Iterator[tuple[Any, ...]]:
-            if not self.whole:
-                check_single_partition(len(self.rows))
-            cache = self.analyzed.matcher
-            if not cache:
-                assert self.analyzed.spec is not None
-                cache.append(FunctionMatcher(self.analyzed.spec))
-            yield from cache[0].match(self.rows)
+            try:
+                if not self.whole:
+                    check_single_partition(len(self.rows))
+                cache = self.analyzed.matcher
+                if not cache:
+                    assert self.analyzed.spec is not None
+                    cache.append(FunctionMatcher(self.analyzed.spec))
+                yield from cache[0].match(self.rows)
+            except SparkCepError:
+                hide_traceback()
+                raise
 
     return PatternFunction
 
@@ -176,6 +182,42 @@ def check_single_partition(rows: int) -> None:
             "Neither the function nor the call says how the table is partitioned.",
             hint="f(TABLE(t) PARTITION BY case), f(TABLE(t) WITH SINGLE PARTITION), or PARTITION BY before PATTERN",
         )
+
+
+def refuse_streams(frame: DataFrame, text: str, plain: Callable[[str], DataFrame]) -> None:
+    """A pattern function sees rows, never whether they are a stream's: its arguments are looked at from outside.
+
+    Args:
+        frame: what Spark makes of a statement. plain: Spark's own ``sql``.
+
+    Raises:
+        PatternAnalysisError: CEP_STREAMING_UNSUPPORTED.
+    """
+    folded = text.casefold() if FUNCTIONS else ""
+    if not any(name in folded for name in FUNCTIONS) or not frame.isStreaming:
+        return
+    statement = read_statement(text)
+    tokens = statement.tokens
+    for i, token in enumerate(tokens):
+        if token.text.casefold() not in FUNCTIONS or statement.operator(i + 1) != "(":
+            continue
+        for k in range(i + 2, statement.pairs.get(i + 1, i + 2)):
+            close = statement.pairs.get(k + 1)
+            if statement.word(k) != "TABLE" or close is None:
+                continue
+            relation = text[tokens[k + 1].start : tokens[close].end]
+            if statement.word(k + 2) not in ("SELECT", "WITH", "FROM", "VALUES"):
+                relation = relation[1:-1]
+            if _is_stream(f"SELECT * FROM {relation}", plain):
+                raise streaming_unsupported(text, tokens[k].start)
+
+
+def _is_stream(query: str, plain: Callable[[str], DataFrame]) -> bool:
+    """Whether a part of a streaming statement reads a stream; yes where Spark cannot read it by itself."""
+    try:
+        return plain(query).isStreaming
+    except PySparkException:
+        return True
 
 
 def create_function(
@@ -207,4 +249,5 @@ def create_function(
     zone = str(spark.conf.get("spark.sql.session.timeZone", "UTC"))
     made = udtf(handler(Definition(statement.text, settings, zone)), useArrow=False)
     spark.udtf.register(name, made)  # type: ignore[arg-type]
+    FUNCTIONS.add(name.casefold())
     return spark.createDataFrame([], StructType([]))

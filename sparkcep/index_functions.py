@@ -9,7 +9,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
 from sparkcep import index
-from sparkcep.errors import PatternAnalysisError, PatternIndexError, SparkCepError
+from sparkcep.errors import PatternAnalysisError, PatternIndexError, SparkCepError, streaming_unsupported
 from sparkcep.index import insight
 from sparkcep.sql.statements import Form, Statement
 from sparkcep.sql.table_functions import Call, plain_literal, read_call, relation_name
@@ -51,9 +51,18 @@ class _Run:
                 more = {name: self.value(name) for name in ("mode", "k") if name in self.call.arguments}
                 answer = insight.continuations(self.spark, log, pattern, **more)
         except PatternIndexError as error:
+            if error.error_class == "CEP_INDEX_NOT_FOUND" and self.is_stream(log):
+                raise streaming_unsupported(self.s.text, self.place("log")) from None
             raise error.located(self.s.text, self.place(error.blame)) from None
         _ = answer.frame.schema  # Connect analyses lazily; errors belong here
         return answer.frame, f"{self.call.function}: {answer.how}"
+
+    def is_stream(self, log: Any) -> bool:
+        """Whether a log that no index is on is a streaming view."""
+        try:
+            return bool(log.kind == "table" and self.spark.table(str(log)).isStreaming)
+        except AnalysisException:
+            return False
 
     def log(self) -> Any:
         low, high = self.call.arguments["log"]

@@ -7,10 +7,11 @@ import html
 import shlex
 from typing import Any
 
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 import sparkcep
-from sparkcep.errors import SparkCepError
+from sparkcep.errors import SparkCepError, error_behind
 from sparkcep.interrupts import Interrupted, interruptible
 from sparkcep.pictures.picture import Picture
 from sparkcep.printing import texts
@@ -110,7 +111,7 @@ def run_cell(line: str, cell: str, namespace: dict[str, Any]) -> Table | Plan | 
     if options.limit < 0:
         raise SparkCepError("CEP_ARGUMENTS", "%%cep: --limit must not be negative.")
     if options.name is not None and not options.name.isidentifier():
-        raise SparkCepError("CEP_ARGUMENTS", f"%%cep: {options.name} is no name of a variable.")
+        raise SparkCepError("CEP_ARGUMENTS", f"%%cep: {options.name} is not a valid variable name.")
     spark = session_of(namespace)
     with interruptible(spark):
         return _run_statements(spark, cell, options, namespace)
@@ -154,12 +155,15 @@ def load(shell: Any) -> None:
     shell.register_magic_function(cep, magic_kind="cell", magic_name="cep")
 
     def tell(shell: Any, kind: type, error: BaseException, trace: Any, tb_offset: Any = None) -> None:
+        if not isinstance(error, Interrupted) and error_behind(error) is None:
+            shell.showtraceback((kind, error, trace), tb_offset=tb_offset)
+            return
         from sparkcep.cli import short_message
 
         print("Interrupted." if isinstance(error, Interrupted) else short_message(error))
 
-    # A wrong query is no reason for a page of Python's stack.
-    shell.set_custom_exc((SparkCepError, Interrupted), tell)
+    # A wrong query is no reason for a page of Python's stack. What is found while rows are matched is Spark's to raise.
+    shell.set_custom_exc((PySparkException, Interrupted), tell)
 
 
 def unload(shell: Any) -> None:

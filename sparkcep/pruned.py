@@ -92,7 +92,7 @@ def _rank(snapshot: Snapshot) -> tuple[int, bool]:
 
 def _why_none(named: Source | None) -> str:
     if named is None:
-        return "the input is no table, path or bare view of files, or there is none on it"
+        return "the input is not a table, path or bare view of files, or has no index"
     return f"there is none on {named}"
 
 

@@ -20,6 +20,8 @@ SOURCE = PREFIX + "source"
 MATCH_NUMBER = PREFIX + "match_number"
 # An event's position in its partition, from 0; row expressions of the skip strategies may name it.
 POSITION = PREFIX + "position"
+# What went wrong while a row's partition was matched, as text; NULL for nothing.
+ERROR = PREFIX + "error"
 # The window over a whole partition in order, for columns that hold a value for each of its rows.
 WHOLE = PREFIX + "whole"
 

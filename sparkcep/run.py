@@ -16,14 +16,15 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from sparkcep import settings
-from sparkcep.analyser import located
-from sparkcep.errors import PatternAnalysisError, SparkCepError
+from sparkcep.analyser import located, outer_reference
+from sparkcep.errors import PatternAnalysisError, SparkCepError, streaming_unsupported
 from sparkcep.exec.operator import match
 from sparkcep.form_planner import FormPlanner, Relation
 from sparkcep.functions import create_function
 from sparkcep.no_rows import notes
 from sparkcep.planner.censored import LOG_END, log_end_sql
 from sparkcep.planner.explain import explain_plan
+from sparkcep.planner.measures import MeasureSql
 from sparkcep.planner.non_answers import NonAnswersPlan
 from sparkcep.planner.non_answers_sql import FACTS
 from sparkcep.planner.plan import PatternPlan
@@ -32,8 +33,9 @@ from sparkcep.pruned import prune
 from sparkcep.query import PREFIX, SOURCE, unescape
 from sparkcep.sql.commands import Explain, TemporaryView, classify
 from sparkcep.sql.function import read_function
+from sparkcep.sql.misplaced import misplaced
 from sparkcep.sql.rewriter import Rewriter
-from sparkcep.sql.statements import Form, FormKind, read_statement
+from sparkcep.sql.statements import Form, FormKind, formatted, read_statement
 
 T = TypeVar("T")
 
@@ -54,6 +56,8 @@ class Run(FormPlanner):
         if mode in ("native", "off"):
             return self.untouched()
         self.statement = read_statement(self.text)
+        if self.kwargs:
+            self.statement = formatted(self.statement)
         if (function := read_function(self.statement)) is not None and not self.explain_only:
             self.settings = settings.read(get)
             return create_function(self.spark, self.plain, self.statement, function, self.settings)
@@ -82,7 +86,21 @@ class Run(FormPlanner):
 
     def untouched(self) -> DataFrame:
         """Spark's own answer to the text as it is."""
-        return self.plain("EXPLAIN " + self.text if self.explain_only else self.text, self.args, **self.kwargs)
+        return self.parsed(
+            lambda: self.plain("EXPLAIN " + self.text if self.explain_only else self.text, self.args, **self.kwargs)
+        )
+
+    def parsed(self, action: Callable[[], T]) -> T:
+        """Run what has Spark parse the statement; of a pattern in the wrong place Spark knows nothing to say."""
+        try:
+            return action()
+        except SparkCepError:
+            raise
+        except ParseException:
+            error = misplaced(read_statement(self.text))
+            if error is None:
+                raise
+            raise error from None
 
     def check_parameters(self, args: Sequence[Any]) -> None:
         if self.rewriter.parameters > len(args):
@@ -96,7 +114,7 @@ class Run(FormPlanner):
 
     def plan_form(self, form: Form) -> None:
         input_sql = self.rewriter.input_sql(form)
-        source = self.blamed(lambda: self.input(input_sql))
+        source = self.parsed(lambda: self.blamed(lambda: self.input(form, input_sql)))
         planned = self.planned(form, source, input_sql)
         name = f"{PREFIX}relation_{next(_names)}"
         groups = planned.block.groups if isinstance(planned, BlockPlan) else ()
@@ -139,11 +157,20 @@ class Run(FormPlanner):
         self.notes.append(how)
         self.rewriter.replace(form, f"(SELECT * FROM {{{name}}})")
 
-    def input(self, input_sql: str) -> DataFrame:
-        """A form's input relation, analysed."""
+    def input(self, form: Form, input_sql: str) -> DataFrame:
+        """A form's input relation, analysed.
+
+        Raises:
+            PatternAnalysisError: CEP_STREAMING_UNSUPPORTED.
+        """
         table = _TABLE.fullmatch(input_sql)
-        frame = self.spark.table(table[1]) if table else self.run(input_sql)
-        _ = frame.schema
+        try:
+            frame = self.spark.table(table[1]) if table else self.run(input_sql)
+            _ = frame.schema
+        except AnalysisException as error:
+            raise outer_reference(self.statement, form, error) or error from None
+        if frame.isStreaming:
+            raise streaming_unsupported(self.text, form.relation_start)
         return frame
 
     def relation_sql(self, name: str, planned: PatternPlan, source: DataFrame, input_sql: str) -> str:
@@ -160,17 +187,19 @@ class Run(FormPlanner):
             return f"({planned.folded().replace(f'{{{SOURCE}}}', text)})"
         frame = self.prepared(planned, source)
         try:
-            self.matched[name] = match(frame, planned.layout, planned.shape, planned.spec)
+            found = match(frame, planned.layout, planned.shape, planned.spec)
         except PySparkNotImplementedError as error:
             raise _untransportable(planned, frame, error) from None
-        return f"({planned.measures.sql().replace(f'{{{SOURCE}}}', f'{{{name}}}')})"
+        self.matched[name] = found.frame
+        return f"({planned.measures.sql().replace(f'{{{SOURCE}}}', found.sql(f'{{{name}}}'))})"
 
     def with_facts(self, name: str, planned: NonAnswersPlan, given: DataFrame, sql: str) -> str:
         """What the log says of a query comes from all partitions, whatever an index leaves of them."""
         if f"{{{FACTS}}}" not in sql:
             return sql
         facts = replace(planned.repair_spec, only_facts=True)
-        self.matched[name + "_facts"] = match(self.prepared(planned, given), planned.layout, planned.shape, facts)
+        told = match(self.prepared(planned, given), planned.layout, planned.shape, facts)
+        self.matched[name + "_facts"] = told.frame
         return sql.replace(f"{{{FACTS}}}", f"{{{name}_facts}}")
 
     def prepared(self, planned: PatternPlan, source: DataFrame) -> DataFrame:
@@ -194,12 +223,14 @@ class Run(FormPlanner):
     def check(self, relation: Relation) -> None:
         """Raise what Spark has against a form."""
         self.prepared(relation.plan, relation.source)
-        self.checked(relation.plan.query, lambda: self.analyzed(f"SELECT * FROM {relation.sql}"))
+        measures = relation.plan.measures
+        place = measures.place if isinstance(measures, MeasureSql) else None
+        self.checked(relation.plan.query, lambda: self.analyzed(f"SELECT * FROM {relation.sql}"), place)
 
     def rewritten(self, start: int) -> DataFrame:
         """The user's statement from an offset on, with subqueries in the place of its forms."""
         text = self.rewriter.render(start, len(self.text))
-        return self.blamed(lambda: self.analyzed(text))
+        return self.parsed(lambda: self.blamed(lambda: self.analyzed(text)))
 
     def diagnosed(self, planned: PatternPlan, source: DataFrame, error: AnalysisException) -> PatternAnalysisError:
         """Which condition Spark refuses, and why; the whole statement's error where it is none of them."""

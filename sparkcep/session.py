@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 _lock = threading.RLock()
 #: Session classes whose ``sql`` is wrapped, with the method they had before.
 _originals: dict[type, SqlMethod] = {}
+#: Names of the pattern functions that statements have made, in small letters.
+FUNCTIONS: set[str] = set()
 
 
 def _session_classes() -> list[type]:
@@ -75,11 +77,18 @@ def _wrapper(original: SqlMethod) -> SqlMethod:
             from sparkcep.index_commands import run_index_statement
 
             return run_index_statement(self, sqlQuery, statement)
+        plain = functools.partial(original, self)
         if not mentions_pattern(sqlQuery):
-            return original(self, sqlQuery, args, **kwargs)
-        from sparkcep.run import Run
+            frame = plain(sqlQuery, args, **kwargs)
+        else:
+            from sparkcep.run import Run
 
-        return Run(self, functools.partial(original, self), sqlQuery, args, kwargs).result()
+            frame = Run(self, plain, sqlQuery, args, kwargs).result()
+        if FUNCTIONS:
+            from sparkcep.functions import refuse_streams
+
+            refuse_streams(frame, sqlQuery, lambda text: plain(text, args, **kwargs))
+        return frame
 
     return sql
 

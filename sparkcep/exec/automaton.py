@@ -132,7 +132,7 @@ class _Compiler(Instructions):
         if can_be_empty(node.item):
             raise PatternAnalysisError(
                 "CEP_EMPTY_NEGATION",
-                f"{render(node)} forbids the empty sequence, so nothing could match.",
+                f"{render(node)} excludes the empty sequence, so nothing can match.",
                 hint="negate a pattern that takes at least one event",
             )
         automaton = compile_automaton(node.item, tuple(self.codes), self.limit, self.negations)
@@ -243,7 +243,7 @@ def _resolved(moves: Sequence[_Move], component: int) -> Iterator[tuple[list[int
         return
     if len(guards) > _MAXIMUM_GUARDS:
         raise PatternAnalysisError(
-            "CEP_PROGRAM_TOO_LARGE", f"More than {_MAXIMUM_GUARDS} negations stand between the same two events."
+            "CEP_PROGRAM_TOO_LARGE", f"More than {_MAXIMUM_GUARDS} negations are between the same two events."
         )
     outcomes: dict[tuple[int, ...], list[frozenset[int]]] = {}
     for flags in itertools.product((True, False), repeat=len(guards)):

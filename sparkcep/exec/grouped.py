@@ -7,9 +7,12 @@ from typing import Generic, TypeVar
 
 import numpy as np
 import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql.types import StructType
 
 from sparkcep.exec.arrays import Ints
 from sparkcep.exec.batch import Batch
+from sparkcep.exec.reports import Matched, RowsReport, matched_rows
 from sparkcep.exec.rows import column, whole_partitions
 from sparkcep.exec.shape import OperatorShape, batch_of
 from sparkcep.exec.statuses import too_many_events
@@ -60,6 +63,10 @@ class Body(OnExecutor[S, M], Generic[S, M]):
         """Body of mapInArrow of the rows layout; no partition is cut."""
         for table in partitions_of(batches, self.shape):
             yield self.of_table(table)
+
+    def mapped(self, df: DataFrame, out: StructType) -> Matched:
+        """The rows layout's output."""
+        return matched_rows(df, RowsReport(self.of_rows, self.of_table), out)
 
 
 def _within_limit(offsets: Ints, shape: OperatorShape) -> Ints:

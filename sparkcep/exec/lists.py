@@ -13,22 +13,23 @@ from pyspark.sql import functions as F
 from sparkcep.exec.grouped import ROWS, OnExecutor, as_lists, list_batch, list_inputs
 from sparkcep.exec.kernels import rows as kernel
 from sparkcep.exec.matcher import Matcher
+from sparkcep.exec.reports import FOUND, ListsReport, Matched, reported_type
 from sparkcep.exec.rows import int32
 from sparkcep.exec.shape import FIXED_COLUMNS, OperatorShape
 from sparkcep.exec.spec import MatchSpec
 from sparkcep.query import PREFIX
 
 
-def match_lists(df: DataFrame, shape: OperatorShape, spec: MatchSpec) -> DataFrame:
+def match_lists(df: DataFrame, shape: OperatorShape, spec: MatchSpec) -> Matched:
     names = [f"c{p}" for p in shape.places]
-    returns = f"array<struct<{','.join(f'{n}:int' for n in names)}>>"
-    found = F.arrow_udf(ListsMatcher(shape, spec).run, returns)  # type: ignore[attr-defined]
+    returns = reported_type(f"array<struct<{','.join(f'{n}:int' for n in names)}>>")
+    found = F.arrow_udf(ListsReport(ListsMatcher(shape, spec).run).run, returns)  # type: ignore[attr-defined]
     keys = [f"{PREFIX}k{i}" for i in range(shape.keys)]
     matched = df.select(*keys, ROWS, found(*map(F.expr, list_inputs(shape))).alias(f"{PREFIX}found"))
     out = [f"m.c{place} AS {PREFIX}{name}" for name, place in FIXED_COLUMNS]
     out += [f"m.c{kernel.FIXED + s} AS {PREFIX}l{s}" for s in shape.labels]
     out += [f"get({ROWS}, m.c{g.place}).{PREFIX}f{g.field} AS {PREFIX}g{n}" for n, g in enumerate(shape.gathers)]
-    return matched.selectExpr(*keys, f"inline(transform({PREFIX}found, m -> struct({', '.join(out)})))")
+    return Matched(matched.selectExpr(*keys, f"inline(transform({FOUND}, m -> struct({', '.join(out)})))"))
 
 
 class ListsMatcher(OnExecutor[MatchSpec, Matcher]):

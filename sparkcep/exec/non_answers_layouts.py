@@ -26,12 +26,13 @@ from sparkcep.exec.grouped import (
 )
 from sparkcep.exec.non_answers import Explained, FactTeller, NonAnswers
 from sparkcep.exec.repair_spec import RepairSpec
+from sparkcep.exec.reports import FOUND, ListsReport, Matched, reported_type
 from sparkcep.exec.rows import column, int32, key_fields, needed_columns, record_batch
 from sparkcep.exec.shape import OperatorShape
-from sparkcep.query import PREFIX
+from sparkcep.query import ERROR, PREFIX
 
 
-def explain_partitions(df: DataFrame, layout: str, shape: OperatorShape, spec: RepairSpec) -> DataFrame:
+def explain_partitions(df: DataFrame, layout: str, shape: OperatorShape, spec: RepairSpec) -> Matched:
     """Run a spec over prepared rows; see operator.match."""
     if spec.only_facts:
         return _facts(df, layout, shape, spec)
@@ -44,12 +45,13 @@ def time_field(shape: OperatorShape) -> int:
     return shape.trace[0]
 
 
-def _lists(df: DataFrame, shape: OperatorShape, spec: RepairSpec) -> DataFrame:
+def _lists(df: DataFrame, shape: OperatorShape, spec: RepairSpec) -> Matched:
     columns = (
         "cost:bigint,reason:int,component:int,row:int,moves:array<struct<c:int,r:int,n:bigint>>,"
         "run:array<struct<c:int,r:int>>"
     )
-    found = F.arrow_udf(NonAnswersBody(shape, spec).of_lists, f"array<struct<{columns}>>")  # type: ignore[attr-defined]
+    body = NonAnswersBody(shape, spec).of_lists
+    found = F.arrow_udf(ListsReport(body).run, reported_type(f"array<struct<{columns}>>"))  # type: ignore[attr-defined]
     keys = [f"{PREFIX}k{i}" for i in range(shape.keys)]
     matched = df.select(*keys, ROWS, found(*map(F.expr, list_inputs(shape))).alias(f"{PREFIX}found"))
     time = f"{PREFIX}f{time_field(shape)}"
@@ -60,10 +62,10 @@ def _lists(df: DataFrame, shape: OperatorShape, spec: RepairSpec) -> DataFrame:
         f"transform(m.run, e -> struct(e.c AS c, e.r AS r, get({ROWS}, e.r).{time} AS f{time_field(shape)})) "
         f"AS {PREFIX}events",
     ]
-    return matched.selectExpr(*keys, f"inline(transform({PREFIX}found, m -> struct({', '.join(out)})))")
+    return Matched(matched.selectExpr(*keys, f"inline(transform({FOUND}, m -> struct({', '.join(out)})))"))
 
 
-def _rows(df: DataFrame, shape: OperatorShape, spec: RepairSpec) -> DataFrame:
+def _rows(df: DataFrame, shape: OperatorShape, spec: RepairSpec) -> Matched:
     time = time_field(shape)
     type_ = {f.name: f.dataType for f in df.schema.fields}[f"{PREFIX}f{time}"]
     event = [StructField("c", IntegerType()), StructField("r", IntegerType())]
@@ -75,7 +77,7 @@ def _rows(df: DataFrame, shape: OperatorShape, spec: RepairSpec) -> DataFrame:
         StructField(f"{PREFIX}events", ArrayType(StructType([*event, StructField(f"f{time}", type_)]))),
     ]  # fmt: skip
     names = list(dict.fromkeys([*needed_columns(shape), f"{PREFIX}f{time}"]))
-    return df.select(*names).mapInArrow(NonAnswersBody(shape, spec).of_rows, StructType(fields))
+    return NonAnswersBody(shape, spec).mapped(df.select(*names), StructType(fields))
 
 
 def _codes(values: Ints) -> pa.Array:
@@ -140,14 +142,16 @@ class NonAnswersBody(Body[RepairSpec, NonAnswers]):
 # -- facts -------------------------------------------------------------------------------------------------------------
 
 
-def _facts(df: DataFrame, layout: str, shape: OperatorShape, spec: RepairSpec) -> DataFrame:
+def _facts(df: DataFrame, layout: str, shape: OperatorShape, spec: RepairSpec) -> Matched:
+    """Facts, and errors in a column: they are read by a subquery, and what Spark raises in one comes with its stack."""
     words = [f"w{w}" for w in range(spec.fact_words)]
     if layout != "lists":
         out = StructType([StructField(PREFIX + w, LongType()) for w in words])
-        return df.select(*needed_columns(shape)).mapInArrow(FactsBody(shape, spec).of_rows, out)
-    told = F.arrow_udf(FactsBody(shape, spec).of_lists, f"struct<{','.join(f'{w}:bigint' for w in words)}>")  # type: ignore[attr-defined]
+        return FactsBody(shape, spec).mapped(df.select(*needed_columns(shape)), out)
+    returns = reported_type(f"struct<{','.join(f'{w}:bigint' for w in words)}>")
+    told = F.arrow_udf(ListsReport(FactsBody(shape, spec).of_lists).run, returns)  # type: ignore[attr-defined]
     found = df.select(told(*map(F.expr, list_inputs(shape))).alias("m"))
-    return found.selectExpr(*(f"m.{w} AS {PREFIX}{w}" for w in words))
+    return Matched(found.selectExpr(*(f"m.found.{w} AS {PREFIX}{w}" for w in words), f"m.error AS {ERROR}"))
 
 
 class FactsBody(Body[RepairSpec, FactTeller]):

@@ -11,6 +11,7 @@ from sparkcep.exec.lists import match_lists
 from sparkcep.exec.non_answers_layouts import explain_partitions
 from sparkcep.exec.ranges import match_ranges
 from sparkcep.exec.repair_spec import RepairSpec
+from sparkcep.exec.reports import Matched
 from sparkcep.exec.rows import match_rows
 from sparkcep.exec.run_layouts import match_runs
 from sparkcep.exec.run_spec import RunSpec
@@ -27,7 +28,7 @@ def match(
     layout: str,
     shape: OperatorShape,
     spec: MatchSpec | RunSpec | TrendSpec | RepairSpec | UncertainSpec,
-) -> DataFrame:
+) -> Matched:
     """Run a spec over prepared rows.
 
     Args:

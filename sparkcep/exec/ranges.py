@@ -15,13 +15,16 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 
+from sparkcep.errors import reported
 from sparkcep.exec.arrays import Ints, int_values, ordered_ints
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.kernels import rows as kernel
 from sparkcep.exec.kernels.ranges import SUMMARY, mark_ranges, select_chain
 from sparkcep.exec.matcher import Matcher
+from sparkcep.exec.reports import Matched, RowsReport, matched_rows
 from sparkcep.exec.rows import (
     CHUNK,
+    Piece,
     RowsMatcher,
     column,
     int32,
@@ -34,27 +37,28 @@ from sparkcep.exec.rows import (
 from sparkcep.exec.shape import OperatorShape
 from sparkcep.exec.spec import MatchSpec
 from sparkcep.exec.tables import owned
-from sparkcep.query import PREFIX
+from sparkcep.query import ERROR, PREFIX
 
 _RANGE = PREFIX + "range"
 _START = PREFIX + "start"
 _RESUME = PREFIX + "resume"
 
 
-def match_ranges(df: DataFrame, shape: OperatorShape, spec: MatchSpec) -> DataFrame:
+def match_ranges(df: DataFrame, shape: OperatorShape, spec: MatchSpec) -> Matched:
     """Run a spec over prepared ranges; the columns of the plain rows layout come back."""
     assert shape.ranges is not None
     keys, values = key_fields(df, shape), match_fields(df, shape)
     place = [StructField(_RANGE, LongType()), StructField(_START, IntegerType()), StructField(_RESUME, IntegerType())]
-    found = df.select(*needed_columns(shape), _RANGE).mapInArrow(
-        RangeMatcher(shape, spec).run, StructType([*keys, *place, *values])
-    )
+    ranges = RangeMatcher(shape, spec)
+    first = RowsReport(ranges.run, ranges.empty)
+    found = matched_rows(df.select(*needed_columns(shape), _RANGE), first, StructType([*keys, *place, *values])).frame
     partition = f"PARTITION BY {', '.join(f.name for f in keys)} " if keys else ""
     nulls = "FIRST" if shape.ranges.nulls_first else "LAST"
     order = f"ORDER BY {_RANGE} NULLS {nulls}, {_START}, {PREFIX}self"
     ordered = found.selectExpr("*", f"row_number() OVER ({partition}{order}) AS {PREFIX}row").drop(_RANGE)
     out = StructType([*keys, StructField(f"{PREFIX}number", LongType()), *values])
-    return ordered.mapInArrow(ChainSelector(spec).run, out)
+    selector = ChainSelector(spec)
+    return matched_rows(ordered, RowsReport(selector.run, selector.empty), out)
 
 
 class RangeMatcher(RowsMatcher):
@@ -77,13 +81,19 @@ class RangeMatcher(RowsMatcher):
         summaries[:, kernel.NUMBER] = SUMMARY << 32 | own
         found = np.concatenate([summaries, found])
         for low in range(0, len(found), CHUNK):
-            part = found[low : low + CHUNK]
-            place = {
-                _RANGE: numbers.take(pa.array(part[:, kernel.PARTITION])),
-                _START: int32(part[:, kernel.NUMBER] >> 32),
-                _RESUME: int32(part[:, kernel.NUMBER] & 0xFFFFFFFF),
-            }
-            yield record_batch(piece.key_columns(part[:, kernel.PARTITION]) | place | self.values(piece, part))
+            yield self.placed(piece, numbers, found[low : low + CHUNK])
+
+    def placed(self, piece: Piece, numbers: pa.Array, part: Ints) -> pa.RecordBatch:
+        """Output rows with their ranges, and where matching starts and resumes."""
+        place = {
+            _RANGE: numbers.take(pa.array(part[:, kernel.PARTITION])),
+            _START: int32(part[:, kernel.NUMBER] >> 32),
+            _RESUME: int32(part[:, kernel.NUMBER] & 0xFFFFFFFF),
+        }
+        return record_batch(piece.key_columns(part[:, kernel.PARTITION]) | place | self.values(piece, part))
+
+    def empty(self, table: pa.Table) -> pa.RecordBatch:
+        return self.placed(self.piece(table), column(table, "range"), self.no_rows())
 
     def marked(self, batch: Batch, numbers: pa.Array) -> tuple[Ints, Batch]:
         """Own rows of each range, and the batch with marks where matching may resume and where it ends."""
@@ -109,6 +119,9 @@ class ChainSelector:
             yield from self.select(matcher, table)
 
     def select(self, matcher: Matcher, table: pa.Table) -> Iterator[pa.RecordBatch]:
+        if (errors := column(table, "error").drop_null()) and (error := reported(errors[0].as_py())):
+            raise error
+
         def ints(name: str) -> Ints:
             return np.ascontiguousarray(column(table, name).to_numpy(), np.int64)
 
@@ -123,12 +136,21 @@ class ChainSelector:
             counted &= ints("flags") & kernel.LAST_OF_MATCH != 0
         if len(numbers) and np.diff(np.append(0, np.cumsum(counted))[borders]).max() > self.spec.limit_rows:
             matcher.check(kernel.TOO_MANY_ROWS)
+        yield self.kept(table, numbers, ints("self") + origins)
+
+    def empty(self, table: pa.Table) -> pa.RecordBatch:
+        """The output without rows, from an input without rows."""
+        none = np.zeros(0, np.int64)
+        return self.kept(table, none, none)
+
+    def kept(self, table: pa.Table, numbers: Ints, own_rows: Ints) -> pa.RecordBatch:
+        """The numbered rows, with their places in the partition."""
         rows = pa.array(np.flatnonzero(numbers))
         out = {n: column(table, n.removeprefix(PREFIX)).take(rows) for n in table.column_names}
-        for name in (_START, _RESUME, f"{PREFIX}row"):
+        for name in (_START, _RESUME, ERROR, f"{PREFIX}row"):
             del out[name]
-        self_rows = int32((ints("self") + origins)[rows.to_numpy()])
+        self_rows = int32(own_rows[rows.to_numpy()])
         kept = {n: self_rows if n == f"{PREFIX}self" else a for n, a in out.items()}
         keys = {n: a for n, a in kept.items() if n.startswith(f"{PREFIX}k")}
         number = {f"{PREFIX}number": pa.array(numbers[rows.to_numpy()])}
-        yield record_batch(keys | number | {n: a for n, a in kept.items() if n not in keys})
+        return record_batch(keys | number | {n: a for n, a in kept.items() if n not in keys})

@@ -18,6 +18,7 @@ from sparkcep.exec.arrays import Ints, Rows
 from sparkcep.exec.batch import Batch, Resume
 from sparkcep.exec.kernels import rows as kernel
 from sparkcep.exec.matcher import Matcher
+from sparkcep.exec.reports import Matched, RowsReport, matched_rows
 from sparkcep.exec.shape import FIXED_COLUMNS, OperatorShape, batch_of
 from sparkcep.exec.spec import MatchSpec
 from sparkcep.exec.statuses import too_many_events
@@ -43,9 +44,10 @@ def needed_columns(shape: OperatorShape) -> list[str]:
     return [PREFIX + n for n in (*(f"k{i}" for i in keys), *(f"m{w}" for w in masks), *(f"f{i}" for i in fields))]
 
 
-def match_rows(df: DataFrame, shape: OperatorShape, spec: MatchSpec) -> DataFrame:
+def match_rows(df: DataFrame, shape: OperatorShape, spec: MatchSpec) -> Matched:
     out = StructType([*key_fields(df, shape), StructField(f"{PREFIX}number", LongType()), *match_fields(df, shape)])
-    return df.select(*needed_columns(shape)).mapInArrow(RowsMatcher(shape, spec).run, out)
+    matcher = RowsMatcher(shape, spec)
+    return matched_rows(df.select(*needed_columns(shape)), RowsReport(matcher.run, matcher.empty), out)
 
 
 #: Rows to gather before matching.
@@ -168,13 +170,23 @@ class RowsMatcher:
                 return resume
             for low in range(0, len(found), CHUNK):
                 part = found[low : low + CHUNK]
-                columns = piece.key_columns(part[:, kernel.PARTITION])
-                columns[f"{PREFIX}number"] = pa.array(np.ascontiguousarray(part[:, kernel.NUMBER]))
-                columns |= self.values(piece, part)
+                columns = self.columns(piece, part)
                 if before is not None:  # rows count from the partition's start
                     origin = np.where(part[:, kernel.PARTITION] == 0, before.first_row, 0)
                     columns[f"{PREFIX}self"] = int32(part[:, kernel.SELF] + origin)
                 yield record_batch(columns)
+
+    def columns(self, piece: Piece, part: Ints) -> dict[str, pa.Array]:
+        """All columns of some output rows."""
+        number = {f"{PREFIX}number": pa.array(np.ascontiguousarray(part[:, kernel.NUMBER]))}
+        return piece.key_columns(part[:, kernel.PARTITION]) | number | self.values(piece, part)
+
+    def empty(self, table: pa.Table) -> pa.RecordBatch:
+        """The output without rows, from an input without rows."""
+        return record_batch(self.columns(self.piece(table), self.no_rows()))
+
+    def no_rows(self) -> Ints:
+        return np.zeros((0, kernel.FIXED + len(self.spec.slots)), np.int64)
 
     def piece(self, table: pa.Table, rest: Rest | None = None) -> Piece:
         """Rows as the matcher wants them. The first row of each partition has its mask inverted, and the keys."""

@@ -30,6 +30,7 @@ from sparkcep.exec.grouped import (
     table_batch,
 )
 from sparkcep.exec.kernels import rows as kernel
+from sparkcep.exec.reports import FOUND, ListsReport, Matched, reported_type
 from sparkcep.exec.rows import column, int32, key_fields, match_fields, needed_columns, record_batch
 from sparkcep.exec.run_matcher import RunMatcher
 from sparkcep.exec.run_search import RunSearch
@@ -104,18 +105,17 @@ def event_offsets(table: Ints) -> pa.Array:
     return pa.array(np.append(0, table[:, -1]).astype(np.int32))
 
 
-def map_matches(
-    df: DataFrame, layout: str, body: MatchBody[S, M], own: Sequence[tuple[str, DataType]] = ()
-) -> DataFrame:
+def map_matches(df: DataFrame, layout: str, body: MatchBody[S, M], own: Sequence[tuple[str, DataType]] = ()) -> Matched:
     """Run a body over prepared rows; see operator.match. ``own``: its columns with their types."""
     return (_lists if layout == "lists" else _rows)(df, body, own)
 
 
-def _lists(df: DataFrame, body: MatchBody[S, M], own: Sequence[tuple[str, DataType]]) -> DataFrame:
+def _lists(df: DataFrame, body: MatchBody[S, M], own: Sequence[tuple[str, DataType]]) -> Matched:
     shape = body.shape
     names = [f"c{p}:int" for p in shape.places] + [f"{name}:{type_.simpleString()}" for name, type_ in own]
     names += ["e:array<struct<c:int,r:int>>"] * (shape.trace is not None)
-    found = F.arrow_udf(body.of_lists, f"array<struct<{','.join(names)}>>")  # type: ignore[attr-defined]
+    returns = reported_type(f"array<struct<{','.join(names)}>>")
+    found = F.arrow_udf(ListsReport(body.of_lists).run, returns)  # type: ignore[attr-defined]
     keys = [f"{PREFIX}k{i}" for i in range(shape.keys)]
     matched = df.select(*keys, ROWS, found(*map(F.expr, list_inputs(shape))).alias(f"{PREFIX}found"))
     out = [f"m.c{place} AS {PREFIX}{name}" for name, place in FIXED_COLUMNS]
@@ -125,10 +125,10 @@ def _lists(df: DataFrame, body: MatchBody[S, M], own: Sequence[tuple[str, DataTy
     if shape.trace is not None:
         fields = "".join(f", get({ROWS}, e.r).{PREFIX}f{f} AS f{f}" for f in shape.trace)
         out.append(f"transform(m.e, e -> struct(e.c AS c, e.r AS r{fields})) AS {EVENTS}")
-    return matched.selectExpr(*keys, f"inline(transform({PREFIX}found, m -> struct({', '.join(out)})))")
+    return Matched(matched.selectExpr(*keys, f"inline(transform({FOUND}, m -> struct({', '.join(out)})))"))
 
 
-def _rows(df: DataFrame, body: MatchBody[S, M], own: Sequence[tuple[str, DataType]]) -> DataFrame:
+def _rows(df: DataFrame, body: MatchBody[S, M], own: Sequence[tuple[str, DataType]]) -> Matched:
     shape = body.shape
     fields = [*key_fields(df, shape), StructField(f"{PREFIX}number", LongType()), *match_fields(df, shape)]
     fields += [StructField(PREFIX + name, type_) for name, type_ in own]
@@ -139,7 +139,7 @@ def _rows(df: DataFrame, body: MatchBody[S, M], own: Sequence[tuple[str, DataTyp
         event += [StructField(f"f{f}", types[f"{PREFIX}f{f}"]) for f in shape.trace]
         fields.append(StructField(EVENTS, ArrayType(StructType(event))))
         names = list(dict.fromkeys([*names, *(f"{PREFIX}f{f}" for f in shape.trace)]))
-    return df.select(*names).mapInArrow(body.of_rows, StructType(fields))
+    return body.mapped(df.select(*names), StructType(fields))
 
 
 class RunBody(MatchBody[RunSpec, RunMatcher | RunSearch]):
@@ -158,6 +158,6 @@ class RunBody(MatchBody[RunSpec, RunMatcher | RunSearch]):
             yield from (Matches(*piece) for piece in self.matcher.pieces(batch))
 
 
-def match_runs(df: DataFrame, layout: str, shape: OperatorShape, spec: RunSpec) -> DataFrame:
+def match_runs(df: DataFrame, layout: str, shape: OperatorShape, spec: RunSpec) -> Matched:
     """Run a spec over prepared rows; see operator.match."""
     return map_matches(df, layout, RunBody(shape, spec))

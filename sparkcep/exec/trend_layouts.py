@@ -19,6 +19,7 @@ from sparkcep.exec.grouped import (
     list_inputs,
     table_batch,
 )
+from sparkcep.exec.reports import FOUND, ListsReport, Matched, reported_type
 from sparkcep.exec.rows import key_fields, needed_columns, record_batch
 from sparkcep.exec.shape import OperatorShape
 from sparkcep.exec.trend_conjunction import ConjunctionMatcher
@@ -30,23 +31,24 @@ from sparkcep.query import PREFIX
 Matcher = TrendMatcher | EnumeratingMatcher | ConjunctionMatcher
 
 
-def match_trends(df: DataFrame, layout: str, shape: OperatorShape, spec: TrendSpec) -> DataFrame:
+def match_trends(df: DataFrame, layout: str, shape: OperatorShape, spec: TrendSpec) -> Matched:
     """Run a spec over prepared rows; see operator.match."""
     return _lists(df, shape, spec) if layout == "lists" else _rows(df, shape, spec)
 
 
-def _lists(df: DataFrame, shape: OperatorShape, spec: TrendSpec) -> DataFrame:
+def _lists(df: DataFrame, shape: OperatorShape, spec: TrendSpec) -> Matched:
     columns = ",".join(f"{PREFIX}{n}:{t}" for n, t in result_columns(spec))
-    found = F.arrow_udf(TrendBody(shape, spec).of_lists, f"array<struct<{columns}>>")  # type: ignore[attr-defined]
+    body = TrendBody(shape, spec).of_lists
+    found = F.arrow_udf(ListsReport(body).run, reported_type(f"array<struct<{columns}>>"))  # type: ignore[attr-defined]
     keys = [f"{PREFIX}k{i}" for i in range(shape.keys)]
     matched = df.select(*keys, found(*map(F.expr, list_inputs(shape))).alias(f"{PREFIX}found"))
-    return matched.selectExpr(*keys, f"inline(coalesce({PREFIX}found, array()))")
+    return Matched(matched.selectExpr(*keys, f"inline(coalesce({FOUND}, array()))"))
 
 
-def _rows(df: DataFrame, shape: OperatorShape, spec: TrendSpec) -> DataFrame:
+def _rows(df: DataFrame, shape: OperatorShape, spec: TrendSpec) -> Matched:
     own = [StructField(PREFIX + n, DataType.fromDDL(t)) for n, t in result_columns(spec)]
     out = StructType([*key_fields(df, shape), *own])
-    return df.select(*needed_columns(shape)).mapInArrow(TrendBody(shape, spec).of_rows, out)
+    return TrendBody(shape, spec).mapped(df.select(*needed_columns(shape)), out)
 
 
 def result_arrays(table: TrendTable, spec: TrendSpec) -> dict[str, pa.Array]:

@@ -10,6 +10,7 @@ from pyspark.sql.types import DataType, DoubleType, IntegerType, LongType
 from sparkcep.exec.arrays import Ints
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.kernels.output import NUMBER, PARTITION
+from sparkcep.exec.reports import Matched
 from sparkcep.exec.rows import int32
 from sparkcep.exec.run_layouts import MatchBody, Matches, map_matches
 from sparkcep.exec.shape import OperatorShape
@@ -42,6 +43,6 @@ def places(out: Ints) -> Ints:
     return rows - np.maximum.accumulate(np.where(begins, rows, 0))
 
 
-def match_uncertain(df: DataFrame, layout: str, shape: OperatorShape, spec: UncertainSpec) -> DataFrame:
+def match_uncertain(df: DataFrame, layout: str, shape: OperatorShape, spec: UncertainSpec) -> Matched:
     """Run a spec over prepared rows; see operator.match."""
     return map_matches(df, layout, UncertainBody(shape, spec), OWN)

@@ -217,7 +217,7 @@ def parse_source(text: str) -> Any:
     names = [p[1:-1].replace("``", "`") if p.startswith("`") else p for p in parts[::2]]
     if not parts or "".join(parts) != text.strip() or len(parts) % 2 == 0 or any(p != "." for p in parts[1::2]):
         raise PatternIndexError(
-            "CEP_INDEX_SOURCE", f"{text!r} is no table's name.", blame="source", hint="write a.b.c or parquet.`path`"
+            "CEP_INDEX_SOURCE", f"{text!r} is not a table name.", blame="source", hint="write a.b.c or parquet.`path`"
         )
     return source_of(names)
 

@@ -113,7 +113,7 @@ def create(
             return None
         raise PatternIndexError(
             "CEP_INDEX_EXISTS",
-            f"There is a pattern index {name} already.",
+            f"Pattern index {name} already exists.",
             blame="name",
             hint="CREATE PATTERN INDEX IF NOT EXISTS leaves it, REFRESH PATTERN INDEX brings it up to date",
         )

@@ -42,7 +42,7 @@ def refusal(reason: str) -> PatternIndexError:
         "CEP_INDEX_STORAGE",
         f"The pattern index's storage refuses: {reason}.",
         blame="name",
-        hint="nothing that readers see was changed; mend the storage (space, rights, network) and try again",
+        hint="nothing that readers see was changed; fix the storage (space, permissions, network) and try again",
     )
 
 

@@ -80,14 +80,14 @@ def define(
         )
     event_types = ("string", "boolean", "date", *INTEGERS)
     plain(event, "event", event_types, "it must be text, a whole number, BOOLEAN, DATE or DECIMAL")
-    plain(case, "case", _PLAIN, "it must be of a type that is no list, map or struct")
+    plain(case, "case", _PLAIN, "its type must not be a list, map or struct")
     tie_type = ""
     if tiebreak is not None:
         tiebreak = column(tiebreak, "tiebreak")
         tie_type = plain(tiebreak, "tiebreak", _PLAIN, "it must be of a type that can be ordered")
     found = tuple(column(c, f"include:{c}") for c in include)
     for given, own in zip(include, found, strict=True):
-        plain(own, f"include:{given}", _PLAIN, "it must be of a type that is no list, map or struct")
+        plain(own, f"include:{given}", _PLAIN, "its type must not be a list, map or struct")
     if len(set(found)) != len(found):
         raise PatternIndexError("CEP_INDEX_COLUMN", "INCLUDE names a column twice.", blame="include")
     return Definition(

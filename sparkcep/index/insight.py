@@ -41,7 +41,7 @@ def statistics(spark: SparkSession, log: Source, pattern: str | Sequence[str]) -
     types = _types(reader, pattern)
     if len(types) < 2:
         raise PatternIndexError(
-            "CEP_PLAIN_SEQUENCE", "Statistics are of pairs of event types; the pattern has no two.", blame="pattern",
+            "CEP_PLAIN_SEQUENCE", "Statistics need a pattern with at least two event types.", blame="pattern",
             hint="write 'A B', or pattern_continuations(log, 'A')",
         )  # fmt: skip
     steps = list(pairwise(types))
@@ -82,7 +82,10 @@ def continuations(
         raise PatternIndexError("CEP_CONTINUATION_MODE", f"There is no mode {mode}.", blame="mode", hint=hint)
     if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k < 2**31:
         raise PatternIndexError(
-            "CEP_CONTINUATION_K", f"k is {k!r}; it is how many rows are wanted at most.", blame="k", hint="k => 10"
+            "CEP_CONTINUATION_K",
+            f"k is {k!r}; it must be a whole number from 1.",
+            blame="k",
+            hint="k => 10",
         )
     reader, state = _reader(spark, log, way != "accurate")
     types = _types(reader, pattern)

@@ -40,13 +40,13 @@ def read_plain_sequence(text: str) -> list[EventType]:
             if operator is not None:
                 raise _error(
                     offset + operator.start(),
-                    f"{operator[0]} stands in what is to be a plain sequence of event types.",
-                    f"write 'A B C'; a name that holds it stands in quotes, \"{word}\"",
+                    f"{operator[0]} cannot be part of a plain sequence of event types.",
+                    f"write 'A B C'; write a name that contains it in quotes, \"{word}\"",
                 )
             if word in _WORDS:
                 raise _error(
-                    offset, f"{word} stands in what is to be a plain sequence of event types.",
-                    f"write 'A B C'; an event type of this name stands in quotes, \"{word}\"",
+                    offset, f"{word} cannot be part of a plain sequence of event types.",
+                    f"write 'A B C'; write an event type of this name in quotes, \"{word}\"",
                 )  # fmt: skip
             name = word
         elif double is not None:

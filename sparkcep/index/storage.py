@@ -247,7 +247,7 @@ def is_conflict(error: Exception) -> bool:
 def busy(reason: str) -> PatternIndexError:
     return PatternIndexError(
         "CEP_INDEX_BUSY",
-        f"Another refresh of this pattern index is at work ({reason}).",
+        f"Another refresh of this pattern index is running ({reason}).",
         blame="name",
         hint="wait until it has ended and refresh again; nothing was changed",
     )

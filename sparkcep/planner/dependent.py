@@ -43,7 +43,7 @@ class DependentConditions:
             PatternAnalysisError: CEP_UNSUPPORTED_CONDITION.
         """
         try:
-            condition = Conjunct(self, scalar.pieces).convert()
+            condition = self.converted(scalar)
             if _depth(condition) > MAXIMUM_DEPTH:
                 raise NotCompilable(f"more than {MAXIMUM_DEPTH} operations inside each other")
         except NotCompilable as error:
@@ -53,6 +53,29 @@ class DependentConditions:
         earlier = self.conditions.get(label)
         self.conditions[label] = condition if earlier is None else Call("and", (earlier, condition))
         self.descriptions.setdefault(label, []).append(describe(scalar))
+
+    def converted(self, scalar: Scalar) -> Expression:
+        """A conjunct's tree; what the tree lacks may still be Spark's, over two rows of the match."""
+        before = self.state()
+        try:
+            return Conjunct(self, scalar.pieces).convert()
+        except NotCompilable:
+            self.restore(before)
+            whole = Conjunct(self, scalar.pieces).whole()
+            if whole is None:
+                raise
+            return whole
+
+    def state(self) -> tuple[int, ...]:
+        """What has been collected so far, to go back to."""
+        return len(self.slots), len(self.registers), len(self.columns), int(self.pairs)
+
+    def restore(self, state: tuple[int, ...]) -> None:
+        """Forget what was collected since; fields stay, which only the columns make anything of."""
+        slots, registers, columns, pairs = state
+        del self.slots[slots:], self.registers[registers:], self.columns[columns:]
+        self.each &= set(range(registers))
+        self.pairs = bool(pairs)
 
     def unsupported(self, scalar: Scalar, what: str) -> PatternAnalysisError:
         return PatternAnalysisError(

@@ -42,7 +42,7 @@ def _of_numbers(block: BlockQuery, case_type: str) -> tuple[str, str]:
         wrong = next((m for m in members if isinstance(m, str) and not m.strip().isdigit()), None)
         if wrong is not None:
             raise _error(
-                block, f"{wrong!r} is no case number; {_case(block)} is {case_type}.", "GROUPS [(1-3,8),(5-7)]"
+                block, f"{wrong!r} is not a case number; {_case(block)} is {case_type}.", "GROUPS [(1-3,8),(5-7)]"
             )
         rows += [(number, first, last) for first, last in _runs(int(m) for m in members)]
     values = ", ".join(f"({number}, {first}L, {last}L)" for number, first, last in rows)

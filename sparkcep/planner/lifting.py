@@ -253,6 +253,7 @@ class Lifting:
 
         limit = self.owner.limit_pairs
         message = f"[CEP_PAIR_LIMIT] A partition has more than {limit} rows ({LIMIT_PAIRS.key})."
+        message += "\\nHint: filter the input, or raise the limit"
         every = f"transform({listed}, {PREFIX}q -> {_filled(text, tokens, found, of_pair)})"
         guarded = f"CASE WHEN count(1) OVER {WHOLE} <= {limit} THEN {every} ELSE raise_error('{message}') END"
         where = NavigationSlot(

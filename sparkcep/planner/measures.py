@@ -6,9 +6,11 @@ function's meaning are Spark's), all other text is the user's own.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from sparkcep.exec.shape import CURRENT_ROW, SELF_ROW
+from sparkcep.planner.dependent import describe_slot
 from sparkcep.planner.fields import quote
 from sparkcep.query import (
     LABEL,
@@ -25,6 +27,7 @@ from sparkcep.query import (
     Scalar,
     Slot,
     string_literal,
+    unescape,
 )
 
 if TYPE_CHECKING:
@@ -117,6 +120,16 @@ class MeasureSql:
             text = f"CASE WHEN {MATCH_NUMBER} IS NOT NULL THEN ({text}) END"
         return text
 
+    def place(self, fragments: Sequence[str]) -> tuple[int | None, dict[str, str]]:
+        """Where the measure begins that holds some SQL text, as far as one does, and what slots are called by users."""
+        at = {
+            m.expression.position
+            for m, (_, text) in zip(self.kept, self.measures, strict=True)
+            if any(fragment in unescape(text) for fragment in fragments)
+        }
+        names = {column: describe_slot(slot) for slot, column in self.slot_columns.items() if column != MATCH_NUMBER}
+        return (min(at) if at else None), names
+
     # -- slots -----------------------------------------------------------------------------------------------------
 
     def slot_column(self, slot: Slot) -> None:
@@ -180,6 +193,8 @@ class MeasureSql:
             arguments[1:] = [a.text for a in slot.arguments[1:]]
         if slot.distinct:
             arguments = self.distinct(arguments, groups)
+        if slot.function == "median":  # which knows no window with an order
+            return f"percentile({arguments[0]}, 0.5D) {over}"
         if slot.function in _TAKES_NULLS:
             arguments = [*arguments[:1], "true"]
         return f"{slot.function}({', '.join(arguments)}) {over}"

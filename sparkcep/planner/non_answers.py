@@ -140,7 +140,7 @@ class NonAnswersPlanner(RunPlanner):
         ]
         for found, what, hint in wrong:
             if found:
-                raise self.error("CEP_NON_ANSWERS", f"EXPLAIN NON ANSWERS cannot stand with {what}.", -1, hint)
+                raise self.error("CEP_NON_ANSWERS", f"EXPLAIN NON ANSWERS cannot be combined with {what}.", -1, hint)
 
     def error(self, error_class: str, sentence: str, part: int, hint: str | None = None) -> PatternAnalysisError:
         """An error at k (0), uncertainty (1), step (2) or the clause (-1)."""
@@ -168,11 +168,12 @@ class NonAnswersPlanner(RunPlanner):
             )
         step, uncertainty = self.length(asked.step, 2, "step"), self.length(asked.uncertainty, 1, "uncertainty")
         if step == 0:
-            raise self.error("CEP_NON_ANSWERS", "A step of zero moves nothing.", 2, "step => 1, or an interval")
+            raise self.error("CEP_NON_ANSWERS", "The step must not be zero.", 2, "step => 1, or an interval")
         if uncertainty % step:
             raise self.error(
                 "CEP_NON_ANSWERS",
-                f"The uncertainty, {unescape(asked.uncertainty)}, is no multiple of the step, {unescape(asked.step)}.",
+                f"The uncertainty, {unescape(asked.uncertainty)}, is not a multiple of the step, "
+                f"{unescape(asked.step)}.",
                 1,
                 "shifts are multiples of the step, up to the uncertainty",
             )
@@ -207,7 +208,7 @@ class NonAnswersPlanner(RunPlanner):
             raise self.negative(name, text, part)
         if found.denominator != 1 or found > _LARGEST:
             raise self.error(
-                "CEP_NON_ANSWERS", f"{name} is no whole number of units of {self.units.type}, or too large.", part
+                "CEP_NON_ANSWERS", f"{name} is not a whole number of units of {self.units.type}, or too large.", part
             )
         return int(found)
 
@@ -238,7 +239,7 @@ class NonAnswersPlanner(RunPlanner):
             words |= {column.casefold()}
         why = ""
         if places is None:
-            why = "the pattern is no plain sequence"
+            why = "the pattern is not a plain sequence"
         elif block.selection is Selection.STRICT:
             why = f"{block.selection.value} is about neighbours, not about times"
         elif not key.ascending:
@@ -246,7 +247,7 @@ class NonAnswersPlanner(RunPlanner):
         elif (lacking := self.lacking(run, conditions, found)) is not None:
             why = f"the kernel has no {lacking}"
         elif len(set(places)) < len(places) and conditions:
-            why = "conditions name a variable that stands in the pattern twice"
+            why = "conditions name a variable that occurs in the pattern twice"
         elif block.between is not None:
             why = "BETWEEN clips events at the times that they have"
         elif any(c.shifts for cs in local.values() for c in cs) or any(
@@ -269,7 +270,7 @@ class NonAnswersPlanner(RunPlanner):
                 continue
             if names_any(read_by(condition), words | {POSITION}):
                 return (
-                    f"{condition.source or 'a condition'} is no bound on the time between two events",
+                    f"{condition.source or 'a condition'} does not bound the time between two events",
                     (),
                     frozenset(),
                 )

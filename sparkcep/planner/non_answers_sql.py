@@ -8,10 +8,11 @@ from sparkcep.block import BlockQuery
 from sparkcep.exec.expressions import parse_type
 from sparkcep.exec.repair_spec import REASONS, RepairSpec
 from sparkcep.planner.fields import quote
-from sparkcep.query import PREFIX, SOURCE, string_literal, unescape
+from sparkcep.query import ERROR, PREFIX, SOURCE, string_literal, unescape
 
 #: How the statement names the operator that tells facts.
 FACTS = PREFIX + "facts"
+_TOLD = PREFIX + "told"
 
 
 class NonAnswersSql:
@@ -41,7 +42,10 @@ class NonAnswersSql:
         """One SELECT over ``{SOURCE}``."""
         items = [f"{PREFIX}k{i} AS {quote(name)}" for i, (_, name) in enumerate(self.keys)]
         items += [f"{value} AS {name}" for name, value in self.columns()]
-        return f"{self.block.with_prefix}SELECT {', '.join(items)} FROM {{{SOURCE}}}"
+        source = f"{{{SOURCE}}}"
+        if self.warns:
+            source = f"(SELECT *, {self.warnings()} AS {_TOLD} FROM {source})"
+        return f"{self.block.with_prefix}SELECT {', '.join(items)} FROM {source}"
 
     def columns(self) -> list[tuple[str, str]]:
         names = self.names("m.c")
@@ -69,7 +73,8 @@ class NonAnswersSql:
             ("run", run),
         ]
         if self.warns:
-            out.append(("warnings", self.warnings()))
+            raised = f"CASE WHEN {_TOLD}.error IS NULL THEN {_TOLD}.told ELSE raise_error({_TOLD}.error) END"
+            out.append(("warnings", raised))
         return out
 
     # -- times -----------------------------------------------------------------------------------------------------
@@ -109,15 +114,16 @@ class NonAnswersSql:
         return f"get(array({', '.join(string_literal(c.variable) for c in self.block.components)}), {code})"
 
     def warnings(self) -> str:
-        """What the log says of the query itself: facts of all partitions, also those with a match."""
+        """What the log says of the query itself, facts of all partitions, also those with a match; or the error."""
         words = [f"bit_or({PREFIX}w{w}) AS {PREFIX}w{w}" for w in range(self.spec.fact_words)]
+        words.append(f"max({ERROR}) AS {ERROR}")
         tests = []
         for fact, text in enumerate(fact_texts(self.block, self.spec)):
             word, bit = divmod(fact, 63)
             if text:
                 tests.append(f"CASE WHEN ({PREFIX}w{word} & {1 << bit}L) = 0L THEN {string_literal(text)} END")
         told = f"array_compact(array({', '.join(tests)}))" if tests else "CAST(array() AS ARRAY<STRING>)"
-        return f"(SELECT {told} FROM (SELECT {', '.join(words)} FROM {{{FACTS}}}))"
+        return f"(SELECT struct({told} AS told, {ERROR} AS error) FROM (SELECT {', '.join(words)} FROM {{{FACTS}}}))"
 
 
 def fact_texts(block: BlockQuery, spec: RepairSpec) -> list[str]:

@@ -31,7 +31,7 @@ from sparkcep.exec.scalars import FUNCTIONS
 from sparkcep.planner.fields import quote
 from sparkcep.planner.lifting import FUNCTION, SLOT, TEXT, Lifting
 from sparkcep.query import Aggregate, MatchNumber, Navigation, RowExpression, RowMarker, unescape
-from sparkcep.sql.dialect import parse_expression
+from sparkcep.sql.dialect import parse_expression, tokenize
 
 _BINARY: dict[type[exp.Expr], str] = {
     exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%", exp.IntDiv: "div", exp.EQ: "=",
@@ -51,6 +51,16 @@ _CASTS = {
 }  # fmt: skip
 
 
+_MAY_FAIL = frozenset("/ % DIV [ CAST ::".split())
+#: Operators by the names that users give them.
+_OPERATORS: dict[type[exp.Expr], str] = {
+    exp.RegexpLike: "RLIKE", exp.RegexpILike: "RLIKE", exp.ILike: "ILIKE", exp.Like: "LIKE", exp.Any: "ANY",
+    exp.All: "ALL", exp.BitwiseAnd: "&", exp.BitwiseOr: "|", exp.BitwiseXor: "^", exp.BitwiseNot: "~",
+    exp.BitwiseLeftShift: "<<", exp.BitwiseRightShift: ">>", exp.Tuple: "a row of values", exp.In: "IN",
+    exp.Between: "BETWEEN", exp.Is: "IS",
+}  # fmt: skip
+
+
 class Conjunct(Lifting):
     """Turns one expression into the kernel's tree."""
 
@@ -58,8 +68,17 @@ class Conjunct(Lifting):
         self.text = self.lift(self.text)
         tree = parse_expression(self.text)
         if tree is None:
-            raise NotCompilable(f"the expression {self.text.strip()!r}, which cannot be read")
+            raise NotCompilable("this expression, which cannot be read")
         return self.node(tree)
+
+    def whole(self) -> Expression | None:
+        """The expression as one call, where Spark can evaluate it for every pair of rows: operators are calls too.
+
+        Where a pair that is in no match may fail, it must not be evaluated.
+        """
+        text = f"({self.text.strip()})"
+        tokens = tokenize(text)
+        return None if any(t.upper in _MAY_FAIL for t in tokens) else self.lift_call(text, tokens)
 
     def node(self, tree: exp.Expr) -> Expression:
         if isinstance(tree, exp.Paren):
@@ -262,6 +281,8 @@ def what(tree: exp.Expr) -> str:
     """How to name a construct in an error."""
     if isinstance(tree, exp.Anonymous):
         return f"the function {tree.name}"
+    if type(tree) in _OPERATORS:
+        return f"{_OPERATORS[type(tree)]} over several rows of the match"
     if isinstance(tree, exp.Func):
         return f"the function {tree.sql_name().lower()}"
     return {"Bracket": "element access", "Subquery": "a subquery", "Lambda": "a lambda function"}.get(

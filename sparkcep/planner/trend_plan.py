@@ -394,7 +394,7 @@ def refuse_uncertainty(block: BlockQuery) -> None:
     if block.uncertainty is not None:
         raise PatternAnalysisError(
             "CEP_UNCERTAINTY",
-            "UNCERTAINTY cannot stand with aggregates over trends: each world has trends of its own.",
+            "UNCERTAINTY cannot be combined with aggregates over trends: each world has trends of its own.",
             text=block.text or None,
             position=block.uncertainty.position,
             hint="aggregate over the matches, SELECT sum(confidence) FROM (FROM ... PATTERN ...)",

@@ -118,7 +118,7 @@ class UncertainPlanner(RunPlanner):
 
     def refused(self, what: str, why: str, hint: str | None = None) -> PatternAnalysisError:
         return PatternAnalysisError(
-            "CEP_UNCERTAINTY", f"UNCERTAINTY cannot stand with {what}: {why}.", text=self.block.text or None,
+            "CEP_UNCERTAINTY", f"UNCERTAINTY cannot be combined with {what}: {why}.", text=self.block.text or None,
             position=self.uncertainty.position, hint=hint,
         )  # fmt: skip
 
@@ -200,7 +200,7 @@ def with_own_columns(query: PatternQuery, ticks: Ticks, block: BlockQuery) -> Pa
     if clash:
         raise PatternAnalysisError(
             "CEP_DUPLICATE_COLUMN",
-            f"With UNCERTAINTY the result has a column {min(clash)}; RETURN names another one so.",
+            f"With UNCERTAINTY the result has a column {min(clash)}; RETURN gives another column that name.",
             text=block.text or None, position=block.start, hint="give it another name with AS",
         )  # fmt: skip
     return replace(query, measures=(*query.measures, *own))

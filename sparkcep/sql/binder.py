@@ -134,7 +134,7 @@ class Binder:
                     "CEP_DUPLICATE_COLUMN",
                     f"The input has two columns named {column}.",
                     position,
-                    "select the columns by name in a subquery",
+                    f"give them different names in a subquery: FROM (SELECT a.{column}, b.{column} AS {column}_2, ...)",
                 )
             seen.add(folded)
 
@@ -220,9 +220,9 @@ class Binder:
             wrong = "needs a pattern that may skip events"
             hint = "EVENT SELECTION SKIP TILL NEXT MATCH or SKIP TILL ANY MATCH"
         elif clause.measures:
-            wrong, hint = "cannot stand with MEASURES: its rows are partitions", "leave MEASURES out"
+            wrong, hint = "cannot be combined with MEASURES: its rows are partitions", "leave MEASURES out"
         elif clause.rows_per_match.is_all:
-            wrong, hint = "cannot stand with ALL ROWS PER MATCH: there is no match", "leave it out"
+            wrong, hint = "cannot be combined with ALL ROWS PER MATCH: there is no match", "leave it out"
         elif not clause.order_by:
             wrong, hint = "needs an ORDER BY: it moves events in time", "ORDER BY the time of events"
         if wrong:
@@ -254,7 +254,7 @@ class Binder:
         near = near_name(token.text, (*self.primaries, *self.scope.unions))
         return self.error(
             "CEP_UNDEFINED_VARIABLE",
-            f"{token.text} is no pattern variable.",
+            f"{token.text} is not a pattern variable.",
             token.start,
             f"did you mean {near}?" if near else f"the pattern has {', '.join(self.primaries)}",
         )
@@ -298,7 +298,7 @@ class Binder:
                     "CEP_NEGATED_VARIABLE",
                     f"{', '.join(names)} is negated: a match has no row of it.",
                     slot.position,
-                    "conditions that read it stand in its own DEFINE",
+                    "write conditions that read it in its own DEFINE",
                 )
         return scalar
 
@@ -311,7 +311,7 @@ class Binder:
                 near = near_name(name, self.primaries)
                 raise self.error(
                     "CEP_VARIABLE_NOT_IN_PATTERN",
-                    f"{item.name.text} is defined but does not stand in PATTERN.",
+                    f"{item.name.text} is defined but does not occur in PATTERN.",
                     item.name.start,
                     f"did you mean {near}?" if near else f"the pattern has {', '.join(self.primaries)}",
                 )
@@ -342,7 +342,7 @@ class Binder:
                     "CEP_AMBIGUOUS_EVENT_TYPE",
                     f"{token.text} and {spelling[node.name]} are one pattern variable but two event types.",
                     node.position,
-                    "put event types in backticks",
+                    "write event types in backticks",
                 )
         for name, text in spelling.items():
             condition = f"{column} = {string_literal(text)}"

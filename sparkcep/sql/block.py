@@ -116,6 +116,7 @@ class BlockParser:
     def parse(self) -> BlockSyntax:
         self.sections()
         self.at, self.end = self.form.body
+        self.refuse_having()
         self.start = low = self.at
         self.current = ""
         self.skip_to_section()
@@ -124,6 +125,24 @@ class BlockParser:
         self.out.pattern = (low, self.at)
         self.sections()
         return self.out
+
+    def refuse_having(self) -> None:
+        """HAVING behind a block's clauses: blocks have none, and as a name it would get a wrong sentence."""
+        i = self.form.body[0] + 1
+        while i < self.form.body[1]:
+            if self.s.operator(i) == "(":
+                i = self.s.pairs.get(i, self.form.body[1])
+            before = self.s.tokens[i - 1]
+            named = before.upper in ("AS", "OF") or (
+                before.kind == "op" and before.upper not in (")", "]", "+", "*", "?")
+            )
+            if self.s.word(i) == "HAVING" and not named and self.s.operator(i + 1) in ("", "("):
+                raise self.error(
+                    "A pattern block has no HAVING.",
+                    hint="filter around the block: SELECT * FROM (FROM ... RETURN COUNT(*) AS n) WHERE n > 1",
+                    at=i,
+                )
+            i += 1
 
     def sections(self) -> None:
         in_head = self.end == self.form.head[1]
@@ -139,7 +158,7 @@ class BlockParser:
                 raise self.error(f"{name} comes behind PATTERN.", hint=_CLAUSES_HINT)
             same = {"MATCHES": "RETURN-ALL", "RETURN-ALL": "MATCHES"}.get(name, name)
             if name in self.out.positions or same in self.out.positions:
-                raise self.error(f"{name} stands twice.", "CEP_DUPLICATE_CLAUSE")
+                raise self.error(f"{name} is given twice.", "CEP_DUPLICATE_CLAUSE")
             self.current = name
             self.out.positions[name] = self.s.tokens[self.at].start
             getattr(self, "read_" + name.lower().replace(" ", "_").replace("-", "_"))()

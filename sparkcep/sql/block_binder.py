@@ -242,7 +242,7 @@ class BlockBinder:
             )
         if found != [self.pattern.pattern]:
             raise self.error(
-                "CEP_CONJUNCTION", "AND(P, Q) stands around the whole pattern.", found[-1].position,
+                "CEP_CONJUNCTION", "AND(P, Q) must enclose the whole pattern.", found[-1].position,
                 "PATTERN AND(SEQ(A, B), C+)",
             )  # fmt: skip
         if of_events := [t for t in trends if t.components]:
@@ -300,7 +300,7 @@ class BlockBinder:
             near = near_name(name, _UNITS)
             raise self.error(
                 "CEP_INTERVAL",
-                f"{name} is no unit of time.",
+                f"{name} is not a unit of time.",
                 token.start,
                 f"did you mean {near}?" if near else "seconds, minutes, hours, days, weeks, months and years are",
             )
@@ -330,7 +330,7 @@ class BlockBinder:
         if self.scope.is_column(GROUP_ID):
             raise self.error(
                 "CEP_GROUPS",
-                f"GROUPS makes a column {GROUP_ID}, which the input has already.",
+                f"GROUPS makes a column {GROUP_ID}, which the input already has.",
                 self.syntax.positions["GROUPS"],
                 "rename it in a subquery",
             )
@@ -372,7 +372,10 @@ class BlockBinder:
             position = self.s.tokens[a].start
             if found is None:
                 raise self.error(
-                    "CEP_GROUPS", f"{text} is no case number and no range of them.", position, "GROUPS [(1-3,8),(5-7)]"
+                    "CEP_GROUPS",
+                    f"{text} is neither a case number nor a range of case numbers.",
+                    position,
+                    "GROUPS [(1-3,8),(5-7)]",
                 )
             first, last = int(found[1]), int(found[2] or found[1])
             if last < first:
@@ -424,7 +427,7 @@ class BlockBinder:
         for found, what in refused:
             if found:
                 raise self.error(
-                    "CEP_UNCERTAINTY", f"UNCERTAINTY cannot stand with {what}.", query.uncertainty.position
+                    "CEP_UNCERTAINTY", f"UNCERTAINTY cannot be combined with {what}.", query.uncertainty.position
                 )
 
     def check_censored(self, query: BlockQuery) -> None:

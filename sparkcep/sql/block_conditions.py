@@ -98,7 +98,7 @@ class ConditionBinder:
         if reader.bare is not None:
             raise self.scope.error(
                 "CEP_AMBIGUOUS_COLUMN",
-                f"Of which event is {reader.bare.text}?",
+                f"{reader.bare.text} does not say which event it belongs to.",
                 reader.bare,
                 f"write {references[0].variable}.{reader.bare.text}",
             )
@@ -140,7 +140,7 @@ class ConditionBinder:
         if len(groups) > 1 and len(keys) > 1 and () in groups:
             raise self.scope.error(
                 "CEP_AMBIGUOUS_VARIABLE",
-                f"{variable} stands in the pattern with and without a negation.",
+                f"{variable} occurs in the pattern both negated and not negated.",
                 next(r.token for r in references if r.variable == variable),
                 "give each component a name of its own",
             )
@@ -159,7 +159,7 @@ class ConditionBinder:
         ):
             raise self.scope.error(
                 "CEP_TWO_NEGATIONS",
-                f"{' and '.join(negated)} are of different negations; no event decides a condition on both.",
+                f"{' and '.join(negated)} belong to different negations; no event can decide a condition on both.",
                 next(r.token for r in references if r.variable == negated[1]),
                 "write two conditions, or negate one sequence: !SEQ(B b, C c)",
             )
@@ -208,7 +208,7 @@ class ConditionBinder:
         if len(moving) > 1:
             token = list(moving.values())[1][0].token
             raise self.scope.error(
-                "CEP_TWO_INDEXES", f"{' and '.join(moving)} both stand for each of their events.", token, hint
+                "CEP_TWO_INDEXES", f"{' and '.join(moving)} both mean each of their events.", token, hint
             )
         other = next(iter(moving), last)
         both = [r for r in references if r.variable == last and r.index.moves]
@@ -230,7 +230,9 @@ class ConditionBinder:
         of, variable = nexts.pop(), others.pop()
         for r in references:
             if not r.next and r.index not in (Index.PLAIN, Index.EACH):
-                raise self.scope.error("CEP_NEXT", "Beside NEXT only v.x and v[i].x can stand.", r.token)
+                raise self.scope.error(
+                    "CEP_NEXT", "A condition with NEXT can otherwise use only v.x and v[i].x.", r.token
+                )
             if any(c.negated for c in self.components(r.variable)):
                 raise self.scope.error(
                     "CEP_NEGATED_VARIABLE", f"{r.variable} is negated; it has no next event.", r.token
@@ -276,7 +278,7 @@ class ConditionBinder:
         if self.place((first.key,)) >= self.place((second.key,)):
             raise self.scope.error(
                 "CEP_CONSTRAINT",
-                "The first position of a constraint stands before the second.",
+                "The first position of a constraint must come before the second.",
                 s.tokens[parts[3][0]],
             )
         value = RowExpression((time if kind == "TIME" else POSITION,))

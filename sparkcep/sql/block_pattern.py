@@ -97,7 +97,7 @@ class _Parser:
             hint = "names that begin with a digit go in backticks"
         else:
             hint = "PATTERN SEQ(Type a, Type+ b[], !Type c)"
-        return self.error(f"{text!r} cannot stand in a pattern here.", f"did you mean {near[-1]}?" if near else hint)
+        return self.error(f"{text!r} cannot be used in a pattern here.", f"did you mean {near[-1]}?" if near else hint)
 
     def op(self, ahead: int = 0) -> str:
         k = self.at + ahead
@@ -259,7 +259,7 @@ class _Parser:
         if not all(isinstance(n, Variable) for n in nodes) or any(leaf.named for leaf in leaves):
             near = near_name(symbol.text, CLAUSES)
             raise self.error(
-                f"The name {symbol.text} stands behind a group; only an event type or a group of types, as in "
+                f"The name {symbol.text} follows a group; only an event type or a group of types, as in "
                 "(B|C)+ v[], can have one.",
                 f"did you mean {near}?"
                 if near
@@ -378,7 +378,7 @@ def _finished(parser: _Parser, root: Pattern) -> BlockPattern:
         if leaf.named:
             if leaf.variable in named:
                 raise parser.error(
-                    f"The variable {leaf.variable} stands twice in the pattern.",
+                    f"The variable {leaf.variable} occurs twice in the pattern.",
                     "give each component a name of its own",
                     "CEP_DUPLICATE_VARIABLE",
                     leaf.position,
@@ -392,7 +392,7 @@ def _finished(parser: _Parser, root: Pattern) -> BlockPattern:
     clash = next((leaf for leaf in parser.leaves if not leaf.named and leaf.variable in named), None)
     if clash is not None:
         raise parser.error(
-            f"{clash.variable} is the name of a variable and of an event type without one.",
+            f"{clash.variable} is both a pattern variable and an event type without a variable.",
             "give each component a name of its own",
             "CEP_DUPLICATE_VARIABLE",
             clash.position,

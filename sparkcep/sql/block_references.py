@@ -112,7 +112,7 @@ class Reader:
         if s.word(i) == "OVER" and s.operator(i - 1) == ")":
             raise self.scope.error(
                 "MATCH_RECOGNIZE_UNSUPPORTED_WINDOW_FUNCTION",
-                "Window functions cannot stand inside a pattern block.",
+                "Window functions cannot be used inside a pattern block.",
                 token,
                 "compute it in the input relation",
             )
@@ -121,9 +121,9 @@ class Reader:
         if token.upper == "[" and not (i > low and (operand or before.upper in (")", "]"))):
             raise self.scope.error(
                 "CEP_EQUIVALENCE",
-                "[x] is a condition of its own; it cannot stand inside an expression.",
+                "[x] is a condition of its own; it cannot be used inside an expression.",
                 token,
-                "part it off with AND",
+                "make it a condition of its own with AND",
             )
 
     def refuse_correlation(self, low: int, high: int) -> None:
@@ -208,7 +208,7 @@ class Reader:
         if index.is_range:
             raise self.scope.error(
                 "CEP_AGGREGATE_RANGE",
-                f"{_spelt(s, i, after)} is several events; it stands inside an aggregate.",
+                f"{_spelt(s, i, after)} means several events; use it inside an aggregate.",
                 token,
                 f"avg({_spelt(s, i, after)}.x)",
             )
@@ -229,7 +229,7 @@ class Reader:
         if found is None or (found["number"] or "1") != "1" or (found["back"] or "1") == "0":
             raise self.scope.error(
                 "CEP_INDEX",
-                f"{_spelt(s, i, after)} is no index of a pattern variable.",
+                f"{_spelt(s, i, after)} is not an index of a pattern variable.",
                 s.tokens[min(i + 2, close)],
                 "v[1], v[i], v[i-1], v[v.LEN], v[], v[..i-1] and v[..i] are",
             )
@@ -247,7 +247,13 @@ class Reader:
             return Index.LAST, 0, after
         if ".." in text:
             return (Index.BEFORE if found["before"] else Index.UP_TO), 0, after
-        offset = min(int(found["back"][:10]), MAXIMUM_OFFSET) if found["back"] else 0
+        if len(found["back"] or "") > 10 or int(found["back"] or 0) > MAXIMUM_OFFSET:
+            raise self.scope.error(
+                "CEP_NAVIGATION_OFFSET",
+                f"The offset of {variable}[i-k] must not be larger than {MAXIMUM_OFFSET}.",
+                s.tokens[close - 1],
+            )
+        offset = int(found["back"] or 0)
         return (Index.BACK if offset else Index.EACH), offset, after
 
     def column(self, i: int) -> tuple[str, int]:
@@ -255,13 +261,13 @@ class Reader:
         s = self.scope.statement
         if s.operator(i) != ".":
             raise self.scope.error(
-                "CEP_SYNTAX_ERROR", "'.' and a column are expected behind a pattern variable.", s.tokens[i - 1]
+                "CEP_SYNTAX_ERROR", "'.' and a column are expected after a pattern variable.", s.tokens[i - 1]
             )
         token = s.tokens[i + 1] if i + 1 < len(s.tokens) else s.tokens[i]
         if token.kind not in ("word", "quoted"):
             hint = "RETURN a.(x, y) is the only place for it" if token.upper == "(" else None
             error_class = "CEP_STAR_NOT_ALLOWED" if token.upper == "*" else "CEP_SYNTAX_ERROR"
-            raise self.scope.error(error_class, "A column is expected behind '.'.", token, hint)
+            raise self.scope.error(error_class, "A column is expected after '.'.", token, hint)
         if not self.scope.is_column(token.text):
             if token.upper == "TIMESTAMP" and self.scope.order_key:
                 return self.scope.order_key, i + 2
@@ -306,7 +312,7 @@ class Reader:
         if name not in self.aggregates:
             raise self.scope.error(
                 "CEP_UNSUPPORTED_AGGREGATE",
-                f"{name} cannot stand in a condition.",
+                f"{name} cannot be used in a condition.",
                 s.tokens[i],
                 f"conditions have {', '.join(sorted(self.aggregates))}",
             )
@@ -326,7 +332,7 @@ class Reader:
         if s.word(after) == "WITHIN" and s.word(after + 1) == "GROUP" and s.operator(after + 2) == "(":
             raise self.scope.error(
                 "CEP_UNSUPPORTED_AGGREGATE",
-                f"{name} ... WITHIN GROUP cannot stand in a pattern block.",
+                f"{name} ... WITHIN GROUP cannot be used in a pattern block.",
                 s.tokens[after],
                 "use percentile(b[].x, p) or array_agg(b[].x)",
             )
@@ -341,7 +347,7 @@ class Reader:
             of = found[0][0] if found else self.scope.variables[0]
             raise self.scope.error(
                 "CEP_AGGREGATE_RANGE",
-                f"{name} is not told over which events.",
+                f"{name} does not say which events it aggregates.",
                 s.tokens[i],
                 f"{name}({of}[].x) is over all of them, {name}({of}[..i-1].x) over those before",
             )
@@ -378,14 +384,14 @@ class Reader:
         nested = next((r for r in references if r.call is not None or r.next), None)
         if nested is not None:
             raise self.scope.error(
-                "CEP_NESTED_NAVIGATION", f"{nested.token.text} cannot stand inside {function}.", nested.token
+                "CEP_NESTED_NAVIGATION", f"{nested.token.text} cannot be used inside {function}.", nested.token
             )
         if inner.bare is not None:
             raise self.scope.error(
                 "CEP_MIXED_VARIABLES",
                 f"All columns inside {function} must belong to the same pattern variable.",
                 inner.bare,
-                f"say whose: v[].{inner.bare.text}, or v.{inner.bare.text} where it is over all trends",
+                f"qualify it: v[].{inner.bare.text}, or v.{inner.bare.text} where it is over all trends",
             )
         found += [(r.variable, r.index) for r in references]
         return RowExpression(_texts(parts))

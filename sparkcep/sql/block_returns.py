@@ -155,7 +155,7 @@ class ReturnBinder:
         close = self.scope.closers.get(item.low + 2, item.high)
         if close != item.high - 1 or item.alias is not None:
             place = item.alias or self.s.tokens[min(close + 1, item.high - 1)]
-            raise self.scope.error("CEP_SYNTAX_ERROR", "',' is expected behind a.(x, y).", place)
+            raise self.scope.error("CEP_SYNTAX_ERROR", "',' is expected after a.(x, y).", place)
         for a, b in split_arguments(self.scope, item.low + 3, close):
             name = self.s.tokens[a]
             if b - a != 1 or name.kind not in ("word", "quoted"):
@@ -178,7 +178,7 @@ class ReturnBinder:
                 continue
             self.keys(part.variable, part.token)
             if part.next:
-                raise self.scope.error("CEP_NEXT", "NEXT stands in conditions only.", part.token)
+                raise self.scope.error("CEP_NEXT", "NEXT can be used in conditions only.", part.token)
             normal = self.conditions.normal(part)
             if normal.index.moves:
                 raise self.scope.error(
@@ -192,7 +192,7 @@ class ReturnBinder:
         if reader.bare is not None:
             raise self.scope.error(
                 "CEP_AMBIGUOUS_COLUMN",
-                f"Of which event is {reader.bare.text}?",
+                f"{reader.bare.text} does not say which event it belongs to.",
                 reader.bare,
                 f"write {self.scope.variables[0]}.{reader.bare.text}",
             )
@@ -239,7 +239,7 @@ class ReturnBinder:
             elif item.high - item.low == 1 and self.scope.is_column(token.text):
                 raise self.scope.error(
                     "CEP_NOT_IN_GROUP_BY",
-                    f"{token.text} stands beside aggregates over all trends, but not in GROUP BY.",
+                    f"{token.text} is returned with aggregates over all trends but is not in GROUP BY.",
                     token,
                     f"GROUP BY {token.text}",
                 )
@@ -264,7 +264,7 @@ class ReturnBinder:
         if at != item.low or close != item.high - 1:
             raise self.scope.error(
                 "CEP_MIXED_RETURN",
-                "An aggregate over all trends is an item of its own.",
+                "An aggregate over all trends must be a RETURN item of its own.",
                 token,
                 "compute with it in a query around the block: SELECT s / n FROM (FROM ... RETURN SUM(E.x) AS s, ...)",
             )

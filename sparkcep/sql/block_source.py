@@ -45,7 +45,7 @@ def plain(scope: BlockScope, span: Range) -> str:
     used = next((p for p in parts if isinstance(p, Reference)), None)
     if used is not None:
         raise scope.error(
-            "CEP_PATTERN_VARIABLE_NOT_ALLOWED", "Pattern variables cannot stand here.", used.token, "name a column"
+            "CEP_PATTERN_VARIABLE_NOT_ALLOWED", "Pattern variables cannot be used here.", used.token, "name a column"
         )
     token = tokens[low]
     named = high - low == 1 and token.kind in ("word", "quoted") and not scope.is_column(token.text)

@@ -102,7 +102,7 @@ class ClauseParser:
                     hint=f"did you mean {known[near]}?" if near else _ORDER_HINT,
                 )
             if name in seen:
-                raise self.error(f"{name} stands twice.", "CEP_DUPLICATE_CLAUSE")
+                raise self.error(f"{name} is given twice.", "CEP_DUPLICATE_CLAUSE")
             if seen and _ORDER.index(name) < _ORDER.index(seen[-1]) and "EVENT TYPE" not in (name, seen[-1]):
                 raise self.error(f"{name} cannot follow {seen[-1]}.", "CEP_CLAUSE_ORDER", hint=_ORDER_HINT)
             seen.append(name)
@@ -231,15 +231,24 @@ class ClauseParser:
             self.refuse_trailing_words(start, end)
             name = self.s.tokens[end - 1]
             if end - start < 3 or self.s.word(end - 2) != "AS" or name.kind not in ("word", "quoted"):
+                named = end - start > 1 and name.kind in ("word", "quoted") and self.ends_operand(end - 2)
+                low, high = self.s.tokens[start].start, self.s.tokens[end - 1 - named].end
                 raise self.error(
-                    "A measure needs a name.",
+                    "A measure's name needs AS before it." if named else "A measure needs a name.",
                     "MATCH_RECOGNIZE_MEASURES_MUST_BE_ALIASED",
-                    hint=f"{self.s.text[self.s.tokens[start].start : self.s.tokens[end - 1].end]} AS name",
-                    at=start,
+                    hint=f"{self.s.text[low:high]} AS {name.text if named else 'name'}",
+                    at=end - 1 if named else start,
                 )
             self.out.measures.append(NamedRange(name, (start, end - 2)))
             if not self.comma():
                 return
+
+    def ends_operand(self, i: int) -> bool:
+        """Whether an expression may end with a token, so that a word behind it is a name of its own."""
+        token = self.s.tokens[i]
+        if token.kind == "op":
+            return token.upper in (")", "]")
+        return token.upper not in _WANTS_OPERAND and not (token.upper == "INTERVAL" or self.s.word(i - 1) == "INTERVAL")
 
     def refuse_trailing_words(self, start: int, end: int) -> None:
         """`x AS name something`: the measure is complete before its last words."""

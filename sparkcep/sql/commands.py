@@ -61,7 +61,7 @@ def classify(statement: Statement) -> Explain | TemporaryView | None:
     if first == "BEGIN" or (first == "DECLARE" and any(statement.operator(i) == ";" for i in range(len(tokens) - 1))):
         raise PatternAnalysisError(
             "CEP_SQL_SCRIPT",
-            "A pattern query cannot stand inside a SQL script: Spark runs the script's statements itself.",
+            "A pattern query cannot be used inside a SQL script: Spark runs the script's statements itself.",
             text=statement.text,
             position=statement.forms[0].keyword.start,
             hint="CREATE TEMPORARY PATTERN FUNCTION f AS ... before, and read f(TABLE(t)) in the script; or let the "

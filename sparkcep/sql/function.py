@@ -44,7 +44,7 @@ def read_function(statement: Statement) -> FunctionSyntax | None:
                        "CREATE TEMPORARY PATTERN FUNCTION")  # fmt: skip
     name, at = _name(s, i + 2)
     if s.word(at) != "AS":
-        raise _expected(s, at, "AS is expected behind the function's name.")
+        raise _expected(s, at, "AS is expected after the function's name.")
     form = _form(s, at)
     # Whatever needs no columns is found now, and not when the function is called.
     syntax = parse_block(s, form)

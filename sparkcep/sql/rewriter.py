@@ -11,7 +11,10 @@ from dataclasses import dataclass, field
 
 from sparkcep.query import PREFIX
 from sparkcep.sql.block import pattern_range
+from sparkcep.sql.block_spans import JOIN_TYPES
 from sparkcep.sql.statements import CommonTable, Form, FormKind, Statement
+
+_QUERY_WORDS = ("SELECT", "WITH", "FROM")
 
 
 @dataclass(slots=True)
@@ -126,6 +129,8 @@ class Rewriter:
         s = self.statement
         low, high = form.relation_tokens
         names: set[str] = set()
+        if s.operator(low) == "(" and s.pairs.get(low) == high - 1 and s.word(low + 1) not in _QUERY_WORDS:
+            names |= self._sides(low + 1, high - 1)
         last = high - 1
         if s.operator(last) == ")" and high - low > 1:  # t(a, b): the alias stands before the column list
             opens = [i for i, close in s.pairs.items() if close == last]
@@ -133,6 +138,25 @@ class Rewriter:
         if last >= low and s.tokens[last].kind in ("word", "quoted"):
             names.add(s.tokens[last].text.casefold())
         return frozenset(names)
+
+    def _sides(self, low: int, high: int) -> set[str]:
+        """Names of the relations of a join, folded: the alias, or the last part of the table's name."""
+        s = self.statement
+        names: set[str] = set()
+        name, in_relation, k = "", True, low
+        while k <= high:
+            word = s.word(k) if k < high else ""
+            if k == high or word in ("JOIN", "ON", "USING") or word in JOIN_TYPES or s.operator(k) == ",":
+                if name and in_relation:
+                    names.add(name.casefold())
+                name = ""
+                in_relation = (in_relation or word == "JOIN" or s.operator(k) == ",") and word not in ("ON", "USING")
+            elif s.operator(k) == "(":
+                k = s.pairs.get(k, high)
+            elif s.tokens[k].kind in ("word", "quoted"):
+                name = s.tokens[k].text
+            k += 1
+        return names
 
 
 def _words(text: str) -> set[str]:

@@ -159,7 +159,7 @@ class _Parser:
                 return self.permutation(symbol)
             return Variable(variable_name(symbol.token), symbol.start)
         if symbol.kind != "op":
-            raise self.error(f"{symbol.text!r} cannot stand in a row pattern.", "names go in backticks")
+            raise self.error(f"{symbol.text!r} cannot be used in a row pattern.", "names go in backticks")
         if self.accept("^"):
             return Anchor(at_start=True)
         if self.accept("$"):
@@ -178,13 +178,13 @@ class _Parser:
             return inner
         if symbol.text in ("|", ")", "-", ","):
             return None
-        raise self.error(f"{symbol.text!r} cannot stand in a row pattern here.")
+        raise self.error(f"{symbol.text!r} cannot be used in a row pattern here.")
 
     def negation(self) -> Pattern:
         """`!x`, under the skip strategies: under contiguity nothing can stand between two rows of a match."""
         if not self.skips:
             raise self.error(
-                "Under STRICT CONTIGUITY no row stands between two rows of a match, so ! forbids nothing.",
+                "Under STRICT CONTIGUITY no row lies between two rows of a match, so ! excludes nothing.",
                 "EVENT SELECTION SKIP TILL NEXT MATCH or SKIP TILL ANY MATCH comes before PATTERN",
                 "CEP_UNSUPPORTED_SELECTION",
             )
@@ -235,7 +235,7 @@ def parse_row_pattern(
     parser = _Parser(text, tokens, end, formatted, skips)
     pattern = parser.alternation()
     if parser.at < len(parser.symbols):
-        raise parser.error(f"{parser.symbols[parser.at].text!r} cannot stand in a row pattern here.")
+        raise parser.error(f"{parser.symbols[parser.at].text!r} cannot be used in a row pattern here.")
     if (fault := negation_fault(pattern)) is not None:
         raise PatternParseError("CEP_NEGATION", fault.message, text=text, position=fault.position, hint=fault.hint)
     return pattern

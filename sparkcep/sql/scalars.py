@@ -23,7 +23,7 @@ NAVIGATION = frozenset({"PREV", "NEXT", "FIRST", "LAST"})
 AGGREGATES = frozenset(
     """any any_value approx_count_distinct approx_percentile array_agg avg bit_and bit_or bit_xor bool_and bool_or
     collect_list collect_set corr count count_if covar_pop covar_samp every histogram_numeric kurtosis listagg max
-    max_by mean min min_by mode percentile percentile_approx product regr_avgx regr_avgy regr_count
+    max_by mean median min min_by mode percentile percentile_approx product regr_avgx regr_avgy regr_count
     regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy skewness some std stddev stddev_pop stddev_samp
     string_agg sum try_avg try_sum var_pop var_samp variance""".split()
 )
@@ -32,6 +32,8 @@ UNITS = frozenset(
     "NANOSECOND MICROSECOND MILLISECOND SECOND MINUTE HOUR DAY WEEK MONTH QUARTER YEAR "
     "NANOSECONDS MICROSECONDS MILLISECONDS SECONDS MINUTES HOURS DAYS WEEKS MONTHS QUARTERS YEARS".split()
 )
+#: Rows are counted by 32 bits.
+MOST_ROWS = 2**31 - 1
 QUERY_WORDS = frozenset({"SELECT", "WITH", "FROM", "VALUES", "TABLE"})
 
 
@@ -215,7 +217,7 @@ class ScalarReader:
         if self.s.word(i) == "OVER" and self.s.operator(i - 1) == ")":
             raise self.scope.error(
                 "MATCH_RECOGNIZE_UNSUPPORTED_WINDOW_FUNCTION",
-                "Window functions cannot stand inside MATCH_RECOGNIZE.",
+                "Window functions cannot be used inside MATCH_RECOGNIZE.",
                 self.s.tokens[i],
                 "compute it in the input relation or outside of the clause",
             )
@@ -233,7 +235,7 @@ class ScalarReader:
             if name in ("PREV", "NEXT", "CLASSIFIER", "MATCH_NUMBER"):
                 raise self.scope.error(
                     "CEP_SEMANTICS_NOT_ALLOWED",
-                    f"{word} cannot stand before {name}.",
+                    f"{word} cannot be used before {name}.",
                     s.tokens[i],
                     f"write {name}({word} LAST(...))" if name in ("PREV", "NEXT") else None,
                 )
@@ -251,7 +253,7 @@ class ScalarReader:
         ):
             raise self.scope.error(
                 "CEP_STAR_NOT_ALLOWED",
-                f"{s.tokens[i].text}.* can stand only in count({s.tokens[i].text}.*).",
+                f"{s.tokens[i].text}.* can be used only in count({s.tokens[i].text}.*).",
                 s.tokens[i],
             )
         return None
@@ -263,7 +265,7 @@ class ScalarReader:
         if self.in_define:
             raise self.scope.error(
                 "CEP_FINAL_IN_DEFINE",
-                "FINAL cannot stand in DEFINE: the match is not complete there.",
+                "FINAL cannot be used in DEFINE: the match is not complete there.",
                 self.s.tokens[i],
                 "drop FINAL",
             )
@@ -298,7 +300,7 @@ class ScalarReader:
             near = near_name(token.text, (*self.scope.primaries, *self.scope.unions))
             raise self.scope.error(
                 "CEP_UNDEFINED_VARIABLE",
-                f"CLASSIFIER takes a pattern variable; {token.text} is none.",
+                f"CLASSIFIER takes a pattern variable; {token.text} is not one.",
                 token,
                 f"did you mean {near}?" if near else None,
             )
@@ -330,7 +332,11 @@ class ScalarReader:
                 f"The offset of {name} is a whole number, written as a literal.",
                 token if len(arguments) == 2 else self.s.tokens[i],
             )
-        return min(int(token.text[:19]), 2**31 - 1)
+        if len(token.text) > 10 or int(token.text) > MOST_ROWS:
+            raise self.scope.error(
+                "CEP_NAVIGATION_OFFSET", f"The offset of {name} must not be larger than {MOST_ROWS}.", token
+            )
+        return int(token.text)
 
     def navigation(self, i: int, close: int, running: bool) -> Navigation:
         """PREV, NEXT, FIRST or LAST with its offset; PREV and NEXT may hold FIRST or LAST."""
@@ -397,9 +403,9 @@ class ScalarReader:
                 if word in NAVIGATION or word.lower() in AGGREGATES:
                     raise self.scope.error(
                         "CEP_NESTED_NAVIGATION",
-                        f"{word} cannot stand inside {function}.",
+                        f"{word} cannot be used inside {function}.",
                         tokens[i],
-                        "only FIRST and LAST may stand, directly, inside PREV and NEXT",
+                        "only FIRST and LAST can be used, directly, inside PREV and NEXT",
                     )
                 i += 2
                 continue
@@ -442,7 +448,7 @@ class ScalarReader:
         if s.word(after) == "WITHIN" and s.word(after + 1) == "GROUP":
             raise self.scope.error(
                 "CEP_UNSUPPORTED_AGGREGATE",
-                f"{name} ... WITHIN GROUP cannot stand inside MATCH_RECOGNIZE.",
+                f"{name} ... WITHIN GROUP cannot be used inside MATCH_RECOGNIZE.",
                 s.tokens[after],
                 "use percentile(x, p) or array_agg(x)",
             )
@@ -458,7 +464,7 @@ class ScalarReader:
                 variables = self.scope.variables_of(variable_name(s.tokens[low]))
                 if variables is None and not self.is_qualifier(low):
                     raise self.scope.error(
-                        "CEP_UNDEFINED_VARIABLE", f"{s.tokens[low].text} is no pattern variable.", s.tokens[low]
+                        "CEP_UNDEFINED_VARIABLE", f"{s.tokens[low].text} is not a pattern variable.", s.tokens[low]
                     )
         else:
             found: dict[tuple[str, ...] | None, Token] = {}

@@ -8,9 +8,10 @@ from __future__ import annotations
 import enum
 import functools
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sparkcep.errors import PatternParseError
+from sparkcep.query import unescape
 from sparkcep.sql.block_spans import JOIN_TYPES, SET_OPERATORS, BlockFinder, is_list, is_values_row
 from sparkcep.sql.dialect import Token, pair_parentheses, tokenize
 
@@ -119,6 +120,12 @@ def read_statement(text: str) -> Statement:
     _Scanner(statement).scan()
     statement.forms.sort(key=lambda f: f.end)
     return statement
+
+
+def formatted(statement: Statement) -> Statement:
+    """A statement whose text Spark formats: the braces of its names and strings come doubled."""
+    tokens = tuple(replace(t, text=unescape(t.text)) if t.kind in ("quoted", "string") else t for t in statement.tokens)
+    return replace(statement, tokens=tokens)
 
 
 Scopes = tuple[tuple[CommonTable, ...], ...]

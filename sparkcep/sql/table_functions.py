@@ -100,7 +100,7 @@ class _Reader:
             else:
                 name = self.parameters[number]
             if low >= high:
-                raise self.error("CEP_SYNTAX_ERROR", "A value is expected behind =>.", token.start)
+                raise self.error("CEP_SYNTAX_ERROR", "A value is expected after =>.", token.start)
             found[name] = (low, high)
         for name in REQUIRED:
             if name not in found:

@@ -105,7 +105,7 @@ def test_large_statements_end_in_bounded_time(name: str) -> None:
         (f"{MR}(PATTERN (A) DEFINE A AS kind = x'zz')", "CEP_SYNTAX_ERROR"),
         (in_clause("A{²}"), "CEP_PATTERN_SYNTAX"),
         (in_where("(time, within, 5, 1, 000000012345)"), "CEP_CONSTRAINT"),
-        (in_define("PREV(val, " + "9" * 5_000 + ") > 1"), "read"),
+        (in_define("PREV(val, " + "9" * 5_000 + ") > 1"), "CEP_NAVIGATION_OFFSET"),
         (in_define("A.val / NULL >= 1"), "read"),
         (in_clause("A{30000}"), "CEP_PROGRAM_TOO_LARGE"),
         ("FROM t PATTERN A{30000}", "CEP_PROGRAM_TOO_LARGE"),

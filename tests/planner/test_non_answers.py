@@ -67,7 +67,7 @@ def test_bounds(clause: str, bounds: list[tuple[int, int, int | None, int | None
     repair = planned.repair_spec.repair
     if bounds is None:
         assert repair is None
-        assert "no bound on the time" in planned.unrepaired
+        assert "does not bound the time" in planned.unrepaired
     else:
         assert repair is not None, planned.unrepaired
         assert list(repair.bounds) == [Bound(*b, source=o.source) for b, o in zip(bounds, repair.bounds, strict=True)]
@@ -93,13 +93,13 @@ def test_units(type_: str, clause: str, bound: tuple[int, int, int | None, int |
 
 
 UNREPAIRED = [
-    ("PATTERN SEQ(A a, B+ b[])", "no plain sequence"),
-    ("PATTERN SEQ(A a, !B b, C c)", "no plain sequence"),
+    ("PATTERN SEQ(A a, B+ b[])", "not a plain sequence"),
+    ("PATTERN SEQ(A a, !B b, C c)", "not a plain sequence"),
     ("PATTERN SEQ(A a, B b) EVENT SELECTION STRICT CONTIGUITY", "neighbours"),
     ("PATTERN SEQ(A a, B b) BETWEEN '2024-01-01' AND '2025-01-01'", "BETWEEN"),
     ("PATTERN SEQ(A a, B b) WHERE hour(a.ts) = 3", "hour(ts) = 3"),
-    ("PATTERN SEQ(A a, B b) WHERE month(b.ts) = month(a.ts)", "no bound on the time"),
-    ("PATTERN SEQ(A a, B b) WHERE b.ts <= a.ts + INTERVAL 1 MONTH", "no bound on the time"),
+    ("PATTERN SEQ(A a, B b) WHERE month(b.ts) = month(a.ts)", "does not bound the time"),
+    ("PATTERN SEQ(A a, B b) WHERE b.ts <= a.ts + INTERVAL 1 MONTH", "does not bound the time"),
     ("PATTERN SEQ(A a, B b) WITHIN 1 month", "differs from event to event"),
 ]
 

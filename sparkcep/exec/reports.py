@@ -1,0 +1,122 @@
+"""Errors that are found while rows are matched, as data.
+
+What a Python worker raises reaches the user with the worker's traceback in front. So the operator gives an error out
+as a value, and Spark raises it behind the operator: USER_RAISED_EXCEPTION, whose text is the error's own.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql.types import StringType, StructField, StructType
+
+from sparkcep.errors import SparkCepError
+from sparkcep.query import ERROR, PREFIX
+
+ERROR_FIELD = StructField(ERROR, StringType())
+_FOUND = PREFIX + "found"
+
+#: SQL of the lists layout's column ``__cep_found`` of type :func:`reported_type`: what was found, or the error raised.
+FOUND = f"CASE WHEN {_FOUND}.error IS NULL THEN {_FOUND}.found ELSE raise_error({_FOUND}.error) END"
+
+
+def reported_type(found: str) -> str:
+    """What :class:`ListsReport` gives for each partition, as Spark writes types."""
+    return f"struct<error:string,found:{found}>"
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """What the operator gives. ``columns``: of the rows layout, those beside the error's; lists raise by themselves."""
+
+    frame: DataFrame
+    columns: tuple[str, ...] = ()
+
+    def sql(self, name: str) -> str:
+        """SQL of a relation of this name that raises the errors in it.
+
+        Spark merges conditions of the statement around it with the one here, and may test them first; where they would
+        drop the row with the error they look at its columns, which raise it too. A condition that is not deterministic
+        would stay where it is, but not in LATERAL.
+        """
+        if not self.columns:
+            return name
+        items = [f"CASE WHEN {ERROR} IS NULL THEN {c} ELSE raise_error({ERROR}) END AS {c}" for c in self.columns]
+        test = f"CASE WHEN {ERROR} IS NULL THEN true ELSE raise_error({ERROR}) END"
+        return f"(SELECT {', '.join(items)} FROM {name} WHERE {test})"
+
+
+def matched_rows(df: DataFrame, body: RowsReport, out: StructType) -> Matched:
+    """The rows layout's output. ``out``: its columns, beside the error's."""
+    return Matched(df.mapInArrow(body.run, StructType([*out.fields, ERROR_FIELD])), tuple(out.names))
+
+
+class ListsReport:
+    """Body of the lists layout's Arrow UDF that gives errors as values.
+
+    Args:
+        body: gives a value per partition.
+    """
+
+    def __init__(self, body: Callable[..., pa.Array]) -> None:
+        self.body = body
+
+    def run(self, *lists: pa.Array) -> pa.Array:
+        """For each partition a struct of an error, all the same in a batch, and what was found."""
+        rows = len(lists[0])
+        try:
+            found = self.body(*lists)
+            error = pa.nulls(rows, pa.string())
+        except SparkCepError as raised:
+            nothing = self.body(*(values.slice(0, 0) for values in lists))
+            found = pa.nulls(rows, nothing.type)
+            error = pa.repeat(str(raised), rows)
+        return pa.StructArray.from_arrays([error, found], names=["error", "found"])
+
+
+class RowsReport:
+    """Body of the rows layout's mapInArrow, with one more column: the error, on a row of its own.
+
+    Args:
+        body: gives output rows for input rows.
+        empty: the output without rows, for the types of its columns, from such an input.
+    """
+
+    def __init__(
+        self,
+        body: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]],
+        empty: Callable[[pa.Table], pa.RecordBatch],
+    ) -> None:
+        self.body = body
+        self.empty = empty
+
+    def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Output rows; the last one may be an error's."""
+        seen: list[pa.Table] = []
+
+        def noted() -> Iterator[pa.RecordBatch]:
+            for batch in batches:
+                if not seen:
+                    seen.append(pa.Table.from_batches([batch.slice(0, 0)]))
+                yield batch
+
+        try:
+            for found in self.body(noted()):
+                yield found.append_column(ERROR, pa.nulls(found.num_rows, pa.string()))
+        except SparkCepError as raised:
+            types = self.empty(seen[0]).schema
+            nulls = [pa.nulls(1, field.type) for field in types]
+            yield pa.RecordBatch.from_arrays([*nulls, pa.array([str(raised)])], names=[*types.names, ERROR])
+
+
+def hide_traceback() -> None:
+    """Tell this Spark worker to report the exception about to leave it by its message alone.
+
+    For table functions, whose rows are the user's own, so that errors cannot be among them. A worker ends with the
+    exception that leaves it, so nothing else is hidden.
+    """
+    os.environ["SPARK_HIDE_TRACEBACK"] = "1"
