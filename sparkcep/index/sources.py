@@ -20,6 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from sparkcep.errors import PatternIndexError
+from sparkcep.index.damage import cause_of
 from sparkcep.index.reading import delta_reading, depends_on_columns, difference, reading_of
 from sparkcep.index.storage import call
 from sparkcep.index.tables import Definition, Source
@@ -64,17 +65,24 @@ def load(spark: SparkSession, source: Source) -> DataFrame:
                 hint="give the events: sparkcep.index.refresh(spark, name, batch=...)",
             )
         _ = frame.schema  # Connect analyses lazily; a missing table belongs here
-    except AnalysisException as error:
-        if isinstance(error, PatternIndexError):
-            raise
-        message = (error.getMessage() or str(error)).split("\n")[0].split(" SQLSTATE")[0]
-        raise PatternIndexError(
-            "CEP_INDEX_SOURCE",
-            f"{source} cannot be read: {message.rstrip('.')}.",
-            blame="source",
-            hint="name a table or a path that can be read; DROP PATTERN INDEX ends an index whose source is gone",
-        ) from None
+    except PatternIndexError:
+        raise
+    except Exception as error:  # what Spark has no class for comes as the bridge to the JVM found it
+        raise unreadable(source, error) from None
     return frame
+
+
+def unreadable(source: Source, error: Exception) -> PatternIndexError:
+    """Why a source cannot be read, in Spark's words."""
+    cause = cause_of(error)
+    hint = "name a table or a path that can be read; DROP PATTERN INDEX ends an index whose source is gone"
+    if "DATA_SOURCE_NOT_" in cause:
+        hint = f"this session has no {source.format or 'such'} format: start it with the format's package"
+        if source.format == "delta":
+            hint += " (spark.jars.packages io.delta:delta-spark_..., and Delta's spark.sql.extensions)"
+    elif re.search(r"ClassNotFoundException: Class \S*(?i:filesystem)|UnsupportedFileSystem|No FileSystem", cause):
+        hint = "this session has no connector for this storage: start it with the connector's package"
+    return PatternIndexError("CEP_INDEX_SOURCE", f"{source} cannot be read: {cause}.", blame="source", hint=hint)
 
 
 def state_of(spark: SparkSession, source: Source, frame: DataFrame) -> State:
