@@ -186,7 +186,7 @@ def _told(reader: Reader, needs: Requirements, coverage: Coverage, found: Access
         lines.append(f"or one of {len(needs.branches) - 8} more alternatives")
     candidates = found.candidates
     if candidates is None:
-        lines.append(f"cases: {reader.snapshot.totals.cases:,}, picked by a scan of symbols while they are read")
+        lines.append(f"cases: {reader.snapshot.totals.cases:,}, picked by a scan of sequences while they are read")
     else:
         for step in candidates.steps[:8]:
             lines.append(f"cases that hold {step.asked} ({step.rule}): {step.cases:,} of {candidates.total:,}")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -50,6 +51,52 @@ def bare(frame: DataFrame) -> DataFrame | None:
             dataset = spark._jvm.org.apache.spark.sql.classic.Dataset  # type: ignore[union-attr]
             return DataFrame(dataset.ofRows(spark._jsparkSession, plan), spark)
     return None
+
+
+@dataclass(frozen=True, slots=True)
+class FileRelation:
+    """Files as a relation: their format's short name, in lower case, and the options they are read with.
+
+    ``partition_columns``: None: not known. ``partitions``: values of a catalog table's partitions, by their places.
+    """
+
+    format: str
+    options: Mapping[str, str]
+    partition_columns: Sequence[str] | None
+    partitions: Mapping[str, str]
+
+
+def file_relation(frame: DataFrame) -> FileRelation | None:
+    """How the files are read that a relation is nothing but; None as :func:`is_bare` is False."""
+    with suppress(Exception):
+        if (plan := _files(frame)) is not None:
+            relation = plan.relation()
+            names = list(relation.partitionSchema().fieldNames())
+            options = texts_of(relation.options())
+            return FileRelation(
+                str(relation.fileFormat().shortName()).lower(), options, names, _places(plan) if names else {}
+            )
+    return None
+
+
+def _places(plan: Any) -> dict[str, str]:
+    """Of a catalog's partitions, which may lie anywhere; the paths of other files tell their partitions' values."""
+    location = plan.relation().location()
+    if not plan.catalogTable().isDefined() or location.getClass().getSimpleName() != "CatalogFileIndex":
+        return {}
+    nothing = plan.relation().options().toSeq().take(0)
+    between = "\u0001\u0002\u0001"
+    listed = str(location.filterPartitions(nothing).partitionSpec().partitions().mkString(between))
+    # As PartitionPath([values],path) prints itself.
+    parts = (text.removeprefix("PartitionPath(").removesuffix(")").rpartition("],") for text in listed.split(between))
+    return {path: values for values, _, path in parts if path}
+
+
+def session_settings(spark: SparkSession) -> dict[str, str]:
+    """All settings that a session was given, in one round trip."""
+    with suppress(Exception):
+        return texts_of(spark._jsparkSession.conf().getAll())
+    return dict(spark.conf.getAll)
 
 
 def log_properties(frame: DataFrame) -> Mapping[str, str] | None:

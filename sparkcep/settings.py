@@ -106,9 +106,9 @@ INDEX_WAY = Setting(
 INDEX_CASES = Setting(
     "planner.index.cases",
     "auto",
-    "How candidate cases are found. lists: from posting lists (of a signature index, its bitmaps). symbols: by a "
-    "regular expression while `sequences` are read, where the order of events counts. auto: symbols for small logs.",
-    ("auto", "lists", "symbols"),
+    "How candidate cases are found. lists: from posting lists (of a signature index, its bitmaps). scan: while "
+    "`sequences` are read, where the order of events counts. auto: scan for small logs.",
+    ("auto", "lists", "scan"),
 )
 LIMIT_PROGRAM = Setting(
     "limit.programSize",

@@ -1,6 +1,6 @@
 """A query's events, read through an index: which cases, and from which of its tables.
 
-Candidate cases come from posting lists, or from a scan of `symbols` by a regular expression where that is cheaper.
+Candidate cases come from posting lists, or from a scan of all events where that is cheaper.
 Their events come from `activities` (only some types matter, and nothing but case, time and type is asked for), from
 `sequences` (all columns asked for are there), or from the source, joined to the candidates' keys. All three give the
 same rows; estimated bytes decide.
@@ -21,7 +21,7 @@ from sparkcep.index import sources
 from sparkcep.index.lookup import Lists
 from sparkcep.index.pairs import Longs
 from sparkcep.index.reader import Candidates, Coverage, Reader
-from sparkcep.index.tables import ACTIVITIES, SEQUENCES, Definition, include_columns, quoted, symbol
+from sparkcep.index.tables import ACTIVITIES, SEQUENCES, Definition, include_columns, quoted
 from sparkcep.planner.pruning import Requirements
 from sparkcep.relations import is_remote
 
@@ -31,7 +31,7 @@ ACTIVITIES_WAY, SEQUENCES_WAY, SOURCE_WAY = WAYS = ("activities", "sequences", "
 MOST_LOCAL_EVENTS = 4_000_000
 #: So few events are grouped by one task, without a shuffle.
 ONE_TASK = 50_000
-#: `symbols` of so many events are matched by a regular expression before posting lists are worth their reading.
+#: So many events are looked at before posting lists are worth their reading.
 SCANNED_EVENTS = 3_000_000
 #: What is left of a source that is joined to its candidates must be less than this share of the cases.
 MOST_SHARE = 0.8
@@ -47,7 +47,7 @@ _SETTING = Lock()
 class Access:
     """``frame``: rows of all cases that can match, with the columns asked for; ``way``: where they come from.
 
-    ``candidates``: None: a regular expression picks the cases while they are read. ``cost``: estimated bytes by way.
+    ``candidates``: None: cases are picked while they are read. ``cost``: estimated bytes by way.
     """
 
     frame: DataFrame
@@ -76,7 +76,7 @@ def access(
         coverage: how the index stands to it; `current`, or `stale` with files added.
         source_bytes: its size.
         way: one of WAYS, where it can serve; auto: the cheapest.
-        cases: how they are found, `lists` or `symbols` (only with sequences); auto: the cheapest.
+        cases: how they are found, `lists` or `scan` (only with sequences); auto: the cheapest.
 
     Raises:
         NotWorthwhile: with the reason.
@@ -137,17 +137,29 @@ def _costs(reader: Reader, ask: Requirements, coverage: Coverage, source_bytes: 
 
 
 def _scans(reader: Reader, ask: Requirements, cases: str) -> bool:
-    """Whether a scan of `symbols` is cheaper than posting lists. Segments would have to be stitched first."""
+    """Whether looking at all events is cheaper than posting lists. Segments would have to be stitched first."""
     totals = reader.snapshot.totals
     can = ask.ordered and not totals.segmented
-    return can and (cases == "symbols" or (cases == "auto" and totals.events <= SCANNED_EVENTS))
+    return can and (cases == "scan" or (cases == "auto" and totals.events <= SCANNED_EVENTS))
 
 
 def _scan(reader: Reader, ask: Requirements) -> DataFrame:
     codes = reader.dictionary()
-    known = [b for b in ask.branches if all(t in codes for t in b)]
-    texts = [".*".join(symbol(codes[t]) for t in branch) for branch in known]
-    return reader.lists().where(F.col("symbols").rlike("|".join(texts)) if texts else F.lit(False))
+    known = [[codes[t] for t in b] for b in ask.branches if all(t in codes for t in b)]
+    return reader.lists().where(holds(known) if known else F.lit(False))
+
+
+def holds(branches: Sequence[Sequence[int]]) -> Column:
+    """Whether `codes` has, for some branch, all of its codes in order, with whatever in between.
+
+    Each code is looked for behind the first event that fits the one before it, so that no event is looked at more than
+    once for a code. A regular expression over `symbols`, which is no faster, would have to go back.
+    """
+    behind = "slice(rest, CAST(nullif(array_position(rest, code), 0) AS INT) + 1, size(rest))"
+    wanted = [
+        f"aggregate(array({', '.join(map(str, b))}), codes, (rest, code) -> {behind}) IS NOT NULL" for b in branches
+    ]
+    return F.expr(" OR ".join(wanted))
 
 
 # -- events ------------------------------------------------------------------------------------------------------------

@@ -27,9 +27,11 @@ from sparkcep.index.tables import (
     ACTIVITIES,
     COUNTS,
     COUNTS_SCHEMA,
+    FIRST_SYMBOL,
     PAIRS,
     SEQUENCES,
     SIGNATURES,
+    SYMBOL_STEPS,
     Definition,
     include_columns,
     symbol,
@@ -82,7 +84,8 @@ def symbols(types: int) -> str:
     if types <= 4096:
         letters = "".join(symbol(code) for code in range(types))
         return f"array_join(transform(ev.code, c -> get(split('{letters}', ''), c)), '')"
-    code_point = "lpad(hex(c + 256 + if(c >= 55040, 2048, 0)), 8, '0')"
+    more = "".join(f" + if(c >= {low}, {count}, 0)" for low, count in SYMBOL_STEPS if low < types)
+    code_point = f"lpad(hex(c + {FIRST_SYMBOL}{more}), 8, '0')"
     return f"decode(unhex(array_join(transform(ev.code, c -> {code_point}), '')), 'UTF-32')"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pyarrow as pa
+from pyspark.errors import PySparkException
 
 from sparkcep.errors import PatternIndexError
 
@@ -29,10 +30,10 @@ def classed(error: Exception) -> PatternIndexError | None:
 
     if not isinstance(error, (OSError, pa.ArrowException, DeltaError)):
         return None
-    text = str(error)
+    text = re.sub("\x1b\\[[0-9;]*m", "", str(error)).replace("\u21b3", ":")
     reason = " ".join(text.split("stack backtrace", maxsplit=1)[0].split())[:300].rstrip(". ")
     refused = isinstance(error, OSError) and error.errno is not None and not isinstance(error, FileNotFoundError)
-    if refused or re.search(r"os error|Generic (?!delta )\w+ error", text):
+    if refused or re.search(r"os error|Generic (?!delta )\w+ error|loading credentials|Unknown scheme", text):
         return refusal(reason)
     return damaged(reason)
 
@@ -42,7 +43,8 @@ def refusal(reason: str) -> PatternIndexError:
         "CEP_INDEX_STORAGE",
         f"The pattern index's storage refuses: {reason}.",
         blame="name",
-        hint="nothing that readers see was changed; fix the storage (space, permissions, network) and try again",
+        hint="nothing that readers see was changed; check the storage (space, permissions, network) and the setting "
+        "spark.sparkcep.index.path, then run this again",
     )
 
 
@@ -50,3 +52,21 @@ def disk_full(error: Exception) -> PatternIndexError | None:
     """What a Spark job says that could not write its files; None: it died of something else."""
     found = re.search(r"No space left on device|Disk quota exceeded|File too large|Read-only file system", str(error))
     return refusal(found[0]) if found else None
+
+
+def cause_of(error: Exception) -> str:
+    """What Spark says is wrong, in its own words and without the stack: a task's error, where one has failed.
+
+    What has no class of PySpark's own (a format that is not there, a file that is no Parquet) comes as the bridge to
+    the JVM found it.
+    """
+    told = error.getMessage() if isinstance(error, PySparkException) else None
+    text = told or str(error)
+    with_class = re.findall(r"\[[A-Z_]+(?:\.[A-Z_]+)*\] [^\n]*", text)
+    if with_class:
+        # The file that failed, and what its reader then says.
+        line = ": ".join(dict.fromkeys(t.split(" SQLSTATE")[0].rstrip(". ") for t in (with_class[0], with_class[-1])))
+    else:
+        line = text.split("\n: ")[-1].strip().split("\n")[0].removeprefix("java.lang.RuntimeException: ")
+    line = re.sub(r"^(?:[a-z][\w$]*\.)+(\w*(?:Exception|Error): )", r"\1", line)
+    return line[:400].rstrip(". ")

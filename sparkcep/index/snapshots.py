@@ -19,7 +19,7 @@ import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
 from sparkcep.errors import PatternIndexError
-from sparkcep.index.damage import STORAGE, classed, damaged
+from sparkcep.index.damage import STORAGE, classed, damaged, refusal
 from sparkcep.index.storage import DataFile, Location, busy, commit_files, filesystem, is_conflict
 from sparkcep.index.tables import FORMAT_VERSION, SNAPSHOTS, Definition
 
@@ -301,8 +301,12 @@ def refresher(index: Location, is_here: bool = True) -> Iterator[None]:
         return
     import fcntl
 
-    index.local.mkdir(parents=True, exist_ok=True)
-    with (index.local / ".refresher").open("w") as handle:
+    try:
+        index.local.mkdir(parents=True, exist_ok=True)
+        handle = (index.local / ".refresher").open("w")
+    except OSError as error:
+        raise refusal(str(error)) from None
+    with handle:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:

@@ -2,7 +2,8 @@
 
 How REFRESH knows: a Delta table by the files between two of its versions; other files (Parquet, ORC, CSV ... by table
 or path) by the listing of their paths, sizes and times; anything else (views, JDBC) by reading it whole and comparing
-its cases with those indexed. A file that is gone or has changed is no addition, and the index is built anew.
+its cases with those indexed. A file that is gone or has changed is no addition, and the index is built anew; so it is
+where the files are read in another way (:mod:`sparkcep.index.reading`).
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from sparkcep.errors import PatternIndexError
+from sparkcep.index.damage import cause_of
+from sparkcep.index.reading import delta_reading, depends_on_columns, difference, reading_of
 from sparkcep.index.storage import call
 from sparkcep.index.tables import Definition, Source
 from sparkcep.relations import bare, is_bare
@@ -62,17 +65,24 @@ def load(spark: SparkSession, source: Source) -> DataFrame:
                 hint="give the events: sparkcep.index.refresh(spark, name, batch=...)",
             )
         _ = frame.schema  # Connect analyses lazily; a missing table belongs here
-    except AnalysisException as error:
-        if isinstance(error, PatternIndexError):
-            raise
-        message = (error.getMessage() or str(error)).split("\n")[0].split(" SQLSTATE")[0]
-        raise PatternIndexError(
-            "CEP_INDEX_SOURCE",
-            f"{source} cannot be read: {message.rstrip('.')}.",
-            blame="source",
-            hint="name a table or a path that can be read; DROP PATTERN INDEX ends an index whose source is gone",
-        ) from None
+    except PatternIndexError:
+        raise
+    except Exception as error:  # what Spark has no class for comes as the bridge to the JVM found it
+        raise unreadable(source, error) from None
     return frame
+
+
+def unreadable(source: Source, error: Exception) -> PatternIndexError:
+    """Why a source cannot be read, in Spark's words."""
+    cause = cause_of(error)
+    hint = "name a table or a path that can be read; DROP PATTERN INDEX ends an index whose source is gone"
+    if "DATA_SOURCE_NOT_" in cause:
+        hint = f"this session has no {source.format or 'such'} format: start it with the format's package"
+        if source.format == "delta":
+            hint += " (spark.jars.packages io.delta:delta-spark_..., and Delta's spark.sql.extensions)"
+    elif re.search(r"ClassNotFoundException: Class \S*(?i:filesystem)|UnsupportedFileSystem|No FileSystem", cause):
+        hint = "this session has no connector for this storage: start it with the connector's package"
+    return PatternIndexError("CEP_INDEX_SOURCE", f"{source} cannot be read: {cause}.", blame="source", hint=hint)
 
 
 def state_of(spark: SparkSession, source: Source, frame: DataFrame) -> State:
@@ -87,11 +97,11 @@ def state_of(spark: SparkSession, source: Source, frame: DataFrame) -> State:
             return UNKNOWN
         if table.isTemporary or "VIEW" in (table.tableType or "VIEW"):
             # A view's files say nothing about its filters and joins.
-            return files_state(spark, frame) if is_bare(frame) else UNKNOWN
+            return files_state(spark, frame, source) if is_bare(frame) else UNKNOWN
         provider = [r[1] for r in spark.sql(f"DESCRIBE TABLE EXTENDED {name}").collect() if r[0] == "Provider"]
         if provider and provider[0].lower() == "delta":
             return _delta_state(spark, name)
-    return files_state(spark, frame)
+    return files_state(spark, frame, source)
 
 
 def in_files(frame: DataFrame, files: Collection[str]) -> DataFrame:
@@ -100,18 +110,30 @@ def in_files(frame: DataFrame, files: Collection[str]) -> DataFrame:
     return (frame if below is None else below).where(F.col("_metadata.file_path").isin(list(files)))
 
 
-def files_state(spark: SparkSession, frame: DataFrame) -> State:
-    """The files that Spark reads for a relation; unknown where it has none."""
+def files_state(spark: SparkSession, frame: DataFrame, source: Source | None = None) -> State:
+    """The files that Spark reads for a relation, and how; unknown where it has none.
+
+    Args:
+        source: the relation's name, where it has one.
+    """
+    reading = reading_of(spark, source, frame)
+    if reading is None or depends_on_columns(reading):
+        return UNKNOWN
+    files = _files(spark, frame)
+    return UNKNOWN if files is None else {"kind": "files", "files": files, "reading": reading}
+
+
+def _files(spark: SparkSession, frame: DataFrame) -> dict[str, list[int]] | None:
+    """Sizes and times by path; None: the relation has no files."""
     paths = [re.sub(r"^file:/+", "file:/", path) for path in frame.inputFiles()]
     if paths and all(path.startswith("file:/") for path in paths):
-        found = call(spark, _listed, paths)
-        return {"kind": "files", "files": found} if found is not None else UNKNOWN
+        return call(spark, _listed, paths)
     try:
         meta = frame.select("_metadata.file_path", "_metadata.file_size", "_metadata.file_modification_time")
         rows = meta.toDF("path", "size", "time").distinct().selectExpr("path", "size", "unix_micros(time)").collect()
     except AnalysisException:
-        return UNKNOWN
-    return {"kind": "files", "files": {r[0]: [r[1], r[2]] for r in rows}}
+        return None
+    return {r[0]: [r[1], r[2]] for r in rows}
 
 
 def _listed(paths: list[str]) -> dict[str, list[int]] | None:
@@ -133,7 +155,7 @@ def _delta_state(spark: SparkSession, name: str) -> State:
         table = spark.sql(f"DESCRIBE DETAIL {name}").collect()[0]
     except Exception:  # not every catalog that says delta has both statements
         return UNKNOWN
-    return {"kind": "delta", "id": table["id"], "version": row["version"]}
+    return {"kind": "delta", "id": table["id"], "version": row["version"], "reading": delta_reading(spark)}
 
 
 def at_state(frame: DataFrame, state: State) -> DataFrame:
@@ -145,8 +167,20 @@ def at_state(frame: DataFrame, state: State) -> DataFrame:
 
 
 def current(spark: SparkSession, source: Source) -> tuple[DataFrame, State]:
-    """The source and its state. A state may be older than what is read, never newer: then nothing is missed."""
+    """The source and its state. A state may be older than what is read, never newer: then nothing is missed.
+
+    Raises:
+        PatternIndexError: CEP_INDEX_SOURCE.
+    """
     frame = load(spark, source)
+    reading = reading_of(spark, source, frame)
+    if reading is not None and depends_on_columns(reading):
+        raise PatternIndexError(
+            "CEP_INDEX_SOURCE",
+            f"Which rows {source} has depends on the columns that are read: its mode is DROPMALFORMED.",
+            blame="source",
+            hint="index a table without this mode, or a copy of the rows",
+        )
     state = state_of(spark, source, frame)
     if state["kind"] == "delta":
         frame = load(spark, source)
@@ -166,8 +200,11 @@ def compared(before: State, now: State) -> tuple[str, str, tuple[str, ...]]:
     """A mode of :class:`Changes`, its reason, and the files that are new where that is all."""
     if now["kind"] == "unknown" or before.get("kind") != now["kind"]:
         return "all", "the source does not tell what is new: all cases are compared", ()
+    other = difference(before.get("reading"), now.get("reading"))
+    if other:
+        return "rebuild", f"the source is read otherwise than it was: {other}", ()
     if now["kind"] == "delta":
-        if now == before:
+        if [now[k] for k in ("id", "version")] == [before.get(k) for k in ("id", "version")]:
             return "none", f"the source is still at version {now['version']}", ()
         return "all", f"version {before['version']} has become {now['version']}", ()
     old, new = before["files"], now["files"]

@@ -32,7 +32,7 @@ def analyze(reader: Reader) -> list[tuple[str, str, str]]:
     totals = snapshot.totals
     out: list[tuple[str, str, str]] = []
 
-    def add(subject: str, measure: str, value: float) -> None:
+    def add(subject: str, measure: str, value: float | str) -> None:
         out.append((subject, measure, f"{value:.2f}" if isinstance(value, float) else str(value)))
 
     add("log", "cases", totals.cases)
@@ -56,5 +56,6 @@ def analyze(reader: Reader) -> list[tuple[str, str, str]]:
             for label, q in (("a tenth", 0.1), ("half", 0.5), ("nine tenths", 0.9)):
                 add("saving", f"share of cases that {label} of the pairs leave", float(np.quantile(shares, q)))
     add("state", "batches", snapshot.batches)
-    add("state", f"source is {reader.coverage().state}", snapshot.number)
+    add("state", "snapshot", snapshot.number)
+    add("state", "source", reader.coverage().state)
     return out

@@ -249,5 +249,5 @@ def busy(reason: str) -> PatternIndexError:
         "CEP_INDEX_BUSY",
         f"Another refresh of this pattern index is running ({reason}).",
         blame="name",
-        hint="wait until it has ended and refresh again; nothing was changed",
+        hint="wait until it has ended and run this again; nothing was changed",
     )

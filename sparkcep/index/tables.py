@@ -228,14 +228,33 @@ class Definition:
         return cls(source=Source(**source), options=options, **data)
 
 
+def _noncharacters() -> list[tuple[int, int]]:
+    return [(0xFDD0, 0xFDEF), *((plane << 16 | 0xFFFE, plane << 16 | 0xFFFF) for plane in range(17))]
+
+
+#: Code points that are no ordinary characters of a text, first and last of each run: line separators, surrogates, the
+#: byte order mark, and those that Unicode gives no character. Below FIRST_SYMBOL are ASCII and the control characters.
+SKIPPED = tuple(sorted([(0x2028, 0x2029), (0xD800, 0xDFFF), (0xFEFF, 0xFEFF), *_noncharacters()]))
+FIRST_SYMBOL = 0x100
+
+
+def _steps() -> list[tuple[int, int]]:
+    """Codes from which on more code points are skipped, and how many more."""
+    out, skipped = [], 0
+    for first, last in SKIPPED:
+        out.append((first - FIRST_SYMBOL - skipped, last - first + 1))
+        skipped += last - first + 1
+    return out
+
+
+SYMBOL_STEPS = _steps()
+#: Characters that are left for types.
+MOST_TYPES = 0x110000 - FIRST_SYMBOL - sum(count for _, count in SYMBOL_STEPS)
+
+
 def symbol(code: int) -> str:
-    """The character that stands for a type in `symbols`: no ASCII, no surrogate, nothing a pattern gives a meaning."""
-    point = 0x100 + code
-    return chr(point if point < 0xD800 else point + 0x800)
-
-
-#: Characters from U+0100 on, without surrogates.
-MOST_TYPES = 0x110000 - 0x800 - 0x100
+    """The character that stands for a type in `symbols`: a text's ordinary one, never ASCII."""
+    return chr(FIRST_SYMBOL + code + sum(count for low, count in SYMBOL_STEPS if code >= low))
 
 
 def include_columns(definition: Definition) -> Sequence[str]:

@@ -343,7 +343,10 @@ def work_build(work: Work) -> str:
 def _survey(work: Work, events: DataFrame) -> Survey:
     work.progress("reading", 0.0)
     started = clock.perf_counter()
-    found = survey(events)
+    try:
+        found = survey(events)
+    except Exception as error:  # the first look at the rows: a file that is cut short, a value that does not parse
+        raise sources.unreadable(work.definition.source, error) from error
     check_survey(work.spark, found, work.definition)
     work.seconds["(survey)"] = clock.perf_counter() - started
     return found

@@ -13,6 +13,7 @@ from sparkcep import index
 from sparkcep.index import stored
 from sparkcep.index.pairs import unpack
 from sparkcep.index.reader import Reader
+from sparkcep.index.tables import symbol
 
 Row = tuple[str, int, int, str]  # case, seconds, tiebreak, type
 
@@ -36,7 +37,7 @@ def visible(reader: Reader) -> dict[str, Any]:
     for row in reader.sequences().collect():
         assert row.c not in cases, f"case {row.c} is there twice"
         events = list(zip(row.times, row.ties, [names[c] for c in row.codes], row.p, strict=True))
-        assert row.symbols == "".join(chr(0x100 + c) for c in row.codes)
+        assert row.symbols == "".join(map(symbol, row.codes))
         cases[row.c] = events
         ids[row.id] = row.c
     out: dict[str, Any] = {"cases": cases, "types": set(names.values())}

@@ -13,8 +13,7 @@ from pyspark.sql import SparkSession
 
 from sparkcep import SparkCepError, index
 from sparkcep.index import lookup, stored, updates
-from sparkcep.index.build import symbols as symbols_sql
-from sparkcep.index.tables import COUNTS, PAIRS, symbol
+from sparkcep.index.tables import COUNTS, PAIRS
 
 from .helpers import Row, create, frame, reference_counts, visible
 from .test_pairs import reference
@@ -220,16 +219,3 @@ def test_changed_layout_options_build_anew(spark: SparkSession, tmp_path: Any) -
     reader = index.open(spark, "altered")
     assert reader.definition.options.lookback == 5 * SECOND
     check_pairs(visible(reader), 5 * SECOND)
-
-
-@pytest.mark.parametrize("types", [300, 4097])
-def test_symbols_are_one_character_per_event(spark: SparkSession, types: int) -> None:
-    """Both ways to write them."""
-    expression = symbols_sql(types)
-    codes = [0, 1, types - 1, 255] if types < 4096 else [0, 55039, 55040, 65279, 65280, 200_000]
-    row = (
-        spark.createDataFrame([([(c,) for c in codes],)], "ev array<struct<code: int>>")
-        .selectExpr(expression)
-        .collect()
-    )
-    assert row[0][0] == "".join(symbol(c) for c in codes)

@@ -83,7 +83,7 @@ def test_two_patterns(spark: SparkSession, log: str) -> None:
     valid(picture)
 
 
-@pytest.mark.parametrize("way", ["lists", "symbols"])
+@pytest.mark.parametrize("way", ["lists", "scan"])
 def test_funnel(spark: SparkSession, log: str, way: str) -> None:
     spark.conf.set("spark.sparkcep.planner.index.cases", way)
     try:
