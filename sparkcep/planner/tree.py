@@ -56,7 +56,7 @@ _MAY_FAIL = frozenset("/ % DIV [ CAST ::".split())
 _OPERATORS: dict[type[exp.Expr], str] = {
     exp.RegexpLike: "RLIKE", exp.RegexpILike: "RLIKE", exp.ILike: "ILIKE", exp.Like: "LIKE", exp.Any: "ANY",
     exp.All: "ALL", exp.BitwiseAnd: "&", exp.BitwiseOr: "|", exp.BitwiseXor: "^", exp.BitwiseNot: "~",
-    exp.BitwiseLeftShift: "<<", exp.BitwiseRightShift: ">>", exp.Tuple: "a row of values", exp.In: "IN",
+    exp.BitwiseLeftShift: "<<", exp.BitwiseRightShift: ">>", exp.Tuple: "(x, y)", exp.In: "IN",
     exp.Between: "BETWEEN", exp.Is: "IS",
 }  # fmt: skip
 
@@ -282,7 +282,7 @@ def what(tree: exp.Expr) -> str:
     if isinstance(tree, exp.Anonymous):
         return f"the function {tree.name}"
     if type(tree) in _OPERATORS:
-        return f"{_OPERATORS[type(tree)]} over several rows of the match"
+        return f"the operator {_OPERATORS[type(tree)]}"
     if isinstance(tree, exp.Func):
         return f"the function {tree.sql_name().lower()}"
     return {"Bracket": "element access", "Subquery": "a subquery", "Lambda": "a lambda function"}.get(

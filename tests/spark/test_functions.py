@@ -137,8 +137,8 @@ def test_refused_at_create(spark: SparkSession, text: str, error_class: str) -> 
 @pytest.mark.parametrize(
     ("block", "message"),
     [
-        (HEAD + "PATTERN SEQ(SHELF a, EXIT b) WHERE regexp_like(a.tag, 't')", "CEP_FUNCTION_EXPRESSION.* regexp_like"),
-        (HEAD + "PATTERN SEQ(SHELF a, EXIT b) RETURN regexp_like(a.tag, 't')", "CEP_FUNCTION_EXPRESSION.* regexp_like"),
+        (HEAD + "PATTERN SEQ(SHELF a, EXIT b) WHERE regexp_like(a.tag, 't')", "CEP_FUNCTION_EXPRESSION.* RLIKE"),
+        (HEAD + "PATTERN SEQ(SHELF a, EXIT b) RETURN regexp_like(a.tag, 't')", "CEP_FUNCTION_EXPRESSION.* RLIKE"),
         (HEAD + "PATTERN SEQ(SHELF a, EXIT b) WITHIN 1 month", "CEP_FUNCTION_WITHIN"),
         (HEAD + "PATTERN SEQ(SHELF a, EXIT b) RETURN count(*)", "CEP_FUNCTION_TRENDS"),
         (HEAD + "PATTERN SEQ(SHELF a, EXIT b) WHERE a.w = 1", "CEP_UNRESOLVED_COLUMN"),
