@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import difflib
 import re
+import sys
+import warnings
 from collections.abc import Iterable
 
 from pyspark.errors import AnalysisException, ParseException, PySparkException
@@ -27,6 +29,28 @@ def near_name(name: str, candidates: Iterable[str]) -> str | None:
     by_fold = {c.casefold(): c for c in candidates}
     found = difflib.get_close_matches(name.casefold(), list(by_fold), n=1, cutoff=0.6)
     return by_fold[found[0]] if found else None
+
+
+def lacks(column: str, value: str, held: Iterable[str]) -> str:
+    """A sentence about a constant that no row of a log has.
+
+    >>> lacks("event", "Registr", ["Exit", "Register"])
+    "no row has event = 'Registr'; did you mean 'Register'?"
+    """
+    near = near_name(value, held)
+    return f"no row has {column} = {value!r}" + (f"; did you mean {near!r}?" if near is not None else "")
+
+
+class PatternWarning(UserWarning):
+    """A pattern query is legal and probably not what was meant."""
+
+
+def warn(sentence: str) -> None:
+    """Warn at the place in the user's code that called sparkcep."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).startswith("sparkcep."):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(sentence, PatternWarning, stacklevel=level)
 
 
 class SparkCepError(PySparkException):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import SparkSession
 
 from sparkcep.block import BlockQuery
-from sparkcep.errors import SparkCepError, near_name
+from sparkcep.errors import SparkCepError, lacks
 from sparkcep.exec.expressions import TIMES, parse_type
 from sparkcep.form_planner import Relation
 from sparkcep.planner.block_clause import block_clause, block_of
@@ -81,8 +81,7 @@ def unknown_constants(run: Run, relation: Relation) -> Iterable[str]:
         if column not in spellings:
             rows = _asked(run, relation, f"DISTINCT {quote(column)}", f" LIMIT {MAX_VALUES}")
             spellings[column] = [text for (text,) in rows if text is not None]
-        near = near_name(value, spellings[column])
-        yield f"no row has {column} = {value!r}" + (f"; did you mean {near!r}?" if near is not None else "")
+        yield lacks(column, value, spellings[column])
 
 
 def _asked(run: Run, relation: Relation, items: str, behind: str = "") -> list[Any]:

@@ -15,7 +15,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
 from sparkcep import index
-from sparkcep.errors import PatternIndexError
+from sparkcep.errors import PatternIndexError, lacks
 from sparkcep.index import access, catalog, sources
 from sparkcep.index.access import Access, NotWorthwhile, describe_bytes
 from sparkcep.index.damage import UNUSABLE
@@ -24,6 +24,7 @@ from sparkcep.index.snapshots import Snapshot
 from sparkcep.index.tables import KINDS, Source
 from sparkcep.planner.plan import PatternPlan
 from sparkcep.planner.pruning import NotPrunable, Requirements, Roles, requirements
+from sparkcep.planner.symbols import compared_strings
 from sparkcep.relations import is_bare, is_remote
 from sparkcep.settings import INDEX, Settings
 
@@ -35,11 +36,13 @@ class Pruning:
     """How a pattern's input is read. ``frame``: None: as it is. ``lines``: what EXPLAIN says.
 
     ``steps``: cases that posting lists left, one condition after the other; none where alternatives are looked up.
+    ``unknown``: sentences about event types of the pattern that the log does not hold, as far as an index knows.
     """
 
     frame: DataFrame | None = None
     lines: list[str] = field(default_factory=list)
     steps: tuple[Step, ...] = ()
+    unknown: tuple[str, ...] = ()
 
 
 def prune(spark: SparkSession, plan: PatternPlan, source: DataFrame, input_sql: str, settings: Settings) -> Pruning:
@@ -63,6 +66,7 @@ def prune(spark: SparkSession, plan: PatternPlan, source: DataFrame, input_sql: 
         return Pruning(lines=[*unreadable, f"not used, {_why_none(named)}"])
     states: dict[str, sources.State] = {}
     said: list[str] = []
+    unknown: tuple[str, ...] = ()
     for location, snapshot in fitting:
         reader = Reader(spark, location, snapshot)
         kind = str(snapshot.source_state.get("kind"))
@@ -76,7 +80,8 @@ def prune(spark: SparkSession, plan: PatternPlan, source: DataFrame, input_sql: 
         if found.frame is not None:
             return found
         said += found.lines
-    return Pruning(lines=[*unreadable, *(said or [f"not used, {_why_none(named)}"])])
+        unknown = unknown or found.unknown
+    return Pruning(lines=[*unreadable, *(said or [f"not used, {_why_none(named)}"])], unknown=unknown)
 
 
 def _sentence(error: PatternIndexError) -> str:
@@ -129,8 +134,10 @@ def _through(reader: Reader, plan: PatternPlan, source: DataFrame, state: source
     """A plan's input through one index, or why not."""
     d, totals = reader.definition, reader.snapshot.totals
 
+    unknown: tuple[str, ...] = ()
+
     def unused(reason: str) -> Pruning:
-        return Pruning(lines=[f"{d.name} not used, {reason}"])
+        return Pruning(lines=[f"{d.name} not used, {reason}", *unknown], unknown=unknown)
 
     columns = {f.name: f for f in source.schema.fields}
     if d.case not in columns or d.event not in columns or d.time not in columns:
@@ -150,6 +157,8 @@ def _through(reader: Reader, plan: PatternPlan, source: DataFrame, state: source
     if coverage.state != "current" and not coverage.added:
         hint = f"; REFRESH PATTERN INDEX {d.name}" if coverage.state == "stale" else ""
         return unused(f"{coverage.reason}{hint}")
+    if coverage.state == "current":
+        unknown = _unknown(reader, plan)
     try:
         needs = requirements(plan, Roles(d.case, d.time, d.event, d.tiebreak, totals.ties == 0))
     except NotPrunable as error:
@@ -166,7 +175,16 @@ def _through(reader: Reader, plan: PatternPlan, source: DataFrame, state: source
             raise
         return unused(_sentence(error))
     steps = found.candidates.steps if found.candidates is not None and len(needs.branches) == 1 else ()
-    return Pruning(found.frame, _told(reader, needs, coverage, found), steps)
+    return Pruning(found.frame, [*_told(reader, needs, coverage, found), *unknown], steps, unknown)
+
+
+def _unknown(reader: Reader, plan: PatternPlan) -> tuple[str, ...]:
+    """A sentence for each event type that the plan's conditions name and that the log does not hold."""
+    named = compared_strings(plan.local, plan.fields, plan.column_types).get(reader.definition.event, [])
+    if not named:
+        return ()
+    known = reader.dictionary()
+    return tuple(lacks(reader.definition.event, value, known) for value in named if value not in known)
 
 
 def _told(reader: Reader, needs: Requirements, coverage: Coverage, found: Access) -> list[str]:

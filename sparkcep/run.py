@@ -17,7 +17,7 @@ from pyspark.sql.types import StructType
 
 from sparkcep import settings
 from sparkcep.analyser import located, outer_reference
-from sparkcep.errors import PatternAnalysisError, SparkCepError, streaming_unsupported
+from sparkcep.errors import PatternAnalysisError, SparkCepError, streaming_unsupported, warn
 from sparkcep.exec.operator import match
 from sparkcep.form_planner import FormPlanner, Relation
 from sparkcep.functions import create_function
@@ -122,6 +122,9 @@ class Run(FormPlanner):
             self.notes.append(f"{len(groups)} groups are partitions, an event is in each group of its case")
         given = self.grouped(planned, source)
         pruning = prune(self.spark, planned, source, input_sql, self.settings)
+        if not self.explain_only and not isinstance(classify(self.statement), Explain):
+            for sentence in pruning.unknown:
+                warn(sentence)
         source = given
         if pruning.frame is not None:
             source, input_sql = self.grouped(planned, pruning.frame), ""

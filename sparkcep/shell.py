@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 import sparkcep
 from sparkcep.cli import is_sparks, short_message
 from sparkcep.interrupts import interruptible
+from sparkcep.no_rows import no_rows_notes
 from sparkcep.printing import boxed, texts
 from sparkcep.sql.split import is_complete, split_statements
 
@@ -96,6 +97,8 @@ class Shell:
             self.write(boxed(names, rows[: self.rows]))
             count = min(len(rows), self.rows)
             self.write(f"({'the first ' * more}{count} row{'s' * (count != 1)}{self.took(started)})")
+            for note in no_rows_notes(self.spark, statement) if not rows else ():
+                self.write(f"Note: {note}")
         else:
             self.write(f"OK{self.took(started)}")
         self._tables, self._columns = None, {}  # it may have made or dropped some

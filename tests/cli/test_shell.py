@@ -54,6 +54,16 @@ def test_a_statement_may_have_many_lines(shell: Shell, written: list[str]) -> No
     assert shell.prompt == "sparkcep> "
 
 
+def test_a_pattern_without_rows_is_explained(shell: Shell, written: list[str]) -> None:
+    shell.timing = False
+    shell.feed("FROM typed_log ORDER BY seq_no EVENT TYPE kind PATTERN SEQ(A a, BB b) RETURN b.seq_no AS found;")
+    assert written[1:] == [
+        "(0 rows)",
+        "Note: no row has kind = 'BB'; did you mean 'B'?",
+        "Note: the furthest runs reach a; in 1 partition there is no event of b's type",
+    ]
+
+
 def test_errors_leave_it_running(shell: Shell, written: list[str]) -> None:
     shell.feed("SELECT * FROM typed_log MATCH_RECOGNIZE (PATTERN (a) DEFINE a AS aa.kind = 'A');")
     assert "[CEP_UNDEFINED_VARIABLE]" in written[-1]

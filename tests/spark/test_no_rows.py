@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
+
 import pytest
 from pyspark.sql import SparkSession
 
+from sparkcep.errors import PatternWarning
 from sparkcep.no_rows import no_rows_notes
 
 LOG = """(SELECT * FROM VALUES (1, 1, 'Register', 'ok'), (1, 2, 'Shelf', 'ok'), (2, 1, 'Register', 'ok'),
@@ -19,7 +22,7 @@ CASES = {
     ],
     # folded: what runs is another pattern
     f"FROM {LOG} {BLOCK} SEQ(Shelf a, Register b) MATCHES FIRST RETURN c, a.t AS t": [
-        "the furthest runs reach a; in 1 partition there is no event of b's type",
+        "the furthest runs reach a; in 1 partition no later event could be b",
     ],
     f"FROM {LOG} {BLOCK} SEQ(Register a, Shelf b) WHERE a.s = 'okk'": [
         "no row has s = 'okk'; did you mean 'ok'?",
@@ -59,3 +62,19 @@ def test_explain_analyze_tells_of_an_optional_type_that_the_log_lacks(spark: Spa
     text = spark.sql(f"EXPLAIN ANALYZE FROM {LOG} {BLOCK} SEQ(Register a, !Shelv b, Exit x)").collect()[0][0]
     assert "output: 1 rows" in text
     assert "    note: no row has e = 'Shelv'; did you mean 'Shelf'?" in text
+
+
+def test_an_index_knows_the_types_when_a_statement_is_analysed(spark: SparkSession) -> None:
+    spark.sql(f"CREATE TABLE typo_log USING parquet AS SELECT * FROM {LOG}")
+    try:
+        spark.sql("CREATE PATTERN INDEX typo_ix ON typo_log (CASE c, TIME t, EVENT e)")
+        with pytest.warns(PatternWarning, match="no row has e = 'Shelv'; did you mean 'Shelf'") as told:
+            spark.sql(f"FROM typo_log {BLOCK} SEQ(Register a, Shelv b)")
+        assert told[0].filename == __file__
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            spark.sql(f"FROM typo_log {BLOCK} SEQ(Register a, Shelf b)")
+            spark.sql(f"EXPLAIN FROM typo_log {BLOCK} SEQ(Register a, Shelv b)")
+    finally:
+        spark.sql("DROP PATTERN INDEX IF EXISTS typo_ix")
+        spark.sql("DROP TABLE typo_log")
