@@ -44,6 +44,17 @@ class ReferenceMatch:
 
 
 def _ways(node: Pattern, path: Path, start: int, rows: int, take: Callable[[Path], bool], out: bool) -> Iterator[Path]:
+    """The paths on which a node can go on, in order of preference; one that was there before leads to nothing new."""
+    seen: set[Path] = set()
+    for way in _all_ways(node, path, start, rows, take, out):
+        if way not in seen:
+            seen.add(way)
+            yield way
+
+
+def _all_ways(
+    node: Pattern, path: Path, start: int, rows: int, take: Callable[[Path], bool], out: bool
+) -> Iterator[Path]:
     row = start + len(path)
     if isinstance(node, Variable):
         if row < rows:
