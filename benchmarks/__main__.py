@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 from benchmarks import harness
+from benchmarks.backtracking import main as backtracking
 from benchmarks.flink import DEFAULT_VENV
 from benchmarks.generate import DATA
 from benchmarks.index import pattern_index
@@ -29,7 +30,14 @@ BENCHMARKS = {
     "index": pattern_index,
 }
 #: Benchmarks with rounds of their own: peers there are none, or every query runs once.
-ALONE = {"pruning": pruning, "repair": repair, "runs": runs, "trends": trends, "uncertain": uncertain}
+ALONE = {
+    "pruning": pruning,
+    "backtracking": backtracking,
+    "repair": repair,
+    "runs": runs,
+    "trends": trends,
+    "uncertain": uncertain,
+}
 FEWEST_RUNS, RUNS = 5, 7
 # A session lives long, and a round or two leave most of its JVM's code uncompiled, that of each side.
 WARMUPS = 5

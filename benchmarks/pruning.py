@@ -42,7 +42,7 @@ WAYS = {
     "index, Arrow": ("siesta", "auto", "auto"),
     "activities": ("siesta", "activities", "lists"),
     "sequences by lists": ("siesta", "sequences", "lists"),
-    "sequences by symbols": ("siesta", "sequences", "symbols"),
+    "sequences by scan": ("siesta", "sequences", "scan"),
     "source": ("siesta", "source", "lists"),
     "signature": ("signature", "auto", "lists"),
     "set_containment": ("set_containment", "auto", "auto"),
@@ -60,7 +60,7 @@ rows* a job that makes as many rows of the same types as the answer has, and han
 `DataFrame.collect`, those of *index, Arrow* by `DataFrame.toArrow`; a text is never the same twice, so that no
 pattern's plan is kept, and every other pattern runs on *index, Arrow* before *index*. *index* is what the planner
 chooses, the others what it can be told to: events of candidate cases from `activities`, from `sequences` (cases by
-posting lists, or by a regular expression over `symbols`), from the source; the two other kinds of index; no index.
+posting lists, or by looking at all events), from the source; the two other kinds of index; no index.
 Answers were the same.
 
 The paper (SIESTA, on a cluster of five machines) stores 14 bytes a pair, 4,920 MB for 10 M events, and indexes 2.5 M
