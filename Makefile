@@ -1,7 +1,7 @@
 # Two commands for a fresh machine: `make demo` and `make test`. Each makes its own virtual environment.
 PYTHON ?= python3
 # Tests that a session can make a difference to, besides those in tests/sql.
-CONNECT := session.py functions.py expand.py notebooks.py interrupts.py
+CONNECT := session/hook.py session/functions.py expand.py notebooks.py session/interrupts.py
 VENV ?= .venv
 BIN := $(VENV)/bin
 

@@ -18,7 +18,7 @@ import pyarrow as pa
 from numba import njit
 
 from benchmarks.harness import REPEATS, cpu_seconds
-from sparkcep.exec.expressions import (
+from sparkcep.exec.conditions.expressions import (
     DOUBLE,
     AggregateSlot,
     Call,
@@ -29,9 +29,9 @@ from sparkcep.exec.expressions import (
     NavigationSlot,
     RowValue,
 )
-from sparkcep.exec.matcher import Batch, Matcher
-from sparkcep.exec.program import compile_pattern
-from sparkcep.exec.spec import ConditionSet, MatchSpec
+from sparkcep.exec.engines.rows.matcher import Batch, Matcher
+from sparkcep.exec.engines.rows.program import compile_pattern
+from sparkcep.exec.engines.rows.spec import ConditionSet, MatchSpec
 from sparkcep.pattern import Concatenation, Pattern, Quantified, Variable
 from sparkcep.query import RowsPerMatch, SkipMode
 

@@ -23,10 +23,10 @@ from benchmarks.harness import RESULTS, cpu_seconds
 from benchmarks.runs import spec as run_spec
 from benchmarks.spark import spark_session
 from sparkcep.exec.batch import Batch
-from sparkcep.exec.non_answers import NonAnswers
-from sparkcep.exec.repair_spec import Bound, Facts, Repair, RepairSpec
-from sparkcep.exec.repairer import Repairer
-from sparkcep.exec.tables import mask_words
+from sparkcep.exec.engines.non_answers.matcher import NonAnswers
+from sparkcep.exec.engines.non_answers.repairer import Repairer
+from sparkcep.exec.engines.non_answers.spec import Bound, Facts, Repair, RepairSpec
+from sparkcep.exec.engines.rows.tables import mask_words
 from sparkcep.pattern import Concatenation, Variable
 from sparkcep.query import Selection
 

@@ -23,10 +23,10 @@ from benchmarks.spark import spark_session
 from sparkcep.block import Decision, Selection
 from sparkcep.exec.automaton import compile_automaton
 from sparkcep.exec.batch import Batch
-from sparkcep.exec.expressions import BIGINT, AggregateSlot, Call, Constant, Load, NavigationSlot, RowValue
-from sparkcep.exec.run_matcher import RunMatcher
-from sparkcep.exec.run_spec import Check, RunSpec, Span
-from sparkcep.exec.spec import ConditionSet
+from sparkcep.exec.conditions.expressions import BIGINT, AggregateSlot, Call, Constant, Load, NavigationSlot, RowValue
+from sparkcep.exec.engines.rows.spec import ConditionSet
+from sparkcep.exec.engines.runs.matcher import RunMatcher
+from sparkcep.exec.engines.runs.spec import Check, RunSpec, Span
 from sparkcep.pattern import Concatenation, Pattern, Quantified, Variable, variables
 from sparkcep.query import RowsPerMatch, SkipMode
 

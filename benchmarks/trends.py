@@ -30,12 +30,12 @@ from benchmarks.ticks import FILE as TICKS
 from sparkcep.block import BlockQuery, Component, Condition, Matches, Selection, Trend
 from sparkcep.errors import LimitError
 from sparkcep.exec.batch import Batch
+from sparkcep.exec.engines.trends.enumeration import EnumeratingMatcher
+from sparkcep.exec.engines.trends.matcher import TrendMatcher
 from sparkcep.exec.shape import batch_of
-from sparkcep.exec.trend_enumeration import EnumeratingMatcher
-from sparkcep.exec.trend_matcher import TrendMatcher
 from sparkcep.pattern import Concatenation, Pattern, Quantified, Variable
 from sparkcep.planner.block_clause import clause_of
-from sparkcep.planner.trend_plan import TrendPlan, TrendPlanner
+from sparkcep.planner.engines.trends.plan import TrendPlan, TrendPlanner
 from sparkcep.query import Navigation, RowExpression, Scalar, SortKey
 from sparkcep.settings import read
 
@@ -183,10 +183,10 @@ def kernel(quick: bool) -> dict[str, Any]:
 def _two_step(run: Any, mask: Ints, value: Ints) -> tuple[float, int]:
     """Seconds and trends where matches are constructed and counted."""
     from sparkcep.block import Decision
-    from sparkcep.exec.expressions import BIGINT, Call, Load, NavigationSlot
-    from sparkcep.exec.run_spec import Check
-    from sparkcep.exec.spec import ConditionSet
-    from sparkcep.exec.trend_spec import TrendAggregate, TrendSpec
+    from sparkcep.exec.conditions.expressions import BIGINT, Call, Load, NavigationSlot
+    from sparkcep.exec.engines.rows.spec import ConditionSet
+    from sparkcep.exec.engines.runs.spec import Check
+    from sparkcep.exec.engines.trends.spec import TrendAggregate, TrendSpec
 
     a = frozenset([0])
     slots = (NavigationSlot(0, False, 1, 0, 0), NavigationSlot(0, False, 0, 0, 0))

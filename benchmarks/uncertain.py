@@ -23,8 +23,8 @@ from benchmarks.harness import RESULTS, cpu_seconds
 from benchmarks.runs import read_once, spec
 from sparkcep.block import Selection
 from sparkcep.exec.batch import Batch
-from sparkcep.exec.uncertain_matcher import Found, UncertainMatcher
-from sparkcep.exec.uncertain_spec import UncertainSpec
+from sparkcep.exec.engines.uncertain.matcher import Found, UncertainMatcher
+from sparkcep.exec.engines.uncertain.spec import UncertainSpec
 from sparkcep.pattern import Concatenation, Pattern, Quantified, Variable
 
 EVENTS = 100_000

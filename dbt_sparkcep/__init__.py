@@ -22,7 +22,7 @@ SESSION = "dbt.adapters.spark.session"
 
 def prepare() -> None:
     """Make the session that dbt-spark starts understand pattern queries."""
-    from sparkcep.local import prepare_process
+    from sparkcep.session.local import prepare_process
 
     prepare_process()
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from sparkcep import pictures
-from sparkcep.local import local_session
+from sparkcep.session.local import local_session
 
 FOLDER = Path(__file__).parents[1] / "docs" / "pictures"
 

@@ -8,17 +8,17 @@
 import importlib
 from typing import TYPE_CHECKING
 
-from sparkcep.java import offer_bundled_java
-from sparkcep.local import local_session
-from sparkcep.session import disable, enable, enabled, explain
+from sparkcep.session.hook import disable, enable, enabled, explain
+from sparkcep.session.java import offer_bundled_java
+from sparkcep.session.local import local_session
 
 # There is also a package `sql`: loaded now, it does not take the function's place when it is needed.
 importlib.import_module("sparkcep.sql")
-from sparkcep.session import sql  # noqa: E402
+from sparkcep.session.hook import sql  # noqa: E402
 
 if TYPE_CHECKING:
     from sparkcep.errors import LimitError, PatternAnalysisError, PatternParseError, SparkCepError
-    from sparkcep.expansion import expand
+    from sparkcep.session.expansion import expand
 
 __version__ = "0.1.0"
 
@@ -28,7 +28,7 @@ _LATE = {
     "PatternAnalysisError": "sparkcep.errors",
     "PatternParseError": "sparkcep.errors",
     "SparkCepError": "sparkcep.errors",
-    "expand": "sparkcep.expansion",
+    "expand": "sparkcep.session.expansion",
 }
 
 if not TYPE_CHECKING:
@@ -42,14 +42,14 @@ if not TYPE_CHECKING:
 
 def load_ipython_extension(shell: object) -> None:
     """``%load_ext sparkcep``: pattern queries in ``spark.sql``, and the cell magic ``%%cep``."""
-    from sparkcep.notebook import load
+    from sparkcep.cli.notebook import load
 
     load(shell)
 
 
 def unload_ipython_extension(shell: object) -> None:
     """``%unload_ext sparkcep``."""
-    from sparkcep.notebook import unload
+    from sparkcep.cli.notebook import unload
 
     unload(shell)
 

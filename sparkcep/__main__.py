@@ -2,7 +2,7 @@
 
 import sys
 
-from sparkcep.cli import main
+from sparkcep.cli.main import main
 
 if __name__ == "__main__":
     sys.exit(main())

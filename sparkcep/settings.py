@@ -265,7 +265,7 @@ def _integer(setting: Setting, value: str) -> int:
 
 def getter(spark: SparkSession) -> Callable[[str, str], Any]:
     """The session's ``conf.get(key, default)``, answered from all its settings at once: each get is a round trip."""
-    from sparkcep.relations import is_remote, texts_of  # needs pyspark
+    from sparkcep.spark_plan import is_remote, texts_of  # needs pyspark
 
     try:
         if is_remote(spark):

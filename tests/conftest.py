@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, settings
 from pyspark.sql import SparkSession
 
 import sparkcep
-from sparkcep.java import ensure_java
+from sparkcep.session.java import ensure_java
 
 from .quick import INTERPRETED, YOUNG_JVM
 

@@ -11,20 +11,20 @@ import pytest
 import sparkcep
 
 ROOT = Path(sparkcep.__file__).parent
-#: What takes a statement through the rooms.
-ABOVE = ("sparkcep.analyser", "sparkcep.form_planner", "sparkcep.run", "sparkcep.session")
 #: Of each place: what no module in it may import, also not inside of functions or for types alone.
 FORBIDDEN = {
     "pattern.py": ("sparkcep", "pyspark", "sqlglot"),
     "query.py": ("sparkcep.sql", "sparkcep.planner", "sparkcep.exec", "sparkcep.index", "pyspark", "sqlglot"),
     "block.py": ("sparkcep.sql", "sparkcep.planner", "sparkcep.exec", "sparkcep.index", "pyspark", "sqlglot"),
-    "sql": ("sparkcep.planner", "sparkcep.exec", *ABOVE, "pyspark"),
-    "planner": (*ABOVE, "sparkcep.index", "pyspark"),
-    "exec": ("sparkcep.sql", "sparkcep.planner", *ABOVE, "sparkcep.index", "sqlglot"),
+    "sql": ("sparkcep.planner", "sparkcep.exec", "sparkcep.index", "sparkcep.session", "sparkcep.cli", "pyspark"),
+    "planner": ("sparkcep.session", "sparkcep.index", "sparkcep.cli", "pyspark"),
+    "exec": ("sparkcep.sql", "sparkcep.planner", "sparkcep.session", "sparkcep.index", "sparkcep.cli", "sqlglot"),
     "exec/kernels": ("pyspark", "pyarrow", "sparkcep.errors"),
-    "pictures": ("sparkcep.exec", "sparkcep.cli", "sparkcep.notebook", "sqlglot"),
-    "pictures/layout.py": ("sparkcep.planner", *ABOVE, "sparkcep.index", "pyspark"),
-    "index": ("sparkcep.sql", *ABOVE, "sqlglot"),
+    "pictures": ("sparkcep.exec", "sparkcep.cli", "sqlglot"),
+    "pictures/layout.py": ("sparkcep.planner", "sparkcep.session", "sparkcep.index", "pyspark"),
+    "index": ("sparkcep.sql", "sparkcep.session", "sparkcep.cli", "sqlglot"),
+    "session": ("sparkcep.cli", "sparkcep.data"),
+    "data": ("sparkcep.cli", "sparkcep.planner", "sparkcep.exec", "sparkcep.index"),
 }
 
 

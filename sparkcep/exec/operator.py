@@ -7,20 +7,20 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
-from sparkcep.exec.lists import match_lists
-from sparkcep.exec.non_answers_layouts import explain_partitions
-from sparkcep.exec.ranges import match_ranges
-from sparkcep.exec.repair_spec import RepairSpec
+from sparkcep.exec.engines.non_answers.layouts import explain_partitions
+from sparkcep.exec.engines.non_answers.spec import RepairSpec
+from sparkcep.exec.engines.rows.ranges import match_ranges
+from sparkcep.exec.engines.rows.spec import MatchSpec
+from sparkcep.exec.engines.runs.layouts import match_runs
+from sparkcep.exec.engines.runs.spec import RunSpec
+from sparkcep.exec.engines.trends.layouts import match_trends
+from sparkcep.exec.engines.trends.spec import TrendSpec
+from sparkcep.exec.engines.uncertain.layouts import match_uncertain
+from sparkcep.exec.engines.uncertain.spec import UncertainSpec
+from sparkcep.exec.layouts.lists import match_lists
+from sparkcep.exec.layouts.rows import match_rows
 from sparkcep.exec.reports import Matched
-from sparkcep.exec.rows import match_rows
-from sparkcep.exec.run_layouts import match_runs
-from sparkcep.exec.run_spec import RunSpec
 from sparkcep.exec.shape import OperatorShape
-from sparkcep.exec.spec import MatchSpec
-from sparkcep.exec.trend_layouts import match_trends
-from sparkcep.exec.trend_spec import TrendSpec
-from sparkcep.exec.uncertain_layouts import match_uncertain
-from sparkcep.exec.uncertain_spec import UncertainSpec
 
 
 def match(

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from sparkcep.exec.arrays import Ints, ordered_ints
 from sparkcep.exec.batch import Batch
-from sparkcep.exec.kernels import rows as kernel
+from sparkcep.exec.kernels.rows import rows as kernel
 from sparkcep.settings import LIMIT_EVENTS
 
 #: Rows a gather can take its value from, beside slots (0, 1, ...).

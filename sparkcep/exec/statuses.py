@@ -7,11 +7,11 @@ from contextlib import contextmanager
 
 from sparkcep.block import Selection
 from sparkcep.errors import LimitError, SparkCepError
-from sparkcep.exec.kernels import rows as kernel
-from sparkcep.exec.kernels.output import LAST_ROW, MAPPED_ROWS, SHOWN_ROWS
-from sparkcep.exec.run_spec import RunSpec
-from sparkcep.exec.scalars import DivisionByZero, Overflow
-from sparkcep.exec.spec import MatchSpec
+from sparkcep.exec.conditions.scalars import DivisionByZero, Overflow
+from sparkcep.exec.engines.rows.spec import MatchSpec
+from sparkcep.exec.engines.runs.spec import RunSpec
+from sparkcep.exec.kernels.rows import rows as kernel
+from sparkcep.exec.kernels.rows.output import LAST_ROW, MAPPED_ROWS, SHOWN_ROWS
 from sparkcep.query import RowsPerMatch, SkipMode
 from sparkcep.settings import LIMIT_EVENTS, LIMIT_MATCHES, LIMIT_STEPS
 

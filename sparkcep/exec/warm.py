@@ -9,21 +9,24 @@ import numpy as np
 import pyarrow as pa
 
 from sparkcep.exec.automaton import compile_automaton
-from sparkcep.exec.expressions import BIGINT, Call, Load, NavigationSlot
-from sparkcep.exec.kernels import collapse, facts, reasons, repair, runs, trends, uncertain
-from sparkcep.exec.kernels import rows as kernel
-from sparkcep.exec.kernels.ranges import mark_ranges, select_chain
-from sparkcep.exec.matcher import Batch, Matcher
-from sparkcep.exec.non_answers import FactTeller, NonAnswers
-from sparkcep.exec.program import compile_pattern
-from sparkcep.exec.repair_spec import Facts, Repair, RepairSpec
-from sparkcep.exec.run_matcher import RunMatcher
-from sparkcep.exec.run_spec import RunSpec
-from sparkcep.exec.spec import ConditionSet, MatchSpec
-from sparkcep.exec.trend_matcher import TrendMatcher
-from sparkcep.exec.trend_spec import EdgeClass, Granularity, TrendAggregate, TrendSpec
-from sparkcep.exec.uncertain_matcher import UncertainMatcher
-from sparkcep.exec.uncertain_spec import UncertainSpec
+from sparkcep.exec.conditions.expressions import BIGINT, Call, Load, NavigationSlot
+from sparkcep.exec.engines.non_answers.matcher import FactTeller, NonAnswers
+from sparkcep.exec.engines.non_answers.spec import Facts, Repair, RepairSpec
+from sparkcep.exec.engines.rows.matcher import Batch, Matcher
+from sparkcep.exec.engines.rows.program import compile_pattern
+from sparkcep.exec.engines.rows.spec import ConditionSet, MatchSpec
+from sparkcep.exec.engines.runs.matcher import RunMatcher
+from sparkcep.exec.engines.runs.spec import RunSpec
+from sparkcep.exec.engines.trends.matcher import TrendMatcher
+from sparkcep.exec.engines.trends.spec import EdgeClass, Granularity, TrendAggregate, TrendSpec
+from sparkcep.exec.engines.uncertain.matcher import UncertainMatcher
+from sparkcep.exec.engines.uncertain.spec import UncertainSpec
+from sparkcep.exec.kernels.non_answers import facts, reasons, repair
+from sparkcep.exec.kernels.rows import rows as kernel
+from sparkcep.exec.kernels.rows.ranges import mark_ranges, select_chain
+from sparkcep.exec.kernels.runs import collapse, runs
+from sparkcep.exec.kernels.trends import trends
+from sparkcep.exec.kernels.uncertain import uncertain
 from sparkcep.pattern import Concatenation, Quantified, Variable
 from sparkcep.query import RowsPerMatch, Selection, SkipMode
 

@@ -23,7 +23,7 @@ from sparkcep.index.pairs import Longs
 from sparkcep.index.reader import Candidates, Coverage, Reader
 from sparkcep.index.tables import ACTIVITIES, SEQUENCES, Definition, include_columns, quoted
 from sparkcep.planner.pruning import Requirements
-from sparkcep.relations import is_remote
+from sparkcep.spark_plan import is_remote
 
 #: Where events may come from.
 ACTIVITIES_WAY, SEQUENCES_WAY, SOURCE_WAY = WAYS = ("activities", "sequences", "source")

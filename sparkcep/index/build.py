@@ -15,7 +15,7 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from sparkcep.exec.kernels.postings import SPLIT
+from sparkcep.exec.kernels.index.postings import SPLIT
 from sparkcep.index import facts
 from sparkcep.index import pairs as packing
 from sparkcep.index.damage import disk_full

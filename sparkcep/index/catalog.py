@@ -30,7 +30,7 @@ from sparkcep.index.storage import Location, call, delete_directory, filesystem,
 from sparkcep.index.tables import KINDS, SNAPSHOTS, Definition, Source, checked_name, read_options
 from sparkcep.index.updates import Summary, build
 from sparkcep.index.updates import refresh as run_refresh
-from sparkcep.relations import is_remote
+from sparkcep.spark_plan import is_remote
 
 Answer = tuple[Snapshot, Summary]
 

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sparkcep.exec.kernels import continuations as kernel
-from sparkcep.exec.kernels.postings import SPLIT
+from sparkcep.exec.kernels.index import continuations as kernel
+from sparkcep.exec.kernels.index.postings import SPLIT
 
 
 def count_continuations(

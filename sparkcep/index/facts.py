@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 
-from sparkcep.exec.kernels.postings import SPLIT
+from sparkcep.exec.kernels.index.postings import SPLIT
 from sparkcep.index.storage import DataFile, Location, filesystem
 from sparkcep.index.tables import Definition
 

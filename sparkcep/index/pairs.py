@@ -16,8 +16,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sparkcep.errors import LimitError
-from sparkcep.exec.kernels import postings as kernel
-from sparkcep.exec.kernels.postings import Cases, Lists
+from sparkcep.exec.kernels.index import postings as kernel
+from sparkcep.exec.kernels.index.postings import Cases, Lists
 
 Longs = npt.NDArray[np.int64]
 

@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructField, TimestampType
 
 from sparkcep.index.tables import Source
-from sparkcep.relations import FileRelation, file_relation, session_settings
+from sparkcep.spark_plan import FileRelation, file_relation, session_settings
 
 Reading = Mapping[str, Any]
 TIME_ZONE = "spark.sql.session.timeZone"

@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 
-from sparkcep.exec.kernels import postings as kernel
-from sparkcep.exec.kernels.postings import Cases
+from sparkcep.exec.kernels.index import postings as kernel
+from sparkcep.exec.kernels.index.postings import Cases
 from sparkcep.index.pairs import Longs, packs
 from sparkcep.index.snapshots import TableState
 from sparkcep.index.storage import Location, filesystem

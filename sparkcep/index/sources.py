@@ -24,7 +24,7 @@ from sparkcep.index.damage import cause_of
 from sparkcep.index.reading import delta_reading, depends_on_columns, difference, reading_of
 from sparkcep.index.storage import call
 from sparkcep.index.tables import Definition, Source
-from sparkcep.relations import bare, is_bare
+from sparkcep.spark_plan import bare, is_bare
 
 State = Mapping[str, Any]
 UNKNOWN: State = {"kind": "unknown"}

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sparkcep.exec.kernels import continuations, postings
+from sparkcep.exec.kernels.index import continuations, postings
 from sparkcep.index.continuations import count_continuations
 from sparkcep.index.pairs import (
     PairOptions,

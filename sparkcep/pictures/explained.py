@@ -9,7 +9,7 @@ from sparkcep.pictures.graph import pattern_picture
 from sparkcep.pictures.page import page
 from sparkcep.pictures.picture import Picture
 from sparkcep.pictures.source import drawable
-from sparkcep.run import Run
+from sparkcep.session.statement import Run
 
 
 def explained_page(query: str, plan: str, run: Run, analyze: bool) -> str:

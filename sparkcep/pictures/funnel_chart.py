@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sparkcep.form_planner import Relation
 from sparkcep.pictures.picture import Picture
 from sparkcep.query import PREFIX
-from sparkcep.run import Run
+from sparkcep.session.planning import Relation
+from sparkcep.session.statement import Run
 
 _ROW = 34
 

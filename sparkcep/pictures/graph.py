@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from sparkcep.block import BlockQuery, Component
-from sparkcep.form_planner import Relation
 from sparkcep.pattern import Pattern, Variable, walk
 from sparkcep.pictures.layout import Drawing, Named, draw_pattern
 from sparkcep.pictures.picture import Picture
 from sparkcep.planner.plan import PatternPlan
 from sparkcep.query import PREFIX, PatternQuery, Selection, unescape
+from sparkcep.session.planning import Relation
 
 BLUE, RED, GREY, DARK = "#4c78a8", "#c03d3e", "#8a8a8a", "#333333"
 _FILL = {"component": "#dbe7f3", "negated": "#f8dcdc", "anchor": "#eeeeee", "start": DARK, "end": "white",

@@ -7,8 +7,8 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from sparkcep.errors import SparkCepError
-from sparkcep.run import Run
-from sparkcep.session import explained
+from sparkcep.session.hook import explained
+from sparkcep.session.statement import Run
 
 
 def planned(spark: SparkSession, query: str, args: Any, kwargs: dict[str, Any]) -> Run:

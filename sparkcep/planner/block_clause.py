@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from sparkcep.block import BlockQuery, Component, Condition, Matches, Selection
 from sparkcep.errors import PatternAnalysisError
-from sparkcep.exec.expressions import TIMES
+from sparkcep.exec.conditions.expressions import TIMES
 from sparkcep.pattern import Negation, can_be_empty, has_exclusion, variables, walk
 from sparkcep.planner.plan import Analyzer
 from sparkcep.query import (

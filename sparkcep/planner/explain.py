@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sparkcep.exec.run_spec import NO_LIMIT
+from sparkcep.exec.engines.runs.spec import NO_LIMIT
 from sparkcep.pattern import render
-from sparkcep.planner.collapse import first_component
-from sparkcep.planner.consistency import consistency
+from sparkcep.planner.conditions.consistency import consistency
+from sparkcep.planner.engines.non_answers.explain import explain_non_answers
+from sparkcep.planner.engines.non_answers.plan import NonAnswersPlan
+from sparkcep.planner.engines.runs.collapse import first_component
+from sparkcep.planner.engines.runs.plan import RunPlan
+from sparkcep.planner.engines.trends.explain import explain_trends
+from sparkcep.planner.engines.trends.plan import TrendPlan
+from sparkcep.planner.engines.uncertain.plan import UncertainPlan
 from sparkcep.planner.explain_before import before_lines, indent
-from sparkcep.planner.gap_sequence import GapSequencePlan
-from sparkcep.planner.non_answers import NonAnswersPlan
-from sparkcep.planner.non_answers_explain import explain_non_answers
 from sparkcep.planner.plan import PatternPlan
-from sparkcep.planner.run_plan import RunPlan
-from sparkcep.planner.trend_explain import explain_trends
-from sparkcep.planner.trend_plan import TrendPlan
-from sparkcep.planner.uncertain_plan import UncertainPlan
+from sparkcep.planner.rules.gap_sequence import GapSequencePlan
 from sparkcep.query import PREFIX, Selection, unescape
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from sparkcep.exec.shape import CURRENT_ROW, SELF_ROW
-from sparkcep.planner.dependent import describe_slot
+from sparkcep.planner.conditions.match_conditions import describe_slot
 from sparkcep.planner.fields import quote
 from sparkcep.query import (
     LABEL,

@@ -10,23 +10,29 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sparkcep.errors import LimitError, PatternAnalysisError
-from sparkcep.exec.compiler import compile_conditions
-from sparkcep.exec.expressions import BIGINT, NotCompilable, Type, parse_type
-from sparkcep.exec.interpreter import Interpreter
-from sparkcep.exec.program import Program, compile_pattern
+from sparkcep.exec.conditions.compiler import compile_conditions
+from sparkcep.exec.conditions.expressions import BIGINT, NotCompilable, Type, parse_type
+from sparkcep.exec.conditions.interpreter import Interpreter
+from sparkcep.exec.engines.rows.program import Program, compile_pattern
+from sparkcep.exec.engines.rows.spec import BITS_PER_WORD, ConditionSet, MatchSpec, OutputSlot, words_of
 from sparkcep.exec.shape import Gather, OperatorShape, Within
-from sparkcep.exec.spec import BITS_PER_WORD, ConditionSet, MatchSpec, OutputSlot, words_of
 from sparkcep.pattern import can_be_empty, has_exclusion, repeats
-from sparkcep.planner.dependent import DependentConditions
+from sparkcep.planner.conditions.match_conditions import DependentConditions
+from sparkcep.planner.conditions.row_conditions import LocalCondition, lambda_text, local_condition
+from sparkcep.planner.conditions.symbols import alphabet
 from sparkcep.planner.fields import Fields, quote
-from sparkcep.planner.fold import Fold, can_fold
-from sparkcep.planner.gaps import GapElimination, gap_elimination
-from sparkcep.planner.local import LocalCondition, lambda_text, local_condition
 from sparkcep.planner.measures import MeasureSql
-from sparkcep.planner.prefilter import Prefilter, prefilter
-from sparkcep.planner.ranges import RangeSplitting, fixed_distance, range_splitting, ranged_source, whole_within
+from sparkcep.planner.rules.fold import Fold, can_fold
+from sparkcep.planner.rules.gap_elimination import GapElimination, gap_elimination
+from sparkcep.planner.rules.join_prefilter import Prefilter, prefilter
+from sparkcep.planner.rules.range_splitting import (
+    RangeSplitting,
+    fixed_distance,
+    range_splitting,
+    ranged_source,
+    whole_within,
+)
 from sparkcep.planner.sampling import Sample, Sampler
-from sparkcep.planner.symbols import alphabet
 from sparkcep.query import PREFIX, SOURCE, WHOLE, Navigation, PatternQuery, RowsPerMatch, SkipMode, unescape
 from sparkcep.settings import GAP_ELIMINATION, JOIN_PREFILTER, RANGE_SPLITTING, Settings
 

@@ -26,13 +26,13 @@ from sparkcep.pattern import (
     Variable,
     can_be_empty,
 )
+from sparkcep.planner.conditions.row_conditions import LocalCondition
+from sparkcep.planner.conditions.symbols import values_where
+from sparkcep.planner.engines.non_answers.plan import NonAnswersPlan
+from sparkcep.planner.engines.runs.plan import BlockPlan
+from sparkcep.planner.engines.uncertain.plan import UncertainPlan
 from sparkcep.planner.fields import Fields
-from sparkcep.planner.local import LocalCondition
-from sparkcep.planner.non_answers import NonAnswersPlan
 from sparkcep.planner.plan import PatternPlan
-from sparkcep.planner.run_plan import BlockPlan
-from sparkcep.planner.symbols import values_where
-from sparkcep.planner.uncertain_plan import UncertainPlan
 from sparkcep.query import RowsPerMatch
 
 #: Alternatives beyond this number are not told apart: components that several types fit are then not asked for.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sparkcep.errors import PatternAnalysisError, PatternParseError
-from sparkcep.sql.statements import Statement
+from sparkcep.sql.statement import Statement
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sparkcep.errors import PatternAnalysisError, PatternParseError
-from sparkcep.sql.block import parse_block
-from sparkcep.sql.block_pattern import parse_block_pattern
-from sparkcep.sql.block_spans import BlockFinder
-from sparkcep.sql.statements import Form, FormKind, Statement
+from sparkcep.sql.block.parser import parse_block
+from sparkcep.sql.block.pattern import parse_block_pattern
+from sparkcep.sql.block.spans import BlockFinder
+from sparkcep.sql.statement import Form, FormKind, Statement
 
 _HEAD = "PARTITION BY, ORDER BY, EVENT TYPE, RETURN or PATTERN"
 

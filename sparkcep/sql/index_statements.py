@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from sparkcep.errors import PatternParseError
-from sparkcep.sql.dialect import Token, tokenize
+from sparkcep.sql.lexicon import Token, tokenize
 
 _VERBS = frozenset("CREATE REFRESH SHOW DESCRIBE DESC ALTER DROP VACUUM ANALYZE".split())
 _GRAMMAR = {

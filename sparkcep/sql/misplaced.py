@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sparkcep.errors import PatternParseError
-from sparkcep.sql.block_spans import BlockFinder
-from sparkcep.sql.statements import Statement
+from sparkcep.sql.block.spans import BlockFinder
+from sparkcep.sql.statement import Statement
 
 
 def misplaced(statement: Statement) -> PatternParseError | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sparkcep.sql.statements import Statement
+from sparkcep.sql.statement import Statement
 
 HINT = "EXPLAIN NON ANSWERS (k => 4, uncertainty => INTERVAL 1 MINUTE, step => INTERVAL 1 MINUTE)"
 TAKES = "EXPLAIN NON ANSWERS takes (k, uncertainty, step)."

@@ -9,9 +9,9 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from sparkcep.sql.block_spans import SET_OPERATORS
-from sparkcep.sql.dialect import parse_expression
-from sparkcep.sql.statements import Form, FormKind, Statement
+from sparkcep.sql.block.spans import SET_OPERATORS
+from sparkcep.sql.lexicon import parse_expression
+from sparkcep.sql.statement import Form, FormKind, Statement
 
 #: Where these occur, columns may be used without being named.
 _IMPLICIT = frozenset({"NATURAL", "PIVOT", "UNPIVOT", "IDENTIFIER", "TABLE"})

@@ -10,9 +10,9 @@ import re
 from dataclasses import dataclass, field
 
 from sparkcep.query import PREFIX
-from sparkcep.sql.block import pattern_range
-from sparkcep.sql.block_spans import JOIN_TYPES
-from sparkcep.sql.statements import CommonTable, Form, FormKind, Statement
+from sparkcep.sql.block.parser import pattern_range
+from sparkcep.sql.block.spans import JOIN_TYPES
+from sparkcep.sql.statement import CommonTable, Form, FormKind, Statement
 
 _QUERY_WORDS = ("SELECT", "WITH", "FROM")
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from sparkcep.errors import PatternAnalysisError, near_name
 from sparkcep.query import Aggregate, MatchNumber, Navigation, RowExpression, RowMarker, Scalar, Slot
-from sparkcep.sql.dialect import Token
-from sparkcep.sql.row_pattern import variable_name
-from sparkcep.sql.statements import Statement
+from sparkcep.sql.clause.row_pattern import variable_name
+from sparkcep.sql.lexicon import Token
+from sparkcep.sql.statement import Statement
 
 Range = tuple[int, int]
 

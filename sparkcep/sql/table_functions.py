@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sparkcep.errors import PatternAnalysisError, PatternParseError, near_name
-from sparkcep.sql.statements import Form, Statement
+from sparkcep.sql.statement import Form, Statement
 
 #: Parameters of each function, in order; those in REQUIRED have no default.
 PARAMETERS = {

@@ -6,8 +6,8 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from sparkcep.cli import is_sparks, main, short_message
-from sparkcep.printing import print_csv, print_json, print_table
+from sparkcep.cli.main import is_sparks, main, short_message
+from sparkcep.cli.printing import print_csv, print_json, print_table
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:

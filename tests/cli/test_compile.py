@@ -6,10 +6,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 import sparkcep
-from sparkcep.compiled import compiled
 from sparkcep.errors import PatternAnalysisError
-from sparkcep.session import plain_sql
-from sparkcep.sql.split import split_statements
+from sparkcep.session.hook import plain_sql
+from sparkcep.session.transpile import compiled
+from sparkcep.sql.script import split_statements
 
 LOG = """CREATE OR REPLACE TEMPORARY VIEW compiled_log AS SELECT * FROM VALUES
   (1, 1, 'A'), (1, 2, '{'), (1, 3, 'B'), (1, 4, 'A'), (1, 5, 'B'), (2, 1, 'B'), (2, 2, 'A'), (3, 1, 'A'), (3, 2, 'B')

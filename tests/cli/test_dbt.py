@@ -12,7 +12,7 @@ from pathlib import Path
 import pyarrow.dataset as ds
 import pytest
 
-from sparkcep.java import ensure_java
+from sparkcep.session.java import ensure_java
 
 PROJECT = Path(__file__).parents[2] / "sql_examples" / "dbt_project"
 

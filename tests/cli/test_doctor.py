@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from sparkcep import doctor
-from sparkcep.cli import main
+from sparkcep.cli import doctor
+from sparkcep.cli.main import main
 
 
 def test_all_is_well(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:

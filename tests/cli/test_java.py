@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-import sparkcep.java
+import sparkcep.session.java
 from sparkcep.errors import SparkCepError
-from sparkcep.java import ensure_java, offer_bundled_java
+from sparkcep.session.java import ensure_java, offer_bundled_java
 
 BY_HAND = (
     "import sparkcep\nfrom pyspark.sql import SparkSession\n"

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from sparkcep.shell import Shell
-from sparkcep.shell_input import run_shell
-from sparkcep.sql.split import is_complete
+from sparkcep.cli.prompt import run_shell
+from sparkcep.cli.shell import Shell
+from sparkcep.sql.script import is_complete
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from sparkcep.java import ensure_java
+from sparkcep.session.java import ensure_java
 
 from ..spark.test_interrupts import LONG, MOST_SECONDS
 

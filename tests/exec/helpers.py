@@ -9,11 +9,11 @@ import numpy as np
 import pyarrow as pa
 
 from sparkcep.exec.arrays import Ints
-from sparkcep.exec.kernels import rows as kernel
-from sparkcep.exec.matcher import Batch, Matcher
-from sparkcep.exec.program import compile_pattern
-from sparkcep.exec.reference import ReferenceMatch
-from sparkcep.exec.spec import ConditionSet, MatchSpec
+from sparkcep.exec.engines.rows.matcher import Batch, Matcher
+from sparkcep.exec.engines.rows.program import compile_pattern
+from sparkcep.exec.engines.rows.spec import ConditionSet, MatchSpec
+from sparkcep.exec.kernels.rows import rows as kernel
+from sparkcep.exec.reference.rows import ReferenceMatch
 from sparkcep.pattern import Pattern
 from sparkcep.query import RowsPerMatch, SkipMode
 

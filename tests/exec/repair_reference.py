@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from sparkcep.exec.repair_spec import Bound
+from sparkcep.exec.engines.non_answers.spec import Bound
 
 
 @dataclass(frozen=True)

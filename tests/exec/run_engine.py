@@ -12,14 +12,14 @@ import pyarrow as pa
 
 from sparkcep.block import BlockQuery, Condition
 from sparkcep.exec.batch import Batch
-from sparkcep.exec.reference_runs import Path
-from sparkcep.exec.run_matcher import RunMatcher
-from sparkcep.exec.run_search import RunSearch
+from sparkcep.exec.engines.runs.matcher import RunMatcher
+from sparkcep.exec.engines.runs.search import RunSearch
+from sparkcep.exec.reference.runs import Path
 from sparkcep.exec.shape import batch_of
 from sparkcep.planner.block_clause import clause_of
-from sparkcep.planner.dependent import DependentConditions
-from sparkcep.planner.local import LocalCondition
-from sparkcep.planner.run_plan import RunPlan, RunPlanner
+from sparkcep.planner.conditions.match_conditions import DependentConditions
+from sparkcep.planner.conditions.row_conditions import LocalCondition
+from sparkcep.planner.engines.runs.plan import RunPlan, RunPlanner
 from sparkcep.query import SortKey
 from sparkcep.settings import read
 

@@ -16,7 +16,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from sparkcep.block import Component, Condition, Decision, Matches, Selection
-from sparkcep.exec.reference_runs import Path, ReferenceCondition, reference_runs
+from sparkcep.exec.reference.runs import Path, ReferenceCondition, reference_runs
 from sparkcep.pattern import (
     Alternation,
     Concatenation,

@@ -17,8 +17,8 @@ from sparkcep.pattern import (
     Quantified,
     Variable,
 )
-from sparkcep.sql.dialect import tokenize
-from sparkcep.sql.row_pattern import parse_row_pattern
+from sparkcep.sql.clause.row_pattern import parse_row_pattern
+from sparkcep.sql.lexicon import tokenize
 
 NAMES = ("A", "B", "C")
 

@@ -8,8 +8,8 @@ import pytest
 
 from sparkcep.errors import LimitError
 from sparkcep.query import SkipMode
-from sparkcep.sql.dialect import tokenize
-from sparkcep.sql.row_pattern import parse_row_pattern
+from sparkcep.sql.clause.row_pattern import parse_row_pattern
+from sparkcep.sql.lexicon import tokenize
 
 from .helpers import batch, found_matches, make_spec
 

@@ -10,8 +10,8 @@ from hypothesis import assume, given
 
 from sparkcep.block import Matches, Selection
 from sparkcep.errors import PatternAnalysisError
-from sparkcep.exec.reference_runs import Path
-from sparkcep.exec.run_matcher import RunMatcher
+from sparkcep.exec.engines.runs.matcher import RunMatcher
+from sparkcep.exec.reference.runs import Path
 
 from .run_engine import batch_of_case, plan_case
 from .run_strategies import RunCase, run_cases

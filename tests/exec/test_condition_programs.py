@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sparkcep.errors import SparkCepError
-from sparkcep.exec.expressions import (
+from sparkcep.exec.conditions.expressions import (
     BIGINT,
     DOUBLE,
     INT,
@@ -21,7 +21,7 @@ from sparkcep.exec.expressions import (
     NumberSlot,
     RowValue,
 )
-from sparkcep.exec.spec import ConditionSet
+from sparkcep.exec.engines.rows.spec import ConditionSet
 from sparkcep.pattern import Alternation, Concatenation, Quantified, Variable
 
 from .helpers import batch, found_matches, make_spec

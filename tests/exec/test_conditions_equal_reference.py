@@ -12,7 +12,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparkcep.exec.expressions import (
+from sparkcep.exec.conditions.expressions import (
     BIGINT,
     INT,
     AggregateSlot,
@@ -25,9 +25,9 @@ from sparkcep.exec.expressions import (
     NumberSlot,
     RowValue,
 )
-from sparkcep.exec.program import compile_pattern
-from sparkcep.exec.reference import Path, reference_matches
-from sparkcep.exec.spec import ConditionSet
+from sparkcep.exec.engines.rows.program import compile_pattern
+from sparkcep.exec.engines.rows.spec import ConditionSet
+from sparkcep.exec.reference.rows import Path, reference_matches
 from sparkcep.pattern import Alternation, Concatenation, Pattern, Quantified, Variable, variables
 from sparkcep.query import SkipMode
 

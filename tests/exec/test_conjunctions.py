@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from sparkcep.block import BlockQuery, Matches, Selection, Trend
 from sparkcep.errors import PatternAnalysisError
 from sparkcep.exec.batch import Batch
+from sparkcep.exec.engines.rows.spec import BITS_PER_WORD
+from sparkcep.exec.engines.trends.layouts import trend_matcher
 from sparkcep.exec.shape import batch_of
-from sparkcep.exec.spec import BITS_PER_WORD
-from sparkcep.exec.trend_layouts import trend_matcher
 from sparkcep.pattern import Conjunction, Pattern, Variable, children
 from sparkcep.planner.block_clause import clause_of
-from sparkcep.planner.trend_conjunction import ConjunctionPlanner
-from sparkcep.planner.trend_plan import TrendPlan
+from sparkcep.planner.engines.trends.conjunction import ConjunctionPlanner
+from sparkcep.planner.engines.trends.plan import TrendPlan
 from sparkcep.query import SortKey
 
 from .notation import tree

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparkcep.exec.compiler import compile_conditions
-from sparkcep.exec.expressions import (
+from sparkcep.exec.conditions.compiler import compile_conditions
+from sparkcep.exec.conditions.expressions import (
     BIGINT,
     INT,
     LABEL_COLUMN,
@@ -24,12 +24,12 @@ from sparkcep.exec.expressions import (
     NavigationSlot,
     RowValue,
 )
-from sparkcep.exec.kernels import memo
-from sparkcep.exec.lookback import Lookback
-from sparkcep.exec.matcher import Batch, Matcher
-from sparkcep.exec.program import compile_pattern
-from sparkcep.exec.reference import reference_matches
-from sparkcep.exec.spec import ConditionSet
+from sparkcep.exec.conditions.lookback import Lookback
+from sparkcep.exec.engines.rows.matcher import Batch, Matcher
+from sparkcep.exec.engines.rows.program import compile_pattern
+from sparkcep.exec.engines.rows.spec import ConditionSet
+from sparkcep.exec.kernels.rows import memo
+from sparkcep.exec.reference.rows import reference_matches
 from sparkcep.pattern import Alternation, Concatenation, Pattern, Quantified, Variable
 from sparkcep.query import SkipMode
 

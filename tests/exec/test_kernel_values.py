@@ -11,13 +11,13 @@ import pytest
 
 from sparkcep.errors import LimitError, SparkCepError
 from sparkcep.exec.arrays import rank_strings
-from sparkcep.exec.expressions import Call, Constant, Expression, Load, NavigationSlot, Type, parse_type
+from sparkcep.exec.conditions.expressions import Call, Constant, Expression, Load, NavigationSlot, Type, parse_type
+from sparkcep.exec.engines.rows.matcher import Matcher
+from sparkcep.exec.engines.rows.program import compile_pattern
+from sparkcep.exec.engines.rows.spec import ConditionSet
 from sparkcep.exec.kernels.caching import source_stamp
 from sparkcep.exec.kernels.conditions import holds
-from sparkcep.exec.kernels.rows import NUMBER, match_partitions
-from sparkcep.exec.matcher import Matcher
-from sparkcep.exec.program import compile_pattern
-from sparkcep.exec.spec import ConditionSet
+from sparkcep.exec.kernels.rows.rows import NUMBER, match_partitions
 from sparkcep.pattern import Concatenation, Permutation, Quantified, Variable
 
 from .helpers import batch, found_matches, make_spec

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from sparkcep.block import Component, Matches, Selection
 from sparkcep.errors import LimitError
-from sparkcep.exec import run_matcher
-from sparkcep.exec.run_counts import MatchCounter, is_countable
-from sparkcep.exec.run_matcher import RunMatcher
-from sparkcep.exec.run_spec import RunSpec
+from sparkcep.exec.engines.runs import matcher as run_matcher
+from sparkcep.exec.engines.runs.counts import MatchCounter, is_countable
+from sparkcep.exec.engines.runs.matcher import RunMatcher
+from sparkcep.exec.engines.runs.spec import RunSpec
 from sparkcep.pattern import Concatenation, Quantified, Variable
 
 from .run_engine import batch_of_case, plan_case, run_case

@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sparkcep.errors import SparkCepError
-from sparkcep.exec.expressions import BIGINT, INT, Call, Constant, Load, NavigationSlot, NumberSlot
-from sparkcep.exec.kernels import rows as kernel
-from sparkcep.exec.matcher import Batch, Matcher, Resume
-from sparkcep.exec.program import compile_pattern
-from sparkcep.exec.spec import ConditionSet, MatchSpec, OutputSlot
+from sparkcep.exec.conditions.expressions import BIGINT, INT, Call, Constant, Load, NavigationSlot, NumberSlot
+from sparkcep.exec.engines.rows.matcher import Batch, Matcher, Resume
+from sparkcep.exec.engines.rows.program import compile_pattern
+from sparkcep.exec.engines.rows.spec import ConditionSet, MatchSpec, OutputSlot
+from sparkcep.exec.kernels.rows import rows as kernel
 from sparkcep.pattern import Concatenation, Pattern, Quantified, Variable, variables
 from sparkcep.query import RowsPerMatch, SkipMode
 

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sparkcep.errors import SparkCepError
-from sparkcep.exec.expressions import BIGINT, AggregateSlot, Call, Load, NavigationSlot, RowValue
-from sparkcep.exec.program import compile_pattern
-from sparkcep.exec.ranges import ChainSelector, RangeMatcher
-from sparkcep.exec.rows import RowsMatcher
+from sparkcep.exec.conditions.expressions import BIGINT, AggregateSlot, Call, Load, NavigationSlot, RowValue
+from sparkcep.exec.engines.rows.program import compile_pattern
+from sparkcep.exec.engines.rows.ranges import ChainSelector, RangeMatcher
+from sparkcep.exec.engines.rows.spec import ConditionSet, MatchSpec, OutputSlot
+from sparkcep.exec.layouts.rows import RowsMatcher
 from sparkcep.exec.shape import CURRENT_ROW, SELF_ROW, Gather, OperatorShape, Ranges, Within
-from sparkcep.exec.spec import ConditionSet, MatchSpec, OutputSlot
 from sparkcep.pattern import Concatenation, Pattern, Variable
 from sparkcep.query import RowsPerMatch, SkipMode
 

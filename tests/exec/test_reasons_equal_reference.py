@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import assume, given
 
-from sparkcep.exec.non_answers import Reasons
-from sparkcep.exec.reference_reasons import ReasonSearch
-from sparkcep.exec.repair_spec import REASONS, Facts, RepairSpec
-from sparkcep.planner.run_plan import RunPlan
+from sparkcep.exec.engines.non_answers.matcher import Reasons
+from sparkcep.exec.engines.non_answers.spec import REASONS, Facts, RepairSpec
+from sparkcep.exec.reference.reasons import ReasonSearch
+from sparkcep.planner.engines.runs.plan import RunPlan
 
 from .run_engine import batch_of_case, plan_case
 from .run_strategies import RunCase, run_cases

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sparkcep.block import Decision, Matches, Selection
-from sparkcep.exec.reference_runs import Path, ReferenceCondition, reference_runs
+from sparkcep.exec.reference.runs import Path, ReferenceCondition, reference_runs
 
 from .notation import tree
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from sparkcep.exec.reference import reference_matches
+from sparkcep.exec.reference.rows import reference_matches
 from sparkcep.pattern import Pattern
 from sparkcep.query import SkipMode
 

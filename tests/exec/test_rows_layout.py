@@ -10,7 +10,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparkcep.exec.rows import RowsMatcher
+from sparkcep.exec.layouts.rows import RowsMatcher
 from sparkcep.pattern import Concatenation, Pattern, Quantified, Variable
 from sparkcep.query import RowsPerMatch, SkipMode
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 from hypothesis import assume, given
 
 from sparkcep.block import Matches, Selection
-from sparkcep.exec.reference import reference_matches
-from sparkcep.exec.reference_runs import Path
+from sparkcep.exec.reference.rows import reference_matches
+from sparkcep.exec.reference.runs import Path
 from sparkcep.pattern import Alternation, Concatenation, Pattern, Quantified, Variable, can_be_empty
 from sparkcep.query import SkipMode
 

@@ -7,8 +7,8 @@ import random
 import pytest
 
 from sparkcep.block import Component, Matches, Selection
-from sparkcep.exec.trend_letters import NO_LETTERS
-from sparkcep.exec.trend_matcher import TrendMatcher
+from sparkcep.exec.engines.trends.matcher import TrendMatcher
+from sparkcep.exec.engines.trends.symbols import NO_LETTERS
 
 from .notation import tree
 from .run_strategies import RunCase, draft, last

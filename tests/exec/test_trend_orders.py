@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sparkcep.exec.engines.trends.tables import new_places
 from sparkcep.exec.kernels.caching import kernel
-from sparkcep.exec.kernels.trend_orders import COUNTS, place
-from sparkcep.exec.kernels.trend_tables import AT, FIRST, PLACE, PRECEDING, QUERY, Orders
-from sparkcep.exec.trend_tables import new_places
+from sparkcep.exec.kernels.trends.orders import COUNTS, place
+from sparkcep.exec.kernels.trends.tables import AT, FIRST, PLACE, PRECEDING, QUERY, Orders
 
 LOW, HIGH = -(2**63), 2**63 - 1
 COMPARE = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal, "=": np.equal}

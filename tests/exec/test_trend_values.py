@@ -7,8 +7,8 @@ import math
 import pytest
 
 from sparkcep.block import Component, Matches, Selection
-from sparkcep.exec import trend_matcher
-from sparkcep.exec.trend_matcher import LARGEST, TrendMatcher
+from sparkcep.exec.engines.trends import matcher as trend_matcher
+from sparkcep.exec.engines.trends.matcher import LARGEST, TrendMatcher
 
 from .notation import tree
 from .run_strategies import RunCase, draft, last

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sparkcep.block import Component, Decision, Matches, Selection
 from sparkcep.errors import PatternAnalysisError
-from sparkcep.exec.reference_runs import Path
+from sparkcep.exec.reference.runs import Path
 from sparkcep.pattern import Concatenation, Quantified, Variable
 
 from .run_strategies import RunCase

@@ -12,12 +12,12 @@ import numpy as np
 import pyarrow as pa
 
 import sparkcep
-from sparkcep.exec.expressions import DOUBLE, STRING, AggregateSlot, Call, Constant, Load, RowValue
-from sparkcep.exec.matcher import Batch, Matcher
-from sparkcep.exec.spec import ConditionSet, OutputSlot
+from sparkcep.exec.conditions.expressions import DOUBLE, STRING, AggregateSlot, Call, Constant, Load, RowValue
+from sparkcep.exec.engines.rows.matcher import Batch, Matcher
+from sparkcep.exec.engines.rows.spec import ConditionSet, OutputSlot
 from sparkcep.pattern import Concatenation, Quantified, Variable
 from sparkcep.query import RowsPerMatch, SkipMode
-from sparkcep.warm import ENTRIES, warm_up
+from sparkcep.session.warmup import ENTRIES, warm_up
 
 from .helpers import make_spec
 
@@ -58,6 +58,6 @@ def test_second_process_compiles_nothing() -> None:
     """This process fills the cache; a fresh cache would cost a minute of compilation more."""
     warm_up()
     root = str(Path(sparkcep.__file__).parents[1])
-    command = [sys.executable, "-c", "from sparkcep.warm import warm_up; print(warm_up())"]
+    command = [sys.executable, "-c", "from sparkcep.session.warmup import warm_up; print(warm_up())"]
     second = subprocess.run(command, env={**os.environ, "PYTHONPATH": root}, check=True, capture_output=True, text=True)
     assert int(second.stdout) == 0

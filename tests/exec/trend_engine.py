@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 
 from sparkcep.block import BlockQuery, Condition, Decision, Equivalence, Matches, Selection, Trend
 from sparkcep.exec.batch import Batch
-from sparkcep.exec.reference_runs import Path, ReferenceCondition
+from sparkcep.exec.engines.trends.enumeration import EnumeratingMatcher
+from sparkcep.exec.engines.trends.matcher import Partial, TrendMatcher
+from sparkcep.exec.reference.runs import Path, ReferenceCondition
 from sparkcep.exec.shape import batch_of
-from sparkcep.exec.trend_enumeration import EnumeratingMatcher
-from sparkcep.exec.trend_matcher import Partial, TrendMatcher
 from sparkcep.planner.block_clause import clause_of
-from sparkcep.planner.local import LocalCondition
-from sparkcep.planner.trend_plan import EDGE_TESTS, TrendPlan, TrendPlanner
+from sparkcep.planner.conditions.row_conditions import LocalCondition
+from sparkcep.planner.engines.trends.plan import EDGE_TESTS, TrendPlan, TrendPlanner
 from sparkcep.query import RowExpression, SortKey
 
 from .notation import tree

@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 
 from sparkcep.block import BlockQuery, Uncertainty
-from sparkcep.exec.reference_runs import Path
+from sparkcep.exec.engines.uncertain.matcher import Found, UncertainMatcher
+from sparkcep.exec.reference.runs import Path
 from sparkcep.exec.shape import batch_of
-from sparkcep.exec.uncertain_matcher import Found, UncertainMatcher
 from sparkcep.planner.block_clause import clause_of
-from sparkcep.planner.uncertain_plan import UncertainPlan, UncertainPlanner
+from sparkcep.planner.engines.uncertain.plan import UncertainPlan, UncertainPlanner
 from sparkcep.query import SortKey
 
 from .run_engine import SETTINGS, KernelPlanner

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from hypothesis import strategies as st
 
 from sparkcep.block import Decision, Matches, Selection
-from sparkcep.exec.reference_runs import Path, Place, ReferenceCase, Way
+from sparkcep.exec.reference.runs import Path, Place, ReferenceCase, Way
 
 from .run_strategies import RunCase, describe, run_cases
 

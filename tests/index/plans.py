@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import sparkcep
 from sparkcep.index.access import WAYS
-from sparkcep.local import local_session
+from sparkcep.session.local import local_session
 
 from ..quick import QUICK
 from .test_pruning import Log, logs, queries, test_answers_are_the_same

@@ -18,18 +18,18 @@ from random import Random
 from sparkcep import settings
 from sparkcep.errors import SparkCepError
 from sparkcep.planner.block_clause import block_clause
+from sparkcep.planner.engines.runs.plan import plan_block, plan_clause_runs
 from sparkcep.planner.plan import plan
-from sparkcep.planner.run_plan import plan_block, plan_clause_runs
 from sparkcep.query import Selection
-from sparkcep.sql.binder import bind
-from sparkcep.sql.block_binder import bind_block
-from sparkcep.sql.clause import parse_clause
+from sparkcep.sql.block.binder import bind_block
+from sparkcep.sql.clause.binder import bind
+from sparkcep.sql.clause.parser import parse_clause
 from sparkcep.sql.commands import classify
 from sparkcep.sql.function import read_function
 from sparkcep.sql.index_statements import mentions_index, read_index_statement
 from sparkcep.sql.outer import partition_predicate, plain_limit, wanted_names, wants_repairs_only
 from sparkcep.sql.rewriter import Rewriter
-from sparkcep.sql.statements import Form, FormKind, Statement, mentions_pattern, read_statement
+from sparkcep.sql.statement import Form, FormKind, Statement, mentions_pattern, read_statement
 from sparkcep.sql.table_functions import plain_literal, read_call, relation_name
 
 from ..sqltest import read_cases

@@ -6,7 +6,7 @@ import pytest
 
 from sparkcep.errors import PatternParseError
 from sparkcep.sql.rewriter import Rewriter
-from sparkcep.sql.statements import FormKind, mentions_pattern, read_statement
+from sparkcep.sql.statement import FormKind, mentions_pattern, read_statement
 
 P = "PATTERN SEQ(A a, B b)"
 

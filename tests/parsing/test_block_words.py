@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sparkcep.errors import SparkCepError
-from sparkcep.sql.statements import FormKind, read_statement
+from sparkcep.sql.statement import FormKind, read_statement
 
 from .blocks import bind
 

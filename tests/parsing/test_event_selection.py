@@ -8,10 +8,10 @@ from sparkcep import settings
 from sparkcep.errors import SparkCepError
 from sparkcep.pattern import render
 from sparkcep.query import PatternQuery, Selection
-from sparkcep.sql.binder import bind
-from sparkcep.sql.clause import parse_clause
+from sparkcep.sql.clause.binder import bind
+from sparkcep.sql.clause.parser import parse_clause
 from sparkcep.sql.rewriter import Rewriter
-from sparkcep.sql.statements import read_statement
+from sparkcep.sql.statement import read_statement
 
 
 def query(body: str) -> PatternQuery:

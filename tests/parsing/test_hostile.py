@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sparkcep.sql.index_statements import mentions_index, read_index_statement
-from sparkcep.sql.statements import mentions_pattern, read_statement
+from sparkcep.sql.statement import mentions_pattern, read_statement
 
 from .hostile import SECONDS, hostile, outcome
 

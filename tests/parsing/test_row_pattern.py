@@ -7,8 +7,8 @@ from hypothesis import given
 
 from sparkcep.errors import PatternParseError
 from sparkcep.pattern import Pattern, Quantified, render, walk
-from sparkcep.sql.dialect import tokenize
-from sparkcep.sql.row_pattern import parse_row_pattern
+from sparkcep.sql.clause.row_pattern import parse_row_pattern
+from sparkcep.sql.lexicon import tokenize
 
 from ..exec.strategies import patterns
 

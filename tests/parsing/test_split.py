@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparkcep.sql.split import is_complete, split_statements
+from sparkcep.sql.script import is_complete, split_statements
 
 #: Each is one statement.
 STATEMENTS = (

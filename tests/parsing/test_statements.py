@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sparkcep.sql.rewriter import Rewriter
-from sparkcep.sql.statements import read_statement
+from sparkcep.sql.statement import read_statement
 
 C = "MATCH_RECOGNIZE (PATTERN (A))"
 

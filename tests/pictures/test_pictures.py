@@ -19,9 +19,9 @@ from pyspark.sql import SparkSession
 
 import sparkcep.pictures.page
 from sparkcep import pictures
-from sparkcep.cli import main
+from sparkcep.cli.main import main
+from sparkcep.cli.notebook import Plan, run_cell
 from sparkcep.errors import SparkCepError
-from sparkcep.notebook import Plan, run_cell
 from sparkcep.pictures import Picture
 
 HEAD = "FROM pictured PARTITION BY id ORDER BY at EVENT TYPE event "
@@ -242,7 +242,7 @@ def test_explain_draws(spark: SparkSession, log: str, tmp_path: Path, monkeypatc
     plain = run_cell("--explain", "SELECT 1", {"spark": spark})
     assert isinstance(plain, Plan)
     assert plain.picture is None
-    monkeypatch.setattr("sparkcep.cli._session", lambda _: spark)
+    monkeypatch.setattr("sparkcep.cli.main._session", lambda _: spark)
     page = tmp_path / "plan.html"
     assert main(["explain", "--html", str(page), "--analyze", "-e", query]) == 0
     assert "Cases left after each step" in page.read_text()

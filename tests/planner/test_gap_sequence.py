@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sparkcep.block import Matches, Selection
-from sparkcep.exec.reference import reference_matches
-from sparkcep.exec.reference_runs import reference_runs
+from sparkcep.exec.reference.rows import reference_matches
+from sparkcep.exec.reference.runs import reference_runs
 from sparkcep.pattern import Concatenation, Variable
-from sparkcep.planner.gap_sequence import GAP, with_gaps
+from sparkcep.planner.rules.gap_sequence import GAP, with_gaps
 
 NAMES = ("A", "B", "C", "D")
 

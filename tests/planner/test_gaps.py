@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparkcep.exec.program import compile_pattern
-from sparkcep.exec.reference import reference_matches
+from sparkcep.exec.engines.rows.program import compile_pattern
+from sparkcep.exec.reference.rows import reference_matches
 from sparkcep.pattern import Concatenation, Pattern, Quantified, Variable
-from sparkcep.planner.gaps import transparent_gaps
+from sparkcep.planner.rules.gap_elimination import transparent_gaps
 from sparkcep.query import SkipMode
 
 from ..exec.helpers import batch, found_matches, make_spec

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import pytest
 
 from sparkcep import settings
-from sparkcep.exec.repair_spec import Bound
-from sparkcep.planner.non_answers import NonAnswersPlan, plan_non_answers
+from sparkcep.exec.engines.non_answers.spec import Bound
+from sparkcep.planner.engines.non_answers.plan import NonAnswersPlan, plan_non_answers
 
 from ..parsing.blocks import COLUMNS, LOG, bind
 

@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparkcep.exec.program import compile_pattern
-from sparkcep.exec.reference import reference_matches
+from sparkcep.exec.engines.rows.program import compile_pattern
+from sparkcep.exec.reference.rows import reference_matches
 from sparkcep.pattern import Alternation, Concatenation, Pattern, Quantified, Variable
+from sparkcep.planner.conditions.row_conditions import LocalCondition
+from sparkcep.planner.conditions.symbols import MOST_ASSIGNMENTS, NULL, OTHER, alphabet
 from sparkcep.planner.fields import Fields
-from sparkcep.planner.fold import ALWAYS, MAYBE, NEVER, noticed_before, single_attempt
-from sparkcep.planner.gaps import droppable_symbols
-from sparkcep.planner.local import LocalCondition
-from sparkcep.planner.machine import Machine, Seen, machine
-from sparkcep.planner.symbols import MOST_ASSIGNMENTS, NULL, OTHER, alphabet
+from sparkcep.planner.rules.fold import ALWAYS, MAYBE, NEVER, noticed_before, single_attempt
+from sparkcep.planner.rules.gap_elimination import droppable_symbols
+from sparkcep.planner.rules.machine import Machine, Seen, machine
 from sparkcep.query import SkipMode
 
 from ..exec.strategies import patterns

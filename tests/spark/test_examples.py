@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from sparkcep.cli import run_statements
-from sparkcep.examples import folder, read_example
-from sparkcep.flights import create_flights_view
-from sparkcep.printing import print_markdown
-from sparkcep.stocks import create_stocks_view
+from sparkcep.cli.main import run_statements
+from sparkcep.cli.printing import print_markdown
+from sparkcep.data.examples import folder, read_example
+from sparkcep.data.flights import create_flights_view
+from sparkcep.data.stocks import create_stocks_view
 
 from ..conftest import IS_CONNECT
 

@@ -13,9 +13,9 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from sparkcep.interrupts import Interrupted, interruptible
-from sparkcep.notebook import run_cell
-from sparkcep.shell import Shell
+from sparkcep.cli.notebook import run_cell
+from sparkcep.cli.shell import Shell
+from sparkcep.session.interrupts import Interrupted, interruptible
 
 #: Hours of work in tasks that look up now and then.
 LONG = "SELECT count(*) AS n FROM range(1000000000000) WHERE id % 7 = id % 11 + 8"

@@ -14,7 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import sparkcep
-from sparkcep import kept
+from sparkcep.session import plan_cache as kept
 
 from ..conftest import IS_CONNECT
 

@@ -9,7 +9,7 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from sparkcep.exec.repair_spec import Bound
+from sparkcep.exec.engines.non_answers.spec import Bound
 from sparkcep.settings import LAYOUT
 
 from ..exec.repair_reference import RepairCase, reference_repair

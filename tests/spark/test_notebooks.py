@@ -12,8 +12,8 @@ from IPython.utils.capture import capture_output
 from pyspark.sql import SparkSession
 
 import sparkcep
+from sparkcep.cli.notebook import Plan, Table, run_cell
 from sparkcep.errors import SparkCepError
-from sparkcep.notebook import Plan, Table, run_cell
 
 from ..conftest import IS_CONNECT
 from .test_interrupts import LONG, pressed

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 
 import sparkcep
 from docs_tools.reference import PAGES
-from sparkcep.sql.split import split_statements
+from sparkcep.sql.script import split_statements
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

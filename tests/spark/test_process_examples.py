@@ -16,8 +16,8 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from sparkcep.examples import folder, read_example
-from sparkcep.printing import print_markdown
+from sparkcep.cli.printing import print_markdown
+from sparkcep.data.examples import folder, read_example
 
 from ..conftest import IS_CONNECT
 

@@ -79,7 +79,7 @@ def answer(spark):
 
 DRIVER = """
 import os
-from sparkcep.local import local_session
+from sparkcep.session.local import local_session
 import sparkcep
 {match}
 {query}

@@ -13,9 +13,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 import sparkcep
-from sparkcep.cli import run_statements, short_message
+from sparkcep.cli.main import run_statements, short_message
+from sparkcep.cli.shell import Shell
 from sparkcep.errors import LimitError, SparkCepError, error_behind
-from sparkcep.shell import Shell
 
 HINT = "Hint: "
 SKIPS = """SELECT * FROM re_log MATCH_RECOGNIZE (PARTITION BY k ORDER BY t MEASURES count(*) AS n

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from sparkcep.exec.expressions import Expression, NotCompilable, parse_type
-from sparkcep.exec.interpreter import Interpreter, MatchState
-from sparkcep.exec.scalars import FUNCTIONS, Overflow
-from sparkcep.planner.dependent import DependentConditions
+from sparkcep.exec.conditions.expressions import Expression, NotCompilable, parse_type
+from sparkcep.exec.conditions.interpreter import Interpreter, MatchState
+from sparkcep.exec.conditions.scalars import FUNCTIONS, Overflow
+from sparkcep.planner.conditions.match_conditions import DependentConditions
+from sparkcep.planner.conditions.trees import Conjunct
 from sparkcep.planner.fields import Fields
-from sparkcep.planner.tree import Conjunct
 
 from ..conftest import IS_CONNECT
 

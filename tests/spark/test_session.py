@@ -12,7 +12,7 @@ from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import SparkSession
 
 import sparkcep
-from sparkcep.sql.statements import mentions_pattern
+from sparkcep.sql.statement import mentions_pattern
 
 ROWS = "VALUES ('a', 1, 5), ('a', 2, 3), ('a', 3, 4), ('b', 1, 1), ('b', 2, 2) AS t(k, id, v)"
 FALL = """MATCH_RECOGNIZE (PARTITION BY k ORDER BY id MEASURES LAST(id) AS at

@@ -18,7 +18,7 @@ from numba.core.caching import FunctionCache
 def source_stamp() -> bytes:
     """A digest of all kernel sources."""
     digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
+    for path in sorted(Path(__file__).parent.rglob("*.py")):
         digest.update(path.read_bytes())
     return digest.digest()
 

@@ -1,0 +1,1 @@
+"""The command line, the shell and the notebook's magics."""

@@ -1,0 +1,155 @@
+"""`sparkcep doctor`: what this machine lacks for pattern queries, each with its mend."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from sparkcep.errors import SparkCepError
+
+#: Versions that the tests run with: the first that serves, and the first that is too new.
+SPARK = ((4, 1), (4, 4))
+PANDAS_LIMIT = (3,)
+ARROW_MINIMUM = (18,)
+PYTHON_MINIMUM = (3, 11)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """``mend``: what to do about it; empty where all is well. ``fatal``: pattern queries do not run without it."""
+
+    subject: str
+    text: str
+    mend: str = ""
+    fatal: bool = False
+
+    def line(self) -> str:
+        sign = "ok" if not self.mend else "MISSING" if self.fatal else "note"
+        mend = f"\n{'':10}{self.mend}" if self.mend else ""
+        return f"{sign:<8}  {self.subject}: {self.text}{mend}"
+
+
+def _version(package: str) -> tuple[str, tuple[int, ...]] | None:
+    try:
+        text = importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+    return text, tuple(int(n) for n in re.findall(r"\d+", text)[:2])
+
+
+def python() -> Finding:
+    text = ".".join(map(str, sys.version_info[:3]))
+    if sys.version_info < PYTHON_MINIMUM:
+        return Finding("Python", text, "use Python 3.11 or newer", True)
+    return Finding("Python", text)
+
+
+def spark() -> Finding:
+    found = _version("pyspark") or _version("pyspark-client") or _version("databricks-connect")
+    if found is None:
+        return Finding("Spark", "not installed", "pip install 'sparkcep[local]'", True)
+    text, number = found
+    if not SPARK[0] <= number < SPARK[1] and not _version("databricks-connect"):
+        return Finding("Spark", text, "sparkcep is tested with 4.1 to 4.3: pip install 'pyspark>=4.1,<4.4'")
+    return Finding("Spark", text)
+
+
+def java() -> Finding:
+    from sparkcep.session.java import ensure_java
+
+    try:
+        return Finding("Java", ensure_java())
+    except SparkCepError as error:
+        return Finding("Java", error.sentence, error.hint or "", True)
+
+
+def arrow() -> Finding:
+    found = _version("pyarrow")
+    if found is None or found[1] < ARROW_MINIMUM:
+        return Finding("Arrow", found[0] if found else "not installed", "pip install 'pyarrow>=18'", True)
+    return Finding("Arrow", found[0])
+
+
+def pandas() -> Finding:
+    found = _version("pandas")
+    if found is None:
+        return Finding("pandas", "not installed (Spark Connect needs it, sparkcep does not)")
+    if found[1] >= PANDAS_LIMIT:
+        return Finding("pandas", found[0], "PySpark 4 does not support pandas 3: pip install 'pandas<3'")
+    return Finding("pandas", found[0])
+
+
+def workers() -> Finding:
+    """Workers take the system Python unless told."""
+    chosen = os.environ.get("PYSPARK_PYTHON")
+    if chosen is None:
+        return Finding(
+            "Python of the workers", "PYSPARK_PYTHON is not set",
+            "export PYSPARK_PYTHON=$(which python) before your own code starts Spark; the command line does so itself",
+        )  # fmt: skip
+    return Finding("Python of the workers", chosen)
+
+
+def kernels() -> Finding:
+    """Where compiled kernels are kept, and whether they are there."""
+    own = Path(__file__).parents[1] / "exec" / "kernels"
+    chosen = os.environ.get("NUMBA_CACHE_DIR")
+    folder = Path(chosen) if chosen else own / "__pycache__"
+    place = folder
+    while not place.exists():
+        place = place.parent
+    if not os.access(place, os.W_OK):
+        return Finding(
+            "Kernels", f"{folder} cannot be written, so every process compiles them again",
+            "export NUMBA_CACHE_DIR=a folder that can be, on the driver and the workers",
+        )  # fmt: skip
+    if not any(folder.rglob("rows.match_partitions*.nbc")):
+        return Finding("Kernels", "not compiled yet; the first pattern query does it", "sparkcep warmup does it ahead")
+    return Finding("Kernels", f"compiled, in {folder}")
+
+
+def settings() -> Finding:
+    folder = os.environ.get("SPARK_CONF_DIR") or os.path.join(os.environ.get("SPARK_HOME", ""), "conf")
+    found = Path(folder, "spark-defaults.conf")
+    if found.is_file():
+        lines = [line.split()[0] for line in found.read_text().splitlines() if line.startswith("spark.sparkcep.")]
+        return Finding("Settings", f"{len(lines)} keys spark.sparkcep.* in {found}")
+    return Finding("Settings", "Spark's and sparkcep's defaults (spark-defaults.conf of the sources lists all keys)")
+
+
+def a_query() -> Finding:
+    """One pattern query from end to end."""
+    from sparkcep.session.local import local_session
+
+    started = time.perf_counter()
+    try:
+        session = local_session("local[1]")
+        rows = session.sql(
+            "SELECT * FROM VALUES (1, 'a'), (2, 'b') t(ts, e) MATCH_RECOGNIZE (ORDER BY ts MEASURES b.ts AS ts "
+            "PATTERN (a b) DEFINE a AS e = 'a', b AS e = 'b' AND ts > a.ts)"
+        ).collect()
+    except Exception as error:  # whatever Spark has against this machine
+        return Finding("A pattern query", str(error).strip().splitlines()[0], "fix what is listed above first", True)
+    if [r.ts for r in rows] != [2]:
+        return Finding("A pattern query", f"gave {rows}", "please report this as a bug", True)
+    return Finding("A pattern query", f"right, {time.perf_counter() - started:.1f} s with starting Spark")
+
+
+CHECKS: tuple[Callable[[], Finding], ...] = (python, spark, java, arrow, pandas, workers, kernels, settings)
+
+
+def findings(run: bool = True) -> Iterator[Finding]:
+    """All checks in order; the last one runs a query, unless ``run`` is false or something fatal came before."""
+    fatal = False
+    for check in CHECKS:
+        found = check()
+        fatal |= found.fatal
+        yield found
+    if run and not fatal:
+        yield a_query()

@@ -1,0 +1,173 @@
+"""``%load_ext sparkcep``: pattern queries in notebooks, and the cell magic ``%%cep``."""
+
+from __future__ import annotations
+
+import argparse
+import html
+import shlex
+from typing import Any
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+import sparkcep
+from sparkcep.cli.printing import texts
+from sparkcep.errors import SparkCepError, error_behind
+from sparkcep.pictures.picture import Picture
+from sparkcep.session.hook import explained
+from sparkcep.session.interrupts import Interrupted, interruptible
+from sparkcep.sql.script import split_statements
+
+ROWS = 20
+_USAGE = """%%cep [--explain] [--limit n] [--view v] [name]
+
+Run the cell's statements; the last one's rows are shown.
+
+    --explain    draw its pattern and show its plan instead
+    --limit n    show n rows (20)
+    --view v     make a temporary view of its result
+    name         keep the result's DataFrame in this variable
+"""
+
+
+class Table:
+    """The first rows of a result, for a notebook: ``frame`` is the result."""
+
+    def __init__(self, frame: DataFrame, limit: int = ROWS) -> None:
+        self.frame = frame
+        self.names, rows = texts(frame.limit(limit + 1))
+        self.rows, self.more = rows[:limit], len(rows) > limit
+
+    @property
+    def note(self) -> str:
+        count = len(self.rows)
+        return f"the first {count} rows" if self.more else f"{count} row{'' if count == 1 else 's'}"
+
+    def _repr_html_(self) -> str:
+        def cell(value: str | None) -> str:
+            return "<td><i>NULL</i></td>" if value is None else f"<td>{html.escape(value)}</td>"
+
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in self.names)
+        body = "".join(f"<tr>{''.join(map(cell, row))}</tr>" for row in self.rows)
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><p>{self.note}</p>"
+
+    def __repr__(self) -> str:
+        lines = [" | ".join(self.names), *(" | ".join("NULL" if v is None else v for v in row) for row in self.rows)]
+        return "\n".join([*lines, f"({self.note})"])
+
+
+class Plan:
+    """What EXPLAIN says, in its own lines, and the pattern's picture (None: the statement has no pattern)."""
+
+    def __init__(self, text: str, picture: Picture | None = None) -> None:
+        self.text = text
+        self.picture = picture
+
+    def _repr_html_(self) -> str:
+        return f'<pre style="white-space: pre; overflow-x: auto">{html.escape(self.text)}</pre>'
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> Any:
+        raise SparkCepError("CEP_ARGUMENTS", f"%%cep: {message}.", hint="%%cep? shows what it takes")
+
+
+def _parser() -> _Parser:
+    parser = _Parser(prog="%%cep", add_help=False)
+    parser.add_argument("--explain", action="store_true")
+    parser.add_argument("--limit", type=int, default=ROWS)
+    parser.add_argument("--view")
+    parser.add_argument("name", nargs="?")
+    return parser
+
+
+def session_of(namespace: dict[str, Any]) -> SparkSession:
+    """The notebook's session: its variable ``spark``, else the active one, else a new one on this machine."""
+    named = namespace.get("spark")
+    if named is not None and hasattr(named, "sql"):
+        return named  # type: ignore[no-any-return]
+    active = SparkSession.getActiveSession()
+    if active is None:
+        from sparkcep.session.local import local_session
+
+        active = namespace["spark"] = local_session()
+    return active
+
+
+def run_cell(line: str, cell: str, namespace: dict[str, Any]) -> Table | Plan | None:
+    """What ``%%cep`` does.
+
+    Args:
+        line: its arguments. cell: statements, separated by semicolons. namespace: the notebook's variables.
+
+    Raises:
+        SparkCepError: CEP_ARGUMENTS, and whatever is wrong with a statement.
+        Interrupted: the cell was interrupted; what it ran is cancelled.
+    """
+    options = _parser().parse_args(shlex.split(line))
+    if options.limit < 0:
+        raise SparkCepError("CEP_ARGUMENTS", "%%cep: --limit must not be negative.")
+    if options.name is not None and not options.name.isidentifier():
+        raise SparkCepError("CEP_ARGUMENTS", f"%%cep: {options.name} is not a valid variable name.")
+    spark = session_of(namespace)
+    with interruptible(spark):
+        return _run_statements(spark, cell, options, namespace)
+
+
+def _run_statements(
+    spark: SparkSession, cell: str, options: argparse.Namespace, namespace: dict[str, Any]
+) -> Table | Plan | None:
+    *before, last = split_statements(cell) or [""]
+    if not last:
+        raise SparkCepError("CEP_ARGUMENTS", "%%cep: the cell holds no statement.")
+    for statement in before:
+        sparkcep.sql(spark, statement)
+    if options.explain:
+        from sparkcep.pictures.graph import pattern_picture
+
+        text, run = explained(spark, last)
+        return Plan(text, pattern_picture(run.relations) if run.relations else None)
+    frame = sparkcep.sql(spark, last)
+    if options.view:
+        frame.createOrReplaceTempView(options.view)
+    if options.name:
+        namespace[options.name] = frame
+    return Table(frame, options.limit) if frame.columns else None
+
+
+def load(shell: Any) -> None:
+    """Enable pattern queries and register ``%%cep`` with an IPython shell."""
+    from IPython.display import display
+
+    sparkcep.enable()
+
+    def cep(line: str, cell: str) -> None:
+        shown = run_cell(line, cell, shell.user_ns)
+        if isinstance(shown, Plan) and shown.picture is not None:
+            display(shown.picture)
+        if shown is not None:
+            display(shown)
+
+    cep.__doc__ = _USAGE
+    shell.register_magic_function(cep, magic_kind="cell", magic_name="cep")
+
+    def tell(shell: Any, kind: type, error: BaseException, trace: Any, tb_offset: Any = None) -> None:
+        if not isinstance(error, Interrupted) and error_behind(error) is None:
+            shell.showtraceback((kind, error, trace), tb_offset=tb_offset)
+            return
+        from sparkcep.cli.main import short_message
+
+        print("Interrupted." if isinstance(error, Interrupted) else short_message(error))
+
+    # A wrong query is no reason for a page of Python's stack. What is found while rows are matched is Spark's to raise.
+    shell.set_custom_exc((PySparkException, Interrupted), tell)
+
+
+def unload(shell: Any) -> None:
+    """Undo :func:`load`."""
+    sparkcep.disable()
+    shell.magics_manager.magics["cell"].pop("cep", None)
+    shell.set_custom_exc((), None)

@@ -1,0 +1,1 @@
+"""The logs and example queries that install with the package."""

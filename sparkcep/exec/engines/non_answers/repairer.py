@@ -1,0 +1,97 @@
+"""Repair the partitions of one batch: Arrow arrays in, shifts out."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sparkcep.errors import LimitError
+from sparkcep.exec.arrays import int_values
+from sparkcep.exec.batch import Batch
+from sparkcep.exec.conditions.compiler import compile_conditions
+from sparkcep.exec.engines.non_answers.spec import Repair
+from sparkcep.exec.engines.non_answers.tables import chain, new_found, new_scratch, sequence_tables
+from sparkcep.exec.engines.rows.tables import load_columns, new_trail
+from sparkcep.exec.engines.runs.spec import RunSpec
+from sparkcep.exec.engines.runs.tables import judged, machine_tables, new_frames, new_work, run_conditions
+from sparkcep.exec.kernels.non_answers import repair as kernel
+from sparkcep.exec.kernels.non_answers.tables import FARTHEST, Flags, Found, Words
+from sparkcep.exec.kernels.rows.search import OK
+from sparkcep.exec.statuses import raise_status
+from sparkcep.settings import LIMIT_REPAIR
+
+
+class Repairer:
+    """Runs one Repair over batches; holds the compiled tables.
+
+    Args:
+        limit_nodes: most (component, event, tick) of a partition.
+    """
+
+    def __init__(self, run: RunSpec, repair: Repair, limit_nodes: int) -> None:
+        self.run = chain(run, repair)
+        self.repair = repair
+        self.limit_nodes = limit_nodes
+        self.length = len(repair.places)
+        self.sequence, self.limits, self.gaps = sequence_tables(run, repair)
+        self.machine, self.checks = machine_tables(self.run)
+        self.programs = compile_conditions(self.run.conditions, run.ansi)
+        self.conditions = run_conditions(self.run, self.programs)
+        #: Bounds that contradict each other are met by no events.
+        self.hopeless = bool((self.limits.least > self.limits.most).any())
+
+    def repaired(self, batch: Batch, masks: Words, wanted: Flags) -> Found:
+        """Repair the partitions that ``wanted`` asks for.
+
+        Args:
+            batch: its column ``repair.key`` is the ORDER BY key. masks: (words, rows) uint64.
+
+        Raises:
+            LimitError: CEP_STEP_LIMIT, CEP_REPAIR_LIMIT.
+            SparkCepError: as Matcher.match_piece.
+        """
+        partitions = len(batch.offsets) - 1
+        found = new_found(self.length, partitions)
+        if self.hopeless:
+            return found
+        key, null = int_values(batch.columns[self.repair.key])
+        if not key.flags.writeable:  # the kernel has one signature
+            key = key.copy()
+        offsets = np.array(batch.offsets, np.int64)
+        lengths = np.diff(offsets)[wanted.astype(bool)]
+        longest = max(int(lengths.max(initial=0)), self.length)
+        columns, const_i = load_columns(self.programs, batch)
+        limits = self.limits._replace(
+            earliest=np.full(partitions, max(self.repair.earliest, -2 * FARTHEST), np.int64),
+            latest=np.full(partitions, min(self.repair.latest, 2 * FARTHEST), np.int64),
+        )
+        work = new_work(0, self.machine)
+        frames = new_frames(longest)
+        trail = new_trail(longest, len(self.run.conditions.registers), len(self.programs.agg), True)
+        checks = judged(self.checks, self.run, self.programs, longest)
+        progress = np.zeros(kernel.PROGRESS, np.int64)
+        scratch = new_scratch(self.length, min(self.nodes(longest), 1 << 16, self.limit_nodes // self.length))
+        while True:
+            status = kernel.repair_partitions(
+                offsets, wanted, masks, key, null, self.sequence, limits, self.gaps, self.machine, checks,
+                self.conditions._replace(const_i=const_i), columns, work, frames, trail, self.run.limit_steps, scratch,
+                progress, found,
+            )  # fmt: skip
+            if status != kernel.NO_ROOM:
+                break
+            nodes = int(progress[kernel.NODES])
+            if nodes * self.length > self.limit_nodes:
+                raise LimitError(
+                    "CEP_REPAIR_LIMIT",
+                    f"A repair of one partition would look at {nodes * self.length:,} places of events "
+                    f"({self.length} components, {nodes:,} events and ticks); {LIMIT_REPAIR.key} is "
+                    f"{self.limit_nodes:,}.",
+                    hint="take a larger step, a smaller uncertainty or k, or raise the limit",
+                )
+            scratch = new_scratch(self.length, nodes + nodes // 4)
+        if status != OK:
+            raise_status(status, self.run.limit_steps, self.run.limit_rows, "")
+        return found
+
+    def nodes(self, rows: int) -> int:
+        """Nodes of a partition of so many rows."""
+        return rows * (2 * self.limits.most_shift + 1)

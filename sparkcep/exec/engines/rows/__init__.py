@@ -1,0 +1,1 @@
+"""The engine of the row pattern clause under strict contiguity."""

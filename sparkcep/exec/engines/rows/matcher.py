@@ -1,0 +1,167 @@
+"""Match one batch of partitions: columns as Arrow arrays in, a table of output rows out."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+
+import numpy as np
+
+from sparkcep.exec.arrays import Ints
+from sparkcep.exec.batch import Batch, Resume
+from sparkcep.exec.conditions.compiler import ConditionPrograms, compile_conditions
+from sparkcep.exec.conditions.expressions import NavigationSlot
+from sparkcep.exec.conditions.lookback import Lookback
+from sparkcep.exec.engines.rows.search import Search
+from sparkcep.exec.engines.rows.spec import MatchSpec
+from sparkcep.exec.engines.rows.tables import (
+    PATIENCE,
+    PIECE_BYTES,
+    WHOLE_BYTES,
+    automaton,
+    condition_tables,
+    grown,
+    load_columns,
+    mask_words,
+    memo_table,
+    new_trail,
+    output_table,
+    within_table,
+)
+from sparkcep.exec.kernels.rows import rows as kernel
+from sparkcep.exec.kernels.tables import Within, Words
+from sparkcep.exec.statuses import MODES, SKIPS, emitted_rows, interpreted, raise_status, too_much_output
+
+__all__ = ["Batch", "Matcher", "Resume"]
+
+_NO_MARKS = np.zeros(0, np.uint8)
+
+
+class Matcher:
+    """Runs one MatchSpec over batches. Made once per task and thread; holds the compiled tables."""
+
+    def __init__(self, spec: MatchSpec) -> None:
+        self.spec = spec
+        program = spec.program
+        names = len(program.names)
+        self.automaton = automaton(program, spec.condition_bits)
+        self.skip = SKIPS[spec.skip]
+        self.mode = MODES[spec.rows_per_match]
+        self.every_row = emitted_rows(spec)
+        self.output = output_table(spec.slots, spec.slot_registers, spec.skip_labels, names)
+        looks = [s.physical for s in spec.conditions.slots if isinstance(s, NavigationSlot)]
+        self.ahead = max([0, *looks])
+        self.output_ahead = max([0, *(s.physical for s in spec.slots)])
+        #: How many rows before an undecided one are looked at.
+        self.behind = -min([0, *looks, *(s.physical for s in spec.slots)])
+        self.patience = PATIENCE
+        self.programs = None if spec.conditions.interpreted else compile_conditions(spec.conditions, spec.ansi)
+        if self.programs is not None:
+            lookback = Lookback(program, self.programs, spec.conditions.registers)
+            self.conditions = condition_tables(program, self.programs, lookback, len(spec.conditions.registers))
+            self.memo = memo_table(self.programs, lookback)
+            self.epoch = 1  # of the memo's entries; an empty one has 0
+
+    def match(self, batch: Batch) -> Ints:
+        """Output rows (n, FIXED + slots) of a batch of whole partitions; see :meth:`match_piece`."""
+        return self.match_piece(batch)[0]
+
+    def match_piece(self, batch: Batch, resume: Resume | None = None, more: bool = False) -> tuple[Ints, Resume | None]:
+        """Match a batch whose first and last partition may be pieces.
+
+        Args:
+            resume: where the first partition was left; its rows follow those that ``Resume.drop`` dropped.
+            more: the last partition goes on, or may go on, in a later batch.
+
+        Returns:
+            Output rows (n, FIXED + slots), see kernels.rows for the columns; rows and slots count from the partition's
+            first row in this batch, match numbers through the whole partition. And, where there is ``more``, where the
+            last partition was left. All pieces together give what the whole partition gives.
+
+        A piece that decides nothing is searched again with the next one: let pieces grow with what is kept.
+
+        Raises:
+            LimitError: CEP_STEP_LIMIT, CEP_MATCH_LIMIT, counted per partition. Searches that more rows would cut short
+                count in full. CEP_MATCH_LIMIT also where the output is too large to be held at once.
+            SparkCepError: CEP_SKIP_TO_FIRST_ROW, CEP_SKIP_TARGET_ABSENT, ARITHMETIC_OVERFLOW, DIVIDE_BY_ZERO,
+                CEP_CONDITION_FAILED.
+        """
+        parts = self.match_parts(batch, resume, more, WHOLE_BYTES)
+        table = next(parts)
+        try:
+            next(parts)
+        except StopIteration as end:
+            return table, end.value
+        raise too_much_output()
+
+    def match_parts(
+        self, batch: Batch, resume: Resume | None = None, more: bool = False, most_bytes: int = PIECE_BYTES
+    ) -> Generator[Ints, None, Resume | None]:
+        """As :meth:`match_piece`, with the output in parts of about so many bytes, one at least; where the last
+        partition was left is returned. A part is overwritten when the next one is asked for."""
+        if (resume is not None or more) and len(batch.offsets) < 2:
+            raise ValueError("no partition to go on with")
+        spec = self.spec
+        rows = int(batch.offsets[-1])
+        masks = mask_words(batch, spec.mask_words)
+        within = within_table(batch, rows)
+        progress = np.zeros(10, np.int64)
+        if resume is not None:
+            progress[kernel.AT_ROW], progress[kernel.COVERED] = resume.row, resume.covered
+            progress[kernel.MATCHES], progress[kernel.STEPS] = resume.matches, resume.steps
+            progress[kernel.EMITTED], progress[kernel.FIRST_ROW] = resume.emitted, resume.first_row
+        if self.programs is None:
+            yield self.interpret(batch, masks, within, progress, more)
+        else:
+            yield from self.run(self.programs, batch, masks, within, progress, more, most_bytes)
+        if not more:
+            return None
+        at = int(progress[kernel.AT_ROW])
+        drop = max(0, at - self.behind)
+        return Resume(
+            drop, int(progress[kernel.FIRST_ROW]) + drop, at - drop, int(progress[kernel.COVERED]) - drop,
+            int(progress[kernel.MATCHES]), int(progress[kernel.STEPS]), int(progress[kernel.EMITTED]),
+        )  # fmt: skip
+
+    def run(
+        self, programs: ConditionPrograms, batch: Batch, masks: Words, within: Within, progress: Ints, more: bool,
+        most_bytes: int,
+    ) -> Iterator[Ints]:  # fmt: skip
+        """Run the kernel, with more room for output as often as it asks, or an empty one where that is large."""
+        spec = self.spec
+        columns, const_i = load_columns(programs, batch)
+        offsets = np.array(batch.offsets, np.int64)  # a copy, as it may be read-only
+        longest = int(np.diff(offsets).max(initial=0))
+        dependent = bool(spec.conditions.conditions)
+        viable = np.empty((1 if spec.use_within else longest + 1, self.automaton.followers.shape[1]), np.uint64)
+        ends = np.empty((longest + 1 if spec.use_within else 1, spec.program.positions), np.int64)
+        registers = max(self.conditions.register_count, len(self.output.membership))
+        trail = new_trail(longest, registers, len(programs.agg), dependent)
+        epoch, self.epoch = self.epoch, self.epoch + len(batch.offsets)
+        out = np.empty((1024, kernel.FIXED + len(spec.slots)), np.int64)
+        while True:
+            status = kernel.match_partitions(
+                offsets, masks, self.automaton, int(spec.use_within), within, self.skip, self.mode,
+                self.every_row, self.output, int(dependent), self.conditions._replace(const_i=const_i), columns,
+                spec.limit_steps, spec.limit_rows, viable, ends, trail, self.memo, epoch, int(more), self.ahead,
+                self.output_ahead, progress, out, _NO_MARKS if batch.marks is None else batch.marks,
+            )  # fmt: skip
+            if status != kernel.OUTPUT_FULL:
+                break
+            used = int(progress[kernel.USED])
+            if used and out[:used].nbytes >= most_bytes:
+                yield out[:used]
+                progress[kernel.USED] = used = 0
+                out = grown(out, 0, longest)
+            else:
+                out = grown(out, used, len(out) + longest)
+        self.check(status)
+        yield out[: progress[kernel.USED]]
+
+    def check(self, status: int) -> None:
+        """Raise the error behind a kernel status."""
+        raise_status(status, self.spec.limit_steps, self.spec.limit_rows, self.spec.skip_target)
+
+    def interpret(self, batch: Batch, masks: Words, within: Within, progress: Ints, more: bool) -> Ints:
+        """The same search as the kernel's, with conditions run by the interpreter."""
+        with interpreted():
+            return Search(self, batch, masks, within).run(progress, more)

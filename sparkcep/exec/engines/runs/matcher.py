@@ -1,0 +1,162 @@
+"""Match one batch of partitions under an event selection strategy: Arrow arrays in, tables of output rows out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from sparkcep.block import Selection
+from sparkcep.exec.arrays import Ints, Rows
+from sparkcep.exec.batch import Batch
+from sparkcep.exec.conditions.compiler import compile_conditions
+from sparkcep.exec.engines.rows.tables import (
+    PIECE_BYTES,
+    WHOLE_BYTES,
+    grown,
+    load_columns,
+    mask_words,
+    new_trail,
+    output_table,
+)
+from sparkcep.exec.engines.runs.counts import MatchCounter, is_countable
+from sparkcep.exec.engines.runs.spec import RunSpec
+from sparkcep.exec.engines.runs.tables import (
+    interval,
+    judged,
+    machine_tables,
+    merging_tables,
+    new_frames,
+    new_work,
+    run_conditions,
+)
+from sparkcep.exec.kernels.rows.output import FIXED
+from sparkcep.exec.kernels.rows.search import OK, OUTPUT_FULL, TOO_MANY_ROWS
+from sparkcep.exec.kernels.runs import runs as kernel
+from sparkcep.exec.kernels.runs.collapse import collapse_runs
+from sparkcep.exec.statuses import (
+    SKIPS,
+    emitted_rows,
+    fewer_matches,
+    raise_status,
+    too_large_matches,
+    too_many_matches,
+    too_much_output,
+)
+
+#: Room for output rows, and for events of matches, to begin with.
+ROWS, EVENTS = 1024, 4096
+#: Most output of one partition: matches may be few enough and yet hold more events than anybody waits for.
+MOST_BYTES = 1 << 33
+#: Matches of one partition from which on it pays to count them before more are enumerated; or a piece is full.
+COUNTED_FROM = 100_000
+SELECTIONS = {Selection.STRICT: kernel.STRICT, Selection.NEXT: kernel.NEXT, Selection.ANY: kernel.ANY}
+
+
+class RunMatcher:
+    """Runs one RunSpec over batches. Made once per task and thread; holds the compiled tables."""
+
+    def __init__(self, spec: RunSpec) -> None:
+        self.spec = spec
+        names = len(spec.automaton.names)
+        self.machine, self.checks = machine_tables(spec)
+        self.programs = compile_conditions(spec.conditions, spec.ansi)
+        self.conditions = run_conditions(spec, self.programs)
+        self.output = output_table(spec.slots, spec.slot_registers, spec.skip_labels, names)
+
+    def match(self, batch: Batch) -> tuple[Ints, Rows]:
+        """Match every partition of a batch; see :meth:`pieces`.
+
+        Raises:
+            LimitError: CEP_MATCH_LIMIT, also where the output is too large to be held at once.
+        """
+        found = list(self.pieces(batch, WHOLE_BYTES))
+        if len(found) > 1:
+            raise too_much_output()
+        return found[0]
+
+    def pieces(self, batch: Batch, most_bytes: int = PIECE_BYTES) -> Iterator[tuple[Ints, Rows]]:
+        """Match every partition of a batch, and give the matches in pieces of about so many bytes, one at least.
+
+        A piece is overwritten when the next one is asked for.
+
+        Returns:
+            ``out`` (n, FIXED + slots + 1), see kernels.output; its last column says where the match's events end in
+            ``trace`` (m, 2): component code and row of the partition.
+
+        Raises:
+            LimitError: CEP_STEP_LIMIT, CEP_MATCH_LIMIT.
+            SparkCepError: as Matcher.match_piece.
+        """
+        spec = self.spec
+        masks = mask_words(batch, spec.mask_words)
+        columns, const_i = load_columns(self.programs, batch)
+        offsets = np.array(batch.offsets, np.int64)
+        longest = int(np.diff(offsets).max(initial=0))
+        work, frames = new_work(longest, self.machine), new_frames(longest)
+        trail = new_trail(longest, len(spec.conditions.registers), len(self.programs.agg), True)
+        shown = new_trail(longest, len(spec.slot_registers))
+        times = interval(batch)
+        checks = judged(self.checks, spec, self.programs, longest)
+        merging = merging_tables(spec, self.machine, self.programs, longest)
+        progress = np.zeros(kernel.PROGRESS, np.int64)
+        out = np.empty((ROWS, FIXED + len(spec.slots) + 1), np.int64)
+        trace = np.empty((EVENTS if spec.traced else 1, 2), np.int32)
+        nodes, components = len(self.machine.state_component), len(self.machine.test_bit)
+        marks = longest + 1 if spec.collapsed else 1
+        forward, backward = np.empty((nodes, marks), np.uint8), np.empty((nodes, marks), np.uint8)
+        seen = np.empty((max(len(self.machine.target), nodes) + 1, 2), np.int64)
+        reached = np.empty((3, marks), np.int32)
+        room = longest * components if spec.collapsed else longest
+        given, of = 0, -1
+        to_count = is_countable(spec)
+        limit = min(spec.limit_rows, COUNTED_FROM) if to_count else spec.limit_rows
+        while True:
+            if spec.collapsed:
+                status = collapse_runs(
+                    offsets, masks, self.machine, checks, int(spec.use_within), int(spec.strict_time), times,
+                    int(spec.traced), self.output, self.conditions._replace(const_i=const_i), columns,
+                    spec.limit_steps, spec.limit_rows, work, frames, trail, forward, backward, seen, reached, progress,
+                    out, trace,
+                )  # fmt: skip
+            else:
+                status = kernel.match_runs(
+                    offsets, masks, self.machine, checks, SELECTIONS[spec.selection], int(spec.one_per_start),
+                    SKIPS[spec.skip], int(spec.first_only), int(spec.use_within), int(spec.strict_time), times,
+                    emitted_rows(spec), int(spec.traced),
+                    self.output, self.conditions._replace(const_i=const_i), columns, spec.limit_steps, limit,
+                    spec.most_matches, work, frames, merging, trail, shown, progress, out, trace,
+                )  # fmt: skip
+            used, traced = int(progress[kernel.USED]), int(progress[kernel.TRACED])
+            much = out[:used].nbytes + trace[:traced].nbytes >= PIECE_BYTES
+            if to_count and (status == TOO_MANY_ROWS or (status == OUTPUT_FULL and much)):
+                self.check_counts(batch)
+                to_count, limit = False, spec.limit_rows
+                if status == TOO_MANY_ROWS:
+                    continue
+            if status != OUTPUT_FULL:
+                break
+            size = out[:used].nbytes + trace[:traced].nbytes
+            if used and size >= most_bytes:
+                given = given + size if progress[kernel.AT_PARTITION] == of else size
+                of = int(progress[kernel.AT_PARTITION])
+                if given > MOST_BYTES:
+                    raise too_large_matches(int(progress[kernel.MATCHES]), MOST_BYTES, fewer_matches(spec))
+                yield out[:used], trace[:traced]
+                progress[kernel.USED] = progress[kernel.TRACED] = used = traced = 0
+            out = grown(out, used, max(longest, 1))
+            if spec.traced:
+                trace = grown(trace, traced, max(room, 1))
+        if status != OK:
+            raise_status(status, spec.limit_steps, spec.limit_rows, spec.skip_target, fewer_matches(spec))
+        yield out[: progress[kernel.USED]], trace[: progress[kernel.TRACED]]
+
+    def check_counts(self, batch: Batch) -> None:
+        """Raise before matches are enumerated that are too many.
+
+        Raises:
+            LimitError: CEP_MATCH_LIMIT, with the number of matches.
+        """
+        count = MatchCounter(self.spec).most(batch)
+        if count is None or count > self.spec.limit_rows:
+            raise too_many_matches(count, self.spec.limit_rows, fewer_matches(self.spec))

@@ -1,0 +1,86 @@
+"""RunSpec: all that an executor needs to match a batch under an event selection strategy. Picklable, no Spark."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sparkcep.block import Decision, Selection
+from sparkcep.exec.automaton import Automaton
+from sparkcep.exec.engines.rows.spec import ConditionSet, OutputSlot
+from sparkcep.pattern import Pattern
+from sparkcep.query import RowsPerMatch, SkipMode
+
+NO_LIMIT = 2**62
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A condition `x op f` with f between the least and the greatest x of the variable's earlier events.
+
+    ``orders``: bits of kernels.conditions for which op holds. ``column``: x, a kernel column.
+    """
+
+    orders: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A match-dependent condition and when it is tested (see block.Condition).
+
+    ``number``: in the condition set. ``decided_by`` and ``after``: component codes. ``counted``: register of the
+    variable whose events count for ``minimum`` and ``first_only``. ``required``: registers that must not be empty.
+    ``each``: the register to go through, -1 for none. ``span``: how it is judged before matches are enumerated.
+    """
+
+    number: int
+    decided_by: frozenset[int]
+    at: Decision
+    counted: int
+    required: tuple[int, ...] = ()
+    minimum: int = 1
+    first_only: bool = False
+    after: frozenset[int] = frozenset()
+    each: int = -1
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunSpec:
+    """One pattern, ready to run.
+
+    ``one_per_start``: the preferred match of a start row only, after which ``skip`` says where to go on; else all
+    matches. ``first_only``: the partition's first match. ``most_matches``: more of a partition are not asked for.
+    ``traced``: the events of each match are wanted. ``collapsed``: one row per start and end event; then checks in
+    ``postponed`` are not tested. ``merging``: whether equivalent runs share what they skip. ``searched``: by
+    run_search.py, not by the kernel. The rest
+    is as in spec.MatchSpec.
+    """
+
+    pattern: Pattern
+    automaton: Automaton
+    condition_bits: dict[int, int]
+    mask_words: int
+    selection: Selection
+    one_per_start: bool
+    first_only: bool
+    use_within: bool
+    strict_time: bool
+    rows_per_match: RowsPerMatch
+    skip: SkipMode
+    skip_labels: frozenset[int]
+    skip_target: str
+    slots: tuple[OutputSlot, ...]
+    slot_registers: tuple[frozenset[int], ...]
+    every_row: bool
+    traced: bool
+    conditions: ConditionSet
+    checks: tuple[Check, ...]
+    ansi: bool
+    limit_steps: int
+    limit_rows: int
+    most_matches: int = NO_LIMIT
+    collapsed: bool = False
+    postponed: frozenset[int] = frozenset()
+    merging: bool = True
+    searched: bool = False

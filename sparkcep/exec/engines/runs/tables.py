@@ -1,0 +1,329 @@
+"""Tables of the runs kernel: of a spec once per matcher, of a batch once per batch."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from sparkcep.block import Decision, Selection
+from sparkcep.exec.arrays import Ints, ordered_ints
+from sparkcep.exec.automaton import ACCEPT, Automaton, Edge
+from sparkcep.exec.batch import Batch
+from sparkcep.exec.conditions.compiler import ConditionPrograms
+from sparkcep.exec.conditions.expressions import NotCompilable
+from sparkcep.exec.engines.rows.tables import bit_table
+from sparkcep.exec.engines.runs.spec import Check, RunSpec
+from sparkcep.exec.kernels.runs.graph_tables import Checks, Frames, Interval, Machine, Merging, Work
+from sparkcep.exec.kernels.runs.merging import AGGREGATE_COUNT, AGGREGATE_VALUE, FIRST_ROW, LAST_ROW, SIZE, WORDS
+from sparkcep.exec.kernels.runs.runs import CHECK_WIDTH
+from sparkcep.exec.kernels.tables import Conditions
+from sparkcep.pattern import Negation, Pattern, children, variables
+
+MAXIMUM_NEGATIONS = 63  # bits of an int64 that leave its sign alone
+
+
+def _ints(values: Iterable[int]) -> Ints:
+    return np.array(list(values), np.int64)
+
+
+class Groups:
+    """Groups of checks, equal ones once."""
+
+    def __init__(self, checks: Sequence[Check], postponed: frozenset[int] = frozenset()) -> None:
+        self.all = checks
+        self.postponed = postponed
+        self.groups: dict[tuple[int, ...], int] = {(): 0}
+
+    def number(self, members: Iterable[int]) -> int:
+        tested = tuple(k for k in members if k not in self.postponed)
+        return self.groups.setdefault(tested, len(self.groups))
+
+    def on_edge(self, before: int, component: int) -> int:
+        """Checks on taking ``component`` (ACCEPT: on accepting) after component ``before`` (-1: as the first)."""
+        leaving = [
+            k
+            for k, c in enumerate(self.all)
+            if c.at is Decision.LEAVE and before in c.decided_by and component not in c.decided_by
+        ]
+        return self.number([*leaving, *(self.taking(component) if component != ACCEPT else ())])
+
+    def taking(self, component: int) -> list[int]:
+        return [k for k, c in enumerate(self.all) if c.at is Decision.TAKE and component in c.decided_by]
+
+    def tables(self) -> Checks:
+        starts, rows = [0], []
+        required: list[int] = []
+        after: list[int] = []
+        for members in self.groups:
+            for k in members:
+                c = self.all[k]
+                low, first = len(required), len(after)
+                required += c.required
+                after += sorted(c.after)
+                row = [c.number, c.counted, c.minimum, int(c.first_only), c.each]
+                rows += [*row, low, len(required), first, len(after), 0]
+            starts.append(starts[-1] + len(members))
+        assert not rows or len(rows) == CHECK_WIDTH * starts[-1]
+        nothing = np.zeros(1, np.int64)
+        return Checks(
+            _ints(starts), _ints([*rows, 0]), _ints([*required, 0]), _ints([*after, 0]), nothing, nothing,
+            np.zeros((1, 1), np.uint8), nothing, nothing,
+        )  # fmt: skip
+
+
+def judged(checks: Checks, spec: RunSpec, p: ConditionPrograms, rows: int) -> Checks:
+    """Checks with room for what is known of them before matches are enumerated; see kernels.spans."""
+    spans: list[int] = []
+    members: list[int] = []
+    for check in spec.checks:
+        store, place = p.columns[check.span.column] if check.span is not None else ("", 0)
+        judges = check.span is not None and spec.selection is Selection.ANY and not spec.one_per_start
+        orders = check.span.orders if check.span is not None else 0
+        spans += [int(judges), place, int(store == "float"), orders, len(members)]
+        members += [*sorted(check.decided_by), -1]
+    numbers = max(1, len(spec.checks))
+    any_span = any(spans[::5])
+    return checks._replace(
+        spans=_ints([*spans, 0]), members=_ints([*members, -1]),
+        verdicts=np.zeros((numbers, rows + 1) if any_span else (1, 1), np.uint8),
+        judged=np.zeros(numbers, np.int64), window=np.array([0, int(any_span)], np.int64),
+    )  # fmt: skip
+
+
+def _bits(numbers: Iterable[int]) -> int:
+    return sum(1 << n for n in set(numbers))
+
+
+def single_component(automaton: Automaton) -> int:
+    """The component where an automaton takes one event of one component, else -1."""
+    if automaton.states != 1 or len(automaton.initial) != 1 or len(automaton.edges[0]) != 1:
+        return -1
+    edges = (automaton.initial[0], automaton.edges[0][0])
+    plain = all(not e.absent and not e.present for e in edges) and edges[1].target == ACCEPT
+    return automaton.components[0] if plain else -1
+
+
+def machine_tables(spec: RunSpec) -> tuple[Machine, Checks]:
+    """The pattern's automaton with its checks.
+
+    Raises:
+        NotCompilable: conditions that tie the events of a negated sequence, or those of a negation within it, to the
+            match, and more than 63 negations.
+    """
+    main = spec.automaton
+    negations = main.negations
+    if len(negations) > MAXIMUM_NEGATIONS:
+        raise NotCompilable(f"more than {MAXIMUM_NEGATIONS} negations")
+    groups = Groups(spec.checks, spec.postponed)
+    singles = [single_component(n.automaton) for n in negations]
+    dependent: list[int] = []
+    awaited: dict[int, list[int]] = {}
+    outermost = [{main.names.index(v) for v in variables(n)} for n in _outermost(spec.pattern)]
+    nested = {x for n in negations for edges in n.automaton.edges for e in edges for x in e.absent | e.present}
+    for x, negation in enumerate(negations):
+        inside = set(negation.automaton.components)
+        checked = [c for c in spec.checks if c.decided_by & inside]
+        if any(
+            e.target == ACCEPT and (e.absent or e.present) for edges in negation.automaton.edges for e in edges
+        ) or any(e.absent or e.present for e in negation.automaton.initial):
+            raise NotCompilable("a negation at the border of a negated sequence")
+        if not checked:
+            continue
+        if singles[x] < 0:
+            raise NotCompilable("a condition between the events of a negated sequence")
+        if x in nested:
+            raise NotCompilable("a condition on a negation within another")
+        dependent.append(x)
+        around = set().union(*(of for of in outermost if of & inside))
+        registers = dict.fromkeys(r for c in checked for r in c.required)
+        awaited[x] = [r for r in registers if not around & spec.conditions.registers[r]]
+    late = {x: _after(main, x) for x in dependent}
+    columns: dict[str, list[int]] = {
+        n: [] for n in ("target", "component", "absent", "present", "ends", "group", "late")
+    }
+    starts = [0]
+    state_component: list[int] = []
+    accept_edge: list[int] = []
+    automata: list[int] = []
+
+    def late_on(state: int, component: int) -> list[int]:
+        """Negations that may wait for what is taken here."""
+        registers = spec.conditions.registers
+        return [x for x in dependent if state in late[x] and any(component in registers[g] for g in awaited[x])]
+
+    def add(automaton: Automaton, checked: bool, single: int) -> None:
+        first = len(state_component)
+        automata.extend([first, first + automaton.states, single])
+        for s, edges in enumerate(automaton.edges):
+            before = automaton.components[s] if s < automaton.states else -1
+            state_component.append(before)
+            accept_edge.append(-1)
+            for e in edges:
+                if e.target == ACCEPT and accept_edge[-1] < 0:
+                    accept_edge[-1] = len(columns["target"])
+                columns["target"].append(ACCEPT if e.target == ACCEPT else first + e.target)
+                columns["component"].append(e.component)
+                columns["absent"].append(_bits(e.absent))
+                columns["present"].append(_bits(e.present))
+                columns["ends"].append(int(e.ends))
+                columns["group"].append(groups.on_edge(before, e.component) if checked else 0)
+                columns["late"].append(_bits(late_on(s, e.component)) if checked else 0)
+            starts.append(len(columns["target"]))
+
+    _refuse_dependent_presence(main, dependent)
+    add(main, True, -1)
+    for x, negation in enumerate(negations):
+        add(negation.automaton, False, singles[x])
+    negation_group = [groups.number(groups.taking(singles[x])) if x in dependent else 0 for x in range(len(negations))]
+    machine = Machine(
+        _ints(starts), _ints(state_component), _ints(accept_edge), _ints(columns["target"]),
+        _ints(columns["component"]), np.array(columns["absent"], np.uint64), np.array(columns["present"], np.uint64),
+        np.array(columns["ends"], np.uint8), _ints(columns["group"]), np.array(columns["late"], np.uint64),
+        *bit_table(spec.condition_bits, len(main.names)), _ints(automata), _bits(dependent),
+        _ints([*negation_group, 0]),
+        _ints([0, *itertools.accumulate(len(awaited.get(x, ())) for x in range(len(negations)))]),
+        _ints([*(g for x in range(len(negations)) for g in awaited.get(x, ())), 0]),
+    )  # fmt: skip
+    return machine, groups.tables()
+
+
+def _outermost(pattern: Pattern) -> list[Pattern]:
+    """Negated patterns that are not inside of others."""
+    if isinstance(pattern, Negation):
+        return [pattern.item]
+    return [found for item in children(pattern) for found in _outermost(item)]
+
+
+def _after(automaton: Automaton, negation: int) -> set[int]:
+    """States that a run can be in after it has stepped over a negation between two events."""
+    stack = [e.target for edges in automaton.edges[:-1] for e in edges if negation in e.absent]
+    found: set[int] = set()
+    while stack:
+        state = stack.pop()
+        if state != ACCEPT and state not in found:
+            found.add(state)
+            stack += [e.target for e in automaton.edges[state]]
+    return found
+
+
+def _refuse_dependent_presence(automaton: Automaton, dependent: Sequence[int]) -> None:
+    def unclear(e: Edge) -> bool:
+        return any(x in dependent for x in e.present)
+
+    if any(unclear(e) for edges in automaton.edges for e in edges):
+        raise NotCompilable("a negation between copies of one component that depends on the match")
+
+
+def run_conditions(spec: RunSpec, p: ConditionPrograms) -> Conditions:
+    """Compiled conditions by number; a component's events enter all registers that hold it."""
+    numbers = len(spec.conditions.conditions)
+    starts = [0, *(p.spans[k][1] for k in range(numbers))]
+    registers, folds = [0], [0]
+    register_items: list[int] = []
+    fold_items: list[int] = []
+    for c in range(len(spec.automaton.names)):
+        register_items += [g for g, of in enumerate(spec.conditions.registers) if c in of]
+        fold_items += [k for k, agg in enumerate(p.agg) if c in spec.conditions.registers[agg[1]]]
+        registers.append(len(register_items))
+        folds.append(len(fold_items))
+
+    def flat(rows: Sequence[Sequence[int]]) -> Ints:
+        return np.array(rows, np.int64).ravel()
+
+    return Conditions(
+        _ints(starts), flat(p.code), _ints([*p.const_i, 0]), np.array(p.const_f, np.float64), flat(p.nav), flat(p.agg),
+        _ints(registers[:-1]), _ints(registers[1:]), _ints([*register_items, 0]), _ints(folds[:-1]), _ints(folds[1:]),
+        _ints([*fold_items, 0]), len(spec.conditions.registers), int(p.ansi),
+    )  # fmt: skip
+
+
+def merging_tables(spec: RunSpec, machine: Machine, p: ConditionPrograms, rows: int) -> Merging:
+    """What the conditions on the edges of each state look at; see kernels.merging."""
+    low: list[int] = []
+    high: list[int] = []
+    reads: list[tuple[int, int, int, int]] = []
+    main = spec.automaton
+    for s, edges in enumerate(main.edges):
+        looks: set[tuple[int, int, int]] | None = set()
+        if machine.late[machine.edge_start[s] : machine.edge_start[s + 1]].any():
+            looks = None  # a negation decided late looks at a gap that equal runs do not share
+        for e in edges:
+            if e.target != ACCEPT and looks is not None:
+                seen = _looks(spec, p, main.components[s] if s < main.states else -1, e)
+                looks = None if seen is None else looks | seen
+        low.append(len(reads))
+        if looks is None or len(looks) > WORDS or s == main.states:
+            high.append(len(reads) - 1)
+            continue
+        reads += [(*look, 0) for look in sorted(looks)]
+        high.append(len(reads))
+    # What conditions with a span skip is judged once for all runs of a start row: merging would only cost.
+    gains = any(check.span is None for check in spec.checks)
+    on = spec.merging and spec.selection is Selection.NEXT and gains
+    shape = (main.states + 1, rows + 1, 1 + WORDS) if on else (1, 1, 1)
+    return Merging(
+        _ints(low), _ints(high), np.array([*reads, (0,) * 4], np.int64).ravel(), np.empty(shape, np.int64),
+        np.zeros(WORDS, np.int64), int(on),
+    )  # fmt: skip
+
+
+def _looks(spec: RunSpec, p: ConditionPrograms, before: int, e: Edge) -> set[tuple[int, int, int]] | None:
+    """What the conditions of an edge look at before its event is taken: (kind, register or aggregate, number).
+
+    None where it is more than a few values.
+    """
+    out: set[tuple[int, int, int]] = set()
+    registers = spec.conditions.registers
+    for check in spec.checks:
+        taken = check.at is Decision.TAKE and e.component in check.decided_by
+        left = check.at is Decision.LEAVE and before in check.decided_by and e.component not in check.decided_by
+        negated = {c for x in e.absent for c in spec.automaton.negations[x].automaton.components}
+        if check.decided_by & negated:
+            return None
+        if not taken and not left:
+            continue
+        if check.each >= 0 or check.after:
+            return None
+        most = max(check.minimum, 2 if check.first_only else 1)
+        out.add((SIZE, check.counted, most))
+        out |= {(SIZE, g, 1) for g in check.required}
+        found = p.reads[check.number]
+        for register, from_first, logical in found.navigations:
+            pushed = int(e.component in registers[register])  # the tested event is the last one of these
+            if from_first:
+                out |= {(FIRST_ROW, register, logical), (SIZE, register, logical + 1)}
+            elif logical >= pushed:
+                out.add((LAST_ROW, register, logical - pushed))
+        for k in found.aggregates:
+            without = {int(e.component not in registers[p.agg[k][1]])} if k in found.before else {0}
+            out |= {(kind, k, w) for kind in (AGGREGATE_COUNT, AGGREGATE_VALUE) for w in without | {0}}
+    return out
+
+
+def interval(batch: Batch) -> Interval:
+    """The ORDER BY key, and the key plus and minus WITHIN, as integers of one order."""
+    if batch.within is None:
+        nothing = np.zeros(1, np.int64)
+        return Interval(nothing, nothing, nothing, np.zeros((3, 1), np.uint8))
+    values = [ordered_ints(array) for array in batch.within]
+    key, bound, lower = (values * 3)[:3] if len(values) == 1 else values
+    keys, bounds, lowers = (v if v.flags.writeable else v.copy() for v, _ in (key, bound, lower))
+    return Interval(keys, bounds, lowers, np.stack([nulls for _, nulls in (key, bound, lower)]))
+
+
+def new_work(rows: int, machine: Machine) -> Work:
+    """Room for partitions of up to so many rows; untouched memory costs nothing."""
+    components = len(machine.test_bit)
+    nodes = len(machine.state_component)
+    negations = len(machine.automata) // 3 - 1
+    return Work(
+        np.empty((components, rows + 2), np.int32), np.empty((nodes, rows + 1), np.int32),
+        np.empty((nodes, rows + 2), np.int32), np.empty((max(negations, 1), rows + 1), np.int32),
+        np.empty(rows + 1, np.int32), np.empty(rows + 1, np.int32), np.empty(len(machine.target) + 1, np.int32),
+    )  # fmt: skip
+
+
+def new_frames(rows: int) -> Frames:
+    return Frames(*(np.empty(rows + 2, np.int64) for _ in range(8)))

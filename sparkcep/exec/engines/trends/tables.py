@@ -1,0 +1,329 @@
+"""Tables of the trends kernel: of a spec once per matcher, of a batch once per batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sparkcep.exec.arrays import Ints, float_values, int_values, ordered_ints, rank_strings
+from sparkcep.exec.automaton import ACCEPT
+from sparkcep.exec.batch import Batch
+from sparkcep.exec.conditions.expressions import parse_type
+from sparkcep.exec.engines.trends.spec import EdgeClass, Granularity, KeyPair, Order, TrendAggregate, TrendSpec
+from sparkcep.exec.kernels.runs.graph_tables import Machine, Rows
+from sparkcep.exec.kernels.trends import sums
+from sparkcep.exec.kernels.trends import tables as kernel
+from sparkcep.exec.kernels.trends.tables import Fields, Lists, Orders, Places, Sums, Values, Ways
+
+_KINDS = {Granularity.STATE: kernel.STATE, Granularity.TREE: kernel.TREE, Granularity.PAIRS: kernel.PAIRS}
+_OUTCOMES = {
+    "=": kernel.EQUAL, "<": kernel.LESS, "<=": kernel.LESS | kernel.EQUAL, ">": kernel.GREATER,
+    ">=": kernel.GREATER | kernel.EQUAL,
+}  # fmt: skip
+
+
+def _ints(values: Iterable[int]) -> Ints:
+    return np.array(list(values), np.int64)
+
+
+# -- the pattern -------------------------------------------------------------------------------------------------------
+
+
+def trend_ways(spec: TrendSpec, machine: Machine) -> Ways:
+    """Classes in the order of their states, and what edges need of them."""
+    automaton = spec.automaton
+    classes = sorted(spec.classes, key=lambda c: c.state)
+    of_edge = np.full(len(machine.target), -1, np.int64)
+    bit_of_edge = np.full(len(machine.target), -1, np.int64)
+    accept_bit = np.full(automaton.states, -1, np.int64)
+    stored: list[int] = []
+    deferred = [is_deferred(spec, c) for c in classes]
+    for s in range(automaton.states):
+        own = [k for k, c in enumerate(classes) if c.state == s]
+        late = any(e.target == ACCEPT and (e.absent or e.present) for e in automaton.edges[s])
+        keeps = late or any(deferred[k] or classes[k].granularity is Granularity.PAIRS for k in own)
+        stored.append(len([x for x in stored if x >= 0]) if keeps else -1)
+        for k in own:
+            for e in classes[k].edges:
+                of_edge[machine.edge_start[s] + e] = k
+    for s, bits in enumerate(spec.edge_bits):
+        for e, bit in enumerate(bits):
+            if automaton.edges[s][e].target == ACCEPT:
+                accept_bit[s] = bit
+            else:
+                bit_of_edge[machine.edge_start[s] + e] = bit
+    orders = tree_orders(spec)
+    trees = [k for k, c in enumerate(classes) if c.granularity is Granularity.TREE]
+    firsts = [machine.edge_start[c.state] + c.edges[0] for c in classes]
+    starts = np.searchsorted([c.state for c in classes], np.arange(automaton.states + 1))
+    tests, compared = [0], [0]
+    for c in classes:
+        tests.append(tests[-1] + len(c.tests))
+        compared.append(compared[-1] + len(c.compared))
+    columns = compared_pairs(spec)
+    triples = [(*_key_places(o.pair, columns), _OUTCOMES[o.operator]) for c in classes for o in c.compared]
+    return Ways(
+        of_edge, bit_of_edge, _ints(_KINDS[c.granularity] for c in classes), _ints(c.state for c in classes),
+        machine.absent[firsts], machine.present[firsts], _ints(c.bit for c in classes),
+        _ints(orders.index(c.order) if c.order is not None else -1 for c in classes),
+        _ints(trees.index(k) if k in trees else -1 for k in range(len(classes))), np.array(deferred, np.uint8),
+        _ints(tests), _ints([*(t for c in classes for t in c.tests), 0]), _ints(compared),
+        _ints([*(x for t in triples for x in t), 0]), starts.astype(np.int64), _ints(stored), accept_bit,
+    )  # fmt: skip
+
+
+def is_deferred(spec: TrendSpec, c: EdgeClass) -> bool:
+    """Whether what a class sums over is not simply all that came before."""
+    edge = spec.automaton.edges[c.state][c.edges[0]]
+    return bool(edge.absent or edge.present or spec.run.strict_time)
+
+
+def tree_orders(spec: TrendSpec) -> list[Order]:
+    return list(dict.fromkeys(c.order for c in spec.classes if c.order is not None))
+
+
+def order_tables(orders: Sequence[Order], columns: Sequence[KeyPair]) -> Orders:
+    """``columns``: the pairs whose keys are in the batch's table, pair k at 2 k and 2 k + 1."""
+    starts = [0]
+    keys: list[int] = []
+    for o in orders:
+        pairs = ([o.ordered] if o.ordered is not None else []) + list(o.equal)
+        for pair in pairs:
+            keys += _key_places(pair, columns)
+        starts.append(starts[-1] + len(pairs))
+    return Orders(
+        _ints(starts), _ints([*keys, 0]), np.array([o.ordered is not None for o in orders], np.uint8),
+        np.array([o.operator in ("<=", ">=") for o in orders], np.uint8),
+        np.array([o.operator in (">", ">=") for o in orders], np.uint8),
+        np.array([all(p.before == p.after for p in _pairs(o)) for o in orders], np.uint8),
+    )  # fmt: skip
+
+
+def _pairs(o: Order) -> tuple[KeyPair, ...]:
+    return o.equal if o.ordered is None else (o.ordered, *o.equal)
+
+
+def compared_pairs(spec: TrendSpec) -> list[KeyPair]:
+    """The pairs of columns that are compared as integers."""
+    of_pairs = (o.pair for c in spec.classes for o in c.compared)
+    return list(dict.fromkeys([*(p for o in tree_orders(spec) for p in _pairs(o)), *of_pairs]))
+
+
+def _key_places(pair: KeyPair, columns: Sequence[KeyPair]) -> tuple[int, int]:
+    """Where both sides are in the table of ``key_columns``."""
+    at = columns.index(pair)
+    return 2 * at, 2 * at + (pair.before != pair.after)
+
+
+def key_columns(pairs: Sequence[KeyPair], batch: Batch) -> tuple[Ints, npt.NDArray[np.uint8]]:
+    """(2 * pairs * rows,) both sides of each pair as integers of one order, and NULL flags."""
+    rows = int(batch.offsets[-1])
+    keys = np.zeros((2 * max(len(pairs), 1), rows if pairs else 1), np.int64)
+    nulls = np.zeros(keys.shape, np.uint8)
+    for k, pair in enumerate(pairs):
+        sides = [batch.columns[pair.before], batch.columns[pair.after]][: 1 + (pair.before != pair.after)]
+        if any(pa.types.is_floating(a.type) for a in sides):
+            found = [ordered_ints(a.cast(pa.float64())) for a in sides]
+        elif any(is_text(a.type) for a in sides):
+            ranks, _ = rank_strings(sides, ())
+            found = [(r, np.asarray(a.is_null(), np.uint8)) for r, a in zip(ranks, sides, strict=True)]
+        else:
+            found = [int_values(a) for a in sides]
+        for side, (values, null) in enumerate(found):
+            keys[2 * k + side], nulls[2 * k + side] = values, null
+    return keys.ravel(), nulls.ravel()
+
+
+def is_text(type_: pa.DataType) -> bool:
+    return bool(pa.types.is_string(type_) or pa.types.is_large_string(type_))
+
+
+# -- what is added up --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of a record. ``column``: kernel column, -1 for one per event; ``known``: column that must not be NULL."""
+
+    kind: int
+    column: int = -1
+    known: int = -1
+    components: frozenset[int] = frozenset()
+
+
+_EXACT, _SCALED, _FLOAT = Field(sums.COUNT_EXACT), Field(sums.COUNT_SCALED), Field(sums.COUNT_FLOAT)
+_COUNT_OF = {sums.LINEAR_EXACT: _EXACT, sums.LINEAR_SCALED: _SCALED, sums.LINEAR_FLOAT: _FLOAT}
+
+
+def fields_of(a: TrendAggregate, type_: str) -> tuple[Field, ...]:
+    """The fields that an aggregate is read from; ``type_``: of its argument."""
+    column, components = a.column, a.components
+    if a.function in ("count", "try_count"):
+        return (Field(sums.LINEAR_EXACT, components=components) if components else _EXACT,)
+    if a.function == "approx_count":
+        return (Field(sums.LINEAR_FLOAT, components=components) if components else _FLOAT,)
+    if a.function in ("min", "max"):
+        return (Field(sums.LEAST, column, column, components),)
+    known = Field(sums.LEAST, -1, column, components)
+    if a.function == "sum":
+        exact = parse_type(type_).kind in ("int", "decimal")
+        return (Field(sums.LINEAR_EXACT if exact else sums.LINEAR_SCALED, column, column, components), known)
+    return (
+        Field(sums.LINEAR_SCALED, column, column, components),
+        Field(sums.LINEAR_SCALED, -1, column, components),
+        known,
+    )
+
+
+class Record:
+    """The fields of a spec's aggregates, equal ones once, a count first."""
+
+    def __init__(self, spec: TrendSpec) -> None:
+        self.of = [
+            tuple((f, a.function == "max") for f in fields_of(a, spec.column_types[a.column] if a.column >= 0 else ""))
+            for a in spec.aggregates
+        ]
+        wanted = list(dict.fromkeys(f for fs in self.of for f in fs))
+        needed = [(_COUNT_OF[f.kind], False) for f, _ in wanted if f.kind in _COUNT_OF]
+        counts = [(f, m) for f, m in [*wanted, *needed] if f in (_EXACT, _SCALED, _FLOAT)]
+        self.fields = list(dict.fromkeys([*(counts or [(_FLOAT, False)]), *needed, *wanted]))
+        self.offsets: list[int] = []
+        used = {True: 0, False: 0}
+        for f, _ in self.fields:
+            floats = f.kind <= sums.LINEAR_SCALED
+            self.offsets.append(used[floats])
+            used[floats] += sums.WIDTHS[f.kind]
+        self.floats, self.words = used[True], used[False]
+        self.components = len(spec.automaton.names)
+
+    def place(self, field: Field, maximum: bool = False) -> int:
+        """Offset of a field in its pool."""
+        return self.offsets[self.fields.index((field, maximum))]
+
+    def tables(self) -> tuple[Fields, list[tuple[int, int, bool]], list[int]]:
+        """The kernel's table, and what its value and NULL columns hold: (kernel column, kind, maximum) and columns."""
+        valued: list[tuple[int, int, bool]] = []
+        known: list[int] = []
+        rows: list[tuple[int, int, int]] = []
+        for f, maximum in self.fields:
+            value = null = -1
+            if f.column >= 0:
+                item = (f.column, f.kind, maximum)
+                if item not in valued:
+                    valued.append(item)
+                value = valued.index(item)
+            if f.known >= 0:
+                if f.known not in known:
+                    known.append(f.known)
+                null = known.index(f.known)
+            count = self.place(_COUNT_OF[f.kind]) if f.kind in _COUNT_OF else 0
+            rows.append((value, null, count))
+        member = [[k in f.components for k in range(self.components)] for f, _ in self.fields]
+        empty = np.zeros(self.words, np.uint64)
+        for (f, _), offset in zip(self.fields, self.offsets, strict=True):
+            if f.kind == sums.LEAST:
+                empty[offset] = sums.NOTHING
+        table = Fields(
+            _ints(f.kind for f, _ in self.fields), _ints(self.offsets), _ints(r[0] for r in rows),
+            _ints(r[1] for r in rows), _ints(r[2] for r in rows), np.array(member, np.uint8).ravel(), self.words,
+            self.floats, empty, int([f.kind for f, _ in self.fields] == [sums.COUNT_FLOAT]),
+        )  # fmt: skip
+        return table, valued, known
+
+
+def value_columns(
+    valued: Sequence[tuple[int, int, bool]], known: Sequence[int], batch: Batch
+) -> tuple[Values, dict[tuple[int, int, bool], pa.Array]]:
+    """Columns as fields read them, and for least and greatest values, which are ranks, the values by rank."""
+    rows = int(batch.offsets[-1])
+    ints = np.zeros((max(len(valued), 1), rows if valued else 1), np.int64)
+    floats = np.zeros((max(len(valued), 1), rows if any(k == sums.LINEAR_SCALED for _, k, _ in valued) else 1))
+    nulls = np.zeros((max(len(known), 1), rows if known else 1), np.uint8)
+    ranked: dict[tuple[int, int, bool], pa.Array] = {}
+    for at, item in enumerate(valued):
+        column, kind, maximum = item
+        array = batch.columns[column]
+        if kind == sums.LEAST:
+            ints[at], ranked[item] = ranks(array, maximum)
+        elif kind == sums.LINEAR_SCALED:
+            floats[at] = float_values(array.cast(pa.float64()))[0]
+        else:
+            ints[at] = int_values(array)[0]
+    for at, column in enumerate(known):
+        nulls[at] = np.asarray(batch.columns[column].is_null().to_numpy(zero_copy_only=False), np.uint8)
+    return Values(ints.ravel(), floats.ravel(), nulls.ravel()), ranked
+
+
+def ranks(array: pa.Array, maximum: bool) -> tuple[Ints, pa.Array]:
+    """Ranks of values (from the greatest down for a maximum), and the values by rank."""
+    if not pa.types.is_floating(array.type):
+        codes = array.dictionary_encode()
+        ascending = pc.sort_indices(codes.dictionary)
+        places = np.empty(len(ascending), np.int64)
+        places[ascending.to_numpy()] = np.arange(len(ascending))
+        found = codes.indices.fill_null(0).to_numpy(zero_copy_only=False)
+        own = places[found] if len(places) else np.zeros(len(array), np.int64)
+        words = codes.dictionary.take(ascending)
+        return (len(words) - 1 - own, words.take(pa.array(np.arange(len(words))[::-1]))) if maximum else (own, words)
+    # NaN is above everything and all NaNs are one value, as in Spark.
+    values, nulls = ordered_ints(array)
+    known = np.flatnonzero(nulls == 0)
+    found, firsts, inverse = np.unique(values[known], return_index=True, return_inverse=True)
+    out = np.zeros(len(values), np.int64)
+    out[known] = len(found) - 1 - inverse if maximum else inverse
+    return out, array.take(pa.array(known[firsts][::-1] if maximum else known[firsts]))
+
+
+# -- room --------------------------------------------------------------------------------------------------------------
+
+
+def new_places(orders: int, rows: int, same: bool) -> Places:
+    """Room for blocks of so many rows; nothing where there are no orders."""
+    shape = (max(orders, 1), rows if orders else 1)
+    entries = (1 if same else 2) * shape[1]
+    return Places(
+        np.empty((shape[0], kernel.PLACE * shape[1]), np.int32), np.empty(shape, np.int32),
+        np.empty(2 * entries, np.uint64), np.empty(entries, np.int32),
+    )  # fmt: skip
+
+
+def new_lists(ways: Ways, rows: int) -> Lists:
+    stored = int((ways.stored >= 0).sum())
+    shape = (stored, rows) if stored else (1, 1)
+    classes = max(len(ways.kind), 1)
+    return Lists(
+        np.empty(shape, np.int32), np.zeros(shape, np.uint8), np.zeros(shape[0], np.int64), np.zeros(shape, np.uint8),
+        np.zeros(classes, np.int64), np.zeros(classes, np.int64), np.zeros(len(ways.stored), np.uint8), rows,
+    )  # fmt: skip
+
+
+def _records(ways: Ways, rows: int) -> int:
+    """One record per class and state, a few, and one per row of a block for each tree and each stored state."""
+    trees = int((ways.kind == kernel.TREE).sum())
+    stored = int((ways.stored >= 0).sum())
+    return len(ways.kind) + len(ways.stored) + kernel.SPECIAL + (trees + stored) * rows
+
+
+def sums_bytes(ways: Ways, fields: Fields, rows: int, lanes: int) -> int:
+    return _records(ways, rows) * (fields.words + fields.floats) * lanes * 8
+
+
+def new_sums(ways: Ways, fields: Fields, rows: int, lanes: int) -> Sums:
+    """Records of a block of so many rows and windows."""
+    records = _records(ways, rows)
+    return Sums(
+        np.empty(max(records * fields.words * lanes, 1), np.uint64),
+        np.empty(max(records * fields.floats * lanes, 1)),
+        lanes,
+    )
+
+
+def new_jobs(ways: Ways, rows: int) -> Rows:
+    """Room for what one row reads (a path per edge) or changes (a path per class, two records per state), and one."""
+    path = max(rows, 1).bit_length() + 1
+    return np.empty(2 * (path * (len(ways.edge_class) + len(ways.kind)) + 2 * len(ways.stored) + 1), np.int32)

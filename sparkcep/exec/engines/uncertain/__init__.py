@@ -1,0 +1,1 @@
+"""The engine of imprecise times."""

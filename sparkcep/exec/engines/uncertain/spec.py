@@ -1,0 +1,34 @@
+"""UncertainSpec: what an executor needs to match events with imprecise times. Picklable, no Spark."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sparkcep.exec.engines.runs.spec import RunSpec
+
+
+@dataclass(frozen=True, slots=True)
+class UncertainSpec:
+    """One pattern over events of which only a range of ticks is known.
+
+    ``run``: the pattern, its conditions and its outputs. ``sets``: codes of Kleene components whose members are a set.
+    ``within``: most ticks between the first and the last event. ``confidence``: the least that is asked for.
+    ``probable``: the last kernel field is the probability of each tick.
+    ``limit_ticks``: most ticks of an event; ``limit_shared``: most events that may have to stay out of several gaps.
+    """
+
+    run: RunSpec
+    sets: frozenset[int]
+    within: int | None
+    confidence: float
+    probable: bool
+    limit_ticks: int
+    limit_shared: int
+
+    @property
+    def condition_bits(self) -> dict[int, int]:
+        return self.run.condition_bits
+
+    @property
+    def mask_words(self) -> int:
+        return self.run.mask_words

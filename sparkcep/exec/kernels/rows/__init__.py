@@ -1,0 +1,1 @@
+"""Kernels of the row pattern clause under strict contiguity."""

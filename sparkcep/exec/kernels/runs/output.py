@@ -1,0 +1,77 @@
+"""Output rows of runs: their events are any rows of the partition, not neighbours."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sparkcep.exec.kernels.caching import inner
+from sparkcep.exec.kernels.conditions import navigate
+from sparkcep.exec.kernels.rows.output import (
+    CURRENT,
+    FIXED,
+    FLAGS,
+    LABEL,
+    LAST_OF_MATCH,
+    NUMBER,
+    PARTITION,
+    SELF,
+    SLOT_WIDTH,
+)
+
+#: Places in ``progress``; see runs.py.
+_USED, _TRACED = 6, 7
+
+
+@inner
+def _slot_values(out, at, rows, slots, running, depth, machine, frames, shown):
+    """Resolve the slots of one output row: those that are RUNNING, or those that are FINAL."""
+    for s in range(slots.shape[0] // SLOT_WIDTH):
+        if slots[SLOT_WIDTH * s + 4] != running:
+            continue
+        row = navigate(s, slots, SLOT_WIDTH, shown, rows)
+        if slots[SLOT_WIDTH * s + 5] and row >= 0:
+            label = np.int64(-1)
+            for d in range(1, depth + 1):
+                if frames.row[d] == row:
+                    label = machine.state_component[frames.state[d]]
+            row = label
+        out[at, FIXED + s] = row
+
+
+@inner
+def emit_run(
+    partition, number, depth, rows, machine, every_row, traced, output, frames, shown, progress, out, trace
+):  # fmt: skip
+    """Append the output rows of the match in frames 1 to ``depth``, for which there must be room."""
+    used = progress[_USED]
+    first = used
+    registers = output.membership.shape[0]
+    for g in range(registers):
+        shown.counts[g] = 0
+    end = progress[_TRACED]
+    if traced:
+        for d in range(1, depth + 1):
+            trace[end, 0] = machine.state_component[frames.state[d]]
+            trace[end, 1] = frames.row[d]
+            end += 1
+        progress[_TRACED] = end
+    for d in range(1, depth + 1):
+        label = machine.state_component[frames.state[d]]
+        row = frames.row[d]
+        for g in range(registers):
+            if output.membership[g, label]:
+                shown.occurrences[g * shown.rows + shown.counts[g]] = row
+                shown.counts[g] += 1
+        if every_row or d == depth:
+            out[used, PARTITION] = partition
+            out[used, NUMBER] = number
+            out[used, LABEL] = label
+            out[used, SELF] = row
+            out[used, CURRENT] = row
+            out[used, FLAGS] = LAST_OF_MATCH if d == depth else 0
+            out[used, out.shape[1] - 1] = end
+            _slot_values(out, used, rows, output.slots, 1, depth, machine, frames, shown)
+            used += 1
+    for at in range(first, used):
+        _slot_values(out, at, rows, output.slots, 0, depth, machine, frames, shown)
+    progress[_USED] = used

@@ -1,0 +1,562 @@
+"""The runs kernel: matches under the event selection strategies, one start row after the other.
+
+A depth-first walk over the event graph (graph.py) with an explicit stack. Under SKIP TILL ANY MATCH a step may lead to
+every row from which a match can still be completed; under SKIP TILL NEXT MATCH to the first row that can extend the
+run; under STRICT CONTIGUITY to the next one. Conditions that depend on the match are tested as soon as they can be
+decided. Matches come in order of preference, so the first of a start row is its preferred one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sparkcep.exec.kernels import conditions as condition
+from sparkcep.exec.kernels.caching import inlined, inner, kernel, spliced
+from sparkcep.exec.kernels.conditions import U, advance, holds, retreat
+from sparkcep.exec.kernels.rows.output import MAPPED_ROWS, TO_FIRST, TO_LAST, TO_NEXT_ROW
+from sparkcep.exec.kernels.rows.search import (
+    OK,
+    OUTPUT_FULL,
+    OVERFLOW,
+    SKIP_TARGET_ABSENT,
+    SKIP_TO_FIRST_ROW,
+    TOO_MANY_ROWS,
+    TOO_MANY_STEPS,
+    ZERO_DIVISION,
+)
+from sparkcep.exec.kernels.runs.graph import ACCEPT, prepare, sees
+from sparkcep.exec.kernels.runs.merging import first_to_look_at, remember
+from sparkcep.exec.kernels.runs.output import emit_run
+from sparkcep.exec.kernels.runs.spans import NEVER, SAFE, verdict
+
+STRICT, NEXT, ANY = range(3)
+
+#: What ``progress`` holds: the partition and the start row matching is at; matches of the partition; the end
+#: row that collapsing is at, 0: none; steps; rows that count to the limit; how much of ``out`` and ``trace`` is used;
+#: whether the partition is prepared; the depth of a search that waits for room, 0: none; whether a search goes on; the
+#: last row known to be within the interval.
+AT_PARTITION, AT_ROW, MATCHES, AT_LAST, STEPS, EMITTED, USED, TRACED, PREPARED, DEPTH, SEARCHING, REACHED = range(12)
+PROGRESS = 12
+#: ``Frames.phase``: no way on is left.
+DONE = 3
+#: SEARCHING: a match was found for which there was no room.
+FULL = 2
+
+CHECK_WIDTH = 10
+
+_NONE = np.uint64(0)
+NEVER_DECIDED = 2**62
+
+
+@kernel
+def match_runs(
+    offsets, masks, machine, checks, selection, one_per_start, skip, first_only, use_within, strict, within,
+    every_row, traced, output, conditions, columns, max_steps, max_rows, most_matches, work, frames, merging, trail,
+    shown, progress, out, trace,
+):  # fmt: skip
+    """Match every partition of a batch from where ``progress`` stands.
+
+    Args:
+        offsets: (partitions + 1,) row borders. masks: (words, rows) uint64, one bit per match-independent condition.
+        machine, checks, within, work, frames, merging: see graph_tables.py.
+        output, conditions, columns, trail: see tables.py.
+        selection: STRICT, NEXT or ANY. one_per_start: only the preferred match of a start row, after which matching
+            goes on as ``skip`` says; else all matches of every start row. first_only: end with the first match.
+        strict: whether time must grow strictly. traced: whether ``trace`` gets (component, row) of every event.
+        shown: registers of the output's slots, as a trail.
+        every_row: see output.py. max_rows: of a partition; where all matches are wanted, matching may go on past it.
+        most_matches: after so many matches a partition is left, as nobody asks for more.
+        out: (n, FIXED + slots + 1); the last column is where the match's events end in ``trace`` (m, 2).
+
+    Returns:
+        A status; OUTPUT_FULL: call again with more room, or with USED and TRACED at 0 once what is there is read.
+    """
+    partitions = offsets.shape[0] - 1
+    start_node = machine.automata[1]
+    for q in range(progress[AT_PARTITION], partitions):
+        base = offsets[q]
+        rows = offsets[q + 1] - base
+        if not progress[PREPARED]:
+            prepare(base, rows, masks, machine, strict, within, use_within, work)
+            if merging.on:
+                for s in range(start_node):
+                    for j in range(rows):
+                        merging.known[s, j, 0] = 0
+            progress[PREPARED] = 1
+            progress[REACHED] = -1
+        status = _match_partition(
+            q, base, rows, machine, checks, selection, one_per_start, skip, first_only, use_within, strict, within,
+            every_row, traced, output, conditions, columns, max_steps, max_rows, most_matches, work, frames,
+            merging, trail, shown, progress, out, trace,
+        )  # fmt: skip
+        if status != OK:
+            return status
+        progress[AT_PARTITION] = q + 1
+        for k in (AT_ROW, MATCHES, STEPS, EMITTED, PREPARED, DEPTH, SEARCHING):
+            progress[k] = 0
+    return OK
+
+
+@spliced
+def _match_partition(
+    q, base, rows, machine, checks, selection, one_per_start, skip, first_only, use_within, strict, within,
+    every_row, traced, output, conditions, columns, max_steps, max_rows, most_matches, work, frames, merging, trail,
+    shown, progress, out, trace,
+):  # fmt: skip
+    start_node = machine.automata[1]
+    low, high = machine.edge_start[U(start_node)], machine.edge_start[U(start_node + 1)]
+    start = progress[AT_ROW]
+    while start < rows:
+        progress[AT_ROW] = start
+        if not progress[SEARCHING]:
+            # Without a component that takes it, a row starts nothing; jump to the next that does.
+            following = np.int64(rows)
+            for e in range(low, high):
+                following = min(following, np.int64(work.next_row[machine.component[U(e)], start]))
+            if following > start:
+                start = following
+                continue
+        limit = row_limit(base, rows, start, use_within, within, progress)
+        found = np.int64(0)
+        checks.window[0] = limit
+        if not progress[SEARCHING]:
+            for k in range(checks.judged.shape[0]):
+                checks.judged[k] = 0
+            for g in range(trail.counts.shape[0]):
+                trail.counts[g] = 0
+            frames.state[0] = start_node
+            frames.row[0] = -1
+            frames.edge[0] = progress[MATCHES] + 1
+            frames.candidate[0] = -1
+            frames.phase[0] = 0
+            progress[DEPTH] = 0
+            progress[SEARCHING] = 1
+        while True:
+            if progress[SEARCHING] != FULL:
+                status = _search(
+                    base, rows, start, limit, machine, checks, selection, use_within, strict, within, conditions,
+                    columns, max_steps, work, frames, merging, trail, progress,
+                )  # fmt: skip
+                if status != OK:
+                    return status
+            depth = progress[DEPTH]
+            if depth < 0:
+                break
+            if _is_full(progress, out, trace, depth, every_row, traced):
+                progress[SEARCHING] = FULL
+                return OUTPUT_FULL
+            progress[SEARCHING] = 1
+            found += 1
+            progress[MATCHES] += 1
+            before = progress[USED]
+            emit_run(
+                q, progress[MATCHES], depth, rows, machine, every_row, traced, output, frames, shown, progress, out,
+                trace,
+            )  # fmt: skip
+            progress[EMITTED] += 1 if every_row == MAPPED_ROWS else progress[USED] - before
+            if progress[EMITTED] > max_rows:
+                return TOO_MANY_ROWS
+            if one_per_start or progress[MATCHES] >= most_matches:
+                break
+        progress[SEARCHING] = 0
+        if first_only and found:
+            return OK
+        if progress[MATCHES] >= most_matches:
+            return OK
+        if found and one_per_start:
+            last = frames.row[progress[DEPTH]]
+            if skip == TO_NEXT_ROW:
+                start += 1
+            elif skip == TO_FIRST or skip == TO_LAST:
+                target = np.int64(-1)
+                for d in range(1, progress[DEPTH] + 1):
+                    if output.targets[machine.state_component[U(frames.state[d])]]:
+                        target = frames.row[d]
+                        if skip == TO_FIRST:
+                            break
+                if target < 0:
+                    return SKIP_TARGET_ABSENT
+                if target == start:
+                    return SKIP_TO_FIRST_ROW
+                start = target
+            else:
+                start = last + 1
+        else:
+            start += 1
+    return OK
+
+
+@spliced
+def _is_full(progress, out, trace, depth, every_row, traced):
+    """Whether there is no room for a match of so many events."""
+    more = depth if every_row else 1
+    return progress[USED] + more > out.shape[0] or (traced and progress[TRACED] + depth > trace.shape[0])
+
+
+@spliced
+def row_limit(base, rows, start, use_within, within, progress):
+    """The last row that a match from a start row may take."""
+    if not use_within:
+        return rows - 1
+    if within.null[0, base + start] or within.null[1, base + start]:
+        return start - 1
+    bound = within.bound[base + start]
+    # Keys ascend, but key + interval need not (months, DST, an interval that is a column).
+    reached = max(progress[REACHED], start - 1)
+    if reached >= start and (within.null[0, base + reached] or within.key[base + reached] > bound):
+        reached = start - 1
+    while reached + 1 < rows and not within.null[0, base + reached + 1] and within.key[base + reached + 1] <= bound:
+        reached += 1
+    progress[REACHED] = reached
+    return reached
+
+
+@spliced
+def _search(
+    base, rows, start, limit, machine, checks, selection, use_within, strict, within, conditions, columns, max_steps,
+    work, frames, merging, trail, progress,
+):  # fmt: skip
+    """Go on to the next match of a start row; ``progress[DEPTH]`` is then its length, or -1.
+
+    Returns:
+        A status.
+    """
+    depth = progress[DEPTH]
+    steps = progress[STEPS]
+    while depth >= 0:
+        steps += 1
+        if steps > max_steps:
+            return TOO_MANY_STEPS
+        node = frames.state[U(depth)]
+        low, high = machine.edge_start[U(node)], machine.edge_start[U(node + 1)]
+        accept = machine.accept_edge[U(node)]
+        j = frames.candidate[U(depth)]
+        if frames.phase[U(depth)] == DONE:
+            retreat(machine.state_component[U(node)], conditions, trail)
+            depth -= 1
+            continue
+        if frames.phase[U(depth)] == 1:
+            frames.phase[U(depth)] = 2
+            frames.candidate[U(depth)] = -1
+            frames.taken[U(depth)] = 0
+            end = accept
+            while 0 <= end < high and machine.target[U(end)] == ACCEPT:
+                result = np.int64(condition.TRUE)
+                opening = U(frames.edge[1])
+                if _asks(end, machine, checks) or machine.absent[opening] | machine.present[opening]:
+                    result = accepts(
+                        end, depth, base, rows, start, limit, machine, checks, use_within, strict, conditions, columns,
+                        work, frames, trail,
+                    )  # fmt: skip
+                end += 1
+                if end == high:
+                    frames.phase[U(depth)] = DONE
+                if result == condition.TRUE:
+                    progress[DEPTH] = depth
+                    progress[STEPS] = steps
+                    return OK
+                if result != condition.FALSE:
+                    return OVERFLOW if result == condition.OVERFLOW else ZERO_DIVISION
+            continue
+        e = frames.cursor[U(depth)]
+        if j < 0 or e >= high:
+            # Nothing before this row extends the run; 1 until a row does.
+            searching = selection == NEXT and depth > 0 and frames.fresh[U(depth)]
+            if searching and j >= 0 and frames.taken[U(depth)]:
+                remember(node, frames.row[U(depth)], j, merging, conditions, trail)
+                frames.fresh[U(depth)] = searching = False
+            if j >= 0 and _row_is_last(selection, depth, frames):
+                j = limit + 1
+            else:
+                first = np.int64(0)
+                if j < 0 and selection == NEXT and depth > 0:
+                    first = first_to_look_at(node, frames.row[U(depth)], merging, conditions, trail)
+                j = _next_candidate(depth, j, first, start, limit, low, high, selection, machine, work, frames)
+                if searching and j > limit:
+                    remember(node, frames.row[U(depth)], limit + 1, merging, conditions, trail)
+                    frames.fresh[U(depth)] = False
+            if j > limit:
+                # No row is left for these edges.
+                if frames.phase[U(depth)] == 0 and accept >= 0:
+                    frames.phase[U(depth)] = 1
+                    continue
+                if depth > 0:
+                    retreat(machine.state_component[U(node)], conditions, trail)
+                depth -= 1
+                continue
+            frames.candidate[U(depth)] = j
+            frames.cursor[U(depth)] = low
+            frames.taken[U(depth)] = 0
+            continue
+        frames.cursor[U(depth)] = e + 1
+        if machine.target[U(e)] == ACCEPT:
+            continue
+        explored = accept < 0 or (e < accept) == (frames.phase[U(depth)] == 0)
+        if not explored and selection != NEXT:
+            continue
+        component = machine.component[U(e)]
+        if work.next_row[component, j] != j:
+            continue
+        target = machine.target[U(e)]
+        viable = work.end[target, j] <= limit
+        if not viable and selection != NEXT:
+            continue
+        i = frames.row[U(depth)]
+        open_start = depth == 0 and use_within  # what comes before is decided on accepting
+        if not open_start and not sees(machine.absent[U(e)], machine.present[U(e)], i, j, work):
+            continue
+        advance(component, j, base, conditions, columns, trail)
+        frames.row[U(depth + 1)] = j
+        frames.edge[U(depth + 1)] = e
+        frames.state[U(depth + 1)] = target
+        result = np.int64(condition.TRUE)
+        if _asks(e, machine, checks):
+            result = takes(e, depth, base, rows, j, machine, checks, strict, conditions, columns, work, frames,
+                            trail)  # fmt: skip
+        if result == condition.TRUE:
+            frames.taken[U(depth)] |= 1 if machine.ends[U(e)] else 3
+            if explored and viable:
+                depth += 1
+                frames.candidate[U(depth)] = -1
+                # A state whose first way on is acceptance has no rows to look at before.
+                frames.phase[U(depth)] = 1 if machine.edge_start[U(target)] == machine.accept_edge[U(target)] else 0
+                frames.fresh[U(depth)] = True
+                continue
+        retreat(component, conditions, trail)
+        if result != condition.TRUE and result != condition.FALSE:
+            return OVERFLOW if result == condition.OVERFLOW else ZERO_DIVISION
+    progress[DEPTH] = -1
+    progress[STEPS] = steps
+    return OK
+
+
+@spliced
+def _asks(e, machine, checks):
+    """Whether an edge asks for more than its component: to find that it does not is cheaper than to call."""
+    group = machine.group[U(e)]
+    if checks.group_start[U(group)] < checks.group_start[U(group + 1)] or machine.dependent:
+        return True
+    return machine.absent[U(e)] | machine.present[U(e)] | machine.late[U(e)] != _NONE
+
+
+@spliced
+def _row_is_last(selection, depth, frames):
+    """Whether no row after the candidate may be taken instead of it."""
+    if depth == 0 or selection == STRICT:
+        return True
+    return selection == NEXT and frames.taken[U(depth)] >= 2
+
+
+@inlined
+def _next_candidate(depth, j, known, start, limit, low, high, selection, machine, work, frames):
+    """The next row that some edge may take; above ``limit`` where there is none."""
+    i = frames.row[U(depth)]
+    if depth == 0:
+        return start if j < 0 else limit + 1
+    if selection == STRICT:
+        return i + 1 if j < 0 and work.last_equal[i] == i else limit + 1
+    first = max(np.int64(work.last_equal[i]) + 1, known) if j < 0 else j + 1
+    best = limit + 1
+    accept = machine.accept_edge[U(frames.state[U(depth)])]
+    for e in range(low, high):
+        if machine.target[U(e)] == ACCEPT:
+            continue
+        if selection == ANY and not (accept < 0 or (e < accept) == (frames.phase[U(depth)] == 0)):
+            continue
+        target = machine.target[U(e)]
+        if selection == ANY and work.earliest[target, first] > limit:
+            continue
+        at = np.int64(work.next_row[machine.component[U(e)], first])
+        if at < best and sees(machine.absent[U(e)], _NONE, i, at, work):
+            best = at
+    return best
+
+
+@spliced
+def takes(e, depth, base, rows, j, machine, checks, strict, conditions, columns, work, frames, trail):
+    """Whether an edge may take row ``j``, which its registers have seen: its checks and dependent negations."""
+    result = passes(
+        machine.group[U(e)], depth, j, base, rows, machine, checks, conditions, columns, work, frames, trail
+    )
+    if result != condition.TRUE:
+        return result
+    # What comes before the first event is decided on accepting.
+    closed = machine.absent[U(e)] & np.uint64(machine.dependent) if depth > 0 else _NONE
+    bits = closed | machine.late[U(e)]
+    if bits:
+        now, newly = _NONE, _NONE
+        for x in range(machine.negation_group.shape[0] - 1):
+            bit = np.uint64(1) << np.uint64(x)
+            if bits & bit:
+                since = _decided_since(x, machine, trail)
+                if since == j:
+                    newly |= bit
+                elif since < j:
+                    now |= bit & closed
+        if now:
+            i = frames.row[U(depth)]
+            result = _none_between(now, depth + 1, i, j, base, rows, strict, machine, checks, conditions, columns, work,
+                                   frames, trail)  # fmt: skip
+            if result != condition.TRUE:
+                return result
+        if newly:
+            return _late(newly, depth + 1, base, rows, strict, machine, checks, conditions, columns, work, frames,
+                         trail)  # fmt: skip
+    return condition.TRUE
+
+
+@inlined
+def _decided_since(x, machine, trail):
+    """The row that was taken when all that a dependent negation waits for was there; -1: it waits for nothing."""
+    since = np.int64(-1)
+    for k in range(machine.awaited_start[U(x)], machine.awaited_start[U(x + 1)]):
+        g = machine.awaited[U(k)]
+        if trail.counts[U(g)] == 0:
+            return NEVER_DECIDED
+        since = max(since, trail.occurrences[U(g * trail.rows)])
+    return since
+
+
+@inner
+def _late(bits, depth, base, rows, strict, machine, checks, conditions, columns, work, frames, trail):
+    """Negations of all gaps so far, now that what their conditions read has been taken, or never will be."""
+    for d in range(2, depth + 1):
+        now = machine.absent[U(frames.edge[U(d)])] & bits
+        if now:
+            i = frames.row[U(d - 1)]
+            j = frames.row[U(d)]
+            result = _none_between(now, depth, i, j, base, rows, strict, machine, checks, conditions, columns, work,
+                                   frames, trail)  # fmt: skip
+            if result != condition.TRUE:
+                return result
+    return condition.TRUE
+
+
+@inner
+def accepts(
+    accept, depth, base, rows, start, limit, machine, checks, use_within, strict, conditions, columns, work, frames,
+    trail,
+):  # fmt: skip
+    """Whether a run may end here: conditions that its last variable leaves, negations before, after and undecided."""
+    last = frames.row[U(depth)]
+    result = passes(machine.group[U(accept)], depth, last, base, rows, machine, checks, conditions, columns, work,
+                     frames, trail)  # fmt: skip
+    if result != condition.TRUE:
+        return result
+    dependent = np.uint64(machine.dependent)
+    first_edge = frames.edge[1]
+    # Before the first event: from the partition's start, or within the interval before the last event.
+    before = np.int64(work.from_row[last]) - 1 if use_within else np.int64(-1)
+    absent, present = machine.absent[U(first_edge)], machine.present[U(first_edge)]
+    if absent or present:
+        if not sees(absent, present, before, start, work):
+            return condition.FALSE
+        now = absent & dependent
+        if now:
+            result = _none_between(now, depth, before, start, base, rows, strict, machine, checks, conditions, columns,
+                                   work, frames, trail)  # fmt: skip
+            if result != condition.TRUE:
+                return result
+    # After the last one: to the partition's end, or within the interval after the first event.
+    if not clear_behind(accept, last, limit, machine, work):
+        return condition.FALSE
+    if machine.absent[U(accept)]:
+        now = machine.absent[U(accept)] & dependent
+        if now:
+            result = _none_between(now, depth, last, limit + 1, base, rows, False, machine, checks, conditions, columns,
+                                   work, frames, trail)  # fmt: skip
+            if result != condition.TRUE:
+                return result
+    waiting = _NONE
+    for x in range(machine.negation_group.shape[0] - 1):
+        bit = np.uint64(1) << np.uint64(x)
+        if dependent & bit and _decided_since(x, machine, trail) == NEVER_DECIDED:
+            waiting |= bit
+    if waiting:
+        return _late(waiting, depth, base, rows, strict, machine, checks, conditions, columns, work, frames,
+                     trail)  # fmt: skip
+    return condition.TRUE
+
+
+@inlined
+def clear_behind(accept, last, limit, machine, work):
+    """Whether the negations of an accepting edge hold behind the last event, up to row ``limit``."""
+    absent, present = machine.absent[U(accept)], machine.present[U(accept)]
+    x = 0
+    while absent or present:
+        sees = work.until[x, last + 1] > limit
+        if (absent & np.uint64(1) and not sees) or (present & np.uint64(1) and sees):
+            return False
+        absent >>= np.uint64(1)
+        present >>= np.uint64(1)
+        x += 1
+    return True
+
+
+@inner
+def _none_between(
+    bits, depth, i, j, base, rows, strict, machine, checks, conditions, columns, work, frames, trail
+):  # fmt: skip
+    """Whether no event between rows ``i`` and ``j`` is one of these dependent negations' (one component each)."""
+    x = 0
+    while bits:
+        if bits & np.uint64(1):
+            c = machine.automata[3 * (x + 1) + 2]
+            k = np.int64(work.next_row[c, (np.int64(work.last_equal[i]) if i >= 0 else np.int64(-1)) + 1])
+            while k < j and not (strict and work.last_equal[k] >= j):
+                advance(c, k, base, conditions, columns, trail)
+                result = passes(machine.negation_group[U(x)], depth, k, base, rows, machine, checks, conditions,
+                                 columns, work, frames, trail)  # fmt: skip
+                retreat(c, conditions, trail)
+                if result == condition.TRUE:
+                    return condition.FALSE
+                if result != condition.FALSE:
+                    return result
+                k = np.int64(work.next_row[c, k + 1])
+        bits >>= np.uint64(1)
+        x += 1
+    return condition.TRUE
+
+
+@inner
+def passes(group, depth, row, base, rows, machine, checks, conditions, columns, work, frames, trail):
+    """Test a group of checks on a row that its registers have seen; ``depth``: frames taken before it."""
+    counts = trail.counts
+    for k in range(checks.group_start[U(group)], checks.group_start[U(group + 1)]):
+        at = U(CHECK_WIDTH * k)
+        program = checks.checks[at]
+        count = counts[U(checks.checks[at + U(1)])]
+        minimum = checks.checks[at + U(2)]
+        if count < minimum or (checks.checks[at + U(3)] and count > 1):
+            continue
+        vacuous = False
+        for r in range(checks.checks[at + U(5)], checks.checks[at + U(6)]):
+            vacuous |= counts[U(checks.required[U(r)])] == 0
+        low, high = checks.checks[at + U(7)], checks.checks[at + U(8)]
+        if low < high:
+            vacuous = True
+            before = machine.state_component[U(frames.state[U(depth)])] if depth > 0 else np.int64(-1)
+            for r in range(low, high):
+                if checks.after[U(r)] == before:
+                    vacuous = False
+        if vacuous:
+            continue
+        judged = verdict(program, row, base, checks, columns, work, frames)
+        if judged == SAFE:
+            continue
+        if judged == NEVER:
+            return condition.FALSE
+        # Without a register to go through, the first round is the only one.
+        each = checks.checks[at + U(4)]
+        place = U(max(each, 0))
+        whole = counts[place]
+        seen = minimum if each >= 0 else whole
+        while seen <= whole:
+            counts[place] = seen
+            result = holds(program, row, base, rows, frames.edge[0], conditions, columns, trail)
+            if result != condition.TRUE:
+                counts[place] = whole
+                return result
+            seen += 1
+        counts[place] = whole
+    return condition.TRUE

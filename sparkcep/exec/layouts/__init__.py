@@ -1,0 +1,1 @@
+"""How rows come to a matcher and its table goes back, whatever the engine."""

@@ -1,0 +1,1 @@
+"""The reference matchers: slow and obvious, straight from the definitions."""

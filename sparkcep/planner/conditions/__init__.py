@@ -1,0 +1,1 @@
+"""Conditions: what Spark decides from a row, and what the match decides."""

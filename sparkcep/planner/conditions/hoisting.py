@@ -1,0 +1,330 @@
+"""The text of a match-dependent condition: what Spark can evaluate by itself is lifted out into columns.
+
+That is whatever looks at one row, and functions of two rows of the match, which Spark evaluates for every pair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from sparkcep.exec.conditions.expressions import ROW_COLUMN, Call, Expression, NavigationSlot, RowValue
+from sparkcep.exec.conditions.scalars import FUNCTIONS
+from sparkcep.planner.fields import quote
+from sparkcep.query import PREFIX, WHOLE, Navigation, unescape
+from sparkcep.settings import LIMIT_PAIRS
+from sparkcep.sql.lexicon import Token, pair_parentheses, tokenize
+
+if TYPE_CHECKING:
+    from sparkcep.planner.conditions.match_conditions import DependentConditions
+
+SLOT = PREFIX + "s"
+TEXT = PREFIX + "t"
+FUNCTION = PREFIX + "f_"
+
+#: Functions that are NULL when their argument is.
+_STRICT = frozenset(
+    """abs lower upper length char_length trim ltrim rtrim substring substr left right round bround floor ceil ceiling
+    date_trunc trunc year quarter month day dayofmonth dayofweek dayofyear hour minute second weekofyear unix_timestamp
+    unix_seconds unix_millis unix_micros to_date to_timestamp date cast double float int bigint string sqrt sign signum
+    exp ln log log10 log2 reverse initcap""".split()
+)
+_NOT_FUNCTIONS = frozenset(
+    "IN AND OR NOT WHEN THEN ELSE CASE BETWEEN LIKE ILIKE RLIKE IS ANY SOME ALL EXISTS ARRAY".split()
+)
+
+
+#: Calls over several rows that the condition program or the interpreter evaluates by itself.
+_EVALUATED = frozenset(
+    "ABS LOWER UPPER LENGTH TRIM ARRAY_MAX ARRAY_MIN SIZE ARRAY_CONTAINS NEGATIVE IF NULLIF COALESCE NVL IFNULL LEAST "
+    "GREATEST DATEDIFF DATE_DIFF CONCAT ARRAY CAST TRY_CAST DOUBLE BIGINT".split()
+)
+
+
+class Lifting:
+    """One expression (pieces of text and slots) with the columns taken out of it.
+
+    ``in_row`` is set for the argument of an aggregate or a navigation: columns are then those of the row at hand.
+    ``loads``: name in the text -> value that stands for a lifted part.
+    """
+
+    def __init__(self, owner: DependentConditions, pieces: Sequence[object], in_row: bool = False) -> None:
+        self.owner = owner
+        self.in_row = in_row
+        self.slots: list[object] = []
+        self.texts: list[str] = []
+        text = ""
+        for p in pieces:
+            if isinstance(p, str):
+                text += unescape(p)
+            else:
+                text += f" {SLOT}{len(self.slots)} "
+                self.slots.append(p)
+        self.text = text
+        self.loads: dict[str, Expression] = {}
+
+    # Spark evaluates what it can: literals with types of their own, and calls over one row.
+
+    def lift(self, text: str) -> str:
+        """Replace what Spark can evaluate row by row with names; fills ``loads``."""
+        tokens = tokenize(text)
+        pairs = pair_parentheses(tokens)
+        edits: list[tuple[int, int, str]] = []
+        i = 0
+        while i < len(tokens):
+            end = self.constant_end(tokens, pairs, i)
+            if end is not None:
+                source = text[tokens[i].start : tokens[end - 1].end]
+                edits.append((tokens[i].start, tokens[end - 1].end, self.name(self.row_value(source))))
+                i = end
+                continue
+            if (shifted := self.interval_sum(text, tokens, pairs, i)) is not None:
+                value, end = shifted
+                edits.append((tokens[i].start, tokens[end - 1].end, self.name(value)))
+                i = end
+                continue
+            if (access := self.element_access(text, tokens, i)) is not None:
+                value, end = access
+                edits.append((tokens[i].start, tokens[end - 1].end, self.name(value)))
+                i = end
+                continue
+            if (
+                tokens[i].kind == "word"
+                and i + 1 in pairs
+                and tokens[i + 1].upper == "("
+                and tokens[i].upper not in _NOT_FUNCTIONS
+                and not (i and tokens[i - 1].upper == ".")
+            ):
+                close = pairs[i + 1]
+                lifted = self.lift_call(text, tokens[i : close + 1])
+                if lifted is not None:
+                    edits.append((tokens[i].start, tokens[close].end, self.name(lifted)))
+                    i = close + 1
+                    continue
+                if tokens[i].text.lower() in FUNCTIONS:
+                    # sqlglot gives many functions a shape of their own; under another name they are as they stand.
+                    edits.append((tokens[i].start, tokens[i].end, FUNCTION + tokens[i].text.lower()))
+            i += 1
+        for start, stop, new in reversed(edits):
+            text = text[:start] + new + text[stop:]
+        return text
+
+    def name(self, value: Expression) -> str:
+        name = f"{TEXT}{len(self.loads)}"
+        self.loads[name] = value
+        return f" {name} "
+
+    def constant_end(self, tokens: Sequence[Token], pairs: dict[int, int], i: int) -> int | None:
+        """End of an INTERVAL, DATE or TIMESTAMP literal, a parameter or a subquery that begins at a token."""
+        t = tokens[i]
+        following = tokens[i + 1] if i + 1 < len(tokens) else None
+        if following is None:
+            return None
+        if t.upper == "INTERVAL" and following.kind in ("number", "string"):
+            end = i + 2
+            while end < len(tokens) and (
+                tokens[end].upper in _INTERVAL_WORDS or (tokens[end].kind in ("number", "string") and end > i + 2)
+            ):
+                end += 1
+            return end
+        if t.upper in ("DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ", "X") and following.kind == "string":
+            return i + 2
+        if t.upper == ":" and following.kind == "word" and (i == 0 or _wants_operand(tokens[i - 1])):
+            return i + 2
+        if t.upper == "{" and i + 2 < len(tokens) and tokens[i + 2].upper == "}":
+            return i + 3
+        if t.upper == "(" and following.upper in ("SELECT", "WITH", "VALUES", "FROM") and i in pairs:
+            return pairs[i] + 1
+        return None
+
+    def interval_sum(
+        self, text: str, tokens: Sequence[Token], pairs: dict[int, int], i: int
+    ) -> tuple[Expression, int] | None:
+        """`A.ts + INTERVAL 1 DAY`: Spark adds in local time, and needs one row to do so."""
+        if tokens[i].kind not in ("word", "quoted") or (i and tokens[i - 1].upper in _BINDS_TIGHTER):
+            return None
+        if i + 3 >= len(tokens) or tokens[i + 1].upper not in ("+", "-") or tokens[i + 2].upper != "INTERVAL":
+            return None
+        end = self.constant_end(tokens, pairs, i + 2)
+        lifted = None if end is None else self.lift_call(text, tokens[i:end], strict=True)
+        return None if lifted is None or end is None else (lifted, end)
+
+    def element_access(self, text: str, tokens: Sequence[Token], i: int) -> tuple[Expression, int] | None:
+        """`column[...]`, `A.column.field[...]` and the like: one row's value, so Spark's."""
+        if tokens[i].kind not in ("word", "quoted") or (i and tokens[i - 1].upper == "."):
+            return None
+        end, brackets = i + 1, False
+        while end < len(tokens):
+            if tokens[end].upper == "." and end + 1 < len(tokens):
+                end += 2
+            elif tokens[end].upper == "[":
+                depth = 0
+                while end < len(tokens):
+                    depth += {"[": 1, "]": -1}.get(tokens[end].upper, 0)
+                    end += 1
+                    if depth == 0:
+                        break
+                brackets = True
+            else:
+                break
+        if not brackets:
+            return None
+        lifted = self.lift_call(text, tokens[i:end], strict=True)
+        return None if lifted is None else (lifted, end)
+
+    def row_value(self, text: str, slot: Navigation | None = None) -> Expression:
+        """A load of a row expression: at the row at hand, at the tested row, or where a navigation points."""
+        # `{name}` alone is the user's keyword argument; Spark is to fill it in.
+        is_field = text.startswith("{")
+        column = self.owner.column(text if is_field else text.replace("{", "{{").replace("}", "}}"))
+        if self.in_row:
+            return RowValue(column)
+        if slot is None:
+            return self.owner.slot(NavigationSlot(self.owner.register(None), False, 0, 0, column))
+        return self.owner.slot(
+            NavigationSlot(
+                self.owner.register(slot.variables, slot.each), slot.from_first, slot.logical, slot.physical, column
+            )
+        )
+
+    def lift_call(self, text: str, tokens: Sequence[Token], strict: bool = False) -> Expression | None:
+        """A call whose arguments are all of one row becomes a column that Spark computes.
+
+        ``strict``: it is known to be NULL where its operand is.
+        """
+        slots: set[tuple[object, ...]] = set()
+        bare = False
+        found: list[tuple[Token, Navigation]] = []
+        for k, t in enumerate(tokens):
+            if t.upper in ("SELECT", "->"):
+                return None
+            if t.kind not in ("word", "quoted"):
+                continue
+            if t.kind == "word" and t.text.startswith(SLOT) and t.text[len(SLOT) :].isdigit():
+                slot = self.slots[int(t.text[len(SLOT) :])]
+                if not isinstance(slot, Navigation) or slot.argument.markers:
+                    return None
+                slots.add(_place(slot))
+                found.append((t, slot))
+            elif self.owner.fields.column_of(quote(t.text)) is not None:
+                named = k and tokens[k - 1].upper in (".", "AS", "{")
+                calls = k + 1 < len(tokens) and tokens[k + 1].upper == "("
+                bare = bare or not (named or calls)
+        if len(slots) + bare > 1:
+            return self.pair(text, tokens, found, bare)
+        if not slots:
+            return self.row_value(text[tokens[0].start : tokens[-1].end])
+        navigation = found[0][1]
+        value = self.row_value(_filled(text, tokens, found, _argument), navigation)
+        if strict or _is_strict(tokens):
+            return value
+        # Where the navigation points nowhere its columns are NULL, but the call need not be.
+        there = self.row_value("true", navigation)
+        return Call(
+            "case", (Call("isnull", (there,)), self.row_value(_filled(text, tokens, found, _no_argument)), value)
+        )
+
+    def pair(
+        self, text: str, tokens: Sequence[Token], found: Sequence[tuple[Token, Navigation]], bare: bool
+    ) -> Expression | None:
+        """A call over two rows of the match: Spark evaluates it for every pair of rows of the partition.
+
+        One row's column holds an array, with a value for each row that may be the other.
+        """
+        rows = {_place(slot): slot for _, slot in found}
+        if self.in_row or len(rows) + bare != 2 or tokens[0].upper in _EVALUATED:
+            return None
+        *firsts, other = rows.values()
+        own = firsts[0] if firsts else None  # None: the tested row
+
+        def nowhere(*gone: Navigation) -> str:
+            """The call where navigations point at no row."""
+            places = set(map(_place, gone))
+            return _filled(text, tokens, found, lambda s: _no_argument(s) if _place(s) in places else _argument(s))
+
+        self.owner.pairs = True
+        arguments = list(dict.fromkeys(_argument(s) for _, s in found if _place(s) == _place(other)))
+        names = {argument: f"a{k}" for k, argument in enumerate(arguments)}
+        listed = f"collect_list(struct({', '.join(f'{a} AS {n}' for a, n in names.items())})) OVER {WHOLE}"
+
+        def of_pair(slot: Navigation) -> str:
+            argument = _argument(slot)
+            return f"{PREFIX}q.{names[argument]}" if _place(slot) == _place(other) else argument
+
+        limit = self.owner.limit_pairs
+        message = f"[CEP_PAIR_LIMIT] A partition has more than {limit} rows ({LIMIT_PAIRS.key})."
+        message += "\\nHint: filter the input, or raise the limit"
+        every = f"transform({listed}, {PREFIX}q -> {_filled(text, tokens, found, of_pair)})"
+        guarded = f"CASE WHEN count(1) OVER {WHOLE} <= {limit} THEN {every} ELSE raise_error('{message}') END"
+        where = NavigationSlot(
+            self.owner.register(other.variables, other.each),
+            other.from_first,
+            other.logical,
+            other.physical,
+            ROW_COLUMN,
+        )
+        value: Expression = Call("element", (self.row_value(guarded, own), self.owner.slot(where)))
+        there = self.row_value("true", other)
+        value = Call("case", (Call("isnull", (there,)), self.row_value(nowhere(other), own), value))
+        if own is not None:
+            absent = Call("isnull", (self.row_value("true", own),))
+            both = Call(
+                "case",
+                (Call("isnull", (there,)), self.row_value(nowhere(own, other)), self.row_value(nowhere(own), other)),
+            )
+            value = Call("case", (absent, both, value))
+        return value
+
+
+_BINDS_TIGHTER = frozenset({".", "+", "-", "*", "/", "%", "||"})
+_INTERVAL_WORDS = frozenset(
+    "TO NANOSECOND NANOSECONDS MICROSECOND MICROSECONDS MILLISECOND MILLISECONDS SECOND SECONDS MINUTE MINUTES HOUR "
+    "HOURS DAY DAYS WEEK WEEKS MONTH MONTHS QUARTER QUARTERS YEAR YEARS".split()
+)
+
+
+def _place(slot: Navigation) -> tuple[object, ...]:
+    """Which row a navigation points at."""
+    return slot.variables, slot.from_first, slot.logical, slot.physical, slot.each
+
+
+def _argument(slot: Navigation) -> str:
+    return f"({unescape(slot.argument.text)})"
+
+
+def _no_argument(slot: Navigation) -> str:
+    """A NULL of the argument's type."""
+    return f"if(false, {_argument(slot)}, NULL)"
+
+
+def _filled(
+    text: str,
+    tokens: Sequence[Token],
+    found: Sequence[tuple[Token, Navigation]],
+    form: Callable[[Navigation], str],
+) -> str:
+    """Text of some tokens with the slots among them written out."""
+    out, at = "", tokens[0].start
+    for t, slot in found:
+        out += text[at : t.start] + form(slot)
+        at = t.end
+    return out + text[at : tokens[-1].end]
+
+
+def _wants_operand(token: Token) -> bool:
+    """Whether an operand must follow a token."""
+    if token.kind == "op":
+        return token.upper not in (")", "]")
+    return token.upper in ("AND", "OR", "NOT", "BETWEEN", "IN", "LIKE", "WHEN", "THEN", "ELSE", "CASE", "DIV")
+
+
+def _is_strict(tokens: Sequence[Token]) -> bool:
+    """Whether a call is NULL where its operand is: all its functions are, and no operator takes a NULL."""
+    for k, t in enumerate(tokens):
+        if t.upper in ("IS", "CASE", "AND", "OR", "IN", "<=>", "EXISTS"):
+            return False
+        # A type with arguments, as in CAST(x AS DECIMAL(10, 2)), is no function.
+        calls = k + 1 < len(tokens) and tokens[k + 1].upper == "(" and not (k and tokens[k - 1].upper == "AS")
+        if t.kind == "word" and calls and t.text.lower() not in _STRICT:
+            return False
+    return True

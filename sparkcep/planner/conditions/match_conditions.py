@@ -1,0 +1,146 @@
+"""Match-dependent conditions: from the user's text to the kernel's expression tree.
+
+Whatever looks at one row inside them is still Spark's: it becomes a column, and the tree loads it where the match
+points (planner/conditions/hoisting.py, planner/conditions/trees.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from sparkcep.errors import PatternAnalysisError
+from sparkcep.exec.conditions.expressions import ROW_COLUMN, Call, ConditionSlot, Expression, Load, NotCompilable
+from sparkcep.planner.conditions.trees import Conjunct
+from sparkcep.planner.fields import Fields
+from sparkcep.query import POSITION, PREFIX, Aggregate, MatchNumber, Navigation, PatternQuery, Scalar, unescape
+from sparkcep.settings import LIMIT_PAIRS
+
+MAXIMUM_DEPTH = 100
+
+
+@dataclass(slots=True)
+class DependentConditions:
+    """Collects the match-dependent part of all definitions: conditions, their slots and the fields they load."""
+
+    query: PatternQuery
+    fields: Fields
+    column_types: Mapping[str, str] = field(default_factory=dict)
+    limit_pairs: int = int(LIMIT_PAIRS.default)
+    pairs: bool = False
+    conditions: dict[int, Expression] = field(default_factory=dict)
+    slots: list[ConditionSlot] = field(default_factory=list)
+    registers: list[frozenset[int]] = field(default_factory=list)
+    each: set[int] = field(default_factory=set)
+    columns: list[int] = field(default_factory=list)
+    descriptions: dict[int, list[str]] = field(default_factory=dict)
+    labels: tuple[str, ...] = ()
+
+    def add(self, label: int, scalar: Scalar) -> None:
+        """Add one conjunct of a variable's condition.
+
+        Raises:
+            PatternAnalysisError: CEP_UNSUPPORTED_CONDITION.
+        """
+        try:
+            condition = self.converted(scalar)
+            if _depth(condition) > MAXIMUM_DEPTH:
+                raise NotCompilable(f"more than {MAXIMUM_DEPTH} operations inside each other")
+        except NotCompilable as error:
+            raise self.unsupported(scalar, str(error)) from None
+        except RecursionError:
+            raise self.unsupported(scalar, f"more than {MAXIMUM_DEPTH} operations inside each other") from None
+        earlier = self.conditions.get(label)
+        self.conditions[label] = condition if earlier is None else Call("and", (earlier, condition))
+        self.descriptions.setdefault(label, []).append(describe(scalar))
+
+    def converted(self, scalar: Scalar) -> Expression:
+        """A conjunct's tree; what the tree lacks may still be Spark's, over two rows of the match."""
+        before = self.state()
+        try:
+            return Conjunct(self, scalar.pieces).convert()
+        except NotCompilable:
+            self.restore(before)
+            whole = Conjunct(self, scalar.pieces).whole()
+            if whole is None:
+                raise
+            return whole
+
+    def state(self) -> tuple[int, ...]:
+        """What has been collected so far, to go back to."""
+        return len(self.slots), len(self.registers), len(self.columns), int(self.pairs)
+
+    def restore(self, state: tuple[int, ...]) -> None:
+        """Forget what was collected since; fields stay, which only the columns make anything of."""
+        slots, registers, columns, pairs = state
+        del self.slots[slots:], self.registers[registers:], self.columns[columns:]
+        self.each &= set(range(registers))
+        self.pairs = bool(pairs)
+
+    def unsupported(self, scalar: Scalar, what: str) -> PatternAnalysisError:
+        return PatternAnalysisError(
+            "CEP_UNSUPPORTED_CONDITION",
+            f"A condition that depends on the match cannot use {what}.",
+            text=self.query.text or None,
+            position=scalar.position,
+            hint="compute it as a column of the input, or compare values of one row at a time",
+        )
+
+    def register(self, variables: tuple[str, ...] | None, each: bool = False) -> int:
+        """The register of these variables' rows; with ``each`` one of its own, which a condition goes through."""
+        labels = self.labels or self.query.labels
+        of = frozenset(range(len(labels)) if variables is None else (labels.index(v) for v in variables))
+        for g, other in enumerate(self.registers):
+            if other == of and (g in self.each) == each:
+                return g
+        self.registers.append(of)
+        if each:
+            self.each.add(len(self.registers) - 1)
+        return len(self.registers) - 1
+
+    def column(self, text: str) -> int:
+        """Kernel column that holds a row expression."""
+        if text == POSITION:
+            return ROW_COLUMN
+        number = self.fields.add(text)
+        if number not in self.columns:
+            self.columns.append(number)
+        return self.columns.index(number)
+
+    def slot(self, slot: ConditionSlot) -> Load:
+        if slot not in self.slots:
+            self.slots.append(slot)
+        return Load(self.slots.index(slot))
+
+
+def _depth(node: Expression) -> int:
+    deepest, stack = 0, [(node, 1)]
+    while stack:
+        at, depth = stack.pop()
+        deepest = max(deepest, depth)
+        if isinstance(at, Call):
+            stack.extend((a, depth + 1) for a in at.arguments)
+    return deepest
+
+
+def describe(scalar: Scalar) -> str:
+    """A conjunct for EXPLAIN, slots written out."""
+    return unescape("".join(p if isinstance(p, str) else describe_slot(p) for p in scalar.pieces))
+
+
+def describe_slot(slot: object) -> str:
+    if isinstance(slot, MatchNumber):
+        return "MATCH_NUMBER()"
+    if isinstance(slot, Aggregate):
+        inner = "*" if slot.star else ", ".join(a.text for a in slot.arguments)
+        of = "" if slot.variables is None else " of " + "|".join(slot.variables)
+        return f"{slot.function}({'DISTINCT ' if slot.distinct else ''}{inner}{of})"
+    assert isinstance(slot, Navigation)
+    text = slot.argument.text.replace(PREFIX + "label", "CLASSIFIER()")
+    if slot.variables is not None:
+        text = "|".join(slot.variables) + "." + text
+    if slot.from_first or slot.logical:
+        text = f"{'FIRST' if slot.from_first else 'LAST'}({text}{f', {slot.logical}' if slot.logical else ''})"
+    if slot.physical:
+        text = f"{'PREV' if slot.physical < 0 else 'NEXT'}({text}, {abs(slot.physical)})"
+    return text

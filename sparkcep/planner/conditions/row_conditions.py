@@ -1,0 +1,122 @@
+"""Match-independent conditions: what Spark can decide from the row being tested and its neighbours in the partition.
+
+The row counts as already mapped to the variable, so `B.x` and `x` in B's own condition are the row's own x.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from sparkcep.planner.fields import Fields, quote
+from sparkcep.query import PREFIX, Navigation, RowMarker, Scalar, string_literal, unescape
+from sparkcep.sql.lexicon import parse_expression
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """PREV or NEXT inside a match-independent condition: an expression of the row ``offset`` further on."""
+
+    expression: str
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class LocalCondition:
+    """A match-independent conjunct: text of the row's columns with shifts between."""
+
+    pieces: tuple[str | Shift, ...]
+    position: int = field(default=0, compare=False)
+
+    @property
+    def shifts(self) -> tuple[Shift, ...]:
+        return tuple(p for p in self.pieces if isinstance(p, Shift))
+
+    def sql(self) -> str:
+        """Text for the rows layout, where shifts are window functions over the named window."""
+        out = []
+        for p in self.pieces:
+            if isinstance(p, str):
+                out.append(p)
+            elif p.offset == 0:
+                out.append(f"({p.expression})")
+            else:
+                function = "lag" if p.offset < 0 else "lead"
+                out.append(f"{function}({p.expression}, {abs(p.offset)}) OVER {PREFIX}w")
+        return "".join(out)
+
+    def describe(self) -> str:
+        """Text for EXPLAIN."""
+        return unescape(
+            "".join(
+                p if isinstance(p, str) else f"{'PREV' if p.offset < 0 else 'NEXT'}({p.expression}, {abs(p.offset)})"
+                for p in self.pieces
+            )
+        )
+
+
+def local_condition(scalar: Scalar, variable: str) -> LocalCondition | None:
+    """The conjunct as a match-independent condition of ``variable``, or None if it depends on the match."""
+    pieces: list[str | Shift] = []
+    for piece in scalar.pieces:
+        if isinstance(piece, str):
+            pieces.append(piece)
+            continue
+        if not isinstance(piece, Navigation) or piece.from_first or piece.logical:
+            return None
+        if piece.variables is not None and variable not in piece.variables:
+            return None
+        if RowMarker.MATCH_NUMBER in piece.argument.markers or (piece.argument.markers and piece.physical):
+            return None
+        label = string_literal(variable)
+        text = "".join(p if isinstance(p, str) else label for p in piece.argument.pieces)
+        if piece.physical:
+            pieces.append(Shift(text, piece.physical))
+        else:
+            pieces.append(text if re.fullmatch(r"\w+|`[^`]+`", text) else f"({text})")
+    if [p.strip().upper() for p in pieces if isinstance(p, str)] == ["NULL"]:
+        pieces = ["false"]  # Spark wants a boolean where a condition stands
+    return LocalCondition(tuple(pieces), scalar.position)
+
+
+def lambda_text(condition: LocalCondition, fields: Fields, rows: str, row: str, index: str) -> str | None:
+    """The condition as the body of a lambda over a list of structs, for the lists layout.
+
+    Columns become fields of ``row``, shifts become neighbours in ``rows``. None where columns cannot be told for sure
+    (a subquery, or syntax that the parser does not know).
+    """
+    text, spans = "", []
+    for p in condition.pieces:
+        if isinstance(p, Shift):
+            spans.append((len(text), p))
+            text += f" {PREFIX}shift "
+        else:
+            text += unescape(p)
+    tree = parse_expression(text)
+    if tree is None or tree.find(exp.Select, exp.Placeholder, exp.Parameter):
+        return None
+    edits: list[tuple[int, int, str]] = []
+    shifts = iter(p for _, p in spans)
+    columns = sorted((c for c in tree.find_all(exp.Column)), key=lambda c: c.parts[0].meta.get("start", -1))
+    for column in columns:
+        first = column.parts[0]
+        start, end = first.meta.get("start"), first.meta.get("end")
+        if start is None or end is None:
+            return None
+        if first.name == PREFIX + "shift":
+            shift = next(shifts)
+            field_name = fields.name(fields.add(shift.expression))
+            # A far offset would overflow the index; out of range is NULL either way.
+            edits.append((start, end + 1, f"get({rows}, try_add({index}, {shift.offset})).{field_name}"))
+        else:
+            of = fields.column_of(quote(first.name))
+            if of is None:
+                return None
+            edits.append((start, end + 1, f"{row}.{fields.name(fields.add(quote(of)))}"))
+    if sum(e[2].startswith("get(") for e in edits) != len(spans):
+        return None
+    for start, end, new in reversed(edits):
+        text = text[:start] + new + text[end:]
+    return text.replace("{", "{{").replace("}", "}}")

@@ -1,0 +1,290 @@
+"""Match-dependent conditions as trees: from text whose row-local parts are lifted out to the kernel's expressions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+
+from sqlglot import exp
+
+from sparkcep.exec.conditions.expressions import (
+    BIGINT,
+    BOOLEAN,
+    DOUBLE,
+    INT,
+    LABEL_COLUMN,
+    NULL,
+    STRING,
+    AggregateSlot,
+    Call,
+    Constant,
+    CurrentNumber,
+    Expression,
+    Load,
+    NavigationSlot,
+    NotCompilable,
+    NumberSlot,
+    RowValue,
+    Type,
+)
+from sparkcep.exec.conditions.scalars import FUNCTIONS
+from sparkcep.planner.conditions.hoisting import FUNCTION, SLOT, TEXT, Lifting
+from sparkcep.planner.fields import quote
+from sparkcep.query import Aggregate, MatchNumber, Navigation, RowExpression, RowMarker, unescape
+from sparkcep.sql.lexicon import parse_expression, tokenize
+
+_BINARY: dict[type[exp.Expr], str] = {
+    exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%", exp.IntDiv: "div", exp.EQ: "=",
+    exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=", exp.NullSafeEQ: "<=>", exp.And: "and",
+    exp.Or: "or",
+}  # fmt: skip
+_FUNCTIONS: dict[type[exp.Expr], str] = {
+    exp.Abs: "abs", exp.Lower: "lower", exp.Upper: "upper", exp.Length: "length", exp.Trim: "trim",
+    exp.ArrayMax: "array_max", exp.ArrayMin: "array_min", exp.ArraySize: "size", exp.ArrayContains: "array_contains",
+    exp.Neg: "negate", exp.Not: "not",
+}  # fmt: skip
+
+
+_CASTS = {
+    exp.DType.DOUBLE: "cast_double", exp.DType.FLOAT: "cast_float", exp.DType.BIGINT: "cast_bigint",
+    exp.DType.INT: "cast_int", exp.DType.TEXT: "cast_string",
+}  # fmt: skip
+
+
+_MAY_FAIL = frozenset("/ % DIV [ CAST ::".split())
+#: Operators by the names that users give them.
+_OPERATORS: dict[type[exp.Expr], str] = {
+    exp.RegexpLike: "RLIKE", exp.RegexpILike: "RLIKE", exp.ILike: "ILIKE", exp.Like: "LIKE", exp.Any: "ANY",
+    exp.All: "ALL", exp.BitwiseAnd: "&", exp.BitwiseOr: "|", exp.BitwiseXor: "^", exp.BitwiseNot: "~",
+    exp.BitwiseLeftShift: "<<", exp.BitwiseRightShift: ">>", exp.Tuple: "(x, y)", exp.In: "IN",
+    exp.Between: "BETWEEN", exp.Is: "IS",
+}  # fmt: skip
+
+
+class Conjunct(Lifting):
+    """Turns one expression into the kernel's tree."""
+
+    def convert(self) -> Expression:
+        self.text = self.lift(self.text)
+        tree = parse_expression(self.text)
+        if tree is None:
+            raise NotCompilable("this expression, which cannot be read")
+        return self.node(tree)
+
+    def whole(self) -> Expression | None:
+        """The expression as one call, where Spark can evaluate it for every pair of rows: operators are calls too.
+
+        Where a pair that is in no match may fail, it must not be evaluated.
+        """
+        text = f"({self.text.strip()})"
+        tokens = tokenize(text)
+        return None if any(t.upper in _MAY_FAIL for t in tokens) else self.lift_call(text, tokens)
+
+    def node(self, tree: exp.Expr) -> Expression:
+        if isinstance(tree, exp.Paren):
+            return self.node(tree.this)
+        if isinstance(tree, (exp.Column, exp.Dot)):
+            return self.column(tree)
+        if isinstance(tree, exp.Literal):
+            return literal(tree)
+        if isinstance(tree, exp.Boolean):
+            return Constant(bool(tree.this), BOOLEAN)
+        if isinstance(tree, exp.Null):
+            return Constant(None, NULL)
+        if isinstance(tree, (exp.And, exp.Or)):
+            return self.chain(tree)
+        if tree.args.get("negate"):  # NOT LIKE
+            positive = tree.copy()
+            positive.set("negate", None)
+            return Call("not", (self.node(positive),))
+        name = _BINARY.get(type(tree))
+        if isinstance(tree, exp.Sub):
+            return Call("-", (self.local_time(self.node(tree.this)), self.local_time(self.node(tree.expression))))
+        if name is not None:
+            return Call(name, (self.node(tree.this), self.node(tree.expression)))
+        if isinstance(tree, (exp.Cast, exp.TryCast)):
+            return self.cast(tree)
+        if isinstance(tree, exp.Trim) and (tree.args.get("position") or tree.args.get("expression")):
+            raise NotCompilable("TRIM with options over several rows of the match")
+        if type(tree) in _FUNCTIONS:
+            rest = [tree.args["expression"]] if tree.args.get("expression") is not None else []
+            return Call(_FUNCTIONS[type(tree)], tuple(self.node(a) for a in (tree.this, *rest)))
+        return self.construct(tree)
+
+    def chain(self, tree: exp.Expr) -> Expression:
+        """A run of ANDs or ORs as a balanced tree, so that long ones do not nest deeply."""
+        kind = type(tree)
+        operands: list[Expression] = []
+        stack: list[exp.Expr] = [tree]
+        while stack:
+            at = stack.pop()
+            if type(at) is kind:
+                stack += [at.expression, at.this]
+            else:
+                operands.append(self.node(at))
+        while len(operands) > 1:
+            pairs = [operands[k : k + 2] for k in range(0, len(operands), 2)]
+            operands = [Call(_BINARY[kind], (p[0], p[1])) if len(p) == 2 else p[0] for p in pairs]
+        return operands[0]
+
+    def local_time(self, value: Expression) -> Expression:
+        """Spark subtracts timestamps by the session's local time: a timestamp column as TIMESTAMP_NTZ."""
+        slot = self.owner.slots[value.slot] if isinstance(value, Load) else None
+        if not isinstance(slot, NavigationSlot) or slot.argument is not None or slot.column == LABEL_COLUMN:
+            return value
+        text = self.owner.fields.texts[self.owner.columns[slot.column]]
+        if self.owner.column_types.get(self.owner.fields.column_of(text) or "") != "timestamp":
+            return value
+        return self.owner.slot(replace(slot, column=self.owner.column(f"CAST({text} AS TIMESTAMP_NTZ)")))
+
+    def construct(self, tree: exp.Expr) -> Expression:
+        if isinstance(tree, exp.Is):
+            value = self.node(tree.this)
+            if isinstance(tree.expression, exp.Null):
+                return Call("isnull", (value,))
+            if isinstance(tree.expression, exp.Boolean):
+                return Call("<=>", (value, Constant(bool(tree.expression.this), BOOLEAN)))
+        if isinstance(tree, exp.NullSafeNEQ):
+            return Call("not", (Call("<=>", (self.node(tree.this), self.node(tree.expression))),))
+        if isinstance(tree, exp.Between) and not tree.args.get("symmetric"):
+            value = self.node(tree.this)
+            low = Call(">=", (value, self.node(tree.args["low"])))
+            return Call("and", (low, Call("<=", (value, self.node(tree.args["high"])))))
+        if isinstance(tree, exp.In) and tree.expressions and not tree.args.get("query"):
+            return Call("in", (self.node(tree.this), *map(self.node, tree.expressions)))
+        if isinstance(tree, exp.Like):
+            return Call("like", (self.node(tree.this), self.node(tree.expression)))
+        if isinstance(tree, exp.Escape) and isinstance(tree.this, exp.Like):
+            like = tree.this
+            value = Call("like", (self.node(like.this), self.node(like.expression)), extra=tree.expression.name)
+            return Call("not", (value,)) if like.args.get("negate") else value
+        if isinstance(tree, exp.Case):
+            return self.case(tree)
+        if isinstance(tree, exp.If):
+            no = tree.args.get("false")
+            default = self.node(no) if no is not None else Constant(None, NULL)
+            return Call("case", (self.node(tree.this), self.node(tree.args["true"]), default))
+        if isinstance(tree, exp.Nullif):
+            value = self.node(tree.this)
+            return Call("case", (Call("=", (value, self.node(tree.expression))), Constant(None, NULL), value))
+        if isinstance(tree, (exp.Coalesce, exp.Least, exp.Greatest)):
+            name = {exp.Coalesce: "coalesce", exp.Least: "least", exp.Greatest: "greatest"}[type(tree)]
+            return Call(name, (self.node(tree.this), *map(self.node, tree.expressions)))
+        if isinstance(tree, exp.DateDiff) and not tree.args.get("unit"):
+            ends = (_dropped_cast(tree.this), _dropped_cast(tree.expression))
+            return Call("datediff", tuple(map(self.node, ends)))
+        if type(tree) is exp.Concat:
+            return Call("concat", tuple(map(self.node, tree.expressions)))
+        if isinstance(tree, exp.DPipe):
+            return Call("concat", (self.node(tree.this), self.node(tree.expression)))
+        if isinstance(tree, exp.Anonymous) and tree.name.startswith(FUNCTION):
+            return Call(FUNCTIONS[tree.name.removeprefix(FUNCTION)], tuple(map(self.node, tree.expressions)))
+        if isinstance(tree, exp.Array):
+            return Call("array", tuple(map(self.node, tree.expressions)))
+        raise NotCompilable(what(tree))
+
+    def case(self, tree: exp.Case) -> Expression:
+        subject = self.node(tree.this) if tree.this is not None else None
+        out: list[Expression] = []
+        for branch in tree.args["ifs"]:
+            test = self.node(branch.this)
+            out.append(test if subject is None else Call("=", (subject, test)))
+            out.append(self.node(branch.args["true"]))
+        default = tree.args.get("default")
+        return Call("case", (*out, self.node(default) if default is not None else Constant(None, NULL)))
+
+    def cast(self, tree: exp.Cast) -> Expression:
+        to = tree.to.this
+        value = tree.this
+        if isinstance(value, exp.Literal) and not value.is_string:  # 1.5D, 10L
+            if to == exp.DType.DOUBLE:
+                return Constant(float(value.name), DOUBLE)
+            if to == exp.DType.BIGINT:
+                return Constant(int(value.name), BIGINT)
+        if to in _CASTS:
+            return Call(_CASTS[to], (self.node(value),), "try" if tree.args.get("safe") else None)
+        raise NotCompilable(f"CAST to {tree.to.sql()} over several rows of the match")
+
+    def column(self, tree: exp.Expr) -> Expression:
+        parts = [p.name for p in tree.parts] if isinstance(tree, exp.Column) else []
+        if isinstance(tree, exp.Dot):
+            at: exp.Expr = tree
+            while isinstance(at, exp.Dot):
+                parts.insert(0, at.expression.name)
+                at = at.this
+            parts = [p.name for p in at.parts] + parts if isinstance(at, exp.Column) else []
+        if not parts:
+            raise NotCompilable(what(tree))
+        first = parts[0]
+        path = "".join("." + quote(p) for p in parts[1:])
+        if first in self.loads and not path:
+            return self.loads[first]
+        if first.startswith(SLOT) and first[len(SLOT) :].isdigit():
+            return self.slot(self.slots[int(first[len(SLOT) :])], path)
+        if first.startswith(TEXT):
+            raise NotCompilable("a field of a computed value")
+        return self.row_value(unescape(quote(first) + path))
+
+    def slot(self, slot: object, path: str) -> Expression:
+        if isinstance(slot, RowMarker):
+            return RowValue(LABEL_COLUMN) if slot is RowMarker.LABEL else CurrentNumber()
+        if isinstance(slot, MatchNumber):
+            return self.owner.slot(NumberSlot())
+        if isinstance(slot, Aggregate):
+            arguments = tuple(self.argument(a) for a in slot.arguments)
+            keep = self.argument(slot.filter) if slot.filter is not None else None
+            register = self.owner.register(slot.variables, slot.each)
+            return self.owner.slot(AggregateSlot(slot.function, register, arguments, slot.distinct, keep, slot.before))
+        assert isinstance(slot, Navigation)
+        if not slot.argument.markers:
+            text = unescape(slot.argument.text)
+            return self.row_value(f"({text}){unescape(path)}" if path else text, slot)
+        where = (self.owner.register(slot.variables), slot.from_first, slot.logical, slot.physical)
+        if slot.argument.is_label:
+            return self.owner.slot(NavigationSlot(*where, LABEL_COLUMN))
+        return self.owner.slot(NavigationSlot(*where, LABEL_COLUMN, self.argument(slot.argument)))
+
+    def argument(self, argument: RowExpression) -> Expression:
+        """An argument over one row: Spark's whole where it needs no label, else converted."""
+        inner = Conjunct(self.owner, argument.pieces, in_row=True)
+        if argument.markers:
+            return inner.convert()
+        return inner.row_value(unescape(argument.text))
+
+
+def _dropped_cast(tree: exp.Expr) -> exp.Expr:
+    """sqlglot wraps datediff's operands in casts of its own; operands must be dates as they are."""
+    return tree.this if isinstance(tree, exp.TsOrDsToDate) else tree
+
+
+def literal(tree: exp.Literal) -> Constant:
+    """A literal with Spark's type: int, bigint, decimal or double."""
+    text = tree.name
+    if tree.is_string:
+        return Constant(text, STRING)
+    if text.isdigit():
+        value = int(text)
+        if value < 2**31:
+            return Constant(value, INT)
+        if value < 2**63:
+            return Constant(value, BIGINT)
+        return Constant(Decimal(value), Type("decimal", len(text), 0))
+    if "e" in text.lower():
+        return Constant(float(text), DOUBLE)
+    number = Decimal(text)
+    digits = number.as_tuple()
+    scale = max(0, -int(digits.exponent))
+    return Constant(number, Type("decimal", max(len(digits.digits), scale), scale))
+
+
+def what(tree: exp.Expr) -> str:
+    """How to name a construct in an error."""
+    if isinstance(tree, exp.Anonymous):
+        return f"the function {tree.name}"
+    if type(tree) in _OPERATORS:
+        return f"the operator {_OPERATORS[type(tree)]}"
+    if isinstance(tree, exp.Func):
+        return f"the function {tree.sql_name().lower()}"
+    return {"Bracket": "element access", "Subquery": "a subquery", "Lambda": "a lambda function"}.get(
+        type(tree).__name__, type(tree).__name__
+    )

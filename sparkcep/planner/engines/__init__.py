@@ -1,0 +1,1 @@
+"""Plans of the engines, a folder each."""

@@ -1,0 +1,84 @@
+"""The plan of EXPLAIN NON ANSWERS as text: the very objects that run."""
+
+from __future__ import annotations
+
+from sparkcep.exec.engines.non_answers.spec import REASONS, Bound
+from sparkcep.exec.engines.non_answers.tables import closed_bounds, is_chained
+from sparkcep.pattern import render
+from sparkcep.planner.engines.non_answers.plan import TYPE_TESTS, NonAnswersPlan
+from sparkcep.planner.engines.non_answers.sql import fact_texts
+from sparkcep.planner.explain_before import before_lines
+from sparkcep.query import unescape
+
+
+def explain_non_answers(plan: NonAnswersPlan, name: str) -> list[str]:
+    """Lines of the plan, without the SQL around the kernel."""
+    block, spec = plan.block, plan.repair_spec
+    names = spec.run.automaton.names
+    shown = {c.key: c.variable for c in block.components}
+    asked = block.non_answers
+    assert asked is not None
+    arguments = ", ".join(unescape(t).strip() for t in (asked.cost, asked.uncertainty, asked.step))
+    lines = [f"Pattern relation {name}", f"  Pattern: {render(block.pattern)}"]
+    lines.append(f"  Explain non-answers: ({arguments}); one row for each partition without a match")
+    strict = ", STRICT TIME" if block.strict_time else ""
+    lines.append(f"  Selection: {block.selection.value}{strict}; a partition's first match is enough to leave it out")
+    if plan.query.within is not None:
+        lines.append(f"  Within: {unescape(plan.query.within)} (inclusive)")
+    tested = {
+        k: f"the type of {shown[names[k - TYPE_TESTS]]}" if k >= TYPE_TESTS else shown[names[k]] for k in plan.bits
+    }
+    lines += before_lines(plan, tested)
+    lines.append("  Kernel evaluates:")
+    for check in spec.run.checks:
+        keys = "|".join(dict.fromkeys(shown[names[c]] for c in sorted(check.decided_by)))
+        text = " AND ".join(t.strip() for t in plan.dependent.descriptions[check.number])
+        lines.append(f"    {check.at.value} {keys}: {text}")
+    if plan.interpreted_because:
+        lines.append(f"    by the reference search (slow), since the kernel has no {plan.interpreted_because}")
+    lines += _repair(plan)
+    reasons = f"of the longest run of each partition that is not repaired: {', '.join(REASONS)}"
+    lines.append(f"  Reasons: {'nobody asks for them' if spec.repairs_only else reasons}")
+    told = sum(1 for t in fact_texts(block, spec) if t)
+    asks = plan.measures.warns  # type: ignore[attr-defined]
+    lines.append(f"  Warnings: {f'{told} questions to the whole log' if asks else 'nobody asks for them'}")
+    lines.append(f"  Layout: {plan.layout} ({plan.layout_reason})")
+    lines.append(f"  Filter first: {'; '.join(unescape(f) for f in plan.filters) or 'no'}, {plan.gaps.reason}")
+    return lines
+
+
+def _repair(plan: NonAnswersPlan) -> list[str]:
+    repair = plan.repair_spec.repair
+    if repair is None:
+        return [f"  Repair: no, {plan.unrepaired}"]
+    length = len(repair.places)
+    least, most = closed_bounds(length, repair.bounds)
+    tested = [k for k in range(len(plan.conditions)) if k not in repair.timed]
+    gaps = any(b.gap for b in repair.bounds)
+    searched = [
+        what
+        for what, found in (
+            ("bounds between components that are no neighbours", not is_chained(length, least, most)),
+            ("gaps", gaps),
+            ("conditions between events", bool(tested)),
+        )
+        if found
+    ]
+    how = "dynamic programming over (component, event, tick)"
+    if searched:
+        how += f", which bounds a search for {', '.join(searched)}"
+    lines = [
+        f"  Repair: {how}",
+        f"    at most {repair.most_cost} steps in all and {repair.most_shift} per event, up to "
+        f"spark.sparkcep.limit.repairNodes = {plan.repair_spec.limit_nodes} places of a partition",
+    ]
+    names = [plan.block.component(plan.repair_spec.run.automaton.names[c]).variable for c in repair.places]
+    return lines + [f"    {bound_text(b, names)}" for b in repair.bounds]
+
+
+def bound_text(b: Bound, names: list[str]) -> str:
+    """A bound as `2 <= positions from A to B <= 5  (what the user wrote)`."""
+    low = f"{b.least} <= " if b.least is not None else ""
+    high = f" <= {b.most}" if b.most is not None else ""
+    what = "positions" if b.gap else "time"
+    return f"{low}{what} from {names[b.first]} to {names[b.second]}{high}  ({b.source})"

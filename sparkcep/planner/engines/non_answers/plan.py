@@ -1,0 +1,421 @@
+"""Plan EXPLAIN NON ANSWERS: which repairs are looked for, and what else is said of partitions without a match."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from sparkcep.block import BlockQuery, Condition
+from sparkcep.errors import PatternAnalysisError
+from sparkcep.exec.automaton import ACCEPT, Automaton
+from sparkcep.exec.conditions.expressions import NavigationSlot
+from sparkcep.exec.engines.non_answers.spec import Bound, Facts, Repair, RepairSpec
+from sparkcep.exec.engines.rows.spec import words_of
+from sparkcep.exec.engines.runs.spec import RunSpec
+from sparkcep.exec.kernels.non_answers.tables import FARTHEST
+from sparkcep.exec.shape import OperatorShape
+from sparkcep.pattern import Concatenation, Pattern, Variable
+from sparkcep.planner.block_clause import typed_block
+from sparkcep.planner.conditions.differences import Difference, TimeUnits, difference, names_any
+from sparkcep.planner.conditions.match_conditions import DependentConditions
+from sparkcep.planner.conditions.row_conditions import LocalCondition
+from sparkcep.planner.engines.non_answers.sql import NonAnswersSql
+from sparkcep.planner.engines.runs.plan import BlockPlan, RunPlanner, condition_beyond, in_kernel, type_test
+from sparkcep.planner.plan import Analyzer
+from sparkcep.planner.rules.gap_elimination import GapElimination
+from sparkcep.planner.rules.join_prefilter import Prefilter
+from sparkcep.planner.rules.range_splitting import RangeSplitting
+from sparkcep.query import POSITION, Aggregate, Navigation, PatternQuery, RowsPerMatch, Selection, SkipMode, unescape
+from sparkcep.settings import Settings
+
+#: Where codes of tests of a component's type alone begin; those below are components.
+TYPE_TESTS = 1 << 21
+_NONE = "EXPLAIN NON ANSWERS has none"
+_LARGEST = 1 << 58
+
+
+@dataclass(slots=True)
+class NonAnswersPlan(BlockPlan):
+    """A planned EXPLAIN NON ANSWERS. ``unrepaired``: why nothing is repaired, empty where it is."""
+
+    repair_spec: RepairSpec
+    conditions: list[Condition]
+    unrepaired: str
+
+    @property
+    def repairs_only(self) -> bool:
+        """Whether the statement around it drops all partitions that are not repaired."""
+        asked = self.block.non_answers
+        return asked is not None and asked.repairs_only
+
+    @property
+    def bits(self) -> dict[int, int]:
+        return self.repair_spec.condition_bits
+
+
+class NonAnswersPlanner(RunPlanner):
+    """Plans one bound block with EXPLAIN NON ANSWERS.
+
+    Raises:
+        PatternAnalysisError: CEP_NON_ANSWERS, CEP_NON_ANSWERS_TYPE, and those of :class:`RunPlanner`.
+    """
+
+    #: Whether it is a MATCH_RECOGNIZE.
+    is_clause = False
+
+    def plan(self) -> NonAnswersPlan:  # type: ignore[override]
+        block = self.block
+        self.refuse()
+        keys = self.plan_keys()
+        self.add_sort_fields()
+        time = self.trace(block.order_by[0].expression)
+        time_type = self.analyze([block.order_by[0].expression])[0][1]
+        self.units = TimeUnits(time_type, is_fixed_zone(self.settings.time_zone))
+        step, most_cost, most_shift = self.lengths()
+        local, dependent, conditions = self.split()
+        within = self.plan_times()
+        key_column = dependent.column(self.fields.texts[time])
+        condition_set, checks = self.compile_runs(dependent, conditions)
+        typed = self.type_tests(local)
+        tests = {**local, **typed}
+        shifts, layout, why = self.choose_layout(tests, dependent.pairs)
+        if layout != "rows" and (bad := self.unorderable_field()):
+            layout, why = "rows", f"column of type {bad} cannot be sorted inside a list"
+        bits = {label: bit for bit, label in enumerate(sorted(tests))}
+        run = RunSpec(
+            pattern=block.pattern, automaton=self.automaton,
+            condition_bits={k: b for k, b in bits.items() if k < TYPE_TESTS},
+            mask_words=words_of(len(bits)), selection=block.selection,
+            one_per_start=True, first_only=True, use_within=block.within is not None, strict_time=block.strict_time,
+            rows_per_match=RowsPerMatch.ONE, skip=SkipMode.PAST_LAST_ROW, skip_labels=frozenset(), skip_target="",
+            slots=(), slot_registers=(), every_row=False, traced=False, conditions=condition_set, checks=checks,
+            ansi=self.settings.ansi, limit_steps=self.settings.limit_steps, limit_rows=self.settings.limit_matches,
+        )  # fmt: skip
+        run = self.with_engine(run, conditions, dependent)
+        key = self.fields.column_of(block.order_by[0].expression)
+        bare = key if self.is_clause else None
+        found = [difference(c, self.is_time, self.units, bare) for c in conditions]
+        unrepaired, bounds, timed = self.repairable(run, local, conditions, found, dependent)
+        repair = None
+        if not unrepaired:
+            low, high = self.time_range()
+            places = tuple(self.names.index(n) for n in sequence_of(block.pattern) or ())
+            repair = Repair(places, key_column, bounds, timed, step, most_cost, most_shift, low, high)
+        facts = self.facts(found, conditions, key_column)
+        spec = RepairSpec(
+            run, bits, repair, self.type_bits(bits), needed(self.automaton), facts, self.settings.limit_repair,
+            repairs_only=block.non_answers is not None and block.non_answers.repairs_only,
+        )  # fmt: skip
+        shape = OperatorShape(
+            limit_events=self.settings.limit_events, keys=len(keys),
+            masks=run.mask_words, columns=tuple(dependent.columns), within=within, gathers=(),
+            labels=(), mask_updates=self.mask_updates(tests, bits, shifts) if layout == "lists" else (),
+            trace=(time,),
+        )  # fmt: skip
+        wanted = block.wanted
+        sql = NonAnswersSql(
+            block, keys, spec, time, time_type, step, wanted is None or "warnings" in wanted,
+        )  # fmt: skip
+        filters = self.kept_rows()
+        return NonAnswersPlan(
+            self.query, self.settings, self.program, self.fields, keys, tests, dependent, layout, why, shape,
+            spec, self.searched_because, sql,  # type: ignore[arg-type]
+            GapElimination("", "every partition counts, and positions are shown"),
+            Prefilter((), _NONE), RangeSplitting(None, _NONE), self.within_type, self.column_types, block, filters,
+            spec, conditions, unrepaired,
+        )  # fmt: skip
+
+    # -- the clause itself -----------------------------------------------------------------------------------------
+
+    def refuse(self) -> None:
+        block = self.block
+        assert block.non_answers is not None
+        wrong = [
+            (bool(block.trends), "aggregates over trends: a trend has no events of its own", None),
+            (block.collapsed, "COLLAPSED: there is no match to collapse", "leave COLLAPSED out"),
+            (block.uncertainty is not None, "UNCERTAINTY: its worlds move events already", "leave UNCERTAINTY out"),
+            (bool(block.returns), "RETURN: its rows are partitions, with columns of their own", "leave RETURN out"),
+        ]
+        for found, what, hint in wrong:
+            if found:
+                raise self.error("CEP_NON_ANSWERS", f"EXPLAIN NON ANSWERS cannot be combined with {what}.", -1, hint)
+
+    def error(self, error_class: str, sentence: str, part: int, hint: str | None = None) -> PatternAnalysisError:
+        """An error at k (0), uncertainty (1), step (2) or the clause (-1)."""
+        asked = self.block.non_answers
+        assert asked is not None
+        position = asked.position if part < 0 or not asked.positions else asked.positions[part]
+        return PatternAnalysisError(
+            error_class, sentence, text=self.block.text or None, position=position or self.block.start, hint=hint
+        )
+
+    def lengths(self) -> tuple[int, int, int]:
+        """The step in units of the ORDER BY key, the most cost and the most shift in steps."""
+        asked, units = self.block.non_answers, self.units
+        assert asked is not None
+        kind = units.kind
+        if kind.kind not in ("int", "decimal", "date", "timestamp", "timestamp_ntz") or (
+            kind.kind == "decimal" and kind.size > 18
+        ):
+            raise self.error(
+                "CEP_NON_ANSWERS_TYPE",
+                f"EXPLAIN NON ANSWERS moves events along an ORDER BY key of a date, timestamp, integer or decimal type "
+                f"(of at most 18 digits); this one is {units.type}.",
+                -1,
+                "cast the ORDER BY key: ORDER BY CAST(t AS DECIMAL(18, 6))",
+            )
+        step, uncertainty = self.length(asked.step, 2, "step"), self.length(asked.uncertainty, 1, "uncertainty")
+        if step == 0:
+            raise self.error("CEP_NON_ANSWERS", "The step must not be zero.", 2, "step => 1, or an interval")
+        if uncertainty % step:
+            raise self.error(
+                "CEP_NON_ANSWERS",
+                f"The uncertainty, {unescape(asked.uncertainty)}, is not a multiple of the step, "
+                f"{unescape(asked.step)}.",
+                1,
+                "shifts are multiples of the step, up to the uncertainty",
+            )
+        cost = unescape(asked.cost).strip()
+        if not units.is_number and re.fullmatch(r"-?\d+", cost):
+            most = Fraction(int(cost))  # of a time a bare number counts steps
+        else:
+            most = Fraction(self.length(asked.cost, 0, "k"), step)
+        if most < 0:
+            raise self.negative("k", asked.cost, 0)
+        return step, min(most.__floor__(), _LARGEST), uncertainty // step
+
+    def length(self, text: str, part: int, name: str) -> int:
+        found = self.units.count(text, physical=True)
+        if found is None and not self.units.is_number:
+            plain = re.fullmatch(r"\s*-?\d+(\.\d+)?\s*", text) is not None  # seconds, as elsewhere
+            sign, body = ("-", text.strip()[1:]) if text.strip().startswith("-") else ("", text)
+            if inner := re.fullmatch(r"\s*INTERVAL\s+(['\"]?)\s*-(.*)", body, re.IGNORECASE | re.DOTALL):
+                sign, body = "-", inner[1] + inner[2]
+            found = self.units.count(f"{sign}INTERVAL {body}{' SECOND' if plain else ''}", physical=True)
+        if found is None:
+            months = re.search(r"MONTH|YEAR", text, re.IGNORECASE)
+            example = {"int": f"{name} => 4", "decimal": f"{name} => 0.5", "date": f"{name} => INTERVAL 1 DAY"}
+            raise self.error(
+                "CEP_NON_ANSWERS",
+                f"{name} must be a fixed length of {self.units.type}; {unescape(text).strip()} is not.",
+                part,
+                "months and years differ in length: use days" if months
+                else example.get(self.units.kind.kind, f"{name} => INTERVAL 1 MINUTE"),
+            )  # fmt: skip
+        if found < 0:
+            raise self.negative(name, text, part)
+        if found.denominator != 1 or found > _LARGEST:
+            raise self.error(
+                "CEP_NON_ANSWERS", f"{name} is not a whole number of units of {self.units.type}, or too large.", part
+            )
+        return int(found)
+
+    def negative(self, name: str, text: str, part: int) -> PatternAnalysisError:
+        return self.error(
+            "CEP_NON_ANSWERS", f"{name} must not be negative; it is {unescape(text).strip()}.", part,
+            "lengths are taken both ways",
+        )  # fmt: skip
+
+    # -- what may be moved -----------------------------------------------------------------------------------------
+
+    def is_time(self, text: str) -> bool:
+        """Whether a row expression is the ORDER BY key."""
+        key = self.block.order_by[0].expression
+        column = self.fields.column_of(key)
+        return text.strip() == key.strip() or (column is not None and self.fields.column_of(text) == column)
+
+    def repairable(
+        self, run: RunSpec, local: dict[int, list[LocalCondition]], conditions: Sequence[Condition],
+        found: Sequence[Difference | None], dependent: DependentConditions,
+    ) -> tuple[str, tuple[Bound, ...], frozenset[int]]:  # fmt: skip
+        """Why nothing can be repaired (empty where it can), bounds by places, and conditions that they stand for."""
+        block = self.block
+        places = sequence_of(block.pattern)
+        key = block.order_by[0]
+        words = frozenset(w.casefold() for w in re.findall(r"\w+", unescape(key.expression)))
+        if (column := self.fields.column_of(key.expression)) is not None:
+            words |= {column.casefold()}
+        why = ""
+        if places is None:
+            why = "the pattern is not a plain sequence"
+        elif block.selection is Selection.STRICT:
+            why = f"{block.selection.value} is about neighbours, not about times"
+        elif not key.ascending:
+            why = "ORDER BY is not ascending"
+        elif (lacking := self.lacking(run, conditions, found)) is not None:
+            why = f"the kernel has no {lacking}"
+        elif len(set(places)) < len(places) and conditions:
+            why = "conditions name a variable that occurs in the pattern twice"
+        elif block.between is not None:
+            why = "BETWEEN clips events at the times that they have"
+        elif any(c.shifts for cs in local.values() for c in cs) or any(
+            isinstance(s, NavigationSlot) and s.physical for s in dependent.slots
+        ):
+            why = "PREV and NEXT are about neighbours, which shifts change"
+        if why or places is None:
+            return why, (), frozenset()
+        for cs in local.values():
+            for one in cs:
+                if names_any(one.sql(), words):
+                    return f"{one.describe()} is about the time of one event", (), frozenset()
+        at = {name: n for n, name in enumerate(places)}
+        bounds: list[Bound] = []
+        timed: list[int] = []
+        for k, (condition, d) in enumerate(zip(conditions, found, strict=True)):
+            if d is not None:
+                timed.append(k)
+                bounds.append(bound(at[d.first], at[d.second], d, condition.source))
+                continue
+            if names_any(read_by(condition), words | {POSITION}):
+                return (
+                    f"{condition.source or 'a condition'} does not bound the time between two events",
+                    (),
+                    frozenset(),
+                )
+        if block.within is not None and len(places) > 1:
+            length = self.units.count(block.within)
+            if length is None:
+                return f"WITHIN {unescape(block.within)} differs from event to event", (), frozenset()
+            bounds.append(
+                Bound(0, len(places) - 1, None, length.__floor__(), source=f"WITHIN {unescape(block.within)}")
+            )
+        return "", tuple(bounds), frozenset(timed)
+
+    def lacking(self, run: RunSpec, conditions: Sequence[Condition], found: Sequence[Difference | None]) -> str | None:
+        """What the kernel lacks for the conditions that are no bounds, if it lacks anything."""
+        tested = [k for k, d in enumerate(found) if d is None]
+
+        def attempt(n: int) -> None:
+            in_kernel(run.conditions, run.ansi, tested[n])
+
+        beyond = condition_beyond(attempt, [conditions[k] for k in tested])
+        return None if beyond is None else beyond[1]
+
+    def time_range(self) -> tuple[int, int]:
+        """Least and most of a new time: what the key's type holds."""
+        kind = self.units.kind
+        if kind.kind == "int":
+            half = 1 << (kind.size - 1)
+            return max(-half, -2 * FARTHEST), min(half - 1, 2 * FARTHEST)
+        if kind.kind == "decimal":
+            return -(10**kind.size) + 1, 10**kind.size - 1
+        if kind.kind == "date":
+            return -719162, 2932896  # years 1 to 9999
+        return -62135596800 * 10**6, 253402300799999999
+
+    # -- masks, rows, facts ----------------------------------------------------------------------------------------
+
+    def type_tests(self, local: dict[int, list[LocalCondition]]) -> dict[int, list[LocalCondition]]:
+        """Tests of types alone, of components that must be more than of a type."""
+        out: dict[int, list[LocalCondition]] = {}
+        for code, component in enumerate(self.block.components):
+            test = type_test(component, self.block.event_type)
+            if test and len(local.get(code, [])) > 1:
+                out[TYPE_TESTS + code] = [LocalCondition((test,), component.position)]
+        return out
+
+    def type_bits(self, bits: dict[int, int]) -> tuple[int, ...]:
+        """Per component the mask bit of its type alone; in MATCH_RECOGNIZE that is what DEFINE says of one event."""
+        own = [
+            bits.get(code, -1) if component.types or self.is_clause else -1
+            for code, component in enumerate(self.block.components)
+        ]
+        return tuple(bits.get(TYPE_TESTS + code, bit) for code, bit in enumerate(own))
+
+    def facts(self, found: Sequence[Difference | None], conditions: Sequence[Condition], key: int) -> Facts:
+        """What is asked of the log: pairs of components that follow each other, and bounds between two of them."""
+        automaton = self.automaton
+        pairs = dict.fromkeys(
+            (automaton.components[s], e.component)
+            for s in range(automaton.states)
+            for e in automaton.edges[s]
+            if e.target != ACCEPT and automaton.components[s] != e.component
+        )
+        bounds = tuple(
+            bound(self.names.index(d.first), self.names.index(d.second), d, c.source)
+            for d, c in zip(found, conditions, strict=True)
+            if d is not None
+        )
+        return Facts(tuple(pairs), bounds, key if any(not b.gap for b in bounds) else -1)
+
+
+def read_by(condition: Condition) -> str:
+    """All text of a condition, slots included."""
+    parts = []
+    for p in condition.scalar.pieces:
+        if isinstance(p, str):
+            parts.append(p)
+        elif isinstance(p, Navigation):
+            parts.append(p.argument.text)
+        elif isinstance(p, Aggregate):
+            parts += [a.text for a in p.arguments]
+            parts.append(p.filter.text if p.filter is not None else "")
+    return " ".join(parts)
+
+
+def bound(first: int, second: int, d: Difference, source: str) -> Bound:
+    """A difference between places; from the earlier to the later one."""
+    if first < second:
+        return Bound(first, second, d.least, d.most, d.gap, unescape(source))
+    least, most = (None if v is None else -v for v in (d.most, d.least))
+    return Bound(second, first, least, most, d.gap, unescape(source))
+
+
+def sequence_of(pattern: Pattern) -> list[str] | None:
+    """Component keys of a plain sequence in order, or None."""
+    if isinstance(pattern, Variable):
+        return [pattern.name]
+    if not isinstance(pattern, Concatenation):
+        return None
+    out: list[str] = []
+    for item in pattern.items:
+        part = sequence_of(item)
+        if part is None:
+            return None
+        out += part
+    return out
+
+
+def needed(automaton: Automaton) -> tuple[int, ...]:
+    """Components that every match takes, in the order of the pattern: those without which the end cannot be reached."""
+    out = []
+    for code in dict.fromkeys(automaton.components):
+        stack, seen = [automaton.states], {automaton.states}
+        ends = False
+        while stack and not ends:
+            for e in automaton.edges[stack.pop()]:
+                if e.target == ACCEPT:
+                    ends = True
+                elif e.component != code and e.target not in seen:
+                    seen.add(e.target)
+                    stack.append(e.target)
+        if not ends:
+            out.append(code)
+    return tuple(sorted(out))
+
+
+def is_fixed_zone(name: str) -> bool:
+    """Whether clocks of a time zone never change.
+
+    >>> is_fixed_zone("UTC"), is_fixed_zone("+05:30"), is_fixed_zone("Europe/Berlin"), is_fixed_zone("")
+    (True, True, False, False)
+    """
+    return bool(
+        re.fullmatch(r"(?:Etc/)?(?:UTC|GMT|UCT|Z|Zulu|Universal|Greenwich)|(?:UTC|GMT)?[+-]\d\d?(?::?\d\d)?", name)
+    )
+
+
+def plan_non_answers(
+    block: BlockQuery, settings: Settings, analyze: Analyzer, column_types: Sequence[str],
+    query: PatternQuery | None = None,
+) -> NonAnswersPlan:  # fmt: skip
+    """Plan one bound block with EXPLAIN NON ANSWERS; ``query``: the clause that it was, if it was one."""
+    hidden = 0
+    is_clause = query is not None
+    if query is None:
+        block, query, hidden = typed_block(block, analyze)
+    planner = NonAnswersPlanner(block, query, hidden, settings, analyze, lambda *_: None, column_types)
+    planner.is_clause = is_clause
+    return planner.plan()

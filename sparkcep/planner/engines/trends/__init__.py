@@ -1,0 +1,1 @@
+"""The plan of aggregates over trends."""

@@ -1,0 +1,204 @@
+"""Plan counts of AND(P, Q): both sides and what both match, as blocks of their own over one input.
+
+Which trends both sides match is told by the product of their automata, whose components are pairs. Conditions and
+equivalences that name a component hold for each of its pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from sparkcep.block import BlockQuery, Component, Condition, Equivalence, Trend
+from sparkcep.errors import PatternAnalysisError, SparkCepError
+from sparkcep.exec.automaton import Automaton
+from sparkcep.exec.engines.rows.spec import BITS_PER_WORD
+from sparkcep.exec.engines.trends.intersection import intersect, recoded
+from sparkcep.exec.engines.trends.spec import Part, TrendSpec
+from sparkcep.pattern import Conjunction, Pattern, variables
+from sparkcep.planner.conditions.match_conditions import DependentConditions
+from sparkcep.planner.conditions.row_conditions import LocalCondition
+from sparkcep.planner.engines.trends.edges import NotAdjacent
+from sparkcep.planner.engines.trends.plan import PART, TrendPlanner
+from sparkcep.planner.plan import Analyzer
+from sparkcep.query import Aggregate, Navigation, PatternQuery, Scalar, Selection
+from sparkcep.settings import Settings
+
+_COUNTS = (
+    (Trend("n", "count", None, ()), "", "decimal(38,0)"),
+    (Trend("x", "approx_count", None, ()), "", "double"),
+)
+Keys = Mapping[str, tuple[str, ...]]
+Kernel = tuple[dict[int, list[LocalCondition]], DependentConditions, TrendSpec]
+
+
+class ConjunctionPlanner(TrendPlanner):
+    """Plans one bound block whose pattern is AND(P, Q).
+
+    Raises:
+        PatternAnalysisError: CEP_CONJUNCTION, a condition compares both sides; those of :class:`TrendPlanner`.
+    """
+
+    side: type[TrendPlanner] = TrendPlanner
+
+    def __init__(
+        self, block: BlockQuery, query: PatternQuery, hidden_keys: int, settings: Settings, analyze: Analyzer,
+        column_types: Sequence[str],
+    ) -> None:  # fmt: skip
+        assert isinstance(block.pattern, Conjunction)  # else the binder refuses it
+        self.blocks = [side_of(block, item) for item in block.pattern.items]
+        self.sides = [
+            self.side(b, query, hidden_keys, settings, analyze, lambda *_: None, column_types) for b in self.blocks
+        ]
+        self.pairs = paired(*self.blocks)
+        product = product_block(block, self.blocks, self.pairs)
+        super().__init__(product, query, hidden_keys, settings, analyze, lambda *_: None, column_types)
+        for side in self.sides:
+            side.fields = self.fields
+
+    def compile_pattern(self) -> Automaton:  # type: ignore[override]
+        labels = self.block.labels
+        left, right = (s.automaton for s in self.sides)
+        # Both automata in the codes of the product; a component that stands in pairs only has none of its own.
+        names = tuple(dict.fromkeys((*labels, *self.blocks[0].labels, *self.blocks[1].labels)))
+        pairs = {(names.index(a), names.index(b)): labels.index(c.key) for (a, b), c in self.pairs.items()}
+        try:
+            made = intersect(
+                recoded(left, names), recoded(right, names, len(left.negations)), pairs, self.settings.limit_program
+            )
+        except SparkCepError as error:
+            raise error.placed(self.block.text or None, self.block.start) from None
+        return recoded(made, labels)
+
+    def plan_kernel(self, trends: Sequence[tuple[Trend, str, str]], width: int, slide: int) -> Kernel:
+        reason = self.construction_reason()
+        found: list[Kernel] = []
+        if not reason:
+            try:
+                kernels = [*(s.propagated for s in self.sides), super().propagated]
+                found = [propagated(_COUNTS, width, slide) for propagated in kernels]
+            except NotAdjacent as error:
+                reason = str(error)
+        if reason:
+            found = [s.enumerated(reason, (), width, slide) for s in self.sides]
+        return self.together(found, trends, reason)
+
+    def construction_reason(self) -> str:
+        """Why trends must be constructed; empty where both sides and their intersection can be counted."""
+        if self.block.selection is not Selection.ANY:
+            return f"AND under {self.block.selection.value}"
+        for block in self.blocks:
+            if not block.tells_apart([c.key for c in block.components if not c.negated]):
+                return "AND where one event fits two components of a side"
+        return ""
+
+    def together(self, found: list[Kernel], trends: Sequence[tuple[Trend, str, str]], reason: str) -> Kernel:
+        """The parts over one batch: masks and columns of one behind those of the other."""
+        local: dict[int, list[LocalCondition]] = {}
+        bits: dict[int, int] = {}
+        parts: list[Part] = []
+        dependent = found[0][1]
+        columns: list[int] = []
+        words = 0
+        for n, (own, reads, spec) in enumerate(found):
+            local |= {code + n * PART: tests for code, tests in own.items()}
+            bits |= {code + n * PART: bit + words * BITS_PER_WORD for code, bit in spec.condition_bits.items()}
+            parts.append(Part(spec, words, len(columns), len(columns) + len(reads.columns)))
+            columns += reads.columns
+            words += spec.mask_words
+        dependent.columns[:] = columns
+        first = found[0][2]
+        run = replace(first.run, pattern=self.block.pattern, automaton=self.automaton, mask_words=words)
+        aggregates = self.aggregates(trends, dependent)
+        spec = replace(
+            first, run=run, condition_bits=bits, aggregates=aggregates, enumerated=reason, parts=tuple(parts)
+        )
+        return local, dependent, spec
+
+    def filters(self, local: dict[int, list[LocalCondition]], dependent: DependentConditions) -> tuple[list[str], str]:
+        return self.kept_rows(), "each side of AND takes rows that the other cannot"
+
+
+def side_of(block: BlockQuery, pattern: Pattern) -> BlockQuery:
+    """One side as a block of its own."""
+    own = set(variables(pattern))
+    mapping = {key: (key,) for key in block.labels if key in own}
+    return replace(
+        block, pattern=pattern, components=tuple(c for c in block.components if c.key in own),
+        conditions=tuple(c for c in (renamed(c, mapping, block) for c in block.conditions) if c is not None),
+        equivalences=tuple(e for e in (renamed_equivalence(e, mapping) for e in block.equivalences) if e is not None),
+    )  # fmt: skip
+
+
+def paired(left: BlockQuery, right: BlockQuery) -> dict[tuple[str, str], Component]:
+    """Components of both sides that one event may be."""
+    out = {}
+    for a in left.components:
+        for b in right.components:
+            types = tuple(t for t in a.types if t in b.types) if a.types and b.types else a.types or b.types
+            if not a.negated and not b.negated and bool(types) == bool(a.types or b.types):
+                out[a.key, b.key] = Component(f"{a.key}&{b.key}", f"{a.variable}&{b.variable}", types)
+    return out
+
+
+def product_block(
+    block: BlockQuery, sides: Sequence[BlockQuery], pairs: Mapping[tuple[str, str], Component]
+) -> BlockQuery:
+    """The block of what both sides match."""
+    conditions: list[Condition] = []
+    equivalences: list[Equivalence] = []
+    for n, side in enumerate(sides):
+        mapping = {
+            c.key: (c.key,) if c.negated else tuple(p.key for names, p in pairs.items() if names[n] == c.key)
+            for c in side.components
+        }
+        conditions += [c for c in (renamed(c, mapping, block, False) for c in side.conditions) if c is not None]
+        equivalences += [
+            e for e in (renamed_equivalence(e, mapping) for e in side.equivalences)
+            if e is not None and (e.components or n == 0)
+        ]  # fmt: skip
+    negated = tuple(c for side in sides for c in side.components if c.negated)
+    return replace(
+        block, components=(*negated, *pairs.values()), conditions=tuple(conditions), equivalences=tuple(equivalences)
+    )
+
+
+def renamed(c: Condition, mapping: Keys, block: BlockQuery, strict: bool = True) -> Condition | None:
+    """A condition over other components; None where it is about none of them, or holds untested.
+
+    Raises:
+        PatternAnalysisError: CEP_CONJUNCTION, ``strict`` and it looks at components of both sides.
+    """
+
+    def of(keys: Sequence[str]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(new for key in keys for new in mapping.get(key, ())))
+
+    parts = (c.decided_by, *c.required, *(k for k in (c.after, c.each) if k))
+    if not of(c.decided_by):
+        return None
+    slots = [s for s in c.scalar.slots if isinstance(s, (Navigation, Aggregate)) and s.variables is not None]
+    far = [s for s in slots if not of(s.variables or ())]
+    if far and strict:
+        raise PatternAnalysisError(
+            "CEP_CONJUNCTION", "A condition cannot compare events of both sides of AND: they are of different trends.",
+            text=block.text or None, position=c.scalar.position, hint="join two blocks",
+        )  # fmt: skip
+    if far or not all(of(keys) for keys in parts):
+        return None
+    pieces = tuple(
+        replace(p, variables=of(p.variables)) if isinstance(p, (Navigation, Aggregate)) and p.variables else p
+        for p in c.scalar.pieces
+    )
+    scalar = Scalar(pieces, c.scalar.position)
+    return replace(
+        c, scalar=scalar, decided_by=of(c.decided_by), required=tuple(of(r) for r in c.required), after=of(c.after),
+        each=of(c.each),
+    )  # fmt: skip
+
+
+def renamed_equivalence(e: Equivalence, mapping: Keys) -> Equivalence | None:
+    """An equivalence over other components; None where it ties none of them."""
+    if not e.components:
+        return e
+    components = tuple(dict.fromkeys(new for key in e.components for new in mapping.get(key, ())))
+    return replace(e, components=components) if components else None

@@ -1,0 +1,429 @@
+"""Plan a block that aggregates over trends (GRETA; granularity by what the conditions look at, as in COGRA)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from sparkcep.block import BlockQuery, Condition, Trend
+from sparkcep.errors import PatternAnalysisError
+from sparkcep.exec.automaton import ACCEPT
+from sparkcep.exec.conditions.expressions import TIMES, NotCompilable, parse_type
+from sparkcep.exec.engines.rows.spec import ConditionSet, words_of
+from sparkcep.exec.engines.runs.spec import Check, RunSpec
+from sparkcep.exec.engines.trends.spec import (
+    Compared,
+    EdgeClass,
+    Granularity,
+    KeyPair,
+    Order,
+    TrendAggregate,
+    TrendSpec,
+)
+from sparkcep.exec.shape import OperatorShape, Within
+from sparkcep.planner.block_clause import partitions
+from sparkcep.planner.conditions.match_conditions import DependentConditions, describe
+from sparkcep.planner.conditions.row_conditions import LocalCondition, local_condition
+from sparkcep.planner.engines.runs.plan import BlockPlan, RunPlanner, condition_beyond, in_kernel, machine_lacks
+from sparkcep.planner.engines.trends.edges import (
+    AFTER,
+    BEFORE,
+    Comparison,
+    Demand,
+    EdgeConditions,
+    NotAdjacent,
+    comparison,
+)
+from sparkcep.planner.engines.trends.sql import TrendSql
+from sparkcep.planner.plan import is_orderable
+from sparkcep.planner.rules.gap_elimination import GapElimination
+from sparkcep.planner.rules.join_prefilter import Prefilter
+from sparkcep.planner.rules.range_splitting import RangeSplitting, fixed_distance
+from sparkcep.query import Navigation, RowsPerMatch, Scalar, Selection, SkipMode, unescape
+
+#: Where codes of tests of single edges begin; those below are components.
+EDGE_TESTS = 1 << 20
+#: Codes of the n-th part of AND begin at n times this (trend_conjunction.py).
+PART = 1 << 24
+_NONE = "aggregates over trends have none"
+
+
+@dataclass(slots=True)
+class TrendPlan(BlockPlan):
+    """A planned block of trend aggregates."""
+
+    trend_spec: TrendSpec
+
+    @property
+    def bits(self) -> dict[int, int]:
+        return self.trend_spec.condition_bits
+
+
+class TrendPlanner(RunPlanner):
+    """Plans one bound block of trend aggregates.
+
+    Raises:
+        PatternAnalysisError: CEP_UNSUPPORTED_CONDITION, CEP_UNSUPPORTED_NEGATION, CEP_UNSUPPORTED_AGGREGATE,
+            CEP_WITHIN_TYPE, CEP_SLIDE, and those of :class:`RunPlanner`.
+    """
+
+    def plan(self) -> TrendPlan:  # type: ignore[override]
+        block = self.block
+        keys = self.plan_keys()
+        self.add_sort_fields()
+        within, width, slide = self.plan_windows()
+        aggregates_of = self.argument_types()
+        local, dependent, spec = self.plan_kernel(aggregates_of, width, slide)
+        shifts, layout, why = self.choose_layout(local, dependent.pairs)
+        if layout != "rows" and (bad := self.unorderable_field()):
+            layout, why = "rows", f"column of type {bad} cannot be sorted inside a list"
+        components = {k: v for k, v in local.items() if k < EDGE_TESTS}
+        filters, filtered = self.filters(components, dependent)
+        if width:
+            filters.append(f"({block.order_by[0].expression}) IS NOT NULL")
+        shape = OperatorShape(
+            limit_events=self.settings.limit_events, keys=len(keys),
+            masks=spec.mask_words, columns=tuple(dependent.columns), within=within, gathers=(),
+            labels=(), mask_updates=self.mask_updates(local, spec.condition_bits, shifts) if layout == "lists" else (),
+        )  # fmt: skip
+        time_type = self.analyze([block.order_by[0].expression])[0][1]
+        sql = TrendSql(block, [text for text, _ in keys], spec, time_type)
+        return TrendPlan(
+            self.query, self.settings, self.program, self.fields, keys, local, dependent, layout, why, shape,
+            spec, "", sql, GapElimination("", filtered), Prefilter((), _NONE),  # type: ignore[arg-type]
+            RangeSplitting(None, _NONE), "", self.column_types, block, filters, spec,
+        )  # fmt: skip
+
+    def plan_kernel(
+        self, trends: Sequence[tuple[Trend, str, str]], width: int, slide: int
+    ) -> tuple[dict[int, list[LocalCondition]], DependentConditions, TrendSpec]:
+        """Tests of one event by code, what crosses to the kernel, and its spec."""
+        reason = self.enumeration_reason()
+        if not reason:
+            try:
+                return self.propagated(trends, width, slide)
+            except NotAdjacent as error:
+                reason = str(error)
+        return self.enumerated(reason, trends, width, slide)
+
+    # -- windows and arguments -------------------------------------------------------------------------------------
+
+    def error(self, error_class: str, sentence: str, position: int, hint: str | None = None) -> PatternAnalysisError:
+        return PatternAnalysisError(
+            error_class, sentence, text=self.block.text or None, position=position or self.block.start, hint=hint
+        )
+
+    def plan_windows(self) -> tuple[Within | None, int, int]:
+        """The field of an event's time, and width and slide of windows in the kernel's units of it (0: none)."""
+        block = self.block
+        key = block.order_by[0].expression
+        if block.within is None:
+            if block.slide is not None:
+                raise self.error("CEP_SLIDE", "SLIDE needs WITHIN.", block.start, "WITHIN 10 minutes SLIDE 1 minute")
+            if any(text == "window" for text, _ in block.output):
+                raise self.error("CEP_SLIDE", "Without WITHIN there is no window.", block.start, "WITHIN 10 minutes")
+            return (Within(self.fields.add(key), None, 0) if block.strict_time else None), 0, 0
+        type_ = self.analyze([key])[0][1]
+        kind = parse_type(type_)
+        position = block.within_position
+        if kind.kind not in ("int", *TIMES):
+            raise self.error(
+                "CEP_WITHIN_TYPE",
+                f"Windows need an ORDER BY key of a date, timestamp or integer type; this one is {type_}.",
+                position,
+                "cast the ORDER BY key",
+            )
+        # As in Spark's window(), a day has 24 hours and windows are aligned to the epoch in UTC.
+        units = {"int": "bigint", "date": "date"}.get(kind.kind, "timestamp_ntz")
+        found = []
+        for text in (block.within, block.slide or block.within):
+            distance = fixed_distance(text, units)
+            if distance is None or distance <= 0:
+                raise self.error(
+                    "CEP_WITHIN_TYPE",
+                    f"A window's length must be a fixed time above zero; {unescape(text)} is not.",
+                    position,
+                    "WITHIN 10 minutes SLIDE 30 seconds; months and years differ in length",
+                )
+            found.append(distance)
+        cast = f"CAST(({key}) AS BIGINT)" if kind.kind == "int" else key
+        return Within(self.fields.add(cast), None, 0), found[0], found[1]
+
+    def argument_types(self) -> list[tuple[Trend, str, str]]:
+        """Each aggregate with the types of its argument ('' without) and of its result."""
+        out = []
+        for trend in self.block.trends:
+            type_ = "" if trend.argument is None else self.analyze([trend.argument.text])[0][1]
+            out.append((trend, type_, self.result_type(trend, type_)))
+        return out
+
+    def result_type(self, trend: Trend, type_: str) -> str:
+        if trend.function in ("count", "try_count"):
+            return "decimal(38,0)"
+        if trend.function == "approx_count":
+            return "double"
+        kind = parse_type(type_)
+        if trend.function in ("min", "max"):
+            if kind.kind == "array" or not is_orderable(type_) or type_.startswith(("struct", "binary", "interval y")):
+                raise self.unsupported_aggregate(trend, type_, "compare a number, a time or a string")
+            return type_
+        wide = kind.kind == "decimal" and kind.size > 18
+        if not kind.is_numeric or (wide and trend.function == "sum"):
+            hint = "cast it to a decimal of at most 18 digits, or to double" if wide else "cast it to a number"
+            raise self.unsupported_aggregate(trend, type_, hint)
+        if trend.function == "avg" or kind.kind in ("float", "double"):
+            return "double"
+        return f"decimal(38,{kind.scale})"
+
+    def unsupported_aggregate(self, trend: Trend, type_: str, hint: str) -> PatternAnalysisError:
+        return self.error(
+            "CEP_UNSUPPORTED_AGGREGATE", f"{trend.function} over trends cannot take {type_}.", trend.position, hint
+        )
+
+    def aggregates(
+        self, trends: Sequence[tuple[Trend, str, str]], dependent: DependentConditions
+    ) -> tuple[TrendAggregate, ...]:
+        """Aggregates with their kernel columns."""
+        out = []
+        for trend, _, result in trends:
+            column = -1 if trend.argument is None else dependent.column(trend.argument.text)
+            codes = frozenset(self.names.index(k) for k in trend.components)
+            out.append(TrendAggregate(trend.function, column, codes, result, trend.distinct))
+        return tuple(out)
+
+    def enumeration_reason(self) -> str:
+        """Why trends must be constructed whatever the conditions look at; empty where nothing demands it."""
+        distinct = any(t.distinct for t in self.block.trends)
+        if distinct and not self.block.tells_apart([c.key for c in self.block.components if not c.negated]):
+            return "COUNT(DISTINCT *) where one event fits two components"
+        return ""
+
+    # -- trends that are not constructed ---------------------------------------------------------------------------
+
+    def adjacent_equivalences(self) -> list[Condition]:
+        """`[x]` of some components as a comparison with the one of them before: equality is transitive."""
+        block = self.block
+        out: list[Condition] = []
+        for e in block.equivalences:
+            if not e.components and partitions(block):
+                continue
+            keys = e.components or tuple(c.key for c in block.components if not c.negated)
+            if any(block.component(k).negated for k in e.components) or (
+                not e.components and any(c.negated for c in block.components)
+            ):
+                raise NotAdjacent(f"[{e.expression.text}] ties a negated event to the trend")
+            source = f"[{e.expression.text}]"
+            last, previous = (Navigation(e.expression, keys, False, n, 0, True, e.position) for n in (0, 1))
+            known = Scalar(("(", last, ") IS NOT NULL"), e.position)
+            out.append(Condition(known, keys, source=source))
+            out.append(Condition(Scalar((previous, " = ", last), e.position), keys, minimum=2, source=source))
+        return out
+
+    def propagated(
+        self, trends: Sequence[tuple[Trend, str, str]], width: int, slide: int
+    ) -> tuple[dict[int, list[LocalCondition]], DependentConditions, TrendSpec]:
+        """Raises NotAdjacent where a condition needs the trends themselves."""
+        block = self.block
+        local, left = self.split_local((*block.conditions, *self.adjacent_equivalences()))
+        for c in left:
+            if any(block.component(k).negated for k in c.decided_by):
+                raise NotAdjacent(f"{EdgeConditions.text(c)} ties a negated event to the trend")
+        found = self.demands(left)
+        # Two events at a time: programs over two registers.
+        dependent = DependentConditions(
+            self.query, self.fields, self.column_types, self.settings.limit_pairs, labels=(BEFORE, AFTER)
+        )
+        for side in (BEFORE, AFTER):  # the kernel fills register 0 with the event before, 1 with the one after
+            dependent.register((side,))
+        aggregates = self.aggregates(trends, dependent)
+        tests: dict[tuple[Scalar, ...], int] = {}
+
+        def code(scalars: tuple[Scalar, ...], side: str) -> int:
+            """Code of a test of one event of an edge, -1 for none."""
+            if not scalars:
+                return -1
+            if scalars not in tests:
+                tests[scalars] = EDGE_TESTS + len(tests)
+                own = [local_condition(s, side) for s in scalars]
+                if any(c is None for c in own):
+                    raise NotAdjacent(f"{describe(scalars[0])} cannot be tested on one event")
+                local[tests[scalars]] = [c for c in own if c is not None]
+            return tests[scalars]
+
+        edge_codes = [
+            [code(d.before, BEFORE) if e.target == ACCEPT else code(d.after, AFTER)
+             for e, d in zip(edges, row, strict=True)]
+            for edges, row in zip(self.automaton.edges, found, strict=True)
+        ]  # fmt: skip
+        numbers: dict[Scalar, int] = {}
+        classes: list[EdgeClass] = []
+        for state, edges, demand in self.grouped(found):
+            before = code(demand.before, BEFORE)
+            granularity, order = self.granularity(state, edges, demand, found[state], dependent)
+            own: list[int] = []
+            compared: list[Compared] = []
+            if granularity is Granularity.PAIRS:
+                for scalar in demand.both:
+                    if (one := self.compared(scalar)) is not None:
+                        compared.append(Compared(key_pair(one, dependent), one.operator))
+                        continue
+                    if scalar not in numbers:
+                        numbers[scalar] = len(numbers)
+                        dependent.add(numbers[scalar], scalar)
+                    own.append(numbers[scalar])
+            classes.append(EdgeClass(state, edges, granularity, before, order, tuple(compared), tuple(own)))
+        conditions = self.compile_pairs(dependent, list(numbers))
+        bits = {label: bit for bit, label in enumerate(sorted(local))}
+        spec = TrendSpec(
+            run=self.run_spec(bits, ConditionSet(), ()), condition_bits=bits,
+            edge_bits=tuple(tuple(bits.get(k, -1) for k in row) for row in edge_codes),
+            classes=tuple(replace(c, bit=bits.get(c.bit, -1)) for c in classes),
+            conditions=conditions, aggregates=aggregates,
+            column_types=tuple(t for _, t in self.analyze([self.fields.texts[i] for i in dependent.columns])),
+            width=width, slide=slide,
+        )  # fmt: skip
+        self.check_engine(spec.run)
+        return local, dependent, spec
+
+    def demands(self, conditions: Sequence[Condition]) -> list[list[Demand]]:
+        resolver = EdgeConditions(self.automaton, conditions)
+        return [[resolver.demand(s, e) for e in edges] for s, edges in enumerate(self.automaton.edges)]
+
+    def grouped(self, found: list[list[Demand]]) -> list[tuple[int, tuple[int, ...], Demand]]:
+        """Edges between events by state, negations and demands: (state, edges, what they share)."""
+        out: dict[tuple[object, ...], tuple[int, list[int], Demand]] = {}
+        for s in range(self.automaton.states):
+            for n, (e, d) in enumerate(zip(self.automaton.edges[s], found[s], strict=True)):
+                if e.target == ACCEPT:
+                    continue
+                shared = Demand(before=d.before, both=d.both)
+                key = (s, e.absent, e.present, shared)
+                out.setdefault(key, (s, [], shared))[1].append(n)
+        return [(s, tuple(edges), d) for s, edges, d in out.values()]
+
+    def granularity(
+        self, state: int, edges: tuple[int, ...], demand: Demand, row: list[Demand], dependent: DependentConditions
+    ) -> tuple[Granularity, Order | None]:
+        selection = self.block.selection
+        if selection is Selection.STRICT:
+            return Granularity.PAIRS, None
+        if selection is Selection.NEXT:
+            # What an event takes along is gone: one sum serves only where all that stand in a state go together.
+            own = [(e, d) for e, d in zip(self.automaton.edges[state], row, strict=True) if e.target != ACCEPT]
+            free = not any(e.absent or e.present or d.before or d.both for e, d in own)
+            return (Granularity.STATE if free else Granularity.PAIRS), None
+        if not demand.both:
+            return Granularity.STATE, None
+        order = self.order(demand.both, dependent)
+        return (Granularity.TREE if order is not None else Granularity.PAIRS), order
+
+    def order(self, scalars: Sequence[Scalar], dependent: DependentConditions) -> Order | None:
+        """Comparisons of which one at most is not an equality, as the order of a tree."""
+        found: list[Comparison] = []
+        for scalar in scalars:
+            if (one := self.compared(scalar)) is None:
+                return None
+            found.append(one)
+        ordered = [c for c in found if c.operator != "="]
+        if len(ordered) > 1:
+            return None
+        equal = tuple(key_pair(c, dependent) for c in found if c.operator == "=")
+        if not ordered:
+            return Order(equal, None)
+        return Order(equal, key_pair(ordered[0], dependent), ordered[0].operator)
+
+    def compared(self, scalar: Scalar) -> Comparison | None:
+        """A test of two events that the kernel's integers decide."""
+        one = comparison(scalar)
+        return one if one is not None and self.comparable(one) else None
+
+    def comparable(self, c: Comparison) -> bool:
+        """Whether values of both sides, as integers of their order, compare as Spark compares them."""
+        a, b = (parse_type(t) for _, t in self.analyze([c.before, c.after]))
+        if a.kind in ("double", "float") or b.kind in ("double", "float"):
+            # A float beside a double is widened; an integer or a decimal beside one is Spark's cast, not ours.
+            return {a.kind, b.kind} <= {"double", "float"}
+        if a.kind == "decimal" or b.kind == "decimal":
+            return a.kind == b.kind and a.scale == b.scale and max(a.size, b.size) <= 18
+        return a.kind == b.kind and (a.is_integer_like or a.kind == "string")
+
+    def compile_pairs(self, dependent: DependentConditions, scalars: Sequence[Scalar]) -> ConditionSet:
+        if not scalars:
+            return ConditionSet()
+        found = self.analyze([self.fields.texts[i] for i in dependent.columns])
+        out = ConditionSet(
+            dependent.conditions, tuple(dependent.slots), tuple(parse_type(t) for _, t in found),
+            tuple(dependent.registers), tested=tuple(frozenset([1]) for _ in scalars),
+        )  # fmt: skip
+        for k, scalar in enumerate(scalars):
+            try:
+                in_kernel(out, self.settings.ansi, k)
+            except NotCompilable as error:
+                raise dependent.unsupported(scalar, str(error)) from None
+        return out
+
+    def run_spec(self, bits: dict[int, int], conditions: ConditionSet, checks: tuple[Check, ...]) -> RunSpec:
+        block = self.block
+        return RunSpec(
+            pattern=block.pattern, automaton=self.automaton,
+            condition_bits={k: b for k, b in bits.items() if k < EDGE_TESTS},
+            mask_words=words_of(len(bits)), selection=block.selection,
+            one_per_start=False, first_only=False, use_within=False, strict_time=block.strict_time,
+            rows_per_match=RowsPerMatch.ONE, skip=SkipMode.PAST_LAST_ROW, skip_labels=frozenset(), skip_target="",
+            slots=(), slot_registers=(), every_row=False, traced=True, conditions=conditions, checks=checks,
+            ansi=self.settings.ansi, limit_steps=self.settings.limit_steps, limit_rows=self.settings.limit_matches,
+        )  # fmt: skip
+
+    def check_engine(self, spec: RunSpec) -> None:
+        """Raises CEP_UNSUPPORTED_NEGATION where only the reference search could match; trends are too many for it."""
+        if reason := machine_lacks(spec):
+            raise PatternAnalysisError(
+                "CEP_UNSUPPORTED_NEGATION",
+                f"Trends cannot be aggregated with {reason}.",
+                text=self.block.text or None,
+                position=self.block.start,
+                hint="let a negated condition name one negated component only",
+            )
+
+    # -- trends that are -------------------------------------------------------------------------------------------
+
+    def enumerated(
+        self, reason: str, trends: Sequence[tuple[Trend, str, str]], width: int, slide: int
+    ) -> tuple[dict[int, list[LocalCondition]], DependentConditions, TrendSpec]:
+        local, dependent, conditions = self.split()
+        aggregates = self.aggregates(trends, dependent)
+        condition_set, checks = self.compile_runs(dependent, conditions)
+        beyond = condition_beyond(partial(in_kernel, condition_set, self.settings.ansi), conditions)
+        if beyond is not None:
+            raise dependent.unsupported(beyond[0].scalar, beyond[1])
+        bits = {label: bit for bit, label in enumerate(sorted(local))}
+        run = self.run_spec(bits, condition_set, checks)
+        self.check_engine(run)
+        types = tuple(t for _, t in self.analyze([self.fields.texts[i] for i in dependent.columns]))
+        spec = TrendSpec(run, bits, (), (), ConditionSet(), aggregates, types, width, slide, enumerated=reason)
+        return local, dependent, spec
+
+
+def refuse_uncertainty(block: BlockQuery) -> None:
+    """The trends of a world are not those of another."""
+    if block.uncertainty is not None:
+        raise PatternAnalysisError(
+            "CEP_UNCERTAINTY",
+            "UNCERTAINTY cannot be combined with aggregates over trends: each world has trends of its own.",
+            text=block.text or None,
+            position=block.uncertainty.position,
+            hint="aggregate over the matches, SELECT sum(confidence) FROM (FROM ... PATTERN ...)",
+        )
+
+
+def grouped_block(block: BlockQuery) -> BlockQuery:
+    """The block with its group keys among the partition keys: all events of a trend are of one group."""
+    shown = {k.expression.strip("`").casefold() for k in block.partition_by}
+    more = [k for k in block.group_by if k.expression.strip("`").casefold() not in shown]
+    return replace(block, partition_by=(*block.partition_by, *more))
+
+
+def key_pair(c: Comparison, dependent: DependentConditions) -> KeyPair:
+    """The kernel columns of both sides."""
+    return KeyPair(dependent.column(c.before), dependent.column(c.after))

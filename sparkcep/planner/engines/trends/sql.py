@@ -1,0 +1,148 @@
+"""What Spark computes after the kernel: partial results of partitions combined by group and window, exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sparkcep.block import BlockQuery
+from sparkcep.exec.engines.trends.spec import TrendAggregate, TrendSpec
+from sparkcep.planner.fields import quote
+from sparkcep.query import PREFIX, SOURCE, string_literal, unescape
+from sparkcep.sql.block.returns import WINDOW
+
+_WINDOW = PREFIX + "w"
+
+
+def _folded(key: str) -> str:
+    return key.strip("`").casefold()
+
+
+class TrendSql:
+    """Builds the statement over ``{SOURCE}``, the operator's output.
+
+    Args:
+        keys: expressions of the partition keys. time_type: Spark's type of the ORDER BY key.
+    """
+
+    def __init__(self, block: BlockQuery, keys: Sequence[str], spec: TrendSpec, time_type: str) -> None:
+        self.block = block
+        self.spec = spec
+        self.time_type = time_type
+        # A key from the log's settings comes in backticks, and letters may differ in case.
+        places = {_folded(key): n for n, key in reversed(list(enumerate(keys)))}
+        self.groups = {k.expression: f"{PREFIX}k{places[_folded(k.expression)]}" for k in block.group_by}
+
+    def sql(self) -> str:
+        """One SELECT over ``{SOURCE}``."""
+        by = [*self.groups.values(), _WINDOW]
+        folded = [item for n, a in enumerate(self.spec.aggregates) for item in self.folded(n, a)]
+        inner = f"SELECT {', '.join([*by, *folded])} FROM {{{SOURCE}}} GROUP BY {', '.join(by)}"
+        largest = [item for n, a in enumerate(self.spec.aggregates) if a.is_scaled for item in self.largest(n, a)]
+        if largest:
+            inner = f"SELECT *, {', '.join(largest)} FROM ({inner})"
+        items = [f"{value} AS {quote(name)}" for name, value in self.output()]
+        return f"{self.block.with_prefix}SELECT {', '.join(items)} FROM ({inner})"
+
+    def output(self) -> list[tuple[str, str]]:
+        """(name, value) as RETURN lists them; the window comes last where it does not."""
+        numbers = {t.name: n for n, t in enumerate(self.block.trends)}
+        out = []
+        for text, name in self.block.output:
+            if text in numbers:
+                out.append((name, self.value(numbers[text])))
+            elif text in self.groups:
+                out.append((name, self.groups[text]))
+            else:
+                out.append((name, self.window()))
+        taken = {name.casefold() for name, _ in out}
+        if self.spec.windowed and not any(text == WINDOW for text, _ in self.block.output) and WINDOW not in taken:
+            out.append((WINDOW, self.window()))
+        return out
+
+    # -- windows ---------------------------------------------------------------------------------------------------
+
+    def window(self) -> str:
+        start = f"({_WINDOW} * {self.spec.slide}L)"
+        return f"named_struct('start', {self.time(start)}, 'end', {self.time(f'({start} + {self.spec.width}L)')})"
+
+    def time(self, units: str) -> str:
+        """The kernel's units as a value of the ORDER BY key's type."""
+        if self.time_type == "timestamp":
+            return f"timestamp_micros({units})"
+        if self.time_type == "timestamp_ntz":
+            return f"timestampadd(MICROSECOND, {units}, TIMESTAMP_NTZ'1970-01-01 00:00:00')"
+        if self.time_type == "date":
+            return f"date_from_unix_date(CAST({units} AS INT))"
+        # A window may begin below or end above what the key's own type holds.
+        return units
+
+    # -- aggregates ------------------------------------------------------------------------------------------------
+
+    def folded(self, n: int, a: TrendAggregate) -> list[str]:
+        """What GROUP BY computes of an aggregate, as columns ``__cep_v<n>`` and others."""
+        value = f"{PREFIX}v{n}"
+        if a.function in ("min", "max"):
+            return [f"{a.function}({value}) AS {value}"]
+        if a.function == "approx_count":
+            return [f"sum({value}) AS {value}"]
+        if a.is_scaled:
+            names = [f"'m', {value}, 'e', {PREFIX}e{n}"]
+            if a.function == "avg":
+                names.append(f"'n', {PREFIX}n{n}, 'f', {PREFIX}f{n}")
+            return [
+                f"collect_list(CASE WHEN {value} IS NOT NULL THEN named_struct({', '.join(names)}) END) AS {PREFIX}s{n}"
+            ]
+        fails = f"(bool_or({PREFIX}o{n}) OR (count({value}) > 0 AND try_sum({value}) IS NULL))"
+        return [f"{fails} AS {PREFIX}o{n}", f"CAST(try_sum({value}) AS {a.type}) AS {value}"]
+
+    def value(self, n: int) -> str:
+        a = self.spec.aggregates[n]
+        value = f"{PREFIX}v{n}"
+        if a.is_scaled:
+            return self.quotient(n) if a.function == "avg" else self.scaled_sum(n)
+        if a.function in ("min", "max", "approx_count"):
+            return value
+        if a.function == "try_count":
+            return f"CASE WHEN NOT {PREFIX}o{n} THEN {value} END"
+        return f"CASE WHEN {PREFIX}o{n} THEN CAST({self.overflow(n)} AS {a.type}) ELSE {value} END"
+
+    def overflow(self, n: int) -> str:
+        """Raises; names what overflowed, the group and the window."""
+        name = string_literal(unescape(self.block.trends[n].name))
+        parts = [string_literal("[ARITHMETIC_OVERFLOW] "), name]
+        parts.append(string_literal(f" exceeds {self.spec.aggregates[n].type.upper()}"))
+        where = [(unescape(text), f"CAST({key} AS STRING)") for text, key in self.groups.items()]
+        if self.spec.windowed:
+            where.append(("window", f"CAST({self.window()} AS STRING)"))
+        for k, (text, value) in enumerate(where):
+            parts.append(string_literal(f"{', ' if k else ' for '}{text} = "))
+            parts.append(f"coalesce({value}, 'NULL')")
+        parts.append(
+            string_literal(
+                ".\nHint: try_count(*) gives NULL, approx_count(*) a DOUBLE; a shorter window holds fewer trends."
+            )
+        )
+        return f"raise_error(concat({', '.join(parts)}))"
+
+    # Values are m * 2^(512 e); of sums of them the largest e decides.
+
+    @staticmethod
+    def largest(n: int, a: TrendAggregate) -> list[str]:
+        """The largest exponents, as columns, so that they are looked for once."""
+        names = "ef" if a.function == "avg" else "e"
+        return [f"array_max({PREFIX}s{n}.{x}) AS {PREFIX}{x}{n}" for x in names]
+
+    @staticmethod
+    def total(n: int, m: str, e: str) -> str:
+        """Mantissa of the sum over partitions. Powers below 2^-512 change no double."""
+        scale = f"power(2D, 512D * (x.{e} - {PREFIX}{e}{n}))"
+        return f"aggregate({PREFIX}s{n}, 0D, (a, x) -> a + x.{m} * {scale})"
+
+    def scaled_sum(self, n: int) -> str:
+        half = f"power(2D, 256D * {PREFIX}e{n})"  # 2^512 itself may be too much where the mantissa is small
+        return f"CASE WHEN size({PREFIX}s{n}) > 0 THEN {self.total(n, 'm', 'e')} * {half} * {half} END"
+
+    def quotient(self, n: int) -> str:
+        half = f"power(2D, 256D * ({PREFIX}e{n} - {PREFIX}f{n}))"
+        parts = f"{self.total(n, 'm', 'e')} / {self.total(n, 'n', 'f')}"
+        return f"CASE WHEN size({PREFIX}s{n}) > 0 THEN {parts} * {half} * {half} END"

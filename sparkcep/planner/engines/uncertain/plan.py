@@ -1,0 +1,214 @@
+"""Plan a block with UNCERTAINTY: matches over the worlds that its events' intervals allow, with their confidence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from sparkcep.block import BlockQuery, Condition, Uncertainty
+from sparkcep.errors import PatternAnalysisError
+from sparkcep.exec.automaton import ACCEPT
+from sparkcep.exec.conditions.expressions import ROW_COLUMN, NavigationSlot
+from sparkcep.exec.engines.rows.spec import words_of
+from sparkcep.exec.engines.runs.spec import NO_LIMIT, RunSpec
+from sparkcep.exec.engines.runs.tables import single_component
+from sparkcep.exec.engines.uncertain.spec import UncertainSpec
+from sparkcep.exec.shape import OperatorShape
+from sparkcep.pattern import render
+from sparkcep.planner.block_clause import typed_block
+from sparkcep.planner.conditions.match_conditions import DependentConditions
+from sparkcep.planner.engines.runs.plan import (
+    RunPlan,
+    RunPlanner,
+    condition_beyond,
+    in_kernel,
+    machine_lacks,
+)
+from sparkcep.planner.engines.uncertain.sets import why_sequences
+from sparkcep.planner.engines.uncertain.ticks import TickPlanner, Ticks
+from sparkcep.planner.measures import MeasureSql
+from sparkcep.planner.plan import Analyzer
+from sparkcep.planner.rules.gap_elimination import GapElimination
+from sparkcep.planner.rules.join_prefilter import Prefilter
+from sparkcep.planner.rules.range_splitting import RangeSplitting
+from sparkcep.planner.sampling import Sampler
+from sparkcep.query import PREFIX, Measure, PatternQuery, Scalar, Selection, SkipMode
+from sparkcep.settings import Settings
+
+#: Columns that every match has, with the operator's columns they come from.
+CONFIDENCE, TICKS = PREFIX + "confidence", (PREFIX + "first_tick", PREFIX + "last_tick")
+#: Place of a row's event in its match: rows stand in no order there.
+PLACE = PREFIX + "place"
+_OWN = ("start_lower", "end_upper", "confidence")
+
+
+@dataclass(slots=True)
+class UncertainPlan(RunPlan):
+    """A planned block with UNCERTAINTY; ``notes``: what EXPLAIN says of it."""
+
+    uncertain_spec: UncertainSpec | None = None
+    ticks: Ticks | None = None
+    notes: list[str] = field(default_factory=list)
+
+
+class UncertainPlanner(RunPlanner):
+    """Plans one bound block with UNCERTAINTY.
+
+    Raises:
+        PatternAnalysisError: CEP_UNCERTAINTY, CEP_UNSUPPORTED_CONDITION, and those of :class:`RunPlanner`.
+    """
+
+    def plan(self) -> UncertainPlan:
+        block = self.block
+        assert block.uncertainty is not None
+        self.uncertainty: Uncertainty = block.uncertainty
+        if block.collapsed:
+            raise self.refused("COLLAPSED", "a confidence is that of one match")
+        ticks = TickPlanner(block, block.uncertainty, self.analyze).plan()
+        keys = self.plan_keys()
+        self.add_sort_fields()
+        local, dependent, conditions = self.split()
+        _, layout, reason = self.choose_layout(local, dependent.pairs)
+        if any(c.shifts for cs in local.values() for c in cs):
+            raise self.refused("PREV or NEXT of a row", "rows have no order before a world is drawn")
+        self.query = with_own_columns(self.query, ticks, block)
+        measures = MeasureSql(self, keys, PLACE)
+        measures.prepare()
+        measures.inner += [CONFIDENCE, *TICKS, PLACE]
+        condition_set, checks = self.compile_runs(dependent, conditions)
+        bits = {label: bit for bit, label in enumerate(sorted(local))}
+        words = words_of(len(bits))
+        run = RunSpec(
+            pattern=block.pattern, automaton=self.automaton, condition_bits=bits, mask_words=words,
+            selection=block.selection, one_per_start=False, first_only=False, use_within=False, strict_time=False,
+            rows_per_match=self.query.rows_per_match, skip=SkipMode.PAST_LAST_ROW, skip_labels=frozenset(),
+            skip_target="", slots=tuple(self.slots), slot_registers=tuple(self.slot_registers),
+            every_row=measures.has_aggregates, traced=self.traced is not None, conditions=condition_set, checks=checks,
+            ansi=self.settings.ansi, limit_steps=self.settings.limit_steps, limit_rows=self.settings.limit_matches,
+            most_matches=NO_LIMIT if block.limit is None else block.limit,
+        )  # fmt: skip
+        self.refuse_unclear(run, conditions, dependent)
+        sequences = why_sequences(block, self.automaton, conditions)
+        spec = UncertainSpec(
+            run=run, sets=frozenset(code for code, why in sequences.items() if not why), within=ticks.within,
+            confidence=block.confidence or 0.0, probable=ticks.probability is not None,
+            limit_ticks=self.settings.limit_ticks, limit_shared=self.settings.limit_shared,
+        )  # fmt: skip
+        own = [ticks.low, ticks.high, *([] if ticks.probability is None else [ticks.probability])]
+        shape = OperatorShape(
+            limit_events=self.settings.limit_events, keys=len(keys),
+            masks=words, columns=(*dependent.columns, *(self.fields.add(text) for text in own)),
+            within=None, gathers=tuple(self.gathers), labels=tuple(i for i, s in enumerate(self.slots) if s.label),
+            trace=None if self.traced is None else tuple(self.traced),
+        )  # fmt: skip
+        if layout != "rows" and (bad := self.unorderable_field()):
+            layout, reason = "rows", f"column of type {bad} cannot be sorted inside a list"
+        filters, why = self.filters(local, dependent)
+        filters = [f"({ticks.low}) IS NOT NULL AND ({ticks.high}) IS NOT NULL", *filters]
+        return UncertainPlan(
+            self.query, self.settings, self.program, self.fields, keys, local, dependent, layout, reason, shape,
+            spec,  # type: ignore[arg-type]
+            "", measures, GapElimination("", why), Prefilter((), "the strategies have none"),
+            RangeSplitting(None, "the strategies have none"), "", self.column_types, block,
+            filters, run, conditions, None, spec, ticks, self.notes(spec, ticks, sequences),
+        )  # fmt: skip
+
+    # -- what is refused -------------------------------------------------------------------------------------------
+
+    def refused(self, what: str, why: str, hint: str | None = None) -> PatternAnalysisError:
+        return PatternAnalysisError(
+            "CEP_UNCERTAINTY", f"UNCERTAINTY cannot be combined with {what}: {why}.", text=self.block.text or None,
+            position=self.uncertainty.position, hint=hint,
+        )  # fmt: skip
+
+    def refuse_unclear(self, run: RunSpec, conditions: Sequence[Condition], dependent: DependentConditions) -> None:
+        """Refuse what has no clear meaning over worlds, or no engine."""
+        for c in conditions:
+            if c.source.lstrip("( ").lower().startswith("time,") or c.source.lstrip("( ").lower().startswith("time ,"):
+                raise self.refused(
+                    f"the time constraint {c.source}", "it compares times that are not known",
+                    "WITHIN bounds the whole match; a.timestamp is an event's given time",
+                )  # fmt: skip
+        if any(isinstance(s, NavigationSlot) and s.column == ROW_COLUMN for s in dependent.slots):
+            raise self.refused("gap constraints", "rows have no order before a world is drawn")
+        if any(s.physical for s in self.slots):
+            raise self.refused("PREV or NEXT of a row", "rows have no order before a world is drawn")
+        beyond = condition_beyond(partial(in_kernel, run.conditions, run.ansi), conditions)
+        if beyond is not None:
+            raise dependent.unsupported(beyond[0].scalar, beyond[1])
+        if reason := machine_lacks(run):
+            raise self.refused(reason, "its probability is not worked out")
+        negated = {c.key for c in self.block.components if c.negated}
+        for negation in self.automaton.negations:
+            if single_component(negation.automaton) < 0:
+                raise self.refused(
+                    f"!({render(negation.item)})", "only single events can be negated over worlds",
+                    "negate one event type, or alternatives of them",
+                )  # fmt: skip
+        for c in conditions:
+            if negated & set(c.decided_by):
+                raise self.refused(
+                    f"the condition {c.source}", "it ties a negated event to the match",
+                    "[column] in WHERE makes partitions; conditions on the negated event alone are fine",
+                )  # fmt: skip
+        edges = self.automaton.edges
+        if any(e.present for own in edges for e in own):
+            raise self.refused("this pattern", "a negation decides which copy of a component takes an event")
+        if self.block.selection is Selection.NEXT:
+            for own in edges[:-1]:
+                taking = [e for e in own if e.target != ACCEPT]
+                if any(not a.absent <= b.absent for a in taking if not a.ends for b in taking):
+                    raise self.refused(
+                        "this pattern under SKIP TILL NEXT MATCH",
+                        "whether an event ends the search depends on a negation before it",
+                        "use SKIP TILL ANY MATCH",
+                    )
+
+    # -- EXPLAIN ---------------------------------------------------------------------------------------------------
+
+    def notes(self, spec: UncertainSpec, ticks: Ticks, sequences: Mapping[int, str]) -> list[str]:
+        u = self.uncertainty
+        names = self.automaton.names
+        shown = {c.key: c.variable for c in self.block.components}
+        lines = [f"ticks of {ticks.step}: from {u.lower} to {u.upper}"]
+        if u.width is not None:
+            lines = [f"ticks of {ticks.step}: half width {u.width} around {self.block.order_by[0].expression}"]
+        lines.append(f"probability: {u.probability or 'all ticks alike'}")
+        if ticks.within is not None:
+            lines.append(f"WITHIN is {ticks.within} ticks")
+        order = "events by lower bound, matched in query order; bounds tell which runs some world can complete"
+        lines.append(order)
+        if self.block.selection is Selection.NEXT:
+            lines.append("a run's next event lies no later than the next earliest last tick")
+        for code, why in sequences.items():
+            kind = f"a sequence: {why}" if why else "a set: nothing depends on the order of its members"
+            lines.append(f"{shown[names[code]]} is {kind}")
+        if spec.confidence > 0:
+            lines.append(f"runs of confidence below {spec.confidence} are dropped on the way")
+        return lines
+
+
+def with_own_columns(query: PatternQuery, ticks: Ticks, block: BlockQuery) -> PatternQuery:
+    """The query with range and confidence of each match among its outputs."""
+    texts = (ticks.time(TICKS[0]), ticks.time(TICKS[1]), CONFIDENCE)
+    own = [Measure(name, Scalar((text,))) for name, text in zip(_OWN, texts, strict=True)]
+    if not block.returns:
+        number, *rest = [m for m in query.measures if m.name not in ("start_time", "end_time")]
+        return replace(query, measures=(number, *own, *rest))
+    clash = {m.name.casefold() for m in query.measures} & set(_OWN)
+    if clash:
+        raise PatternAnalysisError(
+            "CEP_DUPLICATE_COLUMN",
+            f"With UNCERTAINTY the result has a column {min(clash)}; RETURN gives another column that name.",
+            text=block.text or None, position=block.start, hint="give it another name with AS",
+        )  # fmt: skip
+    return replace(query, measures=(*query.measures, *own))
+
+
+def plan_uncertain(
+    block: BlockQuery, settings: Settings, analyze: Analyzer, sample: Sampler, column_types: Sequence[str]
+) -> UncertainPlan:
+    """Plan one bound block with UNCERTAINTY; see :class:`UncertainPlanner`."""
+    block, query, hidden = typed_block(block, analyze)
+    return UncertainPlanner(block, query, hidden, settings, analyze, sample, column_types).plan()

@@ -1,0 +1,181 @@
+"""WITHIN bounds that are a fixed distance of the sort key: the kernel adds them, and partitions are cut into ranges."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sparkcep.exec.conditions.expressions import (
+    AggregateSlot,
+    Call,
+    CurrentNumber,
+    Expression,
+    NavigationSlot,
+    NumberSlot,
+    parse_type,
+)
+from sparkcep.exec.engines.rows.program import Program
+from sparkcep.exec.engines.rows.spec import ConditionSet, OutputSlot
+from sparkcep.exec.shape import Ranges
+from sparkcep.planner.conditions.row_conditions import LocalCondition
+from sparkcep.query import PREFIX, PatternQuery
+
+#: Width of a range in distances of WITHIN: rows within one distance behind a range are copied.
+WIDTH = 16
+
+_MICROSECONDS = {
+    "MICROSECOND": 1,
+    "MILLISECOND": 1000,
+    "SECOND": 1_000_000,
+    "MINUTE": 60_000_000,
+    "HOUR": 3_600_000_000,
+    "DAY": 86_400_000_000,
+    "WEEK": 7 * 86_400_000_000,
+}
+DAY = _MICROSECONDS["DAY"]
+_INTERVAL = re.compile(r"\s*INTERVAL\s+(.*?)\s*", re.IGNORECASE | re.DOTALL)
+_DECIMAL = re.compile(r"\s*(\d*)\.(\d*)(?:BD)?\s*", re.IGNORECASE)
+_PAIR = re.compile(r"(\d+)\s+([a-z]+)(?:\s+|$)", re.IGNORECASE)
+
+
+def fixed_distance(within: str, type_: str) -> int | None:
+    """How far from its start row a match may reach, in the kernel's units of a key, or None if rows differ.
+
+    Days are days for a date; microseconds for timestamps. A timestamp plus a day or more is local time's business: the
+    day on which clocks change is not 24 hours long.
+
+    >>> fixed_distance("INTERVAL '1' MINUTE", "timestamp"), fixed_distance("INTERVAL 1 DAY", "timestamp")
+    (60000000, None)
+    >>> fixed_distance("INTERVAL 1 HOUR 30 MINUTES", "timestamp_ntz"), fixed_distance("7", "bigint")
+    (5400000000, 7)
+    >>> fixed_distance("7.0", "bigint"), fixed_distance("7.5", "bigint")
+    (7, None)
+    """
+    if type_ in ("bigint", "date") and re.fullmatch(r"\s*\d{1,18}L?\s*", within, re.IGNORECASE):
+        return int(within.strip().rstrip("Ll"))
+    decimal = _DECIMAL.fullmatch(within)
+    if type_ == "bigint" and decimal and 0 < len(decimal[1]) <= 18:
+        return None if decimal[2].strip("0") else int(decimal[1])
+    found = _INTERVAL.fullmatch(within)
+    if found is None or type_ not in ("date", "timestamp", "timestamp_ntz"):
+        return None
+    body = found[1]
+    quoted = re.fullmatch(r"'\s*([^']*?)\s*'", body)
+    # INTERVAL '5' MINUTE, INTERVAL 5 MINUTE and INTERVAL '5 minutes' say the same.
+    body = quoted[1] if quoted else re.sub(r"'\s*(\d+)\s*'", r"\1", body)
+    total = at = 0
+    while at < len(body):
+        pair = _PAIR.match(body, at)
+        unit = _MICROSECONDS.get(pair[2].upper().removesuffix("S")) if pair else None
+        if pair is None or unit is None:
+            return None
+        total += int(pair[1]) * unit
+        at = pair.end()
+    if at == 0 or total >= 2**62 or (type_ == "timestamp" and total >= DAY):
+        return None
+    if type_ == "date":
+        return total // DAY if total % DAY == 0 else None
+    return total
+
+
+def whole_within(within: str, type_: str) -> str | None:
+    """WITHIN for an integral key where it is a decimal of at most 18 digits: no integer lies between n and n.5.
+
+    >>> whole_within("10.5", "decimal(3,1)"), whole_within("w", "decimal(9,2)"), whole_within("w", "decimal(20,2)")
+    ('10', 'CAST(floor(w) AS BIGINT)', None)
+    """
+    kind = parse_type(type_)
+    if kind.kind != "decimal" or kind.size > 18:
+        return None
+    return whole_literal(within) or f"CAST(floor({within}) AS BIGINT)"
+
+
+def whole_literal(within: str) -> str | None:
+    """A decimal literal without its fraction."""
+    found = _DECIMAL.fullmatch(within)
+    return found and (found[1] or "0")
+
+
+@dataclass(frozen=True, slots=True)
+class RangeSplitting:
+    """How partitions are cut (None: not at all), and why."""
+
+    ranges: Ranges | None
+    reason: str
+
+
+def range_splitting(
+    query: PatternQuery,
+    program: Program,
+    local: dict[int, list[LocalCondition]],
+    conditions: ConditionSet,
+    slots: list[OutputSlot],
+    distance: int | None,
+) -> RangeSplitting:
+    """Whether the matches that start in a range can be told from the range and the rows one distance behind it."""
+    if query.within is None:
+        return RangeSplitting(None, "there is no WITHIN")
+    if distance is None or distance * WIDTH >= 2**62:
+        return RangeSplitting(None, "WITHIN is not a fixed distance of the ORDER BY key")
+    if query.rows_per_match.is_all:
+        return RangeSplitting(None, query.rows_per_match.value)
+    if program.edge_condition.any():
+        return RangeSplitting(None, "^ or $ in the pattern")
+    for label, own in local.items():
+        if any(c.shifts for c in own):
+            return RangeSplitting(None, f"PREV or NEXT in the condition of {program.names[label]}")
+    if conditions.interpreted:
+        return RangeSplitting(None, "conditions run in the interpreter")
+    offsets = [s.physical for s in conditions.slots if isinstance(s, NavigationSlot)] + [o.physical for o in slots]
+    if any(offsets):
+        return RangeSplitting(None, "PREV or NEXT of a row of the match")
+    if any(isinstance(s, NumberSlot) for s in conditions.slots) or any(
+        isinstance(e, CurrentNumber) for e in _expressions(conditions)
+    ):
+        return RangeSplitting(None, "a condition uses MATCH_NUMBER")
+    width = WIDTH * max(distance, 1)
+    first = query.order_by[0].nulls_first
+    return RangeSplitting(Ranges(width, distance, first), f"ranges of {WIDTH} times WITHIN, overlapping by one")
+
+
+def _expressions(conditions: ConditionSet) -> Iterator[Expression]:
+    stack: list[Expression] = list(conditions.conditions.values())
+    for slot in conditions.slots:
+        if isinstance(slot, NavigationSlot) and slot.argument is not None:
+            stack.append(slot.argument)
+        elif isinstance(slot, AggregateSlot):
+            stack += [*slot.arguments, *([slot.filter] if slot.filter is not None else [])]
+    while stack:
+        at = stack.pop()
+        yield at
+        if isinstance(at, Call):
+            stack.extend(at.arguments)
+
+
+def kernel_units(key: str, type_: str) -> str:
+    """A WITHIN key as BIGINT in the kernel's units."""
+    if type_ == "date":
+        return f"CAST(unix_date({key}) AS BIGINT)"
+    if type_ == "timestamp":
+        return f"unix_micros({key})"
+    if type_ == "timestamp_ntz":
+        # Through the parts of a local time: a cast to TIMESTAMP would ask the session's time zone.
+        seconds = f"(unix_date(CAST({key} AS DATE)) * 86400L + hour({key}) * 3600L + minute({key}) * 60L)"
+        return f"({seconds} * 1000000L + CAST(extract(SECOND FROM {key}) * 1000000 AS BIGINT))"
+    return f"({key})"
+
+
+def ranged_source(source: str, key: str, type_: str, ranges: Ranges, where: str) -> str:
+    """The input with each row once per range that needs it, the range's number in ``__cep_range``."""
+    at = PREFIX + "at"
+    # Rounds down for negative keys too, and cannot overflow.
+    number = f"CASE WHEN {at} >= 0 THEN {at} div {ranges.width}L ELSE ~(~{at} div {ranges.width}L) END"
+    copied = f"pmod({at}, {ranges.width}L) <= {ranges.distance}L"
+    placed = f"SELECT *, {kernel_units(key, type_)} AS {at} FROM {source}{where}"
+    numbered = f"SELECT *, {number} AS {PREFIX}own FROM ({placed})"
+    both = f"array({PREFIX}own - 1L, {PREFIX}own)"
+    return (
+        f"(SELECT *, explode(CASE WHEN {copied} THEN {both} ELSE array({PREFIX}own) END) AS {PREFIX}range "
+        f"FROM ({numbered}))"
+    )

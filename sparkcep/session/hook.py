@@ -1,0 +1,144 @@
+"""Pattern queries inside ``spark.sql``: the patched method, and the same without patching anything."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import threading
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+# `import sparkcep` loads this module: whatever takes time to load waits for the first statement.
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from sparkcep.session.analyzer import Arguments, SqlMethod
+    from sparkcep.session.statement import Run
+
+_lock = threading.RLock()
+#: Session classes whose ``sql`` is wrapped, with the method they had before.
+_originals: dict[type, SqlMethod] = {}
+#: Names of the pattern functions that statements have made, in small letters.
+FUNCTIONS: set[str] = set()
+
+
+def _session_classes() -> list[type]:
+    """The classic class and, where its packages are installed, the unrelated Spark Connect class."""
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
+    classes: list[type] = [SparkSession]
+    with contextlib.suppress(ImportError, PySparkException):
+        from pyspark.sql.connect.session import SparkSession as ConnectSession
+
+        classes.append(ConnectSession)
+    return classes
+
+
+def enable() -> None:
+    """Make ``spark.sql`` of every session, classic and Connect, understand pattern queries. Idempotent."""
+    with _lock:
+        for cls in _session_classes():
+            if cls not in _originals:
+                original = cls.__dict__["sql"]
+                _originals[cls] = original
+                cls.sql = _wrapper(original)  # type: ignore[attr-defined]
+
+
+def disable() -> None:
+    """Undo :func:`enable`."""
+    with _lock:
+        for cls, original in _originals.items():
+            cls.sql = original  # type: ignore[attr-defined]
+        _originals.clear()
+
+
+@contextlib.contextmanager
+def enabled() -> Iterator[None]:
+    """Pattern queries inside ``spark.sql`` for the length of a with block; what was enabled before stays so."""
+    before = set(_originals)
+    enable()
+    try:
+        yield
+    finally:
+        if not before:
+            disable()
+
+
+def _wrapper(original: SqlMethod) -> SqlMethod:
+    @functools.wraps(original)
+    def sql(self: SparkSession, sqlQuery: str, args: Arguments = None, **kwargs: Any) -> DataFrame:
+        if not isinstance(sqlQuery, str):
+            return original(self, sqlQuery, args, **kwargs)
+        from sparkcep.sql.index_statements import mentions_index, read_index_statement
+        from sparkcep.sql.statement import mentions_pattern
+
+        if mentions_index(sqlQuery) and (statement := read_index_statement(sqlQuery)):
+            from sparkcep.session.index_commands import run_index_statement
+
+            return run_index_statement(self, sqlQuery, statement)
+        plain = functools.partial(original, self)
+        if not mentions_pattern(sqlQuery):
+            frame = plain(sqlQuery, args, **kwargs)
+        else:
+            from sparkcep.session.statement import Run
+
+            frame = Run(self, plain, sqlQuery, args, kwargs).result()
+        if FUNCTIONS:
+            from sparkcep.session.functions import refuse_streams
+
+            refuse_streams(frame, sqlQuery, lambda text: plain(text, args, **kwargs))
+        return frame
+
+    return sql
+
+
+def plain_sql(spark: SparkSession) -> SqlMethod:
+    """The session's own ``sql``, whether or not it is wrapped."""
+    for cls in type(spark).__mro__:
+        if cls in _originals:
+            return functools.partial(_originals[cls], spark)
+    return spark.sql
+
+
+def sql(spark: SparkSession, sqlQuery: str, args: Arguments = None, **kwargs: Any) -> DataFrame:
+    """Run a statement that may hold pattern queries, as ``spark.sql`` does after :func:`enable`.
+
+    Args:
+        spark: a classic or Spark Connect session.
+        sqlQuery: the statement.
+        args: named (dict) or positional (list) parameters, as for ``spark.sql``.
+        kwargs: values for ``{name}`` in the text, as for ``spark.sql``.
+
+    Raises:
+        SparkCepError: a pattern form that cannot be read, bound or planned.
+        pyspark.errors.PySparkException: Spark's own errors, unchanged.
+    """
+    return _wrapper_of(spark)(spark, sqlQuery, args, **kwargs)
+
+
+def _wrapper_of(spark: SparkSession) -> SqlMethod:
+    plain = plain_sql(spark)
+    return _wrapper(lambda _, text, args=None, **kwargs: plain(text, args, **kwargs))
+
+
+def explain(spark: SparkSession, sqlQuery: str, args: Arguments = None, **kwargs: Any) -> str:
+    """The pattern plans of a query followed by Spark's plan, as text; runs nothing."""
+    return explained(spark, sqlQuery, args, kwargs)[0]
+
+
+def explained(
+    spark: SparkSession, text: str, args: Arguments = None, kwargs: dict[str, Any] | None = None, analyze: bool = False
+) -> tuple[str, Run]:
+    """What EXPLAIN says of a statement, and the statement as it was planned for that.
+
+    Args:
+        analyze: run it, as EXPLAIN ANALYZE does.
+    """
+    from sparkcep.session.statement import Run
+    from sparkcep.sql.statement import mentions_pattern
+
+    statement = "EXPLAIN ANALYZE " + text if analyze else text
+    run = Run(spark, plain_sql(spark), statement, args, kwargs or {}, explain_only=not analyze)
+    frame = run.result() if mentions_pattern(text) else run.untouched()
+    return str(frame.collect()[0][0]), run

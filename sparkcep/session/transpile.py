@@ -1,0 +1,76 @@
+"""A statement with pattern queries as SQL for Spark alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import count
+
+from pyspark.sql import SparkSession
+
+from sparkcep import settings
+from sparkcep.errors import PatternAnalysisError
+from sparkcep.planner.engines.runs.plan import RunPlan
+from sparkcep.query import SOURCE, unescape
+from sparkcep.session.hook import plain_sql
+from sparkcep.session.statement import Run
+from sparkcep.sql.rewriter import Rewriter
+from sparkcep.sql.statement import Form, FormKind, read_statement
+
+
+def compiled(spark: SparkSession, sqlQuery: str) -> str:
+    """A statement as SQL that Spark runs without sparkcep's reading it; nothing is run, tables must exist.
+
+    Patterns that one pass of Spark's own ``aggregate`` can follow become plain SQL. Other blocks become calls of
+    pattern functions, whose CREATE TEMPORARY PATTERN FUNCTION comes first, for sparkcep to run once per session.
+
+    Raises:
+        PatternAnalysisError: CEP_NOT_COMPILABLE, for what needs both Python and sparkcep's planner.
+    """
+    run = Run(spark, plain_sql(spark), sqlQuery, None, {})
+    # Files of an index are this session's business.
+    run.settings = replace(settings.read(settings.getter(spark)), index=False)
+    run.statement = read_statement(sqlQuery)
+    run.rewriter = Rewriter(run.statement, formatted=False, positional=False)
+    functions: list[str] = []
+    names = (f"pattern_{n}" for n in count(1))
+    for form in run.statement.forms:
+        _replace(run, form, functions, names.__next__)
+    text = run.rewriter.render(0, len(sqlQuery))
+    return ";\n\n".join([*functions, unescape(text)])
+
+
+def _replace(run: Run, form: Form, functions: list[str], name: Callable[[], str]) -> None:
+    """Put plain SQL, or a call of a function that is added to ``functions``, in a form's place."""
+    if form.kind is FormKind.CALL:
+        raise _refused(run, form, "A table function of the index is answered by sparkcep.")
+    input_sql = run.rewriter.input_sql(form)
+    source = run.blamed(lambda: run.input(form, input_sql))
+    planned = run.planned(form, source, input_sql)
+    if planned.layout == "fold":
+        sql = f"({planned.folded().replace(f'{{{SOURCE}}}', f'({input_sql})')})"
+    elif (
+        isinstance(planned, RunPlan)
+        and form.kind is FormKind.BLOCK
+        and not planned.block.groups
+        and planned.block.uncertainty is None
+    ):
+        text = run.statement.text
+        own = name()
+        functions.append(
+            f"CREATE OR REPLACE TEMPORARY PATTERN FUNCTION {own} AS\n{text[form.relation_end : form.end].strip()}"
+        )
+        sql = f"{own}(TABLE({input_sql}))"
+    else:
+        raise _refused(run, form, f"It is matched in Python ({planned.layout_reason or planned.layout}).")
+    run.put(form, sql)
+
+
+def _refused(run: Run, form: Form, why: str) -> PatternAnalysisError:
+    return PatternAnalysisError(
+        "CEP_NOT_COMPILABLE",
+        f"This pattern has no form in plain SQL. {why}",
+        text=run.statement.text,
+        position=form.keyword.start,
+        hint="run it through sparkcep (spark.sql, sparkcep sql, dbt); a pattern block can be a pattern function",
+    )

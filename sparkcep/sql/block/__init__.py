@@ -1,0 +1,1 @@
+"""The pattern block: found, parsed and bound."""

@@ -1,0 +1,507 @@
+"""Bind the names of a pattern block: BlockSyntax and the input's columns to a BlockQuery."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from sparkcep.block import GROUP_ID, BlockQuery, Component, Condition, Matches, NonAnswers, Uncertainty
+from sparkcep.errors import PatternAnalysisError, PatternParseError, near_name
+from sparkcep.pattern import Conjunction, walk
+from sparkcep.query import PREFIX, KeyExpression, Selection, SortKey, unescape
+from sparkcep.settings import Settings
+from sparkcep.sql.block.conditions import ConditionBinder, split_arguments
+from sparkcep.sql.block.parser import BlockSyntax, Range, parse_block
+from sparkcep.sql.block.pattern import parse_block_pattern
+from sparkcep.sql.block.returns import ReturnBinder, Returns
+from sparkcep.sql.block.scope import BlockScope
+from sparkcep.sql.block.source import Properties, Source, plain, read_source, relation_names
+from sparkcep.sql.block.where import STRATEGIES, WhereSyntax, read_strategy, read_where
+from sparkcep.sql.lexicon import Token
+from sparkcep.sql.statement import Form, Statement
+
+#: Spark's name of the type of an expression over the input.
+TypeOf = Callable[[str], str]
+
+_NUMERIC = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
+_UNITS = {
+    unit: spark
+    for spark, units in {
+        "MICROSECOND": "microsecond microseconds us",
+        "MILLISECOND": "millisecond milliseconds ms msec msecs",
+        "SECOND": "second seconds s sec secs",
+        "MINUTE": "minute minutes min mins",
+        "HOUR": "hour hours h hr hrs",
+        "DAY": "day days d",
+        "WEEK": "week weeks w",
+        "MONTH": "month months",
+        "YEAR": "year years",
+    }.items()
+    for unit in units.split()
+}
+_DURATION = re.compile(r"(?:\d+(?:\.\d+)?\s*[A-Za-z]+\s*)+")
+_DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)\s*([A-Za-z]+)")
+#: `5 seconds` inside an expression; texts and INTERVAL 5 SECONDS are matched to be left alone.
+_TIME_INSIDE = re.compile(
+    r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`|\bINTERVAL\s+\S+\s+\w+|"""
+    r"(?<![\w.])(?P<number>\d+(?:\.\d+)?)\s+(?P<unit>[A-Za-z]+)\b",
+    re.IGNORECASE,
+)
+_MAXIMUM_GROUPS = 1_000_000
+
+
+class BlockBinder:
+    """Binds one block; arguments as of :func:`bind_block`."""
+
+    def __init__(
+        self,
+        statement: Statement,
+        form: Form,
+        columns: Sequence[str],
+        qualifiers: frozenset[str],
+        render: Callable[[int, int], str],
+        settings: Settings,
+        properties: Properties,
+        type_of: TypeOf,
+    ) -> None:
+        self.s = statement
+        self.form = form
+        self.syntax: BlockSyntax = parse_block(statement, form)
+        low, high = self.syntax.pattern
+        self.pattern = parse_block_pattern(statement, (low, high), statement.tokens[high - 1].end)
+        self.check_brackets(high)
+        self.settings = settings
+        self.properties = properties
+        self.type_of = type_of
+        self.range_position = -1
+        self.scope = BlockScope(
+            statement,
+            self.pattern.components,
+            qualifiers,
+            tuple(columns),
+            settings.case_sensitive,
+            render,
+            self.syntax.closers,
+        )
+
+    def error(self, error_class: str, message: str, position: int, hint: str | None = None) -> PatternAnalysisError:
+        return PatternAnalysisError(error_class, message, text=self.s.text, position=position, hint=hint)
+
+    def bind(self, with_prefix: str) -> BlockQuery:
+        syntax, positions = self.syntax, self.syntax.positions
+        self.check_columns()
+        components = self.typed_components()
+        self.scope.components = components
+        self.pattern = replace(self.pattern, components=components)
+        source = read_source(
+            self.scope, syntax, self.form, self.settings, self.properties, needs_type=any(c.types for c in components)
+        )
+        case = self.merged_case(source)
+        if case is not None:
+            # By time, then case, then position.
+            source = replace(
+                source, partition_by=(KeyExpression(GROUP_ID),), order_by=(*source.order_by, SortKey(case.expression))
+            )
+        self.scope.order_key = source.order_by[0].expression
+        self.time_type: str | None = None
+        conditions = ConditionBinder(self.scope, self.pattern)
+        where = read_where(self.scope, syntax.where)
+        equivalences = tuple(e for r in where.equivalences for e in conditions.equivalences(*r))
+        constants = {e.expression.text.strip("`").casefold() for e in equivalences if not e.components}
+        constants |= {k.expression.strip("`").casefold() for k in source.partition_by}
+        returned = ReturnBinder(self.scope, conditions, syntax, frozenset(constants)).bind()
+        selection, in_partitions = self.selection(where, returned)
+        bound = [c for r in where.conjuncts for c in conditions.bind(r)]
+        bound += [self.constraint(conditions, r) for r in where.constraints]
+        within = self.time(syntax.within)
+        groups = self.groups()
+        self.check_within(source)
+        self.check_conjunction(returned)
+        query = BlockQuery(
+            columns=self.scope.columns,
+            partition_by=source.partition_by,
+            order_by=source.order_by,
+            event_type=source.event_type,
+            components=components,
+            pattern=self.pattern.pattern,
+            conditions=tuple(bound),
+            equivalences=equivalences,
+            selection=selection,
+            matches=self.matches(returned),
+            collapsed=syntax.collapsed,
+            strict_time=syntax.strict_time,
+            within=within,
+            within_position=positions.get("WITHIN", 0),
+            slide=self.time(syntax.slide),
+            between=self.between(),
+            returns=tuple(returned.measures),
+            trends=tuple(returned.trends),
+            group_by=tuple(returned.group_by),
+            groups=groups,
+            uncertainty=self.uncertainty(),
+            confidence=self.confidence(),
+            non_answers=self.non_answers(),
+            tiebreak=source.tiebreak,
+            identifiers=self.identifiers(source, returned),
+            partition_contiguity=in_partitions,
+            case=case,
+            omit_censored=syntax.omit_censored,
+            censored_position=positions.get("OMIT CENSORED MATCHES", -1),
+            groups_position=positions.get("GROUPS", -1),
+            range_position=self.range_position,
+            output=tuple(returned.output),
+            with_prefix=with_prefix,
+            text=self.s.text,
+            start=self.form.keyword.start,
+        )
+        self.check_uncertainty(query)
+        self.check_censored(query)
+        return query
+
+    # -- parts -----------------------------------------------------------------------------------------------------
+
+    def check_brackets(self, behind_pattern: int) -> None:
+        matched = {*self.syntax.closers, *self.syntax.closers.values()}
+        for i in (*range(*self.form.head), *range(behind_pattern, self.form.body[1])):
+            bracket = self.s.operator(i)
+            if bracket in ("(", "[", "{", ")", "]", "}") and i not in matched:
+                what = "is not closed" if bracket in ("(", "[", "{") else "closes nothing"
+                raise PatternParseError(
+                    "CEP_SYNTAX_ERROR", f"{bracket!r} {what}.", text=self.s.text, position=self.s.tokens[i].start
+                )
+
+    def check_columns(self) -> None:
+        seen: set[str] = set()
+        for column in self.scope.columns:
+            if column.casefold().startswith(PREFIX):
+                raise self.error(
+                    "CEP_RESERVED_COLUMN",
+                    f"Column {column} has the reserved prefix {PREFIX}.",
+                    self.form.relation_start,
+                )
+            folded = column if self.settings.case_sensitive else column.casefold()
+            if folded in seen:
+                raise self.error(
+                    "CEP_DUPLICATE_COLUMN",
+                    f"The input has two columns named {column}.",
+                    self.form.relation_start,
+                    "select the columns by name in a subquery",
+                )
+            seen.add(folded)
+
+    def typed_components(self) -> tuple[Component, ...]:
+        """Components; a type that is the relation's own name, and all under EVENT TYPE NONE, take every row."""
+        names = relation_names(self.scope, self.form)
+        span = self.syntax.event_type
+        untyped = span is not None and span[1] - span[0] == 1 and self.s.word(span[0]) == "NONE"
+        untyped = untyped and not self.scope.is_column("none")
+        low, high = self.syntax.pattern
+        start, end = self.s.tokens[low].start, self.s.tokens[high - 1].end
+        # In a format string, whose text is rendered as it is, the braces of a type come doubled.
+        if "{{" in self.s.text[start:end] and self.scope.render(start, end) == self.s.text[start:end]:
+            single = [tuple(unescape(t) for t in c.types) for c in self.pattern.components]
+        else:
+            single = [c.types for c in self.pattern.components]
+        return tuple(
+            replace(c, types=() if untyped or any(t.casefold() in names for t in c.types) else types)
+            for c, types in zip(self.pattern.components, single, strict=True)
+        )
+
+    def selection(self, where: WhereSyntax, returned: Returns) -> tuple[Selection, bool]:
+        """The strategy, and whether it is contiguity within partitions."""
+        named = list(where.strategies)
+        if self.syntax.selection is not None:
+            named.append(read_strategy(self.scope, self.syntax.selection))
+        for name, token in named[1:]:
+            if name != named[0][0]:
+                raise self.error(
+                    "CEP_SELECTION_CONFLICT", f"The block has two strategies, {named[0][0]} and {name}.", token.start
+                )
+        if named:
+            return STRATEGIES[named[0][0]]
+        return (Selection.ANY if returned.trends else Selection.NEXT), False
+
+    def matches(self, returned: Returns) -> Matches:
+        named = self.syntax.matches
+        if named and named != "ALL" and returned.trends:
+            position = self.syntax.positions.get("MATCHES", self.syntax.positions.get("RETURN-ALL", 0))
+            raise self.error("CEP_TREND_MATCHES", "Aggregates over trends are over all of them.", position)
+        if named:
+            return Matches("MATCHES " + named)
+        return Matches.FIRST if self.pattern.siesta and not returned.trends else Matches.ALL
+
+    def check_conjunction(self, returned: Returns) -> None:
+        found = [n for n in walk(self.pattern.pattern) if isinstance(n, Conjunction)]
+        if not found:
+            return
+        trends = returned.trends
+        if not trends or not all(t.function.endswith("count") for t in trends):
+            raise self.error(
+                "CEP_CONJUNCTION", "AND(...) is for counts of trends only.", found[0].position, "RETURN COUNT(*)"
+            )
+        if found != [self.pattern.pattern]:
+            raise self.error(
+                "CEP_CONJUNCTION", "AND(P, Q) must enclose the whole pattern.", found[-1].position,
+                "PATTERN AND(SEQ(A, B), C+)",
+            )  # fmt: skip
+        if of_events := [t for t in trends if t.components]:
+            raise self.error(
+                "CEP_CONJUNCTION", "AND(P, Q) counts pairs of trends, not their events.", of_events[0].position,
+                "RETURN COUNT(*)",
+            )  # fmt: skip
+
+    def check_within(self, source: Source) -> None:
+        position = self.syntax.positions.get("WITHIN")
+        if position is not None and not source.order_by[0].ascending:
+            raise self.error(
+                "CEP_WITHIN_ORDER",
+                "WITHIN needs the first ORDER BY key to be ascending.",
+                position,
+                "order by the time column ASC",
+            )
+
+    def identifiers(self, source: Source, returned: Returns) -> frozenset[str]:
+        low = min(self.form.head[0], self.form.body[0])
+        names = {t.text.casefold() for t in self.s.tokens[low : self.form.body[1]] if t.kind in ("word", "quoted")}
+        names |= {n.casefold() for n in source.names}
+        return frozenset(names | ({c.casefold() for c in self.scope.columns} if returned.whole_events else set()))
+
+    # -- times -----------------------------------------------------------------------------------------------------
+
+    def numeric_time(self) -> bool:
+        """Whether the first ORDER BY key is a number."""
+        if self.time_type is None:
+            self.time_type = self.type_of(self.scope.order_key)
+        return self.time_type.split("(")[0] in _NUMERIC
+
+    def time(self, span: Range | None) -> str | None:
+        """An interval: `10 minutes`, `INTERVAL '1' DAY`, a bare number for seconds or units of a numeric time."""
+        if span is None:
+            return None
+        tokens = self.s.tokens[slice(*span)]
+        source = self.s.text[tokens[0].start : tokens[-1].end]
+        if len(tokens) == 1 and re.fullmatch(r"\d+(\.\d+)?", tokens[0].text):
+            return source if self.numeric_time() else f"INTERVAL {source} SECOND"
+        words = source[8:].strip() if tokens[0].upper == "INTERVAL" else source
+        if _DURATION.fullmatch(words):
+            parts = [(n, self.unit(u, tokens)) for n, u in _DURATION_PART.findall(words)]
+            if any("." in n and unit != "SECOND" for n, unit in parts):
+                raise self.error(
+                    "CEP_INTERVAL", "Only seconds have a fraction.", tokens[0].start, "90 seconds, 1 minute 30 seconds"
+                )
+            return "INTERVAL " + " ".join(f"{n} {unit}" for n, unit in parts)
+        return plain(self.scope, span)
+
+    def unit(self, name: str, tokens: Sequence[Token]) -> str:
+        found = _UNITS.get(name.lower())
+        if found is None:
+            token = next((t for t in tokens if t.text.endswith(name)), tokens[0])
+            near = near_name(name, _UNITS)
+            raise self.error(
+                "CEP_INTERVAL",
+                f"{name} is not a unit of time.",
+                token.start,
+                f"did you mean {near}?" if near else "seconds, minutes, hours, days, weeks, months and years are",
+            )
+        return found
+
+    def constraint(self, conditions: ConditionBinder, span: Range) -> Condition:
+        low, high = span
+        parts = split_arguments(self.scope, low + 1, high - 1)
+        length: tuple[str, bool] | None = None
+        if len(parts) == 5:
+            tokens = self.s.tokens[slice(*parts[2])]
+            whole = len(tokens) == 1 and tokens[0].text.isdigit()
+            gap = self.s.word(low + 1) == "GAP"
+            length = (tokens[0].text if gap and whole else self.time(parts[2]) or "", whole)
+        return conditions.constraint(low, high, length, self.scope.order_key)
+
+    def between(self) -> tuple[str, str] | None:
+        span = self.syntax.between
+        return None if span is None else (plain(self.scope, span[0]), plain(self.scope, span[1]))
+
+    # -- other clauses ---------------------------------------------------------------------------------------------
+
+    def merged_case(self, source: Source) -> KeyExpression | None:
+        """The key whose partitions GROUPS merges; from here on the input has a column for the group."""
+        if self.syntax.groups is None or len(source.partition_by) != 1:
+            return None
+        if self.scope.is_column(GROUP_ID):
+            raise self.error(
+                "CEP_GROUPS",
+                f"GROUPS makes a column {GROUP_ID}, which the input already has.",
+                self.syntax.positions["GROUPS"],
+                "rename it in a subquery",
+            )
+        self.scope.columns = (*self.scope.columns, GROUP_ID)
+        return source.partition_by[0]
+
+    def groups(self) -> tuple[tuple[int | str, ...], ...]:
+        """`[(1-3,8),(5-7)]`, `[('a','b'),('c')]`"""
+        span = self.syntax.groups
+        if span is None:
+            return ()
+        low, high = span
+        closers, s = self.scope.closers, self.s
+        out: list[tuple[int | str, ...]] = []
+        whole = closers.get(low) == high - 1
+        if whole and s.operator(low) == "(" and s.operator(low + 1) != "(":
+            parts = [(low, high)]
+        else:
+            parts = split_arguments(self.scope, low + 1, high - 1) if whole else []
+        for a, b in parts:
+            if s.operator(a) != "(" or closers.get(a) != b - 1:
+                parts = []
+                break
+            out.append(self.group(a + 1, b - 1))
+        if not parts:
+            raise self.error(
+                "CEP_GROUPS", "GROUPS takes lists of case numbers.", s.tokens[low].start, "GROUPS [(1-3,8),(5-7)]"
+            )
+        return tuple(out)
+
+    def group(self, low: int, high: int) -> tuple[int | str, ...]:
+        numbers: list[int | str] = []
+        for a, b in split_arguments(self.scope, low, high):
+            if b - a == 1 and self.s.tokens[a].kind == "string":
+                numbers.append(self.s.tokens[a].text)
+                continue
+            text = "".join(t.text for t in self.s.tokens[a:b])
+            found = re.fullmatch(r"(\d{1,18})(?:-(\d{1,18}))?", text)
+            position = self.s.tokens[a].start
+            if found is None:
+                raise self.error(
+                    "CEP_GROUPS",
+                    f"{text} is neither a case number nor a range of case numbers.",
+                    position,
+                    "GROUPS [(1-3,8),(5-7)]",
+                )
+            first, last = int(found[1]), int(found[2] or found[1])
+            if last < first:
+                raise self.error("CEP_GROUPS", f"The range {text} ends before it begins.", position)
+            if len(numbers) + last - first >= _MAXIMUM_GROUPS:
+                raise self.error("CEP_GROUPS", f"A group has at most {_MAXIMUM_GROUPS} cases.", position)
+            if found[2] and self.range_position < 0:
+                self.range_position = position
+            numbers += range(first, last + 1)
+        return tuple(dict.fromkeys(numbers))
+
+    def uncertainty(self) -> Uncertainty | None:
+        span = self.syntax.uncertainty
+        if span is None:
+            return None
+        low, high = span
+        step = self.time(self.syntax.step)
+        probability = None if self.syntax.probability is None else plain(self.scope, self.syntax.probability)
+        position = self.syntax.positions["UNCERTAINTY"]
+        if self.s.operator(low) == "(" and self.scope.closers.get(low) == high - 1:
+            parts = split_arguments(self.scope, low + 1, high - 1)
+            if len(parts) == 2:
+                first, second = (plain(self.scope, p) for p in parts)
+                return Uncertainty(first, second, None, step, probability, position)
+        return Uncertainty(None, None, self.width(span), step, probability, position)
+
+    def width(self, span: Range) -> str:
+        """A time, or an expression that gives one per row, in which times stand as they do elsewhere in a block."""
+        if self.s.word(span[0]) != "CASE":
+            return self.time(span) or ""
+
+        def interval(found: re.Match[str]) -> str:
+            unit = _UNITS.get((found["unit"] or "").lower())
+            return f"INTERVAL {found['number']} {unit}" if unit else found[0]
+
+        return _TIME_INSIDE.sub(interval, plain(self.scope, span))
+
+    def check_uncertainty(self, query: BlockQuery) -> None:
+        position = self.syntax.positions.get("CONFIDENCE", 0)
+        if query.uncertainty is None:
+            if query.confidence is not None:
+                raise self.error("CEP_UNCERTAINTY", "CONFIDENCE needs UNCERTAINTY.", position)
+            return
+        refused = [
+            (query.selection is Selection.STRICT, "contiguity"),
+            (query.between is not None, "BETWEEN"),
+            (query.matches is not Matches.ALL, query.matches.value),
+        ]
+        for found, what in refused:
+            if found:
+                raise self.error(
+                    "CEP_UNCERTAINTY", f"UNCERTAINTY cannot be combined with {what}.", query.uncertainty.position
+                )
+
+    def check_censored(self, query: BlockQuery) -> None:
+        if not query.omit_censored:
+            return
+        others = [
+            (bool(query.trends), "aggregates over trends: their windows end where they end"),
+            (query.uncertainty is not None, "UNCERTAINTY: the log's last event has no certain time"),
+            (query.non_answers is not None, "EXPLAIN NON ANSWERS: its rows are no matches"),
+        ]
+        for found, what in others:
+            if found:
+                raise self.error(
+                    "CEP_CENSORED",
+                    f"OMIT CENSORED MATCHES cannot be combined with {what}.",
+                    query.censored_position,
+                    "leave OMIT CENSORED MATCHES out",
+                )
+
+    def confidence(self) -> float | None:
+        span = self.syntax.confidence
+        if span is None:
+            return None
+        text = "".join(t.text for t in self.s.tokens[slice(*span)])
+        if not re.fullmatch(r"(\d+\.?\d*|\.\d+)%?", text) or float(text.rstrip("%")) > (100 if "%" in text else 1):
+            raise self.error(
+                "CEP_CONFIDENCE",
+                "CONFIDENCE >= takes a number from 0 to 1.",
+                self.s.tokens[span[0]].start,
+                "CONFIDENCE >= 0.5",
+            )
+        return float(text[:-1]) / 100 if text.endswith("%") else float(text)
+
+    def non_answers(self) -> NonAnswers | None:
+        if not self.syntax.non_answers:
+            return None
+        # A bare k is a number whatever the ORDER BY key is; all else is a length of time.
+        parts = self.syntax.non_answers
+        bare = parts[0][1] - parts[0][0] == 1
+        cost = plain(self.scope, parts[0]) if bare else self.time(parts[0]) or ""
+        uncertainty, step = (self.time(r) or "" for r in parts[1:])
+        positions = tuple(self.s.tokens[low].start for low, _ in parts)
+        return NonAnswers(cost, uncertainty, step, self.syntax.positions["EXPLAIN NON ANSWERS"], positions)
+
+
+def bind_block(
+    statement: Statement,
+    form: Form,
+    columns: Sequence[str],
+    qualifiers: frozenset[str],
+    render: Callable[[int, int], str],
+    settings: Settings,
+    with_prefix: str = "",
+    properties: Properties = lambda relation: {},
+    type_of: TypeOf = lambda expression: "timestamp",
+) -> BlockQuery:
+    """Parse and bind one pattern block.
+
+    Args:
+        statement: the statement the block stands in.
+        form: the block's spans.
+        columns: the input's columns in table order.
+        qualifiers: the input relation's own names, folded.
+        render: text of a span with nested forms replaced.
+        settings: the session's log columns and Spark's case sensitivity.
+        with_prefix: the WITH list that the block's subqueries may need.
+        properties: properties of the table that the relation's text names; asked only where the block leaves
+            something out.
+        type_of: Spark's name of the type of an expression over the input; asked only for the ORDER BY key, and only
+            where a time is a bare number.
+
+    Raises:
+        PatternParseError: the block cannot be read.
+        PatternAnalysisError: it names or combines what it may not.
+    """
+    binder = BlockBinder(statement, form, columns, qualifiers, render, settings, properties, type_of)
+    return binder.bind(with_prefix)

@@ -1,0 +1,378 @@
+"""Bind the conjuncts of a block's WHERE: which component decides one, when, and what its references mean then."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+from sparkcep.block import Component, Condition, Decision, Equivalence
+from sparkcep.errors import PatternAnalysisError
+from sparkcep.query import POSITION, Aggregate, Navigation, RowExpression, Scalar, Slot
+from sparkcep.sql.block.parser import Range
+from sparkcep.sql.block.pattern import BlockPattern
+from sparkcep.sql.block.references import Reader
+from sparkcep.sql.block.scope import BlockScope, Index, Part, Reference
+from sparkcep.sql.lexicon import Token
+
+Keys = tuple[str, ...]
+
+
+def slot(reference: Reference, keys: Keys, *, running: bool, each: bool = False, offset: int | None = None) -> Slot:
+    """What a reference means: the last of a variable's events, counted back, the first, or an aggregate."""
+    position = reference.token.start
+    if (call := reference.call) is not None:
+        before = reference.index is Index.BEFORE
+        return Aggregate(
+            call.function, call.arguments, call.distinct, keys, running, call.star, call.filter, position, each, before
+        )
+    first = reference.index is Index.FIRST
+    back = reference.offset if offset is None else offset
+    return Navigation(reference.expression, keys, first, back, 0, running, position, each and not first)
+
+
+@dataclass(slots=True)
+class ConditionBinder:
+    """Binds the conjuncts of one block.
+
+    Raises:
+        PatternAnalysisError: CEP_AMBIGUOUS_COLUMN, CEP_AMBIGUOUS_VARIABLE, CEP_TWO_INDEXES, CEP_TWO_NEGATIONS,
+            CEP_INDEX, CEP_NEXT, CEP_NEGATED_VARIABLE, CEP_CONSTRAINT, CEP_EQUIVALENCE and those of
+            :class:`Reader`.
+    """
+
+    scope: BlockScope
+    pattern: BlockPattern
+
+    # -- variables -------------------------------------------------------------------------------------------------
+
+    def components(self, variable: str) -> list[Component]:
+        return [c for c in self.pattern.components if c.variable == variable]
+
+    def place(self, keys: Keys) -> int:
+        """The textual place of the last of some components."""
+        return max(n for n, c in enumerate(self.pattern.components) if c.key in keys)
+
+    def repeats(self, variable: str) -> bool:
+        """Whether a variable may have several events in one match."""
+        keys = [c.key for c in self.components(variable) if not c.negated]
+        return len(keys) > 1 or any(k in self.pattern.repeated for k in keys)
+
+    def is_kleene(self, variable: str) -> bool:
+        return any(c.kleene for c in self.components(variable))
+
+    def normal(self, reference: Reference) -> Reference:
+        """An index on a variable of one event means that event; i-1 means nothing there."""
+        if reference.index is Index.PLAIN or self.repeats(reference.variable):
+            return reference
+        if any(c.negated for c in self.components(reference.variable)):
+            if self.is_kleene(reference.variable) and reference.index not in (Index.LAST, Index.ALL):
+                return reference
+            if reference.index in (Index.LAST, Index.ALL):
+                raise self.scope.error(
+                    "CEP_NEGATED_VARIABLE",
+                    f"{reference.variable} is negated: there is no last of its events.",
+                    reference.token,
+                    f"write {reference.variable}.x",
+                )
+        if reference.index in (Index.BACK, Index.BEFORE, Index.UP_TO):
+            raise self.scope.error(
+                "CEP_INDEX",
+                f"{reference.variable} takes one event only; it has none before that.",
+                reference.token,
+                "a quantifier makes a Kleene variable: B+ b[]",
+            )
+        return reference if reference.call is not None else replace(reference, index=Index.PLAIN)
+
+    # -- conjuncts -------------------------------------------------------------------------------------------------
+
+    def bind(self, conjunct: Range) -> list[Condition]:
+        """Conditions of one conjunct."""
+        low, high = conjunct
+        tokens = self.scope.statement.tokens
+        reader = Reader(self.scope)
+        parts = tuple(p if isinstance(p, str) else self.normal(p) for p in reader.read(low, high))
+        references = [p for p in parts if isinstance(p, Reference)]
+        source = self.scope.statement.text[tokens[low].start : tokens[high - 1].end]
+        if not references:
+            return self.everywhere(parts, tokens[low], source)
+        if reader.bare is not None:
+            raise self.scope.error(
+                "CEP_AMBIGUOUS_COLUMN",
+                f"{reader.bare.text} does not say which event it belongs to.",
+                reader.bare,
+                f"write {references[0].variable}.{reader.bare.text}",
+            )
+        if any(r.next for r in references):
+            bound = [self.next(parts, references)]
+        else:
+            bound = self.decided(parts, references)
+        position = tokens[low].start
+        return [replace(c, source=source, scalar=replace(c.scalar, position=position)) for c in bound]
+
+    def everywhere(self, parts: tuple[Part, ...], token: Token, source: str) -> list[Condition]:
+        """A condition without variables is one of every event of the pattern, negated ones too."""
+        text = "".join(p for p in parts if isinstance(p, str))
+        if text.strip().upper() == "TRUE":
+            return []
+        out: list[Condition] = []
+        for component in self.pattern.components:
+            keys = (component.key,)
+            value = Navigation(RowExpression((text,)), keys, False, 0, 0, True, token.start)
+            out.append(Condition(Scalar((value,), token.start), keys, source=source))
+        return out
+
+    def decided(self, parts: tuple[Part, ...], references: list[Reference]) -> list[Condition]:
+        keys: dict[str, Keys] = {}
+        negated: list[str] = []
+        for variable in dict.fromkeys(r.variable for r in references):
+            components = self.components(variable)
+            keys[variable] = tuple(c.key for c in components)
+            if any(c.negated for c in components):
+                negated.append(variable)
+        if not negated:
+            return [self.condition(parts, references, max(keys, key=lambda v: self.place(keys[v])), keys)]
+        if len(negated) > 1:
+            return [self.condition(parts, references, self.of_one_negation(negated, keys, references), keys)]
+        variable = negated[0]
+        groups: dict[tuple[int, ...], list[str]] = {}
+        for component in self.components(variable):
+            groups.setdefault(self.pattern.negations.get(component.key, ()), []).append(component.key)
+        if len(groups) > 1 and len(keys) > 1 and () in groups:
+            raise self.scope.error(
+                "CEP_AMBIGUOUS_VARIABLE",
+                f"{variable} occurs in the pattern both negated and not negated.",
+                next(r.token for r in references if r.variable == variable),
+                "give each component a name of its own",
+            )
+        out: list[Condition] = []
+        for group in groups.values():
+            own = {**keys, variable: tuple(group)}
+            out.append(self.condition(parts, references, variable, own))
+        return out
+
+    def of_one_negation(self, negated: list[str], keys: dict[str, Keys], references: list[Reference]) -> str:
+        """Of several negated variables the one that decides: the innermost, the textually last."""
+        paths = {v: {self.pattern.negations.get(k, ()) for k in keys[v]} for v in negated}
+        deepest = max((p for found in paths.values() for p in found), key=len)
+        if any(
+            len(found) > 1 or deepest[: len(path)] != path or not path for found in paths.values() for path in found
+        ):
+            raise self.scope.error(
+                "CEP_TWO_NEGATIONS",
+                f"{' and '.join(negated)} belong to different negations; no event can decide a condition on both.",
+                next(r.token for r in references if r.variable == negated[1]),
+                "write two conditions, or negate one sequence: !SEQ(B b, C c)",
+            )
+        return max((v for v in negated if deepest in paths[v]), key=lambda v: self.place(keys[v]))
+
+    def condition(
+        self, parts: tuple[Part, ...], references: list[Reference], last: str, keys: dict[str, Keys]
+    ) -> Condition:
+        """The condition that the variable ``last`` decides."""
+        own = [r for r in references if r.variable == last]
+        negated = keys[last][0] in self.pattern.negations
+        leaves = self.repeats(last) and not negated and any(r.index in (Index.LAST, Index.ALL) for r in own)
+        moving = self.moving(references, last, leaves)
+        self.check_indexes(references, last, moving)
+        indexed = next(iter(moving), last)
+        minimum = max((_minimum(r) for r in references if r.variable == indexed), default=1)
+        each = keys[indexed] if moving else ()
+        first_only = not leaves and not moving and self.repeats(last) and all(r.index is Index.FIRST for r in own)
+        pieces = tuple(
+            p if isinstance(p, str) else slot(p, keys[p.variable], running=True, each=p in moving.get(p.variable, []))
+            for p in parts
+        )
+        return Condition(
+            Scalar(pieces),
+            keys[last],
+            Decision.LEAVE if leaves else Decision.TAKE,
+            required=tuple(k for v, k in keys.items() if v != last),
+            minimum=minimum,
+            first_only=first_only,
+            each=each,
+        )
+
+    def moving(self, references: list[Reference], last: str, leaves: bool) -> dict[str, list[Reference]]:
+        """References that are meant for every event of their variable, by variable."""
+        out: dict[str, list[Reference]] = {}
+        for r in references:
+            if r.variable == last and not leaves:
+                continue
+            if (r.index is Index.PLAIN and self.is_kleene(r.variable)) or r.index.moves:
+                out.setdefault(r.variable, []).append(r)
+        return out
+
+    def check_indexes(self, references: list[Reference], last: str, moving: dict[str, list[Reference]]) -> None:
+        """One variable at most may run through its events while a condition is tested."""
+        hint = "name one event, v[1] or v[v.LEN], or take an aggregate over v[]"
+        if len(moving) > 1:
+            token = list(moving.values())[1][0].token
+            raise self.scope.error(
+                "CEP_TWO_INDEXES", f"{' and '.join(moving)} both mean each of their events.", token, hint
+            )
+        other = next(iter(moving), last)
+        both = [r for r in references if r.variable == last and r.index.moves]
+        if other != last and both and (any(r.index.moves for r in moving[other]) or any(_minimum(r) > 1 for r in both)):
+            raise self.scope.error("CEP_TWO_INDEXES", f"{other} and {last} are both indexed by i.", both[0].token, hint)
+
+    def next(self, parts: tuple[Part, ...], references: list[Reference]) -> Condition:
+        """`v.x < NEXT(E).x`: of the event taken right after an event of v, if it is an E."""
+        token = next(r.token for r in references if r.next)
+        nexts = {r.variable for r in references if r.next}
+        others = {r.variable for r in references if not r.next}
+        if len(nexts) > 1 or len(others) != 1:
+            raise self.scope.error(
+                "CEP_NEXT",
+                "A condition with NEXT relates one variable's event to the next one.",
+                token,
+                "S.price > NEXT(S).price",
+            )
+        of, variable = nexts.pop(), others.pop()
+        for r in references:
+            if not r.next and r.index not in (Index.PLAIN, Index.EACH):
+                raise self.scope.error(
+                    "CEP_NEXT", "A condition with NEXT can otherwise use only v.x and v[i].x.", r.token
+                )
+            if any(c.negated for c in self.components(r.variable)):
+                raise self.scope.error(
+                    "CEP_NEGATED_VARIABLE", f"{r.variable} is negated; it has no next event.", r.token
+                )
+        keys = tuple(c.key for c in self.components(of))
+        before = tuple(c.key for c in self.components(variable))
+        same = of == variable
+        pieces = tuple(
+            p if isinstance(p, str)
+            else slot(p, keys if p.next else before, running=True, offset=1 if same and not p.next else 0)
+            for p in parts
+        )  # fmt: skip
+        return Condition(
+            Scalar(pieces), keys, required=() if same else (before,), minimum=2 if same else 1, after=before
+        )
+
+    # -- constraints -----------------------------------------------------------------------------------------------
+
+    def constraint(self, low: int, high: int, length: tuple[str, bool] | None, time: str) -> Condition:
+        """`(time, within, T, i, j)` between two components by their places, counted from 1.
+
+        Args:
+            length: text of T, with whether it is a whole number; None where T is missing.
+            time: text of the first ORDER BY key.
+        """
+        s = self.scope.statement
+        token = s.tokens[low]
+        parts = split_arguments(self.scope, low + 1, high - 1)
+        kind = s.word(low + 1)
+        if len(parts) != 5 or length is None:
+            raise self.scope.error(
+                "CEP_CONSTRAINT",
+                f"A {kind.lower()} constraint has five parts.",
+                token,
+                "(time, within, 60 minutes, 1, 3) or (gap, atleast, 3, 1, 2)",
+            )
+        relation = s.word(parts[1][0])
+        if relation not in ("WITHIN", "ATLEAST") or parts[1][1] - parts[1][0] != 1:
+            raise self.scope.error("CEP_CONSTRAINT", "within or atleast is expected here.", s.tokens[parts[1][0]])
+        if kind == "GAP" and not length[1]:
+            raise self.scope.error("CEP_CONSTRAINT", "A gap is a whole number of positions.", s.tokens[parts[2][0]])
+        first, second = (self.endpoint(p) for p in parts[3:])
+        if self.place((first.key,)) >= self.place((second.key,)):
+            raise self.scope.error(
+                "CEP_CONSTRAINT",
+                "The first position of a constraint must come before the second.",
+                s.tokens[parts[3][0]],
+            )
+        value = RowExpression((time if kind == "TIME" else POSITION,))
+        kleene = second.key in self.pattern.repeated and second.kleene
+        start, end = s.tokens[parts[3][0]].start, s.tokens[parts[4][0]].start
+        after = Navigation(value, (second.key,), kleene, 0, 0, True, end)
+        before = Navigation(value, (first.key,), False, 0, 0, True, start)
+        compare = " <= " if relation == "WITHIN" else " >= "
+        return Condition(
+            Scalar((after, compare, before, f" + {length[0]}"), token.start),
+            (second.key,),
+            required=((first.key,),),
+            first_only=kleene,
+            source=s.text[token.start : s.tokens[high - 1].end],
+        )
+
+    def endpoint(self, part: Range) -> Component:
+        token = self.scope.statement.tokens[part[0]]
+        count = len(self.pattern.components)
+        if part[1] - part[0] != 1 or not re.fullmatch(r"\d{1,9}", token.text) or not 1 <= int(token.text) <= count:
+            raise self.scope.error(
+                "CEP_CONSTRAINT", f"A constraint's positions are whole numbers from 1 to {count}.", token
+            )
+        component = self.pattern.components[int(token.text) - 1]
+        if component.negated:
+            raise self.scope.error(
+                "CEP_CONSTRAINT", f"Component {token.text}, {component.variable}, is negated.", token,
+                "a constraint runs between events of the match",
+            )  # fmt: skip
+        return component
+
+    # -- equivalences ----------------------------------------------------------------------------------------------
+
+    def equivalences(self, low: int, high: int) -> list[Equivalence]:
+        """`[x]`, `[x, y]`, `[P.x]`"""
+        s = self.scope.statement
+        out: list[Equivalence] = []
+        for a, b in split_arguments(self.scope, low + 1, high - 1):
+            token = s.tokens[a]
+            components: Keys = ()
+            first = a
+            if b - a >= 3 and s.operator(a + 1) == "." and (variable := self.scope.variable(token)):
+                components = tuple(c.key for c in self.components(variable))
+                first = a + 2
+            elif b - a >= 3 and s.operator(a + 1) == "." and token.text.casefold() in self.scope.qualifiers:
+                first = a if self.scope.is_column(token.text) else a + 2
+            name = s.tokens[first]
+            if name.kind not in ("word", "quoted") or any(
+                s.tokens[i].kind not in ("word", "quoted") and s.operator(i) != "." for i in range(first, b)
+            ):
+                raise self.scope.error(
+                    "CEP_EQUIVALENCE",
+                    "An equivalence names columns.",
+                    name,
+                    "[symbol], [company, sector] or [P.vehicle]",
+                )
+            if not self.scope.is_column(name.text):
+                if first == a and b - a >= 3:
+                    raise self.scope.no_variable(token)
+                raise self.scope.no_column(name)
+            text = self.scope.render(name.start, s.tokens[b - 1].end)
+            out.append(Equivalence(RowExpression((text,)), components, token.start))
+        if not out:
+            raise self.scope.error("CEP_EQUIVALENCE", "An equivalence names columns.", s.tokens[low], "[symbol]")
+        return out
+
+
+def _minimum(reference: Reference) -> int:
+    """How many events a reference needs."""
+    return 2 if reference.index is Index.BEFORE else reference.offset + 1
+
+
+def split_arguments(scope: BlockScope, low: int, high: int) -> list[Range]:
+    """Token ranges between commas; brackets are skipped.
+
+    Raises:
+        PatternAnalysisError: nothing between two commas (CEP_SYNTAX_ERROR).
+    """
+    s = scope.statement
+    out: list[Range] = []
+    start = i = low
+    while i < high:
+        if s.operator(i) == ",":
+            out.append((start, i))
+            start = i + 1
+        i = scope.closers.get(i, i) + 1
+    if out or high > low:
+        out.append((start, high))
+    for a, b in out:
+        if b <= a:
+            raise PatternAnalysisError(
+                "CEP_SYNTAX_ERROR",
+                "Something is expected between the commas.",
+                text=s.text,
+                position=s.tokens[min(a, len(s.tokens) - 1)].start,
+            )
+    return out

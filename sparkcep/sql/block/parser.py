@@ -1,0 +1,466 @@
+"""Parse the pattern block: its head, pattern and clauses as token ranges, before any name is bound."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from sparkcep.errors import PatternParseError, near_name
+from sparkcep.sql.clause.parser import SortItem
+from sparkcep.sql.non_answers import HINT, TAKES, WrongArgument, in_order
+from sparkcep.sql.statement import Form, Statement
+
+Range = tuple[int, int]
+
+CLAUSES = (
+    "PARTITION BY",
+    "ORDER BY",
+    "EVENT TYPE",
+    "WHERE",
+    "WITHIN",
+    "BETWEEN",
+    "GROUP BY",
+    "GROUPS",
+    "EVENT SELECTION",
+    "MATCHES",
+    "COLLAPSED",
+    "OMIT CENSORED MATCHES",
+    "STRICT TIME",
+    "UNCERTAINTY",
+    "CONFIDENCE",
+    "EXPLAIN NON ANSWERS",
+    "RETURN",
+    "RETURN-ALL",
+)
+_HEAD = ("PARTITION BY", "ORDER BY", "EVENT TYPE", "RETURN")
+_CLAUSES_HINT = (
+    "a block is FROM relation [PARTITION BY] [ORDER BY] [EVENT TYPE] PATTERN pattern [WHERE] [WITHIN [SLIDE]] "
+    "[BETWEEN] [GROUP BY] [GROUPS] [EVENT SELECTION] [MATCHES] [OMIT CENSORED MATCHES] [COLLAPSED] "
+    "[STRICT TIME] [UNCERTAINTY] [CONFIDENCE] [EXPLAIN NON ANSWERS] [RETURN]; "
+    "an alias of its result needs parentheses around it"
+)
+# What comes behind these is an operand, so that a keyword there is a name.
+_WANTS_OPERAND = frozenset("AS AND OR NOT IS IN LIKE ILIKE RLIKE BETWEEN WHEN THEN ELSE CASE DIV XOR ESCAPE BY".split())
+#: Behind these a clause's first operand follows.
+_BEGINS_OPERAND = frozenset("WHERE WITHIN SLIDE RETURN TYPE SELECTION GROUPS UNCERTAINTY STEP PROBABILITY".split())
+_BEHIND_OPERAND = frozenset("AND OR NOT IS IN LIKE ILIKE RLIKE BETWEEN DIV XOR AS ASC DESC NULLS".split())
+_ENDS_OPERAND = frozenset(") ] } > + * ? %".split())
+_LONGEST_RUN = 10
+_COMPARES = frozenset("= == < > <= >= <> != <=>".split())
+_COMPARE_WORDS = frozenset("LIKE ILIKE RLIKE IN IS BETWEEN".split())
+
+
+@dataclass(slots=True)
+class BlockSyntax:
+    """The parts of one block; ranges are token indexes into the statement, ``positions`` those of the keywords."""
+
+    pattern: Range
+    closers: dict[int, int]
+    partition_by: list[Range] = field(default_factory=list)
+    order_by: list[SortItem] = field(default_factory=list)
+    event_type: Range | None = None
+    where: Range | None = None
+    within: Range | None = None
+    slide: Range | None = None
+    between: tuple[Range, Range] | None = None
+    group_by: list[Range] = field(default_factory=list)
+    groups: Range | None = None
+    selection: Range | None = None
+    matches: str = ""
+    collapsed: bool = False
+    omit_censored: bool = False
+    strict_time: bool = False
+    uncertainty: Range | None = None
+    step: Range | None = None
+    probability: Range | None = None
+    confidence: Range | None = None
+    non_answers: list[Range] = field(default_factory=list)
+    returns: list[Range] = field(default_factory=list)
+    positions: dict[str, int] = field(default_factory=dict)
+
+
+def pair_brackets(statement: Statement, low: int, high: int) -> dict[int, int]:
+    """Index of each bracket of any kind in a range to the index of the one that closes it."""
+    closing = {"(": ")", "[": "]", "{": "}"}
+    pairs: dict[int, int] = {}
+    stack: list[int] = []
+    for i in range(low, high):
+        op = statement.operator(i)
+        if op in closing:
+            stack.append(i)
+        elif op in (")", "]", "}"):
+            while stack and closing[statement.operator(stack[-1])] != op:
+                stack.pop()
+            if stack:
+                pairs[stack.pop()] = i
+    return pairs
+
+
+class BlockParser:
+    """Reads one block of a statement.
+
+    Raises:
+        PatternParseError: CEP_SYNTAX_ERROR, CEP_DUPLICATE_CLAUSE, CEP_PATTERN_SYNTAX.
+    """
+
+    def __init__(self, statement: Statement, form: Form) -> None:
+        self.s = statement
+        self.form = form
+        low = min(form.head[0], form.body[0])
+        self.closers = pair_brackets(statement, low, form.body[1])
+        self.at, self.end = form.head
+        self.start = self.at
+        self.current = ""
+        self.read_so_far: dict[int, tuple[int, int, int, int, bool]] = {}
+        self.out = BlockSyntax(form.body, self.closers)
+
+    def parse(self) -> BlockSyntax:
+        self.sections()
+        self.at, self.end = self.form.body
+        self.refuse_having()
+        self.start = low = self.at
+        self.current = ""
+        self.skip_to_section()
+        if self.at == low:
+            raise self.error("A pattern is expected here.", "CEP_PATTERN_SYNTAX")
+        self.out.pattern = (low, self.at)
+        self.sections()
+        return self.out
+
+    def refuse_having(self) -> None:
+        """HAVING behind a block's clauses: blocks have none, and as a name it would get a wrong sentence."""
+        i = self.form.body[0] + 1
+        while i < self.form.body[1]:
+            if self.s.operator(i) == "(":
+                i = self.s.pairs.get(i, self.form.body[1])
+            before = self.s.tokens[i - 1]
+            named = before.upper in ("AS", "OF") or (
+                before.kind == "op" and before.upper not in (")", "]", "+", "*", "?")
+            )
+            if self.s.word(i) == "HAVING" and not named and self.s.operator(i + 1) in ("", "("):
+                raise self.error(
+                    "A pattern block has no HAVING.",
+                    hint="filter around the block: SELECT * FROM (FROM ... RETURN COUNT(*) AS n) WHERE n > 1",
+                    at=i,
+                )
+            i += 1
+
+    def sections(self) -> None:
+        in_head = self.end == self.form.head[1]
+        while self.at < self.end:
+            name = self.section(self.at)
+            if name is None:
+                word = self.s.tokens[self.at].text
+                near = near_name(word, CLAUSES)
+                raise self.error(
+                    f"{word!r} is not expected here.", hint=f"did you mean {near}?" if near else _CLAUSES_HINT
+                )
+            if in_head and name not in _HEAD:
+                raise self.error(f"{name} comes behind PATTERN.", hint=_CLAUSES_HINT)
+            same = {"MATCHES": "RETURN-ALL", "RETURN-ALL": "MATCHES"}.get(name, name)
+            if name in self.out.positions or same in self.out.positions:
+                raise self.error(f"{name} is given twice.", "CEP_DUPLICATE_CLAUSE")
+            self.current = name
+            self.out.positions[name] = self.s.tokens[self.at].start
+            getattr(self, "read_" + name.lower().replace(" ", "_").replace("-", "_"))()
+
+    # -- helpers ---------------------------------------------------------------------------------------------------
+
+    def error(
+        self, message: str, error_class: str = "CEP_SYNTAX_ERROR", hint: str | None = None, at: int | None = None
+    ) -> PatternParseError:
+        index = self.at if at is None else at
+        tokens = self.s.tokens
+        # At a block's end the place is behind its last token.
+        place = tokens[index].start if index < min(self.end, len(tokens)) else tokens[self.end - 1].end
+        return PatternParseError(error_class, message, text=self.s.text, position=place, hint=hint)
+
+    def words(self, i: int, *expected: str) -> int:
+        """Number of tokens of a run of words that may be written with hyphens, 0 where it does not stand here."""
+        k = i
+        for n, word in enumerate(expected):
+            if n and self.s.operator(k) == "-":
+                k += 1
+            if k >= self.end or self.s.word(k) != word:
+                return 0
+            k += 1
+        return k - i
+
+    def accept(self, *expected: str) -> bool:
+        length = self.words(self.at, *expected)
+        self.at += length
+        return length > 0
+
+    def wants_operand(self, i: int) -> bool:
+        before = self.s.tokens[i - 1]
+        if before.kind == "op":
+            return before.upper not in _ENDS_OPERAND
+        return before.kind == "word" and before.upper in _WANTS_OPERAND and self.s.operator(i - 2) != "."
+
+    def section(self, i: int, depth: int = 0) -> str | None:
+        """The section that begins at a token, if one does; keywords may also be names elsewhere.
+
+        What begins at one word may depend on the next: a run of more than ``depth`` such words begins nothing.
+        """
+        if depth > _LONGEST_RUN:
+            return None
+        s = self.s
+        word = s.word(i)
+        if i >= self.end or not word or (i > self.start and self.wants_operand(i)) or s.operator(i + 1) == ".":
+            return None
+        if self.words(i, "EXPLAIN", "NON", "ANSWERS"):
+            return "EXPLAIN NON ANSWERS"
+        if self.words(i, "OMIT", "CENSORED"):
+            return "OMIT CENSORED MATCHES"
+        if word == "RETURN":
+            return "RETURN-ALL" if s.operator(i + 1) == "-" and s.word(i + 2) == "ALL" else "RETURN"
+        for pair in ("PARTITION BY", "ORDER BY", "GROUP BY", "EVENT TYPE", "EVENT SELECTION", "STRICT TIME"):
+            if self.words(i, *pair.split()):
+                return pair
+        if word == "WITHIN":
+            return None if s.word(i + 1) == "GROUP" and s.operator(i + 2) == "(" else "WITHIN"
+        if word == "MATCHES":
+            return word if s.word(i + 1) in ("ALL", "NON", "FIRST") or self.is_no_name(i, depth) else None
+        if word == "GROUPS":
+            return "GROUPS" if s.operator(i + 1) in ("[", "(") else None
+        if word == "COLLAPSED":
+            return word if i + 1 >= self.end or self.section(i + 1, depth + 1) else None
+        return word if word in ("WHERE", "BETWEEN", "UNCERTAINTY", "CONFIDENCE") else None
+
+    def is_no_name(self, i: int, depth: int) -> bool:
+        """Whether a MATCHES cannot be a name where it stands, so that it is the word behind it that is wrong."""
+        before = self.s.tokens[i - 1]
+        if i == self.start or before.upper in _BEGINS_OPERAND:
+            return False
+        # In the pattern a word behind a type is its variable.
+        if self.current == "" and before.kind != "op" and (i - 1 == self.start or self.wants_operand(i - 1)):
+            return False
+        if i + 1 >= self.end:
+            return self.current != "RETURN"
+        behind = self.s.tokens[i + 1]
+        return behind.kind != "op" and behind.upper not in _BEHIND_OPERAND and self.section(i + 1, depth + 1) is None
+
+    def ends_part(self, start: int) -> bool:
+        """Whether the part that began at a token ends here, since a section begins."""
+        name = self.section(self.at)
+        return name is not None and (name != "BETWEEN" or self.is_between_clause(start, self.at))
+
+    def skip_to_section(self) -> None:
+        start = self.at
+        while self.at < self.end and not self.ends_part(start):
+            self.at = self.closers.get(self.at, self.at) + 1
+        self.at = min(self.at, self.end)
+
+    def is_between_clause(self, start: int, i: int) -> bool:
+        """Whether a BETWEEN begins the block's clause and is no operator: the condition before it is complete."""
+        if self.current in ("RETURN", "PARTITION BY", "ORDER BY"):
+            return False
+        if self.current != "WHERE":
+            return True
+        s = self.s
+        # Each BETWEEN of a condition asks: what was read for one before is not read again.
+        k, begin, cases, betweens, compared = self.read_so_far.get(start, (start, start, 0, 0, False))
+        while k < i:
+            word = s.word(k) if s.operator(k - 1) != "." else ""
+            if word in ("CASE", "END"):
+                cases += 1 if word == "CASE" else -1
+            elif cases == 0 and word == "BETWEEN":
+                betweens, compared = betweens + 1, True
+            elif cases == 0 and word == "AND" and betweens:
+                betweens -= 1
+            elif cases == 0 and (word in ("AND", "OR") or s.operator(k) == ","):
+                begin, compared = k + 1, False
+            elif s.operator(k) in _COMPARES or word in _COMPARE_WORDS:
+                compared = True
+            k = self.closers.get(k, k) + 1
+        self.read_so_far = {start: (k, begin, cases, betweens, compared)}
+        if cases:
+            return False
+        alone = self.closers.get(begin) == i - 1
+        is_tuple = alone and s.operator(begin) == "(" and s.word(begin + 1) in ("TIME", "GAP")
+        return compared or is_tuple or s.operator(i - 1) == "}" or (alone and s.operator(begin) == "[")
+
+    def item(self, what: str, *enders: str) -> Range:
+        """Tokens up to a comma at this level, one of the words, the next section or the end."""
+        start = self.at
+        while self.at < self.end and self.s.operator(self.at) != ",":
+            if self.s.word(self.at) in enders and self.at > start and not self.wants_operand(self.at):
+                break
+            if self.ends_part(start):
+                break
+            self.at = self.closers.get(self.at, self.at) + 1
+        self.at = min(self.at, self.end)
+        if self.at == start:
+            raise self.error(f"{what} is expected here.", at=start)
+        return start, self.at
+
+    def comma(self) -> bool:
+        if self.at < self.end and self.s.operator(self.at) == ",":
+            self.at += 1
+            return True
+        return False
+
+    def items(self, what: str) -> list[Range]:
+        out = [self.item(what)]
+        while self.comma():
+            out.append(self.item(what))
+        return out
+
+    # -- head ------------------------------------------------------------------------------------------------------
+
+    def read_partition_by(self) -> None:
+        self.accept("PARTITION", "BY")
+        self.out.partition_by = self.items("A partition expression")
+
+    def read_order_by(self) -> None:
+        self.accept("ORDER", "BY")
+        w = self.s.word
+        for start, stop in self.items("A sort key"):
+            end = stop
+            item = SortItem((start, end))
+            if end - start > 2 and w(end - 2) == "NULLS" and w(end - 1) in ("FIRST", "LAST"):
+                item.nulls_first = w(end - 1) == "FIRST"
+                end -= 2
+            if end - start > 1 and w(end - 1) in ("ASC", "DESC"):
+                item.ascending = w(end - 1) == "ASC"
+                end -= 1
+            item.expression = (start, end)
+            self.out.order_by.append(item)
+
+    def read_event_type(self) -> None:
+        self.accept("EVENT", "TYPE")
+        at = self.at
+        # No clause begins here: a clause's word with nothing of a clause behind it is a column.
+        if self.section(at) and (at + 1 == self.end or self.section(at + 1)):
+            self.at += 1
+            self.out.event_type = (at, at + 1)
+            return
+        low, high = self.item("The event type column or NONE")
+        while self.closers.get(low) == high - 1:
+            low, high = low + 1, high - 1
+        self.out.event_type = (low, high)
+
+    def read_return(self) -> None:
+        self.at += 1
+        self.out.returns = self.items("An item to return")
+
+    # -- clauses ---------------------------------------------------------------------------------------------------
+
+    def read_where(self) -> None:
+        self.at += 1
+        start = self.at
+        self.skip_to_section()
+        if self.at == start:
+            raise self.error("A condition is expected here.")
+        self.out.where = (start, self.at)
+
+    def read_within(self) -> None:
+        self.at += 1
+        self.out.within = self.item("An interval", "SLIDE")
+        if self.accept("SLIDE"):
+            self.out.slide = self.item("An interval")
+
+    def read_between(self) -> None:
+        self.at += 1
+        low = self.item("A time", "AND")
+        if not self.accept("AND"):
+            raise self.error("AND is expected here.", hint="BETWEEN '2026-01-01' AND '2026-02-01'")
+        self.out.between = (low, self.item("A time"))
+
+    def read_group_by(self) -> None:
+        self.accept("GROUP", "BY")
+        self.out.group_by = self.items("A column")
+
+    def read_groups(self) -> None:
+        self.at += 1
+        self.out.groups = self.item("A list of groups")
+
+    def read_event_selection(self) -> None:
+        self.accept("EVENT", "SELECTION")
+        self.out.selection = self.item("A strategy")
+
+    def read_matches(self) -> None:
+        self.at += 1
+        if self.accept("ALL"):
+            self.out.matches = "ALL"
+        elif self.accept("NON", "OVERLAPPING"):
+            self.out.matches = "NON OVERLAPPING"
+        elif self.accept("FIRST"):
+            self.out.matches = "FIRST"
+        else:
+            modes = ("ALL", "NON OVERLAPPING", "FIRST")
+            near = near_name(self.s.word(self.at), modes) if self.at < self.end else None
+            hint = f"did you mean {near}?" if near else "write MATCHES ALL, MATCHES NON OVERLAPPING or MATCHES FIRST"
+            raise self.error("MATCHES is followed by ALL, NON OVERLAPPING or FIRST.", hint=hint)
+
+    def read_return_all(self) -> None:
+        self.accept("RETURN", "ALL")
+        if self.accept("TRUE"):
+            self.out.matches = "NON OVERLAPPING"
+        elif self.accept("FALSE"):
+            self.out.matches = "FIRST"
+        else:
+            raise self.error("RETURN-ALL is followed by true or false.")
+
+    def read_collapsed(self) -> None:
+        self.at += 1
+        self.out.collapsed = True
+
+    def read_omit_censored_matches(self) -> None:
+        self.accept("OMIT", "CENSORED")
+        if not self.accept("MATCHES"):
+            raise self.error("OMIT CENSORED is followed by MATCHES.", hint="write OMIT CENSORED MATCHES")
+        self.out.omit_censored = True
+
+    def read_strict_time(self) -> None:
+        self.accept("STRICT", "TIME")
+        self.out.strict_time = True
+
+    def read_uncertainty(self) -> None:
+        self.at += 1
+        self.out.uncertainty = self.item("(lower, upper) or an interval", "STEP", "PROBABILITY")
+        for _ in range(2):
+            if self.out.step is None and self.accept("STEP"):
+                self.out.step = self.item("An interval", "PROBABILITY")
+            elif self.out.probability is None and self.accept("PROBABILITY"):
+                self.out.probability = self.item("A column", "STEP")
+
+    def read_confidence(self) -> None:
+        self.at += 1
+        if self.s.operator(self.at) != ">=":
+            raise self.error("CONFIDENCE is followed by >= and a number.", hint="CONFIDENCE >= 0.5")
+        self.at += 1
+        self.out.confidence = self.item("A number")
+
+    def read_explain_non_answers(self) -> None:
+        self.accept("EXPLAIN", "NON", "ANSWERS")
+        start = self.at
+        if self.s.operator(start) == "(" and start in self.closers:
+            close = self.closers[start]
+        elif self.s.operator(start) == "<":
+            close = start
+            while close < self.end and self.s.operator(close) != ">":
+                close += 1
+        else:
+            raise self.error(TAKES, hint=HINT)
+        if close >= self.end:
+            raise self.error("EXPLAIN NON ANSWERS is not closed.", hint=HINT)
+        end, self.end, self.at = self.end, close, start + 1
+        try:
+            self.out.non_answers = in_order(self.s, self.items("A value"))
+        except WrongArgument as wrong:
+            raise self.error(TAKES, hint=HINT, at=wrong.at if wrong.at >= 0 else start) from None
+        self.end, self.at = end, close + 1
+
+
+def pattern_range(statement: Statement, form: Form) -> Range:
+    """The tokens between PATTERN and the first clause behind it."""
+    parser = BlockParser(statement, form)
+    parser.at, parser.end = form.body
+    parser.start = form.body[0]
+    parser.skip_to_section()
+    return form.body[0], max(parser.at, form.body[0] + 1)
+
+
+def parse_block(statement: Statement, form: Form) -> BlockSyntax:
+    """Parse the tokens of a pattern block."""
+    return BlockParser(statement, form).parse()

@@ -1,0 +1,456 @@
+"""Recursive-descent parser of a block's pattern: tokens to components and a pattern tree over their keys."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from sparkcep.block import Component
+from sparkcep.errors import PatternParseError, near_name
+from sparkcep.pattern import (
+    Alternation,
+    Concatenation,
+    Conjunction,
+    Negation,
+    Pattern,
+    Quantified,
+    Variable,
+    children,
+)
+from sparkcep.sql.block.parser import CLAUSES, Range
+from sparkcep.sql.clause.row_pattern import MAXIMUM_DEPTH, MAXIMUM_REPETITION
+from sparkcep.sql.lexicon import SIGNS, Token
+from sparkcep.sql.negation import negation_fault
+from sparkcep.sql.statement import Statement
+
+_OPERATORS = frozenset({"SEQ", "AND", "OR"})
+_RESERVED = frozenset({"NOT", "AND", "OR"})
+#: What other languages call an operator.
+_SYNONYMS = {"SEQUENCE": "SEQ", "ANY": "OR"}
+
+
+@dataclass(frozen=True, slots=True)
+class BlockPattern:
+    """A pattern with its components in textual order.
+
+    ``negations``: for each negated component the places of the ``!`` around it, outermost first. ``repeated``: keys of
+    components that may take several events in one match. ``siesta``: written in angle brackets.
+    """
+
+    pattern: Pattern
+    components: tuple[Component, ...]
+    negations: dict[str, tuple[int, ...]]
+    repeated: frozenset[str]
+    siesta: bool
+
+
+@dataclass(slots=True)
+class _Symbol:
+    """A name, a text, a number or one punctuation character."""
+
+    kind: str
+    text: str
+    upper: str
+    start: int
+
+
+@dataclass(slots=True)
+class _Leaf:
+    """A component being read."""
+
+    types: tuple[str, ...]
+    variable: str
+    named: bool
+    position: int
+
+
+@dataclass(slots=True)
+class _Parser:
+    statement: Statement
+    end: int
+    symbols: list[_Symbol]
+    at: int = 0
+    depth: int = 0
+    siesta: bool = False
+    leaves: list[_Leaf] = field(default_factory=list)
+
+    # -- helpers ---------------------------------------------------------------------------------------------------
+
+    def error(
+        self,
+        message: str,
+        hint: str | None = None,
+        error_class: str = "CEP_PATTERN_SYNTAX",
+        position: int | None = None,
+    ) -> PatternParseError:
+        if position is None:
+            position = self.symbols[self.at].start if self.at < len(self.symbols) else self.end
+        return PatternParseError(error_class, message, text=self.statement.text, position=position, hint=hint)
+
+    def unexpected(self) -> PatternParseError:
+        """What stands here begins no term; perhaps a word before it is a misspelt keyword."""
+        if self.at >= len(self.symbols):
+            return self.error("A pattern is expected here.")
+        words = [s.text for s in self.symbols[: self.at + 1] if s.kind == "word"]
+        near = [n for w in words[-3:] if (n := near_name(w, CLAUSES)) and n != w.upper()]
+        text = self.symbols[self.at].text
+        if self.symbols[self.at].kind == "number":
+            hint = "names that begin with a digit go in backticks"
+        else:
+            hint = "PATTERN SEQ(Type a, Type+ b[], !Type c)"
+        return self.error(f"{text!r} cannot be used in a pattern here.", f"did you mean {near[-1]}?" if near else hint)
+
+    def op(self, ahead: int = 0) -> str:
+        k = self.at + ahead
+        return self.symbols[k].text if k < len(self.symbols) and self.symbols[k].kind == "op" else ""
+
+    def word(self, ahead: int = 0) -> str:
+        k = self.at + ahead
+        return self.symbols[k].upper if k < len(self.symbols) and self.symbols[k].kind == "word" else ""
+
+    def accept(self, *chars: str) -> bool:
+        if all(self.op(k) == c for k, c in enumerate(chars)):
+            self.at += len(chars)
+            return True
+        return False
+
+    def expect(self, char: str) -> None:
+        if not self.accept(char):
+            raise self.error(f"{char!r} is expected here.") if self.at >= len(self.symbols) else self.unexpected()
+
+    def names_follow(self) -> bool:
+        return self.at < len(self.symbols) and self.symbols[self.at].kind in ("word", "quoted", "string")
+
+    # -- grammar ---------------------------------------------------------------------------------------------------
+
+    def pattern(self, commas: bool = True) -> Pattern:
+        """``commas`` False: inside of OR(...) and AND(...), where they part the items."""
+        self.depth += 1
+        if self.depth > MAXIMUM_DEPTH:
+            raise self.error(f"The pattern nests deeper than {MAXIMUM_DEPTH} levels.")
+        branches = [self.sequence(commas)]
+        while self.accept("|") or (self.word() == "OR" and self.op(1) != "(" and self.advance()):
+            branches.append(self.sequence(commas))
+        self.depth -= 1
+        return branches[0] if len(branches) == 1 else Alternation(tuple(branches))
+
+    def advance(self) -> bool:
+        self.at += 1
+        return True
+
+    def sequence(self, commas: bool) -> Pattern:
+        items = [self.term()]
+        while True:
+            if self.op() == "," and commas:
+                self.at += 1
+                items.append(self.term())
+            elif self.begins_term():
+                items.append(self.term())
+            else:
+                break
+        return items[0] if len(items) == 1 else Concatenation(tuple(items))
+
+    def begins_term(self) -> bool:
+        if self.word() == "OR" and self.op(1) != "(":
+            return False
+        return self.names_follow() or self.op() in ("(", "<", "!", "~")
+
+    def term(self) -> Pattern:
+        start = self.symbols[self.at].start if self.at < len(self.symbols) else self.end
+        negated = self.op() in ("!", "~") or self.word() == "NOT"
+        self.at += negated
+        first = len(self.leaves)
+        item = self.primary()
+        bounds = self.quantifier()
+        item = self.name(item, first, bounds)
+        behind = self.symbols[self.at].start if self.at < len(self.symbols) else self.end
+        second = self.quantifier()
+        third = self.op() in ("+", "*", "?", "{")
+        if (bounds is not None and second is not None) or third:
+            if third:
+                behind = self.symbols[self.at].start
+            raise self.error(
+                "Two quantifiers follow each other.", "put the quantified pattern in parentheses", position=behind
+            )
+        bounds = bounds or second
+        if bounds is not None:
+            item = Quantified(item, *bounds)
+        return Negation(item, start) if negated else item
+
+    def primary(self) -> Pattern:
+        word = self.word()
+        if word in _OPERATORS and self.op(1) == "(":
+            start = self.symbols[self.at].start
+            self.at += 2
+            if word == "SEQ":
+                inner = self.pattern()
+                self.expect(")")
+                return inner
+            items = [self.pattern(commas=False)]
+            while self.accept(","):
+                items.append(self.pattern(commas=False))
+            self.expect(")")
+            if word == "AND" and len(items) != 2:
+                raise self.error("AND takes two patterns.", "AND(SEQ(A, B), C+)", position=start)
+            if word == "AND":
+                return Conjunction(tuple(items), start)
+            return items[0] if len(items) == 1 else Alternation(tuple(items))
+        if self.accept("("):
+            inner = self.pattern()
+            self.expect(")")
+            return inner
+        if self.op() == "<":
+            return self.angles()
+        if not self.names_follow() or word in _RESERVED:
+            raise self.unexpected()
+        symbol = self.symbols[self.at]
+        self.refuse_operator(symbol)
+        self.at += 1
+        return self.leaf((symbol.text,), symbol.text, named=False, position=symbol.start)
+
+    def refuse_operator(self, symbol: _Symbol) -> None:
+        """A name that touches `(` was meant as an operator; read as an event type, it would find nothing, silently."""
+        if symbol.kind != "word" or self.op(1) != "(":
+            return
+        if symbol.upper == "PERMUTE":
+            raise self.error(
+                "PERMUTE belongs to the row pattern of MATCH_RECOGNIZE; a pattern block does not have it.",
+                "write the orders as alternatives, (SEQ(B b, C c) | SEQ(C c2, B b2)); an event type of this name goes "
+                "in backticks",
+                "CEP_UNSUPPORTED_PATTERN",
+                symbol.start,
+            )
+        if self.symbols[self.at + 1].start > symbol.start + len(symbol.text):
+            return
+        near = _SYNONYMS.get(symbol.upper) or near_name(symbol.text, ("SEQ", "AND", "OR", "NOT"))
+        apart = f"a space or a comma parts an event type or a variable from a group, {symbol.text} (B | C)"
+        raise self.error(
+            f"{symbol.text} is not an operator of a pattern; SEQ, AND, OR and NOT are.",
+            f"did you mean {near}? Otherwise {apart}" if near else apart,
+            position=symbol.start,
+        )
+
+    def leaf(self, types: tuple[str, ...], variable: str, *, named: bool, position: int) -> Pattern:
+        self.leaves.append(_Leaf(types, variable, named, position))
+        return Variable(str(len(self.leaves) - 1), position)
+
+    def name(self, item: Pattern, first: int, bounds: tuple[int, int | None] | None) -> Pattern:
+        """A variable's name behind a term, and `[]`."""
+        symbol = self.symbols[self.at] if self.at < len(self.symbols) else None
+        named = symbol is not None and symbol.kind in ("word", "quoted") and symbol.upper not in _RESERVED
+        if symbol is not None and named and not (symbol.upper == "SEQ" and self.op(1) == "("):
+            self.refuse_operator(symbol)
+            item = self.named(item, first, symbol)
+            self.at += 1
+        if self.op() == "[":
+            place = self.symbols[self.at].start
+            if not self.accept("[", "]"):
+                raise self.error("']' is expected here.", "a Kleene variable is written b[]")
+            after = self.op() in ("+", "*", "{")
+            if (bounds is None and not after) or bounds == (0, 1):
+                raise self.error(
+                    "[] marks a variable that takes several events; a quantifier is missing.", "B+ b[]", position=place
+                )
+        return item
+
+    def named(self, item: Pattern, first: int, symbol: _Symbol) -> Pattern:
+        """A type or a group of plain types, as one component of this name."""
+        nodes = item.items if isinstance(item, Alternation) else (item,)
+        leaves = self.leaves[first:]
+        if not all(isinstance(n, Variable) for n in nodes) or any(leaf.named for leaf in leaves):
+            near = near_name(symbol.text, CLAUSES)
+            raise self.error(
+                f"The name {symbol.text} follows a group; only an event type or a group of types, as in "
+                "(B|C)+ v[], can have one.",
+                f"did you mean {near}?"
+                if near
+                else "an alias of the result stands behind parentheses around the block",
+                "CEP_VARIABLE_ON_GROUP",
+                symbol.start,
+            )
+        del self.leaves[first:]
+        types = tuple(t for leaf in leaves for t in leaf.types)
+        return self.leaf(types, symbol.text, named=True, position=leaves[0].position)
+
+    # -- quantifiers -----------------------------------------------------------------------------------------------
+
+    def quantifier(self) -> tuple[int, int | None] | None:
+        for char, bounds in (("*", (0, None)), ("+", (1, None)), ("?", (0, 1))):
+            if self.accept(char):
+                return bounds
+        if not self.accept("{"):
+            return None
+        doubled = self.accept("{")  # in a format string
+        low = self.number()
+        high = low
+        if self.accept(","):
+            high = self.number()
+        elif low is None:
+            raise self.error("A quantifier holds a number, as in {2}, {2,}, {,3} or {2,3}.")
+        place = self.at
+        if not (self.accept("}") and (not doubled or self.accept("}"))):
+            raise self.error("The quantifier is not closed; '}' is expected here.")
+        if high is not None and (high < (low or 0) or high == 0):
+            raise self.error(
+                f"The quantifier's upper bound {high} is below its lower bound or zero.",
+                error_class="CEP_QUANTIFIER_BOUNDS",
+                position=self.symbols[place].start,
+            )
+        return low or 0, high
+
+    def number(self) -> int | None:
+        if self.at < len(self.symbols) and self.symbols[self.at].kind == "number":
+            text = self.symbols[self.at].text
+            if not text.isdecimal() or len(text) > 10 or int(text) > MAXIMUM_REPETITION:
+                raise self.error(f"A quantifier's bound is a whole number up to {MAXIMUM_REPETITION}.")
+            self.at += 1
+            return int(text)
+        return None
+
+    # -- SIESTA's notation -----------------------------------------------------------------------------------------
+
+    def angles(self) -> Pattern:
+        """``<A,B,!C,E*>`` and ``<(B,_),(A,+),(C,!),(D,*),(E,||,[F,G])>``"""
+        self.siesta = True
+        self.at += 1
+        items = [self.angle_item()]
+        while self.accept(","):
+            items.append(self.angle_item())
+        self.expect(">")
+        return items[0] if len(items) == 1 else Concatenation(tuple(items))
+
+    def angle_name(self) -> _Symbol:
+        if not self.names_follow():
+            raise self.unexpected() if self.at < len(self.symbols) else self.error("An event type is expected here.")
+        self.at += 1
+        return self.symbols[self.at - 1]
+
+    def angle_item(self) -> Pattern:
+        start = self.symbols[self.at].start if self.at < len(self.symbols) else self.end
+        if not self.accept("("):
+            negated = self.op() in ("!", "~") or self.word() == "NOT"
+            self.at += negated
+            symbol = self.angle_name()
+            item = self.leaf((symbol.text,), symbol.text, named=False, position=symbol.start)
+            bounds = self.quantifier()
+            item = item if bounds is None else Quantified(item, *bounds)
+            return Negation(item, start) if negated else item
+        symbol = self.angle_name()
+        types = [symbol.text]
+        self.expect(",")
+        bounds, negated = None, False
+        if self.accept("|", "|"):
+            self.expect(",")
+            self.expect("[")
+            types.append(self.angle_name().text)
+            while self.accept(","):
+                types.append(self.angle_name().text)
+            self.expect("]")
+        elif self.op() in ("!", "~"):
+            self.at += 1
+            negated = True
+        elif self.word() == "_":
+            self.at += 1
+        elif (bounds := self.quantifier()) is None:
+            raise self.error("_, +, *, ? , ! or || is expected here.", "<(A,_),(B,+),(C,!),(D,*),(E,||,[F,G])>")
+        self.expect(")")
+        item = self.leaf(tuple(types), symbol.text, named=False, position=symbol.start)
+        item = item if bounds is None else Quantified(item, *bounds)
+        return Negation(item, start) if negated else item
+
+
+def _symbols(tokens: tuple[Token, ...]) -> list[_Symbol]:
+    out: list[_Symbol] = []
+    for t in tokens:
+        if t.kind == "op":
+            text = t.upper if t.text in SIGNS else t.text
+            out += [_Symbol("op", c, c, t.start + k) for k, c in enumerate(text)]
+        else:
+            out.append(_Symbol(t.kind, t.text, t.upper, t.start))
+    return out
+
+
+def _finished(parser: _Parser, root: Pattern) -> BlockPattern:
+    """Unique keys for the leaves, and what each leaf stands under."""
+    keys: list[str] = []
+    seen: dict[str, int] = {}
+    named: dict[str, int] = {}
+    for leaf in parser.leaves:
+        if leaf.named:
+            if leaf.variable in named:
+                raise parser.error(
+                    f"The variable {leaf.variable} occurs twice in the pattern.",
+                    "give each component a name of its own",
+                    "CEP_DUPLICATE_VARIABLE",
+                    leaf.position,
+                )
+            named[leaf.variable] = leaf.position
+        key = leaf.variable
+        while key in keys:
+            seen[leaf.variable] = seen.get(leaf.variable, 1) + 1
+            key = f"{leaf.variable}#{seen[leaf.variable]}"
+        keys.append(key)
+    clash = next((leaf for leaf in parser.leaves if not leaf.named and leaf.variable in named), None)
+    if clash is not None:
+        raise parser.error(
+            f"{clash.variable} is both a pattern variable and an event type without a variable.",
+            "give each component a name of its own",
+            "CEP_DUPLICATE_VARIABLE",
+            clash.position,
+        )
+    components: list[Component] = [
+        Component(key, leaf.variable, leaf.types, position=leaf.position)
+        for key, leaf in zip(keys, parser.leaves, strict=True)
+    ]
+    negations: dict[str, tuple[int, ...]] = {}
+    repeated: set[str] = set()
+    stack: list[tuple[Pattern, tuple[int, ...], bool, bool]] = [(root, (), False, False)]
+    while stack:
+        node, around, several, own = stack.pop()
+        if isinstance(node, Variable):
+            number = int(node.name)
+            key = keys[number]
+            components[number] = replace(components[number], kleene=own, negated=bool(around))
+            if around:
+                negations[key] = around
+            if several:
+                repeated.add(key)
+        elif isinstance(node, Quantified):
+            more = node.maximum is None or node.maximum > 1
+            leaf_inside = isinstance(node.item, (Variable, Quantified))
+            stack.append((node.item, around, several or more, leaf_inside and (own or more)))
+        elif isinstance(node, Negation):
+            stack.append((node.item, (*around, node.position), several, own))
+        else:
+            stack += [(c, around, several, False) for c in children(node)]
+    return BlockPattern(_renamed(root, keys), tuple(components), negations, frozenset(repeated), parser.siesta)
+
+
+def _renamed(node: Pattern, keys: list[str]) -> Pattern:
+    """The tree with keys for leaf numbers; as deep as the parser went."""
+    if isinstance(node, Variable):
+        return Variable(keys[int(node.name)], node.position)
+    if isinstance(node, (Quantified, Negation)):
+        return replace(node, item=_renamed(node.item, keys))
+    if isinstance(node, (Concatenation, Alternation, Conjunction)):
+        return replace(node, items=tuple(_renamed(i, keys) for i in node.items))
+    return node
+
+
+def parse_block_pattern(statement: Statement, tokens: Range, end: int) -> BlockPattern:
+    """Parse the tokens behind PATTERN.
+
+    Args:
+        tokens: their range in the statement.
+        end: offset behind the last of them.
+
+    Raises:
+        PatternParseError: CEP_PATTERN_SYNTAX, CEP_UNSUPPORTED_PATTERN, CEP_QUANTIFIER_BOUNDS, CEP_NEGATION,
+            CEP_VARIABLE_ON_GROUP, CEP_DUPLICATE_VARIABLE.
+    """
+    parser = _Parser(statement, end, _symbols(statement.tokens[slice(*tokens)]))
+    root = parser.pattern()
+    if parser.at < len(parser.symbols):
+        raise parser.unexpected()
+    if (fault := negation_fault(root)) is not None:
+        raise parser.error(fault.message, fault.hint, "CEP_NEGATION", fault.position)
+    return _finished(parser, root)

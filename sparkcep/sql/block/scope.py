@@ -1,0 +1,118 @@
+"""The names that a block's expressions may use, and the mentions of pattern variables in them."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sparkcep.block import Component
+from sparkcep.errors import PatternAnalysisError, near_name
+from sparkcep.query import RowExpression
+from sparkcep.sql.lexicon import Token
+from sparkcep.sql.statement import Statement
+
+#: The variable of references to columns that are the same in all events of a match.
+ANY_EVENT = ""
+
+
+class Index(enum.Enum):
+    """Which of a variable's events a reference means."""
+
+    PLAIN = "v"
+    EACH = "v[i]"
+    BACK = "v[i-k]"
+    FIRST = "v[1]"
+    LAST = "v[v.LEN]"
+    ALL = "v[]"
+    BEFORE = "v[..i-1]"
+    UP_TO = "v[..i]"
+
+    @property
+    def moves(self) -> bool:
+        """Whether i stands in it."""
+        return self in (Index.EACH, Index.BACK, Index.BEFORE, Index.UP_TO)
+
+    @property
+    def is_range(self) -> bool:
+        return self in (Index.ALL, Index.BEFORE, Index.UP_TO)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """An aggregate over a variable's events."""
+
+    function: str
+    arguments: tuple[RowExpression, ...]
+    distinct: bool
+    star: bool
+    filter: RowExpression | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """One mention of a variable. ``next``: `NEXT(v).x`."""
+
+    variable: str
+    index: Index
+    token: Token
+    expression: RowExpression
+    offset: int = 0
+    call: Call | None = None
+    next: bool = False
+
+
+Part = str | Reference
+
+
+@dataclass(slots=True)
+class BlockScope:
+    """Names that a block's expressions may use. ``order_key`` is the text of the first ORDER BY key."""
+
+    statement: Statement
+    components: tuple[Component, ...]
+    qualifiers: frozenset[str]
+    columns: tuple[str, ...]
+    case_sensitive: bool
+    render: Callable[[int, int], str]
+    closers: dict[int, int]
+    order_key: str = ""
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(c.variable for c in self.components))
+
+    def variable(self, token: Token) -> str | None:
+        """The variable of a name: spelt the same, else the only one that differs in case alone."""
+        if token.kind not in ("word", "quoted"):
+            return None
+        if token.text in self.variables:
+            return token.text
+        alike = [v for v in self.variables if v.casefold() == token.text.casefold()]
+        return alike[0] if len(alike) == 1 else None
+
+    def is_column(self, name: str) -> bool:
+        if self.case_sensitive:
+            return name in self.columns
+        return name.casefold() in {c.casefold() for c in self.columns}
+
+    def error(self, error_class: str, message: str, token: Token, hint: str | None = None) -> PatternAnalysisError:
+        return PatternAnalysisError(error_class, message, text=self.statement.text, position=token.start, hint=hint)
+
+    def no_variable(self, token: Token) -> PatternAnalysisError:
+        near = near_name(token.text, self.variables)
+        return self.error(
+            "CEP_UNDEFINED_VARIABLE",
+            f"{token.text} is neither a pattern variable nor a column of the input.",
+            token,
+            f"did you mean {near}?" if near else f"the pattern has {', '.join(self.variables)}",
+        )
+
+    def no_column(self, token: Token) -> PatternAnalysisError:
+        near = near_name(token.text, self.columns)
+        return self.error(
+            "CEP_UNRESOLVED_COLUMN",
+            f"The input has no column {token.text}.",
+            token,
+            f"did you mean {near}?" if near else f"its columns are {', '.join(self.columns)}",
+        )

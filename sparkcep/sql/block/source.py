@@ -1,0 +1,207 @@
+"""Where a block's case, order, tie-break and event type come from: its clauses, the table's properties, settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from sparkcep.errors import PatternAnalysisError, near_name
+from sparkcep.query import KeyExpression, SortKey
+from sparkcep.settings import LOG_CASE, LOG_EVENT, LOG_TIEBREAK, LOG_TIME, Settings
+from sparkcep.sql.block.parser import BlockSyntax, Range
+from sparkcep.sql.block.references import Reader
+from sparkcep.sql.block.scope import BlockScope, Reference
+from sparkcep.sql.statement import Form
+
+#: Properties of a table by its name as the statement writes it; empty where there are none.
+Properties = Callable[[str], Mapping[str, str]]
+
+
+def quoted(name: str) -> str:
+    """A name in backticks, safe inside text that Spark formats."""
+    return ("`" + name.replace("`", "``") + "`").replace("{", "{{").replace("}", "}}")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The keys of a block; ``names`` are the columns that come from outside of the block's text."""
+
+    partition_by: tuple[KeyExpression, ...]
+    order_by: tuple[SortKey, ...]
+    tiebreak: str | None
+    event_type: str | None
+    names: tuple[str, ...]
+
+
+def plain(scope: BlockScope, span: Range) -> str:
+    """An expression over the input's columns, without pattern variables.
+
+    Raises:
+        PatternAnalysisError: CEP_PATTERN_VARIABLE_NOT_ALLOWED, CEP_UNRESOLVED_COLUMN.
+    """
+    low, high = span
+    tokens = scope.statement.tokens
+    parts = Reader(scope).read(low, high)
+    used = next((p for p in parts if isinstance(p, Reference)), None)
+    if used is not None:
+        raise scope.error(
+            "CEP_PATTERN_VARIABLE_NOT_ALLOWED", "Pattern variables cannot be used here.", used.token, "name a column"
+        )
+    token = tokens[low]
+    named = high - low == 1 and token.kind in ("word", "quoted") and not scope.is_column(token.text)
+    if named and token.upper not in ("TRUE", "FALSE", "NULL") and not token.upper.startswith("CURRENT_"):
+        raise scope.no_column(token)
+    return "".join(p for p in parts if isinstance(p, str))
+
+
+class _SourceReader:
+    def __init__(
+        self, scope: BlockScope, syntax: BlockSyntax, form: Form, settings: Settings, properties: Properties
+    ) -> None:
+        self.scope = scope
+        self.syntax = syntax
+        self.form = form
+        self.properties = properties
+        self.settings = {
+            "case": (LOG_CASE.key, settings.log_case),
+            "time": (LOG_TIME.key, settings.log_time),
+            "tiebreak": (LOG_TIEBREAK.key, settings.log_tiebreak),
+            "event": (LOG_EVENT.key, settings.log_event),
+        }
+        self.found: Mapping[str, str] | None = None
+        self.names: list[str] = []
+
+    def error(self, error_class: str, message: str, hint: str | None) -> PatternAnalysisError:
+        return PatternAnalysisError(
+            error_class, message, text=self.scope.statement.text, position=self.form.relation_start, hint=hint
+        )
+
+    def outside(self, role: str) -> tuple[str, str]:
+        """The key that names a role's column and its value, from the table's properties, else from the settings."""
+        if self.found is None:
+            self.found = self.properties(self.relation()) if self.relation() else {}
+        key, value = f"sparkcep.{role}", self.found.get(f"sparkcep.{role}", "").strip()
+        if not value:
+            key, value = self.settings[role]
+        return key, value.strip()
+
+    def outside_column(self, role: str) -> str | None:
+        key, value = self.outside(role)
+        return self.column(key, value) if value else None
+
+    def column(self, key: str, name: str) -> str:
+        name = name.strip().strip("`")
+        if not self.scope.is_column(name):
+            near = near_name(name, self.scope.columns)
+            raise self.error(
+                "CEP_UNRESOLVED_COLUMN",
+                f"{key} names {name}, but the input has no such column.",
+                f"did you mean {near}?" if near else f"its columns are {', '.join(self.scope.columns)}",
+            )
+        self.names.append(name)
+        return quoted(name)
+
+    def relation(self) -> str:
+        """The relation's text, where it is the plain name of a table."""
+        s = self.scope.statement
+        low, high = self.form.relation_tokens
+        i = low
+        while i < high and s.tokens[i].kind in ("word", "quoted"):
+            i += 1
+            if s.operator(i) != ".":
+                break
+            i += 1
+        common = {t.name.casefold() for scope in self.form.scopes for t in scope}
+        if i == low + 1 and s.tokens[low].text.casefold() in common:
+            return ""
+        simple = i > low and (i == high or s.tokens[i].kind in ("word", "quoted"))
+        return s.text[s.tokens[low].start : s.tokens[i - 1].end] if simple else ""
+
+    def read(self, needs_type: bool) -> Source:
+        tokens = self.scope.statement.tokens
+        partition_by = tuple(
+            KeyExpression(plain(self.scope, r), tokens[r[0]].start)
+            for r in map(self.unwrapped, self.syntax.partition_by)
+        )
+        if not partition_by and (case := self.outside("case"))[1]:
+            partition_by = tuple(
+                KeyExpression(self.column(case[0], name), self.form.start) for name in case[1].split(",")
+            )
+        order_by = tuple(
+            SortKey(
+                plain(self.scope, k.expression),
+                k.ascending,
+                k.ascending if k.nulls_first is None else k.nulls_first,
+                tokens[k.expression[0]].start,
+            )
+            for k in self.syntax.order_by
+        )
+        if not order_by and (time := self.outside_column("time")):
+            order_by = (SortKey(time, position=self.form.start),)
+        tiebreak = self.outside_column("tiebreak")
+        event_type = self.event_type(needs_type)
+        if not order_by or (needs_type and event_type is None):
+            missing = [
+                name
+                for name, found in (("an order", order_by), ("an event type column", event_type or not needs_type))
+                if not found
+            ]
+            raise self.error(
+                "CEP_LOG_COLUMNS",
+                f"The block has no {' and no '.join(m.split(' ', 1)[1] for m in missing)}.",
+                "write FROM t PARTITION BY case ORDER BY time EVENT TYPE type PATTERN ..., or set the table's "
+                "properties sparkcep.case, sparkcep.time, sparkcep.tiebreak and sparkcep.event, or "
+                f"{', '.join(key for key, _ in self.settings.values())}"
+                + ("; EVENT TYPE NONE lets every row match" if needs_type and event_type is None else ""),
+            )
+        return Source(partition_by, order_by, tiebreak, event_type, tuple(self.names))
+
+    def event_type(self, needed: bool) -> str | None:
+        span = self.syntax.event_type
+        if span is None:
+            return self.outside_column("event") if needed else None
+        s = self.scope.statement
+        if span[1] - span[0] == 1 and s.word(span[0]) == "NONE" and not self.scope.is_column("none"):
+            return None
+        return plain(self.scope, span)
+
+    def unwrapped(self, span: Range) -> Range:
+        """Parentheses around a column do not make it another column."""
+        low, high = span
+        while self.scope.statement.operator(low) == "(" and self.scope.closers.get(low) == high - 1 and high - low > 2:
+            low, high = low + 1, high - 1
+        return low, high
+
+
+def read_source(
+    scope: BlockScope,
+    syntax: BlockSyntax,
+    form: Form,
+    settings: Settings,
+    properties: Properties,
+    *,
+    needs_type: bool,
+) -> Source:
+    """Find the keys of a block.
+
+    Args:
+        needs_type: whether a component takes events of a type only.
+
+    Raises:
+        PatternAnalysisError: CEP_LOG_COLUMNS, CEP_UNRESOLVED_COLUMN, CEP_PATTERN_VARIABLE_NOT_ALLOWED.
+    """
+    return _SourceReader(scope, syntax, form, settings, properties).read(needs_type)
+
+
+def relation_names(scope: BlockScope, form: Form) -> frozenset[str]:
+    """Case-folded names of the input relation: its own and its alias."""
+    s = scope.statement
+    low, high = form.relation_tokens
+    i = low
+    names = set(scope.qualifiers)
+    if s.tokens[i].kind in ("word", "quoted"):
+        while s.operator(i + 1) == "." and i + 2 < high:
+            i += 2
+        if s.operator(i + 1) != "(":
+            names.add(s.tokens[i].text.casefold())
+    return frozenset(names)

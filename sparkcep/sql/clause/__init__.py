@@ -1,0 +1,1 @@
+"""MATCH_RECOGNIZE: parsed and bound."""

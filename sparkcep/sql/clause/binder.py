@@ -1,0 +1,364 @@
+"""Bind the names of a parsed clause: ClauseSyntax and the input's columns to a PatternQuery."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from sparkcep.errors import PatternAnalysisError, near_name
+from sparkcep.pattern import Pattern, Permutation, Variable, has_exclusion, variables, walk
+from sparkcep.query import (
+    PREFIX,
+    Aggregate,
+    Definition,
+    KeyExpression,
+    Measure,
+    Navigation,
+    NonAnswers,
+    PatternQuery,
+    RowsPerMatch,
+    Scalar,
+    Selection,
+    Skip,
+    SortKey,
+    string_literal,
+    unescape,
+)
+from sparkcep.settings import LIMIT_PERMUTE, Settings
+from sparkcep.sql.clause.parser import ClauseSyntax, Range
+from sparkcep.sql.clause.row_pattern import variable_name
+from sparkcep.sql.lexicon import Token
+from sparkcep.sql.negation import negated_only
+from sparkcep.sql.scalars import ScalarReader, Scope, split_conjuncts
+from sparkcep.sql.statement import Statement
+
+
+class Binder:
+    """Binds one clause.
+
+    Args:
+        statement: the statement the clause stands in.
+        clause: its sections.
+        body: the clause's token range.
+        columns: the input's columns in table order.
+        qualifiers: the input relation's own names, folded.
+        render: text of a span with nested forms replaced.
+        settings: limits and Spark's case sensitivity.
+
+    Raises:
+        PatternAnalysisError: CEP_UNDEFINED_VARIABLE, CEP_UNRESOLVED_COLUMN, CEP_VARIABLE_NOT_IN_PATTERN,
+            CEP_EXCLUSION_NOT_ALLOWED, CEP_SUBSET, CEP_DUPLICATE_COLUMN, and those of scalar expressions.
+    """
+
+    def __init__(
+        self,
+        statement: Statement,
+        clause: ClauseSyntax,
+        body: Range,
+        columns: Sequence[str],
+        qualifiers: frozenset[str],
+        render: Callable[[int, int], str],
+        settings: Settings,
+    ) -> None:
+        self.s = statement
+        self.clause = clause
+        self.body = body
+        self.render = render
+        self.settings = settings
+        assert clause.pattern is not None
+        self.pattern: Pattern = clause.pattern
+        self.primaries = variables(self.pattern)
+        self.negated = negated_only(self.pattern)
+        self.scope = Scope(statement, self.primaries, {}, qualifiers, tuple(columns), settings.case_sensitive, render)
+
+    def error(self, error_class: str, message: str, position: int, hint: str | None = None) -> PatternAnalysisError:
+        return PatternAnalysisError(error_class, message, text=self.s.text, position=position, hint=hint)
+
+    def bind(self, with_prefix: str = "") -> PatternQuery:
+        clause = self.clause
+        self.check_columns()
+        self.check_permutations()
+        self.bind_subsets()
+        one_row = clause.rows_per_match is RowsPerMatch.ONE
+        if clause.rows_per_match is RowsPerMatch.ALL_WITH_UNMATCHED and has_exclusion(self.pattern):
+            raise self.error(
+                "CEP_EXCLUSION_NOT_ALLOWED",
+                "{- -} cannot be used with WITH UNMATCHED ROWS.",
+                clause.rows_position,
+                "use SHOW EMPTY MATCHES or OMIT EMPTY MATCHES",
+            )
+        definitions = self.bind_definitions()
+        measures = self.bind_measures(one_row)
+        within, within_position = self.bind_within()
+        return PatternQuery(
+            columns=self.scope.columns,
+            partition_by=tuple(self.key(r) for r in clause.partition_by),
+            order_by=tuple(
+                SortKey(
+                    self.plain(k.expression),
+                    k.ascending,
+                    k.ascending if k.nulls_first is None else k.nulls_first,
+                    self.s.tokens[k.expression[0]].start,
+                )
+                for k in clause.order_by
+            ),
+            event_type=self.event_type(),
+            measures=measures,
+            rows_per_match=clause.rows_per_match,
+            skip=self.bind_skip(),
+            pattern=self.pattern,
+            within=within,
+            within_position=within_position,
+            subsets=tuple(self.scope.unions.items()),
+            definitions=definitions,
+            selection=clause.selection,
+            non_answers=self.bind_non_answers(),
+            identifiers=frozenset(
+                t.text.casefold() for t in self.s.tokens[slice(*self.body)] if t.kind in ("word", "quoted")
+            ),
+            with_prefix=with_prefix,
+            text=self.s.text,
+            start=self.s.tokens[self.body[0] - 2].start,
+        )
+
+    # -- parts -----------------------------------------------------------------------------------------------------
+
+    def check_columns(self) -> None:
+        position = self.s.tokens[self.body[0] - 2].start
+        seen: set[str] = set()
+        for column in self.scope.columns:
+            if column.casefold().startswith(PREFIX):
+                raise self.error("CEP_RESERVED_COLUMN", f"Column {column} has the reserved prefix {PREFIX}.", position)
+            folded = column if self.settings.case_sensitive else column.casefold()
+            if folded in seen:
+                raise self.error(
+                    "CEP_DUPLICATE_COLUMN",
+                    f"The input has two columns named {column}.",
+                    position,
+                    f"give them different names in a subquery: FROM (SELECT a.{column}, b.{column} AS {column}_2, ...)",
+                )
+            seen.add(folded)
+
+    def check_permutations(self) -> None:
+        for node in walk(self.pattern):
+            if isinstance(node, Permutation) and len(node.items) > self.settings.limit_permute:
+                raise self.error(
+                    "MATCH_RECOGNIZE_PERMUTE_TOO_MANY_PATTERNS",
+                    f"PERMUTE has {len(node.items)} patterns; the limit is {self.settings.limit_permute}.",
+                    node.position,
+                    f"SET {LIMIT_PERMUTE.key} = {len(node.items)}",
+                )
+
+    def plain(self, span: Range) -> str:
+        """A key expression: text over the input's columns, without slots."""
+        reader = ScalarReader(self.scope, running=True, in_define=False)
+        scalar = reader.read(*span)
+        if scalar.slots:
+            raise self.error(
+                "CEP_PATTERN_VARIABLE_NOT_ALLOWED",
+                "PARTITION BY, ORDER BY and WITHIN cannot use pattern variables, aggregates or navigation.",
+                scalar.slots[0].position,
+            )
+        self.check_bare(span)
+        return scalar.text
+
+    def key(self, span: Range) -> KeyExpression:
+        """A PARTITION BY expression; parentheses around a column do not make it another column."""
+        low, high = span
+        while self.s.operator(low) == "(" and self.s.pairs.get(low) == high - 1 and high - low > 2:
+            low, high = low + 1, high - 1
+        return KeyExpression(self.plain((low, high)), self.s.tokens[low].start)
+
+    def check_bare(self, span: Range) -> None:
+        """A key that is one bare name must be a column; Spark answers for everything longer."""
+        token = self.s.tokens[span[0]]
+        if span[1] - span[0] == 1 and token.kind in ("word", "quoted") and not self.scope.is_column(token.text):
+            if token.upper in ("TRUE", "FALSE", "NULL") or token.upper.startswith("CURRENT_"):
+                return
+            near = near_name(token.text, self.scope.columns)
+            raise self.error(
+                "CEP_UNRESOLVED_COLUMN",
+                f"The input has no column {token.text}.",
+                token.start,
+                f"did you mean {near}?" if near else f"its columns are {', '.join(self.scope.columns)}",
+            )
+
+    def event_type(self) -> str | None:
+        token = self.clause.event_type
+        if token is None:
+            return None
+        index = self.s.tokens.index(token)
+        self.check_bare((index, index + 1))
+        return self.render(token.start, token.end)
+
+    def bind_within(self) -> tuple[str | None, int]:
+        span = self.clause.within
+        if span is None:
+            return None, 0
+        tokens = self.s.tokens
+        position = tokens[span[0]].start
+        if not self.clause.order_by:
+            raise self.error("CEP_WITHIN_ORDER", "WITHIN needs an ORDER BY.", position)
+        if not self.clause.order_by[0].ascending:
+            raise self.error(
+                "CEP_WITHIN_ORDER",
+                "WITHIN needs the first ORDER BY key to be ascending.",
+                position,
+                "order by the time column ASC",
+            )
+        text = self.plain(span)
+        if span[1] - span[0] == 2 and tokens[span[0]].kind == "number" and tokens[span[0] + 1].kind == "word":
+            text = "INTERVAL " + text
+        return text, position
+
+    def bind_non_answers(self) -> NonAnswers | None:
+        clause = self.clause
+        if not clause.non_answers:
+            return None
+        position = clause.non_answers_position
+        wrong, hint = "", None
+        if clause.selection is Selection.STRICT:
+            wrong = "needs a pattern that may skip events"
+            hint = "EVENT SELECTION SKIP TILL NEXT MATCH or SKIP TILL ANY MATCH"
+        elif clause.measures:
+            wrong, hint = "cannot be combined with MEASURES: its rows are partitions", "leave MEASURES out"
+        elif clause.rows_per_match.is_all:
+            wrong, hint = "cannot be combined with ALL ROWS PER MATCH: there is no match", "leave it out"
+        elif not clause.order_by:
+            wrong, hint = "needs an ORDER BY: it moves events in time", "ORDER BY the time of events"
+        if wrong:
+            raise self.error("CEP_NON_ANSWERS", f"EXPLAIN NON ANSWERS {wrong}.", position, hint)
+        cost, uncertainty, step = (
+            self.s.text[self.s.tokens[low].start : self.s.tokens[high - 1].end] for low, high in clause.non_answers
+        )
+        positions = tuple(self.s.tokens[low].start for low, _ in clause.non_answers)
+        return NonAnswers(cost, uncertainty, step, position, positions)
+
+    def bind_subsets(self) -> None:
+        for name, parts in self.clause.subsets:
+            union = variable_name(name)
+            if union in self.primaries or union in self.scope.unions:
+                raise self.error("CEP_SUBSET", f"{name.text} is already a pattern variable.", name.start)
+            members: list[str] = []
+            for part in parts:
+                member = variable_name(part)
+                if member in self.scope.unions:
+                    raise self.error(
+                        "CEP_SUBSET", f"{part.text} is a SUBSET itself; members are primary variables.", part.start
+                    )
+                if member not in self.primaries:
+                    raise self.undefined(part)
+                members.append(member)
+            self.scope.unions[union] = tuple(dict.fromkeys(members))
+
+    def undefined(self, token: Token) -> PatternAnalysisError:
+        near = near_name(token.text, (*self.primaries, *self.scope.unions))
+        return self.error(
+            "CEP_UNDEFINED_VARIABLE",
+            f"{token.text} is not a pattern variable.",
+            token.start,
+            f"did you mean {near}?" if near else f"the pattern has {', '.join(self.primaries)}",
+        )
+
+    def bind_skip(self) -> Skip:
+        token = self.clause.skip_target
+        if token is None:
+            return Skip(self.clause.skip)
+        name = variable_name(token)
+        targets = self.scope.variables_of(name)
+        if targets is None:
+            raise self.undefined(token)
+        if self.negated.issuperset(targets):
+            raise self.error("CEP_NEGATED_VARIABLE", f"{token.text} is negated: a match has no row of it.", token.start)
+        return Skip(self.clause.skip, name, targets)
+
+    def bind_measures(self, one_row: bool) -> tuple[Measure, ...]:
+        reader = ScalarReader(self.scope, running=not one_row, in_define=False, one_row=one_row)
+        out: list[Measure] = []
+        keys = {self.s.tokens[a].text.casefold() for a, b in self.clause.partition_by if b - a == 1}
+        taken = keys if one_row else {c.casefold() for c in self.scope.columns}
+        for item in self.clause.measures:
+            if any(m.name.casefold() == item.name.text.casefold() for m in out):
+                raise self.error("CEP_DUPLICATE_COLUMN", f"Two measures are named {item.name.text}.", item.name.start)
+            if item.name.text.casefold() in taken:
+                raise self.error(
+                    "CEP_DUPLICATE_COLUMN",
+                    f"The output already has a column {item.name.text}.",
+                    item.name.start,
+                    "give the measure another name",
+                )
+            out.append(Measure(item.name.text, self.positive(reader.read(*item.expression))))
+        return tuple(out)
+
+    def positive(self, scalar: Scalar) -> Scalar:
+        """What is no condition of a negated variable cannot read its rows."""
+        for slot in scalar.slots:
+            names = slot.variables or () if isinstance(slot, (Navigation, Aggregate)) else ()
+            if names and self.negated.issuperset(names):
+                raise self.error(
+                    "CEP_NEGATED_VARIABLE",
+                    f"{', '.join(names)} is negated: a match has no row of it.",
+                    slot.position,
+                    "write conditions that read it in its own DEFINE",
+                )
+        return scalar
+
+    def bind_definitions(self) -> tuple[Definition, ...]:
+        reader = ScalarReader(self.scope, running=True, in_define=True)
+        out: list[Definition] = []
+        for item in self.clause.definitions:
+            name = variable_name(item.name)
+            if name not in self.primaries:
+                near = near_name(name, self.primaries)
+                raise self.error(
+                    "CEP_VARIABLE_NOT_IN_PATTERN",
+                    f"{item.name.text} is defined but does not occur in PATTERN.",
+                    item.name.start,
+                    f"did you mean {near}?" if near else f"the pattern has {', '.join(self.primaries)}",
+                )
+            low, high = item.expression
+            conjuncts = tuple(reader.read(a, b) for a, b in split_conjuncts(self.s, low, high) if b > a)
+            if name not in self.negated:
+                conjuncts = tuple(self.positive(c) for c in conjuncts)
+            source = self.s.text[self.s.tokens[low].start : self.s.tokens[high - 1].end]
+            out.append(Definition(name, conjuncts, source))
+        if self.clause.event_type is not None:
+            out.extend(self.event_definitions({d.variable for d in out}))
+        return tuple(out)
+
+    def event_definitions(self, defined: set[str]) -> list[Definition]:
+        """With EVENT TYPE, an undefined variable means: the column equals the name as written in PATTERN."""
+        out: list[Definition] = []
+        spelling: dict[str, str] = {}
+        column = self.event_type()
+        for node in walk(self.pattern):
+            if not isinstance(node, Variable) or node.name in defined:
+                continue
+            token = next(t for t in self.s.tokens if t.start == node.position)
+            # In a format string the braces of a name come doubled.
+            text = unescape(self.render(token.start, token.end))
+            text = text[1:-1].replace("``", "`") if token.kind == "quoted" else text
+            if spelling.setdefault(node.name, text) != text:
+                raise self.error(
+                    "CEP_AMBIGUOUS_EVENT_TYPE",
+                    f"{token.text} and {spelling[node.name]} are one pattern variable but two event types.",
+                    node.position,
+                    "write event types in backticks",
+                )
+        for name, text in spelling.items():
+            condition = f"{column} = {string_literal(text)}"
+            out.append(Definition(name, (Scalar((condition,)),), condition))
+        return out
+
+
+def bind(
+    statement: Statement,
+    clause: ClauseSyntax,
+    body: Range,
+    columns: Sequence[str],
+    qualifiers: frozenset[str],
+    render: Callable[[int, int], str],
+    settings: Settings,
+    with_prefix: str = "",
+) -> PatternQuery:
+    """Bind one clause; see :class:`Binder`."""
+    return Binder(statement, clause, body, columns, qualifiers, render, settings).bind(with_prefix)

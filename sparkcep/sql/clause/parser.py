@@ -1,0 +1,370 @@
+"""Parse the MATCH_RECOGNIZE clause: its sections as token ranges, before any name is bound."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from sparkcep.errors import PatternParseError, near_name
+from sparkcep.pattern import Pattern
+from sparkcep.query import RowsPerMatch, Selection, SkipMode
+from sparkcep.sql.clause.row_pattern import parse_row_pattern, variable_name
+from sparkcep.sql.lexicon import Token
+from sparkcep.sql.non_answers import HINT, TAKES, WrongArgument, in_order
+from sparkcep.sql.statement import Statement
+
+Range = tuple[int, int]
+
+#: Words behind which an expression goes on, so that what follows is a name and begins no section.
+_WANTS_OPERAND = frozenset("AS AND OR NOT IS IN LIKE ILIKE RLIKE BETWEEN WHEN THEN ELSE CASE DIV XOR ESCAPE TO".split())
+
+_ORDER = (
+    "PARTITION BY",
+    "ORDER BY",
+    "EVENT TYPE",
+    "MEASURES",
+    "ROWS PER MATCH",
+    "AFTER MATCH SKIP",
+    "EVENT SELECTION",
+    "PATTERN",
+    "WITHIN",
+    "SUBSET",
+    "DEFINE",
+    "EXPLAIN NON ANSWERS",
+)
+_ORDER_HINT = (
+    "the order is PARTITION BY, ORDER BY, EVENT TYPE, MEASURES, ONE | ALL ROWS PER MATCH, AFTER MATCH SKIP, "
+    "EVENT SELECTION, PATTERN, WITHIN, SUBSET, DEFINE, EXPLAIN NON ANSWERS"
+)
+
+
+@dataclass(slots=True)
+class SortItem:
+    expression: Range
+    ascending: bool = True
+    nulls_first: bool | None = None
+
+
+@dataclass(slots=True)
+class NamedRange:
+    """`expression AS name` or `name AS expression`."""
+
+    name: Token
+    expression: Range
+
+
+@dataclass(slots=True)
+class ClauseSyntax:
+    """The sections of one clause; ranges are token indexes into the statement."""
+
+    partition_by: list[Range] = field(default_factory=list)
+    order_by: list[SortItem] = field(default_factory=list)
+    event_type: Token | None = None
+    measures: list[NamedRange] = field(default_factory=list)
+    rows_per_match: RowsPerMatch = RowsPerMatch.ONE
+    rows_position: int = 0
+    skip: SkipMode = SkipMode.PAST_LAST_ROW
+    skip_target: Token | None = None
+    selection: Selection = Selection.STRICT
+    pattern: Pattern | None = None
+    within: Range | None = None
+    non_answers: list[Range] = field(default_factory=list)
+    non_answers_position: int = 0
+    subsets: list[tuple[Token, list[Token]]] = field(default_factory=list)
+    definitions: list[NamedRange] = field(default_factory=list)
+
+
+class ClauseParser:
+    """Reads one clause of a statement.
+
+    Raises:
+        PatternParseError: CEP_SYNTAX_ERROR, CEP_CLAUSE_ORDER, CEP_DUPLICATE_CLAUSE, CEP_PATTERN_MISSING,
+            CEP_UNSUPPORTED_SELECTION, MATCH_RECOGNIZE_EMPTY_MEASURES, MATCH_RECOGNIZE_MEASURES_MUST_BE_ALIASED, and
+            those of the row pattern.
+    """
+
+    def __init__(self, statement: Statement, body: Range, formatted: bool) -> None:
+        self.s = statement
+        self.formatted = formatted
+        self.at, self.end = body
+        self.start = self.at
+        self.out = ClauseSyntax()
+
+    def parse(self) -> ClauseSyntax:
+        seen: list[str] = []
+        while self.at < self.end:
+            name = self.section(self.at)
+            if name is None:
+                word = self.s.tokens[self.at].text
+                known = {n.split()[0]: n for n in (*_ORDER, "ONE ROW PER MATCH", "ALL ROWS PER MATCH")}
+                near = near_name(word, known)
+                raise self.error(
+                    f"{word!r} does not begin a clause of MATCH_RECOGNIZE.",
+                    hint=f"did you mean {known[near]}?" if near else _ORDER_HINT,
+                )
+            if name in seen:
+                raise self.error(f"{name} is given twice.", "CEP_DUPLICATE_CLAUSE")
+            if seen and _ORDER.index(name) < _ORDER.index(seen[-1]) and "EVENT TYPE" not in (name, seen[-1]):
+                raise self.error(f"{name} cannot follow {seen[-1]}.", "CEP_CLAUSE_ORDER", hint=_ORDER_HINT)
+            seen.append(name)
+            getattr(self, "read_" + name.lower().replace(" ", "_"))()
+        if self.out.pattern is None:
+            raise self.error("MATCH_RECOGNIZE has no PATTERN.", "CEP_PATTERN_MISSING", hint="add PATTERN (...)")
+        return self.out
+
+    # -- helpers ---------------------------------------------------------------------------------------------------
+
+    def error(
+        self, message: str, error_class: str = "CEP_SYNTAX_ERROR", hint: str | None = None, at: int | None = None
+    ) -> PatternParseError:
+        index = self.at if at is None else at
+        token = self.s.tokens[min(index, self.end, len(self.s.tokens) - 1)]
+        return PatternParseError(error_class, message, text=self.s.text, position=token.start, hint=hint)
+
+    def words(self, *expected: str) -> bool:
+        """Consume a run of keywords if it stands here."""
+        if all(self.s.word(self.at + k) == w for k, w in enumerate(expected)) and self.at + len(expected) <= self.end:
+            self.at += len(expected)
+            return True
+        return False
+
+    def expect_words(self, *expected: str) -> None:
+        if not self.words(*expected):
+            raise self.error(f"{' '.join(expected)} is expected here.")
+
+    def name(self, what: str) -> Token:
+        token = self.s.tokens[self.at] if self.at < self.end else None
+        if token is None or token.kind not in ("word", "quoted"):
+            raise self.error(f"{what} is expected here.")
+        self.at += 1
+        return token
+
+    def section(self, i: int) -> str | None:
+        """The section that begins at a token, if one does; keywords may also be column names elsewhere."""
+        w = self.s.word
+        if i >= self.end:
+            return None
+        first, second, third = w(i), w(i + 1), w(i + 2)
+        before = self.s.tokens[i - 1]
+        if i > self.start and (
+            before.upper in _WANTS_OPERAND or (before.kind == "op" and before.upper not in (")", "]"))
+        ):
+            return None
+        if first in ("PARTITION", "ORDER") and second == "BY":
+            return f"{first} BY"
+        if first == "EVENT" and second in ("TYPE", "SELECTION"):
+            return f"EVENT {second}"
+        if first in ("ONE", "ALL") and second in ("ROW", "ROWS") and third == "PER":
+            return "ROWS PER MATCH"
+        if first == "AFTER" and second == "MATCH":
+            return "AFTER MATCH SKIP"
+        if first == "PATTERN" and self.s.operator(i + 1) == "(":
+            return "PATTERN"
+        named = self.s.tokens[i + 1].kind in ("word", "quoted") if i + 1 < self.end else False
+        if (first, second, third) == ("EXPLAIN", "NON", "ANSWERS"):
+            return "EXPLAIN NON ANSWERS"
+        if first == "SUBSET" and named and self.s.operator(i + 2) == "=":
+            return "SUBSET"
+        if first == "DEFINE" and (i + 1 >= self.end or (named and (third == "AS" or i + 2 >= self.end))):
+            return "DEFINE"
+        if first == "WITHIN" and second == "GROUP" and self.s.operator(i + 2) == "(":
+            return None
+        if first in ("MEASURES", "WITHIN") and self.s.operator(i + 1) not in (",", ".") and second != "AS":
+            return first
+        return None
+
+    def item(self, what: str) -> Range:
+        """Tokens up to a comma at this level, the next section or the end."""
+        start = self.at
+        while self.at < self.end:
+            op = self.s.operator(self.at)
+            if op == "," or (self.at > start and self.section(self.at)):
+                break
+            if op == "(":
+                self.at = self.s.pairs.get(self.at, self.end - 1)
+            self.at += 1
+        if self.at == start:
+            raise self.error(f"{what} is expected here.")
+        return start, self.at
+
+    def comma(self) -> bool:
+        if self.at < self.end and self.s.operator(self.at) == ",":
+            self.at += 1
+            return True
+        return False
+
+    # -- sections --------------------------------------------------------------------------------------------------
+
+    def read_partition_by(self) -> None:
+        self.at += 2
+        self.out.partition_by.append(self.item("A partition expression"))
+        while self.comma():
+            self.out.partition_by.append(self.item("A partition expression"))
+
+    def read_order_by(self) -> None:
+        self.at += 2
+        while True:
+            start, end = self.item("A sort key")
+            item = SortItem((start, end))
+            w = self.s.word
+            if w(end - 2) == "NULLS" and w(end - 1) in ("FIRST", "LAST"):
+                item.nulls_first = w(end - 1) == "FIRST"
+                end -= 2
+            if end - start > 1 and w(end - 1) in ("ASC", "DESC"):
+                item.ascending = w(end - 1) == "ASC"
+                end -= 1
+            item.expression = (start, end)
+            self.out.order_by.append(item)
+            if not self.comma():
+                return
+
+    def read_event_type(self) -> None:
+        self.at += 2
+        self.out.event_type = self.name("The event type column")
+
+    def read_measures(self) -> None:
+        keyword = self.at
+        self.at += 1
+        if self.at >= self.end or self.section(self.at):
+            raise self.error("MEASURES is empty.", "MATCH_RECOGNIZE_EMPTY_MEASURES", at=keyword)
+        while True:
+            start, end = self.item("A measure")
+            self.refuse_trailing_words(start, end)
+            name = self.s.tokens[end - 1]
+            if end - start < 3 or self.s.word(end - 2) != "AS" or name.kind not in ("word", "quoted"):
+                named = end - start > 1 and name.kind in ("word", "quoted") and self.ends_operand(end - 2)
+                low, high = self.s.tokens[start].start, self.s.tokens[end - 1 - named].end
+                raise self.error(
+                    "A measure's name needs AS before it." if named else "A measure needs a name.",
+                    "MATCH_RECOGNIZE_MEASURES_MUST_BE_ALIASED",
+                    hint=f"{self.s.text[low:high]} AS {name.text if named else 'name'}",
+                    at=end - 1 if named else start,
+                )
+            self.out.measures.append(NamedRange(name, (start, end - 2)))
+            if not self.comma():
+                return
+
+    def ends_operand(self, i: int) -> bool:
+        """Whether an expression may end with a token, so that a word behind it is a name of its own."""
+        token = self.s.tokens[i]
+        if token.kind == "op":
+            return token.upper in (")", "]")
+        return token.upper not in _WANTS_OPERAND and not (token.upper == "INTERVAL" or self.s.word(i - 1) == "INTERVAL")
+
+    def refuse_trailing_words(self, start: int, end: int) -> None:
+        """`x AS name something`: the measure is complete before its last words."""
+        i = start
+        while i < end - 2:
+            if self.s.operator(i) == "(":
+                i = self.s.pairs.get(i, end)
+            elif self.s.word(i) == "AS" and self.s.tokens[i + 1].kind in ("word", "quoted"):
+                raise self.error(f"{self.s.tokens[i + 2].text!r} is not expected here.", hint=_ORDER_HINT, at=i + 2)
+            i += 1
+
+    def read_rows_per_match(self) -> None:
+        self.out.rows_position = self.s.tokens[self.at].start
+        if self.words("ONE"):
+            self.expect_words("ROW", "PER", "MATCH")
+            return
+        self.expect_words("ALL", "ROWS", "PER", "MATCH")
+        self.out.rows_per_match = RowsPerMatch.ALL_SHOW_EMPTY
+        if self.words("SHOW"):
+            self.expect_words("EMPTY", "MATCHES")
+        elif self.words("OMIT"):
+            self.expect_words("EMPTY", "MATCHES")
+            self.out.rows_per_match = RowsPerMatch.ALL_OMIT_EMPTY
+        elif self.words("WITH"):
+            self.expect_words("UNMATCHED", "ROWS")
+            self.out.rows_per_match = RowsPerMatch.ALL_WITH_UNMATCHED
+
+    def read_after_match_skip(self) -> None:
+        self.expect_words("AFTER", "MATCH", "SKIP")
+        if self.words("PAST"):
+            self.expect_words("LAST", "ROW")
+            return
+        self.expect_words("TO")
+        if self.words("NEXT", "ROW"):
+            self.out.skip = SkipMode.TO_NEXT_ROW
+            return
+        w = self.s.word
+        self.out.skip = SkipMode.TO_LAST
+        if w(self.at) in ("FIRST", "LAST") and self.at + 1 < self.end and not self.section(self.at + 1):
+            self.out.skip = SkipMode.TO_FIRST if w(self.at) == "FIRST" else SkipMode.TO_LAST
+            self.at += 1
+        self.out.skip_target = self.name("A pattern variable")
+
+    def read_event_selection(self) -> None:
+        self.at += 2
+        for selection in Selection:
+            name = selection.value.split()
+            if self.words(*name) or self.words("_".join(name)):
+                self.out.selection = selection
+                return
+        raise self.error("STRICT CONTIGUITY, SKIP TILL NEXT MATCH or SKIP TILL ANY MATCH is expected here.")
+
+    def read_pattern(self) -> None:
+        open_ = self.at + 1
+        close = self.s.pairs[open_]
+        tokens = self.s.tokens[open_ + 1 : close]
+        skips = self.out.selection is not Selection.STRICT
+        self.out.pattern = parse_row_pattern(self.s.text, tokens, self.s.tokens[close].start, self.formatted, skips)
+        self.at = close + 1
+
+    def read_within(self) -> None:
+        self.at += 1
+        self.out.within = self.item("An interval")
+
+    def read_subset(self) -> None:
+        self.at += 1
+        while True:
+            name = self.name("A union variable")
+            if self.s.operator(self.at) != "=" or self.s.operator(self.at + 1) != "(":
+                raise self.error("SUBSET is written name = (variable, ...).")
+            self.at += 2
+            parts = [self.name("A pattern variable")]
+            while self.comma():
+                parts.append(self.name("A pattern variable"))
+            if self.s.operator(self.at) != ")":
+                raise self.error("')' is expected here.")
+            self.at += 1
+            self.out.subsets.append((name, parts))
+            if not self.comma():
+                return
+
+    def read_define(self) -> None:
+        self.at += 1
+        while True:
+            name = self.name("A pattern variable")
+            if any(variable_name(name) == variable_name(d.name) for d in self.out.definitions):
+                raise self.error(f"{name.text} is defined twice.", "CEP_DUPLICATE_DEFINITION", at=self.at - 1)
+            self.expect_words("AS")
+            start = self.at
+            self.out.definitions.append(NamedRange(name, self.item("A condition")))
+            if self.s.word(start) == "AS":
+                raise self.error("A condition is expected here.", at=start)
+            if not self.comma():
+                return
+
+    def read_explain_non_answers(self) -> None:
+        self.out.non_answers_position = self.s.tokens[self.at].start
+        self.at += 3
+        start = self.at
+        close = self.s.pairs.get(start, -1) if self.s.operator(start) == "(" else -1
+        if not start < close < self.end:
+            raise self.error(TAKES, hint=HINT)
+        end, self.end, self.at = self.end, close, start + 1
+        parts = [self.item("A value")]
+        while self.comma():
+            parts.append(self.item("A value"))
+        try:
+            self.out.non_answers = in_order(self.s, parts)
+        except WrongArgument as wrong:
+            raise self.error(TAKES, hint=HINT, at=wrong.at if wrong.at >= 0 else start) from None
+        self.end, self.at = end, close + 1
+
+
+def parse_clause(statement: Statement, body: Range, formatted: bool = False) -> ClauseSyntax:
+    """Parse the tokens between the parentheses of MATCH_RECOGNIZE.
+
+    ``formatted``: the statement is a format string, where `{2,3}` is written `{{2,3}}`.
+    """
+    return ClauseParser(statement, body, formatted).parse()
