@@ -1,11 +1,13 @@
 # Two commands for a fresh machine: `make demo` and `make test`. Each makes its own virtual environment.
 PYTHON ?= python3
 # Tests that a session can make a difference to, besides those in tests/sql.
-CONNECT := session/hook.py session/functions.py expand.py notebooks.py session/interrupts.py
+CONNECT := session.py functions.py expand.py notebooks.py interrupts.py
 VENV ?= .venv
+# Without what only test-long runs; at the end, what took longest.
+SHORT := -m 'not long' --durations 5 --durations-min 5
 BIN := $(VENV)/bin
 
-.PHONY: demo test warm audit test-kernels test-sql test-spark test-index test-connect test-versions check bench docs clean
+.PHONY: demo test test-long warm audit test-kernels test-sql test-spark test-index test-connect test-versions check bench docs clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -24,11 +26,21 @@ $(VENV)/.test: $(BIN)/python pyproject.toml
 demo: $(VENV)/.demo
 	$(BIN)/sparkcep demo
 
-# Style and types; then all tests on classic sessions and the SQL tests again on Spark Connect. A Spark session alone
-# leaves cores idle between its jobs, hence three processes at a time.
+# Style and types; then the tests on classic sessions, and those that a session can make a difference to again on Spark
+# Connect. A Spark session alone leaves cores idle between its jobs, hence three processes at a time, longest first.
 test: $(VENV)/.test
 	$(MAKE) -j2 check warm
-	$(MAKE) -j3 test-sql test-index test-connect test-spark test-kernels
+	$(MAKE) -j3 test-spark test-sql test-index test-connect test-kernels
+
+# What takes too long for every change: dbt and other processes, all SQL tests on Connect, thousands of random patterns,
+# logs and statements, pairs of plans with and without an index, faults, and known weaknesses of what is installed.
+test-long: test
+	$(BIN)/python -m pytest -q -m long tests
+	SPARKCEP_TEST_CODEGEN=off SPARKCEP_TEST_SESSION=connect SPARKCEP_TEST_CONNECT=all $(BIN)/python -m pytest -q tests/sql
+	HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest -q tests/exec tests/parsing --timeout 36000
+	$(BIN)/python -m tests.exec.pairs 100000
+	$(BIN)/python -m tests.index.plans 420
+	$(BIN)/python -m tests.index.faults 200
 	$(MAKE) audit
 
 # Known weaknesses of what is installed; skipped where no advisories can be reached.
@@ -40,21 +52,21 @@ warm: $(VENV)/.test
 
 # What needs no Spark.
 test-kernels: $(VENV)/.test
-	$(BIN)/python -m pytest -q tests/exec tests/parsing tests/planner
+	$(BIN)/python -m pytest -q $(SHORT) tests/exec tests/parsing tests/planner
 
 test-sql: $(VENV)/.test
-	SPARKCEP_TEST_CODEGEN=off $(BIN)/python -m pytest -q tests/sql
+	SPARKCEP_TEST_CODEGEN=off $(BIN)/python -m pytest -q $(SHORT) tests/sql
 
 test-spark: $(VENV)/.test
-	$(BIN)/python -m pytest -q tests/spark
+	$(BIN)/python -m pytest -q $(SHORT) tests/spark
 
 # The index, the commands, and all else.
 test-index: $(VENV)/.test
-	$(BIN)/python -m pytest -q --ignore tests/exec --ignore tests/parsing --ignore tests/planner --ignore tests/sql \
+	$(BIN)/python -m pytest -q $(SHORT) --ignore tests/exec --ignore tests/parsing --ignore tests/planner --ignore tests/sql \
 		--ignore tests/spark
 
 test-connect: $(VENV)/.test
-	SPARKCEP_TEST_CODEGEN=off SPARKCEP_TEST_SESSION=connect $(BIN)/python -m pytest -q tests/sql $(addprefix tests/spark/test_,$(CONNECT))
+	SPARKCEP_TEST_CODEGEN=off SPARKCEP_TEST_SESSION=connect $(BIN)/python -m pytest -q $(SHORT) tests/sql $(addprefix tests/spark/test_,$(CONNECT))
 
 check: $(VENV)/.test
 	$(BIN)/ruff check .

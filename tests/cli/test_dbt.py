@@ -14,6 +14,7 @@ import pytest
 
 from sparkcep.session.java import ensure_java
 
+pytestmark = pytest.mark.long
 PROJECT = Path(__file__).parents[2] / "sql_examples" / "dbt_project"
 
 

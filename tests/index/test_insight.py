@@ -95,7 +95,7 @@ def pairs(events: Events, a: str, b: str) -> list[tuple[int, int]]:
 
 
 # One example is three to six Spark jobs; shrinking would take hundreds.
-few = settings(max_examples=max(3, settings().max_examples // 100), phases=(Phase.explicit, Phase.generate))
+few = settings(max_examples=max(3, settings().max_examples // 25), phases=(Phase.explicit, Phase.generate))
 rows_of_logs = st.lists(
     st.tuples(st.sampled_from("abcd"), st.integers(0, 40), st.integers(0, 2), st.sampled_from("ABC")),
     min_size=4, max_size=30, unique_by=lambda r: r[:3],

@@ -36,7 +36,7 @@ def check_pairs(seen: dict[str, Any], lookback: int | None) -> None:
 
 
 # One example is three to six Spark jobs per batch.
-few = settings(max_examples=max(3, settings().max_examples // 100))
+few = settings(max_examples=max(3, settings().max_examples // 25))
 
 
 @few

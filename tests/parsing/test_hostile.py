@@ -16,7 +16,7 @@ from sparkcep.sql.statement import mentions_pattern, read_statement
 
 from .hostile import SECONDS, hostile, outcome
 
-EXAMPLES = 100_000 if os.environ.get("HYPOTHESIS_PROFILE") == "long" else 2_000
+EXAMPLES = 100_000 if os.environ.get("HYPOTHESIS_PROFILE") == "long" else 500
 
 
 @settings(max_examples=EXAMPLES)

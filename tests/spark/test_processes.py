@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.long
+
 #: A process that is stuck is ended after so many seconds; a machine that is busy takes most of them.
 PATIENCE = 240
 

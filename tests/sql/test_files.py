@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,13 +13,14 @@ from ..conftest import IS_CONNECT
 from ..sqltest import FileRun, read_cases
 
 FOLDER = Path(__file__).parent
-#: What a session can make a difference to says so in its first line; the rest is said of engines, which know none.
+#: What a session can make a difference to says so in its first line; the rest is about engines, which know none.
 CONNECT = "# connect"
 
 
 def files() -> list[Path]:
     every = sorted(FOLDER.rglob("*.test"))
-    return [f for f in every if not IS_CONNECT or f.read_text().startswith(CONNECT)]
+    some = IS_CONNECT and os.environ.get("SPARKCEP_TEST_CONNECT") != "all"
+    return [f for f in every if not some or f.read_text().startswith(CONNECT)]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
