@@ -10,7 +10,7 @@ import enum
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from sparkcep.pattern import Pattern
+from sparkcep.pattern import Pattern, can_be_empty, has_exclusion, variables
 
 # Names that sparkcep gives to columns of its own; a user's column may not start with it.
 PREFIX = "__cep_"
@@ -260,6 +260,14 @@ class PatternQuery:
     @property
     def labels(self) -> tuple[str, ...]:
         """Primary pattern variables; a variable's code is its place here."""
-        from sparkcep.pattern import variables
-
         return variables(self.pattern)
+
+    @property
+    def nullable_match(self) -> bool:
+        """Whether an output row may have no current row (empty match, unmatched row)."""
+        return can_be_empty(self.pattern) or self.rows_per_match is RowsPerMatch.ALL_WITH_UNMATCHED
+
+    @property
+    def filters_excluded(self) -> bool:
+        """Whether rows inside `{- -}` are matched and not shown."""
+        return has_exclusion(self.pattern) and self.rows_per_match.is_all

@@ -49,3 +49,27 @@ def test_arrows(place: str) -> None:
         if any(module == f or module.startswith(f + ".") for f in FORBIDDEN[place])
     }
     assert not wrong, "\n".join(sorted(wrong))
+
+
+def test_no_circle_of_imports() -> None:
+    """Not even inside of functions or for types alone: what two modules share stands in a third."""
+    names = {
+        ".".join(p.relative_to(ROOT.parent).with_suffix("").parts).removesuffix(".__init__"): p
+        for p in ROOT.rglob("*.py")
+    }
+    graph = {name: {m for m, _ in imported(path) if m in names and m != name} for name, path in names.items()}
+    # A package is imported with each of its modules, which says nothing about what these need of it.
+    graph = {name: {m for m in found if not name.startswith(m + ".")} for name, found in graph.items()}
+    for name in graph:
+        graph[name] -= {m for m in graph[name] if any(other.startswith(m + ".") for other in graph[name])}
+
+    def reached(start: str) -> set[str]:
+        seen: set[str] = set()
+        todo = [start]
+        while todo:
+            for found in graph[todo.pop()] - seen:
+                seen.add(found)
+                todo.append(found)
+        return seen
+
+    assert sorted(name for name in graph if name in reached(name)) == []

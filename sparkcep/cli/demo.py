@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sparkcep.cli.main import Timer
 from sparkcep.cli.printing import print_table
+from sparkcep.cli.timer import Timer
 from sparkcep.data.examples import folder, read_example
 from sparkcep.data.flights import create_flights_view, flights_source
 from sparkcep.session.java import ensure_java

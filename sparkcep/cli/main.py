@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sparkcep.cli.index import add_parser as add_index_parser
+from sparkcep.cli.messages import is_sparks, short_message
 from sparkcep.cli.printing import PRINT
 from sparkcep.sql.script import split_statements
 
@@ -101,7 +101,7 @@ def command_sql(arguments: argparse.Namespace) -> None:
 
 def command_explain(arguments: argparse.Namespace) -> None:
     """Print the plan of the last statement, or draw it; the others are run."""
-    from sparkcep.session.hook import explained
+    from sparkcep.session.inspection import explained
     from sparkcep.session.interrupts import interruptible
 
     *before, last = _statements(arguments)
@@ -273,62 +273,3 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         print(short_message(error, getattr(arguments, "text", "")), file=sys.stderr)
         return 1
-
-
-def is_sparks(error: BaseException) -> bool:
-    """Whether an error is Spark's or ours, rather than a fault of Python code."""
-    from pyspark.errors import PySparkException
-
-    return isinstance(error, PySparkException) or type(error).__name__ == "Py4JJavaError"
-
-
-def short_message(error: BaseException, statements: str = "") -> str:
-    """Spark's message without the JVM's stack and plan; our own errors of matching without Spark's class.
-
-    Args:
-        statements: the user's text. Where Spark knows the place of its error in there, it is shown, with a caret.
-    """
-    from sparkcep.errors import error_behind
-
-    own = error_behind(error)
-    text = str(own or error)
-    if own is None and type(error).__name__ == "Py4JJavaError":  # what PySpark has no class for
-        text = _JAVA_CLASS.sub("", text.partition("\n: ")[2].partition("\n\tat ")[0]) or text
-    lines = [line for line in text.split("\n") if not line.startswith(("\tat ", "  at "))]
-    text = "\n".join(lines).split("\n\nJVM stacktrace")[0].strip()
-    text = _PLAN.sub(r"\1", text)
-    return text if "^" in text else text + _place(error, statements)
-
-
-_JAVA_CLASS = re.compile(r"^[\w.$]+(?:Exception|Error): ")
-#: Spark's analyser ends its messages with the whole plan.
-_PLAN = re.compile(r"(; line \d+ pos \d+);\n.*", re.DOTALL)
-
-
-def _place(error: BaseException, statements: str) -> str:
-    """Spark's lines about the place of an error, if they are lines of the user's."""
-    contexts: list[Any] = error.getQueryContext() if hasattr(error, "getQueryContext") else []
-    for context in contexts:
-        summary = context.summary().strip() if context.contextType().name == "SQL" else ""
-        shown = [line for line in summary.split("\n")[1:] if line.strip(" ^")]
-        if shown and all(line.strip() in statements for line in shown):
-            return "\n" + summary
-    return ""
-
-
-class Timer:
-    """Prints what is being done and, behind it, how long it took."""
-
-    def __init__(self, label: str) -> None:
-        self.label = label
-
-    def __enter__(self) -> Timer:
-        print(f"{self.label} ...", end=" ", flush=True)
-        self.start = time.perf_counter()
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        if error[0] is None:
-            print(f"{time.perf_counter() - self.start:.1f} s", flush=True)
-        else:
-            print()

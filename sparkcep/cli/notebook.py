@@ -14,7 +14,7 @@ import sparkcep
 from sparkcep.cli.printing import texts
 from sparkcep.errors import SparkCepError, error_behind
 from sparkcep.pictures.picture import Picture
-from sparkcep.session.hook import explained
+from sparkcep.session.inspection import explained
 from sparkcep.session.interrupts import Interrupted, interruptible
 from sparkcep.sql.script import split_statements
 
@@ -158,7 +158,7 @@ def load(shell: Any) -> None:
         if not isinstance(error, Interrupted) and error_behind(error) is None:
             shell.showtraceback((kind, error, trace), tb_offset=tb_offset)
             return
-        from sparkcep.cli.main import short_message
+        from sparkcep.cli.messages import short_message
 
         print("Interrupted." if isinstance(error, Interrupted) else short_message(error))
 

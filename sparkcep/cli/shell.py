@@ -13,10 +13,10 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 import sparkcep
-from sparkcep.cli.main import is_sparks, short_message
+from sparkcep.cli.messages import is_sparks, short_message
 from sparkcep.cli.printing import boxed, texts
+from sparkcep.session.inspection import no_rows_notes
 from sparkcep.session.interrupts import interruptible
-from sparkcep.session.no_rows import no_rows_notes
 from sparkcep.sql.script import is_complete, split_statements
 
 HELP = r"""Statements end with a semicolon. Commands begin with a backslash and end with their line:

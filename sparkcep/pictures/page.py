@@ -13,10 +13,15 @@ import gzip
 import html
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-if TYPE_CHECKING:
-    from sparkcep.pictures.picture import Picture
+
+class Specified(Protocol):
+    """A picture: whatever has a Vega-Lite specification."""
+
+    @property
+    def spec(self) -> dict[str, Any]: ...
+
 
 #: Of Vega-Lite, as vl-convert-python names it.
 VERSION = "5.21"
@@ -54,7 +59,7 @@ def converter() -> Any:
     return vl_convert
 
 
-def page(title: str, pictures: Sequence[Picture], before: str = "", after: str = "") -> str:
+def page(title: str, pictures: Sequence[Specified], before: str = "", after: str = "") -> str:
     """An HTML page with pictures.
 
     Args:
@@ -80,7 +85,7 @@ def page(title: str, pictures: Sequence[Picture], before: str = "", after: str =
 """
 
 
-def _until_drawn(picture: Picture) -> str:
+def _until_drawn(picture: Specified) -> str:
     """What stands in a picture's place until scripts have drawn it, or for good where they cannot."""
     convert = converter()
     if convert is None:

@@ -7,7 +7,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from sparkcep.errors import SparkCepError
-from sparkcep.session.hook import explained
+from sparkcep.session.inspection import explained
 from sparkcep.session.statement import Run
 
 

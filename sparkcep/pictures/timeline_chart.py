@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from sparkcep.errors import SparkCepError
 from sparkcep.pictures.picture import Picture
 from sparkcep.query import SOURCE
-from sparkcep.session.hook import plain_sql
+from sparkcep.session.originals import plain_sql
 from sparkcep.session.statement import Run
 
 #: Other events of the cases that are drawn, at most.

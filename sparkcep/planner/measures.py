@@ -7,11 +7,11 @@ function's meaning are Spark's), all other text is the user's own.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from sparkcep.exec.shape import CURRENT_ROW, SELF_ROW
 from sparkcep.planner.conditions.match_conditions import describe_slot
 from sparkcep.planner.fields import quote
+from sparkcep.planner.outputs import Outputs
 from sparkcep.query import (
     LABEL,
     MATCH_NUMBER,
@@ -22,6 +22,7 @@ from sparkcep.query import (
     MatchNumber,
     Measure,
     Navigation,
+    PatternQuery,
     RowExpression,
     RowsPerMatch,
     Scalar,
@@ -29,9 +30,6 @@ from sparkcep.query import (
     string_literal,
     unescape,
 )
-
-if TYPE_CHECKING:
-    from sparkcep.planner.plan import Planner
 
 _CODE = PREFIX + "code"
 _FLAGS = PREFIX + "flags"
@@ -49,15 +47,24 @@ class MeasureSql:
     """Builds the statement over ``{SOURCE}``, the operator's output.
 
     Args:
-        planner: slots and gathers are registered there.
-        keys: (expression, name) of PARTITION BY.
+        query: whose measures these are.
+        keys: (expression, name) of PARTITION BY; the last ``hidden_keys`` of them are not shown.
+        outputs: collects what the measures need of the operator.
         order: the operator's column that orders the rows of a match.
     """
 
-    def __init__(self, planner: Planner, keys: list[tuple[str, str]], order: str = _SELF) -> None:
-        self.planner = planner
-        self.query = planner.query
+    def __init__(
+        self,
+        query: PatternQuery,
+        keys: list[tuple[str, str]],
+        hidden_keys: int,
+        outputs: Outputs,
+        order: str = _SELF,
+    ) -> None:
+        self.query = query
         self.keys = keys
+        self.hidden_keys = hidden_keys
+        self.outputs = outputs
         self.order = order
         self.slot_columns: dict[Slot, str] = {}
         self.direct: dict[Slot, int] = {}
@@ -76,22 +83,22 @@ class MeasureSql:
         return any(isinstance(s, Aggregate) for m in self.query.measures for s in m.expression.slots)
 
     def prepare(self) -> None:
-        """Register everything the measures need with the planner."""
+        """Register everything the measures need of the operator."""
         query = self.query
         text = " ".join(self.own_text(m.expression) for m in query.measures).casefold()
-        key_columns = {name for text, name in self.keys if self.planner.fields.column_of(text) is not None}
+        key_columns = {name for text, name in self.keys if self.outputs.fields.column_of(text) is not None}
         for column in query.columns:
             if column not in key_columns and quote(column).strip("`").casefold() in text:
-                self.natural[column] = f"{PREFIX}g{self.planner.gather(CURRENT_ROW, quote(column))}"
+                self.natural[column] = f"{PREFIX}g{self.outputs.gather(CURRENT_ROW, quote(column))}"
         for measure in self.kept:
             for slot in measure.expression.slots:
                 self.slot_column(slot)
             self.measures.append((measure.name, self.measure_text(measure.expression)))
         if query.rows_per_match.is_all:
-            row = SELF_ROW if self.planner.nullable_match else CURRENT_ROW
+            row = SELF_ROW if self.query.nullable_match else CURRENT_ROW
             for column in query.columns:
                 if column not in key_columns and (query.wanted is None or column.casefold() in query.wanted):
-                    self.passed[column] = f"{PREFIX}g{self.planner.gather(row, quote(column))}"
+                    self.passed[column] = f"{PREFIX}g{self.outputs.gather(row, quote(column))}"
 
     def is_unwanted(self, measure: Measure) -> bool:
         """Whether nobody asks for a measure, and it is a column's value, so that it hides no error either."""
@@ -100,7 +107,7 @@ class MeasureSql:
         pieces = [p for p in measure.expression.pieces if p != ""]
         if len(pieces) != 1 or not isinstance(pieces[0], Navigation) or pieces[0].argument.markers:
             return False
-        return self.planner.fields.column_of(pieces[0].argument.text) is not None
+        return self.outputs.fields.column_of(pieces[0].argument.text) is not None
 
     def own_text(self, scalar: Scalar) -> str:
         """Text that Spark evaluates in the scope of the current row's columns."""
@@ -140,39 +147,39 @@ class MeasureSql:
         if isinstance(slot, MatchNumber):
             self.slot_columns[slot] = MATCH_NUMBER
         elif isinstance(slot, Events):
-            time = self.planner.trace(slot.time)
+            time = self.outputs.trace(slot.time)
             names = ", ".join(string_literal(n) for n in slot.shown)
             event = f"struct(get(array({names}), e.c) AS variable, e.r AS position, e.f{time} AS time)"
             self.inner.append(f"transform({PREFIX}events, e -> {event}) AS {name}")
         elif isinstance(slot, Aggregate):
             self.windows.append(f"{self.aggregate(slot)} AS {name}")
         elif slot.argument.is_label:
-            self.inner.append(f"{self.label_sql(f'{PREFIX}l{self.planner.output_slot(slot, True)}')} AS {name}")
+            self.inner.append(f"{self.label_sql(f'{PREFIX}l{self.outputs.slot(slot, True)}')} AS {name}")
         elif not slot.argument.markers:
-            row = self.planner.output_slot(slot, False)
-            self.direct[slot] = self.planner.gather(row, slot.argument.text)
+            row = self.outputs.slot(slot, False)
+            self.direct[slot] = self.outputs.gather(row, slot.argument.text)
             self.inner.append(f"{PREFIX}g{self.direct[slot]} AS {name}")
         else:
             self.carry(slot, name)
 
     def carry(self, slot: Navigation, name: str) -> None:
         """CLASSIFIER or MATCH_NUMBER beside columns inside one navigation: evaluated in a scope that has both."""
-        row = self.planner.output_slot(slot, False)
+        row = self.outputs.slot(slot, False)
         text = slot.argument.text
         scope: list[str] = []
         for column in self.query.columns:
             if quote(column).strip("`").casefold() in text.casefold():
-                hidden = f"{PREFIX}g{self.planner.gather(row, quote(column))}"
+                hidden = f"{PREFIX}g{self.outputs.gather(row, quote(column))}"
                 self.inner.append(f"{hidden} AS {name}_{len(scope)}")
                 scope.append(f"{name}_{len(scope)} AS {quote(column)}")
-        label = self.planner.output_slot(slot, True)
+        label = self.outputs.slot(slot, True)
         self.inner.append(f"{self.label_sql(f'{PREFIX}l{label}')} AS {name}_label")
         scope += [f"{name}_label AS {LABEL}", MATCH_NUMBER]
         # A navigation that points nowhere is NULL whatever its argument.
         self.carried.append((name, scope, f"CASE WHEN {LABEL} IS NOT NULL THEN ({text}) END"))
 
     def label_sql(self, code: str) -> str:
-        names = ", ".join(string_literal(n) for n in self.planner.names)
+        names = ", ".join(string_literal(n) for n in self.outputs.names)
         return f"get(array({names}), {code})"
 
     def aggregate(self, slot: Aggregate) -> str:
@@ -220,7 +227,7 @@ class MeasureSql:
     @property
     def shown_keys(self) -> list[tuple[str, str]]:
         """Keys without those that only equivalence tests make."""
-        return self.keys[: len(self.keys) - self.planner.hidden_keys]
+        return self.keys[: len(self.keys) - self.hidden_keys]
 
     @property
     def kept(self) -> list[Measure]:
@@ -229,7 +236,7 @@ class MeasureSql:
     @property
     def is_plain(self) -> bool:
         """Whether every measure is just a value that the operator gives."""
-        if self.query.rows_per_match is not RowsPerMatch.ONE or self.planner.nullable_match or not self.measures:
+        if self.query.rows_per_match is not RowsPerMatch.ONE or self.query.nullable_match or not self.measures:
             return False
         if self.filters:
             return False
@@ -257,7 +264,7 @@ class MeasureSql:
             *self.inner,
             *(f"{column} AS {quote(name)}" for name, column in self.natural.items()),
             *(f"{key} AS {quote(name)}" for key, (text, name) in zip(keys, self.keys, strict=True)
-              if self.planner.fields.column_of(text) is not None),
+              if self.outputs.fields.column_of(text) is not None),
             *(f"{column} AS {PREFIX}p{i}" for i, column in enumerate(self.passed.values())),
         ]  # fmt: skip
         text = f"SELECT {', '.join(inner)} FROM {{{SOURCE}}}"
@@ -269,7 +276,7 @@ class MeasureSql:
         if self.windows:
             text = f"SELECT *, {', '.join(self.windows)} FROM ({text})"
         conditions = list(self.filters)
-        if self.planner.filters_excluded:
+        if self.query.filters_excluded:
             conditions.append(f"({_FLAGS} & 1) = 0")
         if self.has_aggregates and not query.rows_per_match.is_all:
             conditions.append(f"({_FLAGS} & 2) <> 0")
@@ -288,7 +295,7 @@ class MeasureSql:
         keys = [(name, f"{PREFIX}k{i}") for i, (_, name) in enumerate(self.shown_keys)]
         measures = [(name, f"({text})") for name, text in self.measures]
         passed = {name: (name, f"{PREFIX}p{i}") for i, name in enumerate(self.passed)}
-        ordered = [self.planner.fields.column_of(k.expression) for k in query.order_by]
+        ordered = [self.outputs.fields.column_of(k.expression) for k in query.order_by]
         first = [passed.pop(c) for c in dict.fromkeys(ordered) if c is not None and c in passed]
         out = [*keys, *first, *measures, *passed.values()]
         # Nothing to show (ONE ROW PER MATCH without keys and measures) still has a row per match.

@@ -14,14 +14,15 @@ from sparkcep.exec.conditions.compiler import compile_conditions
 from sparkcep.exec.conditions.expressions import BIGINT, NotCompilable, Type, parse_type
 from sparkcep.exec.conditions.interpreter import Interpreter
 from sparkcep.exec.engines.rows.program import Program, compile_pattern
-from sparkcep.exec.engines.rows.spec import BITS_PER_WORD, ConditionSet, MatchSpec, OutputSlot, words_of
-from sparkcep.exec.shape import Gather, OperatorShape, Within
-from sparkcep.pattern import can_be_empty, has_exclusion, repeats
+from sparkcep.exec.engines.rows.spec import BITS_PER_WORD, ConditionSet, MatchSpec, words_of
+from sparkcep.exec.shape import OperatorShape, Within
+from sparkcep.pattern import repeats
 from sparkcep.planner.conditions.match_conditions import DependentConditions
 from sparkcep.planner.conditions.row_conditions import LocalCondition, lambda_text, local_condition
 from sparkcep.planner.conditions.symbols import alphabet
 from sparkcep.planner.fields import Fields, quote
 from sparkcep.planner.measures import MeasureSql
+from sparkcep.planner.outputs import Outputs
 from sparkcep.planner.rules.fold import Fold, can_fold
 from sparkcep.planner.rules.gap_elimination import GapElimination, gap_elimination
 from sparkcep.planner.rules.join_prefilter import Prefilter, prefilter
@@ -33,7 +34,7 @@ from sparkcep.planner.rules.range_splitting import (
     whole_within,
 )
 from sparkcep.planner.sampling import Sample, Sampler
-from sparkcep.query import PREFIX, SOURCE, WHOLE, Navigation, PatternQuery, RowsPerMatch, SkipMode, unescape
+from sparkcep.query import PREFIX, SOURCE, WHOLE, PatternQuery, SkipMode, unescape
 from sparkcep.settings import GAP_ELIMINATION, JOIN_PREFILTER, RANGE_SPLITTING, Settings
 
 #: Evaluates `SELECT list FROM input` without running it: expressions -> (name, Spark type as simpleString).
@@ -257,10 +258,7 @@ class Planner:
         #: How many of the last keys are not put out.
         self.hidden_keys = 0
         self.fields = Fields(query.columns, settings.case_sensitive)
-        self.slots: list[OutputSlot] = []
-        self.slot_registers: list[frozenset[int]] = []
-        self.gathers: list[Gather] = []
-        self.traced: list[int] | None = None
+        self.outputs = Outputs(self.names, self.fields)
         self.within_type = ""
         self.within_text = ""
 
@@ -277,7 +275,7 @@ class Planner:
         local, dependent = self.split_conditions()
         within = self.plan_within()
         shifts, layout, reason = self.choose_layout(local, dependent.pairs)
-        measures = MeasureSql(self, keys)
+        measures = MeasureSql(query, keys, self.hidden_keys, self.outputs)
         measures.prepare()
         conditions, interpreted = self.compile_dependent(dependent)
         gaps = self.eliminate_gaps(local, dependent)
@@ -292,8 +290,8 @@ class Planner:
             skip=query.skip.mode,
             skip_labels=frozenset(self.program.names.index(v) for v in query.skip.variables),
             skip_target=query.skip.target or "",
-            slots=tuple(self.slots),
-            slot_registers=tuple(self.slot_registers),
+            slots=tuple(self.outputs.slots),
+            slot_registers=tuple(self.outputs.slot_registers),
             every_row=measures.has_aggregates,
             conditions=conditions,
             ansi=self.settings.ansi,
@@ -306,8 +304,8 @@ class Planner:
             masks=spec.mask_words,
             columns=tuple(dependent.columns),
             within=within,
-            gathers=tuple(self.gathers),
-            labels=tuple(i for i, s in enumerate(self.slots) if s.label),
+            gathers=tuple(self.outputs.gathers),
+            labels=tuple(i for i, s in enumerate(self.outputs.slots) if s.label),
             mask_updates=self.mask_updates(local, bits, shifts) if layout == "lists" else (),
         )
         if layout == "lists" and self.settings.fold and self.settings.layout == "auto" and can_fold(gaps.machine, spec):
@@ -334,7 +332,7 @@ class Planner:
         splitting = RangeSplitting(None, f"{RANGE_SPLITTING.key} = false")
         if self.settings.range_splitting:
             distance = within.distance if within is not None else None
-            splitting = range_splitting(query, self.program, local, conditions, self.slots, distance)
+            splitting = range_splitting(query, self.program, local, conditions, self.outputs.slots, distance)
         if layout != "rows":
             splitting = RangeSplitting(None, f"the {layout} layout keeps partitions whole")
         shape = replace(shape, ranges=splitting.ranges, mask_updates=shape.mask_updates if layout == "lists" else ())
@@ -356,13 +354,13 @@ class Planner:
         letters = None
         if not dependent.conditions and not any(c.shifts for cs in local.values() for c in cs):
             letters = alphabet(len(self.program.names), local, self.fields, self.column_types)
-        slots = [(s, self.slot_registers[s.register]) for s in self.slots]
+        slots = [(s, self.outputs.slot_registers[s.register]) for s in self.outputs.slots]
         return gap_elimination(self.query, self.program, local, dependent.conditions, letters, slots)
 
     def plan_prefilter(self, local: dict[int, list[LocalCondition]]) -> Prefilter:
         if not self.settings.join_prefilter:
             return Prefilter((), f"{JOIN_PREFILTER.key} = false")
-        return prefilter(self.query.pattern, self.program.names, local, self.nullable_match)
+        return prefilter(self.query.pattern, self.program.names, local, self.query.nullable_match)
 
     # -- keys, order -----------------------------------------------------------------------------------------------
 
@@ -514,52 +512,6 @@ class Planner:
                 parts.append(f"CASE WHEN ({mask} & {value}L) <> 0L AND ({shifts[label]}) THEN {value}L ELSE 0L END")
             out.append(unescape(" | ".join(parts)))  # goes to Spark as it is, not through formatting
         return tuple(out)
-
-    # -- output slots ----------------------------------------------------------------------------------------------
-
-    def output_slot(self, navigation: Navigation, label: bool) -> int:
-        """Number of the kernel's output slot for a navigation."""
-        names = self.names
-        of = frozenset(
-            range(len(names)) if navigation.variables is None else (names.index(v) for v in navigation.variables)
-        )
-        if of not in self.slot_registers:
-            self.slot_registers.append(of)
-        slot = OutputSlot(
-            self.slot_registers.index(of),
-            navigation.from_first,
-            navigation.logical,
-            navigation.physical,
-            navigation.running,
-            label,
-        )
-        if slot not in self.slots:
-            self.slots.append(slot)
-        return self.slots.index(slot)
-
-    def gather(self, row: int, text: str) -> int:
-        """Number of the output column that holds a row expression at a row (a slot, CURRENT_ROW or SELF_ROW)."""
-        item = Gather(row, self.fields.add(text))
-        if item not in self.gathers:
-            self.gathers.append(item)
-        return self.gathers.index(item)
-
-    def trace(self, text: str) -> int:
-        """Field of a row expression that goes out for each event of a match."""
-        self.traced = self.traced or []
-        number = self.fields.add(text)
-        if number not in self.traced:
-            self.traced.append(number)
-        return number
-
-    @property
-    def nullable_match(self) -> bool:
-        """Whether an output row may have no current row (empty match, unmatched row)."""
-        return can_be_empty(self.query.pattern) or self.query.rows_per_match is RowsPerMatch.ALL_WITH_UNMATCHED
-
-    @property
-    def filters_excluded(self) -> bool:
-        return has_exclusion(self.query.pattern) and self.query.rows_per_match.is_all
 
 
 def mask_suffix(bits: int) -> str:

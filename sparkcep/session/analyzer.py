@@ -18,7 +18,8 @@ from sparkcep.session.plan_cache import SAMPLES, keep
 from sparkcep.settings import Settings
 from sparkcep.spark_plan import log_properties
 from sparkcep.sql.lexicon import Token
-from sparkcep.sql.statement import Form, Statement, read_statement
+from sparkcep.sql.occurrences import read_statement
+from sparkcep.sql.statement import Form, Statement
 
 T = TypeVar("T")
 SqlMethod: TypeAlias = Callable[..., DataFrame]

@@ -13,10 +13,11 @@ from sparkcep.planner.engines.runs.collapse import first_component, last_compone
 from sparkcep.planner.engines.runs.plan import RunPlan, plan_block
 from sparkcep.planner.fields import quote
 from sparkcep.query import PREFIX, SOURCE, Navigation, RowExpression, Scalar
-from sparkcep.session.hook import plain_sql
+from sparkcep.session.originals import plain_sql
 from sparkcep.session.planning import Relation
 from sparkcep.session.statement import Run
-from sparkcep.sql.statement import Form, FormKind, read_statement
+from sparkcep.sql.occurrences import read_statement
+from sparkcep.sql.statement import Form, FormKind
 
 _GIVEN = PREFIX + "given"
 _STARTS = PREFIX + "starts"

@@ -47,10 +47,11 @@ from sparkcep.exec.reports import hide_traceback
 from sparkcep.planner.engines.function.plan import FunctionPlan, plan_function
 from sparkcep.planner.fields import quote
 from sparkcep.query import string_literal, unescape
-from sparkcep.session.hook import FUNCTIONS
+from sparkcep.session.originals import FUNCTIONS
 from sparkcep.settings import Settings
 from sparkcep.sql.function import FunctionSyntax, read_function
-from sparkcep.sql.statement import Statement, read_statement
+from sparkcep.sql.occurrences import read_statement
+from sparkcep.sql.statement import Statement
 
 _PLAIN: tuple[DataType, ...] = (
     BooleanType(), ByteType(), ShortType(), IntegerType(), LongType(), FloatType(), DoubleType(), StringType(),

@@ -8,18 +8,15 @@ import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from sparkcep.session.originals import FUNCTIONS, ORIGINALS, plain_sql
+
 # `import sparkcep` loads this module: whatever takes time to load waits for the first statement.
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from sparkcep.session.analyzer import Arguments, SqlMethod
-    from sparkcep.session.statement import Run
 
 _lock = threading.RLock()
-#: Session classes whose ``sql`` is wrapped, with the method they had before.
-_originals: dict[type, SqlMethod] = {}
-#: Names of the pattern functions that statements have made, in small letters.
-FUNCTIONS: set[str] = set()
 
 
 def _session_classes() -> list[type]:
@@ -39,24 +36,24 @@ def enable() -> None:
     """Make ``spark.sql`` of every session, classic and Connect, understand pattern queries. Idempotent."""
     with _lock:
         for cls in _session_classes():
-            if cls not in _originals:
+            if cls not in ORIGINALS:
                 original = cls.__dict__["sql"]
-                _originals[cls] = original
+                ORIGINALS[cls] = original
                 cls.sql = _wrapper(original)  # type: ignore[attr-defined]
 
 
 def disable() -> None:
     """Undo :func:`enable`."""
     with _lock:
-        for cls, original in _originals.items():
+        for cls, original in ORIGINALS.items():
             cls.sql = original  # type: ignore[attr-defined]
-        _originals.clear()
+        ORIGINALS.clear()
 
 
 @contextlib.contextmanager
 def enabled() -> Iterator[None]:
     """Pattern queries inside ``spark.sql`` for the length of a with block; what was enabled before stays so."""
-    before = set(_originals)
+    before = set(ORIGINALS)
     enable()
     try:
         yield
@@ -93,14 +90,6 @@ def _wrapper(original: SqlMethod) -> SqlMethod:
     return sql
 
 
-def plain_sql(spark: SparkSession) -> SqlMethod:
-    """The session's own ``sql``, whether or not it is wrapped."""
-    for cls in type(spark).__mro__:
-        if cls in _originals:
-            return functools.partial(_originals[cls], spark)
-    return spark.sql
-
-
 def sql(spark: SparkSession, sqlQuery: str, args: Arguments = None, **kwargs: Any) -> DataFrame:
     """Run a statement that may hold pattern queries, as ``spark.sql`` does after :func:`enable`.
 
@@ -124,21 +113,6 @@ def _wrapper_of(spark: SparkSession) -> SqlMethod:
 
 def explain(spark: SparkSession, sqlQuery: str, args: Arguments = None, **kwargs: Any) -> str:
     """The pattern plans of a query followed by Spark's plan, as text; runs nothing."""
+    from sparkcep.session.inspection import explained
+
     return explained(spark, sqlQuery, args, kwargs)[0]
-
-
-def explained(
-    spark: SparkSession, text: str, args: Arguments = None, kwargs: dict[str, Any] | None = None, analyze: bool = False
-) -> tuple[str, Run]:
-    """What EXPLAIN says of a statement, and the statement as it was planned for that.
-
-    Args:
-        analyze: run it, as EXPLAIN ANALYZE does.
-    """
-    from sparkcep.session.statement import Run
-    from sparkcep.sql.statement import mentions_pattern
-
-    statement = "EXPLAIN ANALYZE " + text if analyze else text
-    run = Run(spark, plain_sql(spark), statement, args, kwargs or {}, explain_only=not analyze)
-    frame = run.result() if mentions_pattern(text) else run.untouched()
-    return str(frame.collect()[0][0]), run

@@ -6,11 +6,11 @@ is asked costs two aggregates over the input and, where there are no rows, one s
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame
 
 from sparkcep.block import BlockQuery
 from sparkcep.errors import SparkCepError, lacks
@@ -20,14 +20,24 @@ from sparkcep.planner.conditions.symbols import compared_strings
 from sparkcep.planner.engines.non_answers.plan import NonAnswersPlan, plan_non_answers
 from sparkcep.planner.engines.runs.plan import BlockPlan
 from sparkcep.planner.fields import quote
+from sparkcep.planner.plan import PatternPlan
 from sparkcep.planner.rules.gap_sequence import GapSequencePlan
-from sparkcep.query import PREFIX, SOURCE, NonAnswers, string_literal
-from sparkcep.session.hook import explained
+from sparkcep.query import PREFIX, SOURCE, NonAnswers, PatternQuery, string_literal
 from sparkcep.session.planning import Relation
-from sparkcep.sql.statement import mentions_pattern
+from sparkcep.settings import Settings
 
-if TYPE_CHECKING:
-    from sparkcep.session.statement import Run
+
+class Execution(Protocol):
+    """What is asked of a statement's execution; see session.statement."""
+
+    settings: Settings
+
+    def run(self, text: str, source: DataFrame | None = None) -> DataFrame: ...
+
+    def analyze(self, query: PatternQuery, source: DataFrame, items: Sequence[str]) -> list[tuple[str, str]]: ...
+
+    def relation_sql(self, name: str, planned: PatternPlan, source: DataFrame, input_sql: str) -> str: ...
+
 
 #: Most values of a column that a constant is compared with for its spelling.
 MAX_VALUES = 10_000
@@ -40,25 +50,7 @@ _REASONS = {
 }
 
 
-def no_rows_notes(spark: SparkSession, statement: str) -> list[str]:
-    """What to tell somebody whose statement gave no rows: notes on those of its patterns that have none.
-
-    Runs Spark jobs over the patterns' inputs. Empty where the statement holds no pattern or its patterns have rows.
-
-    Raises:
-        pyspark.errors.PySparkException: Spark's own errors, as the statement itself would raise.
-    """
-    if not mentions_pattern(statement):
-        return []
-    run = explained(spark, statement)[1]
-    found = []
-    for relation in run.relations:
-        if not run.run(f"SELECT 1 FROM {relation.sql} LIMIT 1").collect():
-            found += notes(run, relation, has_rows=False)
-    return found
-
-
-def notes(run: Run, relation: Relation, has_rows: bool) -> list[str]:
+def notes(run: Execution, relation: Relation, has_rows: bool) -> list[str]:
     """Sentences about one pattern: constants its log lacks and, where it ``has_rows`` not, the longest run."""
     out = list(unknown_constants(run, relation))
     if not has_rows and (reached := _furthest(run, relation)):
@@ -66,7 +58,7 @@ def notes(run: Run, relation: Relation, has_rows: bool) -> list[str]:
     return out
 
 
-def unknown_constants(run: Run, relation: Relation) -> Iterable[str]:
+def unknown_constants(run: Execution, relation: Relation) -> Iterable[str]:
     """A sentence for each constant that conditions compare a column with and that no row of the input holds."""
     plan = relation.plan
     wanted = compared_strings(plan.local, plan.fields, plan.column_types)
@@ -84,12 +76,12 @@ def unknown_constants(run: Run, relation: Relation) -> Iterable[str]:
         yield lacks(column, value, spellings[column])
 
 
-def _asked(run: Run, relation: Relation, items: str, behind: str = "") -> list[Any]:
+def _asked(run: Execution, relation: Relation, items: str, behind: str = "") -> list[Any]:
     prefix = relation.plan.query.with_prefix
     return run.run(f"{prefix}SELECT {items} FROM {{{SOURCE}}}{behind}", relation.given).collect()
 
 
-def _furthest(run: Run, relation: Relation) -> str:
+def _furthest(run: Execution, relation: Relation) -> str:
     """How much of the pattern its longest run has, and what it lacked; empty where it cannot be told."""
     plan = relation.plan
     is_block = isinstance(plan, (BlockPlan, GapSequencePlan))
@@ -117,7 +109,7 @@ def _furthest(run: Run, relation: Relation) -> str:
     return f"the furthest runs reach {', '.join(seen)}; {where} {why}"
 
 
-def _longest_runs(run: Run, relation: Relation, block: BlockQuery, is_block: bool) -> str:
+def _longest_runs(run: Execution, relation: Relation, block: BlockQuery, is_block: bool) -> str:
     """The relation of EXPLAIN NON ANSWERS of a block, with no shift allowed."""
     query, source = relation.plan.query, relation.given
     clause = block_clause(block) if is_block else query

@@ -34,8 +34,9 @@ from sparkcep.session.planning import FormPlanner, Relation
 from sparkcep.sql.commands import Explain, TemporaryView, classify
 from sparkcep.sql.function import read_function
 from sparkcep.sql.misplaced import misplaced
+from sparkcep.sql.occurrences import read_statement
 from sparkcep.sql.rewriter import Rewriter
-from sparkcep.sql.statement import Form, FormKind, formatted, read_statement
+from sparkcep.sql.statement import Form, FormKind, formatted
 
 T = TypeVar("T")
 

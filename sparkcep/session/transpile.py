@@ -12,10 +12,11 @@ from sparkcep import settings
 from sparkcep.errors import PatternAnalysisError
 from sparkcep.planner.engines.runs.plan import RunPlan
 from sparkcep.query import SOURCE, unescape
-from sparkcep.session.hook import plain_sql
+from sparkcep.session.originals import plain_sql
 from sparkcep.session.statement import Run
+from sparkcep.sql.occurrences import read_statement
 from sparkcep.sql.rewriter import Rewriter
-from sparkcep.sql.statement import Form, FormKind, read_statement
+from sparkcep.sql.statement import Form, FormKind
 
 
 def compiled(spark: SparkSession, sqlQuery: str) -> str:

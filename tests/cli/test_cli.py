@@ -6,7 +6,8 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from sparkcep.cli.main import is_sparks, main, short_message
+from sparkcep.cli.main import main
+from sparkcep.cli.messages import is_sparks, short_message
 from sparkcep.cli.printing import print_csv, print_json, print_table
 
 

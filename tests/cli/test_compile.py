@@ -7,7 +7,7 @@ from pyspark.sql import SparkSession
 
 import sparkcep
 from sparkcep.errors import PatternAnalysisError
-from sparkcep.session.hook import plain_sql
+from sparkcep.session.originals import plain_sql
 from sparkcep.session.transpile import compiled
 from sparkcep.sql.script import split_statements
 

@@ -8,8 +8,9 @@ from sparkcep import settings
 from sparkcep.block import BlockQuery, Condition, Decision
 from sparkcep.query import Aggregate, MatchNumber, Scalar, Slot
 from sparkcep.sql.block.binder import bind_block
+from sparkcep.sql.occurrences import read_statement
 from sparkcep.sql.rewriter import Rewriter
-from sparkcep.sql.statement import FormKind, read_statement
+from sparkcep.sql.statement import FormKind
 
 COLUMNS = (
     "ts kind tag_id type from to site symbol volume price job_id task_id period size val taskId nodeId value company "

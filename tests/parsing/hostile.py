@@ -27,9 +27,10 @@ from sparkcep.sql.clause.parser import parse_clause
 from sparkcep.sql.commands import classify
 from sparkcep.sql.function import read_function
 from sparkcep.sql.index_statements import mentions_index, read_index_statement
+from sparkcep.sql.occurrences import read_statement
 from sparkcep.sql.outer import partition_predicate, plain_limit, wanted_names, wants_repairs_only
 from sparkcep.sql.rewriter import Rewriter
-from sparkcep.sql.statement import Form, FormKind, Statement, mentions_pattern, read_statement
+from sparkcep.sql.statement import Form, FormKind, Statement, mentions_pattern
 from sparkcep.sql.table_functions import plain_literal, read_call, relation_name
 
 from ..sqltest import read_cases

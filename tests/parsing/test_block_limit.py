@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from sparkcep.sql.occurrences import read_statement
 from sparkcep.sql.outer import plain_limit
-from sparkcep.sql.statement import read_statement
 
 BLOCK = "FROM t ORDER BY ts PATTERN SEQ(A a, B b) WITHIN 5"
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from sparkcep.errors import PatternParseError
+from sparkcep.sql.occurrences import read_statement
 from sparkcep.sql.rewriter import Rewriter
-from sparkcep.sql.statement import FormKind, mentions_pattern, read_statement
+from sparkcep.sql.statement import FormKind, mentions_pattern
 
 P = "PATTERN SEQ(A a, B b)"
 

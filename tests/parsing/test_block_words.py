@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sparkcep.errors import SparkCepError
-from sparkcep.sql.statement import FormKind, read_statement
+from sparkcep.sql.occurrences import read_statement
+from sparkcep.sql.statement import FormKind
 
 from .blocks import bind
 

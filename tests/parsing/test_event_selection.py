@@ -10,8 +10,8 @@ from sparkcep.pattern import render
 from sparkcep.query import PatternQuery, Selection
 from sparkcep.sql.clause.binder import bind
 from sparkcep.sql.clause.parser import parse_clause
+from sparkcep.sql.occurrences import read_statement
 from sparkcep.sql.rewriter import Rewriter
-from sparkcep.sql.statement import read_statement
 
 
 def query(body: str) -> PatternQuery:

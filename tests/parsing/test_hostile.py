@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sparkcep.sql.index_statements import mentions_index, read_index_statement
-from sparkcep.sql.statement import mentions_pattern, read_statement
+from sparkcep.sql.occurrences import read_statement
+from sparkcep.sql.statement import mentions_pattern
 
 from .hostile import SECONDS, hostile, outcome
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from sparkcep.sql.occurrences import read_statement
 from sparkcep.sql.rewriter import Rewriter
-from sparkcep.sql.statement import read_statement
 
 C = "MATCH_RECOGNIZE (PATTERN (A))"
 

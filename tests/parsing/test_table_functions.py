@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from sparkcep.errors import SparkCepError
-from sparkcep.sql.statement import FormKind, mentions_pattern, read_statement
+from sparkcep.sql.occurrences import read_statement
+from sparkcep.sql.statement import FormKind, mentions_pattern
 from sparkcep.sql.table_functions import plain_literal, read_call, relation_name
 
 CALL = "pattern_statistics(l, 'A B')"

@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from sparkcep.errors import PatternWarning
-from sparkcep.session.no_rows import no_rows_notes
+from sparkcep.session.inspection import no_rows_notes
 
 LOG = """(SELECT * FROM VALUES (1, 1, 'Register', 'ok'), (1, 2, 'Shelf', 'ok'), (2, 1, 'Register', 'ok'),
   (2, 2, 'Exit', 'ok'), (3, 1, 'Shelf', 'bad') l(c, t, e, s))"""

@@ -5,18 +5,41 @@ That is whatever looks at one row, and functions of two rows of the match, which
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
 
-from sparkcep.exec.conditions.expressions import ROW_COLUMN, Call, Expression, NavigationSlot, RowValue
+from sparkcep.exec.conditions.expressions import (
+    ROW_COLUMN,
+    Call,
+    ConditionSlot,
+    Expression,
+    Load,
+    NavigationSlot,
+    RowValue,
+)
 from sparkcep.exec.conditions.scalars import FUNCTIONS
-from sparkcep.planner.fields import quote
+from sparkcep.planner.fields import Fields, quote
 from sparkcep.query import PREFIX, WHOLE, Navigation, unescape
 from sparkcep.settings import LIMIT_PAIRS
 from sparkcep.sql.lexicon import Token, pair_parentheses, tokenize
 
-if TYPE_CHECKING:
-    from sparkcep.planner.conditions.match_conditions import DependentConditions
+
+class Collector(Protocol):
+    """What collects the columns and slots of conditions; see DependentConditions."""
+
+    fields: Fields
+    column_types: Mapping[str, str]
+    limit_pairs: int
+    pairs: bool
+    slots: list[ConditionSlot]
+    columns: list[int]
+
+    def register(self, variables: tuple[str, ...] | None, each: bool = False) -> int: ...
+
+    def column(self, text: str) -> int: ...
+
+    def slot(self, slot: ConditionSlot) -> Load: ...
+
 
 SLOT = PREFIX + "s"
 TEXT = PREFIX + "t"
@@ -48,7 +71,7 @@ class Lifting:
     ``loads``: name in the text -> value that stands for a lifted part.
     """
 
-    def __init__(self, owner: DependentConditions, pieces: Sequence[object], in_row: bool = False) -> None:
+    def __init__(self, owner: Collector, pieces: Sequence[object], in_row: bool = False) -> None:
         self.owner = owner
         self.in_row = in_row
         self.slots: list[object] = []

@@ -3,23 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 
 from sparkcep.exec.arrays import Ints
+from sparkcep.exec.batch import Batch
 from sparkcep.exec.conditions.expressions import LABEL_COLUMN, Call, Expression, NavigationSlot, NumberSlot, RowValue
 from sparkcep.exec.conditions.interpreter import Interpreter, MatchState, normalise
 from sparkcep.exec.conditions.scalars import DivisionByZero, Overflow
-from sparkcep.exec.engines.rows.spec import ConditionSet
+from sparkcep.exec.engines.rows.spec import ConditionSet, MatchSpec
 from sparkcep.exec.engines.rows.tables import grown, new_trail
+from sparkcep.exec.kernels import tables as kernel_tables
 from sparkcep.exec.kernels.rows import rows as kernel
 from sparkcep.exec.kernels.rows.viability import NONE
 from sparkcep.exec.kernels.tables import Within, Words
 from sparkcep.exec.statuses import CONDITION_FAILURES
 
-if TYPE_CHECKING:
-    from sparkcep.exec.engines.rows.matcher import Batch, Matcher
+
+class SearchContext(Protocol):
+    """What the search has of the matcher that it stands in for; see Matcher."""
+
+    spec: MatchSpec
+    automaton: kernel_tables.Automaton
+    skip: int
+    mode: int
+    every_row: int
+    output: kernel_tables.Output
+    ahead: int
+    output_ahead: int
+    patience: int
+
+    def check(self, status: int) -> None: ...
 
 
 #: Most words in keys of failed states before they are forgotten.
@@ -75,7 +90,7 @@ def _reads_label(node: Expression) -> bool:
 class Search:
     """The rows kernel's search in Python, for interpreted conditions."""
 
-    def __init__(self, matcher: Matcher, batch: Batch, masks: Words, within: Within) -> None:
+    def __init__(self, matcher: SearchContext, batch: Batch, masks: Words, within: Within) -> None:
         self.m = matcher
         self.spec = matcher.spec
         self.batch = batch

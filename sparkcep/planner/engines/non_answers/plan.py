@@ -70,7 +70,7 @@ class NonAnswersPlanner(RunPlanner):
         self.refuse()
         keys = self.plan_keys()
         self.add_sort_fields()
-        time = self.trace(block.order_by[0].expression)
+        time = self.outputs.trace(block.order_by[0].expression)
         time_type = self.analyze([block.order_by[0].expression])[0][1]
         self.units = TimeUnits(time_type, is_fixed_zone(self.settings.time_zone))
         step, most_cost, most_shift = self.lengths()

@@ -137,7 +137,7 @@ class RunPlanner(Planner):
         if collapsed is not None:
             exact = Measure("exact", Scalar((str(collapsed.exact).lower(),)))
             self.query = query = replace(query, measures=(*query.measures, exact))
-        measures = MeasureSql(self, keys)
+        measures = MeasureSql(query, keys, self.hidden_keys, self.outputs)
         measures.prepare()
         if block.omit_censored:
             check_censored(block, self.automaton)
@@ -162,10 +162,10 @@ class RunPlanner(Planner):
             skip=query.skip.mode,
             skip_labels=frozenset(self.names.index(v) for v in query.skip.variables),
             skip_target=query.skip.target or "",
-            slots=tuple(self.slots),
-            slot_registers=tuple(self.slot_registers),
+            slots=tuple(self.outputs.slots),
+            slot_registers=tuple(self.outputs.slot_registers),
             every_row=measures.has_aggregates,
-            traced=self.traced is not None,
+            traced=self.outputs.traced is not None,
             conditions=condition_set,
             checks=checks,
             ansi=self.settings.ansi,
@@ -182,10 +182,10 @@ class RunPlanner(Planner):
             masks=words,
             columns=tuple(dependent.columns),
             within=within,
-            gathers=tuple(self.gathers),
-            labels=tuple(i for i, s in enumerate(self.slots) if s.label),
+            gathers=tuple(self.outputs.gathers),
+            labels=tuple(i for i, s in enumerate(self.outputs.slots) if s.label),
             mask_updates=self.mask_updates(local, bits, shifts) if layout == "lists" else (),
-            trace=None if self.traced is None else tuple(self.traced),
+            trace=None if self.outputs.traced is None else tuple(self.outputs.traced),
         )
         if layout != "rows" and (bad := self.unorderable_field()):
             layout, reason = "rows", f"column of type {bad} cannot be sorted inside a list"
@@ -355,9 +355,9 @@ class RunPlanner(Planner):
         why = ""
         if block.selection is Selection.STRICT:
             why = "contiguity needs all rows"
-        elif self.traced is not None:
+        elif self.outputs.traced is not None:
             why = "the output shows positions"
-        elif any(s.physical for s in self.slots) or any(c.shifts for cs in local.values() for c in cs):
+        elif any(s.physical for s in self.outputs.slots) or any(c.shifts for cs in local.values() for c in cs):
             why = "PREV or NEXT look at all rows"
         elif any(isinstance(s, NavigationSlot) and s.column == ROW_COLUMN for s in dependent.slots):
             why = "gap constraints count all rows"

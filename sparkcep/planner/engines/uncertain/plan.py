@@ -73,7 +73,7 @@ class UncertainPlanner(RunPlanner):
         if any(c.shifts for cs in local.values() for c in cs):
             raise self.refused("PREV or NEXT of a row", "rows have no order before a world is drawn")
         self.query = with_own_columns(self.query, ticks, block)
-        measures = MeasureSql(self, keys, PLACE)
+        measures = MeasureSql(self.query, keys, self.hidden_keys, self.outputs, PLACE)
         measures.prepare()
         measures.inner += [CONFIDENCE, *TICKS, PLACE]
         condition_set, checks = self.compile_runs(dependent, conditions)
@@ -83,8 +83,9 @@ class UncertainPlanner(RunPlanner):
             pattern=block.pattern, automaton=self.automaton, condition_bits=bits, mask_words=words,
             selection=block.selection, one_per_start=False, first_only=False, use_within=False, strict_time=False,
             rows_per_match=self.query.rows_per_match, skip=SkipMode.PAST_LAST_ROW, skip_labels=frozenset(),
-            skip_target="", slots=tuple(self.slots), slot_registers=tuple(self.slot_registers),
-            every_row=measures.has_aggregates, traced=self.traced is not None, conditions=condition_set, checks=checks,
+            skip_target="", slots=tuple(self.outputs.slots), slot_registers=tuple(self.outputs.slot_registers),
+            every_row=measures.has_aggregates, traced=self.outputs.traced is not None,
+            conditions=condition_set, checks=checks,
             ansi=self.settings.ansi, limit_steps=self.settings.limit_steps, limit_rows=self.settings.limit_matches,
             most_matches=NO_LIMIT if block.limit is None else block.limit,
         )  # fmt: skip
@@ -99,8 +100,9 @@ class UncertainPlanner(RunPlanner):
         shape = OperatorShape(
             limit_events=self.settings.limit_events, keys=len(keys),
             masks=words, columns=(*dependent.columns, *(self.fields.add(text) for text in own)),
-            within=None, gathers=tuple(self.gathers), labels=tuple(i for i, s in enumerate(self.slots) if s.label),
-            trace=None if self.traced is None else tuple(self.traced),
+            within=None, gathers=tuple(self.outputs.gathers),
+            labels=tuple(i for i, s in enumerate(self.outputs.slots) if s.label),
+            trace=None if self.outputs.traced is None else tuple(self.outputs.traced),
         )  # fmt: skip
         if layout != "rows" and (bad := self.unorderable_field()):
             layout, reason = "rows", f"column of type {bad} cannot be sorted inside a list"
@@ -132,7 +134,7 @@ class UncertainPlanner(RunPlanner):
                 )  # fmt: skip
         if any(isinstance(s, NavigationSlot) and s.column == ROW_COLUMN for s in dependent.slots):
             raise self.refused("gap constraints", "rows have no order before a world is drawn")
-        if any(s.physical for s in self.slots):
+        if any(s.physical for s in self.outputs.slots):
             raise self.refused("PREV or NEXT of a row", "rows have no order before a world is drawn")
         beyond = condition_beyond(partial(in_kernel, run.conditions, run.ansi), conditions)
         if beyond is not None:

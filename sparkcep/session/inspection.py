@@ -1,0 +1,45 @@
+"""What a statement is planned as, and why it has no rows: for EXPLAIN, pictures, the shell and notebooks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from sparkcep.session.analyzer import Arguments
+from sparkcep.session.no_rows import notes
+from sparkcep.session.originals import plain_sql
+from sparkcep.session.statement import Run
+from sparkcep.sql.statement import mentions_pattern
+
+
+def explained(
+    spark: SparkSession, text: str, args: Arguments = None, kwargs: dict[str, Any] | None = None, analyze: bool = False
+) -> tuple[str, Run]:
+    """What EXPLAIN says of a statement, and the statement as it was planned for that.
+
+    Args:
+        analyze: run it, as EXPLAIN ANALYZE does.
+    """
+    statement = "EXPLAIN ANALYZE " + text if analyze else text
+    run = Run(spark, plain_sql(spark), statement, args, kwargs or {}, explain_only=not analyze)
+    frame = run.result() if mentions_pattern(text) else run.untouched()
+    return str(frame.collect()[0][0]), run
+
+
+def no_rows_notes(spark: SparkSession, statement: str) -> list[str]:
+    """What to tell somebody whose statement gave no rows: notes on those of its patterns that have none.
+
+    Runs Spark jobs over the patterns' inputs. Empty where the statement holds no pattern or its patterns have rows.
+
+    Raises:
+        pyspark.errors.PySparkException: Spark's own errors, as the statement itself would raise.
+    """
+    if not mentions_pattern(statement):
+        return []
+    run = explained(spark, statement)[1]
+    found = []
+    for relation in run.relations:
+        if not run.run(f"SELECT 1 FROM {relation.sql} LIMIT 1").collect():
+            found += notes(run, relation, has_rows=False)
+    return found
