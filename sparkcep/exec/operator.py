@@ -20,13 +20,13 @@ from sparkcep.exec.engines.uncertain.spec import UncertainSpec
 from sparkcep.exec.layouts.lists import match_lists
 from sparkcep.exec.layouts.rows import match_rows
 from sparkcep.exec.reports import Matched
-from sparkcep.exec.shape import OperatorShape
+from sparkcep.exec.shape import OperatorColumns
 
 
 def match(
     df: DataFrame,
     layout: str,
-    shape: OperatorShape,
+    shape: OperatorColumns,
     spec: MatchSpec | RunSpec | TrendSpec | RepairSpec | UncertainSpec,
 ) -> Matched:
     """Run a spec over prepared rows.

@@ -68,7 +68,7 @@ class Ranges:
 
 
 @dataclass(frozen=True, slots=True)
-class OperatorShape:
+class OperatorColumns:
     """Which prepared columns go where.
 
     ``columns``: fields that match-dependent conditions load. ``labels``: slots that hold labels. ``mask_updates``:
@@ -105,7 +105,7 @@ class OperatorShape:
         )
 
 
-def batch_of(offsets: Ints, arrays: list[pa.Array], shape: OperatorShape) -> Batch:
+def batch_of(offsets: Ints, arrays: list[pa.Array], shape: OperatorColumns) -> Batch:
     """A batch from mask arrays followed by kernel fields."""
     masks, fields = arrays[: shape.masks], arrays[shape.masks :]
     columns, rest = fields[: len(shape.columns)], fields[len(shape.columns) :]

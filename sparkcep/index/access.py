@@ -28,13 +28,13 @@ from sparkcep.spark_plan import is_remote
 #: Where events may come from.
 ACTIVITIES_WAY, SEQUENCES_WAY, SOURCE_WAY = WAYS = ("activities", "sequences", "source")
 #: Events that the driver takes from `activities` itself; more are read by Spark.
-MOST_LOCAL_EVENTS = 4_000_000
+MAX_LOCAL_EVENTS = 4_000_000
 #: So few events are grouped by one task, without a shuffle.
 ONE_TASK = 50_000
 #: So many events are looked at before posting lists are worth their reading.
 SCANNED_EVENTS = 3_000_000
 #: What is left of a source that is joined to its candidates must be less than this share of the cases.
-MOST_SHARE = 0.8
+MAX_SHARE = 0.8
 #: Types whose values Parquet, Arrow and Spark read alike.
 _ARROW_TYPES = {
     "string": pa.string(), "tinyint": pa.int8(), "smallint": pa.int16(), "int": pa.int32(), "bigint": pa.int64(),
@@ -56,7 +56,7 @@ class Access:
     cost: dict[str, int]
 
 
-class NotWorthwhile(Exception):
+class IndexNotBeneficial(Exception):
     """Why reading through the index does not pay."""
 
 
@@ -82,9 +82,9 @@ def access(
         NotWorthwhile: with the reason.
     """
     if ask.groups and coverage.state != "current":
-        raise NotWorthwhile("files that are not indexed may have events of a group's cases")
+        raise IndexNotBeneficial("files that are not indexed may have events of a group's cases")
     if ask.groups and reader.definition.case_type not in _ARROW_TYPES:
-        raise NotWorthwhile(f"cases of type {reader.definition.case_type} are not looked up for GROUPS")
+        raise IndexNotBeneficial(f"cases of type {reader.definition.case_type} are not looked up for GROUPS")
     costs = _costs(reader, ask, coverage, source_bytes)
     if way == "auto" or way not in costs:
         way = min(costs, key=costs.__getitem__)
@@ -101,8 +101,8 @@ def access(
         else:
             found = reader.candidates(ask.branches, ask.bound, ask.ordered)
     share = len(found.ids) / max(1, found.total)
-    if way == SOURCE_WAY and share > MOST_SHARE:
-        raise NotWorthwhile(f"{share:.0%} of the cases can match, and the events must come from the source")
+    if way == SOURCE_WAY and share > MAX_SHARE:
+        raise IndexNotBeneficial(f"{share:.0%} of the cases can match, and the events must come from the source")
     if lists is not None:
         frame = _from_lists(reader, types, lists.result(), found.ids)
     elif way == ACTIVITIES_WAY:
@@ -208,7 +208,7 @@ def _is_local(reader: Reader, types: Sequence[str]) -> bool:
     """Whether the driver itself reads the events of some types."""
     share = len(types) / max(1, len(reader.dictionary()))
     can = not is_remote(reader.spark) and reader.definition.case_type in _ARROW_TYPES
-    return can and share * reader.snapshot.totals.events <= MOST_LOCAL_EVENTS
+    return can and share * reader.snapshot.totals.events <= MAX_LOCAL_EVENTS
 
 
 def _from_lists(reader: Reader, types: Sequence[str], lists: Lists, ids: Longs) -> DataFrame:

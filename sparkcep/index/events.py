@@ -15,7 +15,7 @@ from sparkcep.index.tables import (
     INTEGERS,
     LARGEST_INTERVALS,
     LARGEST_TIME,
-    MOST_TYPES,
+    MAX_TYPES,
     Definition,
     Options,
     Source,
@@ -201,7 +201,7 @@ class Dictionary:
         new = sorted((first, name) for name, first in found.items() if name not in self.codes)
         codes = dict(self.codes)
         low = len(codes)
-        limit = min(settings.read_event_types(spark.conf.get), MOST_TYPES, 1 << 20)
+        limit = min(settings.read_event_types(spark.conf.get), MAX_TYPES, 1 << 20)
         if low + len(new) > limit:
             raise LimitError(
                 "CEP_TYPE_LIMIT",

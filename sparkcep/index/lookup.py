@@ -25,7 +25,7 @@ Lists: TypeAlias = list[list[pa.RecordBatch]]
 #: Posting lists of so many pairs are read together.
 PAIRS_AT_ONCE = 3
 #: CASE values of an index of so many rows of cases are kept in memory, a hundred bytes or less each.
-MOST_KEYS_KEPT = 1_000_000
+MAX_KEYS_KEPT = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +262,7 @@ def keys_of_cases(table: Location, state: TableState) -> Iterator[tuple[Longs, p
 
 
 def _is_kept(state: TableState) -> bool:
-    return sum(file.rows for file in state.files) <= MOST_KEYS_KEPT
+    return sum(file.rows for file in state.files) <= MAX_KEYS_KEPT
 
 
 @lru_cache(maxsize=2)

@@ -30,7 +30,7 @@ EVENTS_PER_PACK = 2_000_000
 #: Bytes of a batch on its way to the JVM.
 BATCH_BYTES = 16 << 20
 #: Arrow's offsets of binary columns have 31 bits.
-MOST_BYTES = 2**31 - 1
+MAX_BYTES = 2**31 - 1
 #: Smallest hash table.
 SLOTS = 1 << 16
 
@@ -189,10 +189,10 @@ def _places(stats: Longs, used: Longs, streams: int) -> tuple[npt.NDArray[np.uin
         own = np.concatenate((np.array([begin]), begin + np.cumsum(sizes)))
         stats[used, kernel.STREAMS + stream] = own[:-1]
         ends.append(own)
-        if own[-1] - begin > MOST_BYTES:
+        if own[-1] - begin > MAX_BYTES:
             raise LimitError(
                 "CEP_INDEX_PAIR_LIMIT",
-                f"The postings of {EVENTS_PER_PACK:,} events, or of one case with more, pass {MOST_BYTES:,} bytes.",
+                f"The postings of {EVENTS_PER_PACK:,} events, or of one case with more, pass {MAX_BYTES:,} bytes.",
                 hint="a lookback bounds the pairs of long cases",
             )
         begin = int(own[-1])

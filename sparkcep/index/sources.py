@@ -29,7 +29,7 @@ from sparkcep.spark_plan import bare, is_bare
 State = Mapping[str, Any]
 UNKNOWN: State = {"kind": "unknown"}
 #: More new files than this are not named one by one in a filter.
-MOST_NAMED_FILES = 5_000
+MAX_NAMED_FILES = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +161,7 @@ def _delta_state(spark: SparkSession, name: str) -> State:
 def at_state(frame: DataFrame, state: State) -> DataFrame:
     """The frame held to the files of a state: what is added while an index is built belongs to the next refresh."""
     files = state.get("files")
-    if files is None or len(files) > MOST_NAMED_FILES:
+    if files is None or len(files) > MAX_NAMED_FILES:
         return frame
     return in_files(frame, files)
 
@@ -214,6 +214,6 @@ def compared(before: State, now: State) -> tuple[str, str, tuple[str, ...]]:
     if gone:
         return "rebuild", f"{len(gone)} files of the source are gone or have changed", ()
     added = tuple(path for path in new if path not in old)
-    if len(added) > MOST_NAMED_FILES:
+    if len(added) > MAX_NAMED_FILES:
         return "all", f"{len(added)} files are new", ()
     return "added", f"{len(added)} files are new", added

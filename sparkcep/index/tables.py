@@ -249,7 +249,7 @@ def _steps() -> list[tuple[int, int]]:
 
 SYMBOL_STEPS = _steps()
 #: Characters that are left for types.
-MOST_TYPES = 0x110000 - FIRST_SYMBOL - sum(count for _, count in SYMBOL_STEPS)
+MAX_TYPES = 0x110000 - FIRST_SYMBOL - sum(count for _, count in SYMBOL_STEPS)
 
 
 def symbol(code: int) -> str:

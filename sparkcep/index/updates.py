@@ -53,7 +53,7 @@ from sparkcep.index.tables import (
 )
 
 #: Batch directories of a snapshot; one more, and everything is written anew as one.
-MOST_BATCHES = 32
+MAX_BATCHES = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +182,7 @@ def refresh(
     check_columns(changes.frame, d)
     if changes.mode == "rebuild":
         return build(spark, index, d, changes.frame, changes.state, base, progress, changes.reason, ids)
-    if base.batches >= MOST_BATCHES:
+    if base.batches >= MAX_BATCHES:
         base, _ = compact(spark, index, base, progress)
     return _extend(spark, index, base, changes, ids, progress, started)
 

@@ -9,10 +9,10 @@ from sparkcep.pictures.graph import pattern_picture
 from sparkcep.pictures.page import page
 from sparkcep.pictures.picture import Picture
 from sparkcep.pictures.source import drawable
-from sparkcep.session.statement import Run
+from sparkcep.session.statement import StatementExecution
 
 
-def explained_page(query: str, plan: str, run: Run, analyze: bool) -> str:
+def explained_page(query: str, plan: str, run: StatementExecution, analyze: bool) -> str:
     """HTML of a statement, its pictures and its plan.
 
     Args:

@@ -8,7 +8,7 @@ from typing import Any
 from sparkcep.pictures.picture import Picture
 from sparkcep.query import PREFIX
 from sparkcep.session.planning import Relation
-from sparkcep.session.statement import Run
+from sparkcep.session.statement import StatementExecution
 
 _ROW = 34
 
@@ -22,14 +22,14 @@ class Step:
     events: int | None = None
 
 
-def funnel_picture(run: Run) -> Picture:
+def funnel_picture(run: StatementExecution) -> Picture:
     """The funnels of a statement's patterns, one below the other."""
     charts = [_chart(funnel_steps(run, r), r) for r in run.relations]
     meta = {"usermeta": {"name": "funnel", "height": sum(c["height"] + 90 for c in charts)}}
     return Picture({**meta, **charts[0]} if len(charts) == 1 else {**meta, "vconcat": charts})
 
 
-def funnel_steps(run: Run, relation: Relation) -> list[Step]:
+def funnel_steps(run: StatementExecution, relation: Relation) -> list[Step]:
     """Counts of one pattern, by running it."""
     plan = relation.plan
     pruning = relation.pruning

@@ -27,7 +27,7 @@ _SAYS = {
     Selection.NEXT: "dashed line: events that do not fit may lie between",
     Selection.ANY: "dotted line: any events may lie between",
 }
-_WRAP, _MOST_LINES = 90, 16
+_WRAP, _MAX_LINES = 90, 16
 
 
 def pattern_picture(relations: Sequence[Relation]) -> Picture:
@@ -48,8 +48,8 @@ def _chart(plan: PatternPlan, index: Sequence[str]) -> dict[str, Any]:
     lines.append(f"Layout: {plan.layout} ({plan.layout_reason})")
     lines += [f"Index: {index[0]}"] if index else []
     wrapped = [w for line in lines for w in textwrap.wrap(_shown(line), _WRAP, subsequent_indent="    ")]
-    if len(wrapped) > _MOST_LINES:
-        wrapped = [*wrapped[: _MOST_LINES - 1], "..."]
+    if len(wrapped) > _MAX_LINES:
+        wrapped = [*wrapped[: _MAX_LINES - 1], "..."]
     return {
         "title": {"text": _shown(_strategy(block, query)), "subtitle": wrapped},
         "width": round(drawing.width),

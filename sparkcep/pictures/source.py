@@ -8,10 +8,10 @@ from pyspark.sql import SparkSession
 
 from sparkcep.errors import SparkCepError
 from sparkcep.session.inspection import explained
-from sparkcep.session.statement import Run
+from sparkcep.session.statement import StatementExecution
 
 
-def planned(spark: SparkSession, query: str, args: Any, kwargs: dict[str, Any]) -> Run:
+def planned(spark: SparkSession, query: str, args: Any, kwargs: dict[str, Any]) -> StatementExecution:
     """A statement that has been planned, not run.
 
     Raises:
@@ -20,7 +20,7 @@ def planned(spark: SparkSession, query: str, args: Any, kwargs: dict[str, Any]) 
     return drawable(explained(spark, query, args, kwargs)[1])
 
 
-def drawable(run: Run) -> Run:
+def drawable(run: StatementExecution) -> StatementExecution:
     """A planned statement that has a pattern.
 
     Raises:

@@ -14,10 +14,10 @@ from sparkcep.errors import SparkCepError
 from sparkcep.pictures.picture import Picture
 from sparkcep.query import SOURCE
 from sparkcep.session.originals import plain_sql
-from sparkcep.session.statement import Run
+from sparkcep.session.statement import StatementExecution
 
 #: Other events of the cases that are drawn, at most.
-MOST_EVENTS = 5000
+MAX_EVENTS = 5000
 _HINT = (
     "leave out RETURN, or name the columns: case=, match=, time=, variable= of MATCH_RECOGNIZE with ALL ROWS PER MATCH"
 )
@@ -38,7 +38,7 @@ def timeline_picture(
     """See :func:`sparkcep.pictures.timeline`."""
     if matches < 1:
         raise SparkCepError("CEP_PICTURE", f"matches is {matches}; at least one is drawn.")
-    run = Run(spark, plain_sql(spark), query, args, kwargs)
+    run = StatementExecution(spark, plain_sql(spark), query, args, kwargs)
     frame = run.result()
     given = {k: v for k, v in names.items() if v is not None}
     if given:
@@ -114,7 +114,7 @@ def _first(rows: DataFrame, keys: Sequence[str], matches: int) -> DataFrame:
     return rows.join(some, same, "left_semi").orderBy(*by, "time")
 
 
-def _others(run: Run, keys: Sequence[str], cases: set[tuple[str | None, ...]]) -> list[dict[str, Any]]:
+def _others(run: StatementExecution, keys: Sequence[str], cases: set[tuple[str | None, ...]]) -> list[dict[str, Any]]:
     """All events of the cases that are drawn, where the statement has one pattern whose cases are its result's."""
     if len(run.relations) != 1 or not cases:
         return []
@@ -135,7 +135,7 @@ def _others(run: Run, keys: Sequence[str], cases: set[tuple[str | None, ...]]) -
         ]
         frame = frame.where(reduce(Column.__or__, tests))
     columns = [f"case{i}" for i in range(len(keys))]
-    frame = frame.select(*columns, "event", _time(F.col("at"), type_)).where("time IS NOT NULL").limit(MOST_EVENTS)
+    frame = frame.select(*columns, "event", _time(F.col("at"), type_)).where("time IS NOT NULL").limit(MAX_EVENTS)
     return [r.asDict() for r in frame.collect()]
 
 

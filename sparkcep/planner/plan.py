@@ -15,10 +15,10 @@ from sparkcep.exec.conditions.expressions import BIGINT, NotCompilable, Type, pa
 from sparkcep.exec.conditions.interpreter import Interpreter
 from sparkcep.exec.engines.rows.program import Program, compile_pattern
 from sparkcep.exec.engines.rows.spec import BITS_PER_WORD, ConditionSet, MatchSpec, words_of
-from sparkcep.exec.shape import OperatorShape, Within
+from sparkcep.exec.shape import OperatorColumns, Within
 from sparkcep.pattern import repeats
-from sparkcep.planner.conditions.match_conditions import DependentConditions
-from sparkcep.planner.conditions.row_conditions import LocalCondition, lambda_text, local_condition
+from sparkcep.planner.conditions.match_conditions import MatchConditions
+from sparkcep.planner.conditions.row_conditions import RowCondition, lambda_text, row_condition
 from sparkcep.planner.conditions.symbols import alphabet
 from sparkcep.planner.fields import Fields, quote
 from sparkcep.planner.measures import MeasureSql
@@ -63,11 +63,11 @@ class PatternPlan:
     program: Program
     fields: Fields
     keys: list[tuple[str, str]]
-    local: dict[int, list[LocalCondition]]
-    dependent: DependentConditions
+    local: dict[int, list[RowCondition]]
+    dependent: MatchConditions
     layout: str
     layout_reason: str
-    shape: OperatorShape
+    shape: OperatorColumns
     spec: MatchSpec
     interpreted_because: str
     measures: MeasureSql
@@ -200,7 +200,7 @@ class PatternPlan:
     def where(self) -> str:
         return f" WHERE {self.gaps.keep}" if self.gaps.keep else ""
 
-    def condition_texts(self) -> list[tuple[LocalCondition, str]]:
+    def condition_texts(self) -> list[tuple[RowCondition, str]]:
         """Each match-independent conjunct with a query that evaluates it alone."""
         window = f" WINDOW {PREFIX}w AS ({self.window()})"
         return [(c, self.select([f"({c.sql()}) AS c"]) + window) for cs in self.local.values() for c in cs]
@@ -298,7 +298,7 @@ class Planner:
             limit_steps=self.settings.limit_steps,
             limit_rows=self.settings.limit_matches,
         )
-        shape = OperatorShape(
+        shape = OperatorColumns(
             keys=len(keys),
             limit_events=self.settings.limit_events,
             masks=spec.mask_words,
@@ -348,7 +348,7 @@ class Planner:
             return False
         return sample is None or sample.partition_rows >= MULTIPLIED
 
-    def eliminate_gaps(self, local: dict[int, list[LocalCondition]], dependent: DependentConditions) -> GapElimination:
+    def eliminate_gaps(self, local: dict[int, list[RowCondition]], dependent: MatchConditions) -> GapElimination:
         if not self.settings.gap_elimination:
             return GapElimination("", f"{GAP_ELIMINATION.key} = false")
         letters = None
@@ -357,7 +357,7 @@ class Planner:
         slots = [(s, self.outputs.slot_registers[s.register]) for s in self.outputs.slots]
         return gap_elimination(self.query, self.program, local, dependent.conditions, letters, slots)
 
-    def plan_prefilter(self, local: dict[int, list[LocalCondition]]) -> Prefilter:
+    def plan_prefilter(self, local: dict[int, list[RowCondition]]) -> Prefilter:
         if not self.settings.join_prefilter:
             return Prefilter((), f"{JOIN_PREFILTER.key} = false")
         return prefilter(self.query.pattern, self.program.names, local, self.query.nullable_match)
@@ -431,20 +431,20 @@ class Planner:
 
     # -- conditions ------------------------------------------------------------------------------------------------
 
-    def split_conditions(self) -> tuple[dict[int, list[LocalCondition]], DependentConditions]:
-        local: dict[int, list[LocalCondition]] = {}
-        dependent = DependentConditions(self.query, self.fields, self.column_types, self.settings.limit_pairs)
+    def split_conditions(self) -> tuple[dict[int, list[RowCondition]], MatchConditions]:
+        local: dict[int, list[RowCondition]] = {}
+        dependent = MatchConditions(self.query, self.fields, self.column_types, self.settings.limit_pairs)
         for definition in self.query.definitions:
             label = self.names.index(definition.variable)
             for conjunct in definition.conjuncts:
-                condition = local_condition(conjunct, definition.variable)
+                condition = row_condition(conjunct, definition.variable)
                 if condition is None:
                     dependent.add(label, conjunct)
                 elif condition.sql().strip().lower() != "true":
                     local.setdefault(label, []).append(condition)
         return local, dependent
 
-    def compile_dependent(self, dependent: DependentConditions) -> tuple[ConditionSet, str]:
+    def compile_dependent(self, dependent: MatchConditions) -> tuple[ConditionSet, str]:
         """The condition set, and why it needs the interpreter (empty where it does not)."""
         if not dependent.conditions:
             return ConditionSet(), ""
@@ -473,7 +473,7 @@ class Planner:
 
     # -- layout ----------------------------------------------------------------------------------------------------
 
-    def choose_layout(self, local: dict[int, list[LocalCondition]], pairs: bool) -> tuple[dict[int, str], str, str]:
+    def choose_layout(self, local: dict[int, list[RowCondition]], pairs: bool) -> tuple[dict[int, str], str, str]:
         """Texts of shifted conditions by variable for the lists layout, the layout, and why."""
         if self.settings.layout == "rows":
             return {}, "rows", "spark.sparkcep.exec.layout = rows"
@@ -495,7 +495,7 @@ class Planner:
         return shifted, "lists", "PARTITION BY, ascending order"
 
     def mask_updates(
-        self, local: dict[int, list[LocalCondition]], bits: dict[int, int], shifts: dict[int, str]
+        self, local: dict[int, list[RowCondition]], bits: dict[int, int], shifts: dict[int, str]
     ) -> tuple[str | None, ...]:
         """Per mask word, the lambda body that clears bits whose PREV or NEXT part is not true; None: nothing to do."""
         out: list[str | None] = []

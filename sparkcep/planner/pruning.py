@@ -26,7 +26,7 @@ from sparkcep.pattern import (
     Variable,
     can_be_empty,
 )
-from sparkcep.planner.conditions.row_conditions import LocalCondition
+from sparkcep.planner.conditions.row_conditions import RowCondition
 from sparkcep.planner.conditions.symbols import values_where
 from sparkcep.planner.engines.non_answers.plan import NonAnswersPlan
 from sparkcep.planner.engines.runs.plan import BlockPlan
@@ -36,9 +36,9 @@ from sparkcep.planner.plan import PatternPlan
 from sparkcep.query import RowsPerMatch
 
 #: Alternatives beyond this number are not told apart: components that several types fit are then not asked for.
-MOST_BRANCHES = 64
+MAX_BRANCHES = 64
 #: Copies of a repeated component that are asked for; more of them leave hardly fewer cases.
-MOST_COPIES = 4
+MAX_COPIES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,14 +166,14 @@ class _Types:
         names = plan.program.names
         self.of = {name: self.let(plan.local.get(code, [])) for code, name in enumerate(names)}
 
-    def let(self, conditions: Sequence[LocalCondition]) -> frozenset[str] | None:
+    def let(self, conditions: Sequence[RowCondition]) -> frozenset[str] | None:
         """Types that satisfy all of the conditions; None: it cannot be told."""
         plain = [c for c in conditions if not c.shifts]
         return values_where(plain, self.event, self.fields, self.column_types) if plain else None
 
     def only(self, plan: PatternPlan) -> frozenset[str] | None:
         kept = plan.where().removeprefix(" WHERE ")
-        return self.let([LocalCondition((kept,))]) if kept else None
+        return self.let([RowCondition((kept,))]) if kept else None
 
 
 #: Per alternative the leaves that a match takes, in order; None: there are too many alternatives.
@@ -184,7 +184,7 @@ def _branches(pattern: Pattern) -> _Branches:
     if isinstance(pattern, Variable):
         return [(pattern.name,)]
     if isinstance(pattern, Quantified):
-        copies = min(pattern.minimum, MOST_COPIES)
+        copies = min(pattern.minimum, MAX_COPIES)
         return _product([_branches(pattern.item)] * copies)
     if isinstance(pattern, Concatenation):
         return _product([_branches(item) for item in pattern.items])
@@ -205,7 +205,7 @@ def _product(parts: list[_Branches]) -> _Branches:
     for part in parts:
         if part is None:
             continue  # what cannot be told apart is not asked for
-        if len(out) * len(part) > MOST_BRANCHES:
+        if len(out) * len(part) > MAX_BRANCHES:
             continue
         out = list(dict.fromkeys(a + b for a in out for b in part))
     return out
@@ -217,7 +217,7 @@ def _union(parts: list[_Branches]) -> _Branches:
         if part is None:
             return None
         out.update(dict.fromkeys(part))
-    return list(out) if len(out) <= MOST_BRANCHES else None
+    return list(out) if len(out) <= MAX_BRANCHES else None
 
 
 def _expanded(branches: _Branches, types: _Types) -> tuple[tuple[str, ...], ...] | None:
@@ -227,9 +227,9 @@ def _expanded(branches: _Branches, types: _Types) -> tuple[tuple[str, ...], ...]
         choices = [sorted(found) for name in branch if (found := types.of[name]) is not None]
         if [] in choices:
             continue  # a component that no event can be: this alternative never matches
-        while math.prod(map(len, choices)) > MOST_BRANCHES:
+        while math.prod(map(len, choices)) > MAX_BRANCHES:
             choices.remove(max(choices, key=len))
         if not choices:
             return None
         out.update(dict.fromkeys(itertools.product(*choices)))
-    return tuple(out) if len(out) <= MOST_BRANCHES else None
+    return tuple(out) if len(out) <= MAX_BRANCHES else None

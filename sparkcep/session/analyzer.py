@@ -19,7 +19,7 @@ from sparkcep.settings import Settings
 from sparkcep.spark_plan import log_properties
 from sparkcep.sql.lexicon import Token
 from sparkcep.sql.occurrences import read_statement
-from sparkcep.sql.statement import Form, Statement
+from sparkcep.sql.statement import PatternOccurrence, Statement
 
 T = TypeVar("T")
 SqlMethod: TypeAlias = Callable[..., DataFrame]
@@ -189,7 +189,9 @@ def _token(query: PatternQuery, name: str, start: int) -> Token | None:
     return next((t for t in tokens if t.start >= start and t.text.casefold() == name.casefold()), None)
 
 
-def outer_reference(statement: Statement, form: Form, error: AnalysisException) -> PatternAnalysisError | None:
+def outer_reference(
+    statement: Statement, form: PatternOccurrence, error: AnalysisException
+) -> PatternAnalysisError | None:
     """The error of an input that reads the query around it (LATERAL, EXISTS); None where that is not the fault."""
     name = (error.getMessageParameters() or {}).get("objectName", "").replace("`", "").split(".")
     if not (error.getCondition() or "").startswith("UNRESOLVED_COLUMN") or len(name) < 2:

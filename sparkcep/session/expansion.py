@@ -15,9 +15,9 @@ from sparkcep.planner.fields import quote
 from sparkcep.query import PREFIX, SOURCE, Navigation, RowExpression, Scalar
 from sparkcep.session.originals import plain_sql
 from sparkcep.session.planning import Relation
-from sparkcep.session.statement import Run
+from sparkcep.session.statement import StatementExecution
 from sparkcep.sql.occurrences import read_statement
-from sparkcep.sql.statement import Form, FormKind
+from sparkcep.sql.statement import OccurrenceKind, PatternOccurrence
 
 _GIVEN = PREFIX + "given"
 _STARTS = PREFIX + "starts"
@@ -48,13 +48,13 @@ def expand(df: DataFrame, query: str) -> DataFrame:
 
 
 @dataclass(slots=True)
-class _Expansion(Run):
+class _Expansion(StatementExecution):
     given: DataFrame | None = None
     keys: tuple[str, ...] = ()
 
-    def plan_form(self, form: Form) -> None:
+    def plan_form(self, form: PatternOccurrence) -> None:
         before = self.text[: form.start].strip()
-        if len(self.statement.forms) > 1 or form.kind is not FormKind.BLOCK or before or self.behind(form):
+        if len(self.statement.forms) > 1 or form.kind is not OccurrenceKind.BLOCK or before or self.behind(form):
             raise _not_a_block(self.text, form.start)
         input_sql = self.rewriter.input_sql(form)
         source = self.blamed(lambda: self.input(form, input_sql))
@@ -73,10 +73,10 @@ class _Expansion(Run):
         self.relations.append(Relation(_RESULT, planned, restricted, sql, restricted))
         self.rewriter.replace(form, self.of_given_ends(sql))
 
-    def behind(self, form: Form) -> str:
+    def behind(self, form: PatternOccurrence) -> str:
         return self.text[form.end :].strip().strip(";")
 
-    def check_columns(self, form: Form) -> None:
+    def check_columns(self, form: PatternOccurrence) -> None:
         assert self.given is not None
         columns = {c.casefold() for c in self.given.columns}
         missing = [c for c in (*self.keys, "start_time", "end_time", "events") if c.casefold() not in columns]

@@ -78,9 +78,9 @@ def _wrapper(original: SqlMethod) -> SqlMethod:
         if not mentions_pattern(sqlQuery):
             frame = plain(sqlQuery, args, **kwargs)
         else:
-            from sparkcep.session.statement import Run
+            from sparkcep.session.statement import StatementExecution
 
-            frame = Run(self, plain, sqlQuery, args, kwargs).result()
+            frame = StatementExecution(self, plain, sqlQuery, args, kwargs).result()
         if FUNCTIONS:
             from sparkcep.session.functions import refuse_streams
 

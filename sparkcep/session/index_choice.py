@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from sparkcep import index
 from sparkcep.errors import PatternIndexError, lacks
 from sparkcep.index import access, catalog, sources
-from sparkcep.index.access import Access, NotWorthwhile, describe_bytes
+from sparkcep.index.access import Access, IndexNotBeneficial, describe_bytes
 from sparkcep.index.damage import UNUSABLE
 from sparkcep.index.reader import Coverage, Reader, Step
 from sparkcep.index.snapshots import Snapshot
@@ -168,7 +168,7 @@ def _through(reader: Reader, plan: PatternPlan, source: DataFrame, state: source
         found = access.access(
             reader, needs, source, coverage, sum(f[0] for f in files), settings.index_way, settings.index_cases
         )
-    except NotWorthwhile as error:
+    except IndexNotBeneficial as error:
         return unused(str(error))
     except PatternIndexError as error:
         if error.error_class not in UNUSABLE:

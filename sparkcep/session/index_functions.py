@@ -11,12 +11,12 @@ from pyspark.sql import DataFrame, SparkSession
 from sparkcep import index
 from sparkcep.errors import PatternAnalysisError, PatternIndexError, SparkCepError, streaming_unsupported
 from sparkcep.index import insight
-from sparkcep.sql.statement import Form, Statement
+from sparkcep.sql.statement import PatternOccurrence, Statement
 from sparkcep.sql.table_functions import Call, plain_literal, read_call, relation_name
 
 
 def run_table_function(
-    spark: SparkSession, statement: Statement, form: Form, evaluate: Callable[[int, int], Any]
+    spark: SparkSession, statement: Statement, form: PatternOccurrence, evaluate: Callable[[int, int], Any]
 ) -> tuple[DataFrame, str]:
     """The rows of a call, and how they were found.
 
@@ -31,7 +31,7 @@ def run_table_function(
 
 class _Run:
     def __init__(
-        self, spark: SparkSession, statement: Statement, form: Form, evaluate: Callable[[int, int], Any]
+        self, spark: SparkSession, statement: Statement, form: PatternOccurrence, evaluate: Callable[[int, int], Any]
     ) -> None:
         self.spark = spark
         self.s = statement

@@ -9,20 +9,20 @@ from pyspark.sql import SparkSession
 from sparkcep.session.analyzer import Arguments
 from sparkcep.session.no_rows import notes
 from sparkcep.session.originals import plain_sql
-from sparkcep.session.statement import Run
+from sparkcep.session.statement import StatementExecution
 from sparkcep.sql.statement import mentions_pattern
 
 
 def explained(
     spark: SparkSession, text: str, args: Arguments = None, kwargs: dict[str, Any] | None = None, analyze: bool = False
-) -> tuple[str, Run]:
+) -> tuple[str, StatementExecution]:
     """What EXPLAIN says of a statement, and the statement as it was planned for that.
 
     Args:
         analyze: run it, as EXPLAIN ANALYZE does.
     """
     statement = "EXPLAIN ANALYZE " + text if analyze else text
-    run = Run(spark, plain_sql(spark), statement, args, kwargs or {}, explain_only=not analyze)
+    run = StatementExecution(spark, plain_sql(spark), statement, args, kwargs or {}, explain_only=not analyze)
     frame = run.result() if mentions_pattern(text) else run.untouched()
     return str(frame.collect()[0][0]), run
 

@@ -1,4 +1,4 @@
-"""What statements leave behind for later ones: plans and samples, at most ``MOST`` of each."""
+"""What statements leave behind for later ones: plans and samples, at most ``MAX`` of each."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ T = TypeVar("T")
 PLANS: dict[tuple[object, ...], PatternPlan] = {}
 #: Answers of samples; an old one may cost time, never an answer.
 SAMPLES: dict[tuple[object, ...], Sample | None] = {}
-MOST = 1000
+MAX = 1000
 
 
 def keep(kept: dict[tuple[object, ...], T], key: tuple[object, ...], value: T) -> T:
     """Remember a value; whatever was remembered goes where it is too much."""
-    if len(kept) >= MOST:
+    if len(kept) >= MAX:
         kept.clear()
     kept[key] = value
     return value

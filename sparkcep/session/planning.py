@@ -27,7 +27,7 @@ from sparkcep.sql.clause.binder import bind
 from sparkcep.sql.clause.parser import parse_clause
 from sparkcep.sql.outer import partition_predicate, plain_limit, wanted_names, wants_repairs_only
 from sparkcep.sql.rewriter import Rewriter
-from sparkcep.sql.statement import Form, FormKind, Statement
+from sparkcep.sql.statement import OccurrenceKind, PatternOccurrence, Statement
 
 T = TypeVar("T")
 
@@ -46,18 +46,18 @@ class Relation:
 
 
 @dataclass(slots=True)
-class FormPlanner(Analyser):
+class OccurrencePlanner(Analyser):
     """Plans the forms of one statement. ``relations``: of the forms before the one at hand."""
 
     statement: Statement = field(init=False)
     rewriter: Rewriter = field(init=False)
     relations: list[Relation] = field(default_factory=list)
 
-    def planned(self, form: Form, source: DataFrame, input_sql: str) -> PatternPlan:
+    def planned(self, form: PatternOccurrence, source: DataFrame, input_sql: str) -> PatternPlan:
         """The form's plan. One that was made without Spark's help is kept: the statement's text, the settings, the
         input's columns and what its properties name say all of it."""
         columns = tuple((f.name, f.dataType.simpleString()) for f in source.schema.fields)
-        properties = self.log_properties(source) if form.kind is FormKind.BLOCK else None
+        properties = self.log_properties(source) if form.kind is OccurrenceKind.BLOCK else None
         roles = None if properties is None else tuple(sorted(properties.items()))
         made_from = (self.text, form.start, input_sql, columns, self.settings, roles)
         # Arguments may be anything, and what stands for an earlier form may be inside this one.
@@ -65,11 +65,11 @@ class FormPlanner(Analyser):
         if may_keep and made_from in PLANS:
             return PLANS[made_from]
         asked = self.asked
-        is_block = form.kind is FormKind.BLOCK
+        is_block = form.kind is OccurrenceKind.BLOCK
         planned = self.plan_block(form, source, input_sql) if is_block else self.plan_clause(form, source, input_sql)
         return keep(PLANS, made_from, planned) if may_keep and self.asked == asked else planned
 
-    def plan_clause(self, form: Form, source: DataFrame, input_sql: str) -> PatternPlan:
+    def plan_clause(self, form: PatternOccurrence, source: DataFrame, input_sql: str) -> PatternPlan:
         clause = parse_clause(self.statement, form.body, formatted=bool(self.kwargs))
         query = bind(
             self.statement,
@@ -99,7 +99,7 @@ class FormPlanner(Analyser):
             [f.dataType.simpleString() for f in source.schema.fields],
         )  # fmt: skip
 
-    def plan_block(self, form: Form, source: DataFrame, input_sql: str) -> PatternPlan:
+    def plan_block(self, form: PatternOccurrence, source: DataFrame, input_sql: str) -> PatternPlan:
         block = self.bound_block(form, source)
         source = self.merged(block, source)
         if block.groups:
@@ -123,7 +123,7 @@ class FormPlanner(Analyser):
         block = replace(block, limit=plain_limit(self.statement, form))
         return self.plan_bound(block, source, plan_block, input_sql)
 
-    def bound_block(self, form: Form, source: DataFrame) -> BlockQuery:
+    def bound_block(self, form: PatternOccurrence, source: DataFrame) -> BlockQuery:
         prefix = self.rewriter.with_prefix(form)
         return bind_block(
             self.statement, form, source.schema.names, self.rewriter.qualifiers(form), self.rewriter.render,
@@ -154,7 +154,7 @@ class FormPlanner(Analyser):
             [f.dataType.simpleString() for f in source.schema.fields],
         )  # fmt: skip
 
-    def partition_predicate(self, query: PatternQuery, form: Form) -> str:
+    def partition_predicate(self, query: PatternQuery, form: PatternOccurrence) -> str:
         fields = Fields(query.columns, self.settings.case_sensitive)
         keys = {fields.column_of(k.expression) for k in query.partition_by}
 

@@ -30,13 +30,13 @@ from sparkcep.session.analyzer import located, outer_reference
 from sparkcep.session.functions import create_function
 from sparkcep.session.index_choice import prune
 from sparkcep.session.no_rows import notes
-from sparkcep.session.planning import FormPlanner, Relation
+from sparkcep.session.planning import OccurrencePlanner, Relation
 from sparkcep.sql.commands import Explain, TemporaryView, classify
 from sparkcep.sql.function import read_function
 from sparkcep.sql.misplaced import misplaced
 from sparkcep.sql.occurrences import read_statement
 from sparkcep.sql.rewriter import Rewriter
-from sparkcep.sql.statement import Form, FormKind, formatted
+from sparkcep.sql.statement import OccurrenceKind, PatternOccurrence, formatted
 
 T = TypeVar("T")
 
@@ -45,7 +45,7 @@ _TABLE = re.compile(r"SELECT \* FROM ([^\W\d]\w*(?:\.[^\W\d]\w*)*)")
 
 
 @dataclass(slots=True)
-class Run(FormPlanner):
+class StatementExecution(OccurrencePlanner):
     """One statement on its way through the rooms. ``notes``: what EXPLAIN says beside the plans."""
 
     explain_only: bool = False
@@ -75,7 +75,7 @@ class Run(FormPlanner):
             self.check_parameters(self.args)
             self.args = {f"{PREFIX}p{i}": v for i, v in enumerate(self.args)}
         for form in self.statement.forms:
-            if form.kind is FormKind.CALL:
+            if form.kind is OccurrenceKind.CALL:
                 self.run_call(form)
             else:
                 self.plan_form(form)
@@ -113,7 +113,7 @@ class Run(FormPlanner):
 
     # -- one form --------------------------------------------------------------------------------------------------
 
-    def plan_form(self, form: Form) -> None:
+    def plan_form(self, form: PatternOccurrence) -> None:
         input_sql = self.rewriter.input_sql(form)
         source = self.parsed(lambda: self.blamed(lambda: self.input(form, input_sql)))
         planned = self.planned(form, source, input_sql)
@@ -143,12 +143,12 @@ class Run(FormPlanner):
         """What a plan reads of its input."""
         return self.merged(planned.block, source) if isinstance(planned, BlockPlan) else source
 
-    def put(self, form: Form, sql: str) -> None:
+    def put(self, form: PatternOccurrence, sql: str) -> None:
         """Put a subquery in a form's place; a block that opens a statement is a query of its own."""
-        opens = form.kind is FormKind.BLOCK and self.statement.text[form.start : form.start + 4].upper() == "FROM"
+        opens = form.kind is OccurrenceKind.BLOCK and self.statement.text[form.start : form.start + 4].upper() == "FROM"
         self.rewriter.replace(form, f"SELECT * FROM {sql}" if opens else sql)
 
-    def run_call(self, form: Form) -> None:
+    def run_call(self, form: PatternOccurrence) -> None:
         """Put the rows of a table function in its place."""
         from sparkcep.session.index_functions import run_table_function
 
@@ -161,7 +161,7 @@ class Run(FormPlanner):
         self.notes.append(how)
         self.rewriter.replace(form, f"(SELECT * FROM {{{name}}})")
 
-    def input(self, form: Form, input_sql: str) -> DataFrame:
+    def input(self, form: PatternOccurrence, input_sql: str) -> DataFrame:
         """A form's input relation, analysed.
 
         Raises:

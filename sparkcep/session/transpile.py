@@ -13,10 +13,10 @@ from sparkcep.errors import PatternAnalysisError
 from sparkcep.planner.engines.runs.plan import RunPlan
 from sparkcep.query import SOURCE, unescape
 from sparkcep.session.originals import plain_sql
-from sparkcep.session.statement import Run
+from sparkcep.session.statement import StatementExecution
 from sparkcep.sql.occurrences import read_statement
 from sparkcep.sql.rewriter import Rewriter
-from sparkcep.sql.statement import Form, FormKind
+from sparkcep.sql.statement import OccurrenceKind, PatternOccurrence
 
 
 def compiled(spark: SparkSession, sqlQuery: str) -> str:
@@ -28,7 +28,7 @@ def compiled(spark: SparkSession, sqlQuery: str) -> str:
     Raises:
         PatternAnalysisError: CEP_NOT_COMPILABLE, for what needs both Python and sparkcep's planner.
     """
-    run = Run(spark, plain_sql(spark), sqlQuery, None, {})
+    run = StatementExecution(spark, plain_sql(spark), sqlQuery, None, {})
     # Files of an index are this session's business.
     run.settings = replace(settings.read(settings.getter(spark)), index=False)
     run.statement = read_statement(sqlQuery)
@@ -41,9 +41,9 @@ def compiled(spark: SparkSession, sqlQuery: str) -> str:
     return ";\n\n".join([*functions, unescape(text)])
 
 
-def _replace(run: Run, form: Form, functions: list[str], name: Callable[[], str]) -> None:
+def _replace(run: StatementExecution, form: PatternOccurrence, functions: list[str], name: Callable[[], str]) -> None:
     """Put plain SQL, or a call of a function that is added to ``functions``, in a form's place."""
-    if form.kind is FormKind.CALL:
+    if form.kind is OccurrenceKind.CALL:
         raise _refused(run, form, "A table function of the index is answered by sparkcep.")
     input_sql = run.rewriter.input_sql(form)
     source = run.blamed(lambda: run.input(form, input_sql))
@@ -52,7 +52,7 @@ def _replace(run: Run, form: Form, functions: list[str], name: Callable[[], str]
         sql = f"({planned.folded().replace(f'{{{SOURCE}}}', f'({input_sql})')})"
     elif (
         isinstance(planned, RunPlan)
-        and form.kind is FormKind.BLOCK
+        and form.kind is OccurrenceKind.BLOCK
         and not planned.block.groups
         and planned.block.uncertainty is None
     ):
@@ -67,7 +67,7 @@ def _replace(run: Run, form: Form, functions: list[str], name: Callable[[], str]
     run.put(form, sql)
 
 
-def _refused(run: Run, form: Form, why: str) -> PatternAnalysisError:
+def _refused(run: StatementExecution, form: PatternOccurrence, why: str) -> PatternAnalysisError:
     return PatternAnalysisError(
         "CEP_NOT_COMPILABLE",
         f"This pattern has no form in plain SQL. {why}",

@@ -8,7 +8,7 @@ from sparkcep.errors import PatternAnalysisError, PatternParseError
 from sparkcep.sql.block.parser import parse_block
 from sparkcep.sql.block.pattern import parse_block_pattern
 from sparkcep.sql.block.spans import BlockFinder
-from sparkcep.sql.statement import Form, FormKind, Statement
+from sparkcep.sql.statement import OccurrenceKind, PatternOccurrence, Statement
 
 _HEAD = "PARTITION BY, ORDER BY, EVENT TYPE, RETURN or PATTERN"
 
@@ -19,7 +19,7 @@ class FunctionSyntax:
 
     name: str
     replace: bool
-    form: Form
+    form: PatternOccurrence
 
 
 def read_function(statement: Statement) -> FunctionSyntax | None:
@@ -72,7 +72,7 @@ def _name(s: Statement, at: int) -> tuple[str, int]:
     return s.tokens[at].text, at + 1
 
 
-def _form(s: Statement, at: int) -> Form:
+def _form(s: Statement, at: int) -> PatternOccurrence:
     """The block behind AS."""
     finder = BlockFinder(s)
     high = len(s.tokens)
@@ -97,8 +97,8 @@ def _form(s: Statement, at: int) -> Form:
         raise _expected(s, end, f"{s.tokens[end].text!r} is not expected here.",
                         "write it in the query that calls the function")  # fmt: skip
     relation = s.tokens[at]
-    return Form(
-        kind=FormKind.BLOCK,
+    return PatternOccurrence(
+        kind=OccurrenceKind.BLOCK,
         start=s.tokens[head].start,
         relation_start=relation.start,
         relation_end=relation.end,

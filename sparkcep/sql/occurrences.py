@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from sparkcep.errors import PatternParseError
 from sparkcep.sql.block.spans import JOIN_TYPES, SET_OPERATORS, BlockFinder, is_list, is_values_row
 from sparkcep.sql.lexicon import pair_parentheses, tokenize
-from sparkcep.sql.statement import TABLE_FUNCTIONS, CommonTable, Form, FormKind, Statement
+from sparkcep.sql.statement import TABLE_FUNCTIONS, CommonTable, OccurrenceKind, PatternOccurrence, Statement
 
 _ENDS_RELATION = frozenset(
     "WHERE GROUP ORDER HAVING SELECT LIMIT OFFSET WINDOW UNION INTERSECT EXCEPT MINUS QUALIFY SORT CLUSTER DISTRIBUTE "
@@ -114,8 +114,8 @@ class _Scanner:
                 close = s.pairs[i + 1]
                 start = s.tokens[relation].start
                 s.forms.append(
-                    Form(
-                        kind=FormKind.CLAUSE,
+                    PatternOccurrence(
+                        kind=OccurrenceKind.CLAUSE,
                         start=start,
                         relation_start=start,
                         relation_end=s.tokens[i].start,
@@ -134,8 +134,10 @@ class _Scanner:
                 close = s.pairs[i + 1]
                 token = s.tokens[i]
                 s.forms.append(
-                    Form(FormKind.CALL, token.start, token.start, token.end, (i, i + 1), token, (i, i), (i + 2, close),
-                         s.tokens[close].end, inner)
+                    PatternOccurrence(
+                        OccurrenceKind.CALL, token.start, token.start, token.end, (i, i + 1), token, (i, i),
+                        (i + 2, close), s.tokens[close].end, inner,
+                    )
                 )  # fmt: skip
                 i = close + 1
                 continue
@@ -180,8 +182,8 @@ class _Scanner:
         relation_end = relation_high if angles else head
         keeps_from = s.word(end) in ("SELECT", "JOIN") or s.word(end) in JOIN_TYPES or s.operator(end) == "|>"
         s.forms.append(
-            Form(
-                kind=FormKind.BLOCK,
+            PatternOccurrence(
+                kind=OccurrenceKind.BLOCK,
                 start=s.tokens[i + 1 if keeps_from else i].start,
                 relation_start=s.tokens[low].start,
                 relation_end=s.tokens[relation_end - 1].end,

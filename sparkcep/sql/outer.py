@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from sparkcep.sql.block.spans import SET_OPERATORS
 from sparkcep.sql.lexicon import parse_expression
-from sparkcep.sql.statement import Form, FormKind, Statement
+from sparkcep.sql.statement import OccurrenceKind, PatternOccurrence, Statement
 
 #: Where these occur, columns may be used without being named.
 _IMPLICIT = frozenset({"NATURAL", "PIVOT", "UNPIVOT", "IDENTIFIER", "TABLE"})
@@ -26,13 +26,13 @@ _PURE = (
 )  # fmt: skip
 
 
-def wanted_names(statement: Statement, form: Form) -> frozenset[str] | None:
+def wanted_names(statement: Statement, form: PatternOccurrence) -> frozenset[str] | None:
     """Case-folded names that occur outside of a form; None where its columns may be used without their names.
 
     An upper bound: a name counts wherever it stands and whatever it means there.
     """
     s = statement
-    if form.kind is FormKind.BLOCK:
+    if form.kind is OccurrenceKind.BLOCK:
         enclosed = _enclosed(s, form)
         if enclosed is None:
             return None
@@ -55,13 +55,13 @@ def wanted_names(statement: Statement, form: Form) -> frozenset[str] | None:
     return frozenset(names)
 
 
-def plain_limit(statement: Statement, form: Form) -> int | None:
+def plain_limit(statement: Statement, form: PatternOccurrence) -> int | None:
     """The literal n of a LIMIT that takes any n rows of a block and asks nothing else of them, if there is one.
 
     It stands right behind the block, or behind the parentheses of `SELECT columns FROM (block) LIMIT n`.
     """
     s = statement
-    if form.kind is not FormKind.BLOCK:
+    if form.kind is not OccurrenceKind.BLOCK:
         return None
     first = _token_at(s, form.start)
     found = _limit_at(s, _token_at(s, form.end))
@@ -103,7 +103,7 @@ def _token_at(s: Statement, offset: int) -> int:
     return bisect_left(s.tokens, offset, key=lambda t: t.start)
 
 
-def _enclosed(s: Statement, form: Form) -> Form | None:
+def _enclosed(s: Statement, form: PatternOccurrence) -> PatternOccurrence | None:
     """The block with the parentheses that make it a relation of its own; None where there are none."""
     found = None
     first = _token_at(s, form.start) - 1
@@ -117,7 +117,7 @@ def _enclosed(s: Statement, form: Form) -> Form | None:
     return found
 
 
-def _is_selected_from(s: Statement, form: Form) -> bool:
+def _is_selected_from(s: Statement, form: PatternOccurrence) -> bool:
     """Whether a SELECT stands before the form on its own level; `FROM t` alone gives all columns."""
     i = form.relation_tokens[0] - 1
     opens = {close: start for start, close in s.pairs.items()}
@@ -132,13 +132,13 @@ def _is_selected_from(s: Statement, form: Form) -> bool:
     return False
 
 
-def _renames_columns(s: Statement, form: Form) -> bool:
+def _renames_columns(s: Statement, form: PatternOccurrence) -> bool:
     """Whether the form's alias has a list of column names."""
     alias, behind = _alias(s, form)
     return bool(alias) and s.operator(behind) == "("
 
 
-def _alias(s: Statement, form: Form) -> tuple[str, int]:
+def _alias(s: Statement, form: PatternOccurrence) -> tuple[str, int]:
     """Case-folded alias of a form, or an empty text, and the index of the token behind it."""
     at = _token_at(s, form.end)
     at += s.word(at) == "AS"
@@ -147,7 +147,7 @@ def _alias(s: Statement, form: Form) -> tuple[str, int]:
     return "", at
 
 
-def partition_predicate(statement: Statement, form: Form, key_of: Callable[[str], str | None]) -> str:
+def partition_predicate(statement: Statement, form: PatternOccurrence, key_of: Callable[[str], str | None]) -> str:
     """SQL of those conjuncts of the WHERE behind a form that read its PARTITION BY columns only, or an empty text.
 
     They keep or drop whole partitions, so they may be applied to the form's input too. Only where the form is all that
@@ -165,10 +165,10 @@ def partition_predicate(statement: Statement, form: Form, key_of: Callable[[str]
     return " AND ".join(f"({text})" for text in found if text)
 
 
-def wants_repairs_only(statement: Statement, form: Form) -> bool:
+def wants_repairs_only(statement: Statement, form: PatternOccurrence) -> bool:
     """Whether a WHERE right behind a form with EXPLAIN NON ANSWERS drops the rows of all that is not repaired."""
     s = statement
-    enclosed = _enclosed(s, form) if form.kind is FormKind.BLOCK else form
+    enclosed = _enclosed(s, form) if form.kind is OccurrenceKind.BLOCK else form
     if enclosed is None or _renames_columns(s, enclosed):
         return False
     alias, at = _alias(s, enclosed)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from sparkcep.query import PREFIX
 from sparkcep.sql.block.parser import pattern_range
 from sparkcep.sql.block.spans import JOIN_TYPES
-from sparkcep.sql.statement import CommonTable, Form, FormKind, Statement
+from sparkcep.sql.statement import CommonTable, OccurrenceKind, PatternOccurrence, Statement
 
 _QUERY_WORDS = ("SELECT", "WITH", "FROM")
 
@@ -43,9 +43,9 @@ class Rewriter:
                     self.edits.append((token.start, token.end, f":{PREFIX}p{self.parameters}"))
                     self.parameters += 1
 
-    def _pattern_span(self, form: Form) -> tuple[int, int]:
+    def _pattern_span(self, form: PatternOccurrence) -> tuple[int, int]:
         s = self.statement
-        if form.kind is FormKind.BLOCK:
+        if form.kind is OccurrenceKind.BLOCK:
             low, high = pattern_range(s, form)
             return s.tokens[low].start, s.tokens[high - 1].end
         nested = [f for f in s.forms if form.keyword.start < f.start and f.end < form.end]
@@ -56,7 +56,7 @@ class Rewriter:
                 return s.tokens[i].start, s.tokens[s.pairs[i + 1]].end
         return form.start, form.start
 
-    def replace(self, form: Form, relation: str) -> None:
+    def replace(self, form: PatternOccurrence, relation: str) -> None:
         """From now on the form's whole span reads ``relation``, text fit for Spark's formatted sql."""
         self.edits.append((form.start, form.end, relation))
 
@@ -77,12 +77,12 @@ class Rewriter:
 
     # -- inputs ----------------------------------------------------------------------------------------------------
 
-    def input_sql(self, form: Form) -> str:
+    def input_sql(self, form: PatternOccurrence) -> str:
         """A query that reads the form's input relation, with the WITH lists it may use."""
         relation = self.render(form.relation_start, form.relation_end).rstrip()
         return self._with_scopes(form, f"SELECT * FROM {relation}", relation)
 
-    def with_prefix(self, form: Form) -> str:
+    def with_prefix(self, form: PatternOccurrence) -> str:
         """The WITH list that subqueries inside the clause may use, with a trailing space, or nothing."""
         s = self.statement
         body = s.text[s.tokens[form.head[0]].start : form.end]
@@ -90,7 +90,7 @@ class Rewriter:
         tables = {t.name.casefold(): t for scope in form.scopes for t in self._used(scope, body)}
         return self._with_list(list(tables.values()))
 
-    def _with_scopes(self, form: Form, query: str, text: str) -> str:
+    def _with_scopes(self, form: PatternOccurrence, query: str, text: str) -> str:
         for scope in reversed(form.scopes):
             used = self._used(scope, text)
             if used:
@@ -124,7 +124,7 @@ class Rewriter:
                 words |= _words(self.statement.text[table.start : table.end])
         return used[::-1]
 
-    def qualifiers(self, form: Form) -> frozenset[str]:
+    def qualifiers(self, form: PatternOccurrence) -> frozenset[str]:
         """Names by which the input relation may be called inside the clause: its alias, or its own last name."""
         s = self.statement
         low, high = form.relation_tokens

@@ -33,7 +33,7 @@ UNITS = frozenset(
     "NANOSECONDS MICROSECONDS MILLISECONDS SECONDS MINUTES HOURS DAYS WEEKS MONTHS QUARTERS YEARS".split()
 )
 #: Rows are counted by 32 bits.
-MOST_ROWS = 2**31 - 1
+MAX_ROWS = 2**31 - 1
 QUERY_WORDS = frozenset({"SELECT", "WITH", "FROM", "VALUES", "TABLE"})
 
 
@@ -332,9 +332,9 @@ class ScalarReader:
                 f"The offset of {name} is a whole number, written as a literal.",
                 token if len(arguments) == 2 else self.s.tokens[i],
             )
-        if len(token.text) > 10 or int(token.text) > MOST_ROWS:
+        if len(token.text) > 10 or int(token.text) > MAX_ROWS:
             raise self.scope.error(
-                "CEP_NAVIGATION_OFFSET", f"The offset of {name} must not be larger than {MOST_ROWS}.", token
+                "CEP_NAVIGATION_OFFSET", f"The offset of {name} must not be larger than {MAX_ROWS}.", token
             )
         return int(token.text)
 

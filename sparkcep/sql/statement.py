@@ -25,7 +25,7 @@ def mentions_pattern(text: str) -> bool:
     return "pattern_statistics" in lower or "pattern_continuations" in lower or bool(_PATTERN_WORD.search(lower))
 
 
-class FormKind(enum.Enum):
+class OccurrenceKind(enum.Enum):
     """The two surface forms, and calls of table functions."""
 
     CLAUSE = "MATCH_RECOGNIZE"
@@ -44,7 +44,7 @@ class CommonTable:
 
 
 @dataclass(slots=True)
-class Form:
+class PatternOccurrence:
     """One row pattern clause, pattern block or call of a table function, whose name is its ``keyword``.
 
     ``start`` to ``end`` are the offsets of what a relation takes the place of: a clause with its input relation, or a
@@ -54,7 +54,7 @@ class Form:
     ``scopes`` are the WITH lists in sight, outermost first.
     """
 
-    kind: FormKind
+    kind: OccurrenceKind
     start: int
     relation_start: int
     relation_end: int
@@ -76,7 +76,7 @@ class Statement:
     text: str
     tokens: tuple[Token, ...]
     pairs: dict[int, int]
-    forms: list[Form] = field(default_factory=list)
+    forms: list[PatternOccurrence] = field(default_factory=list)
     values_read: dict[int, int] = field(default_factory=dict)
 
     def word(self, index: int) -> str:

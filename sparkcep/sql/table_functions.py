@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sparkcep.errors import PatternAnalysisError, PatternParseError, near_name
-from sparkcep.sql.statement import Form, Statement
+from sparkcep.sql.statement import PatternOccurrence, Statement
 
 #: Parameters of each function, in order; those in REQUIRED have no default.
 PARAMETERS = {
@@ -23,7 +23,7 @@ class Call:
     arguments: dict[str, tuple[int, int]]
 
 
-def read_call(statement: Statement, form: Form) -> Call:
+def read_call(statement: Statement, form: PatternOccurrence) -> Call:
     """Read a call's arguments, positional ones first, then ``name => value``.
 
     Raises:
@@ -34,7 +34,7 @@ def read_call(statement: Statement, form: Form) -> Call:
 
 
 class _Reader:
-    def __init__(self, statement: Statement, form: Form) -> None:
+    def __init__(self, statement: Statement, form: PatternOccurrence) -> None:
         self.s = statement
         self.form = form
         self.function = form.keyword.text.lower()

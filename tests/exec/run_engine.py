@@ -17,8 +17,8 @@ from sparkcep.exec.engines.runs.search import RunSearch
 from sparkcep.exec.reference.runs import Path
 from sparkcep.exec.shape import batch_of
 from sparkcep.planner.block_clause import clause_of
-from sparkcep.planner.conditions.match_conditions import DependentConditions
-from sparkcep.planner.conditions.row_conditions import LocalCondition
+from sparkcep.planner.conditions.match_conditions import MatchConditions
+from sparkcep.planner.conditions.row_conditions import RowCondition
 from sparkcep.planner.engines.runs.plan import RunPlan, RunPlanner
 from sparkcep.query import SortKey
 from sparkcep.settings import read
@@ -32,9 +32,9 @@ SETTINGS = read(lambda key, default=None: default)
 class KernelPlanner(RunPlanner):
     """Leaves every condition to the kernel, also those that Spark would test."""
 
-    def split(self) -> tuple[dict[int, list[LocalCondition]], DependentConditions, list[Condition]]:
-        types = {k: [LocalCondition(("type",))] for k, c in enumerate(self.block.components) if c.types}
-        dependent = DependentConditions(self.query, self.fields, self.column_types, labels=self.block.labels)
+    def split(self) -> tuple[dict[int, list[RowCondition]], MatchConditions, list[Condition]]:
+        types = {k: [RowCondition(("type",))] for k, c in enumerate(self.block.components) if c.types}
+        dependent = MatchConditions(self.query, self.fields, self.column_types, labels=self.block.labels)
         for number, condition in enumerate(self.block.conditions):
             dependent.add(number, condition.scalar)
         return types, dependent, list(self.block.conditions)

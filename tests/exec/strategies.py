@@ -23,7 +23,7 @@ from sparkcep.sql.lexicon import tokenize
 NAMES = ("A", "B", "C")
 
 #: Most variables of a random pattern.
-MOST_LEAVES = 7
+MAX_LEAVES = 7
 QUANTIFIERS = ((0, None), (0, None), (1, None), (1, None), (0, 1), (0, 1), (2, None), (0, 2), (1, 2), (2, 2), (1, 3))
 #: Patterns in which preference decides much; the others are random.
 SHAPES = """PERMUTE(A+, B, C); PERMUTE(A, B C??, B); PERMUTE(A | A A, B, C); PERMUTE(A*, B*, C); PERMUTE(A+?, B, C)
@@ -88,7 +88,7 @@ def patterns(draw: st.DrawFn, names: tuple[str, ...] = NAMES, anchors: bool = Tr
     known = pinned(names, anchors)
     if known and one_in(4):
         return draw(st.sampled_from(known))
-    room = draw(st.sampled_from(range(1, MOST_LEAVES + 1)))
+    room = draw(st.sampled_from(range(1, MAX_LEAVES + 1)))
     if room == 1:
         return grow(0, 1, 1)
     node = several(draw(st.sampled_from(["sequence", "sequence", "alternation", "permutation"])), 3, room, 2)

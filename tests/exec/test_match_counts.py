@@ -111,6 +111,6 @@ def test_the_limit_counts_matches_and_not_the_rows_that_aggregates_want() -> Non
 
 def test_matches_that_hold_too_many_events_end_in_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     spec, batch = many(16)
-    monkeypatch.setattr(run_matcher, "MOST_BYTES", 100_000)
+    monkeypatch.setattr(run_matcher, "MAX_BYTES", 100_000)
     with pytest.raises(LimitError, match=r"The first \d+ matches of one partition hold so many events"):
         list(RunMatcher(spec).pieces(batch, 10_000))

@@ -16,7 +16,7 @@ from sparkcep.exec.engines.rows.program import compile_pattern
 from sparkcep.exec.engines.rows.ranges import ChainSelector, RangeMatcher
 from sparkcep.exec.engines.rows.spec import ConditionSet, MatchSpec, OutputSlot
 from sparkcep.exec.layouts.rows import RowsMatcher
-from sparkcep.exec.shape import CURRENT_ROW, SELF_ROW, Gather, OperatorShape, Ranges, Within
+from sparkcep.exec.shape import CURRENT_ROW, SELF_ROW, Gather, OperatorColumns, Ranges, Within
 from sparkcep.pattern import Concatenation, Pattern, Variable
 from sparkcep.query import RowsPerMatch, SkipMode
 
@@ -63,8 +63,8 @@ def spec_of(pattern: Pattern, skip: SkipMode, target: str, kind: str, every_row:
     )
 
 
-def shape_of(distance: int, ranges: Ranges | None) -> OperatorShape:
-    return OperatorShape(
+def shape_of(distance: int, ranges: Ranges | None) -> OperatorColumns:
+    return OperatorColumns(
         keys=1,
         masks=1,
         columns=(1,),

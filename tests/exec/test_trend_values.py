@@ -89,8 +89,8 @@ def test_fewer_windows_share_a_walk_where_memory_is_short(monkeypatch: pytest.Mo
     plan = plan_trend_case(case)
     batch = batch_of_case(case, plan)
     found, bytes_ = [], []
-    for most in (trend_matcher.MOST_BYTES, 5_000, 1):
-        monkeypatch.setattr(trend_matcher, "MOST_BYTES", most)
+    for most in (trend_matcher.MAX_BYTES, 5_000, 1):
+        monkeypatch.setattr(trend_matcher, "MAX_BYTES", most)
         matcher = TrendMatcher(plan.trend_spec)
         table = matcher.aggregate(batch)
         found.append((table.window.tolist(), table.partials[0].values.to_pylist()))

@@ -19,7 +19,7 @@ from sparkcep.exec.engines.trends.matcher import Partial, TrendMatcher
 from sparkcep.exec.reference.runs import Path, ReferenceCondition
 from sparkcep.exec.shape import batch_of
 from sparkcep.planner.block_clause import clause_of
-from sparkcep.planner.conditions.row_conditions import LocalCondition
+from sparkcep.planner.conditions.row_conditions import RowCondition
 from sparkcep.planner.engines.trends.plan import EDGE_TESTS, TrendPlan, TrendPlanner
 from sparkcep.query import RowExpression, SortKey
 
@@ -35,8 +35,8 @@ Row = tuple[int, tuple[Any, ...]]
 class KernelTrendPlanner(TrendPlanner):
     """Leaves every condition to the planner of edges, also those that are of one component."""
 
-    def split_local(self, conditions: Sequence[Condition]) -> tuple[dict[int, list[LocalCondition]], list[Condition]]:
-        types = {k: [LocalCondition(("type",))] for k, c in enumerate(self.block.components) if c.types}
+    def split_local(self, conditions: Sequence[Condition]) -> tuple[dict[int, list[RowCondition]], list[Condition]]:
+        types = {k: [RowCondition(("type",))] for k, c in enumerate(self.block.components) if c.types}
         return types, list(conditions)
 
 
@@ -62,7 +62,7 @@ def plan_trend_case(case: TrendCase) -> TrendPlan:
     return KernelTrendPlanner(block, query, hidden, SETTINGS, analyze, lambda *a: None, types).plan()
 
 
-def holds(conditions: Sequence[LocalCondition], value: int | None) -> bool:
+def holds(conditions: Sequence[RowCondition], value: int | None) -> bool:
     """A test of one event, in Python."""
     for c in conditions:
         text = re.sub(r"\bv\b", repr(value), c.sql()).replace("<>", "!=").replace("IS NOT NULL", "!= None")

@@ -64,7 +64,7 @@ def test_batches_equal_one_build(spark: SparkSession, data: st.DataObject) -> No
 
 def test_compaction_keeps_what_queries_see(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     """Few batch directories, whatever the number of refreshes."""
-    monkeypatch.setattr(updates, "MOST_BATCHES", 2)
+    monkeypatch.setattr(updates, "MAX_BATCHES", 2)
     create(spark, "compacted", LOG[:3])
     for rows in (LOG[3:5], LOG[5:7], [("b", 1, 0, "A")], LOG[7:]):
         index.refresh(spark, "compacted", batch=frame(spark, rows))

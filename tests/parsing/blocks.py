@@ -10,7 +10,7 @@ from sparkcep.query import Aggregate, MatchNumber, Scalar, Slot
 from sparkcep.sql.block.binder import bind_block
 from sparkcep.sql.occurrences import read_statement
 from sparkcep.sql.rewriter import Rewriter
-from sparkcep.sql.statement import FormKind
+from sparkcep.sql.statement import OccurrenceKind
 
 COLUMNS = (
     "ts kind tag_id type from to site symbol volume price job_id task_id period size val taskId nodeId value company "
@@ -29,7 +29,7 @@ def bind(
     """The last block of a statement."""
     statement = read_statement(text)
     form = statement.forms[-1]
-    assert form.kind is FormKind.BLOCK
+    assert form.kind is OccurrenceKind.BLOCK
     rewriter = Rewriter(statement)
     return bind_block(
         statement,

@@ -30,7 +30,7 @@ from sparkcep.sql.index_statements import mentions_index, read_index_statement
 from sparkcep.sql.occurrences import read_statement
 from sparkcep.sql.outer import partition_predicate, plain_limit, wanted_names, wants_repairs_only
 from sparkcep.sql.rewriter import Rewriter
-from sparkcep.sql.statement import Form, FormKind, Statement, mentions_pattern
+from sparkcep.sql.statement import OccurrenceKind, PatternOccurrence, Statement, mentions_pattern
 from sparkcep.sql.table_functions import plain_literal, read_call, relation_name
 
 from ..sqltest import read_cases
@@ -84,7 +84,7 @@ def _outcome(text: str) -> str:
     rewriter = Rewriter(statement)
     for number, form in enumerate(statement.forms):
         rewriter.input_sql(form)
-        if form.kind is FormKind.CALL:
+        if form.kind is OccurrenceKind.CALL:
             for low, high in read_call(statement, form).arguments.values():
                 relation_name(statement, low, high)
                 plain_literal(statement, low, high)
@@ -98,7 +98,7 @@ def _outcome(text: str) -> str:
     return "read"
 
 
-def _plan(statement: Statement, form: Form, rewriter: Rewriter) -> None:
+def _plan(statement: Statement, form: PatternOccurrence, rewriter: Rewriter) -> None:
     own = settings.read(LOG.get)
     wanted_names(statement, form)
     plain_limit(statement, form)
@@ -106,7 +106,7 @@ def _plan(statement: Statement, form: Form, rewriter: Rewriter) -> None:
     wants_repairs_only(statement, form)
     types = [TYPES.get(c, "string") for c in COLUMNS]
     qualifiers, prefix = rewriter.qualifiers(form), rewriter.with_prefix(form)
-    if form.kind is FormKind.CLAUSE:
+    if form.kind is OccurrenceKind.CLAUSE:
         clause = parse_clause(statement, form.body)
         query = bind(statement, clause, form.body, COLUMNS, qualifiers, rewriter.render, own, prefix)
         if query.non_answers is None:

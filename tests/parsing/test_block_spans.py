@@ -7,7 +7,7 @@ import pytest
 from sparkcep.errors import PatternParseError
 from sparkcep.sql.occurrences import read_statement
 from sparkcep.sql.rewriter import Rewriter
-from sparkcep.sql.statement import FormKind, mentions_pattern
+from sparkcep.sql.statement import OccurrenceKind, mentions_pattern
 
 P = "PATTERN SEQ(A a, B b)"
 
@@ -91,7 +91,7 @@ def test_spans(marked: str) -> None:
     spans = [(a, len(text[:b].split(" //")[0].rstrip()), c, d) for a, b, c, d in zip(*places.values(), strict=True)]
     found = read_statement(text).forms
     assert [(f.start, f.end, f.relation_start, f.relation_end) for f in found] == spans
-    assert all(f.kind is FormKind.BLOCK for f in found)
+    assert all(f.kind is OccurrenceKind.BLOCK for f in found)
     assert mentions_pattern(text)
 
 

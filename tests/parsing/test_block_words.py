@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from sparkcep.errors import SparkCepError
 from sparkcep.sql.occurrences import read_statement
-from sparkcep.sql.statement import FormKind
+from sparkcep.sql.statement import OccurrenceKind
 
 from .blocks import bind
 
@@ -36,7 +36,7 @@ def test_no_words_break_it(start: str, words: list[str], spaced: bool) -> None:
     text = start + (" " if spaced else "").join(words)
     try:
         forms = read_statement(text).forms
-        if forms and forms[-1].kind is FormKind.BLOCK:
+        if forms and forms[-1].kind is OccurrenceKind.BLOCK:
             bind(text)
     except SparkCepError as error:
         assert error.error_class.isupper()

@@ -6,7 +6,7 @@ import pytest
 
 from sparkcep.errors import SparkCepError
 from sparkcep.sql.occurrences import read_statement
-from sparkcep.sql.statement import FormKind, mentions_pattern
+from sparkcep.sql.statement import OccurrenceKind, mentions_pattern
 from sparkcep.sql.table_functions import plain_literal, read_call, relation_name
 
 CALL = "pattern_statistics(l, 'A B')"
@@ -35,7 +35,7 @@ CALL = "pattern_statistics(l, 'A B')"
 )
 def test_places(text: str, calls: int) -> None:
     assert mentions_pattern(text)
-    forms = [f for f in read_statement(text).forms if f.kind is FormKind.CALL]
+    forms = [f for f in read_statement(text).forms if f.kind is OccurrenceKind.CALL]
     assert len(forms) == calls
     assert all(text[f.start : f.start + 8].lower() == "pattern_" and text[f.end - 1] == ")" for f in forms)
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from sparkcep.exec.engines.rows.program import compile_pattern
 from sparkcep.exec.reference.rows import reference_matches
 from sparkcep.pattern import Alternation, Concatenation, Pattern, Quantified, Variable
-from sparkcep.planner.conditions.row_conditions import LocalCondition
-from sparkcep.planner.conditions.symbols import MOST_ASSIGNMENTS, NULL, OTHER, alphabet
+from sparkcep.planner.conditions.row_conditions import RowCondition
+from sparkcep.planner.conditions.symbols import MAX_ASSIGNMENTS, NULL, OTHER, alphabet
 from sparkcep.planner.fields import Fields
 from sparkcep.planner.rules.fold import ALWAYS, MAYBE, NEVER, noticed_before, single_attempt
 from sparkcep.planner.rules.gap_elimination import droppable_symbols
@@ -166,7 +166,7 @@ TYPES = {"e": "string", "n": "int", "p": "double"}
 
 
 def letters(*conditions: str):
-    local = {k: [LocalCondition((c,))] for k, c in enumerate(conditions)}
+    local = {k: [RowCondition((c,))] for k, c in enumerate(conditions)}
     return alphabet(len(conditions), local, FIELDS, TYPES)
 
 
@@ -207,5 +207,5 @@ def test_values_of_the_only_column() -> None:
 
 def test_too_large_an_alphabet() -> None:
     many = [f"p + {k} > {k}" for k in range(8)]
-    assert 3 ** len(many) > MOST_ASSIGNMENTS
+    assert 3 ** len(many) > MAX_ASSIGNMENTS
     assert letters(*many) is None

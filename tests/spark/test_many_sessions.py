@@ -126,7 +126,7 @@ def test_enable_and_disable_while_queries_run(spark: SparkSession) -> None:
 
 def test_nothing_is_left_behind(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     """By hand, for 10,000 statements: benchmarks/many_statements.py."""
-    monkeypatch.setattr(kept, "MOST", 10)
+    monkeypatch.setattr(kept, "MAX", 10)
     kept.PLANS.clear()
     kept.SAMPLES.clear()
     spark.sql(EVENTS.format(hit=0)).createOrReplaceTempView("s_events")

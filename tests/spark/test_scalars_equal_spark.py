@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from sparkcep.exec.conditions.expressions import Expression, NotCompilable, parse_type
 from sparkcep.exec.conditions.interpreter import Interpreter, MatchState
 from sparkcep.exec.conditions.scalars import FUNCTIONS, Overflow
-from sparkcep.planner.conditions.match_conditions import DependentConditions
+from sparkcep.planner.conditions.match_conditions import MatchConditions
 from sparkcep.planner.conditions.trees import Conjunct
 from sparkcep.planner.fields import Fields
 
@@ -75,7 +75,7 @@ class Unlifted(Conjunct):
 
 def ours(text: str, columns: list[list[Any]], ansi: bool = True) -> tuple[Any, Any]:
     """Evaluator by row, and type, of an expression over the columns of ``TYPES``."""
-    owner = DependentConditions(None, Fields(list(TYPES), False))  # type: ignore[arg-type]
+    owner = MatchConditions(None, Fields(list(TYPES), False))  # type: ignore[arg-type]
     tree = Unlifted(owner, [text], in_row=True).convert()
     used = [owner.fields.column_of(owner.fields.texts[k]) for k in owner.columns]
     types = tuple(parse_type(TYPES[c or ""]) for c in used)

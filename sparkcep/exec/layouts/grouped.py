@@ -14,7 +14,7 @@ from sparkcep.exec.arrays import Ints
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.layouts.rows import column, whole_partitions
 from sparkcep.exec.reports import Matched, RowsReport, matched_rows
-from sparkcep.exec.shape import OperatorShape, batch_of
+from sparkcep.exec.shape import OperatorColumns, batch_of
 from sparkcep.exec.statuses import too_many_events
 from sparkcep.query import PREFIX
 
@@ -26,15 +26,15 @@ M = TypeVar("M")
 class OnExecutor(Generic[S, M]):
     """The body of a user-defined function. Its matcher is made on the executor at the first batch, never pickled."""
 
-    def __init__(self, shape: OperatorShape, spec: S) -> None:
+    def __init__(self, shape: OperatorColumns, spec: S) -> None:
         self.shape = shape
         self.spec = spec
         self._matcher: M | None = None
 
-    def __getstate__(self) -> tuple[OperatorShape, S]:
+    def __getstate__(self) -> tuple[OperatorColumns, S]:
         return self.shape, self.spec
 
-    def __setstate__(self, state: tuple[OperatorShape, S]) -> None:
+    def __setstate__(self, state: tuple[OperatorColumns, S]) -> None:
         self.__init__(*state)  # type: ignore[misc]
 
     def make(self) -> M:
@@ -69,7 +69,7 @@ class Body(OnExecutor[S, M], Generic[S, M]):
         return matched_rows(df, RowsReport(self.of_rows, self.of_table), out)
 
 
-def _within_limit(offsets: Ints, shape: OperatorShape) -> Ints:
+def _within_limit(offsets: Ints, shape: OperatorColumns) -> Ints:
     if np.diff(offsets).max(initial=0) > shape.limit_events:
         raise too_many_events(shape.limit_events)
     return offsets
@@ -78,7 +78,7 @@ def _within_limit(offsets: Ints, shape: OperatorShape) -> Ints:
 # -- lists layout ------------------------------------------------------------------------------------------------------
 
 
-def list_inputs(shape: OperatorShape) -> list[str]:
+def list_inputs(shape: OperatorColumns) -> list[str]:
     """SQL of the lists that the kernel reads, from one row per partition."""
     out: list[str] = []
     for w in range(shape.masks):
@@ -89,7 +89,7 @@ def list_inputs(shape: OperatorShape) -> list[str]:
     return [*out, *(f"{ROWS}.{PREFIX}f{i}" for i in shape.kernel_fields)]
 
 
-def list_batch(lists: tuple[pa.Array, ...], shape: OperatorShape) -> Batch:
+def list_batch(lists: tuple[pa.Array, ...], shape: OperatorColumns) -> Batch:
     """Those lists as a batch of partitions."""
     arrays = [a.combine_chunks() if isinstance(a, pa.ChunkedArray) else a for a in lists]
     offsets = arrays[0].offsets.to_numpy().astype(np.int64)
@@ -106,14 +106,14 @@ def as_lists(partition: Ints, partitions: int, columns: dict[str, pa.Array]) -> 
 # -- rows layout -------------------------------------------------------------------------------------------------------
 
 
-def partitions_of(batches: Iterator[pa.RecordBatch], shape: OperatorShape) -> Iterator[pa.Table]:
+def partitions_of(batches: Iterator[pa.RecordBatch], shape: OperatorColumns) -> Iterator[pa.Table]:
     """The stream in tables of whole partitions; the first row of each has its mask inverted."""
     return whole_partitions(
         batches, lambda b: b.column(b.schema.names.index(f"{PREFIX}m0")).to_numpy() < 0, shape.limit_events
     )
 
 
-def table_batch(table: pa.Table, shape: OperatorShape) -> Batch:
+def table_batch(table: pa.Table, shape: OperatorColumns) -> Batch:
     """Whole partitions as a batch."""
     masks = [column(table, f"m{w}").to_numpy().astype(np.int64) for w in range(shape.masks)]
     starts = np.flatnonzero(masks[0] < 0)
@@ -122,7 +122,7 @@ def table_batch(table: pa.Table, shape: OperatorShape) -> Batch:
     return batch_of(offsets, [*map(pa.array, masks), *(column(table, f"f{i}") for i in shape.kernel_fields)], shape)
 
 
-def key_columns(table: pa.Table, batch: Batch, partition: Ints, shape: OperatorShape) -> dict[str, pa.Array]:
+def key_columns(table: pa.Table, batch: Batch, partition: Ints, shape: OperatorColumns) -> dict[str, pa.Array]:
     """Keys of output rows, which are those of their partitions' first rows."""
     of = pa.array(batch.offsets[partition])
     return {f"{PREFIX}k{i}": column(table, f"k{i}").take(of) for i in range(shape.keys)}

@@ -16,11 +16,11 @@ from sparkcep.exec.kernels.rows import rows as kernel
 from sparkcep.exec.layouts.grouped import ROWS, OnExecutor, as_lists, list_batch, list_inputs
 from sparkcep.exec.layouts.rows import int32
 from sparkcep.exec.reports import FOUND, ListsReport, Matched, reported_type
-from sparkcep.exec.shape import FIXED_COLUMNS, OperatorShape
+from sparkcep.exec.shape import FIXED_COLUMNS, OperatorColumns
 from sparkcep.query import PREFIX
 
 
-def match_lists(df: DataFrame, shape: OperatorShape, spec: MatchSpec) -> Matched:
+def match_lists(df: DataFrame, shape: OperatorColumns, spec: MatchSpec) -> Matched:
     names = [f"c{p}" for p in shape.places]
     returns = reported_type(f"array<struct<{','.join(f'{n}:int' for n in names)}>>")
     found = F.arrow_udf(ListsReport(ListsMatcher(shape, spec).run).run, returns)  # type: ignore[attr-defined]

@@ -20,12 +20,12 @@ from sparkcep.exec.engines.rows.matcher import Matcher
 from sparkcep.exec.engines.rows.spec import MatchSpec
 from sparkcep.exec.kernels.rows import rows as kernel
 from sparkcep.exec.reports import Matched, RowsReport, matched_rows
-from sparkcep.exec.shape import FIXED_COLUMNS, OperatorShape, batch_of
+from sparkcep.exec.shape import FIXED_COLUMNS, OperatorColumns, batch_of
 from sparkcep.exec.statuses import too_many_events
 from sparkcep.query import PREFIX
 
 
-def match_fields(df: DataFrame, shape: OperatorShape) -> list[StructField]:
+def match_fields(df: DataFrame, shape: OperatorColumns) -> list[StructField]:
     """Columns of a matched row after keys and match number."""
     types = {f.name: f.dataType for f in df.schema.fields}
     out = [StructField(PREFIX + name, IntegerType()) for name, _ in FIXED_COLUMNS if name != "number"]
@@ -33,18 +33,18 @@ def match_fields(df: DataFrame, shape: OperatorShape) -> list[StructField]:
     return out + [StructField(f"{PREFIX}g{n}", types[f"{PREFIX}f{g.field}"]) for n, g in enumerate(shape.gathers)]
 
 
-def key_fields(df: DataFrame, shape: OperatorShape) -> list[StructField]:
+def key_fields(df: DataFrame, shape: OperatorColumns) -> list[StructField]:
     return [f for f in df.schema.fields if f.name in {f"{PREFIX}k{i}" for i in range(shape.keys)}]
 
 
-def needed_columns(shape: OperatorShape) -> list[str]:
+def needed_columns(shape: OperatorColumns) -> list[str]:
     """Columns that the rows layout sends to Python."""
     fields = dict.fromkeys([*shape.kernel_fields, *(g.field for g in shape.gathers)])
     keys, masks = range(shape.keys), range(shape.masks)
     return [PREFIX + n for n in (*(f"k{i}" for i in keys), *(f"m{w}" for w in masks), *(f"f{i}" for i in fields))]
 
 
-def match_rows(df: DataFrame, shape: OperatorShape, spec: MatchSpec) -> Matched:
+def match_rows(df: DataFrame, shape: OperatorColumns, spec: MatchSpec) -> Matched:
     out = StructType([*key_fields(df, shape), StructField(f"{PREFIX}number", LongType()), *match_fields(df, shape)])
     matcher = RowsMatcher(shape, spec)
     return matched_rows(df.select(*needed_columns(shape)), RowsReport(matcher.run, matcher.empty), out)
@@ -94,7 +94,7 @@ def column(table: pa.Table, name: str) -> pa.Array:
 
 
 @dataclass(frozen=True, slots=True)
-class Rest:
+class CarryOver:
     """What a piece of the stream leaves of its last partition: rows to match again, and the partition's keys."""
 
     table: pa.Table
@@ -103,7 +103,7 @@ class Rest:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class Chunk:
     """Rows of the stream, cut at partition starts. ``keys``: per key column, a value for each partition."""
 
     table: pa.Table
@@ -115,10 +115,10 @@ class Piece:
         at = pa.array(partitions)
         return {f"{PREFIX}k{i}": values.take(at) for i, values in enumerate(self.keys)}
 
-    def rest(self, resume: Resume) -> Rest:
+    def rest(self, resume: Resume) -> CarryOver:
         """What is left for the next piece."""
         last = self.table.slice(int(self.batch.offsets[-2]) + resume.drop)
-        return Rest(last, [values.slice(len(values) - 1) for values in self.keys], resume)
+        return CarryOver(last, [values.slice(len(values) - 1) for values in self.keys], resume)
 
 
 class RowsMatcher:
@@ -127,7 +127,7 @@ class RowsMatcher:
     Memory is bounded by the piece and by the rows that are undecided at its end, not by the longest partition.
     """
 
-    def __init__(self, shape: OperatorShape, spec: MatchSpec, chunk: int = CHUNK) -> None:
+    def __init__(self, shape: OperatorColumns, spec: MatchSpec, chunk: int = CHUNK) -> None:
         self.shape = shape
         self.spec = spec
         wide = any(t.kind == "array" for t in spec.conditions.column_types)
@@ -137,7 +137,7 @@ class RowsMatcher:
         matcher = Matcher(self.spec)
         held: list[pa.RecordBatch] = []
         rows = 0
-        rest: Rest | None = None
+        rest: CarryOver | None = None
         for batch in batches:
             held.append(batch)
             rows += batch.num_rows
@@ -149,8 +149,8 @@ class RowsMatcher:
             yield from self.emit(matcher, held, rest, more=False)
 
     def emit(
-        self, matcher: Matcher, held: list[pa.RecordBatch], rest: Rest | None, more: bool
-    ) -> Generator[pa.RecordBatch, None, Rest | None]:
+        self, matcher: Matcher, held: list[pa.RecordBatch], rest: CarryOver | None, more: bool
+    ) -> Generator[pa.RecordBatch, None, CarryOver | None]:
         tables = [rest.table] if rest is not None else []
         tables += [pa.Table.from_batches([batch]) for batch in held]
         piece = self.piece(pa.concat_tables(tables), rest)
@@ -159,7 +159,7 @@ class RowsMatcher:
         return piece.rest(resume) if resume is not None else None
 
     def outputs(
-        self, piece: Piece, before: Resume | None, parts: Generator[Ints, None, Resume | None]
+        self, piece: Chunk, before: Resume | None, parts: Generator[Ints, None, Resume | None]
     ) -> Generator[pa.RecordBatch, None, Resume | None]:
         """Output rows as record batches; returns what the matcher does."""
         while True:
@@ -176,7 +176,7 @@ class RowsMatcher:
                     columns[f"{PREFIX}self"] = int32(part[:, kernel.SELF] + origin)
                 yield record_batch(columns)
 
-    def columns(self, piece: Piece, part: Ints) -> dict[str, pa.Array]:
+    def columns(self, piece: Chunk, part: Ints) -> dict[str, pa.Array]:
         """All columns of some output rows."""
         number = {f"{PREFIX}number": pa.array(np.ascontiguousarray(part[:, kernel.NUMBER]))}
         return piece.key_columns(part[:, kernel.PARTITION]) | number | self.values(piece, part)
@@ -188,7 +188,7 @@ class RowsMatcher:
     def no_rows(self) -> Ints:
         return np.zeros((0, kernel.FIXED + len(self.spec.slots)), np.int64)
 
-    def piece(self, table: pa.Table, rest: Rest | None = None) -> Piece:
+    def piece(self, table: pa.Table, rest: CarryOver | None = None) -> Chunk:
         """Rows as the matcher wants them. The first row of each partition has its mask inverted, and the keys."""
         table = table.combine_chunks()
         masks = [column(table, f"m{w}").to_numpy().astype(np.int64) for w in range(self.shape.masks)]
@@ -201,9 +201,9 @@ class RowsMatcher:
         if rest is not None and not (rest.table.num_rows and offsets[0] == 0):
             offsets = np.append(0, offsets)
             keys = [pa.concat_arrays([of_rest, own]) for of_rest, own in zip(rest.keys, keys, strict=True)]
-        return Piece(table, batch_of(offsets, arrays, self.shape), keys)
+        return Chunk(table, batch_of(offsets, arrays, self.shape), keys)
 
-    def values(self, piece: Piece, part: Ints) -> dict[str, pa.Array]:
+    def values(self, piece: Chunk, part: Ints) -> dict[str, pa.Array]:
         """Columns of output rows (see :func:`match_fields`)."""
         base = piece.batch.offsets[part[:, kernel.PARTITION]]
         out = {PREFIX + name: int32(part[:, place]) for name, place in FIXED_COLUMNS if name != "number"}

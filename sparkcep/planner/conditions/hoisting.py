@@ -64,7 +64,7 @@ _EVALUATED = frozenset(
 )
 
 
-class Lifting:
+class Hoisting:
     """One expression (pieces of text and slots) with the columns taken out of it.
 
     ``in_row`` is set for the argument of an aggregate or a navigation: columns are then those of the row at hand.

@@ -20,7 +20,7 @@ MAXIMUM_DEPTH = 100
 
 
 @dataclass(slots=True)
-class DependentConditions:
+class MatchConditions:
     """Collects the match-dependent part of all definitions: conditions, their slots and the fields they load."""
 
     query: PatternQuery

@@ -24,7 +24,7 @@ class Shift:
 
 
 @dataclass(frozen=True, slots=True)
-class LocalCondition:
+class RowCondition:
     """A match-independent conjunct: text of the row's columns with shifts between."""
 
     pieces: tuple[str | Shift, ...]
@@ -57,7 +57,7 @@ class LocalCondition:
         )
 
 
-def local_condition(scalar: Scalar, variable: str) -> LocalCondition | None:
+def row_condition(scalar: Scalar, variable: str) -> RowCondition | None:
     """The conjunct as a match-independent condition of ``variable``, or None if it depends on the match."""
     pieces: list[str | Shift] = []
     for piece in scalar.pieces:
@@ -78,10 +78,10 @@ def local_condition(scalar: Scalar, variable: str) -> LocalCondition | None:
             pieces.append(text if re.fullmatch(r"\w+|`[^`]+`", text) else f"({text})")
     if [p.strip().upper() for p in pieces if isinstance(p, str)] == ["NULL"]:
         pieces = ["false"]  # Spark wants a boolean where a condition stands
-    return LocalCondition(tuple(pieces), scalar.position)
+    return RowCondition(tuple(pieces), scalar.position)
 
 
-def lambda_text(condition: LocalCondition, fields: Fields, rows: str, row: str, index: str) -> str | None:
+def lambda_text(condition: RowCondition, fields: Fields, rows: str, row: str, index: str) -> str | None:
     """The condition as the body of a lambda over a list of structs, for the lists layout.
 
     Columns become fields of ``row``, shifts become neighbours in ``rows``. None where columns cannot be told for sure

@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from sqlglot import exp
 
-from sparkcep.planner.conditions.row_conditions import LocalCondition
+from sparkcep.planner.conditions.row_conditions import RowCondition
 from sparkcep.planner.fields import Fields, quote
 from sparkcep.query import string_literal, unescape
 from sparkcep.sql.lexicon import parse_expression
@@ -27,7 +27,7 @@ Assignment: TypeAlias = Mapping[str, str | Truth]
 Formula: TypeAlias = Callable[[Assignment], Truth]
 
 #: Beyond these sizes conditions stay opaque: reasoning over them must not cost more than it saves.
-MOST_ASSIGNMENTS, MOST_SYMBOLS = 4096, 128
+MAX_ASSIGNMENTS, MAX_SYMBOLS = 4096, 128
 
 #: Values of a column beside its constants.
 OTHER, NULL = "\0other", "\0null"
@@ -48,7 +48,7 @@ class Alphabet:
     column: str | None = None
     values: Mapping[str, Symbol] = field(default_factory=dict)
 
-    def keep(self, dropped: frozenset[Symbol], local: Mapping[int, Sequence[LocalCondition]]) -> str:
+    def keep(self, dropped: frozenset[Symbol], local: Mapping[int, Sequence[RowCondition]]) -> str:
         """SQL predicate of the rows whose symbol is not among ``dropped``."""
         if self.column is not None:
             return self._column_predicate(dropped)
@@ -67,7 +67,7 @@ class Alphabet:
         return f"{name} IS NOT NULL AND {text}" if self.values[NULL] in dropped else f"{name} IS NULL OR {text}"
 
 
-def _differs(symbol: Symbol, local: Mapping[int, Sequence[LocalCondition]]) -> str:
+def _differs(symbol: Symbol, local: Mapping[int, Sequence[RowCondition]]) -> str:
     parts = []
     for code, conditions in sorted(local.items()):
         text = " AND ".join(f"({c.sql()})" for c in conditions)
@@ -76,7 +76,7 @@ def _differs(symbol: Symbol, local: Mapping[int, Sequence[LocalCondition]]) -> s
 
 
 def alphabet(
-    variables: int, local: Mapping[int, Sequence[LocalCondition]], fields: Fields, column_types: Mapping[str, str]
+    variables: int, local: Mapping[int, Sequence[RowCondition]], fields: Fields, column_types: Mapping[str, str]
 ) -> Alphabet | None:
     """The alphabet of match-independent conditions, or None where it is too large to reason over.
 
@@ -91,7 +91,7 @@ def alphabet(
     size = 1
     for domain in domains.values():
         size *= len(domain)
-        if size > MOST_ASSIGNMENTS:
+        if size > MAX_ASSIGNMENTS:
             return None
     free = frozenset(range(variables)).difference(local)
     symbols: dict[Symbol, None] = {}
@@ -103,13 +103,13 @@ def alphabet(
         symbols[symbol] = None
         if column is not None:
             values[str(combination[0])] = symbol
-    if len(symbols) > MOST_SYMBOLS:
+    if len(symbols) > MAX_SYMBOLS:
         return None
     return Alphabet(tuple(symbols), column, values)
 
 
 def values_where(
-    conditions: Sequence[LocalCondition], column: str, fields: Fields, column_types: Mapping[str, str]
+    conditions: Sequence[RowCondition], column: str, fields: Fields, column_types: Mapping[str, str]
 ) -> frozenset[str] | None:
     """Values of a column with which conditions (without shifts) may all be true, as text; NULL apart.
 
@@ -121,7 +121,7 @@ def values_where(
         return None
     domains: dict[str, list[str] | list[Truth]] = {c: [*ls, OTHER, NULL] for c, ls in reader.constants.items()}
     domains |= {a: [True, False, None] for a in reader.atoms}
-    if math.prod(map(len, domains.values())) > MOST_ASSIGNMENTS:
+    if math.prod(map(len, domains.values())) > MAX_ASSIGNMENTS:
         return None
     found: set[str] = set()
     for combination in itertools.product(*domains.values()):
@@ -134,7 +134,7 @@ def values_where(
 
 
 def compared_strings(
-    local: Mapping[int, Sequence[LocalCondition]], fields: Fields, column_types: Mapping[str, str]
+    local: Mapping[int, Sequence[RowCondition]], fields: Fields, column_types: Mapping[str, str]
 ) -> dict[str, list[str]]:
     """Text constants that match-independent conditions compare string columns with, by column."""
     reader = _Reader(fields, column_types)
@@ -177,7 +177,7 @@ class _Reader:
         self.atoms: list[str] = []
         self.escapes = False
 
-    def condition(self, condition: LocalCondition) -> Formula:
+    def condition(self, condition: RowCondition) -> Formula:
         text = unescape(condition.sql())
         self.escapes = "\\" in text  # what a string means is then a matter of settings
         tree = parse_expression(text)

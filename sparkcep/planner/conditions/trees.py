@@ -28,7 +28,7 @@ from sparkcep.exec.conditions.expressions import (
     Type,
 )
 from sparkcep.exec.conditions.scalars import FUNCTIONS
-from sparkcep.planner.conditions.hoisting import FUNCTION, SLOT, TEXT, Lifting
+from sparkcep.planner.conditions.hoisting import FUNCTION, SLOT, TEXT, Hoisting
 from sparkcep.planner.fields import quote
 from sparkcep.query import Aggregate, MatchNumber, Navigation, RowExpression, RowMarker, unescape
 from sparkcep.sql.lexicon import parse_expression, tokenize
@@ -61,7 +61,7 @@ _OPERATORS: dict[type[exp.Expr], str] = {
 }  # fmt: skip
 
 
-class Conjunct(Lifting):
+class Conjunct(Hoisting):
     """Turns one expression into the kernel's tree."""
 
     def convert(self) -> Expression:

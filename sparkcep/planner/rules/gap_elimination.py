@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 from sparkcep.exec.engines.rows.program import ACCEPT, Program
 from sparkcep.exec.engines.rows.spec import OutputSlot
-from sparkcep.planner.conditions.row_conditions import LocalCondition
+from sparkcep.planner.conditions.row_conditions import RowCondition
 from sparkcep.planner.conditions.symbols import Alphabet, Symbol
 from sparkcep.planner.rules.machine import Machine, machine
 from sparkcep.query import Aggregate, Navigation, PatternQuery, RowsPerMatch, Slot
@@ -105,7 +105,7 @@ def _sees_gaps(slot: Slot, gaps: frozenset[str]) -> bool:
 def gap_elimination(
     query: PatternQuery,
     program: Program,
-    local: Mapping[int, list[LocalCondition]],
+    local: Mapping[int, list[RowCondition]],
     dependent: Iterable[int],
     letters: Alphabet | None,
     slots: Sequence[tuple[OutputSlot, frozenset[int]]],
@@ -134,7 +134,7 @@ def gap_elimination(
 def _by_symbols(
     query: PatternQuery,
     program: Program,
-    local: Mapping[int, list[LocalCondition]],
+    local: Mapping[int, list[RowCondition]],
     letters: Alphabet,
     slots: Sequence[tuple[OutputSlot, frozenset[int]]],
 ) -> GapElimination | None:
@@ -162,7 +162,7 @@ def _by_symbols(
 
 
 def _by_positions(
-    query: PatternQuery, program: Program, local: Mapping[int, list[LocalCondition]], dependent: Iterable[int]
+    query: PatternQuery, program: Program, local: Mapping[int, list[RowCondition]], dependent: Iterable[int]
 ) -> GapElimination:
     names = program.names
     # (who looks, at what). A gap's own condition may name itself: X.activity <> 'b' is a condition on the row.
@@ -188,5 +188,5 @@ def _by_positions(
     return GapElimination(" OR ".join([*takes, *refuses]), f"{skipping} only skip rows")
 
 
-def _conjunction(conditions: list[LocalCondition]) -> str:
+def _conjunction(conditions: list[RowCondition]) -> str:
     return "(" + " AND ".join(f"({c.sql()})" for c in conditions) + ")"

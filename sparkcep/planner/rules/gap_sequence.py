@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields, replace
 from sparkcep.block import BlockQuery, Matches, Selection
 from sparkcep.pattern import Concatenation, Pattern, Quantified, Variable
 from sparkcep.planner.block_clause import typed_block
-from sparkcep.planner.engines.runs.plan import local_conditions, type_test
+from sparkcep.planner.engines.runs.plan import row_conditions, type_test
 from sparkcep.planner.plan import Analyzer, PatternPlan, Planner
 from sparkcep.planner.sampling import Sampler
 from sparkcep.query import PREFIX, Definition, Events, Scalar
@@ -83,7 +83,7 @@ def _plain_sequence(block: BlockQuery) -> list[str] | None:
         or any(isinstance(s, Events) for m in block.returns for s in m.expression.slots)
     ):  # fmt: skip
         return None
-    if any(local_conditions(c) is None for c in block.conditions):
+    if any(row_conditions(c) is None for c in block.conditions):
         return None
     names = [i.name for i in items if isinstance(i, Variable)]
     return names if len(set(names)) == len(names) else None

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from sparkcep.exec.engines.rows.spec import BITS_PER_WORD
 from sparkcep.pattern import Alternation, Pattern, Quantified, Variable, children
-from sparkcep.planner.conditions.row_conditions import LocalCondition
+from sparkcep.planner.conditions.row_conditions import RowCondition
 from sparkcep.planner.sampling import Sample
 from sparkcep.query import PREFIX
 from sparkcep.settings import SAMPLING_BYTES
@@ -33,7 +33,7 @@ def mandatory(pattern: Pattern) -> frozenset[str]:
 
 
 #: The join reads the input twice; it must save at least as much.
-MOST_SHARE = 0.5
+MAX_SHARE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Prefilter:
             return Prefilter((), f"{self.reason}; the input is smaller than {SAMPLING_BYTES.key}")
         share = sample.share()
         told = f"{self.reason}; by a sample of {sample.rows} rows, {share:.0%} of the partitions have them"
-        return replace(self, needed=self.needed if share <= MOST_SHARE else (), reason=told, joins=share <= MOST_SHARE)
+        return replace(self, needed=self.needed if share <= MAX_SHARE else (), reason=told, joins=share <= MAX_SHARE)
 
     def having(self, bits: Mapping[int, int]) -> str:
         """Lists layout: SQL test over the mask words of a group's rows that it has every mandatory variable."""
@@ -78,7 +78,7 @@ class Prefilter:
 
 
 def prefilter(
-    pattern: Pattern, names: Sequence[str], local: Mapping[int, Sequence[LocalCondition]], keeps_unmatched: bool
+    pattern: Pattern, names: Sequence[str], local: Mapping[int, Sequence[RowCondition]], keeps_unmatched: bool
 ) -> Prefilter:
     """Which variables to test for.
 

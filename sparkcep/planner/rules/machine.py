@@ -15,7 +15,7 @@ from sparkcep.exec.engines.rows.program import ACCEPT, Program
 from sparkcep.planner.conditions.symbols import Symbol
 
 #: Larger patterns are left to the kernel as they are; reasoning would take longer than planning should.
-MOST_POSITIONS = 64
+MAX_POSITIONS = 64
 
 
 #: What may be seen of a row that a variable takes: the numbers of the lookers that notice it, and the variable's code
@@ -63,7 +63,7 @@ def machine(program: Program, symbols: Sequence[Symbol], seen: Callable[[int], S
         seen: what may be seen of a row by the code of its variable.
     """
     start = program.positions
-    if start > MOST_POSITIONS:
+    if start > MAX_POSITIONS:
         return None
     edges = [program.successors(p) for p in range(start + 1)]
     if any(condition for own in edges for _, condition in own):

@@ -18,7 +18,7 @@ from sparkcep.exec.conditions.expressions import (
 from sparkcep.exec.engines.rows.program import Program
 from sparkcep.exec.engines.rows.spec import ConditionSet, OutputSlot
 from sparkcep.exec.shape import Ranges
-from sparkcep.planner.conditions.row_conditions import LocalCondition
+from sparkcep.planner.conditions.row_conditions import RowCondition
 from sparkcep.query import PREFIX, PatternQuery
 
 #: Width of a range in distances of WITHIN: rows within one distance behind a range are copied.
@@ -108,7 +108,7 @@ class RangeSplitting:
 def range_splitting(
     query: PatternQuery,
     program: Program,
-    local: dict[int, list[LocalCondition]],
+    local: dict[int, list[RowCondition]],
     conditions: ConditionSet,
     slots: list[OutputSlot],
     distance: int | None,

@@ -19,7 +19,7 @@ from sparkcep.sql.block.scope import BlockScope
 from sparkcep.sql.block.source import Properties, Source, plain, read_source, relation_names
 from sparkcep.sql.block.where import STRATEGIES, WhereSyntax, read_strategy, read_where
 from sparkcep.sql.lexicon import Token
-from sparkcep.sql.statement import Form, Statement
+from sparkcep.sql.statement import PatternOccurrence, Statement
 
 #: Spark's name of the type of an expression over the input.
 TypeOf = Callable[[str], str]
@@ -57,7 +57,7 @@ class BlockBinder:
     def __init__(
         self,
         statement: Statement,
-        form: Form,
+        form: PatternOccurrence,
         columns: Sequence[str],
         qualifiers: frozenset[str],
         render: Callable[[int, int], str],
@@ -475,7 +475,7 @@ class BlockBinder:
 
 def bind_block(
     statement: Statement,
-    form: Form,
+    form: PatternOccurrence,
     columns: Sequence[str],
     qualifiers: frozenset[str],
     render: Callable[[int, int], str],

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from sparkcep.errors import PatternParseError, near_name
 from sparkcep.sql.clause.parser import SortItem
 from sparkcep.sql.non_answers import HINT, TAKES, WrongArgument, in_order
-from sparkcep.sql.statement import Form, Statement
+from sparkcep.sql.statement import PatternOccurrence, Statement
 
 Range = tuple[int, int]
 
@@ -102,7 +102,7 @@ class BlockParser:
         PatternParseError: CEP_SYNTAX_ERROR, CEP_DUPLICATE_CLAUSE, CEP_PATTERN_SYNTAX.
     """
 
-    def __init__(self, statement: Statement, form: Form) -> None:
+    def __init__(self, statement: Statement, form: PatternOccurrence) -> None:
         self.s = statement
         self.form = form
         low = min(form.head[0], form.body[0])
@@ -452,7 +452,7 @@ class BlockParser:
         self.end, self.at = end, close + 1
 
 
-def pattern_range(statement: Statement, form: Form) -> Range:
+def pattern_range(statement: Statement, form: PatternOccurrence) -> Range:
     """The tokens between PATTERN and the first clause behind it."""
     parser = BlockParser(statement, form)
     parser.at, parser.end = form.body
@@ -461,6 +461,6 @@ def pattern_range(statement: Statement, form: Form) -> Range:
     return form.body[0], max(parser.at, form.body[0] + 1)
 
 
-def parse_block(statement: Statement, form: Form) -> BlockSyntax:
+def parse_block(statement: Statement, form: PatternOccurrence) -> BlockSyntax:
     """Parse the tokens of a pattern block."""
     return BlockParser(statement, form).parse()

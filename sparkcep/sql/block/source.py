@@ -11,7 +11,7 @@ from sparkcep.settings import LOG_CASE, LOG_EVENT, LOG_TIEBREAK, LOG_TIME, Setti
 from sparkcep.sql.block.parser import BlockSyntax, Range
 from sparkcep.sql.block.references import Reader
 from sparkcep.sql.block.scope import BlockScope, Reference
-from sparkcep.sql.statement import Form
+from sparkcep.sql.statement import PatternOccurrence
 
 #: Properties of a table by its name as the statement writes it; empty where there are none.
 Properties = Callable[[str], Mapping[str, str]]
@@ -56,7 +56,12 @@ def plain(scope: BlockScope, span: Range) -> str:
 
 class _SourceReader:
     def __init__(
-        self, scope: BlockScope, syntax: BlockSyntax, form: Form, settings: Settings, properties: Properties
+        self,
+        scope: BlockScope,
+        syntax: BlockSyntax,
+        form: PatternOccurrence,
+        settings: Settings,
+        properties: Properties,
     ) -> None:
         self.scope = scope
         self.syntax = syntax
@@ -176,7 +181,7 @@ class _SourceReader:
 def read_source(
     scope: BlockScope,
     syntax: BlockSyntax,
-    form: Form,
+    form: PatternOccurrence,
     settings: Settings,
     properties: Properties,
     *,
@@ -193,7 +198,7 @@ def read_source(
     return _SourceReader(scope, syntax, form, settings, properties).read(needs_type)
 
 
-def relation_names(scope: BlockScope, form: Form) -> frozenset[str]:
+def relation_names(scope: BlockScope, form: PatternOccurrence) -> frozenset[str]:
     """Case-folded names of the input relation: its own and its alias."""
     s = scope.statement
     low, high = form.relation_tokens

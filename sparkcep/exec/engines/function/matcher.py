@@ -19,7 +19,7 @@ from sparkcep.exec.engines.runs.matcher import RunMatcher
 from sparkcep.exec.engines.runs.search import RunSearch
 from sparkcep.exec.engines.runs.spec import RunSpec
 from sparkcep.exec.kernels.rows import rows as kernel
-from sparkcep.exec.shape import OperatorShape, batch_of
+from sparkcep.exec.shape import OperatorColumns, batch_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class FunctionSpec:
     items: Items | None
     exact: bool | None
     arrival: bool
-    shape: OperatorShape
+    shape: OperatorColumns
     runs: RunSpec
 
 

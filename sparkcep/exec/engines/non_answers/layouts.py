@@ -28,24 +28,24 @@ from sparkcep.exec.layouts.grouped import (
 )
 from sparkcep.exec.layouts.rows import column, int32, key_fields, needed_columns, record_batch
 from sparkcep.exec.reports import FOUND, ListsReport, Matched, reported_type
-from sparkcep.exec.shape import OperatorShape
+from sparkcep.exec.shape import OperatorColumns
 from sparkcep.query import ERROR, PREFIX
 
 
-def explain_partitions(df: DataFrame, layout: str, shape: OperatorShape, spec: RepairSpec) -> Matched:
+def explain_partitions(df: DataFrame, layout: str, shape: OperatorColumns, spec: RepairSpec) -> Matched:
     """Run a spec over prepared rows; see operator.match."""
     if spec.only_facts:
         return _facts(df, layout, shape, spec)
     return _lists(df, shape, spec) if layout == "lists" else _rows(df, shape, spec)
 
 
-def time_field(shape: OperatorShape) -> int:
+def time_field(shape: OperatorColumns) -> int:
     """Field of the ORDER BY key."""
     assert shape.trace is not None
     return shape.trace[0]
 
 
-def _lists(df: DataFrame, shape: OperatorShape, spec: RepairSpec) -> Matched:
+def _lists(df: DataFrame, shape: OperatorColumns, spec: RepairSpec) -> Matched:
     columns = (
         "cost:bigint,reason:int,component:int,row:int,moves:array<struct<c:int,r:int,n:bigint>>,"
         "run:array<struct<c:int,r:int>>"
@@ -65,7 +65,7 @@ def _lists(df: DataFrame, shape: OperatorShape, spec: RepairSpec) -> Matched:
     return Matched(matched.selectExpr(*keys, f"inline(transform({FOUND}, m -> struct({', '.join(out)})))"))
 
 
-def _rows(df: DataFrame, shape: OperatorShape, spec: RepairSpec) -> Matched:
+def _rows(df: DataFrame, shape: OperatorColumns, spec: RepairSpec) -> Matched:
     time = time_field(shape)
     type_ = {f.name: f.dataType for f in df.schema.fields}[f"{PREFIX}f{time}"]
     event = [StructField("c", IntegerType()), StructField("r", IntegerType())]
@@ -142,7 +142,7 @@ class NonAnswersBody(Body[RepairSpec, NonAnswers]):
 # -- facts -------------------------------------------------------------------------------------------------------------
 
 
-def _facts(df: DataFrame, layout: str, shape: OperatorShape, spec: RepairSpec) -> Matched:
+def _facts(df: DataFrame, layout: str, shape: OperatorColumns, spec: RepairSpec) -> Matched:
     """Facts, and errors in a column: they are read by a subquery, and what Spark raises in one comes with its stack."""
     words = [f"w{w}" for w in range(spec.fact_words)]
     if layout != "lists":

@@ -25,7 +25,7 @@ from sparkcep.exec.kernels.rows import rows as kernel
 from sparkcep.exec.kernels.rows.ranges import SUMMARY, mark_ranges, select_chain
 from sparkcep.exec.layouts.rows import (
     CHUNK,
-    Piece,
+    Chunk,
     RowsMatcher,
     column,
     int32,
@@ -36,7 +36,7 @@ from sparkcep.exec.layouts.rows import (
     whole_partitions,
 )
 from sparkcep.exec.reports import Matched, RowsReport, matched_rows
-from sparkcep.exec.shape import OperatorShape
+from sparkcep.exec.shape import OperatorColumns
 from sparkcep.query import ERROR, PREFIX
 
 _RANGE = PREFIX + "range"
@@ -44,7 +44,7 @@ _START = PREFIX + "start"
 _RESUME = PREFIX + "resume"
 
 
-def match_ranges(df: DataFrame, shape: OperatorShape, spec: MatchSpec) -> Matched:
+def match_ranges(df: DataFrame, shape: OperatorColumns, spec: MatchSpec) -> Matched:
     """Run a spec over prepared ranges; the columns of the plain rows layout come back."""
     assert shape.ranges is not None
     keys, values = key_fields(df, shape), match_fields(df, shape)
@@ -83,7 +83,7 @@ class RangeMatcher(RowsMatcher):
         for low in range(0, len(found), CHUNK):
             yield self.placed(piece, numbers, found[low : low + CHUNK])
 
-    def placed(self, piece: Piece, numbers: pa.Array, part: Ints) -> pa.RecordBatch:
+    def placed(self, piece: Chunk, numbers: pa.Array, part: Ints) -> pa.RecordBatch:
         """Output rows with their ranges, and where matching starts and resumes."""
         place = {
             _RANGE: numbers.take(pa.array(part[:, kernel.PARTITION])),

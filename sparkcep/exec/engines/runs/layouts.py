@@ -35,7 +35,7 @@ from sparkcep.exec.layouts.grouped import (
 )
 from sparkcep.exec.layouts.rows import column, int32, key_fields, match_fields, needed_columns, record_batch
 from sparkcep.exec.reports import FOUND, ListsReport, Matched, reported_type
-from sparkcep.exec.shape import FIXED_COLUMNS, OperatorShape
+from sparkcep.exec.shape import FIXED_COLUMNS, OperatorColumns
 from sparkcep.query import PREFIX
 
 EVENTS = PREFIX + "events"
@@ -158,6 +158,6 @@ class RunBody(MatchBody[RunSpec, RunMatcher | RunSearch]):
             yield from (Matches(*piece) for piece in self.matcher.pieces(batch))
 
 
-def match_runs(df: DataFrame, layout: str, shape: OperatorShape, spec: RunSpec) -> Matched:
+def match_runs(df: DataFrame, layout: str, shape: OperatorColumns, spec: RunSpec) -> Matched:
     """Run a spec over prepared rows; see operator.match."""
     return map_matches(df, layout, RunBody(shape, spec))

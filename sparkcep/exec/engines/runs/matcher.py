@@ -47,7 +47,7 @@ from sparkcep.exec.statuses import (
 #: Room for output rows, and for events of matches, to begin with.
 ROWS, EVENTS = 1024, 4096
 #: Most output of one partition: matches may be few enough and yet hold more events than anybody waits for.
-MOST_BYTES = 1 << 33
+MAX_BYTES = 1 << 33
 #: Matches of one partition from which on it pays to count them before more are enumerated; or a piece is full.
 COUNTED_FROM = 100_000
 SELECTIONS = {Selection.STRICT: kernel.STRICT, Selection.NEXT: kernel.NEXT, Selection.ANY: kernel.ANY}
@@ -140,8 +140,8 @@ class RunMatcher:
             if used and size >= most_bytes:
                 given = given + size if progress[kernel.AT_PARTITION] == of else size
                 of = int(progress[kernel.AT_PARTITION])
-                if given > MOST_BYTES:
-                    raise too_large_matches(int(progress[kernel.MATCHES]), MOST_BYTES, fewer_matches(spec))
+                if given > MAX_BYTES:
+                    raise too_large_matches(int(progress[kernel.MATCHES]), MAX_BYTES, fewer_matches(spec))
                 yield out[:used], trace[:traced]
                 progress[kernel.USED] = progress[kernel.TRACED] = used = traced = 0
             out = grown(out, used, max(longest, 1))

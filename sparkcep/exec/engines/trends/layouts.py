@@ -25,18 +25,18 @@ from sparkcep.exec.layouts.grouped import (
 )
 from sparkcep.exec.layouts.rows import key_fields, needed_columns, record_batch
 from sparkcep.exec.reports import FOUND, ListsReport, Matched, reported_type
-from sparkcep.exec.shape import OperatorShape
+from sparkcep.exec.shape import OperatorColumns
 from sparkcep.query import PREFIX
 
 Matcher = TrendMatcher | EnumeratingMatcher | ConjunctionMatcher
 
 
-def match_trends(df: DataFrame, layout: str, shape: OperatorShape, spec: TrendSpec) -> Matched:
+def match_trends(df: DataFrame, layout: str, shape: OperatorColumns, spec: TrendSpec) -> Matched:
     """Run a spec over prepared rows; see operator.match."""
     return _lists(df, shape, spec) if layout == "lists" else _rows(df, shape, spec)
 
 
-def _lists(df: DataFrame, shape: OperatorShape, spec: TrendSpec) -> Matched:
+def _lists(df: DataFrame, shape: OperatorColumns, spec: TrendSpec) -> Matched:
     columns = ",".join(f"{PREFIX}{n}:{t}" for n, t in result_columns(spec))
     body = TrendBody(shape, spec).of_lists
     found = F.arrow_udf(ListsReport(body).run, reported_type(f"array<struct<{columns}>>"))  # type: ignore[attr-defined]
@@ -45,7 +45,7 @@ def _lists(df: DataFrame, shape: OperatorShape, spec: TrendSpec) -> Matched:
     return Matched(matched.selectExpr(*keys, f"inline(coalesce({FOUND}, array()))"))
 
 
-def _rows(df: DataFrame, shape: OperatorShape, spec: TrendSpec) -> Matched:
+def _rows(df: DataFrame, shape: OperatorColumns, spec: TrendSpec) -> Matched:
     own = [StructField(PREFIX + n, DataType.fromDDL(t)) for n, t in result_columns(spec)]
     out = StructType([*key_fields(df, shape), *own])
     return TrendBody(shape, spec).mapped(df.select(*needed_columns(shape)), out)

@@ -45,7 +45,7 @@ _SELECTIONS = {Selection.STRICT: kernel.STRICT, Selection.NEXT: kernel.NEXT, Sel
 #: Windows that share a walk. More share more, but a block's rows are those of all its windows.
 LANES = 64
 #: Bytes that sums over a block's events may take; where more would be needed, fewer windows share a walk.
-MOST_BYTES = 2**28
+MAX_BYTES = 2**28
 #: What a DECIMAL(38, 0) holds.
 LARGEST = 10**38 - 1
 _TOO_LARGE_HIGH, _TOO_LARGE_LOW = (np.uint64(x) for x in divmod(LARGEST + 1, 2**64))
@@ -159,7 +159,7 @@ class TrendMatcher:
             own = np.zeros(lanes, np.int64), np.zeros(lanes, np.int64)
             windows = Windows(time, spec.width, max(spec.slide, 1), *own)
             room = int(kernel.longest_block(offsets, windows, lanes))
-            if lanes == 1 or sums_bytes(self.ways, self.fields, room, lanes) <= MOST_BYTES:
+            if lanes == 1 or sums_bytes(self.ways, self.fields, room, lanes) <= MAX_BYTES:
                 return windows, room
             lanes = (lanes + 1) // 2
 

@@ -14,7 +14,7 @@ from sparkcep.exec.kernels.runs.graph_tables import Machine
 from sparkcep.exec.kernels.trends.tables import STATE, TREE, Fields, Letters, Rows, Single, Ways
 
 #: More bits than this make too large a table.
-MOST_BITS = 10
+MAX_BITS = 10
 
 _EMPTY, _NO_ROWS, _NO_FLAGS = np.zeros(1, np.int64), np.zeros(1, np.int32), np.zeros(1, np.uint8)
 _NOT_SINGLE = Single(np.zeros(1, np.uint64), _NO_FLAGS, 0, 0, _NO_ROWS, _NO_ROWS)
@@ -32,7 +32,7 @@ def applies(spec: TrendSpec) -> bool:
         spec.run.selection is not Selection.STRICT
         and not spec.run.strict_time
         and not spec.automaton.negations
-        and max(bits, default=0) < min(MOST_BITS, BITS_PER_WORD)
+        and max(bits, default=0) < min(MAX_BITS, BITS_PER_WORD)
         and (kinds <= {Granularity.STATE} or (spec.run.selection is Selection.ANY and Granularity.PAIRS not in kinds))
         and all(c.bit < 0 for c in spec.classes)
         and all(bit < 0 for row in spec.edge_bits for bit in row)

@@ -15,7 +15,7 @@ from sparkcep.exec.engines.uncertain.spec import UncertainSpec
 from sparkcep.exec.kernels.rows.output import NUMBER, PARTITION
 from sparkcep.exec.layouts.rows import int32
 from sparkcep.exec.reports import Matched
-from sparkcep.exec.shape import OperatorShape
+from sparkcep.exec.shape import OperatorColumns
 
 #: Columns of each match, and the place of each of its rows, with their types.
 OWN: tuple[tuple[str, DataType], ...] = (
@@ -43,6 +43,6 @@ def places(out: Ints) -> Ints:
     return rows - np.maximum.accumulate(np.where(begins, rows, 0))
 
 
-def match_uncertain(df: DataFrame, layout: str, shape: OperatorShape, spec: UncertainSpec) -> Matched:
+def match_uncertain(df: DataFrame, layout: str, shape: OperatorColumns, spec: UncertainSpec) -> Matched:
     """Run a spec over prepared rows; see operator.match."""
     return map_matches(df, layout, UncertainBody(shape, spec), OWN)

@@ -19,7 +19,7 @@ from sparkcep.exec.conditions.interpreter import Interpreter
 from sparkcep.exec.engines.function.matcher import FunctionSpec, Items
 from sparkcep.exec.shape import Within
 from sparkcep.planner.block_clause import clause_of
-from sparkcep.planner.conditions.match_conditions import DependentConditions, describe
+from sparkcep.planner.conditions.match_conditions import MatchConditions, describe
 from sparkcep.planner.conditions.trees import Conjunct
 from sparkcep.planner.engines.function.row_expressions import RowExpressions, spark_type
 from sparkcep.planner.engines.runs.plan import RunPlan, RunPlanner
@@ -232,7 +232,7 @@ def _items(
 ) -> tuple[Items, list[tuple[str, str]]]:
     """RETURN for the interpreter, with names and types."""
     fields = Fields(block.columns, settings.case_sensitive)
-    owner = DependentConditions(plan.query, fields, rows.types, labels=block.labels)
+    owner = MatchConditions(plan.query, fields, rows.types, labels=block.labels)
     trees: list[Expression] = []
     found: list[tuple[str, str]] = []
     for measure in block.returns:
@@ -257,7 +257,7 @@ def _items(
     return Items(tuple(trees), tuple(owner.slots), tuple(owner.registers), programs), found
 
 
-def _direct(tree: Expression, owner: DependentConditions, own: list[str]) -> str:
+def _direct(tree: Expression, owner: MatchConditions, own: list[str]) -> str:
     """Spark's type of an item that is a column's value, or values: any type passes through."""
     slot = owner.slots[tree.slot] if isinstance(tree, Load) else None
     if isinstance(slot, NavigationSlot) and slot.argument is None and slot.column >= 0:

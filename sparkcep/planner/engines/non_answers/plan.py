@@ -15,12 +15,12 @@ from sparkcep.exec.engines.non_answers.spec import Bound, Facts, Repair, RepairS
 from sparkcep.exec.engines.rows.spec import words_of
 from sparkcep.exec.engines.runs.spec import RunSpec
 from sparkcep.exec.kernels.non_answers.tables import FARTHEST
-from sparkcep.exec.shape import OperatorShape
+from sparkcep.exec.shape import OperatorColumns
 from sparkcep.pattern import Concatenation, Pattern, Variable
 from sparkcep.planner.block_clause import typed_block
 from sparkcep.planner.conditions.differences import Difference, TimeUnits, difference, names_any
-from sparkcep.planner.conditions.match_conditions import DependentConditions
-from sparkcep.planner.conditions.row_conditions import LocalCondition
+from sparkcep.planner.conditions.match_conditions import MatchConditions
+from sparkcep.planner.conditions.row_conditions import RowCondition
 from sparkcep.planner.engines.non_answers.sql import NonAnswersSql
 from sparkcep.planner.engines.runs.plan import BlockPlan, RunPlanner, condition_beyond, in_kernel, type_test
 from sparkcep.planner.plan import Analyzer
@@ -108,7 +108,7 @@ class NonAnswersPlanner(RunPlanner):
             run, bits, repair, self.type_bits(bits), needed(self.automaton), facts, self.settings.limit_repair,
             repairs_only=block.non_answers is not None and block.non_answers.repairs_only,
         )  # fmt: skip
-        shape = OperatorShape(
+        shape = OperatorColumns(
             limit_events=self.settings.limit_events, keys=len(keys),
             masks=run.mask_words, columns=tuple(dependent.columns), within=within, gathers=(),
             labels=(), mask_updates=self.mask_updates(tests, bits, shifts) if layout == "lists" else (),
@@ -227,8 +227,8 @@ class NonAnswersPlanner(RunPlanner):
         return text.strip() == key.strip() or (column is not None and self.fields.column_of(text) == column)
 
     def repairable(
-        self, run: RunSpec, local: dict[int, list[LocalCondition]], conditions: Sequence[Condition],
-        found: Sequence[Difference | None], dependent: DependentConditions,
+        self, run: RunSpec, local: dict[int, list[RowCondition]], conditions: Sequence[Condition],
+        found: Sequence[Difference | None], dependent: MatchConditions,
     ) -> tuple[str, tuple[Bound, ...], frozenset[int]]:  # fmt: skip
         """Why nothing can be repaired (empty where it can), bounds by places, and conditions that they stand for."""
         block = self.block
@@ -307,13 +307,13 @@ class NonAnswersPlanner(RunPlanner):
 
     # -- masks, rows, facts ----------------------------------------------------------------------------------------
 
-    def type_tests(self, local: dict[int, list[LocalCondition]]) -> dict[int, list[LocalCondition]]:
+    def type_tests(self, local: dict[int, list[RowCondition]]) -> dict[int, list[RowCondition]]:
         """Tests of types alone, of components that must be more than of a type."""
-        out: dict[int, list[LocalCondition]] = {}
+        out: dict[int, list[RowCondition]] = {}
         for code, component in enumerate(self.block.components):
             test = type_test(component, self.block.event_type)
             if test and len(local.get(code, [])) > 1:
-                out[TYPE_TESTS + code] = [LocalCondition((test,), component.position)]
+                out[TYPE_TESTS + code] = [RowCondition((test,), component.position)]
         return out
 
     def type_bits(self, bits: dict[int, int]) -> tuple[int, ...]:

@@ -15,12 +15,12 @@ from sparkcep.exec.conditions.interpreter import Interpreter
 from sparkcep.exec.engines.rows.spec import ConditionSet, words_of
 from sparkcep.exec.engines.runs.spec import NO_LIMIT, Check, RunSpec
 from sparkcep.exec.engines.runs.tables import machine_tables
-from sparkcep.exec.shape import OperatorShape, Within
+from sparkcep.exec.shape import OperatorColumns, Within
 from sparkcep.pattern import repeats
 from sparkcep.planner.block_clause import block_of, partitions, typed_block
 from sparkcep.planner.conditions.consistency import span_of
-from sparkcep.planner.conditions.match_conditions import DependentConditions
-from sparkcep.planner.conditions.row_conditions import LocalCondition, local_condition
+from sparkcep.planner.conditions.match_conditions import MatchConditions
+from sparkcep.planner.conditions.row_conditions import RowCondition, row_condition
 from sparkcep.planner.engines.runs.censored import check_censored, decided_sql
 from sparkcep.planner.engines.runs.collapse import Collapse, collapse
 from sparkcep.planner.fields import Fields, quote
@@ -176,7 +176,7 @@ class RunPlanner(Planner):
             postponed=collapsed.postponed if collapsed is not None else frozenset(),
         )
         spec = self.with_engine(spec, conditions, dependent)
-        shape = OperatorShape(
+        shape = OperatorColumns(
             keys=len(keys),
             limit_events=self.settings.limit_events,
             masks=words,
@@ -209,29 +209,29 @@ class RunPlanner(Planner):
 
     # -- conditions ------------------------------------------------------------------------------------------------
 
-    def split(self) -> tuple[dict[int, list[LocalCondition]], DependentConditions, list[Condition]]:
+    def split(self) -> tuple[dict[int, list[RowCondition]], MatchConditions, list[Condition]]:
         """Conditions of one event by component code, and those that depend on the match."""
         local, left = self.split_local((*self.block.conditions, *self.equivalence_conditions()))
         return local, self.depend(left), left
 
-    def depend(self, conditions: Sequence[Condition]) -> DependentConditions:
-        dependent = DependentConditions(
+    def depend(self, conditions: Sequence[Condition]) -> MatchConditions:
+        dependent = MatchConditions(
             self.query, self.fields, self.column_types, self.settings.limit_pairs, labels=self.block.labels
         )
         for number, condition in enumerate(conditions):
             dependent.add(number, condition.scalar)
         return dependent
 
-    def split_local(self, conditions: Sequence[Condition]) -> tuple[dict[int, list[LocalCondition]], list[Condition]]:
+    def split_local(self, conditions: Sequence[Condition]) -> tuple[dict[int, list[RowCondition]], list[Condition]]:
         """Tests of one event by component code, and what is left of the conditions."""
         block = self.block
-        local: dict[int, list[LocalCondition]] = {}
+        local: dict[int, list[RowCondition]] = {}
         for code, component in enumerate(block.components):
             if test := type_test(component, block.event_type):
-                local.setdefault(code, []).append(LocalCondition((test,), component.position))
+                local.setdefault(code, []).append(RowCondition((test,), component.position))
         left: list[Condition] = []
         for condition in conditions:
-            own = local_conditions(condition)
+            own = row_conditions(condition)
             if own is None:
                 left.append(condition)
                 continue
@@ -260,7 +260,7 @@ class RunPlanner(Planner):
         return out
 
     def compile_runs(
-        self, dependent: DependentConditions, conditions: Sequence[Condition]
+        self, dependent: MatchConditions, conditions: Sequence[Condition]
     ) -> tuple[ConditionSet, tuple[Check, ...]]:
         """Conditions and when they are tested."""
         if not conditions:
@@ -278,7 +278,7 @@ class RunPlanner(Planner):
         )  # fmt: skip
         return out, checks
 
-    def check(self, number: int, c: Condition, dependent: DependentConditions) -> Check:
+    def check(self, number: int, c: Condition, dependent: MatchConditions) -> Check:
         def codes(keys: Sequence[str]) -> frozenset[int]:
             return frozenset(self.names.index(k) for k in keys)
 
@@ -296,7 +296,7 @@ class RunPlanner(Planner):
             span_of(c, dependent.column),
         )
 
-    def with_engine(self, spec: RunSpec, conditions: Sequence[Condition], dependent: DependentConditions) -> RunSpec:
+    def with_engine(self, spec: RunSpec, conditions: Sequence[Condition], dependent: MatchConditions) -> RunSpec:
         """The spec for the kernel, or for the reference search where the kernel cannot match it.
 
         Raises:
@@ -346,7 +346,7 @@ class RunPlanner(Planner):
             out += [f"({e.expression.text}) IS NOT NULL" for e in block.equivalences if not e.components]
         return out
 
-    def filters(self, local: dict[int, list[LocalCondition]], dependent: DependentConditions) -> tuple[list[str], str]:
+    def filters(self, local: dict[int, list[RowCondition]], dependent: MatchConditions) -> tuple[list[str], str]:
         """What rows must satisfy to be looked at at all, and why rows that nothing can take are kept if they are."""
         block = self.block
         out = self.kept_rows()
@@ -408,11 +408,11 @@ def type_test(component: Component, event_type: str | None) -> str:
     return f"{event_type} = {names}" if len(component.types) == 1 else f"{event_type} IN ({names})"
 
 
-def local_conditions(c: Condition) -> dict[str, LocalCondition] | None:
+def row_conditions(c: Condition) -> dict[str, RowCondition] | None:
     """A condition as a test of an event alone, by the components it is tested for; None: it depends on the match."""
     if c.at is not Decision.TAKE or c.required or c.minimum != 1 or c.first_only or c.after or c.each:
         return None
-    own = {key: local_condition(c.scalar, key) for key in c.decided_by}
+    own = {key: row_condition(c.scalar, key) for key in c.decided_by}
     tests = {key: test for key, test in own.items() if test is not None}
     return tests if len(tests) == len(own) else None
 

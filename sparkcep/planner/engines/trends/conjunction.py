@@ -16,8 +16,8 @@ from sparkcep.exec.engines.rows.spec import BITS_PER_WORD
 from sparkcep.exec.engines.trends.intersection import intersect, recoded
 from sparkcep.exec.engines.trends.spec import Part, TrendSpec
 from sparkcep.pattern import Conjunction, Pattern, variables
-from sparkcep.planner.conditions.match_conditions import DependentConditions
-from sparkcep.planner.conditions.row_conditions import LocalCondition
+from sparkcep.planner.conditions.match_conditions import MatchConditions
+from sparkcep.planner.conditions.row_conditions import RowCondition
 from sparkcep.planner.engines.trends.edges import NotAdjacent
 from sparkcep.planner.engines.trends.plan import PART, TrendPlanner
 from sparkcep.planner.plan import Analyzer
@@ -29,7 +29,7 @@ _COUNTS = (
     (Trend("x", "approx_count", None, ()), "", "double"),
 )
 Keys = Mapping[str, tuple[str, ...]]
-Kernel = tuple[dict[int, list[LocalCondition]], DependentConditions, TrendSpec]
+Kernel = tuple[dict[int, list[RowCondition]], MatchConditions, TrendSpec]
 
 
 class ConjunctionPlanner(TrendPlanner):
@@ -94,7 +94,7 @@ class ConjunctionPlanner(TrendPlanner):
 
     def together(self, found: list[Kernel], trends: Sequence[tuple[Trend, str, str]], reason: str) -> Kernel:
         """The parts over one batch: masks and columns of one behind those of the other."""
-        local: dict[int, list[LocalCondition]] = {}
+        local: dict[int, list[RowCondition]] = {}
         bits: dict[int, int] = {}
         parts: list[Part] = []
         dependent = found[0][1]
@@ -115,7 +115,7 @@ class ConjunctionPlanner(TrendPlanner):
         )
         return local, dependent, spec
 
-    def filters(self, local: dict[int, list[LocalCondition]], dependent: DependentConditions) -> tuple[list[str], str]:
+    def filters(self, local: dict[int, list[RowCondition]], dependent: MatchConditions) -> tuple[list[str], str]:
         return self.kept_rows(), "each side of AND takes rows that the other cannot"
 
 

@@ -21,10 +21,10 @@ from sparkcep.exec.engines.trends.spec import (
     TrendAggregate,
     TrendSpec,
 )
-from sparkcep.exec.shape import OperatorShape, Within
+from sparkcep.exec.shape import OperatorColumns, Within
 from sparkcep.planner.block_clause import partitions
-from sparkcep.planner.conditions.match_conditions import DependentConditions, describe
-from sparkcep.planner.conditions.row_conditions import LocalCondition, local_condition
+from sparkcep.planner.conditions.match_conditions import MatchConditions, describe
+from sparkcep.planner.conditions.row_conditions import RowCondition, row_condition
 from sparkcep.planner.engines.runs.plan import BlockPlan, RunPlanner, condition_beyond, in_kernel, machine_lacks
 from sparkcep.planner.engines.trends.edges import (
     AFTER,
@@ -82,7 +82,7 @@ class TrendPlanner(RunPlanner):
         filters, filtered = self.filters(components, dependent)
         if width:
             filters.append(f"({block.order_by[0].expression}) IS NOT NULL")
-        shape = OperatorShape(
+        shape = OperatorColumns(
             limit_events=self.settings.limit_events, keys=len(keys),
             masks=spec.mask_words, columns=tuple(dependent.columns), within=within, gathers=(),
             labels=(), mask_updates=self.mask_updates(local, spec.condition_bits, shifts) if layout == "lists" else (),
@@ -97,7 +97,7 @@ class TrendPlanner(RunPlanner):
 
     def plan_kernel(
         self, trends: Sequence[tuple[Trend, str, str]], width: int, slide: int
-    ) -> tuple[dict[int, list[LocalCondition]], DependentConditions, TrendSpec]:
+    ) -> tuple[dict[int, list[RowCondition]], MatchConditions, TrendSpec]:
         """Tests of one event by code, what crosses to the kernel, and its spec."""
         reason = self.enumeration_reason()
         if not reason:
@@ -182,7 +182,7 @@ class TrendPlanner(RunPlanner):
         )
 
     def aggregates(
-        self, trends: Sequence[tuple[Trend, str, str]], dependent: DependentConditions
+        self, trends: Sequence[tuple[Trend, str, str]], dependent: MatchConditions
     ) -> tuple[TrendAggregate, ...]:
         """Aggregates with their kernel columns."""
         out = []
@@ -222,7 +222,7 @@ class TrendPlanner(RunPlanner):
 
     def propagated(
         self, trends: Sequence[tuple[Trend, str, str]], width: int, slide: int
-    ) -> tuple[dict[int, list[LocalCondition]], DependentConditions, TrendSpec]:
+    ) -> tuple[dict[int, list[RowCondition]], MatchConditions, TrendSpec]:
         """Raises NotAdjacent where a condition needs the trends themselves."""
         block = self.block
         local, left = self.split_local((*block.conditions, *self.adjacent_equivalences()))
@@ -231,7 +231,7 @@ class TrendPlanner(RunPlanner):
                 raise NotAdjacent(f"{EdgeConditions.text(c)} ties a negated event to the trend")
         found = self.demands(left)
         # Two events at a time: programs over two registers.
-        dependent = DependentConditions(
+        dependent = MatchConditions(
             self.query, self.fields, self.column_types, self.settings.limit_pairs, labels=(BEFORE, AFTER)
         )
         for side in (BEFORE, AFTER):  # the kernel fills register 0 with the event before, 1 with the one after
@@ -245,7 +245,7 @@ class TrendPlanner(RunPlanner):
                 return -1
             if scalars not in tests:
                 tests[scalars] = EDGE_TESTS + len(tests)
-                own = [local_condition(s, side) for s in scalars]
+                own = [row_condition(s, side) for s in scalars]
                 if any(c is None for c in own):
                     raise NotAdjacent(f"{describe(scalars[0])} cannot be tested on one event")
                 local[tests[scalars]] = [c for c in own if c is not None]
@@ -303,7 +303,7 @@ class TrendPlanner(RunPlanner):
         return [(s, tuple(edges), d) for s, edges, d in out.values()]
 
     def granularity(
-        self, state: int, edges: tuple[int, ...], demand: Demand, row: list[Demand], dependent: DependentConditions
+        self, state: int, edges: tuple[int, ...], demand: Demand, row: list[Demand], dependent: MatchConditions
     ) -> tuple[Granularity, Order | None]:
         selection = self.block.selection
         if selection is Selection.STRICT:
@@ -318,7 +318,7 @@ class TrendPlanner(RunPlanner):
         order = self.order(demand.both, dependent)
         return (Granularity.TREE if order is not None else Granularity.PAIRS), order
 
-    def order(self, scalars: Sequence[Scalar], dependent: DependentConditions) -> Order | None:
+    def order(self, scalars: Sequence[Scalar], dependent: MatchConditions) -> Order | None:
         """Comparisons of which one at most is not an equality, as the order of a tree."""
         found: list[Comparison] = []
         for scalar in scalars:
@@ -348,7 +348,7 @@ class TrendPlanner(RunPlanner):
             return a.kind == b.kind and a.scale == b.scale and max(a.size, b.size) <= 18
         return a.kind == b.kind and (a.is_integer_like or a.kind == "string")
 
-    def compile_pairs(self, dependent: DependentConditions, scalars: Sequence[Scalar]) -> ConditionSet:
+    def compile_pairs(self, dependent: MatchConditions, scalars: Sequence[Scalar]) -> ConditionSet:
         if not scalars:
             return ConditionSet()
         found = self.analyze([self.fields.texts[i] for i in dependent.columns])
@@ -390,7 +390,7 @@ class TrendPlanner(RunPlanner):
 
     def enumerated(
         self, reason: str, trends: Sequence[tuple[Trend, str, str]], width: int, slide: int
-    ) -> tuple[dict[int, list[LocalCondition]], DependentConditions, TrendSpec]:
+    ) -> tuple[dict[int, list[RowCondition]], MatchConditions, TrendSpec]:
         local, dependent, conditions = self.split()
         aggregates = self.aggregates(trends, dependent)
         condition_set, checks = self.compile_runs(dependent, conditions)
@@ -424,6 +424,6 @@ def grouped_block(block: BlockQuery) -> BlockQuery:
     return replace(block, partition_by=(*block.partition_by, *more))
 
 
-def key_pair(c: Comparison, dependent: DependentConditions) -> KeyPair:
+def key_pair(c: Comparison, dependent: MatchConditions) -> KeyPair:
     """The kernel columns of both sides."""
     return KeyPair(dependent.column(c.before), dependent.column(c.after))

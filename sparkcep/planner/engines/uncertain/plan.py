@@ -14,10 +14,10 @@ from sparkcep.exec.engines.rows.spec import words_of
 from sparkcep.exec.engines.runs.spec import NO_LIMIT, RunSpec
 from sparkcep.exec.engines.runs.tables import single_component
 from sparkcep.exec.engines.uncertain.spec import UncertainSpec
-from sparkcep.exec.shape import OperatorShape
+from sparkcep.exec.shape import OperatorColumns
 from sparkcep.pattern import render
 from sparkcep.planner.block_clause import typed_block
-from sparkcep.planner.conditions.match_conditions import DependentConditions
+from sparkcep.planner.conditions.match_conditions import MatchConditions
 from sparkcep.planner.engines.runs.plan import (
     RunPlan,
     RunPlanner,
@@ -97,7 +97,7 @@ class UncertainPlanner(RunPlanner):
             limit_ticks=self.settings.limit_ticks, limit_shared=self.settings.limit_shared,
         )  # fmt: skip
         own = [ticks.low, ticks.high, *([] if ticks.probability is None else [ticks.probability])]
-        shape = OperatorShape(
+        shape = OperatorColumns(
             limit_events=self.settings.limit_events, keys=len(keys),
             masks=words, columns=(*dependent.columns, *(self.fields.add(text) for text in own)),
             within=None, gathers=tuple(self.outputs.gathers),
@@ -124,7 +124,7 @@ class UncertainPlanner(RunPlanner):
             position=self.uncertainty.position, hint=hint,
         )  # fmt: skip
 
-    def refuse_unclear(self, run: RunSpec, conditions: Sequence[Condition], dependent: DependentConditions) -> None:
+    def refuse_unclear(self, run: RunSpec, conditions: Sequence[Condition], dependent: MatchConditions) -> None:
         """Refuse what has no clear meaning over worlds, or no engine."""
         for c in conditions:
             if c.source.lstrip("( ").lower().startswith("time,") or c.source.lstrip("( ").lower().startswith("time ,"):
