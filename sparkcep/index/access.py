@@ -79,7 +79,7 @@ def access(
         cases: how they are found, `lists` or `scan` (only with sequences); auto: the cheapest.
 
     Raises:
-        NotWorthwhile: with the reason.
+        IndexNotBeneficial: with the reason.
     """
     if ask.groups and coverage.state != "current":
         raise IndexNotBeneficial("files that are not indexed may have events of a group's cases")

@@ -229,7 +229,7 @@ def coded(spark: SparkSession, events: DataFrame, dictionary: Dictionary, types:
     names = sorted(types)
     known = spark.createDataFrame([(n, dictionary.codes[n]) for n in names], "known string, code int")
     joined = events.where(f"({BAD_REASON}) IS NULL").join(F.broadcast(known), F.col("event") == F.col("known"), "left")
-    changed = "raise_error('[CEP_INDEX_SOURCE_CHANGED] The source changed while it was indexed. Hint: refresh again.')"
+    changed = "raise_error('[CEP_INDEX_SOURCE_CHANGED] The source changed while it was indexed. Hint: run this again.')"
     return joined.withColumn("code", F.expr(f"coalesce(code, {changed})"))
 
 

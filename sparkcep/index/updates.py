@@ -377,7 +377,7 @@ def _pairs_of(work: Work) -> int:
 
 def _changed(d: Definition) -> PatternIndexError:
     return PatternIndexError(
-        "CEP_INDEX_SOURCE_CHANGED", f"{d.source} changed while it was indexed.", blame="name", hint="refresh again"
+        "CEP_INDEX_SOURCE_CHANGED", f"{d.source} changed while it was indexed.", blame="name", hint="run this again"
     )
 
 
