@@ -71,6 +71,10 @@ class MatchBody(Body[S, M], Generic[S, M]):
             columns["e"] = pa.ListArray.from_arrays(event_offsets(found.out), events)
         return as_lists(found.out[:, kernel.PARTITION], len(lists[0]), columns)
 
+    def of_table(self, table: pa.Table) -> pa.RecordBatch:
+        batch = table_batch(table, self.shape)
+        return self.of_piece(table, batch, self.matches(batch))
+
     def of_rows(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for table in partitions_of(batches, self.shape):
             batch = table_batch(table, self.shape)
