@@ -52,6 +52,18 @@ def test_orders_of_permute_keep_their_ways_together() -> None:
     check(case)
 
 
+def test_a_variable_has_the_rank_of_its_first_place() -> None:
+    """In `B? !A B*` a further B comes before the end, also where only the place that comes later can take it."""
+    pattern = row_pattern("B? !A B*", skips=True)
+    components = (Component("B", "B", (), kleene=True), Component("A", "A", (), negated=True))
+    rows = (0, 0, 0)
+    case = RunCase(pattern, components, ("A",) * 3, rows, rows, (), (), Selection.ANY, Matches.ALL, None, False)
+    assert [tuple(row for _, row in path) for path in case.reference()] == [
+        (0, 1, 2), (0, 1), (0, 2), (0,), (1, 2), (2,),
+    ]  # fmt: skip
+    check(case)
+
+
 def test_a_kleene_that_takes_nothing_is_not_ended() -> None:
     """In `A ((A2 | A3*?)+? B)*?` a B that follows a B must be taken: it leaves no Kleene that was entered."""
     a, a2, a3, b = (Variable(name) for name in ("A", "A2", "A3", "B"))

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from hypothesis import strategies as st
 
 from sparkcep.block import Decision, Matches, Selection
-from sparkcep.exec.reference.runs import Path, Place, ReferenceCase, Way
+from sparkcep.exec.reference.runs import Path, Place, ReferenceCase
 
 from .run_strategies import RunCase, describe, run_cases
 
@@ -106,7 +106,7 @@ class World(ReferenceCase):
             if (c.at is Decision.TAKE and key in c.decided_by) or self.is_left(c, path[:-1], key)
         )
 
-    def longer(self, path: Path, places: Sequence[Place], ways: Sequence[Way]) -> Iterator[Path]:
+    def longer(self, path: Path, places: Sequence[Place], choices: Sequence[str | None]) -> Iterator[Path]:
         taken = {row for _, row in path}
         last = self.tick(path[-1][1])
         rows = [row for row in range(self.rows) if row not in taken and self.tick(row) >= last]
@@ -115,9 +115,7 @@ class World(ReferenceCase):
             for row in together:
                 found = self.extensions(path, places, row)
                 ends &= all(way.leaves for way, _ in found)
-                for key in dict.fromkeys(way.key for way, _ in found if way in ways and way.key is not None):
-                    reached = dict.fromkeys(place for way, place in found if way.key == key)
-                    yield from self.matches((*path, (key, row)), tuple(reached))
+                yield from self.taken(path, row, found, choices)
             if self.selection is Selection.NEXT and not ends:
                 return
 

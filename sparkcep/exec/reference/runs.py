@@ -5,7 +5,8 @@ The tests' oracle, and what runs where the kernel cannot (run_search.py).
 A run is the sequence of (component, row) taken so far. What it may do next is read off the pattern tree: ``ways_on``
 walks what is left of the pattern, in order of preference, up to the next component or the end. Where one run can stand
 at several places of the pattern (``(A?){2}``, PERMUTE), all of them are followed together: the run, not the place,
-takes or skips an event. A Kleene is every quantifier that may take its item more than once, ``{1,3}`` too.
+takes or skips an event, and a component has the rank of the first way to it. A Kleene is every quantifier that may take
+its item more than once, ``{1,3}`` too.
 
 The order of preference, event by event: the pattern's order (greedy quantifiers once more, then what follows;
 alternatives in textual order), then skipping the event. Accepting has its place among the ways, so it comes after all
@@ -15,7 +16,7 @@ ways of going on where quantifiers are greedy.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -152,6 +153,11 @@ def _iterations(
         yield from choice()
 
 
+def in_order(ways: Iterable[Way]) -> list[str | None]:
+    """The components that ways lead to, and None for the end, each where the first way to it stands."""
+    return list(dict.fromkeys(way.key for way in ways))
+
+
 @dataclass(frozen=True)
 class Gap:
     """A negation between two rows that were taken; None before the first and after the last."""
@@ -234,22 +240,18 @@ class ReferenceCase:
     def matches(self, path: Path, places: Sequence[Place]) -> Iterator[Path]:
         """The accepting runs that begin with this one."""
         ways = [(place, way) for place in places for way in ways_on(place.rest)]
-        ends = [n for n, (_, way) in enumerate(ways) if way.key is None]
-        if not ends:
-            yield from self.longer(path, places, [way for _, way in ways])
-            return
-        yield from self.longer(path, places, [way for _, way in ways[: ends[0]]])
-        if any(self.accepts(path, *ways[n]) for n in ends):
+        choices = in_order(way for _, way in ways)
+        end = choices.index(None) if None in choices else len(choices)
+        yield from self.longer(path, places, choices[:end])
+        if any(self.accepts(path, place, way) for place, way in ways if way.key is None):
             yield path
-        yield from self.longer(path, places, [way for _, way in ways[ends[0] :]])
+        yield from self.longer(path, places, choices[end + 1 :])
 
-    def longer(self, path: Path, places: Sequence[Place], ways: Sequence[Way]) -> Iterator[Path]:
-        """The accepting runs that go on from this one along some of its ways."""
+    def longer(self, path: Path, places: Sequence[Place], choices: Sequence[str | None]) -> Iterator[Path]:
+        """The accepting runs that go on from this one with some of the components that may follow."""
         for row in range(path[-1][1] + 1, self.rows):
             found = self.extensions(path, places, row)
-            for key in dict.fromkeys(way.key for way, _ in found if way in ways and way.key is not None):
-                reached = dict.fromkeys(place for way, place in found if way.key == key)
-                yield from self.matches((*path, (key, row)), tuple(reached))
+            yield from self.taken(path, row, found, choices)
             if self.selection is Selection.STRICT:
                 return
             # NFAb's ignore and proceed edges: what ends a Kleene that could go on may also be skipped.
@@ -259,9 +261,16 @@ class ReferenceCase:
     def starts(self, pattern: Pattern, row: int) -> Iterator[Path]:
         """The matches that begin with a row."""
         found = self.extensions((), (Place((pattern,)),), row)
-        for key in dict.fromkeys(way.key for way, _ in found if way.key is not None):
+        yield from self.taken((), row, found, in_order(ways_on((pattern,))))
+
+    def taken(
+        self, path: Path, row: int, found: Sequence[tuple[Way, Place]], choices: Sequence[str | None]
+    ) -> Iterator[Path]:
+        """The accepting runs that go on from this one with the row, as one of the components."""
+        for key in choices:
             reached = dict.fromkeys(place for way, place in found if way.key == key)
-            yield from self.matches(((key, row),), tuple(reached))
+            if key is not None and reached:
+                yield from self.matches((*path, (key, row)), tuple(reached))
 
     def decide(self, gaps: tuple[Gap, ...], path: Path, scope: Sequence[int] | None) -> tuple[Gap, ...] | None:
         """The negations that cannot be decided yet; None where one that can is violated."""
