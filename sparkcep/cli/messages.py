@@ -23,7 +23,9 @@ def short_message(error: BaseException, statements: str = "") -> str:
 
     own = error_behind(error)
     text = str(own or error)
-    if own is None and type(error).__name__ == "Py4JJavaError":  # what PySpark has no class for
+    if own is None and _OURS in text:  # raised on an executor, inside a traceback
+        text = text[text.index(_OURS) :].split(": ", 1)[-1]
+    elif own is None and type(error).__name__ == "Py4JJavaError":  # what PySpark has no class for
         text = _JAVA_CLASS.sub("", text.partition("\n: ")[2].partition("\n\tat ")[0]) or text
     lines = [line for line in text.split("\n") if not line.startswith(("\tat ", "  at "))]
     text = "\n".join(lines).split("\n\nJVM stacktrace")[0].strip()
@@ -31,6 +33,8 @@ def short_message(error: BaseException, statements: str = "") -> str:
     return text if "^" in text else text + _place(error, statements)
 
 
+#: How Python's tracebacks name our errors.
+_OURS = "sparkcep.errors."
 _JAVA_CLASS = re.compile(r"^[\w.$]+(?:Exception|Error): ")
 #: Spark's analyser ends its messages with the whole plan.
 _PLAN = re.compile(r"(; line \d+ pos \d+);\n.*", re.DOTALL)
