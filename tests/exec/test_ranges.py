@@ -16,6 +16,7 @@ from sparkcep.exec.engines.rows.program import compile_pattern
 from sparkcep.exec.engines.rows.ranges import ChainSelector, RangeMatcher
 from sparkcep.exec.engines.rows.spec import ConditionSet, MatchSpec, OutputSlot
 from sparkcep.exec.layouts.rows import RowsMatcher
+from sparkcep.exec.reports import RowsReport
 from sparkcep.exec.shape import CURRENT_ROW, SELF_ROW, Gather, OperatorColumns, Ranges, Within
 from sparkcep.pattern import Concatenation, Pattern, Variable
 from sparkcep.query import RowsPerMatch, SkipMode
@@ -116,7 +117,8 @@ def by_ranges(partitions: list[list[Any]], distance: int, ranges: Ranges, spec: 
     # Ranges arrive in any order.
     shuffled = sorted(groups.items(), key=lambda g: hash((g[0][1], 7)))
     first = RangeMatcher(shape_of(distance, ranges), spec)
-    found = list(first.run(iter(in_pieces(prepared([(q, n, rows) for (q, n), rows in shuffled])))))
+    pieces = iter(in_pieces(prepared([(q, n, rows) for (q, n), rows in shuffled])))
+    found = list(RowsReport(first.run, first.empty).run(pieces))  # with a column for errors
     table = pa.Table.from_batches(found)
     order = [("__cep_k0", "ascending"), ("__cep_range", "ascending"), ("__cep_start", "ascending")]
     indices = pc.sort_indices(table, sort_keys=[*order, ("__cep_self", "ascending")], null_placement="at_start")
