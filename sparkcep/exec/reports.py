@@ -39,15 +39,14 @@ class Matched:
     def sql(self, name: str) -> str:
         """SQL of a relation of this name that raises the errors in it.
 
-        Spark merges conditions of the statement around it with the one here, and may test them first; where they would
-        drop the row with the error they look at its columns, which raise it too. A condition that is not deterministic
-        would stay where it is, but not in LATERAL.
+        All columns come out of a generator, so that Spark can move no condition of the statement around it before the
+        check: the row of an error has nothing but NULLs, and would be dropped unseen. (A guard around each column does
+        the same, but a score of them keeps Spark's optimizer busy for minutes.)
         """
         if not self.columns:
             return name
-        items = [f"CASE WHEN {ERROR} IS NULL THEN {c} ELSE raise_error({ERROR}) END AS {c}" for c in self.columns]
-        test = f"CASE WHEN {ERROR} IS NULL THEN true ELSE raise_error({ERROR}) END"
-        return f"(SELECT {', '.join(items)} FROM {name} WHERE {test})"
+        row = f"array(struct({', '.join(self.columns)}))"
+        return f"(SELECT inline(CASE WHEN {ERROR} IS NULL THEN {row} ELSE raise_error({ERROR}) END) FROM {name})"
 
 
 def matched_rows(df: DataFrame, body: RowsReport, out: StructType) -> Matched:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from sparkcep.block import GROUP_ID, BlockQuery, Component, Condition, Matches, NonAnswers, Uncertainty
 from sparkcep.errors import PatternAnalysisError, PatternParseError, near_name
 from sparkcep.pattern import Conjunction, walk
-from sparkcep.query import PREFIX, KeyExpression, Selection, SortKey, unescape
+from sparkcep.query import PREFIX, KeyExpression, Selection, SortKey
 from sparkcep.settings import Settings
 from sparkcep.sql.block.conditions import ConditionBinder, split_arguments
 from sparkcep.sql.block.parser import BlockSyntax, Range, parse_block
@@ -196,16 +196,9 @@ class BlockBinder:
         span = self.syntax.event_type
         untyped = span is not None and span[1] - span[0] == 1 and self.s.word(span[0]) == "NONE"
         untyped = untyped and not self.scope.is_column("none")
-        low, high = self.syntax.pattern
-        start, end = self.s.tokens[low].start, self.s.tokens[high - 1].end
-        # In a format string, whose text is rendered as it is, the braces of a type come doubled.
-        if "{{" in self.s.text[start:end] and self.scope.render(start, end) == self.s.text[start:end]:
-            single = [tuple(unescape(t) for t in c.types) for c in self.pattern.components]
-        else:
-            single = [c.types for c in self.pattern.components]
         return tuple(
-            replace(c, types=() if untyped or any(t.casefold() in names for t in c.types) else types)
-            for c, types in zip(self.pattern.components, single, strict=True)
+            replace(c, types=() if untyped or any(t.casefold() in names for t in c.types) else c.types)
+            for c in self.pattern.components
         )
 
     def selection(self, where: WhereSyntax, returned: Returns) -> tuple[Selection, bool]:
