@@ -67,7 +67,7 @@ RAISED = {
         "DIVIDE_BY_ZERO",
         "in a condition",
     ),
-    "runs": ({"spark.sparkcep.limit.matches": "3"}, ALL, "CEP_MATCH_LIMIT", "(spark.sparkcep.limit.matches)"),
+    "runs": ({"spark.sparkcep.limit.matches": "1"}, BLOCK, "CEP_MATCH_LIMIT", "(spark.sparkcep.limit.matches)"),
     "block": ({STEPS: "2"}, BLOCK, "CEP_STEP_LIMIT", STEPS),
     "trends": (
         {"spark.sparkcep.limit.events": "2"},
