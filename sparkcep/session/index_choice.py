@@ -157,18 +157,15 @@ def _through(reader: Reader, plan: PatternPlan, source: DataFrame, state: source
     if coverage.state != "current" and not coverage.added:
         hint = f"; REFRESH PATTERN INDEX {d.name}" if coverage.state == "stale" else ""
         return unused(f"{coverage.reason}{hint}")
-    if coverage.state == "current":
-        unknown = _unknown(reader, plan)
     try:
+        if coverage.state == "current":
+            unknown = _unknown(reader, plan)
         needs = requirements(plan, Roles(d.case, d.time, d.event, d.tiebreak, totals.ties == 0))
-    except NotPrunable as error:
-        return unused(str(error))
-    files: Sequence[Sequence[int]] = list(state.get("files", {}).values())
-    try:
+        files: Sequence[Sequence[int]] = list(state.get("files", {}).values())
         found = access.access(
             reader, needs, source, coverage, sum(f[0] for f in files), settings.index_way, settings.index_cases
         )
-    except IndexNotBeneficial as error:
+    except (NotPrunable, IndexNotBeneficial) as error:
         return unused(str(error))
     except PatternIndexError as error:
         if error.error_class not in UNUSABLE:

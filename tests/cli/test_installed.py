@@ -96,8 +96,8 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> str:
     # Lines of a .pth file are folders to look in after its own; none of the .pth files in there is read.
     Path(site, "tests.pth").write_text(sysconfig.get_path("purelib") + "\n")
     # Kernels are cached by their sources: what is compiled here serves there.
-    cache = SOURCE / "exec" / "kernels" / "__pycache__"
-    shutil.copytree(cache, Path(site, "sparkcep", "exec", "kernels", "__pycache__"), dirs_exist_ok=True)
+    for cache in (SOURCE / "exec" / "kernels").glob("**/__pycache__"):
+        shutil.copytree(cache, Path(site, "sparkcep", cache.relative_to(SOURCE)), dirs_exist_ok=True)
     return str(made)
 
 

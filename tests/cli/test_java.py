@@ -46,7 +46,7 @@ def test_spark_starts(no_java: Path, start: str) -> None:
 
 
 def test_none_at_all_says_what_to_install(no_java: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sparkcep.java, "_bundled_java", lambda: None)
+    monkeypatch.setattr(sparkcep.session.java, "_bundled_java", lambda: None)
     offer_bundled_java()
     assert "JAVA_HOME" not in os.environ
     with pytest.raises(SparkCepError, match="CEP_JAVA_MISSING") as raised:
@@ -55,7 +55,7 @@ def test_none_at_all_says_what_to_install(no_java: Path, monkeypatch: pytest.Mon
 
 
 def test_what_is_there_is_left(monkeypatch: pytest.MonkeyPatch, no_java: Path) -> None:
-    monkeypatch.setattr(sparkcep.java, "_bundled_java", lambda: Path("/bundled/bin/java"))
+    monkeypatch.setattr(sparkcep.session.java, "_bundled_java", lambda: Path("/bundled/bin/java"))
     monkeypatch.setenv("JAVA_HOME", "/mine")
     offer_bundled_java()
     assert os.environ["JAVA_HOME"] == "/mine"
@@ -71,7 +71,7 @@ def test_a_folder_of_somebody_else_is_not_used(
     """The name of the runtime's folder can be guessed, and what stands in it is run."""
     folder = tmp_path_factory.mktemp("shared")
     monkeypatch.setattr("tempfile.tempdir", str(folder))
-    monkeypatch.setattr(sparkcep.java, "_bundled_java", lambda: Path("/bundled/bin/java"))
+    monkeypatch.setattr(sparkcep.session.java, "_bundled_java", lambda: Path("/bundled/bin/java"))
     offer_bundled_java()
     (home,) = folder.iterdir()
     assert os.environ.pop("JAVA_HOME") == str(home)
