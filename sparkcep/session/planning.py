@@ -47,11 +47,13 @@ class Relation:
 
 @dataclass(slots=True)
 class OccurrencePlanner(Analyser):
-    """Plans the forms of one statement. ``relations``: of the forms before the one at hand."""
+    """Plans the forms of one statement. ``relations``: of the forms before the one at hand. ``renamed``: where forms
+    begin whose columns have other names outside."""
 
     statement: Statement = field(init=False)
     rewriter: Rewriter = field(init=False)
     relations: list[Relation] = field(default_factory=list)
+    renamed: set[int] = field(default_factory=set)
 
     def planned(self, form: PatternOccurrence, source: DataFrame, input_sql: str) -> PatternPlan:
         """The form's plan. One that was made without Spark's help is kept: the statement's text, the settings, the
@@ -69,6 +71,10 @@ class OccurrencePlanner(Analyser):
         planned = self.plan_block(form, source, input_sql) if is_block else self.plan_clause(form, source, input_sql)
         return keep(PLANS, made_from, planned) if may_keep and self.asked == asked else planned
 
+    def is_read_by_name(self, form: PatternOccurrence) -> bool:
+        """Whether the query around a form says which of its columns it reads, and by the names that they have here."""
+        return not self.kwargs and form.start not in self.renamed
+
     def plan_clause(self, form: PatternOccurrence, source: DataFrame, input_sql: str) -> PatternPlan:
         clause = parse_clause(self.statement, form.body, formatted=bool(self.kwargs))
         query = bind(
@@ -81,9 +87,9 @@ class OccurrencePlanner(Analyser):
             self.settings,
             self.rewriter.with_prefix(form),
         )
-        if self.settings.column_pruning and not self.kwargs:
+        if self.settings.column_pruning and self.is_read_by_name(form):
             query = replace(query, wanted=wanted_names(self.statement, form))
-        if self.settings.key_predicates and not self.kwargs:
+        if self.settings.key_predicates and self.is_read_by_name(form):
             query = replace(query, partition_predicate=self.partition_predicate(query, form))
         if query.non_answers is not None:
             asked = replace(query.non_answers, repairs_only=wants_repairs_only(self.statement, form))
@@ -104,7 +110,7 @@ class OccurrencePlanner(Analyser):
         source = self.merged(block, source)
         if block.groups:
             input_sql = ""  # groups are no columns of the input
-        if self.settings.column_pruning and not self.kwargs:
+        if self.settings.column_pruning and self.is_read_by_name(form):
             block = replace(block, wanted=wanted_names(self.statement, form))
         if block.non_answers is not None:
             asked = replace(block.non_answers, repairs_only=wants_repairs_only(self.statement, form))

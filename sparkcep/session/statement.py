@@ -29,6 +29,7 @@ from sparkcep.query import PREFIX, SOURCE, unescape
 from sparkcep.session.analyzer import located, outer_reference
 from sparkcep.session.functions import create_function
 from sparkcep.session.index_choice import prune
+from sparkcep.session.joined_input import joined_input, plain_names
 from sparkcep.session.no_rows import notes
 from sparkcep.session.planning import OccurrencePlanner, Relation
 from sparkcep.sql.commands import Explain, TemporaryView, classify
@@ -116,6 +117,13 @@ class StatementExecution(OccurrencePlanner):
     def plan_form(self, form: PatternOccurrence) -> None:
         input_sql = self.rewriter.input_sql(form)
         source = self.parsed(lambda: self.blamed(lambda: self.input(form, input_sql)))
+        renamed = joined_input(
+            self.rewriter, form, source.columns, lambda text: self.run(text).columns,
+            case_sensitive=self.settings.case_sensitive,
+        )  # fmt: skip
+        if renamed is not None:
+            self.renamed.add(form.start)
+            input_sql, source = renamed[0], self.analyzed(renamed[0])
         planned = self.planned(form, source, input_sql)
         name = f"{PREFIX}relation_{next(_names)}"
         groups = planned.block.groups if isinstance(planned, BlockPlan) else ()
@@ -135,6 +143,8 @@ class StatementExecution(OccurrencePlanner):
         elif isinstance(planned, BlockPlan) and planned.block.omit_censored:
             self.matched[name + "_end"] = self.analyzed(log_end_sql(planned.block), given)
             sql = sql.replace(f"{{{LOG_END}}}", f"{{{name}_end}}")
+        if renamed is not None:
+            sql = plain_names(sql, renamed[1], lambda text: self.run(text).columns)
         relation = Relation(name, planned, source, sql, given, pruning)
         self.relations.append(relation)
         self.put(form, relation.sql)

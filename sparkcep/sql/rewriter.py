@@ -7,6 +7,7 @@ parameters get names, since the pieces reach Spark in several statements.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
 from sparkcep.query import PREFIX
@@ -77,10 +78,14 @@ class Rewriter:
 
     # -- inputs ----------------------------------------------------------------------------------------------------
 
-    def input_sql(self, form: PatternOccurrence) -> str:
-        """A query that reads the form's input relation, with the WITH lists it may use."""
+    def input_sql(self, form: PatternOccurrence, items: str = "*") -> str:
+        """A query that reads the form's input relation, with the WITH lists it may use.
+
+        Args:
+            items: the SELECT list, fit for Spark's formatted sql.
+        """
         relation = self.render(form.relation_start, form.relation_end).rstrip()
-        return self._with_scopes(form, f"SELECT * FROM {relation}", relation)
+        return self._with_scopes(form, f"SELECT {items} FROM {relation}", relation)
 
     def with_prefix(self, form: PatternOccurrence) -> str:
         """The WITH list that subqueries inside the clause may use, with a trailing space, or nothing."""
@@ -128,9 +133,7 @@ class Rewriter:
         """Names by which the input relation may be called inside the clause: its alias, or its own last name."""
         s = self.statement
         low, high = form.relation_tokens
-        names: set[str] = set()
-        if s.operator(low) == "(" and s.pairs.get(low) == high - 1 and s.word(low + 1) not in _QUERY_WORDS:
-            names |= self._sides(low + 1, high - 1)
+        names = {side.casefold() for side in self.sides(form)}
         last = high - 1
         if s.operator(last) == ")" and high - low > 1:  # t(a, b): the alias stands before the column list
             opens = [i for i, close in s.pairs.items() if close == last]
@@ -139,16 +142,40 @@ class Rewriter:
             names.add(s.tokens[last].text.casefold())
         return frozenset(names)
 
-    def _sides(self, low: int, high: int) -> set[str]:
-        """Names of the relations of a join, folded: the alias, or the last part of the table's name."""
+    def sides(self, form: PatternOccurrence) -> list[str]:
+        """Names of the relations of an input that is a join in parentheses, in their order."""
         s = self.statement
-        names: set[str] = set()
+        low, high = form.relation_tokens
+        if s.operator(low) != "(" or s.pairs.get(low) != high - 1 or s.word(low + 1) in _QUERY_WORDS:
+            return []
+        return self._sides(low + 1, high - 1)
+
+    def names_variable(self, form: PatternOccurrence, names: Collection[str]) -> bool:
+        """Whether a word of the form's pattern is one of some names."""
+        start, end = self._pattern_span(form)
+        folded = {n.casefold() for n in names}
+        return any(start <= t.start < end and t.text.casefold() in folded for t in self.statement.tokens)
+
+    def rename_columns(self, form: PatternOccurrence, new: Callable[[str, str], str | None]) -> None:
+        """From now on the column of each ``qualifier . column`` that has a new name reads so in the form's own text."""
+        s = self.statement
+        start = s.tokens[form.relation_tokens[1]].start
+        for i, token in enumerate(s.tokens[:-2]):
+            if start <= token.start < form.end and s.operator(i + 1) == ".":
+                column = s.tokens[i + 2]
+                if (name := new(token.text, column.text)) is not None:
+                    self.edits.append((column.start, column.end, name))
+
+    def _sides(self, low: int, high: int) -> list[str]:
+        """Names of the relations of a join: the alias, or the last part of the table's name."""
+        s = self.statement
+        names: list[str] = []
         name, in_relation, k = "", True, low
         while k <= high:
             word = s.word(k) if k < high else ""
             if k == high or word in ("JOIN", "ON", "USING") or word in JOIN_TYPES or s.operator(k) == ",":
                 if name and in_relation:
-                    names.add(name.casefold())
+                    names.append(name)
                 name = ""
                 in_relation = (in_relation or word == "JOIN" or s.operator(k) == ",") and word not in ("ON", "USING")
             elif s.operator(k) == "(":
