@@ -29,7 +29,8 @@ def no_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
                 tmp_path.joinpath(name).symlink_to(Path(folder, name))
                 break
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("JAVA_HOME", "")  # so that what a test sets is undone, too
+    monkeypatch.delenv("JAVA_HOME")
     return tmp_path
 
 
