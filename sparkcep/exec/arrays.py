@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -65,3 +65,13 @@ def rank_strings(arrays: Sequence[pa.Array], constants: Sequence[str]) -> tuple[
         out.append(np.ascontiguousarray(values[at : at + len(a)]))
         at += len(a)
     return out, [int(v) for v in values[at:]]
+
+
+def event_lists(ends: Ints, columns: Mapping[str, pa.Array]) -> pa.ListArray:
+    """Structs as one list for each output row, the n-th of which ends before ``ends[n]``."""
+    structs = pa.StructArray.from_arrays(list(columns.values()), names=list(columns))
+    return pa.ListArray.from_arrays(pa.array(np.append(0, ends).astype(np.int32)), structs)
+
+
+def int32(values: Ints | Rows) -> pa.Array:
+    return pa.array(np.ascontiguousarray(values)).cast(pa.int32())

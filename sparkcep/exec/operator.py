@@ -1,34 +1,49 @@
 """The grouped map: a DataFrame of prepared rows in, a DataFrame of matched rows out, in one of two layouts.
 
-Both give the same columns: keys, match number, label code, row, flags, label slots and gathered values.
+Both give the same columns: the partition's keys, then those of the engine.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, TypeAlias, cast
+
 from pyspark.sql import DataFrame
 
-from sparkcep.exec.engines.non_answers.layouts import explain_partitions
+from sparkcep.exec.engine import Engine
+from sparkcep.exec.engines.non_answers.engine import NonAnswersEngine
 from sparkcep.exec.engines.non_answers.spec import RepairSpec
+from sparkcep.exec.engines.rows.engine import RowsEngine
 from sparkcep.exec.engines.rows.ranges import match_ranges
 from sparkcep.exec.engines.rows.spec import MatchSpec
-from sparkcep.exec.engines.runs.layouts import match_runs
+from sparkcep.exec.engines.runs.engine import RunsEngine
 from sparkcep.exec.engines.runs.spec import RunSpec
-from sparkcep.exec.engines.trends.layouts import match_trends
+from sparkcep.exec.engines.trends.engine import TrendsEngine
 from sparkcep.exec.engines.trends.spec import TrendSpec
-from sparkcep.exec.engines.uncertain.layouts import match_uncertain
+from sparkcep.exec.engines.uncertain.engine import UncertainEngine
 from sparkcep.exec.engines.uncertain.spec import UncertainSpec
 from sparkcep.exec.layouts.lists import match_lists
 from sparkcep.exec.layouts.rows import match_rows
 from sparkcep.exec.reports import Matched
 from sparkcep.exec.shape import OperatorColumns
 
+#: What an engine is told to match.
+Spec: TypeAlias = MatchSpec | RunSpec | TrendSpec | RepairSpec | UncertainSpec
 
-def match(
-    df: DataFrame,
-    layout: str,
-    shape: OperatorColumns,
-    spec: MatchSpec | RunSpec | TrendSpec | RepairSpec | UncertainSpec,
-) -> Matched:
+#: The engine of each spec; nothing else asks for a spec's type.
+ENGINES: Mapping[type, Engine[Any]] = MappingProxyType(
+    {
+        UncertainSpec: UncertainEngine(),
+        RunSpec: RunsEngine(),
+        TrendSpec: TrendsEngine(),
+        MatchSpec: RowsEngine(),
+        RepairSpec: NonAnswersEngine(),
+    }
+)
+
+
+def match(df: DataFrame, layout: str, shape: OperatorColumns, spec: Spec) -> Matched:
     """Run a spec over prepared rows.
 
     Args:
@@ -36,16 +51,7 @@ def match(
             ``__cep_m*``, rows of a partition together; its first row has the keys, and ``__cep_m0`` inverted.
             With ranges, a range is a partition and its first row has the range's number in ``__cep_range``.
     """
-    if isinstance(spec, RepairSpec):
-        return explain_partitions(df, layout, shape, spec)
-    if isinstance(spec, TrendSpec):
-        return match_trends(df, layout, shape, spec)
-    if isinstance(spec, UncertainSpec):
-        return match_uncertain(df, layout, shape, spec)
-    if isinstance(spec, RunSpec):
-        return match_runs(df, layout, shape, spec)
-    if layout == "lists":
-        return match_lists(df, shape, spec)
+    engine = ENGINES[type(spec)]
     if shape.ranges is not None:
-        return match_ranges(df, shape, spec)
-    return match_rows(df, shape, spec)
+        return match_ranges(df, shape, cast(MatchSpec, spec))
+    return (match_lists if layout == "lists" else match_rows)(df, engine, shape, spec)

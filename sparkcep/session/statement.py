@@ -7,7 +7,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from pyspark.errors import AnalysisException, ParseException, PySparkNotImplementedError
@@ -17,6 +17,7 @@ from pyspark.sql.types import StructType
 
 from sparkcep import settings
 from sparkcep.errors import PatternAnalysisError, SparkCepError, streaming_unsupported, warn
+from sparkcep.exec.engines.non_answers.facts import partition_facts
 from sparkcep.exec.operator import match
 from sparkcep.planner.engines.non_answers.plan import NonAnswersPlan
 from sparkcep.planner.engines.non_answers.sql import FACTS
@@ -211,9 +212,8 @@ class StatementExecution(OccurrencePlanner):
         """What the log says of a query comes from all partitions, whatever an index leaves of them."""
         if f"{{{FACTS}}}" not in sql:
             return sql
-        facts = replace(planned.repair_spec, only_facts=True)
-        told = match(self.prepared(planned, given), planned.layout, planned.shape, facts)
-        self.matched[name + "_facts"] = told.frame
+        told = partition_facts(self.prepared(planned, given), planned.layout, planned.shape, planned.repair_spec)
+        self.matched[name + "_facts"] = told
         return sql.replace(f"{{{FACTS}}}", f"{{{name}_facts}}")
 
     def prepared(self, planned: PatternPlan, source: DataFrame) -> DataFrame:

@@ -15,7 +15,7 @@ from sparkcep.block import BlockQuery, Matches, Selection, Trend
 from sparkcep.errors import PatternAnalysisError
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.engines.rows.spec import BITS_PER_WORD
-from sparkcep.exec.engines.trends.layouts import trend_matcher
+from sparkcep.exec.engines.trends.engine import trend_matcher
 from sparkcep.exec.shape import batch_of
 from sparkcep.pattern import Conjunction, Pattern, Variable, children
 from sparkcep.planner.block_clause import clause_of

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from sparkcep.errors import SparkCepError
 from sparkcep.exec.conditions.expressions import BIGINT, AggregateSlot, Call, Load, NavigationSlot, RowValue
+from sparkcep.exec.engines.rows.engine import RowsEngine
 from sparkcep.exec.engines.rows.program import compile_pattern
 from sparkcep.exec.engines.rows.ranges import ChainSelector, RangeMatcher
 from sparkcep.exec.engines.rows.spec import ConditionSet, MatchSpec, OutputSlot
-from sparkcep.exec.layouts.rows import RowsMatcher
+from sparkcep.exec.layouts.rows import RowsBody
 from sparkcep.exec.reports import RowsReport
 from sparkcep.exec.shape import CURRENT_ROW, SELF_ROW, Gather, OperatorColumns, Ranges, Within
 from sparkcep.pattern import Concatenation, Pattern, Variable
@@ -101,7 +102,7 @@ def answer(batches: Any) -> list[dict[str, Any]]:
 
 def whole(partitions: list[list[Any]], distance: int, spec: MatchSpec) -> list[dict[str, Any]]:
     groups = [(q, None, rows) for q, rows in enumerate(partitions)]
-    return answer(RowsMatcher(shape_of(distance, None), spec).run(iter(in_pieces(prepared(groups)))))
+    return answer(RowsBody(RowsEngine(), shape_of(distance, None), spec).run(iter(in_pieces(prepared(groups)))))
 
 
 def by_ranges(partitions: list[list[Any]], distance: int, ranges: Ranges, spec: MatchSpec) -> list[dict[str, Any]]:

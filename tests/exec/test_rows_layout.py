@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparkcep.exec.layouts.rows import RowsMatcher
+from sparkcep.exec.engines.rows.engine import RowsEngine, RowsMatcher
+from sparkcep.exec.layouts import rows as layout
+from sparkcep.exec.layouts.rows import RowsBody
 from sparkcep.pattern import Concatenation, Pattern, Quantified, Variable
 from sparkcep.query import RowsPerMatch, SkipMode
 
@@ -22,10 +25,17 @@ PARTITIONS = st.lists(st.lists(ROWS, min_size=1, max_size=14), min_size=1, max_s
 SKIPS = st.sampled_from([(SkipMode.PAST_LAST_ROW, ""), (SkipMode.TO_NEXT_ROW, "")])
 
 
+def body(spec: Any, chunk: int) -> RowsBody[Any]:
+    out = RowsBody(RowsEngine(), shape_of(5, None), spec)
+    assert isinstance(out.matcher, RowsMatcher)
+    out.matcher.chunk = chunk
+    return out
+
+
 def matched(groups: list[Any], spec: Any, batch: int, chunk: int) -> list[dict[str, Any]]:
     table = prepared(groups)
     pieces = [table.slice(k, batch) for k in range(0, table.num_rows, batch)]
-    return answer(RowsMatcher(shape_of(5, None), spec, chunk).run(iter(pieces)))
+    return answer(body(spec, chunk).run(iter(pieces)))
 
 
 @given(
@@ -44,7 +54,7 @@ def test_pieces_give_what_the_whole_gives(
     assert matched(groups, spec, batch, chunk) == matched(groups, spec, 1000, 1000)
 
 
-def test_a_long_partition_is_not_held_whole() -> None:
+def test_a_long_partition_is_not_held_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = 200_000
     masks = np.where(np.arange(rows) % 7 == 0, 1, 2).astype(np.int8)
     masks[0] = ~masks[0]
@@ -57,11 +67,15 @@ def test_a_long_partition_is_not_held_whole() -> None:
             **{f"__cep_f{i}": pa.array(np.arange(rows)) for i in range(3)},
         }
     )
-    matcher = RowsMatcher(shape_of(5, None), spec, 1000)
     kept: list[int] = []
-    piece = matcher.piece
-    matcher.piece = lambda t, rest=None: kept.append(t.num_rows) or piece(t, rest)  # type: ignore[method-assign]
-    found = answer(matcher.run(iter([table.slice(k, 1000) for k in range(0, rows, 1000)])))
+    chunk_of = layout.chunk_of
+
+    def noted(table: pa.Table, *more: Any) -> Any:
+        kept.append(table.num_rows)
+        return chunk_of(table, *more)
+
+    monkeypatch.setattr(layout, "chunk_of", noted)
+    found = answer(body(spec, 1000).run(iter([table.slice(k, 1000) for k in range(0, rows, 1000)])))
     assert len(found) == (rows + 5) // 7
     assert {row["__cep_k0"] for row in found} == {1}
     assert [row["__cep_self"] for row in found[-1:]] == [rows - 1]

@@ -6,40 +6,72 @@ filters on the keys reach the scan.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
+import numpy as np
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from sparkcep.exec.engines.rows.matcher import Matcher
-from sparkcep.exec.engines.rows.spec import MatchSpec
-from sparkcep.exec.kernels.rows import rows as kernel
-from sparkcep.exec.layouts.grouped import ROWS, OnExecutor, as_lists, list_batch, list_inputs
-from sparkcep.exec.layouts.rows import int32
+from sparkcep.exec.arrays import Ints
+from sparkcep.exec.batch import Batch
+from sparkcep.exec.engine import Engine
+from sparkcep.exec.layouts.body import Body, within_limit
+from sparkcep.exec.layouts.output import ROWS, list_items, own_types
 from sparkcep.exec.reports import FOUND, ListsReport, Matched, reported_type
-from sparkcep.exec.shape import FIXED_COLUMNS, OperatorColumns
+from sparkcep.exec.shape import OperatorColumns, batch_of
 from sparkcep.query import PREFIX
 
+S = TypeVar("S")
 
-def match_lists(df: DataFrame, shape: OperatorColumns, spec: MatchSpec) -> Matched:
-    names = [f"c{p}" for p in shape.places]
-    returns = reported_type(f"array<struct<{','.join(f'{n}:int' for n in names)}>>")
-    found = F.arrow_udf(ListsReport(ListsMatcher(shape, spec).run).run, returns)  # type: ignore[attr-defined]
+
+def match_lists(df: DataFrame, engine: Engine[S], shape: OperatorColumns, spec: S) -> Matched:
+    """Run an engine over one row per partition; see operator.match."""
+    body = ListsBody(engine, shape, spec)
+    members = ",".join(f"{name}:{type_}" for name, type_ in own_types(body.columns).items())
     keys = [f"{PREFIX}k{i}" for i in range(shape.keys)]
+    found = list_function(body.run, f"array<struct<{members}>>")
     matched = df.select(*keys, ROWS, found(*map(F.expr, list_inputs(shape))).alias(f"{PREFIX}found"))
-    out = [f"m.c{place} AS {PREFIX}{name}" for name, place in FIXED_COLUMNS]
-    out += [f"m.c{kernel.FIXED + s} AS {PREFIX}l{s}" for s in shape.labels]
-    out += [f"get({ROWS}, m.c{g.place}).{PREFIX}f{g.field} AS {PREFIX}g{n}" for n, g in enumerate(shape.gathers)]
-    return Matched(matched.selectExpr(*keys, f"inline(transform({FOUND}, m -> struct({', '.join(out)})))"))
+    return Matched(matched.selectExpr(*keys, f"inline(transform({FOUND}, m -> {list_items(body.columns)}))"))
 
 
-class ListsMatcher(OnExecutor[MatchSpec, Matcher]):
+def list_function(body: Callable[..., pa.Array], found: str) -> Callable[..., Column]:
+    """A body as a function of columns. ``found``: the Spark type of what it gives for each partition."""
+    function: Callable[..., Column] = F.arrow_udf(ListsReport(body).run, reported_type(found))  # type: ignore[attr-defined]
+    return function
+
+
+class ListsBody(Body[S]):
     """Body of the Arrow UDF."""
 
-    def make(self) -> Matcher:
-        return Matcher(self.spec)
-
     def run(self, *lists: pa.Array) -> pa.Array:
-        """List columns of a batch of partitions to a list of matched rows per partition."""
+        """List columns of a batch of partitions to a list of output rows per partition."""
         table = self.matcher.match(list_batch(lists, self.shape))
-        columns = {f"c{p}": int32(table[:, p]) for p in self.shape.places}
-        return as_lists(table[:, kernel.PARTITION], len(lists[0]), columns)
+        columns = {name: table.columns[name] for name in own_types(self.columns)}
+        return as_lists(table.partition, len(lists[0]), columns)
+
+
+def list_inputs(shape: OperatorColumns) -> list[str]:
+    """SQL of the lists that the kernel reads, from one row per partition."""
+    out: list[str] = []
+    for w in range(shape.masks):
+        update = shape.mask_updates[w] if w < len(shape.mask_updates) else None
+        out.append(
+            f"{ROWS}.{PREFIX}m{w}" if update is None else f"transform({ROWS}, ({PREFIX}r, {PREFIX}i) -> {update})"
+        )
+    return [*out, *(f"{ROWS}.{PREFIX}f{i}" for i in shape.kernel_fields)]
+
+
+def list_batch(lists: tuple[pa.Array, ...], shape: OperatorColumns) -> Batch:
+    """Those lists as a batch of partitions."""
+    arrays = [a.combine_chunks() if isinstance(a, pa.ChunkedArray) else a for a in lists]
+    offsets = arrays[0].offsets.to_numpy().astype(np.int64)
+    return batch_of(within_limit(offsets - offsets[0], shape), [a.flatten() for a in arrays], shape)
+
+
+def as_lists(partition: Ints, partitions: int, columns: dict[str, pa.Array]) -> pa.Array:
+    """Output rows, in the order of their partitions, as one list of structs per partition."""
+    borders = np.searchsorted(partition, np.arange(partitions + 1)).astype(np.int32)
+    structs = pa.StructArray.from_arrays(list(columns.values()), names=list(columns))
+    return pa.ListArray.from_arrays(pa.array(borders), structs)

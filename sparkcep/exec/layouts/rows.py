@@ -1,59 +1,53 @@
 """The rows layout: rows sorted by a window, sent as they are, partitions stitched across Arrow batches.
 
-Any size of a partition, any order.
+Any size of a partition, any order. A matcher that can go on in the middle of a partition gets the stream in pieces of
+bounded size, any other one gets whole partitions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from pyspark.sql import DataFrame
-from pyspark.sql.types import IntegerType, LongType, StructField, StructType
+from pyspark.sql.types import StructField, StructType
 
-from sparkcep.exec.arrays import Ints, Rows
+from sparkcep.exec.arrays import Ints
 from sparkcep.exec.batch import Batch, Resume
-from sparkcep.exec.engines.rows.matcher import Matcher
-from sparkcep.exec.engines.rows.spec import MatchSpec
-from sparkcep.exec.kernels.rows import rows as kernel
+from sparkcep.exec.engine import Engine, MatchTable, OutputColumn, ResumableMatcher
+from sparkcep.exec.layouts.body import Body, within_limit
+from sparkcep.exec.layouts.output import arrays, fields_read, record_batch, struct_fields
 from sparkcep.exec.reports import Matched, RowsReport, matched_rows
-from sparkcep.exec.shape import FIXED_COLUMNS, OperatorColumns, batch_of
+from sparkcep.exec.shape import OperatorColumns, batch_of
 from sparkcep.exec.statuses import too_many_events
 from sparkcep.query import PREFIX
 
+S = TypeVar("S")
+#: Rows to gather before matching whole partitions, and output rows of a record batch.
+CHUNK = 200_000
 
-def match_fields(df: DataFrame, shape: OperatorColumns) -> list[StructField]:
-    """Columns of a matched row after keys and match number."""
+
+def match_rows(df: DataFrame, engine: Engine[S], shape: OperatorColumns, spec: S) -> Matched:
+    """Run an engine over sorted rows; see operator.match."""
+    body = RowsBody(engine, shape, spec)
     types = {f.name: f.dataType for f in df.schema.fields}
-    out = [StructField(PREFIX + name, IntegerType()) for name, _ in FIXED_COLUMNS if name != "number"]
-    out += [StructField(f"{PREFIX}l{s}", IntegerType()) for s in shape.labels]
-    return out + [StructField(f"{PREFIX}g{n}", types[f"{PREFIX}f{g.field}"]) for n, g in enumerate(shape.gathers)]
+    out = StructType([*key_fields(df, shape), *struct_fields(body.columns, types)])
+    return matched_rows(df.select(*needed_columns(shape, body.columns)), RowsReport(body.run, body.empty), out)
 
 
 def key_fields(df: DataFrame, shape: OperatorColumns) -> list[StructField]:
     return [f for f in df.schema.fields if f.name in {f"{PREFIX}k{i}" for i in range(shape.keys)}]
 
 
-def needed_columns(shape: OperatorColumns) -> list[str]:
-    """Columns that the rows layout sends to Python."""
-    fields = dict.fromkeys([*shape.kernel_fields, *(g.field for g in shape.gathers)])
+def needed_columns(shape: OperatorColumns, columns: Sequence[OutputColumn] = ()) -> list[str]:
+    """Columns that the rows layout sends to Python, for some output columns."""
+    fields = dict.fromkeys([*shape.kernel_fields, *fields_read(columns)])
     keys, masks = range(shape.keys), range(shape.masks)
     return [PREFIX + n for n in (*(f"k{i}" for i in keys), *(f"m{w}" for w in masks), *(f"f{i}" for i in fields))]
-
-
-def match_rows(df: DataFrame, shape: OperatorColumns, spec: MatchSpec) -> Matched:
-    out = StructType([*key_fields(df, shape), StructField(f"{PREFIX}number", LongType()), *match_fields(df, shape)])
-    matcher = RowsMatcher(shape, spec)
-    return matched_rows(df.select(*needed_columns(shape)), RowsReport(matcher.run, matcher.empty), out)
-
-
-#: Rows to gather before matching.
-CHUNK = 200_000
-#: The same where a row holds a value for each row of its partition.
-WIDE_CHUNK = 2_000
 
 
 def whole_partitions(
@@ -87,6 +81,12 @@ def whole_partitions(
         yield pa.Table.from_batches(held).combine_chunks()
 
 
+def starts_partition(batch: pa.RecordBatch) -> npt.NDArray[np.bool_]:
+    """Which rows are the first of their partition: their mask is inverted."""
+    starts: npt.NDArray[np.bool_] = batch.column(batch.schema.names.index(f"{PREFIX}m0")).to_numpy() < 0
+    return starts
+
+
 def column(table: pa.Table, name: str) -> pa.Array:
     """A prepared column of a table as one array."""
     chunked = table.column(PREFIX + name)
@@ -95,7 +95,7 @@ def column(table: pa.Table, name: str) -> pa.Array:
 
 @dataclass(frozen=True, slots=True)
 class CarryOver:
-    """What a piece of the stream leaves of its last partition: rows to match again, and the partition's keys."""
+    """What a chunk of the stream leaves of its last partition: rows to match again, and the partition's keys."""
 
     table: pa.Table
     keys: list[pa.Array]
@@ -110,114 +110,98 @@ class Chunk:
     batch: Batch
     keys: list[pa.Array]
 
+    def field(self, number: int) -> pa.Array:
+        return column(self.table, f"f{number}")
+
     def key_columns(self, partitions: Ints) -> dict[str, pa.Array]:
         """Keys of output rows by the partitions they are of."""
         at = pa.array(partitions)
         return {f"{PREFIX}k{i}": values.take(at) for i, values in enumerate(self.keys)}
 
-    def rest(self, resume: Resume) -> CarryOver:
-        """What is left for the next piece."""
+    def carried(self, resume: Resume) -> CarryOver:
+        """What is left for the next chunk."""
         last = self.table.slice(int(self.batch.offsets[-2]) + resume.drop)
         return CarryOver(last, [values.slice(len(values) - 1) for values in self.keys], resume)
 
 
-class RowsMatcher:
-    """Body of mapInArrow: matches pieces of the stream, which need not end where a partition does.
+def chunk_of(table: pa.Table, shape: OperatorColumns, before: CarryOver | None = None) -> Chunk:
+    """Rows as a matcher wants them. The first row of each partition has its mask inverted, and the keys.
 
-    Memory is bounded by the piece and by the rows that are undecided at its end, not by the longest partition.
+    Args:
+        before: what the chunk before left; its rows are the table's first.
     """
+    table = table.combine_chunks()
+    masks = [column(table, f"m{w}").to_numpy().astype(np.int64) for w in range(shape.masks)]
+    starts = np.flatnonzero(masks[0] < 0)
+    masks[0][starts] = ~masks[0][starts]
+    values = [pa.array(mask) for mask in masks] + [column(table, f"f{i}") for i in shape.kernel_fields]
+    keys = [column(table, f"k{i}").take(pa.array(starts)) for i in range(shape.keys)]
+    offsets = np.append(starts, table.num_rows).astype(np.int64)
+    # Rows of a partition whose first row came before; they may be none, if the next partition begins here.
+    if before is not None and not (before.table.num_rows and offsets[0] == 0):
+        offsets = np.append(0, offsets)
+        keys = [pa.concat_arrays([of_rest, own]) for of_rest, own in zip(before.keys, keys, strict=True)]
+    return Chunk(table, batch_of(offsets, values, shape), keys)
 
-    def __init__(self, shape: OperatorColumns, spec: MatchSpec, chunk: int = CHUNK) -> None:
-        self.shape = shape
-        self.spec = spec
-        wide = any(t.kind == "array" for t in spec.conditions.column_types)
-        self.chunk = min(chunk, WIDE_CHUNK) if wide else chunk
+
+class RowsBody(Body[S]):
+    """Body of mapInArrow. Memory is bounded by a chunk and what is undecided at its end where the matcher is resumable,
+    else by a chunk and the longest partition."""
 
     def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        matcher = Matcher(self.spec)
+        """Output rows."""
+        if isinstance(self.matcher, ResumableMatcher):
+            yield from self.resumed(self.matcher, batches)
+            return
+        for table in whole_partitions(batches, starts_partition, self.shape.limit_events):
+            chunk = chunk_of(table, self.shape)
+            within_limit(chunk.batch.offsets, self.shape)
+            for piece in self.matcher.pieces(chunk.batch):
+                yield from self.emit(chunk, piece)
+
+    def resumed(self, matcher: ResumableMatcher, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Output rows of chunks that need not end where a partition does."""
         held: list[pa.RecordBatch] = []
         rows = 0
-        rest: CarryOver | None = None
+        before: CarryOver | None = None
         for batch in batches:
             held.append(batch)
             rows += batch.num_rows
-            # A piece that decides nothing is matched again with the next one, so pieces grow with what is kept.
-            if rows >= self.chunk and (rest is None or rows >= rest.table.num_rows):
-                rest = yield from self.emit(matcher, held, rest, more=True)
+            # A chunk that decides nothing is matched again with the next one, so chunks grow with what is kept.
+            if rows >= matcher.chunk and (before is None or rows >= before.table.num_rows):
+                before = yield from self.advance(matcher, held, before, more=True)
                 held, rows = [], 0
-        if rows or rest is not None:
-            yield from self.emit(matcher, held, rest, more=False)
+        if rows or before is not None:
+            yield from self.advance(matcher, held, before, more=False)
 
-    def emit(
-        self, matcher: Matcher, held: list[pa.RecordBatch], rest: CarryOver | None, more: bool
+    def advance(
+        self, matcher: ResumableMatcher, held: list[pa.RecordBatch], before: CarryOver | None, more: bool
     ) -> Generator[pa.RecordBatch, None, CarryOver | None]:
-        tables = [rest.table] if rest is not None else []
+        """Match one chunk."""
+        tables = [before.table] if before is not None else []
         tables += [pa.Table.from_batches([batch]) for batch in held]
-        piece = self.piece(pa.concat_tables(tables), rest)
-        before = rest.resume if rest is not None else None
-        resume = yield from self.outputs(piece, before, matcher.match_parts(piece.batch, before, more))
-        return piece.rest(resume) if resume is not None else None
-
-    def outputs(
-        self, piece: Chunk, before: Resume | None, parts: Generator[Ints, None, Resume | None]
-    ) -> Generator[pa.RecordBatch, None, Resume | None]:
-        """Output rows as record batches; returns what the matcher does."""
+        chunk = chunk_of(pa.concat_tables(tables), self.shape, before)
+        parts = matcher.parts(chunk.batch, before.resume if before is not None else None, more)
         while True:
             try:
                 found = next(parts)
             except StopIteration as end:
                 resume: Resume | None = end.value
-                return resume
-            for low in range(0, len(found), CHUNK):
-                part = found[low : low + CHUNK]
-                columns = self.columns(piece, part)
-                if before is not None:  # rows count from the partition's start
-                    origin = np.where(part[:, kernel.PARTITION] == 0, before.first_row, 0)
-                    columns[f"{PREFIX}self"] = int32(part[:, kernel.SELF] + origin)
-                yield record_batch(columns)
+                return chunk.carried(resume) if resume is not None else None
+            yield from self.emit(chunk, found, 0 if before is None else before.resume.first_row)
 
-    def columns(self, piece: Chunk, part: Ints) -> dict[str, pa.Array]:
-        """All columns of some output rows."""
-        number = {f"{PREFIX}number": pa.array(np.ascontiguousarray(part[:, kernel.NUMBER]))}
-        return piece.key_columns(part[:, kernel.PARTITION]) | number | self.values(piece, part)
+    def emit(self, chunk: Chunk, found: MatchTable, first_row: int = 0) -> Iterator[pa.RecordBatch]:
+        """Output rows in record batches. ``first_row``: rows of the first partition that came before the chunk."""
+        for low in range(0, len(found), CHUNK):
+            yield self.batch(chunk, found.slice(low, CHUNK), first_row)
+
+    def batch(self, chunk: Chunk, part: MatchTable, first_row: int = 0) -> pa.RecordBatch:
+        origin = np.where(part.partition == 0, first_row, 0) if first_row else None
+        first_rows = np.asarray(chunk.batch.offsets, np.int64)[part.partition]
+        values = arrays(self.columns, part, first_rows, chunk.field, origin)
+        return record_batch(chunk.key_columns(part.partition) | values)
 
     def empty(self, table: pa.Table) -> pa.RecordBatch:
         """The output without rows, from an input without rows."""
-        return record_batch(self.columns(self.piece(table), self.no_rows()))
-
-    def no_rows(self) -> Ints:
-        return np.zeros((0, kernel.FIXED + len(self.spec.slots)), np.int64)
-
-    def piece(self, table: pa.Table, rest: CarryOver | None = None) -> Chunk:
-        """Rows as the matcher wants them. The first row of each partition has its mask inverted, and the keys."""
-        table = table.combine_chunks()
-        masks = [column(table, f"m{w}").to_numpy().astype(np.int64) for w in range(self.shape.masks)]
-        starts = np.flatnonzero(masks[0] < 0)
-        masks[0][starts] = ~masks[0][starts]
-        arrays = [pa.array(mask) for mask in masks] + [column(table, f"f{i}") for i in self.shape.kernel_fields]
-        keys = [column(table, f"k{i}").take(pa.array(starts)) for i in range(self.shape.keys)]
-        offsets = np.append(starts, table.num_rows).astype(np.int64)
-        # Rows of a partition whose first row came before; they may be none, if the next partition begins here.
-        if rest is not None and not (rest.table.num_rows and offsets[0] == 0):
-            offsets = np.append(0, offsets)
-            keys = [pa.concat_arrays([of_rest, own]) for of_rest, own in zip(rest.keys, keys, strict=True)]
-        return Chunk(table, batch_of(offsets, arrays, self.shape), keys)
-
-    def values(self, piece: Chunk, part: Ints) -> dict[str, pa.Array]:
-        """Columns of output rows (see :func:`match_fields`)."""
-        base = piece.batch.offsets[part[:, kernel.PARTITION]]
-        out = {PREFIX + name: int32(part[:, place]) for name, place in FIXED_COLUMNS if name != "number"}
-        out |= {f"{PREFIX}l{s}": int32(part[:, kernel.FIXED + s]) for s in self.shape.labels}
-        for n, g in enumerate(self.shape.gathers):
-            rows = part[:, g.place]
-            at = pa.array(base + rows, pa.int64(), mask=rows < 0)
-            out[f"{PREFIX}g{n}"] = column(piece.table, f"f{g.field}").take(at)
-        return out
-
-
-def int32(values: Ints | Rows) -> pa.Array:
-    return pa.array(np.ascontiguousarray(values)).cast(pa.int32())
-
-
-def record_batch(columns: dict[str, pa.Array]) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+        chunk = chunk_of(table, self.shape)
+        return self.batch(chunk, self.matcher.match(chunk.batch))

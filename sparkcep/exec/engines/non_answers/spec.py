@@ -60,7 +60,7 @@ class RepairSpec:
     else Spark tests. ``repair``: None where nothing can be repaired. ``type_bits``: per
     component code the mask bit of its type alone, -1: every event. ``needed``: codes of components that every match
     takes, in the pattern's order. ``limit_nodes``: most (component, event, tick) of one partition. ``repairs_only``:
-    nobody asks for reasons. ``only_facts``: tell facts instead.
+    nobody asks for reasons.
     """
 
     run: RunSpec
@@ -71,7 +71,6 @@ class RepairSpec:
     facts: Facts
     limit_nodes: int
     repairs_only: bool = False
-    only_facts: bool = False
 
     @property
     def mask_words(self) -> int:

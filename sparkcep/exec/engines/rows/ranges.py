@@ -16,23 +16,23 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 
 from sparkcep.errors import reported
-from sparkcep.exec.arrays import Ints, int_values, ordered_ints
+from sparkcep.exec.arrays import Ints, int32, int_values, ordered_ints
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.engines.rows.matcher import Matcher
+from sparkcep.exec.engines.rows.output import match_table, value_columns
 from sparkcep.exec.engines.rows.spec import MatchSpec
 from sparkcep.exec.engines.rows.tables import owned
 from sparkcep.exec.kernels.rows import rows as kernel
 from sparkcep.exec.kernels.rows.ranges import SUMMARY, mark_ranges, select_chain
+from sparkcep.exec.layouts.output import arrays, record_batch, struct_fields
 from sparkcep.exec.layouts.rows import (
     CHUNK,
     Chunk,
-    RowsMatcher,
+    chunk_of,
     column,
-    int32,
     key_fields,
-    match_fields,
     needed_columns,
-    record_batch,
+    starts_partition,
     whole_partitions,
 )
 from sparkcep.exec.reports import Matched, RowsReport, matched_rows
@@ -47,11 +47,13 @@ _RESUME = PREFIX + "resume"
 def match_ranges(df: DataFrame, shape: OperatorColumns, spec: MatchSpec) -> Matched:
     """Run a spec over prepared ranges; the columns of the plain rows layout come back."""
     assert shape.ranges is not None
-    keys, values = key_fields(df, shape), match_fields(df, shape)
+    columns = value_columns(shape)
+    keys, values = key_fields(df, shape), struct_fields(columns, {f.name: f.dataType for f in df.schema.fields})
     place = [StructField(_RANGE, LongType()), StructField(_START, IntegerType()), StructField(_RESUME, IntegerType())]
     ranges = RangeMatcher(shape, spec)
     first = RowsReport(ranges.run, ranges.empty)
-    found = matched_rows(df.select(*needed_columns(shape), _RANGE), first, StructType([*keys, *place, *values])).frame
+    read = df.select(*needed_columns(shape, columns), _RANGE)
+    found = matched_rows(read, first, StructType([*keys, *place, *values])).frame
     partition = f"PARTITION BY {', '.join(f.name for f in keys)} " if keys else ""
     nulls = "FIRST" if shape.ranges.nulls_first else "LAST"
     order = f"ORDER BY {_RANGE} NULLS {nulls}, {_START}, {PREFIX}self"
@@ -61,18 +63,22 @@ def match_ranges(df: DataFrame, shape: OperatorColumns, spec: MatchSpec) -> Matc
     return matched_rows(ordered, RowsReport(selector.run, selector.empty), out)
 
 
-class RangeMatcher(RowsMatcher):
+class RangeMatcher:
     """The first pass: all matches that can be reached, and per range a SUMMARY with the number of its own rows."""
+
+    def __init__(self, shape: OperatorColumns, spec: MatchSpec) -> None:
+        self.shape = shape
+        self.spec = spec
 
     def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         matcher = Matcher(self.spec)
-        for table in whole_partitions(batches, lambda b: b.column(f"{PREFIX}m0").to_numpy() < 0):
+        for table in whole_partitions(batches, starts_partition):
             yield from self.match_ranges(matcher, table)
 
     def match_ranges(self, matcher: Matcher, table: pa.Table) -> Iterator[pa.RecordBatch]:
-        piece = self.piece(table)
-        numbers = column(table, "range").take(pa.array(piece.batch.offsets[:-1]))
-        own, marked = self.marked(piece.batch, numbers)
+        chunk = chunk_of(table, self.shape)
+        numbers = column(table, "range").take(pa.array(chunk.batch.offsets[:-1]))
+        own, marked = self.marked(chunk.batch, numbers)
         found = matcher.match(marked)
         ranges = len(own)
         # Not rows of a match: the borders of ranges.
@@ -81,19 +87,24 @@ class RangeMatcher(RowsMatcher):
         summaries[:, kernel.NUMBER] = SUMMARY << 32 | own
         found = np.concatenate([summaries, found])
         for low in range(0, len(found), CHUNK):
-            yield self.placed(piece, numbers, found[low : low + CHUNK])
+            yield self.placed(chunk, numbers, found[low : low + CHUNK])
 
-    def placed(self, piece: Chunk, numbers: pa.Array, part: Ints) -> pa.RecordBatch:
+    def placed(self, chunk: Chunk, numbers: pa.Array, part: Ints) -> pa.RecordBatch:
         """Output rows with their ranges, and where matching starts and resumes."""
+        ranges = part[:, kernel.PARTITION]
         place = {
-            _RANGE: numbers.take(pa.array(part[:, kernel.PARTITION])),
+            _RANGE: numbers.take(pa.array(ranges)),
             _START: int32(part[:, kernel.NUMBER] >> 32),
             _RESUME: int32(part[:, kernel.NUMBER] & 0xFFFFFFFF),
         }
-        return record_batch(piece.key_columns(part[:, kernel.PARTITION]) | place | self.values(piece, part))
+        first_rows = np.asarray(chunk.batch.offsets, np.int64)[ranges]
+        values = arrays(value_columns(self.shape), match_table(part, self.shape), first_rows, chunk.field)
+        return record_batch(chunk.key_columns(ranges) | place | values)
 
     def empty(self, table: pa.Table) -> pa.RecordBatch:
-        return self.placed(self.piece(table), column(table, "range"), self.no_rows())
+        """The output without rows, from an input without rows."""
+        none = np.zeros((0, kernel.FIXED + len(self.spec.slots)), np.int64)
+        return self.placed(chunk_of(table, self.shape), column(table, "range"), none)
 
     def marked(self, batch: Batch, numbers: pa.Array) -> tuple[Ints, Batch]:
         """Own rows of each range, and the batch with marks where matching may resume and where it ends."""

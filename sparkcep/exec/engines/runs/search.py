@@ -65,6 +65,10 @@ class RunSearch:
         width = FIXED + len(spec.slots) + 1
         return np.array(out, np.int64).reshape(-1, width), np.array(trace, np.int32).reshape(-1, 2)
 
+    def pieces(self, batch: Batch) -> Iterator[tuple[Ints, Rows]]:
+        """See RunMatcher.pieces; there is one."""
+        yield self.match(batch)
+
     def cases(
         self, batch: Batch, type_bits: Sequence[int]
     ) -> Iterator[tuple[int, ReferenceCase, Callable[[str, int], bool]]]:

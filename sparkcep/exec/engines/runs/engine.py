@@ -1,0 +1,100 @@
+"""The event selection strategies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+
+from sparkcep.exec.arrays import Ints, Rows, event_lists, int32
+from sparkcep.exec.automaton import compile_automaton
+from sparkcep.exec.batch import Batch
+from sparkcep.exec.engine import Events, MatchTable, OutputColumn
+from sparkcep.exec.engines.rows.output import match_columns, match_table
+from sparkcep.exec.engines.rows.spec import ConditionSet
+from sparkcep.exec.engines.runs.matcher import RunMatcher
+from sparkcep.exec.engines.runs.search import RunSearch
+from sparkcep.exec.engines.runs.spec import RunSpec
+from sparkcep.exec.shape import OperatorColumns
+from sparkcep.pattern import Quantified, Variable
+from sparkcep.query import RowsPerMatch, Selection, SkipMode
+
+
+class RunsEngine:
+    """Matches by the kernel, or by the search by definition."""
+
+    name = "runs"
+
+    def columns(self, spec: RunSpec, shape: OperatorColumns) -> tuple[OutputColumn, ...]:
+        return run_columns(shape)
+
+    def matcher(self, spec: RunSpec, shape: OperatorColumns) -> RunsMatcher:
+        return RunsMatcher(spec, shape)
+
+    def warm_ups(self) -> Sequence[Callable[[], None]]:
+        return (_warm_runs, _warm_collapsed)
+
+
+def run_columns(shape: OperatorColumns) -> tuple[OutputColumn, ...]:
+    """Columns of matches, and where they are wanted their events: component code ``c``, row ``r`` and traced fields."""
+    events = () if shape.trace is None else (event_column("events", shape.trace),)
+    return (*match_columns(shape), *events)
+
+
+def event_column(name: str, fields: Sequence[int]) -> Events:
+    """An array of (component code ``c``, row of the partition ``r``, prepared fields ``f*``)."""
+    return Events(name, (("c", "int"), ("r", "int")), tuple((f"f{f}", f) for f in fields))
+
+
+def run_table(out: Ints, trace: Ints | Rows, shape: OperatorColumns, **more: pa.Array) -> MatchTable:
+    """Output rows as :meth:`RunMatcher.pieces` gives them. ``more``: an engine's own columns."""
+    if shape.trace is not None:
+        events = {"c": int32(trace[:, 0]), "r": int32(trace[:, 1])}
+        more["events"] = event_lists(np.ascontiguousarray(out[:, -1]), events)
+    return match_table(out, shape, **more)
+
+
+class RunsMatcher:
+    """The events of matches as columns."""
+
+    def __init__(self, spec: RunSpec, shape: OperatorColumns) -> None:
+        self.inner = RunSearch(spec) if spec.searched else RunMatcher(spec)
+        self.shape = shape
+
+    def match(self, batch: Batch) -> MatchTable:
+        return run_table(*self.inner.match(batch), self.shape)
+
+    def pieces(self, batch: Batch) -> Iterator[MatchTable]:
+        for out, trace in self.inner.pieces(batch):
+            yield run_table(out, trace, self.shape)
+
+
+# -- compilation ahead of queries --------------------------------------------------------------------------------------
+
+
+def tiny_spec() -> RunSpec:
+    """`A+` without conditions."""
+    pattern = Quantified(Variable("A"), 1, None)
+    return RunSpec(
+        pattern=pattern, automaton=compile_automaton(pattern, ("A",), 100), condition_bits={}, mask_words=1,
+        selection=Selection.ANY,
+        one_per_start=False, first_only=False, use_within=False, strict_time=False, rows_per_match=RowsPerMatch.ONE,
+        skip=SkipMode.PAST_LAST_ROW, skip_labels=frozenset(), skip_target="", slots=(), slot_registers=(),
+        every_row=False, traced=True, conditions=ConditionSet(), checks=(), ansi=True, limit_steps=1000,
+        limit_rows=1000,
+    )  # fmt: skip
+
+
+def tiny_batch() -> Batch:
+    """Three events."""
+    return Batch(np.array([0, 3]), [pa.array([0, 0, 0])])
+
+
+def _warm_runs() -> None:
+    RunMatcher(tiny_spec()).match(tiny_batch())
+
+
+def _warm_collapsed() -> None:
+    RunMatcher(replace(tiny_spec(), collapsed=True)).match(tiny_batch())
