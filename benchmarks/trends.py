@@ -35,7 +35,8 @@ from sparkcep.exec.engines.trends.matcher import TrendMatcher
 from sparkcep.exec.shape import batch_of
 from sparkcep.pattern import Concatenation, Pattern, Quantified, Variable
 from sparkcep.planner.block_clause import clause_of
-from sparkcep.planner.engines.trends.plan import TrendPlan, TrendPlanner
+from sparkcep.planner.engines.trends.plan import TrendPlanner, TrendsPlan
+from sparkcep.planner.plan import PatternPlan
 from sparkcep.query import Navigation, RowExpression, Scalar, SortKey
 from sparkcep.settings import read
 
@@ -96,7 +97,9 @@ def falls(column: str) -> Condition:
     return Condition(Scalar((before, " > ", after)), ("A",), minimum=2, after=("A",), source=f"A.{column} > NEXT(A)")
 
 
-def plan(pattern: Pattern, trends: tuple[Trend, ...], conditions: tuple[Condition, ...] = ()) -> TrendPlan:
+def plan(
+    pattern: Pattern, trends: tuple[Trend, ...], conditions: tuple[Condition, ...] = ()
+) -> PatternPlan[TrendsPlan]:
     """A block over events of types A and B, without windows."""
 
     def analyze(items: Any) -> list[tuple[str, str]]:
@@ -121,10 +124,12 @@ APPROXIMATE = Trend("n", "approx_count", None, ())
 SUM = Trend("s", "sum", RowExpression(("v",)), ("A",))
 
 
-def batch(planned: TrendPlan, mask: Ints, value: Ints) -> Batch:
-    texts = planned.fields.texts
-    columns = [pa.array(value if "v" in texts[i] else value[::-1], pa.int32()) for i in planned.shape.kernel_fields]
-    return batch_of(np.array([0, len(mask)], np.int64), [pa.array(mask), *columns], planned.shape)
+def batch(planned: PatternPlan[TrendsPlan], mask: Ints, value: Ints) -> Batch:
+    texts = planned.input.fields.texts
+    columns = [
+        pa.array(value if "v" in texts[i] else value[::-1], pa.int32()) for i in planned.input.shape.kernel_fields
+    ]
+    return batch_of(np.array([0, len(mask)], np.int64), [pa.array(mask), *columns], planned.input.shape)
 
 
 def kernel(quick: bool) -> dict[str, Any]:
@@ -141,14 +146,14 @@ def kernel(quick: bool) -> dict[str, Any]:
         "(SEQ(A+, B))+, COUNT(*), SUM(A.v)": (plan(A_PLUS_B, (COUNT, SUM)), kinds, twice),
     }
     for name, (planned, mask, yardstick) in cases.items():
-        data, matcher = batch(planned, mask, value), TrendMatcher(planned.trend_spec)
+        data, matcher = batch(planned, mask, value), TrendMatcher(planned.engine.spec)
         took = cpu_seconds(lambda matcher=matcher, data=data: matcher.aggregate(data))
         out[f"no edge condition: {name}"] = figures(n, took) | {"times_reading": round(took / yardstick, 1)}
     del data
     ordered = plan(A_PLUS, (APPROXIMATE,), (falls("v"),))
     took_by: dict[int, float] = {}
     for n in (25_000, 50_000) if quick else (250_000, 500_000):
-        data, matcher = batch(ordered, ones[:n], value[:n]), TrendMatcher(ordered.trend_spec)
+        data, matcher = batch(ordered, ones[:n], value[:n]), TrendMatcher(ordered.engine.spec)
         took_by[n] = cpu_seconds(lambda matcher=matcher, data=data: matcher.aggregate(data))
         out[f"one ordered condition, approx_count, {n:,} events"] = figures(n, took_by[n]) | {
             "bytes_per_event": round(matcher.scratch_bytes / n, 1)
@@ -156,24 +161,24 @@ def kernel(quick: bool) -> dict[str, Any]:
     small, large = took_by.values()
     out["one ordered condition"] = {"growth": round(large / small, 2)}
     for n in (2_000,) if quick else (20_000, 100_000):
-        matcher = TrendMatcher(ordered.trend_spec)
+        matcher = TrendMatcher(ordered.engine.spec)
         data = batch(ordered, ones[:n], value[:n])
         own = cpu_seconds(lambda matcher=matcher, data=data: matcher.aggregate(data))
         paper = cpu_seconds(lambda n=n: quadratic(value[:n]), 1)
         out[f"propagation of the paper, {n:,} events"] = {"seconds": round(paper, 3), "ratio": round(paper / own)}
     n = 1_000 if quick else 20_000
     two = plan(A_PLUS, (APPROXIMATE,), (falls("v"), falls("w")))
-    data, matcher = batch(two, ones[:n], value[:n]), TrendMatcher(two.trend_spec)
+    data, matcher = batch(two, ones[:n], value[:n]), TrendMatcher(two.engine.spec)
     out[f"two ordered conditions, {n:,} events"] = figures(n, cpu_seconds(lambda: matcher.aggregate(data), 1))
     for n in (10, 50) if quick else (10, 50, 75, 100):
         # Two-step aggregation: every trend is a match of the runs kernel.
-        run = replace(ordered.trend_spec.run, limit_rows=20_000_000)
+        run = replace(ordered.engine.spec.run, limit_rows=20_000_000)
         try:
             took, trends = _two_step(run, ones[:n], value[:n])
         except LimitError:
             out[f"two-step enumeration, {n} events"] = {"ends beyond": run.limit_rows}
             break
-        own = cpu_seconds(lambda n=n: TrendMatcher(ordered.trend_spec).aggregate(batch(ordered, ones[:n], value[:n])))
+        own = cpu_seconds(lambda n=n: TrendMatcher(ordered.engine.spec).aggregate(batch(ordered, ones[:n], value[:n])))
         out[f"two-step enumeration, {n} events"] = {
             "seconds": round(took, 3), "trends": trends, "ratio": round(took / own)
         }  # fmt: skip

@@ -42,14 +42,13 @@ def funnel_steps(run: StatementExecution, relation: Relation) -> list[Step]:
     if f"{PREFIX}rows" in frame.columns:
         found = frame.selectExpr("count(*)", f"coalesce(sum(size({PREFIX}rows)), 0)").collect()[0]
         out.append(Step("reach the matcher", *found))
-    elif first in frame.columns and plan.shape.ranges is None:
-        # The first row of each partition has its mask inverted (PatternPlan.before_rows).
+    elif first in frame.columns and plan.input.shape.ranges is None:
+        # The first row of each partition has its mask inverted (InputPlan.rows_sql).
         found = frame.selectExpr(f"count_if({first} < 0)", "count(*)").collect()[0]
         out.append(Step("reach the matcher", *found))
-    if plan.layout == "fold":
-        inner = plan.fold.sql(len(plan.keys), plan.before())
-        found_keys = ", ".join(f"{PREFIX}k{i}" for i in range(len(plan.keys)))
-        text = f"SELECT count(DISTINCT struct({found_keys})) FROM ({inner})"
+    if plan.fold is not None:
+        found_keys = ", ".join(f"{PREFIX}k{i}" for i in range(len(plan.input.keys)))
+        text = f"SELECT count(DISTINCT struct({found_keys})) FROM ({plan.fold.rows_of_matches()})"
         (cases,) = run.run(text, relation.source).collect()[0]
     else:
         matched = run.matched[relation.name]

@@ -10,7 +10,7 @@ from sparkcep.block import BlockQuery, Component
 from sparkcep.pattern import Pattern, Variable, walk
 from sparkcep.pictures.layout import Drawing, Named, draw_pattern
 from sparkcep.pictures.picture import Picture
-from sparkcep.planner.plan import PatternPlan
+from sparkcep.planner.plan import AnyPlan
 from sparkcep.query import PREFIX, PatternQuery, Selection, unescape
 from sparkcep.session.planning import Relation
 
@@ -38,14 +38,14 @@ def pattern_picture(relations: Sequence[Relation]) -> Picture:
     return Picture({**meta, **charts[0]} if len(charts) == 1 else {**meta, "vconcat": charts, "spacing": 30})
 
 
-def _chart(plan: PatternPlan, index: Sequence[str]) -> dict[str, Any]:
-    block: BlockQuery | None = getattr(plan, "block", None)
+def _chart(plan: AnyPlan, index: Sequence[str]) -> dict[str, Any]:
+    block: BlockQuery | None = plan.engine.block
     query = plan.query
     pattern, selection = (query.pattern, query.selection) if block is None else (block.pattern, block.selection)
     names = _names(pattern, () if block is None else block.components, _conditions_by(block, query))
     drawing = draw_pattern(pattern, names)
     lines = [*_clauses(block, query), _SAYS[selection], *_conditions(block, query)]
-    lines.append(f"Layout: {plan.layout} ({plan.layout_reason})")
+    lines.append(f"Layout: {plan.input.layout} ({plan.input.layout_reason})")
     lines += [f"Index: {index[0]}"] if index else []
     wrapped = [w for line in lines for w in textwrap.wrap(_shown(line), _WRAP, subsequent_indent="    ")]
     if len(wrapped) > _MAX_LINES:

@@ -120,13 +120,13 @@ def _others(run: StatementExecution, keys: Sequence[str], cases: set[tuple[str |
         return []
     (relation,) = run.relations
     plan = relation.plan
-    if [name for _, name in plan.keys] != list(keys) or not plan.query.order_by:
+    if [name for _, name in plan.input.keys] != list(keys) or not plan.query.order_by:
         return []
     order = plan.query.order_by[0].expression
     type_ = run.analyze(plan.query, relation.given, [order])[0][1]
     block = getattr(plan, "block", None)
     event = (block.event_type if block is not None else plan.query.event_type) or "NULL"
-    items = [f"CAST({text} AS STRING) AS case{i}" for i, (text, _) in enumerate(plan.keys)]
+    items = [f"CAST({text} AS STRING) AS case{i}" for i, (text, _) in enumerate(plan.input.keys)]
     text = ", ".join([*items, f"({order}) AS at", f"CAST({event} AS STRING) AS event"])
     frame = run.run(f"{plan.query.with_prefix}SELECT {text} FROM {{{SOURCE}}}", relation.given)
     if keys:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from sparkcep.exec.shape import CURRENT_ROW, SELF_ROW
 from sparkcep.planner.conditions.match_conditions import describe_slot
 from sparkcep.planner.fields import quote
+from sparkcep.planner.output_sql import OutputSql
 from sparkcep.planner.outputs import Outputs
 from sparkcep.query import (
     LABEL,
@@ -43,7 +44,7 @@ _PARAMETERS_FOLLOW = frozenset(
 _TAKES_NULLS = frozenset({"any_value"})
 
 
-class MeasureSql:
+class MeasureSql(OutputSql):
     """Builds the statement over ``{SOURCE}``, the operator's output.
 
     Args:

@@ -28,11 +28,8 @@ from sparkcep.pattern import (
 )
 from sparkcep.planner.conditions.row_conditions import RowCondition
 from sparkcep.planner.conditions.symbols import values_where
-from sparkcep.planner.engines.non_answers.plan import NonAnswersPlan
-from sparkcep.planner.engines.runs.plan import BlockPlan
-from sparkcep.planner.engines.uncertain.plan import UncertainPlan
 from sparkcep.planner.fields import Fields
-from sparkcep.planner.plan import PatternPlan
+from sparkcep.planner.plan import AnyPlan
 from sparkcep.query import RowsPerMatch
 
 #: Alternatives beyond this number are not told apart: components that several types fit are then not asked for.
@@ -80,7 +77,7 @@ class NotPrunable(Exception):
     """Why an index is of no use to a query."""
 
 
-def requirements(plan: PatternPlan, roles: Roles) -> Requirements:
+def requirements(plan: AnyPlan, roles: Roles) -> Requirements:
     """What a planned pattern needs of a case.
 
     Raises:
@@ -89,30 +86,29 @@ def requirements(plan: PatternPlan, roles: Roles) -> Requirements:
     query = plan.query
     if query.rows_per_match is RowsPerMatch.ALL_WITH_UNMATCHED:
         raise NotPrunable("rows outside of matches are asked for")
-    if isinstance(plan, NonAnswersPlan) and not plan.repairs_only:
-        raise NotPrunable("each partition without a match gives a row; WHERE cost IS NOT NULL asks for repairs only")
+    needs = plan.engine.index_needs
+    if needs.refused:
+        raise NotPrunable(needs.refused)
     if can_be_empty(query.pattern):
         raise NotPrunable("an empty match needs no event")
     if isinstance(query.pattern, Conjunction):
         raise NotPrunable("each side of AND needs events that the other does not")
-    keys = [plan.fields.column_of(text) for text, _ in plan.keys]
-    block = plan.block if isinstance(plan, BlockPlan) and plan.block.groups else None
+    keys = [plan.input.fields.column_of(text) for text, _ in plan.input.keys]
+    block = plan.engine.block if plan.engine.block is not None and plan.engine.block.groups else None
     # By case within groups, the cases of a group stay apart.
     groups = block.groups if block is not None and roles.case not in keys else ()
     if groups and block is not None and block.case is not None:
-        keys.append(plan.fields.column_of(block.case.expression))
+        keys.append(plan.input.fields.column_of(block.case.expression))
     if roles.case not in keys:
         raise NotPrunable(f"matches are not inside of one {roles.case}")
     reader = _Types(plan, roles.event)
     found = _expanded(_branches(query.pattern), reader)
     if found is None:
         raise NotPrunable(f"no condition on {roles.event} alone holds for a mandatory component")
-    within = plan.shape.within
-    if isinstance(plan, NonAnswersPlan):
-        within = None
-    unordered = "the cases of a group are merged" if groups else _unordered(plan, roles)
+    within = plan.input.shape.within if needs.bounded else None
+    unordered = "the cases of a group are merged" if groups else needs.unordered or _unordered(plan, roles)
     columns = _columns(plan) - ({GROUP_ID} if block is not None else set())
-    return Requirements(found, unordered, _bound(within, plan.within_type), reader.only(plan), columns, groups)
+    return Requirements(found, unordered, _bound(within, plan.input.within_type), reader.only(plan), columns, groups)
 
 
 def _bound(within: Within | None, type_: str) -> int | None:
@@ -123,30 +119,26 @@ def _bound(within: Within | None, type_: str) -> int | None:
     return within.distance * (86_400_000_000 if type_ == "date" else 1)
 
 
-def _unordered(plan: PatternPlan, roles: Roles) -> str:
+def _unordered(plan: AnyPlan, roles: Roles) -> str:
     """Why the query's order of events may differ from the index's."""
-    if isinstance(plan, NonAnswersPlan):
-        return "a repair may change it"
-    if isinstance(plan, UncertainPlan):
-        return "with UNCERTAINTY events may change places"
     order = plan.query.order_by
     wanted = [roles.time] if roles.tiebreak is None else [roles.time, roles.tiebreak]
     named = ", ".join(wanted)
     for k, column in enumerate(wanted):
-        if k >= len(order) or plan.fields.column_of(order[k].expression) != column:
+        if k >= len(order) or plan.input.fields.column_of(order[k].expression) != column:
             return f"ORDER BY does not begin with {named}"
         if not order[k].ascending or not order[k].nulls_first:
             return f"ORDER BY {column} is not ascending"
     return "" if roles.unique else f"{named} does not order all events of a {roles.case}"
 
 
-def _columns(plan: PatternPlan) -> frozenset[str]:
+def _columns(plan: AnyPlan) -> frozenset[str]:
     """Columns of the input that the plan's texts may name."""
     query = plan.query
     if query.rows_per_match.is_all:
         return frozenset(query.columns)
-    texts = [*(text for text, _ in plan.keys), *(k.expression for k in query.order_by), *plan.fields.texts]
-    texts += [query.event_type or "", plan.where(), query.partition_predicate]
+    texts = [*(text for text, _ in plan.input.keys), *(k.expression for k in query.order_by), *plan.input.fields.texts]
+    texts += [query.event_type or "", plan.input.where(), query.partition_predicate]
     words = set(query.identifiers)
     for text in texts:
         words.update(w.casefold() for w in re.findall(r"\w+", text))
@@ -159,20 +151,20 @@ def _columns(plan: PatternPlan) -> frozenset[str]:
 class _Types:
     """Event types that conditions on single events let through."""
 
-    def __init__(self, plan: PatternPlan, event: str) -> None:
-        self.fields: Fields = plan.fields
-        self.column_types = plan.column_types
+    def __init__(self, plan: AnyPlan, event: str) -> None:
+        self.fields: Fields = plan.input.fields
+        self.column_types = plan.input.column_types
         self.event = event
-        names = plan.program.names
-        self.of = {name: self.let(plan.local.get(code, [])) for code, name in enumerate(names)}
+        names = plan.engine.names
+        self.of = {name: self.let(plan.input.tests.get(code, [])) for code, name in enumerate(names)}
 
     def let(self, conditions: Sequence[RowCondition]) -> frozenset[str] | None:
         """Types that satisfy all of the conditions; None: it cannot be told."""
         plain = [c for c in conditions if not c.shifts]
         return values_where(plain, self.event, self.fields, self.column_types) if plain else None
 
-    def only(self, plan: PatternPlan) -> frozenset[str] | None:
-        kept = plan.where().removeprefix(" WHERE ")
+    def only(self, plan: AnyPlan) -> frozenset[str] | None:
+        kept = plan.input.where().removeprefix(" WHERE ")
         return self.let([RowCondition((kept,))]) if kept else None
 
 

@@ -10,8 +10,9 @@ from sparkcep.block import BlockQuery, Condition
 from sparkcep.errors import PatternAnalysisError, streaming_unsupported
 from sparkcep.exec.operator import match
 from sparkcep.planner.engines.runs.collapse import first_component, last_component
-from sparkcep.planner.engines.runs.plan import RunPlan, plan_block
+from sparkcep.planner.engines.runs.plan import RunsPlan, plan_block
 from sparkcep.planner.fields import quote
+from sparkcep.planner.plan import PatternPlan
 from sparkcep.query import PREFIX, SOURCE, Navigation, RowExpression, Scalar
 from sparkcep.session.originals import plain_sql
 from sparkcep.session.planning import Relation
@@ -63,13 +64,15 @@ class _Expansion(StatementExecution):
         if block.trends:
             raise _not_a_block(self.text, block.trends[0].position)
         collapsed = self.plan_bound(replace(block, collapsed=True), source, plan_block)
-        self.keys = tuple(name for _, name in collapsed.keys)
+        self.keys = tuple(name for _, name in collapsed.input.keys)
         self.check_columns(form)
         restricted = self.restricted(collapsed, source)
         planned = self.plan_bound(self.between_ends(block, collapsed), restricted, plan_block)
-        found = match(self.prepared(planned, restricted), planned.layout, planned.shape, planned.spec)
+        found = match(
+            self.prepared(planned, restricted), planned.input.layout, planned.input.shape, planned.engine.spec
+        )
         self.matched[_RESULT] = found.frame
-        sql = f"({planned.measures.sql().replace(f'{{{SOURCE}}}', found.sql(f'{{{_RESULT}}}'))})"
+        sql = f"({planned.output.sql().replace(f'{{{SOURCE}}}', found.sql(f'{{{_RESULT}}}'))})"
         self.relations.append(Relation(_RESULT, planned, restricted, sql, restricted))
         self.rewriter.replace(form, self.of_given_ends(sql))
 
@@ -93,7 +96,7 @@ class _Expansion(StatementExecution):
         keys = [f"{quote(name)} AS {PREFIX}e{i}" for i, name in enumerate(self.keys)]
         return f"SELECT {', '.join([*keys, items])} FROM {{{_GIVEN}}}"
 
-    def restricted(self, collapsed: RunPlan, source: DataFrame) -> DataFrame:
+    def restricted(self, collapsed: PatternPlan[RunsPlan], source: DataFrame) -> DataFrame:
         """The input's rows of the given rows' partitions, with the times at which matches are to begin and end."""
         assert self.given is not None
         self.matched[_GIVEN] = self.given
@@ -101,7 +104,7 @@ class _Expansion(StatementExecution):
         ends = f"collect_set(start_time) AS {_STARTS}, collect_set(end_time) AS {_ENDS}"
         grouped = f"SELECT {', '.join([*names, ends])} FROM ({self.given_sql('start_time, end_time')})"
         grouped += f" GROUP BY {', '.join(names)}" if names else ""
-        same = [f"({text}) <=> {name}" for (text, _), name in zip(collapsed.keys, names, strict=True)]
+        same = [f"({text}) <=> {name}" for (text, _), name in zip(collapsed.input.keys, names, strict=True)]
         columns = [*(quote(c) for c in source.columns), _STARTS, _ENDS]
         prefix = collapsed.query.with_prefix
         return self.analyzed(
@@ -109,11 +112,11 @@ class _Expansion(StatementExecution):
             source,
         )
 
-    def between_ends(self, block: BlockQuery, collapsed: RunPlan) -> BlockQuery:
+    def between_ends(self, block: BlockQuery, collapsed: PatternPlan[RunsPlan]) -> BlockQuery:
         """The block with conditions on its first and last events, where these are of components of their own."""
         time = block.order_by[0].expression
         more = []
-        components = collapsed.run_spec.automaton
+        components = collapsed.engine.spec.automaton
         for code, times in ((first_component(components), _STARTS), (last_component(components), _ENDS)):
             if code >= 0:
                 at = Navigation(RowExpression((time,)), (components.names[code],), False, 0, 0, True)

@@ -23,7 +23,7 @@ from sparkcep.index.reader import Coverage, Reader, Step
 from sparkcep.index.snapshots import Snapshot
 from sparkcep.index.tables import KINDS, Source
 from sparkcep.planner.conditions.symbols import compared_strings
-from sparkcep.planner.plan import PatternPlan
+from sparkcep.planner.plan import AnyPlan
 from sparkcep.planner.pruning import NotPrunable, Requirements, Roles, requirements
 from sparkcep.settings import INDEX, Settings
 from sparkcep.spark_plan import is_bare, is_remote
@@ -45,7 +45,7 @@ class Pruning:
     unknown: tuple[str, ...] = ()
 
 
-def prune(spark: SparkSession, plan: PatternPlan, source: DataFrame, input_sql: str, settings: Settings) -> Pruning:
+def prune(spark: SparkSession, plan: AnyPlan, source: DataFrame, input_sql: str, settings: Settings) -> Pruning:
     """Read a planned pattern's input through an index where there is one that serves and pays.
 
     Args:
@@ -130,7 +130,7 @@ def _overlaps(one: sources.State, other: sources.State) -> bool:
     return not set(one.get("files", ())).isdisjoint(other.get("files", ()))
 
 
-def _through(reader: Reader, plan: PatternPlan, source: DataFrame, state: sources.State, settings: Settings) -> Pruning:
+def _through(reader: Reader, plan: AnyPlan, source: DataFrame, state: sources.State, settings: Settings) -> Pruning:
     """A plan's input through one index, or why not."""
     d, totals = reader.definition, reader.snapshot.totals
 
@@ -175,9 +175,11 @@ def _through(reader: Reader, plan: PatternPlan, source: DataFrame, state: source
     return Pruning(found.frame, [*_told(reader, needs, coverage, found), *unknown], steps, unknown)
 
 
-def _unknown(reader: Reader, plan: PatternPlan) -> tuple[str, ...]:
+def _unknown(reader: Reader, plan: AnyPlan) -> tuple[str, ...]:
     """A sentence for each event type that the plan's conditions name and that the log does not hold."""
-    named = compared_strings(plan.local, plan.fields, plan.column_types).get(reader.definition.event, [])
+    named = compared_strings(plan.input.tests, plan.input.fields, plan.input.column_types).get(
+        reader.definition.event, []
+    )
     if not named:
         return ()
     known = reader.dictionary()

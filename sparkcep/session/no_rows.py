@@ -17,11 +17,9 @@ from sparkcep.errors import SparkCepError, lacks
 from sparkcep.exec.conditions.expressions import TIMES, parse_type
 from sparkcep.planner.block_clause import block_clause, block_of
 from sparkcep.planner.conditions.symbols import compared_strings
-from sparkcep.planner.engines.non_answers.plan import NonAnswersPlan, plan_non_answers
-from sparkcep.planner.engines.runs.plan import BlockPlan
+from sparkcep.planner.engines.non_answers.plan import plan_non_answers
 from sparkcep.planner.fields import quote
-from sparkcep.planner.plan import PatternPlan
-from sparkcep.planner.rules.gap_sequence import GapSequencePlan
+from sparkcep.planner.plan import AnyPlan
 from sparkcep.query import PREFIX, SOURCE, NonAnswers, PatternQuery, string_literal
 from sparkcep.session.planning import Relation
 from sparkcep.settings import Settings
@@ -36,7 +34,7 @@ class Execution(Protocol):
 
     def analyze(self, query: PatternQuery, source: DataFrame, items: Sequence[str]) -> list[tuple[str, str]]: ...
 
-    def relation_sql(self, name: str, planned: PatternPlan, source: DataFrame, input_sql: str) -> str: ...
+    def relation_sql(self, name: str, planned: AnyPlan, source: DataFrame, input_sql: str) -> str: ...
 
 
 #: Most values of a column that a constant is compared with for its spelling.
@@ -61,7 +59,7 @@ def notes(run: Execution, relation: Relation, has_rows: bool) -> list[str]:
 def unknown_constants(run: Execution, relation: Relation) -> Iterable[str]:
     """A sentence for each constant that conditions compare a column with and that no row of the input holds."""
     plan = relation.plan
-    wanted = compared_strings(plan.local, plan.fields, plan.column_types)
+    wanted = compared_strings(plan.input.tests, plan.input.fields, plan.input.column_types)
     asked = [(column, value) for column, values in wanted.items() for value in values]
     if not asked:
         return
@@ -84,11 +82,11 @@ def _asked(run: Execution, relation: Relation, items: str, behind: str = "") -> 
 def _furthest(run: Execution, relation: Relation) -> str:
     """How much of the pattern its longest run has, and what it lacked; empty where it cannot be told."""
     plan = relation.plan
-    is_block = isinstance(plan, (BlockPlan, GapSequencePlan))
-    if isinstance(plan, NonAnswersPlan) or (isinstance(plan, BlockPlan) and plan.block.uncertainty is not None):
+    is_block = plan.engine.block is not None
+    if plan.engine.name in ("non_answers", "uncertain"):
         return ""
     try:
-        block = plan.block if isinstance(plan, (BlockPlan, GapSequencePlan)) else block_of(plan.query)
+        block = plan.engine.block or block_of(plan.query)
         sql = _longest_runs(run, relation, block, is_block)
     except SparkCepError:
         return ""  # what has no longest run: patterns that may be empty, other ORDER BY keys

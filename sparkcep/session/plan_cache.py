@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from sparkcep.planner.plan import PatternPlan
+from sparkcep.planner.plan import AnyPlan
 from sparkcep.planner.sampling import Sample
 
 T = TypeVar("T")
 
 #: Plans of forms by all that they were made from.
-PLANS: dict[tuple[object, ...], PatternPlan] = {}
+PLANS: dict[tuple[object, ...], AnyPlan] = {}
 #: Answers of samples; an old one may cost time, never an answer.
 SAMPLES: dict[tuple[object, ...], Sample | None] = {}
 MAX = 1000

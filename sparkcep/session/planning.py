@@ -11,12 +11,13 @@ from pyspark.sql import DataFrame
 from sparkcep.block import BlockQuery
 from sparkcep.planner.block_clause import block_clause, block_of
 from sparkcep.planner.engines.non_answers.plan import plan_non_answers
+from sparkcep.planner.engines.rows.plan import plan_clause
 from sparkcep.planner.engines.runs.plan import plan_block, plan_clause_runs
 from sparkcep.planner.engines.trends.choice import plan_trends
 from sparkcep.planner.engines.uncertain.plan import plan_uncertain
 from sparkcep.planner.fields import Fields, quote
 from sparkcep.planner.groups import merge_groups
-from sparkcep.planner.plan import PatternPlan, plan
+from sparkcep.planner.plan import AnyPlan
 from sparkcep.planner.rules.gap_sequence import gap_sequence_plan
 from sparkcep.query import SOURCE, PatternQuery, Selection, unescape
 from sparkcep.session.analyzer import Analyser
@@ -38,7 +39,7 @@ class Relation:
     ``pruning`` how that has become of ``given``, its input."""
 
     name: str
-    plan: PatternPlan
+    plan: AnyPlan
     source: DataFrame
     sql: str
     given: DataFrame
@@ -55,7 +56,7 @@ class OccurrencePlanner(Analyser):
     relations: list[Relation] = field(default_factory=list)
     renamed: set[int] = field(default_factory=set)
 
-    def planned(self, form: PatternOccurrence, source: DataFrame, input_sql: str) -> PatternPlan:
+    def planned(self, form: PatternOccurrence, source: DataFrame, input_sql: str) -> AnyPlan:
         """The form's plan. One that was made without Spark's help is kept: the statement's text, the settings, the
         input's columns and what its properties name say all of it."""
         columns = tuple((f.name, f.dataType.simpleString()) for f in source.schema.fields)
@@ -75,7 +76,7 @@ class OccurrencePlanner(Analyser):
         """Whether the query around a form says which of its columns it reads, and by the names that they have here."""
         return not self.kwargs and form.start not in self.renamed
 
-    def plan_clause(self, form: PatternOccurrence, source: DataFrame, input_sql: str) -> PatternPlan:
+    def plan_clause(self, form: PatternOccurrence, source: DataFrame, input_sql: str) -> AnyPlan:
         clause = parse_clause(self.statement, form.body, formatted=bool(self.kwargs))
         query = bind(
             self.statement,
@@ -98,14 +99,14 @@ class OccurrencePlanner(Analyser):
                 block_of(query), self.settings, lambda items: self.analyze(query, source, items),
                 [f.dataType.simpleString() for f in source.schema.fields], query,
             )  # fmt: skip
-        make = plan if query.selection is Selection.STRICT else plan_clause_runs
+        make = plan_clause if query.selection is Selection.STRICT else plan_clause_runs
         return make(
             query, self.settings, lambda items: self.analyze(query, source, items),
             lambda tests, keys: self.sample(query, source, input_sql, tests, keys),
             [f.dataType.simpleString() for f in source.schema.fields],
         )  # fmt: skip
 
-    def plan_block(self, form: PatternOccurrence, source: DataFrame, input_sql: str) -> PatternPlan:
+    def plan_block(self, form: PatternOccurrence, source: DataFrame, input_sql: str) -> AnyPlan:
         block = self.bound_block(form, source)
         source = self.merged(block, source)
         if block.groups:

@@ -19,13 +19,10 @@ from sparkcep import settings
 from sparkcep.errors import PatternAnalysisError, SparkCepError, streaming_unsupported, warn
 from sparkcep.exec.engines.non_answers.facts import partition_facts
 from sparkcep.exec.operator import match
-from sparkcep.planner.engines.non_answers.plan import NonAnswersPlan
 from sparkcep.planner.engines.non_answers.sql import FACTS
 from sparkcep.planner.engines.runs.censored import LOG_END, log_end_sql
-from sparkcep.planner.engines.runs.plan import BlockPlan
 from sparkcep.planner.explain import explain_plan
-from sparkcep.planner.measures import MeasureSql
-from sparkcep.planner.plan import PatternPlan
+from sparkcep.planner.plan import AnyPlan
 from sparkcep.query import PREFIX, SOURCE, unescape
 from sparkcep.session.analyzer import located, outer_reference
 from sparkcep.session.functions import create_function
@@ -127,9 +124,9 @@ class StatementExecution(OccurrencePlanner):
             input_sql, source = renamed[0], self.analyzed(renamed[0])
         planned = self.planned(form, source, input_sql)
         name = f"{PREFIX}relation_{next(_names)}"
-        groups = planned.block.groups if isinstance(planned, BlockPlan) else ()
-        if groups:
-            self.notes.append(f"{len(groups)} groups are partitions, an event is in each group of its case")
+        block = planned.engine.block
+        if block is not None and block.groups:
+            self.notes.append(f"{len(block.groups)} groups are partitions, an event is in each group of its case")
         given = self.grouped(planned, source)
         pruning = prune(self.spark, planned, source, input_sql, self.settings)
         if not self.explain_only and not isinstance(classify(self.statement), Explain):
@@ -139,10 +136,10 @@ class StatementExecution(OccurrencePlanner):
         if pruning.frame is not None:
             source, input_sql = self.grouped(planned, pruning.frame), ""
         sql = self.relation_sql(name, planned, source, input_sql)
-        if isinstance(planned, NonAnswersPlan):
+        if planned.engine.facts is not None:
             sql = self.with_facts(name, planned, given, sql)
-        elif isinstance(planned, BlockPlan) and planned.block.omit_censored:
-            self.matched[name + "_end"] = self.analyzed(log_end_sql(planned.block), given)
+        elif block is not None and block.omit_censored:
+            self.matched[name + "_end"] = self.analyzed(log_end_sql(block), given)
             sql = sql.replace(f"{{{LOG_END}}}", f"{{{name}_end}}")
         if renamed is not None:
             sql = plain_names(sql, renamed[1], lambda text: self.run(text).columns)
@@ -150,9 +147,10 @@ class StatementExecution(OccurrencePlanner):
         self.relations.append(relation)
         self.put(form, relation.sql)
 
-    def grouped(self, planned: PatternPlan, source: DataFrame) -> DataFrame:
+    def grouped(self, planned: AnyPlan, source: DataFrame) -> DataFrame:
         """What a plan reads of its input."""
-        return self.merged(planned.block, source) if isinstance(planned, BlockPlan) else source
+        block = planned.engine.block
+        return self.merged(block, source) if block is not None else source
 
     def put(self, form: PatternOccurrence, sql: str) -> None:
         """Put a subquery in a form's place; a block that opens a statement is a query of its own."""
@@ -188,35 +186,36 @@ class StatementExecution(OccurrencePlanner):
             raise streaming_unsupported(self.text, form.relation_start)
         return frame
 
-    def relation_sql(self, name: str, planned: PatternPlan, source: DataFrame, input_sql: str) -> str:
+    def relation_sql(self, name: str, planned: AnyPlan, source: DataFrame, input_sql: str) -> str:
         """The subquery that takes the form's place. Spark analyses it once, as a part of the user's statement.
 
         Args:
             input_sql: the query that reads ``source``, empty where there is none.
         """
-        if planned.layout == "fold":
+        if planned.fold is not None:
             table = _TABLE.fullmatch(input_sql)
             text = table[1] if table else f"({input_sql})"
             if not input_sql:  # a DataFrame
                 self.matched[name], text = source, f"{{{name}}}"
-            return f"({planned.folded().replace(f'{{{SOURCE}}}', text)})"
+            return f"({planned.fold.sql().replace(f'{{{SOURCE}}}', text)})"
         frame = self.prepared(planned, source)
         try:
-            found = match(frame, planned.layout, planned.shape, planned.spec)
+            found = match(frame, planned.input.layout, planned.input.shape, planned.engine.spec)
         except PySparkNotImplementedError as error:
             raise _untransportable(planned, frame, error) from None
         self.matched[name] = found.frame
-        return f"({planned.measures.sql().replace(f'{{{SOURCE}}}', found.sql(f'{{{name}}}'))})"
+        return f"({planned.output.sql().replace(f'{{{SOURCE}}}', found.sql(f'{{{name}}}'))})"
 
-    def with_facts(self, name: str, planned: NonAnswersPlan, given: DataFrame, sql: str) -> str:
+    def with_facts(self, name: str, planned: AnyPlan, given: DataFrame, sql: str) -> str:
         """What the log says of a query comes from all partitions, whatever an index leaves of them."""
-        if f"{{{FACTS}}}" not in sql:
+        facts = planned.engine.facts
+        if facts is None or f"{{{FACTS}}}" not in sql:
             return sql
-        told = partition_facts(self.prepared(planned, given), planned.layout, planned.shape, planned.repair_spec)
+        told = partition_facts(self.prepared(planned, given), planned.input.layout, planned.input.shape, facts)
         self.matched[name + "_facts"] = told
         return sql.replace(f"{{{FACTS}}}", f"{{{name}_facts}}")
 
-    def prepared(self, planned: PatternPlan, source: DataFrame) -> DataFrame:
+    def prepared(self, planned: AnyPlan, source: DataFrame) -> DataFrame:
         """The operator's input."""
         try:
             return self.analyzed(planned.before(), source)
@@ -237,19 +236,18 @@ class StatementExecution(OccurrencePlanner):
     def check(self, relation: Relation) -> None:
         """Raise what Spark has against a form."""
         self.prepared(relation.plan, relation.source)
-        measures = relation.plan.measures
-        place = measures.place if isinstance(measures, MeasureSql) else None
-        self.checked(relation.plan.query, lambda: self.analyzed(f"SELECT * FROM {relation.sql}"), place)
+        plan = relation.plan
+        self.checked(plan.query, lambda: self.analyzed(f"SELECT * FROM {relation.sql}"), plan.output.place)
 
     def rewritten(self, start: int) -> DataFrame:
         """The user's statement from an offset on, with subqueries in the place of its forms."""
         text = self.rewriter.render(start, len(self.text))
         return self.parsed(lambda: self.blamed(lambda: self.analyzed(text)))
 
-    def diagnosed(self, planned: PatternPlan, source: DataFrame, error: AnalysisException) -> PatternAnalysisError:
+    def diagnosed(self, planned: AnyPlan, source: DataFrame, error: AnalysisException) -> PatternAnalysisError:
         """Which condition Spark refuses, and why; the whole statement's error where it is none of them."""
         query = planned.query
-        for condition, statement in planned.condition_texts():
+        for condition, statement in planned.input.condition_texts():
             try:
                 type_ = self.analyzed(statement, source).schema[0].dataType.simpleString()
             except AnalysisException as own:
@@ -294,9 +292,9 @@ class StatementExecution(OccurrencePlanner):
         told_of = [f"    note: {note}" for note in notes(self, relation, has_rows=rows > 0)]
         return [*lines, f"    output: {rows:,} rows", *told_of]
 
-    def counted(self, planned: PatternPlan, frame: DataFrame) -> tuple[int, int]:
+    def counted(self, planned: AnyPlan, frame: DataFrame) -> tuple[int, int]:
         """How many partitions and rows a plan's input has."""
-        keys = ", ".join(text for text, _ in planned.keys)
+        keys = ", ".join(text for text, _ in planned.input.keys)
         distinct = f"count(DISTINCT struct({keys}))" if keys else "1"
         text = f"{planned.query.with_prefix}SELECT {distinct}, count(*) FROM {{{SOURCE}}}"
         partitions, rows = self.run(text, frame).collect()[0]
@@ -335,18 +333,19 @@ def _is_native() -> bool:
     return version.isdigit() and int(version) >= 19
 
 
-def _untransportable(
-    planned: PatternPlan, prepared: DataFrame, error: PySparkNotImplementedError
-) -> PatternAnalysisError:
+def _untransportable(planned: AnyPlan, prepared: DataFrame, error: PySparkNotImplementedError) -> PatternAnalysisError:
     """The rows layout sends columns to Python, and Spark cannot send every type."""
     types = {f.name: f.dataType.simpleString() for f in prepared.schema.fields}
-    carried = {planned.fields.texts[g.field]: types[planned.fields.name(g.field)] for g in planned.shape.gathers}
+    carried = {
+        planned.input.fields.texts[g.field]: types[planned.input.fields.name(g.field)]
+        for g in planned.input.shape.gathers
+    }
     found = [f"{unescape(text)} ({type_})" for text, type_ in carried.items() if "interval" in type_]
     query = planned.query
     return PatternAnalysisError(
         "CEP_UNSUPPORTED_TYPE",
         f"Spark cannot send {', '.join(found) or 'a column of this type'} to Python, as the rows layout needs "
-        f"({planned.layout_reason}).",
+        f"({planned.input.layout_reason}).",
         text=query.text or None,
         position=query.start,
         hint="leave the column out in a subquery, cast it, or partition so that the lists layout serves",

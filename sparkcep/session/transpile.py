@@ -10,7 +10,6 @@ from pyspark.sql import SparkSession
 
 from sparkcep import settings
 from sparkcep.errors import PatternAnalysisError
-from sparkcep.planner.engines.runs.plan import RunPlan
 from sparkcep.query import SOURCE, unescape
 from sparkcep.session.originals import plain_sql
 from sparkcep.session.statement import StatementExecution
@@ -48,13 +47,13 @@ def _replace(run: StatementExecution, form: PatternOccurrence, functions: list[s
     input_sql = run.rewriter.input_sql(form)
     source = run.blamed(lambda: run.input(form, input_sql))
     planned = run.planned(form, source, input_sql)
-    if planned.layout == "fold":
-        sql = f"({planned.folded().replace(f'{{{SOURCE}}}', f'({input_sql})')})"
+    if planned.fold is not None:
+        sql = f"({planned.fold.sql().replace(f'{{{SOURCE}}}', f'({input_sql})')})"
     elif (
-        isinstance(planned, RunPlan)
+        planned.engine.name == "runs"
         and form.kind is OccurrenceKind.BLOCK
-        and not planned.block.groups
-        and planned.block.uncertainty is None
+        and planned.engine.block is not None
+        and not planned.engine.block.groups
     ):
         text = run.statement.text
         own = name()
@@ -63,7 +62,7 @@ def _replace(run: StatementExecution, form: PatternOccurrence, functions: list[s
         )
         sql = f"{own}(TABLE({input_sql}))"
     else:
-        raise _refused(run, form, f"It is matched in Python ({planned.layout_reason or planned.layout}).")
+        raise _refused(run, form, f"It is matched in Python ({planned.input.layout_reason or planned.input.layout}).")
     run.put(form, sql)
 
 

@@ -19,7 +19,9 @@ from sparkcep.exec.shape import batch_of
 from sparkcep.planner.block_clause import clause_of
 from sparkcep.planner.conditions.match_conditions import MatchConditions
 from sparkcep.planner.conditions.row_conditions import RowCondition
-from sparkcep.planner.engines.runs.plan import RunPlan, RunPlanner
+from sparkcep.planner.engines.runs.plan import RunPlanner, RunsPlan
+from sparkcep.planner.engines.runs.steps import BlockPlanner
+from sparkcep.planner.plan import PatternPlan
 from sparkcep.query import SortKey
 from sparkcep.settings import read
 
@@ -29,7 +31,7 @@ COLUMNS = {"t": "bigint", "e": "string", "v": "int"}
 SETTINGS = read(lambda key, default=None: default)
 
 
-class KernelPlanner(RunPlanner):
+class KernelSplit(BlockPlanner):
     """Leaves every condition to the kernel, also those that Spark would test."""
 
     def split(self) -> tuple[dict[int, list[RowCondition]], MatchConditions, list[Condition]]:
@@ -40,13 +42,17 @@ class KernelPlanner(RunPlanner):
         return types, dependent, list(self.block.conditions)
 
 
+class KernelPlanner(KernelSplit, RunPlanner):
+    pass
+
+
 def analyze(items: Sequence[str]) -> list[tuple[str, str]]:
     """Types by the one column that an expression names."""
     found = [next(c for c in COLUMNS if re.search(rf"\b{c}\b", item)) for item in items]
     return [(name, COLUMNS[name]) for name in found]
 
 
-def plan_case(case: RunCase, **changes: Any) -> RunPlan:
+def plan_case(case: RunCase, **changes: Any) -> PatternPlan[RunsPlan]:
     fields: dict[str, Any] = {
         "columns": tuple(COLUMNS), "partition_by": (), "order_by": (SortKey("t"),), "event_type": "e",
         "components": case.components, "pattern": case.pattern, "conditions": case.conditions, "equivalences": (),
@@ -62,22 +68,22 @@ def plan_case(case: RunCase, **changes: Any) -> RunPlan:
     return KernelPlanner(block, query, hidden, SETTINGS, analyze, lambda *a: None, list(COLUMNS.values())).plan()
 
 
-def batch_of_case(case: RunCase, plan: RunPlan) -> Batch:
+def batch_of_case(case: RunCase, plan: PatternPlan[RunsPlan]) -> Batch:
     mask = np.zeros(len(case.types), np.int64)
-    for component, bit in plan.bits.items():
+    for component, bit in plan.input.bits.items():
         takes = [case.can_take(case.components[component].key, row) for row in range(len(mask))]
         mask |= np.array(takes, bool).astype(np.int64) << bit
     values = {"t": pa.array(case.times, pa.int64()), "e": pa.array(case.types), "v": pa.array(case.values, pa.int32())}
-    fields = [values[analyze([plan.fields.texts[i]])[0][0]] for i in plan.shape.kernel_fields]
-    return batch_of(np.array([0, len(mask)], np.int64), [pa.array(mask), *fields], plan.shape)
+    fields = [values[analyze([plan.input.fields.texts[i]])[0][0]] for i in plan.input.shape.kernel_fields]
+    return batch_of(np.array([0, len(mask)], np.int64), [pa.array(mask), *fields], plan.input.shape)
 
 
 def run_case(case: RunCase, searched: bool = False) -> list[Path]:
     """Matches as the reference gives them; ``searched``: not by the kernel."""
     plan = plan_case(case)
-    matcher = RunSearch(plan.run_spec) if plan.run_spec.searched or searched else RunMatcher(plan.run_spec)
+    matcher = RunSearch(plan.engine.spec) if plan.engine.spec.searched or searched else RunMatcher(plan.engine.spec)
     out, trace = matcher.match(batch_of_case(case, plan))
-    names = plan.run_spec.automaton.names
+    names = plan.engine.spec.automaton.names
     events = [(names[c], int(row)) for c, row in trace]
     ends = [0, *out[:, -1].tolist()]
     return [tuple(events[a:b]) for a, b in itertools.pairwise(ends)]

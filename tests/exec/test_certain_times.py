@@ -25,8 +25,7 @@ def test_certain_times(case: UncertainCase) -> None:
         plan = plan_uncertain_case(case)
     except PatternAnalysisError:
         assume(False)
-    assert plan.uncertain_spec is not None
-    if case.run.selection is Selection.NEXT or plan.uncertain_spec.sets:
+    if case.run.selection is Selection.NEXT or plan.engine.spec.sets:
         times = tuple(t + n for n, t in enumerate(case.run.times))
         case = replace(case, run=replace(case.run, times=times), low=times)
     found, _ = run_uncertain_case(case)

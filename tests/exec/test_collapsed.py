@@ -30,8 +30,8 @@ def test_candidates(case: RunCase) -> None:
     negated = {c.key for c in case.components if c.negated}
     # Such a negation is left out as a whole.
     assume(not any(negated & set(c.decided_by) for c in case.conditions))
-    assert plan.collapse is not None
-    kept = [k for k in range(len(case.conditions)) if k not in plan.collapse.postponed]
+    assert plan.engine.collapse is not None
+    kept = [k for k in range(len(case.conditions)) if k not in plan.engine.collapse.postponed]
     tested = replace(
         case,
         conditions=tuple(case.conditions[k] for k in kept),
@@ -41,8 +41,8 @@ def test_candidates(case: RunCase) -> None:
     matches = tested.reference()
     for path in matches:
         wanted.setdefault((path[0][1], path[-1][1]), set()).update(path)
-    out, trace = RunMatcher(plan.run_spec).match(batch_of_case(case, plan))
-    names = plan.run_spec.automaton.names
+    out, trace = RunMatcher(plan.engine.spec).match(batch_of_case(case, plan))
+    names = plan.engine.spec.automaton.names
     found: Candidates = {}
     low = 0
     for row in out:
@@ -54,7 +54,7 @@ def test_candidates(case: RunCase) -> None:
         found[ends] = set(events)
         low = high
     assert found == wanted
-    if plan.collapse.exact:
+    if plan.engine.collapse.exact:
         check_choices(matches, found)
 
 

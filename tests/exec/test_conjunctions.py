@@ -20,7 +20,8 @@ from sparkcep.exec.shape import batch_of
 from sparkcep.pattern import Conjunction, Pattern, Variable, children
 from sparkcep.planner.block_clause import clause_of
 from sparkcep.planner.engines.trends.conjunction import ConjunctionPlanner
-from sparkcep.planner.engines.trends.plan import TrendPlan
+from sparkcep.planner.engines.trends.plan import TrendsPlan
+from sparkcep.planner.plan import PatternPlan
 from sparkcep.query import SortKey
 
 from .notation import tree
@@ -47,7 +48,7 @@ def renamed(pattern: Pattern, prefix: str) -> Pattern:
     return replace(changed, items=tuple(renamed(i, prefix) for i in children(pattern)))
 
 
-def planned(left: RunCase, right: RunCase, case: TrendCase) -> TrendPlan:
+def planned(left: RunCase, right: RunCase, case: TrendCase) -> PatternPlan[TrendsPlan]:
     sides = ((left, "l"), (right, "r"))
     patterns = tuple(renamed(run.pattern, p) for run, p in sides)
     block = BlockQuery(
@@ -64,19 +65,19 @@ def planned(left: RunCase, right: RunCase, case: TrendCase) -> TrendPlan:
     return KernelConjunctionPlanner(block, query, hidden, SETTINGS, analyze, list(COLUMNS.values())).plan()
 
 
-def batch_for(plan: TrendPlan, left: RunCase, right: RunCase) -> Batch:
+def batch_for(plan: PatternPlan[TrendsPlan], left: RunCase, right: RunCase) -> Batch:
     """Rows with the tests of all parts; a pair is taken where both its components are."""
     rows = len(left.types)
-    words = [np.zeros(rows, np.int64) for _ in range(plan.shape.masks)]
-    for part in plan.trend_spec.parts:
+    words = [np.zeros(rows, np.int64) for _ in range(plan.input.shape.masks)]
+    for part in plan.engine.spec.parts:
         for code, bit in part.spec.condition_bits.items():
             keys = part.spec.automaton.names[code].split("&")
             takes = [all((left if k[0] == "l" else right).can_take(k[1:], row) for k in keys) for row in range(rows)]
             word, place = divmod(bit, BITS_PER_WORD)
             words[part.first_mask + word] |= np.array(takes, bool).astype(np.int64) << place
     times = {"t": pa.array(left.times, pa.int64())}
-    fields = [times[analyze([plan.fields.texts[i]])[0][0]] for i in plan.shape.kernel_fields]
-    return batch_of(np.array([0, rows], np.int64), [*map(pa.array, words), *fields], plan.shape)
+    fields = [times[analyze([plan.input.fields.texts[i]])[0][0]] for i in plan.input.shape.kernel_fields]
+    return batch_of(np.array([0, rows], np.int64), [*map(pa.array, words), *fields], plan.input.shape)
 
 
 def sequences(run: RunCase, low: int, high: int) -> set[tuple[int, ...]]:
@@ -94,7 +95,7 @@ def check(left: RunCase, right: RunCase, case: TrendCase) -> str:
     except PatternAnalysisError as error:
         assert error.error_class == "CEP_UNSUPPORTED_NEGATION"
         assume(False)
-    table = trend_matcher(plan.trend_spec).aggregate(batch_for(plan, left, right))
+    table = trend_matcher(plan.engine.spec).aggregate(batch_for(plan, left, right))
     counts, near = (list(map(plain, p.values.to_pylist())) for p in table.partials)
     expected = {}
     for n, low, high in case.windows():
@@ -102,7 +103,7 @@ def check(left: RunCase, right: RunCase, case: TrendCase) -> str:
         expected[n] = len({frozenset(p) for p in both if p[0] != p[1]})
     assert dict(zip(table.window.tolist(), counts, strict=True)) == {n: c for n, c in expected.items() if c}
     assert near == [float(c) for c in counts]
-    return plan.trend_spec.enumerated
+    return plan.engine.spec.enumerated
 
 
 def over_log_of(left: RunCase, other: RunCase) -> RunCase:

@@ -27,16 +27,16 @@ from .run_strategies import RunCase, run_cases
 def test_the_count_is_that_of_the_matches(case: RunCase) -> None:
     case = replace(case, within=None)
     plan = plan_case(case)
-    assume(not plan.run_spec.searched)
-    assert is_countable(plan.run_spec)
-    assert MatchCounter(plan.run_spec).most(batch_of_case(case, plan)) == len(run_case(case))
+    assume(not plan.engine.spec.searched)
+    assert is_countable(plan.engine.spec)
+    assert MatchCounter(plan.engine.spec).most(batch_of_case(case, plan)) == len(run_case(case))
 
 
 @given(run_cases(), st.integers(1, 400))
 def test_pieces_are_the_whole(case: RunCase, most_bytes: int) -> None:
     plan = plan_case(case)
-    assume(not plan.run_spec.searched)
-    matcher, batch = RunMatcher(plan.run_spec), batch_of_case(case, plan)
+    assume(not plan.engine.spec.searched)
+    matcher, batch = RunMatcher(plan.engine.spec), batch_of_case(case, plan)
     whole_out, whole_trace = matcher.match(batch)
     out, trace = [whole_out[:0]], [whole_trace[:0]]
     traced = 0
@@ -68,7 +68,7 @@ def many(rows: int, selection: Selection = Selection.ANY) -> tuple[RunSpec, obje
         pattern, components, types, (0,) * rows, tuple(range(rows)), (), (), selection, Matches.ALL, None, False
     )
     plan = plan_case(case)
-    return plan.run_spec, batch_of_case(case, plan)
+    return plan.engine.spec, batch_of_case(case, plan)
 
 
 @pytest.mark.parametrize(

@@ -8,20 +8,21 @@ from hypothesis import assume, given
 from sparkcep.exec.engines.non_answers.matcher import Reasons
 from sparkcep.exec.engines.non_answers.spec import REASONS, Facts, RepairSpec
 from sparkcep.exec.reference.reasons import ReasonSearch
-from sparkcep.planner.engines.runs.plan import RunPlan
+from sparkcep.planner.engines.runs.plan import RunsPlan
+from sparkcep.planner.plan import PatternPlan
 
 from .run_engine import batch_of_case, plan_case
 from .run_strategies import RunCase, run_cases
 
 
-def spec_of(plan: RunPlan, needed: tuple[int, ...] = ()) -> RepairSpec:
-    bits = tuple(plan.bits.get(c, -1) for c in range(len(plan.run_spec.automaton.names)))
-    return RepairSpec(plan.run_spec, plan.bits, None, bits, needed, Facts((), (), -1), 0)
+def spec_of(plan: PatternPlan[RunsPlan], needed: tuple[int, ...] = ()) -> RepairSpec:
+    bits = tuple(plan.input.bits.get(c, -1) for c in range(len(plan.engine.spec.automaton.names)))
+    return RepairSpec(plan.engine.spec, plan.input.bits, None, bits, needed, Facts((), (), -1), 0)
 
 
-def told(engine: Reasons | ReasonSearch, case: RunCase, plan: RunPlan) -> tuple[object, ...]:
+def told(engine: Reasons | ReasonSearch, case: RunCase, plan: PatternPlan[RunsPlan]) -> tuple[object, ...]:
     out, runs = engine.explain(batch_of_case(case, plan), np.ones(1, np.uint8))
-    names = plan.run_spec.automaton.names
+    names = plan.engine.spec.automaton.names
     reason, component, event = out[0, :3].tolist()
     return (
         REASONS[reason], names[component] if component >= 0 else None, event,
@@ -31,7 +32,7 @@ def told(engine: Reasons | ReasonSearch, case: RunCase, plan: RunPlan) -> tuple[
 
 def check(case: RunCase) -> None:
     plan = plan_case(case)
-    assume(case.types and not plan.run_spec.searched and not case.reference())
+    assume(case.types and not plan.engine.spec.searched and not case.reference())
     spec = spec_of(plan)
     assert told(Reasons(spec), case, plan) == told(ReasonSearch(spec), case, plan)
 

@@ -52,7 +52,7 @@ def test_letters(
         plan = plan_trend_case(case)
         batch, found = batch_of_case(case, plan), []
         for general in (False, True):
-            matcher = TrendMatcher(plan.trend_spec)
+            matcher = TrendMatcher(plan.engine.spec)
             assert matcher.letters.used
             assert bool(matcher.letters.trees) == bool(conditions)
             if general:

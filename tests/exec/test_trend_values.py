@@ -24,7 +24,7 @@ def partials(values: list[int | None], *aggregates: Aggregate) -> list[tuple[obj
     )  # fmt: skip
     case = TrendCase(run, None, None, aggregates)
     plan = plan_trend_case(case)
-    table = TrendMatcher(plan.trend_spec).aggregate(batch_of_case(case, plan))
+    table = TrendMatcher(plan.engine.spec).aggregate(batch_of_case(case, plan))
     return [(as_values(p)[0], p.overflows is not None and bool(p.overflows[0])) for p in table.partials]
 
 
@@ -79,7 +79,7 @@ def test_memory_is_bounded(width: int | None, slide: int | None) -> None:
     n = 3000
     case = falls(n, width, slide)
     plan = plan_trend_case(case)
-    matcher = TrendMatcher(plan.trend_spec)
+    matcher = TrendMatcher(plan.engine.spec)
     matcher.aggregate(batch_of_case(case, plan))
     assert matcher.scratch_bytes <= 100 * n * ((width or 1) // (slide or 1))
 
@@ -91,7 +91,7 @@ def test_fewer_windows_share_a_walk_where_memory_is_short(monkeypatch: pytest.Mo
     found, bytes_ = [], []
     for most in (trend_matcher.MAX_BYTES, 5_000, 1):
         monkeypatch.setattr(trend_matcher, "MAX_BYTES", most)
-        matcher = TrendMatcher(plan.trend_spec)
+        matcher = TrendMatcher(plan.engine.spec)
         table = matcher.aggregate(batch)
         found.append((table.window.tolist(), table.partials[0].values.to_pylist()))
         bytes_.append(matcher.scratch_bytes)

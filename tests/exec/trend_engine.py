@@ -20,7 +20,8 @@ from sparkcep.exec.reference.runs import Path, ReferenceCondition
 from sparkcep.exec.shape import batch_of
 from sparkcep.planner.block_clause import clause_of
 from sparkcep.planner.conditions.row_conditions import RowCondition
-from sparkcep.planner.engines.trends.plan import EDGE_TESTS, TrendPlan, TrendPlanner
+from sparkcep.planner.engines.trends.plan import EDGE_TESTS, TrendPlanner, TrendsPlan
+from sparkcep.planner.plan import PatternPlan
 from sparkcep.query import RowExpression, SortKey
 
 from .notation import tree
@@ -40,7 +41,7 @@ class KernelTrendPlanner(TrendPlanner):
         return types, list(conditions)
 
 
-def plan_trend_case(case: TrendCase) -> TrendPlan:
+def plan_trend_case(case: TrendCase) -> PatternPlan[TrendsPlan]:
     run = case.run
     trends = []
     for n, (function, keys) in enumerate(case.aggregates):
@@ -72,24 +73,24 @@ def holds(conditions: Sequence[RowCondition], value: int | None) -> bool:
     return True
 
 
-def batch_of_case(case: TrendCase, plan: TrendPlan) -> Batch:
+def batch_of_case(case: TrendCase, plan: PatternPlan[TrendsPlan]) -> Batch:
     run = case.run
     mask = np.zeros(len(run.types), np.int64)
-    for code, bit in plan.bits.items():
+    for code, bit in plan.input.bits.items():
         if code < EDGE_TESTS:
             own = [run.can_take(run.components[code].key, row) for row in range(len(mask))]
         else:
-            own = [holds(plan.local[code], value) for value in run.values]
+            own = [holds(plan.input.tests[code], value) for value in run.values]
         mask |= np.array(own, bool).astype(np.int64) << bit
     values = {"t": pa.array(run.times, pa.int64()), "e": pa.array(run.types), "v": pa.array(run.values, pa.int32())}
-    fields = [values[analyze([plan.fields.texts[i]])[0][0]] for i in plan.shape.kernel_fields]
-    return batch_of(np.array([0, len(mask)], np.int64), [pa.array(mask), *fields], plan.shape)
+    fields = [values[analyze([plan.input.fields.texts[i]])[0][0]] for i in plan.input.shape.kernel_fields]
+    return batch_of(np.array([0, len(mask)], np.int64), [pa.array(mask), *fields], plan.input.shape)
 
 
 def run_trends(case: TrendCase) -> list[Row]:
     """(window, values) in order of windows."""
     plan = plan_trend_case(case)
-    spec = plan.trend_spec
+    spec = plan.engine.spec
     matcher = EnumeratingMatcher(spec) if spec.enumerated else TrendMatcher(spec, case.lanes)
     table = matcher.aggregate(batch_of_case(case, plan))
     columns = [list(map(plain, as_values(p))) for p in table.partials]

@@ -15,15 +15,16 @@ from sparkcep.exec.reference.runs import Path
 from sparkcep.exec.shape import batch_of
 from sparkcep.planner.block_clause import clause_of
 from sparkcep.planner.engines.uncertain.plan import UncertainPlan, UncertainPlanner
+from sparkcep.planner.plan import PatternPlan
 from sparkcep.query import SortKey
 
-from .run_engine import SETTINGS, KernelPlanner
+from .run_engine import SETTINGS, KernelSplit
 from .uncertain_worlds import Signatures, UncertainCase
 
 COLUMNS = {"lo": "bigint", "hi": "bigint", "p": "array<double>", "t": "bigint", "e": "string", "v": "int"}
 
 
-class UncertainKernelPlanner(KernelPlanner, UncertainPlanner):
+class UncertainKernelPlanner(KernelSplit, UncertainPlanner):
     pass
 
 
@@ -33,7 +34,7 @@ def analyze(items: Sequence[str]) -> list[tuple[str, str]]:
     return [(name, COLUMNS[name]) for name in found]
 
 
-def plan_uncertain_case(case: UncertainCase) -> UncertainPlan:
+def plan_uncertain_case(case: UncertainCase) -> PatternPlan[UncertainPlan]:
     """Raises PatternAnalysisError where the planner refuses the case."""
     run = case.run
     block = BlockQuery(
@@ -50,10 +51,10 @@ def plan_uncertain_case(case: UncertainCase) -> UncertainPlan:
     ).plan()
 
 
-def match_uncertain_case(case: UncertainCase, plan: UncertainPlan) -> Found:
+def match_uncertain_case(case: UncertainCase, plan: PatternPlan[UncertainPlan]) -> Found:
     run = case.run
     mask = np.zeros(len(run.types), np.int64)
-    for component, bit in plan.bits.items():
+    for component, bit in plan.input.bits.items():
         takes = [run.can_take(run.components[component].key, row) for row in range(len(mask))]
         mask |= np.array(takes, bool).astype(np.int64) << bit
     values = {
@@ -62,21 +63,19 @@ def match_uncertain_case(case: UncertainCase, plan: UncertainPlan) -> Found:
         "hi": pa.array([a + len(m) - 1 for a, m in zip(case.low, case.mass, strict=True)], pa.int64()),
         "p": pa.array([list(m) for m in case.mass], pa.list_(pa.float64())),
     }  # fmt: skip
-    own = len(plan.run_spec.conditions.column_types)
-    names = [analyze([plan.fields.texts[i]])[0][0] for i in plan.shape.columns[:own]] + ["lo", "hi", "p"]
-    fields = [values[name] for name in names[: len(plan.shape.columns)]]
-    assert plan.uncertain_spec is not None
-    batch = batch_of(np.array([0, len(mask)], np.int64), [pa.array(mask), *fields], plan.shape)
-    return UncertainMatcher(plan.uncertain_spec).match(batch)
+    own = len(plan.engine.spec.run.conditions.column_types)
+    names = [analyze([plan.input.fields.texts[i]])[0][0] for i in plan.input.shape.columns[:own]] + ["lo", "hi", "p"]
+    fields = [values[name] for name in names[: len(plan.input.shape.columns)]]
+    batch = batch_of(np.array([0, len(mask)], np.int64), [pa.array(mask), *fields], plan.input.shape)
+    return UncertainMatcher(plan.engine.spec).match(batch)
 
 
 def run_uncertain_case(case: UncertainCase) -> tuple[Signatures, frozenset[str]]:
     """Signatures as the worlds give them, and the components that are sets."""
     plan = plan_uncertain_case(case)
     found = match_uncertain_case(case, plan)
-    names = plan.run_spec.automaton.names
-    assert plan.uncertain_spec is not None
-    sets = frozenset(names[c] for c in plan.uncertain_spec.sets)
+    names = plan.engine.spec.run.automaton.names
+    sets = frozenset(names[c] for c in plan.engine.spec.sets)
     events = [(names[c], int(row)) for c, row in found.trace]
     out: Signatures = {}
     for n, (a, b) in enumerate(itertools.pairwise([0, *found.out[:, -1].tolist()])):

@@ -18,8 +18,8 @@ from random import Random
 from sparkcep import settings
 from sparkcep.errors import SparkCepError
 from sparkcep.planner.block_clause import block_clause
+from sparkcep.planner.engines.rows.plan import plan_clause
 from sparkcep.planner.engines.runs.plan import plan_block, plan_clause_runs
-from sparkcep.planner.plan import plan
 from sparkcep.query import Selection
 from sparkcep.sql.block.binder import bind_block
 from sparkcep.sql.clause.binder import bind
@@ -110,7 +110,7 @@ def _plan(statement: Statement, form: PatternOccurrence, rewriter: Rewriter) -> 
         clause = parse_clause(statement, form.body)
         query = bind(statement, clause, form.body, COLUMNS, qualifiers, rewriter.render, own, prefix)
         if query.non_answers is None:
-            make = plan if query.selection is Selection.STRICT else plan_clause_runs
+            make = plan_clause if query.selection is Selection.STRICT else plan_clause_runs
             make(query, own, analyze, lambda tests, keys: None, types)
         return
     block = bind_block(

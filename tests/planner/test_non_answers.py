@@ -10,6 +10,7 @@ import pytest
 from sparkcep import settings
 from sparkcep.exec.engines.non_answers.spec import Bound
 from sparkcep.planner.engines.non_answers.plan import NonAnswersPlan, plan_non_answers
+from sparkcep.planner.plan import PatternPlan
 
 from ..parsing.blocks import COLUMNS, LOG, bind
 
@@ -18,7 +19,7 @@ MINUTE = 60_000_000
 ASKED = "EXPLAIN NON ANSWERS (k => 4, uncertainty => 2 minutes, step => 1 minute)"
 
 
-def plan(text: str, time_type: str = "timestamp", zone: str = "UTC") -> NonAnswersPlan:
+def plan(text: str, time_type: str = "timestamp", zone: str = "UTC") -> PatternPlan[NonAnswersPlan]:
     types = {**dict.fromkeys(COLUMNS, "string"), **TYPES, "ts": time_type}
 
     def analyze(items: Sequence[str]) -> list[tuple[str, str]]:
@@ -64,12 +65,12 @@ BOUNDS = [
 @pytest.mark.parametrize(("clause", "bounds"), BOUNDS, ids=[c for c, _ in BOUNDS])
 def test_bounds(clause: str, bounds: list[tuple[int, int, int | None, int | None, bool]] | None) -> None:
     planned = plan(f"PATTERN SEQ(A a, B b, C c) {clause} {ASKED}")
-    repair = planned.repair_spec.repair
+    repair = planned.engine.spec.repair
     if bounds is None:
         assert repair is None
-        assert "does not bound the time" in planned.unrepaired
+        assert "does not bound the time" in planned.engine.unrepaired
     else:
-        assert repair is not None, planned.unrepaired
+        assert repair is not None, planned.engine.unrepaired
         assert list(repair.bounds) == [Bound(*b, source=o.source) for b, o in zip(bounds, repair.bounds, strict=True)]
 
 
@@ -86,7 +87,7 @@ NUMBERS = [
 @pytest.mark.parametrize(("type_", "clause", "bound"), NUMBERS, ids=[f"{t} {c}" for t, c, _ in NUMBERS])
 def test_units(type_: str, clause: str, bound: tuple[int, int, int | None, int | None]) -> None:
     lengths = "k => 4, uncertainty => 2 days, step => 1 day" if type_ == "date" else "4, 2, 1"
-    repair = plan(f"PATTERN SEQ(A a, B b, C c) {clause} EXPLAIN NON ANSWERS ({lengths})", type_).repair_spec.repair
+    repair = plan(f"PATTERN SEQ(A a, B b, C c) {clause} EXPLAIN NON ANSWERS ({lengths})", type_).engine.spec.repair
     assert repair is not None
     (found,) = repair.bounds
     assert (found.first, found.second, found.least, found.most) == bound
@@ -107,18 +108,18 @@ UNREPAIRED = [
 @pytest.mark.parametrize(("clause", "why"), UNREPAIRED, ids=[c for c, _ in UNREPAIRED])
 def test_unrepaired(clause: str, why: str) -> None:
     planned = plan(f"{clause} {ASKED}")
-    assert planned.repair_spec.repair is None
-    assert why in planned.unrepaired
+    assert planned.engine.spec.repair is None
+    assert why in planned.engine.unrepaired
 
 
 @pytest.mark.parametrize("zone", ["Europe/Berlin", ""])
 def test_days_where_clocks_change(zone: str) -> None:
-    assert plan(f"PATTERN SEQ(A a, B b) WITHIN 1 day {ASKED}", zone=zone).repair_spec.repair is None
-    assert plan(f"PATTERN SEQ(A a, B b) WITHIN 23 hours {ASKED}", zone=zone).repair_spec.repair is not None
-    assert plan(f"PATTERN SEQ(A a, B b) WITHIN 1 day {ASKED}", "timestamp_ntz", zone).repair_spec.repair is not None
+    assert plan(f"PATTERN SEQ(A a, B b) WITHIN 1 day {ASKED}", zone=zone).engine.spec.repair is None
+    assert plan(f"PATTERN SEQ(A a, B b) WITHIN 23 hours {ASKED}", zone=zone).engine.spec.repair is not None
+    assert plan(f"PATTERN SEQ(A a, B b) WITHIN 1 day {ASKED}", "timestamp_ntz", zone).engine.spec.repair is not None
 
 
 def test_what_every_match_takes() -> None:
     planned = plan(f"PATTERN SEQ(A a, (B b | C c), D? d, E e) {ASKED}")
-    names = planned.repair_spec.run.automaton.names
-    assert [names[c] for c in planned.repair_spec.needed] == ["a", "e"]
+    names = planned.engine.spec.run.automaton.names
+    assert [names[c] for c in planned.engine.spec.needed] == ["a", "e"]

@@ -8,13 +8,14 @@ the same: a reluctant gap ends at the first event that fits, and if no C follows
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 
 from sparkcep.block import BlockQuery, Matches, Selection
 from sparkcep.pattern import Concatenation, Pattern, Quantified, Variable
 from sparkcep.planner.block_clause import typed_block
-from sparkcep.planner.engines.runs.plan import row_conditions, type_test
-from sparkcep.planner.plan import Analyzer, PatternPlan, Planner
+from sparkcep.planner.engines.rows.plan import RowsPlan, RowsPlanner
+from sparkcep.planner.engines.runs.steps import row_conditions, type_test
+from sparkcep.planner.plan import Analyzer, PatternPlan
 from sparkcep.planner.sampling import Sampler
 from sparkcep.query import PREFIX, Definition, Events, Scalar
 from sparkcep.settings import Settings
@@ -23,24 +24,13 @@ from sparkcep.settings import Settings
 GAP = PREFIX + "gap"
 
 
-@dataclass(slots=True)
-class GapSequencePlan(PatternPlan):
-    """A block that runs as a row pattern; ``block`` is what it was."""
-
-    block: BlockQuery
-
-    @property
-    def first_only(self) -> bool:
-        return self.block.matches is Matches.FIRST
-
-
 def gap_sequence_plan(
     block: BlockQuery,
     settings: Settings,
     analyze: Analyzer,
     sample: Sampler,
     column_types: Sequence[str],
-) -> GapSequencePlan | None:
+) -> PatternPlan[RowsPlan] | None:
     """The plan of a block as a row pattern, if it is a plain sequence that Spark can follow by itself.
 
     Args: as for :func:`sparkcep.planner.engines.runs.plan.plan_block`.
@@ -53,13 +43,8 @@ def gap_sequence_plan(
         return None
     block, query, hidden = typed_block(block, analyze)
     clause = replace(query, pattern=with_gaps(names), definitions=definitions, selection=Selection.STRICT)
-    planner = Planner(clause, settings, analyze, sample, column_types)
-    planner.hidden_keys = hidden
-    planned = planner.plan()
-    if planned.layout != "fold":
-        return None
-    shared = {f.name: getattr(planned, f.name) for f in fields(PatternPlan)}
-    return GapSequencePlan(**shared, block=block)
+    planned = RowsPlanner(clause, settings, analyze, sample, column_types, block, hidden).plan()
+    return planned if planned.fold is not None else None
 
 
 def with_gaps(names: Sequence[str]) -> Pattern:

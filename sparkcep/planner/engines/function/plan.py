@@ -22,8 +22,9 @@ from sparkcep.planner.block_clause import clause_of
 from sparkcep.planner.conditions.match_conditions import MatchConditions, describe
 from sparkcep.planner.conditions.trees import Conjunct
 from sparkcep.planner.engines.function.row_expressions import RowExpressions, spark_type
-from sparkcep.planner.engines.runs.plan import RunPlan, RunPlanner
+from sparkcep.planner.engines.runs.plan import RunPlanner, RunsPlan
 from sparkcep.planner.fields import Fields
+from sparkcep.planner.plan import PatternPlan
 from sparkcep.planner.rules.range_splitting import fixed_distance, whole_literal
 from sparkcep.query import Scalar
 from sparkcep.settings import Settings
@@ -191,7 +192,7 @@ def _plan(block: BlockQuery, rows: RowExpressions, settings: Settings, zone: str
     planner = _Planner(planned, query, 0, settings, rows.analyze, lambda *_: None, list(rows.types.values()))
     planner.zone = zone
     plan = planner.plan()
-    shown = [] if block.returns else plan.keys
+    shown = [] if block.returns else plan.input.keys
     keys = tuple(rows.program(text) for text, _ in shown)
     schema = [(name, program.spark) for (_, name), program in zip(shown, keys, strict=True)]
     items = None
@@ -203,32 +204,33 @@ def _plan(block: BlockQuery, rows: RowExpressions, settings: Settings, zone: str
         schema += [("match_number", "bigint"), ("start_time", time.spark), ("end_time", time.spark), ("events", event)]
         schema += [("exact", "boolean")] if block.collapsed else []
     order = [(rows.program(k.expression), k.ascending, k.nulls_first) for k in query.order_by]
-    ties = plan.fields.texts[: plan.fields.sort_fields]
+    ties = plan.input.fields.texts[: plan.input.fields.sort_fields]
     order += [(rows.program(t), True, True) for t in ties]
     names = list(rows.types)
     spec = FunctionSpec(
         columns=tuple(n for n in names if n != ARRIVAL),
         kinds=rows.kinds,
         order=() if arrival else tuple(dict.fromkeys(order)),
-        filters=tuple(rows.program(f) for f in plan.filters),
+        filters=tuple(rows.program(f) for f in plan.input.filters),
         masks=tuple(
-            (code, tuple(rows.program(c.sql(), c.position or None) for c in own)) for code, own in plan.local.items()
+            (code, tuple(rows.program(c.sql(), c.position or None) for c in own))
+            for code, own in plan.input.tests.items()
         ),
-        fields=tuple(rows.program(plan.fields.texts[f]) for f in plan.shape.kernel_fields),
+        fields=tuple(rows.program(plan.input.fields.texts[f]) for f in plan.input.shape.kernel_fields),
         keys=keys,
         time=time,
         variables=tuple(c.variable for c in block.components),
         items=items,
-        exact=None if plan.collapse is None else plan.collapse.exact,
+        exact=None if plan.engine.collapse is None else plan.engine.collapse.exact,
         arrival=arrival,
-        shape=plan.shape,
-        runs=plan.run_spec,
+        shape=plan.input.shape,
+        runs=plan.engine.spec,
     )
-    return FunctionPlan(spec, tuple(schema), tuple(text for text, _ in plan.keys))
+    return FunctionPlan(spec, tuple(schema), tuple(text for text, _ in plan.input.keys))
 
 
 def _items(
-    block: BlockQuery, plan: RunPlan, rows: RowExpressions, settings: Settings
+    block: BlockQuery, plan: PatternPlan[RunsPlan], rows: RowExpressions, settings: Settings
 ) -> tuple[Items, list[tuple[str, str]]]:
     """RETURN for the interpreter, with names and types."""
     fields = Fields(block.columns, settings.case_sensitive)

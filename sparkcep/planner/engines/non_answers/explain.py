@@ -7,53 +7,53 @@ from sparkcep.exec.engines.non_answers.tables import closed_bounds, is_chained
 from sparkcep.pattern import render
 from sparkcep.planner.engines.non_answers.plan import TYPE_TESTS, NonAnswersPlan
 from sparkcep.planner.engines.non_answers.sql import fact_texts
-from sparkcep.planner.explain_before import before_lines
+from sparkcep.planner.explain_before import before_lines, filter_line, layout_line
+from sparkcep.planner.plan import PatternPlan
 from sparkcep.query import unescape
 
 
-def explain_non_answers(plan: NonAnswersPlan, name: str) -> list[str]:
+def explain_non_answers(plan: PatternPlan[NonAnswersPlan]) -> list[str]:
     """Lines of the plan, without the SQL around the kernel."""
-    block, spec = plan.block, plan.repair_spec
+    block, spec = plan.engine.block, plan.engine.spec
     names = spec.run.automaton.names
     shown = {c.key: c.variable for c in block.components}
     asked = block.non_answers
     assert asked is not None
     arguments = ", ".join(unescape(t).strip() for t in (asked.cost, asked.uncertainty, asked.step))
-    lines = [f"Pattern relation {name}", f"  Pattern: {render(block.pattern)}"]
+    lines = [f"  Pattern: {render(block.pattern)}"]
     lines.append(f"  Explain non-answers: ({arguments}); one row for each partition without a match")
     strict = ", STRICT TIME" if block.strict_time else ""
     lines.append(f"  Selection: {block.selection.value}{strict}; a partition's first match is enough to leave it out")
     if plan.query.within is not None:
         lines.append(f"  Within: {unescape(plan.query.within)} (inclusive)")
     tested = {
-        k: f"the type of {shown[names[k - TYPE_TESTS]]}" if k >= TYPE_TESTS else shown[names[k]] for k in plan.bits
+        k: f"the type of {shown[names[k - TYPE_TESTS]]}" if k >= TYPE_TESTS else shown[names[k]]
+        for k in plan.input.bits
     }
     lines += before_lines(plan, tested)
     lines.append("  Kernel evaluates:")
     for check in spec.run.checks:
         keys = "|".join(dict.fromkeys(shown[names[c]] for c in sorted(check.decided_by)))
-        text = " AND ".join(t.strip() for t in plan.dependent.descriptions[check.number])
+        text = " AND ".join(t.strip() for t in plan.engine.dependent.descriptions[check.number])
         lines.append(f"    {check.at.value} {keys}: {text}")
-    if plan.interpreted_because:
-        lines.append(f"    by the reference search (slow), since the kernel has no {plan.interpreted_because}")
+    if plan.engine.searched_because:
+        lines.append(f"    by the reference search (slow), since the kernel has no {plan.engine.searched_because}")
     lines += _repair(plan)
     reasons = f"of the longest run of each partition that is not repaired: {', '.join(REASONS)}"
     lines.append(f"  Reasons: {'nobody asks for them' if spec.repairs_only else reasons}")
     told = sum(1 for t in fact_texts(block, spec) if t)
-    asks = plan.measures.warns  # type: ignore[attr-defined]
+    asks = plan.engine.warns
     lines.append(f"  Warnings: {f'{told} questions to the whole log' if asks else 'nobody asks for them'}")
-    lines.append(f"  Layout: {plan.layout} ({plan.layout_reason})")
-    lines.append(f"  Filter first: {'; '.join(unescape(f) for f in plan.filters) or 'no'}, {plan.gaps.reason}")
-    return lines
+    return [*lines, layout_line(plan), filter_line(plan, plan.engine.kept_because)]
 
 
-def _repair(plan: NonAnswersPlan) -> list[str]:
-    repair = plan.repair_spec.repair
+def _repair(plan: PatternPlan[NonAnswersPlan]) -> list[str]:
+    repair = plan.engine.spec.repair
     if repair is None:
-        return [f"  Repair: no, {plan.unrepaired}"]
+        return [f"  Repair: no, {plan.engine.unrepaired}"]
     length = len(repair.places)
     least, most = closed_bounds(length, repair.bounds)
-    tested = [k for k in range(len(plan.conditions)) if k not in repair.timed]
+    tested = [k for k in range(len(plan.engine.conditions)) if k not in repair.timed]
     gaps = any(b.gap for b in repair.bounds)
     searched = [
         what
@@ -70,9 +70,9 @@ def _repair(plan: NonAnswersPlan) -> list[str]:
     lines = [
         f"  Repair: {how}",
         f"    at most {repair.most_cost} steps in all and {repair.most_shift} per event, up to "
-        f"spark.sparkcep.limit.repairNodes = {plan.repair_spec.limit_nodes} places of a partition",
+        f"spark.sparkcep.limit.repairNodes = {plan.engine.spec.limit_nodes} places of a partition",
     ]
-    names = [plan.block.component(plan.repair_spec.run.automaton.names[c]).variable for c in repair.places]
+    names = [plan.engine.block.component(plan.engine.spec.run.automaton.names[c]).variable for c in repair.places]
     return lines + [f"    {bound_text(b, names)}" for b in repair.bounds]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from sparkcep.block import BlockQuery, Condition
@@ -22,50 +22,56 @@ from sparkcep.planner.conditions.differences import Difference, TimeUnits, diffe
 from sparkcep.planner.conditions.match_conditions import MatchConditions
 from sparkcep.planner.conditions.row_conditions import RowCondition
 from sparkcep.planner.engines.non_answers.sql import NonAnswersSql
-from sparkcep.planner.engines.runs.plan import BlockPlan, RunPlanner, condition_beyond, in_kernel, type_test
-from sparkcep.planner.plan import Analyzer
-from sparkcep.planner.rules.gap_elimination import GapElimination
-from sparkcep.planner.rules.join_prefilter import Prefilter
-from sparkcep.planner.rules.range_splitting import RangeSplitting
+from sparkcep.planner.engines.runs.steps import BlockPlanner, condition_beyond, in_kernel, type_test
+from sparkcep.planner.plan import Analyzer, IndexNeeds, PatternPlan
 from sparkcep.query import POSITION, Aggregate, Navigation, PatternQuery, RowsPerMatch, Selection, SkipMode, unescape
 from sparkcep.settings import Settings
 
 #: Where codes of tests of a component's type alone begin; those below are components.
 TYPE_TESTS = 1 << 21
-_NONE = "EXPLAIN NON ANSWERS has none"
 _LARGEST = 1 << 58
 
 
-@dataclass(slots=True)
-class NonAnswersPlan(BlockPlan):
-    """A planned EXPLAIN NON ANSWERS. ``unrepaired``: why nothing is repaired, empty where it is."""
+@dataclass(frozen=True, slots=True)
+class NonAnswersPlan:
+    """EXPLAIN NON ANSWERS. ``unrepaired``: why nothing is repaired, empty where it is. ``warns``: whether warnings are
+    asked for. The rest as of :class:`RunsPlan`."""
 
-    repair_spec: RepairSpec
-    conditions: list[Condition]
+    spec: RepairSpec
+    block: BlockQuery
+    dependent: MatchConditions
+    conditions: Sequence[Condition]
     unrepaired: str
+    searched_because: str
+    warns: bool
+    kept_because: str = "every partition counts, and positions are shown"
+    name: str = field(default="non_answers", init=False)
 
     @property
-    def repairs_only(self) -> bool:
-        """Whether the statement around it drops all partitions that are not repaired."""
-        asked = self.block.non_answers
-        return asked is not None and asked.repairs_only
+    def names(self) -> Sequence[str]:
+        return self.spec.run.automaton.names
 
     @property
-    def bits(self) -> dict[int, int]:
-        return self.repair_spec.condition_bits
+    def facts(self) -> RepairSpec:
+        return self.spec
+
+    @property
+    def index_needs(self) -> IndexNeeds:
+        wants_all = "each partition without a match gives a row; WHERE cost IS NOT NULL asks for repairs only"
+        return IndexNeeds("" if self.spec.repairs_only else wants_all, "a repair may change it", bounded=False)
 
 
-class NonAnswersPlanner(RunPlanner):
+class NonAnswersPlanner(BlockPlanner):
     """Plans one bound block with EXPLAIN NON ANSWERS.
 
     Raises:
-        PatternAnalysisError: CEP_NON_ANSWERS, CEP_NON_ANSWERS_TYPE, and those of :class:`RunPlanner`.
+        PatternAnalysisError: CEP_NON_ANSWERS, CEP_NON_ANSWERS_TYPE, and those of :class:`BlockPlanner`.
     """
 
     #: Whether it is a MATCH_RECOGNIZE.
     is_clause = False
 
-    def plan(self) -> NonAnswersPlan:  # type: ignore[override]
+    def plan(self) -> PatternPlan[NonAnswersPlan]:
         block = self.block
         self.refuse()
         keys = self.plan_keys()
@@ -119,13 +125,9 @@ class NonAnswersPlanner(RunPlanner):
             block, keys, spec, time, time_type, step, wanted is None or "warnings" in wanted,
         )  # fmt: skip
         filters = self.kept_rows()
-        return NonAnswersPlan(
-            self.query, self.settings, self.program, self.fields, keys, tests, dependent, layout, why, shape,
-            spec, self.searched_because, sql,  # type: ignore[arg-type]
-            GapElimination("", "every partition counts, and positions are shown"),
-            Prefilter((), _NONE), RangeSplitting(None, _NONE), self.within_type, self.column_types, block, filters,
-            spec, conditions, unrepaired,
-        )  # fmt: skip
+        engine = NonAnswersPlan(spec, block, dependent, conditions, unrepaired, self.searched_because, sql.warns)
+        given = self.given(keys, tests, bits, layout, why, shape, filters, engine.kept_because, dependent.pairs)
+        return PatternPlan(query=self.query, input=given, engine=engine, output=sql)
 
     # -- the clause itself -----------------------------------------------------------------------------------------
 
@@ -410,7 +412,7 @@ def is_fixed_zone(name: str) -> bool:
 def plan_non_answers(
     block: BlockQuery, settings: Settings, analyze: Analyzer, column_types: Sequence[str],
     query: PatternQuery | None = None,
-) -> NonAnswersPlan:  # fmt: skip
+) -> PatternPlan[NonAnswersPlan]:  # fmt: skip
     """Plan one bound block with EXPLAIN NON ANSWERS; ``query``: the clause that it was, if it was one."""
     hidden = 0
     is_clause = query is not None

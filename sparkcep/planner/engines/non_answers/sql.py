@@ -8,6 +8,7 @@ from sparkcep.block import BlockQuery
 from sparkcep.exec.conditions.expressions import parse_type
 from sparkcep.exec.engines.non_answers.spec import REASONS, RepairSpec
 from sparkcep.planner.fields import quote
+from sparkcep.planner.output_sql import OutputSql
 from sparkcep.query import ERROR, PREFIX, SOURCE, string_literal, unescape
 
 #: How the statement names the operator that tells facts.
@@ -15,7 +16,7 @@ FACTS = PREFIX + "facts"
 _TOLD = PREFIX + "told"
 
 
-class NonAnswersSql:
+class NonAnswersSql(OutputSql):
     """Builds the statement over ``{SOURCE}``, the operator's output, and ``{FACTS}``.
 
     Args:
@@ -34,9 +35,6 @@ class NonAnswersSql:
         self.time_type = time_type
         self.step = step
         self.warns = warns
-
-    # The plan asks the operator for nothing by name.
-    is_plain = False
 
     def sql(self) -> str:
         """One SELECT over ``{SOURCE}``."""

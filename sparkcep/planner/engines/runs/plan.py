@@ -2,129 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
-from sparkcep.block import BlockQuery, Component, Condition, Decision, Matches, Selection
-from sparkcep.errors import PatternAnalysisError, SparkCepError
-from sparkcep.exec.automaton import Automaton, compile_automaton
-from sparkcep.exec.conditions.compiler import compile_conditions
-from sparkcep.exec.conditions.expressions import ROW_COLUMN, NavigationSlot, NotCompilable, parse_type
-from sparkcep.exec.conditions.interpreter import Interpreter
-from sparkcep.exec.engines.rows.spec import ConditionSet, words_of
-from sparkcep.exec.engines.runs.spec import NO_LIMIT, Check, RunSpec
-from sparkcep.exec.engines.runs.tables import machine_tables
-from sparkcep.exec.shape import OperatorColumns, Within
+from sparkcep.block import BlockQuery, Condition, Matches
+from sparkcep.exec.engines.non_answers.spec import RepairSpec
+from sparkcep.exec.engines.rows.spec import words_of
+from sparkcep.exec.engines.runs.spec import NO_LIMIT, RunSpec
+from sparkcep.exec.shape import OperatorColumns
 from sparkcep.pattern import repeats
-from sparkcep.planner.block_clause import block_of, partitions, typed_block
-from sparkcep.planner.conditions.consistency import span_of
+from sparkcep.planner.block_clause import block_of, typed_block
 from sparkcep.planner.conditions.match_conditions import MatchConditions
-from sparkcep.planner.conditions.row_conditions import RowCondition, row_condition
 from sparkcep.planner.engines.runs.censored import check_censored, decided_sql
 from sparkcep.planner.engines.runs.collapse import Collapse, collapse
-from sparkcep.planner.fields import Fields, quote
+from sparkcep.planner.engines.runs.steps import BlockPlanner
 from sparkcep.planner.measures import MeasureSql
-from sparkcep.planner.plan import Analyzer, PatternPlan, Planner
-from sparkcep.planner.rules.gap_elimination import GapElimination
-from sparkcep.planner.rules.join_prefilter import Prefilter
-from sparkcep.planner.rules.range_splitting import RangeSplitting
+from sparkcep.planner.plan import Analyzer, IndexNeeds, PatternPlan
 from sparkcep.planner.sampling import Sampler
 from sparkcep.query import (
     Measure,
-    Navigation,
     PatternQuery,
-    RowsPerMatch,
     Scalar,
     SkipMode,
-    string_literal,
 )
 from sparkcep.settings import Settings
 
-#: Why no row is left that is not of a component's event type.
-ONLY_TAKEN = "rows that no component can take are dropped"
 
+@dataclass(frozen=True, slots=True)
+class RunsPlan:
+    """A pattern under a strategy. ``dependent``, ``conditions``: what depends on the match. ``kept_because``: why rows
+    that nothing can take are kept, or that they are not. ``searched_because``: what the kernel lacks, empty where it
+    serves."""
 
-@dataclass(slots=True)
-class BlockPlan(PatternPlan):
-    """A planned block; ``query`` is what it shares with MATCH_RECOGNIZE: keys and outputs.
-
-    ``filters``: what rows must satisfy to be looked at.
-    """
-
+    spec: RunSpec
     block: BlockQuery
-    filters: list[str]
-
-    def where(self) -> str:
-        return f" WHERE {' AND '.join(f'({f})' for f in self.filters)}" if self.filters else ""
-
-    def field_items(self) -> list[str]:
-        """An event type that only orders rows goes as its number among those of the pattern: strings cost."""
-        items = PatternPlan.field_items(self)
-        column = self.fields.column_of(self.query.event_type) if self.query.event_type is not None else None
-        if column is None or self.column_types[column] != "string":
-            return items
-        place = [self.fields.column_of(t) for t in self.fields.texts].index(column)
-        shape = self.shape
-        read = {*(g.field for g in shape.gathers), *shape.kernel_fields, *(shape.trace or ())}
-        if place not in read and self.layout == "lists" and self.gaps.reason == ONLY_TAKEN:
-            types = sorted({t for c in self.block.components for t in c.types}, key=str.encode)
-            listed = ", ".join(map(string_literal, types))
-            items[place] = f"array_position(array({listed}), {quote(column)}) AS {Fields.name(place)}"
-        return items
-
-
-@dataclass(slots=True)
-class RunPlan(BlockPlan):
-    """A planned pattern under a strategy."""
-
-    run_spec: RunSpec
-    conditions: list[Condition]
+    dependent: MatchConditions
+    conditions: Sequence[Condition]
+    kept_because: str
+    searched_because: str = ""
     collapse: Collapse | None = None
+    facts: RepairSpec | None = None
+    name: str = field(default="runs", init=False)
+    index_needs: IndexNeeds = field(default=IndexNeeds(), init=False)
 
     @property
-    def bits(self) -> dict[int, int]:
-        return self.run_spec.condition_bits
+    def names(self) -> Sequence[str]:
+        return self.spec.automaton.names
 
 
-class RunPlanner(Planner):
-    """Plans one bound block.
+class RunPlanner(BlockPlanner):
+    """Plans one bound block; see :class:`BlockPlanner`."""
 
-    Args:
-        block: the block. query: its outputs, keys and limits in the form of MATCH_RECOGNIZE.
-        The rest: as for :class:`Planner`.
-
-    Raises:
-        PatternAnalysisError: CEP_UNSUPPORTED_CONDITION, CEP_UNSUPPORTED_PATTERN, CEP_EMPTY_NEGATION, CEP_WITHIN_TYPE.
-        LimitError: CEP_PROGRAM_TOO_LARGE.
-    """
-
-    def __init__(
-        self,
-        block: BlockQuery,
-        query: PatternQuery,
-        hidden_keys: int,
-        settings: Settings,
-        analyze: Analyzer,
-        sample: Sampler,
-        column_types: Sequence[str],
-    ) -> None:
-        self.block = block
-        super().__init__(query, settings, analyze, sample, column_types)
-        self.searched_because = ""
-        self.hidden_keys = hidden_keys
-
-    def compile_pattern(self) -> Automaton:  # type: ignore[override]
-        try:
-            return compile_automaton(self.block.pattern, self.block.labels, self.settings.limit_program)
-        except SparkCepError as error:
-            raise error.placed(self.block.text or None, self.block.start) from None
-
-    @property
-    def automaton(self) -> Automaton:
-        return self.program  # type: ignore[return-value]
-
-    def plan(self) -> RunPlan:
+    def plan(self) -> PatternPlan[RunsPlan]:
         block, query = self.block, self.query
         keys = self.plan_keys()
         self.add_sort_fields()
@@ -190,13 +119,9 @@ class RunPlanner(Planner):
         if layout != "rows" and (bad := self.unorderable_field()):
             layout, reason = "rows", f"column of type {bad} cannot be sorted inside a list"
         filters, why = self.filters(local, dependent)
-        return RunPlan(
-            query, self.settings, self.program, self.fields, keys, local, dependent, layout, reason, shape,
-            spec,  # type: ignore[arg-type]
-            self.searched_because, measures, GapElimination("", why), Prefilter((), "the strategies have none"),
-            RangeSplitting(None, "the strategies have none"), self.within_type, self.column_types, block,
-            filters, spec, conditions, collapsed,
-        )  # fmt: skip
+        engine = RunsPlan(spec, block, dependent, conditions, why, self.searched_because, collapsed)
+        given = self.given(keys, local, bits, layout, reason, shape, filters, why, dependent.pairs)
+        return PatternPlan(query=query, input=given, engine=engine, output=measures)
 
     def multiplies(self) -> bool:
         """Whether a partition's matches may be too large for one list."""
@@ -207,226 +132,17 @@ class RunPlanner(Planner):
             return False
         return self.may_multiply(self.sample((), [k.expression for k in self.query.partition_by]))
 
-    # -- conditions ------------------------------------------------------------------------------------------------
-
-    def split(self) -> tuple[dict[int, list[RowCondition]], MatchConditions, list[Condition]]:
-        """Conditions of one event by component code, and those that depend on the match."""
-        local, left = self.split_local((*self.block.conditions, *self.equivalence_conditions()))
-        return local, self.depend(left), left
-
-    def depend(self, conditions: Sequence[Condition]) -> MatchConditions:
-        dependent = MatchConditions(
-            self.query, self.fields, self.column_types, self.settings.limit_pairs, labels=self.block.labels
-        )
-        for number, condition in enumerate(conditions):
-            dependent.add(number, condition.scalar)
-        return dependent
-
-    def split_local(self, conditions: Sequence[Condition]) -> tuple[dict[int, list[RowCondition]], list[Condition]]:
-        """Tests of one event by component code, and what is left of the conditions."""
-        block = self.block
-        local: dict[int, list[RowCondition]] = {}
-        for code, component in enumerate(block.components):
-            if test := type_test(component, block.event_type):
-                local.setdefault(code, []).append(RowCondition((test,), component.position))
-        left: list[Condition] = []
-        for condition in conditions:
-            own = row_conditions(condition)
-            if own is None:
-                left.append(condition)
-                continue
-            for key, one in own.items():
-                if one.sql().strip().lower() != "true":
-                    local.setdefault(self.names.index(key), []).append(one)
-        return local, left
-
-    def equivalence_conditions(self) -> list[Condition]:
-        """`[x]` that no partition key stands for: each event's x is that of the first."""
-        block = self.block
-        out = []
-        for e in block.equivalences:
-            if not e.components and partitions(block):
-                continue
-            positive = tuple(c.key for c in block.components if not c.negated)
-            keys = e.components or positive
-            if len(keys) == 0:
-                continue
-            tested = e.components or block.labels
-            for group in (tested,) if e.components else ((k,) for k in tested):
-                last = Navigation(e.expression, tuple(group), False, 0, 0, True, e.position)
-                first = Navigation(e.expression, keys, True, 0, 0, True, e.position)
-                scalar = Scalar(("", last, " = ", first, ""), e.position)
-                out.append(Condition(scalar, tuple(group), required=(keys,), source=f"[{e.expression.text}]"))
-        return out
-
-    def compile_runs(
-        self, dependent: MatchConditions, conditions: Sequence[Condition]
-    ) -> tuple[ConditionSet, tuple[Check, ...]]:
-        """Conditions and when they are tested."""
-        if not conditions:
-            return ConditionSet(), ()
-        checks = tuple(self.check(k, c, dependent) for k, c in enumerate(conditions))  # adds registers and columns
-        found = self.analyze([self.fields.texts[i] for i in dependent.columns])
-        names = self.names
-        tested = tuple(
-            frozenset(names.index(k) for k in c.decided_by) if c.at is Decision.TAKE else frozenset()
-            for c in conditions
-        )
-        out = ConditionSet(
-            dependent.conditions, tuple(dependent.slots), tuple(parse_type(t) for _, t in found),
-            tuple(dependent.registers), tested=tested, each=frozenset(dependent.each),
-        )  # fmt: skip
-        return out, checks
-
-    def check(self, number: int, c: Condition, dependent: MatchConditions) -> Check:
-        def codes(keys: Sequence[str]) -> frozenset[int]:
-            return frozenset(self.names.index(k) for k in keys)
-
-        counted = dependent.register(c.each, True) if c.each else dependent.register(c.decided_by)
-        return Check(
-            number,
-            codes(c.decided_by),
-            c.at,
-            counted,
-            tuple(dependent.register(r) for r in c.required),
-            c.minimum,
-            c.first_only,
-            codes(c.after),
-            counted if c.each else -1,
-            span_of(c, dependent.column),
-        )
-
-    def with_engine(self, spec: RunSpec, conditions: Sequence[Condition], dependent: MatchConditions) -> RunSpec:
-        """The spec for the kernel, or for the reference search where the kernel cannot match it.
-
-        Raises:
-            PatternAnalysisError: CEP_UNSUPPORTED_CONDITION for a condition that the search lacks; CEP_COLLAPSED, where
-                only the search could match.
-        """
-        beyond = condition_beyond(partial(in_kernel, spec.conditions, spec.ansi), conditions)
-        self.searched_because = beyond[1] if beyond is not None else machine_lacks(spec)
-        if not self.searched_because:
-            return spec
-        beyond = condition_beyond(partial(in_search, spec.conditions, spec.ansi), conditions)
-        if beyond is not None:
-            raise dependent.unsupported(beyond[0].scalar, beyond[1])
-        if spec.collapsed:
-            raise PatternAnalysisError(
-                "CEP_COLLAPSED",
-                f"Matches cannot be collapsed with {self.searched_because}.",
-                text=self.block.text or None,
-                position=self.block.start,
-            )
-        return replace(spec, searched=True)
-
-    # -- time, rows ------------------------------------------------------------------------------------------------
-
-    def plan_times(self) -> Within | None:
-        block = self.block
-        if block.within is None:
-            if not block.strict_time:
-                return None
-            return Within(self.fields.add(block.order_by[0].expression), None, 0)
-        within = self.plan_within()
-        leads = any(e.absent or e.present for e in self.automaton.initial)
-        if within is None or within.bound is None or not leads:
-            return within
-        key = self.fields.texts[within.key]
-        lower = f"CAST((({key}) - ({self.within_text})) AS {self.within_type})"
-        return replace(within, lower=self.fields.add(lower))
-
-    def kept_rows(self) -> list[str]:
-        """What rows must satisfy to be looked at at all, whatever the pattern."""
-        block = self.block
-        out = []
-        if block.between is not None:
-            low, high = block.between
-            out.append(f"({block.order_by[0].expression}) BETWEEN ({low}) AND ({high})")
-        if partitions(block):
-            out += [f"({e.expression.text}) IS NOT NULL" for e in block.equivalences if not e.components]
-        return out
-
-    def filters(self, local: dict[int, list[RowCondition]], dependent: MatchConditions) -> tuple[list[str], str]:
-        """What rows must satisfy to be looked at at all, and why rows that nothing can take are kept if they are."""
-        block = self.block
-        out = self.kept_rows()
-        if not self.settings.gap_elimination:
-            return out, "spark.sparkcep.planner.gapElimination.enabled = false"
-        why = ""
-        if block.selection is Selection.STRICT:
-            why = "contiguity needs all rows"
-        elif self.outputs.traced is not None:
-            why = "the output shows positions"
-        elif any(s.physical for s in self.outputs.slots) or any(c.shifts for cs in local.values() for c in cs):
-            why = "PREV or NEXT look at all rows"
-        elif any(isinstance(s, NavigationSlot) and s.column == ROW_COLUMN for s in dependent.slots):
-            why = "gap constraints count all rows"
-        elif self.query.rows_per_match is RowsPerMatch.ALL_WITH_UNMATCHED:
-            why = "unmatched rows are shown"
-        elif len(local) < len(self.names):
-            free = next(n for k, n in enumerate(self.names) if k not in local)
-            why = f"{free} can take any row"
-        if why:
-            return out, why
-        tests = dict.fromkeys(" AND ".join(f"({c.sql()})" for c in local[k]) for k in range(len(self.names)))
-        out.append(" OR ".join(f"({t})" for t in tests))
-        return out, ONLY_TAKEN
-
-
-def condition_beyond(attempt: Callable[[int], object], conditions: Sequence[Condition]) -> tuple[Condition, str] | None:
-    """The first condition that an engine lacks, and what of it."""
-    for k, condition in enumerate(conditions):
-        try:
-            attempt(k)
-        except NotCompilable as error:
-            return condition, str(error)
-    return None
-
-
-def in_kernel(conditions: ConditionSet, ansi: bool, number: int) -> None:
-    compile_conditions(replace(conditions, conditions={number: conditions.conditions[number]}), ansi)
-
-
-def in_search(conditions: ConditionSet, ansi: bool, number: int) -> None:
-    Interpreter(conditions.slots, conditions.column_types, ansi).condition(conditions.conditions[number])
-
-
-def machine_lacks(spec: RunSpec) -> str:
-    """Why the kernel cannot match a pattern with its negations; empty where it can."""
-    try:
-        machine_tables(spec)
-    except NotCompilable as error:
-        return str(error)
-    return ""
-
-
-def type_test(component: Component, event_type: str | None) -> str:
-    """SQL that an event is of a component's types; empty where every event is."""
-    if not component.types or event_type is None:
-        return ""
-    names = ", ".join(string_literal(t) for t in component.types)
-    return f"{event_type} = {names}" if len(component.types) == 1 else f"{event_type} IN ({names})"
-
-
-def row_conditions(c: Condition) -> dict[str, RowCondition] | None:
-    """A condition as a test of an event alone, by the components it is tested for; None: it depends on the match."""
-    if c.at is not Decision.TAKE or c.required or c.minimum != 1 or c.first_only or c.after or c.each:
-        return None
-    own = {key: row_condition(c.scalar, key) for key in c.decided_by}
-    tests = {key: test for key, test in own.items() if test is not None}
-    return tests if len(tests) == len(own) else None
-
 
 def plan_clause_runs(
     query: PatternQuery, settings: Settings, analyze: Analyzer, sample: Sampler, column_types: Sequence[str]
-) -> RunPlan:
+) -> PatternPlan[RunsPlan]:
     """Plan MATCH_RECOGNIZE with EVENT SELECTION."""
     return RunPlanner(block_of(query), query, 0, settings, analyze, sample, column_types).plan()
 
 
 def plan_block(
     block: BlockQuery, settings: Settings, analyze: Analyzer, sample: Sampler, column_types: Sequence[str]
-) -> RunPlan:
+) -> PatternPlan[RunsPlan]:
     """Plan one bound block; see :class:`RunPlanner`."""
     block, query, hidden = typed_block(block, analyze)
     return RunPlanner(block, query, hidden, settings, analyze, sample, column_types).plan()

@@ -56,7 +56,7 @@ class ConjunctionPlanner(TrendPlanner):
         for side in self.sides:
             side.fields = self.fields
 
-    def compile_pattern(self) -> Automaton:  # type: ignore[override]
+    def compile_pattern(self) -> Automaton:
         labels = self.block.labels
         left, right = (s.automaton for s in self.sides)
         # Both automata in the codes of the product; a component that stands in pairs only has none of its own.

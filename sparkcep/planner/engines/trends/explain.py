@@ -6,16 +6,17 @@ from sparkcep.exec.automaton import ACCEPT
 from sparkcep.exec.engines.trends.matcher import LANES
 from sparkcep.exec.engines.trends.spec import EdgeClass, Granularity, KeyPair, Part
 from sparkcep.pattern import render
-from sparkcep.planner.engines.trends.plan import EDGE_TESTS, PART, TrendPlan
-from sparkcep.planner.explain_before import before_lines
+from sparkcep.planner.engines.trends.plan import EDGE_TESTS, PART, TrendsPlan
+from sparkcep.planner.explain_before import before_lines, filter_line, layout_line
+from sparkcep.planner.plan import PatternPlan
 from sparkcep.query import Selection, unescape
 
 
-def explain_trends(plan: TrendPlan, name: str) -> list[str]:
+def explain_trends(plan: PatternPlan[TrendsPlan]) -> list[str]:
     """Lines of the plan, without the SQL around the kernel."""
-    block, spec = plan.block, plan.trend_spec
+    block, spec = plan.engine.block, plan.engine.spec
     shown = {c.key: c.variable for c in block.components}
-    lines = [f"Pattern relation {name}", f"  Pattern: {render(block.pattern)}"]
+    lines = [f"  Pattern: {render(block.pattern)}"]
     lines.append(f"  Selection: {block.selection.value}{', STRICT TIME' if block.strict_time else ''}")
     if spec.windowed:
         overlapping = -(-spec.width // spec.slide)
@@ -27,7 +28,7 @@ def explain_trends(plan: TrendPlan, name: str) -> list[str]:
     edges = sum(len(e) for e in automaton.edges)
     lines.append(f"  Automaton: {automaton.states} states, {edges} edges")
     lines += ["    " + line for line in automaton.describe(shown).splitlines()]
-    tested = {k: of_part(k, plan) for k in plan.bits}
+    tested = {k: of_part(k, plan) for k in plan.input.bits}
     lines += before_lines(plan, tested)
     if spec.parts:
         lines.append("  AND: trends of both sides and those that are both, counted apart; then pairs of two trends")
@@ -35,28 +36,26 @@ def explain_trends(plan: TrendPlan, name: str) -> list[str]:
         lines.append(f"  Granularity: trends are constructed, up to spark.sparkcep.limit.matches: {spec.enumerated}")
     else:
         lines.append("  Granularity: no trend is constructed; what stands before an event is")
-        for part in spec.parts or (Part(spec, 0, 0, len(plan.shape.columns)),):
+        for part in spec.parts or (Part(spec, 0, 0, len(plan.input.shape.columns)),):
             lines += [f"    {granularity(plan, part, c, shown)}" for c in part.spec.classes]
     groups = ", ".join(unescape(k.expression) for k in block.group_by)
     lines.append(f"  Spark evaluates after: partial results by {groups or '(one group)'}" + ", window" * spec.windowed)
-    lines.append(f"  Layout: {plan.layout} ({plan.layout_reason})")
-    lines.append(f"  Filter first: {'; '.join(unescape(f) for f in plan.filters) or 'no'}, {plan.gaps.reason}")
-    return lines
+    return [*lines, layout_line(plan), filter_line(plan, plan.engine.kept_because)]
 
 
-def of_part(code: int, plan: TrendPlan) -> str:
+def of_part(code: int, plan: PatternPlan[TrendsPlan]) -> str:
     """What a test is of."""
     number, own = divmod(code, PART)
     if own >= EDGE_TESTS:
         return "of single edges"
-    parts = plan.trend_spec.parts
-    return parts[number].spec.automaton.names[own] if parts else plan.trend_spec.automaton.names[own]
+    parts = plan.engine.spec.parts
+    return parts[number].spec.automaton.names[own] if parts else plan.engine.spec.automaton.names[own]
 
 
-def granularity(plan: TrendPlan, part: Part, c: EdgeClass, shown: dict[str, str]) -> str:
+def granularity(plan: PatternPlan[TrendsPlan], part: Part, c: EdgeClass, shown: dict[str, str]) -> str:
     """How one class of edges is read."""
-    automaton, texts = part.spec.automaton, plan.fields.texts
-    columns = plan.shape.columns[part.first_column : part.after_column]
+    automaton, texts = part.spec.automaton, plan.input.fields.texts
+    columns = plan.input.shape.columns[part.first_column : part.after_column]
 
     def state(number: int) -> str:
         key = automaton.names[automaton.components[number]]
@@ -65,7 +64,7 @@ def granularity(plan: TrendPlan, part: Part, c: EdgeClass, shown: dict[str, str]
     edges = [automaton.edges[c.state][e] for e in c.edges]
     targets = ", ".join(dict.fromkeys(state(e.target) for e in edges if e.target != ACCEPT))
     text = f"{state(c.state)} -> {targets}: "
-    if plan.block.selection is Selection.STRICT:
+    if plan.engine.block.selection is Selection.STRICT:
         return text + "the event right before"
     text += c.granularity.value
 
@@ -79,6 +78,6 @@ def granularity(plan: TrendPlan, part: Part, c: EdgeClass, shown: dict[str, str]
         text += f" over {' AND '.join(conditions)}"
     if c.granularity is Granularity.PAIRS and part.first_column == 0:
         found = [compared(o.pair, o.operator) for o in c.compared]
-        found += [" AND ".join(plan.dependent.descriptions[t]).strip() for t in c.tests]
+        found += [" AND ".join(plan.engine.dependent.descriptions[t]).strip() for t in c.tests]
         text += f", tested: {' AND '.join(found)}" if found else ", as what one takes along is lost to the others"
     return text

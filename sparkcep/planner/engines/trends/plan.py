@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from sparkcep.block import BlockQuery, Condition, Trend
 from sparkcep.errors import PatternAnalysisError
 from sparkcep.exec.automaton import ACCEPT
 from sparkcep.exec.conditions.expressions import TIMES, NotCompilable, parse_type
+from sparkcep.exec.engines.non_answers.spec import RepairSpec
 from sparkcep.exec.engines.rows.spec import ConditionSet, words_of
 from sparkcep.exec.engines.runs.spec import Check, RunSpec
 from sparkcep.exec.engines.trends.spec import (
@@ -25,7 +26,7 @@ from sparkcep.exec.shape import OperatorColumns, Within
 from sparkcep.planner.block_clause import partitions
 from sparkcep.planner.conditions.match_conditions import MatchConditions, describe
 from sparkcep.planner.conditions.row_conditions import RowCondition, row_condition
-from sparkcep.planner.engines.runs.plan import BlockPlan, RunPlanner, condition_beyond, in_kernel, machine_lacks
+from sparkcep.planner.engines.runs.steps import BlockPlanner, condition_beyond, in_kernel, machine_lacks
 from sparkcep.planner.engines.trends.edges import (
     AFTER,
     BEFORE,
@@ -36,39 +37,43 @@ from sparkcep.planner.engines.trends.edges import (
     comparison,
 )
 from sparkcep.planner.engines.trends.sql import TrendSql
-from sparkcep.planner.plan import is_orderable
-from sparkcep.planner.rules.gap_elimination import GapElimination
-from sparkcep.planner.rules.join_prefilter import Prefilter
-from sparkcep.planner.rules.range_splitting import RangeSplitting, fixed_distance
+from sparkcep.planner.plan import IndexNeeds, PatternPlan
+from sparkcep.planner.rules.range_splitting import fixed_distance
+from sparkcep.planner.steps import is_orderable
 from sparkcep.query import Navigation, RowsPerMatch, Scalar, Selection, SkipMode, unescape
 
 #: Where codes of tests of single edges begin; those below are components.
 EDGE_TESTS = 1 << 20
 #: Codes of the n-th part of AND begin at n times this (trend_conjunction.py).
 PART = 1 << 24
-_NONE = "aggregates over trends have none"
 
 
-@dataclass(slots=True)
-class TrendPlan(BlockPlan):
-    """A planned block of trend aggregates."""
+@dataclass(frozen=True, slots=True)
+class TrendsPlan:
+    """Aggregates over trends. ``kept_because``: why rows that nothing can take are kept, or that they are not."""
 
-    trend_spec: TrendSpec
+    spec: TrendSpec
+    block: BlockQuery
+    dependent: MatchConditions
+    kept_because: str
+    facts: RepairSpec | None = None
+    name: str = field(default="trends", init=False)
+    index_needs: IndexNeeds = field(default=IndexNeeds(), init=False)
 
     @property
-    def bits(self) -> dict[int, int]:
-        return self.trend_spec.condition_bits
+    def names(self) -> Sequence[str]:
+        return self.spec.automaton.names
 
 
-class TrendPlanner(RunPlanner):
+class TrendPlanner(BlockPlanner):
     """Plans one bound block of trend aggregates.
 
     Raises:
         PatternAnalysisError: CEP_UNSUPPORTED_CONDITION, CEP_UNSUPPORTED_NEGATION, CEP_UNSUPPORTED_AGGREGATE,
-            CEP_WITHIN_TYPE, CEP_SLIDE, and those of :class:`RunPlanner`.
+            CEP_WITHIN_TYPE, CEP_SLIDE, and those of :class:`BlockPlanner`.
     """
 
-    def plan(self) -> TrendPlan:  # type: ignore[override]
+    def plan(self) -> PatternPlan[TrendsPlan]:
         block = self.block
         keys = self.plan_keys()
         self.add_sort_fields()
@@ -89,11 +94,9 @@ class TrendPlanner(RunPlanner):
         )  # fmt: skip
         time_type = self.analyze([block.order_by[0].expression])[0][1]
         sql = TrendSql(block, [text for text, _ in keys], spec, time_type)
-        return TrendPlan(
-            self.query, self.settings, self.program, self.fields, keys, local, dependent, layout, why, shape,
-            spec, "", sql, GapElimination("", filtered), Prefilter((), _NONE),  # type: ignore[arg-type]
-            RangeSplitting(None, _NONE), "", self.column_types, block, filters, spec,
-        )  # fmt: skip
+        engine = TrendsPlan(spec, block, dependent, filtered)
+        given = self.given(keys, local, spec.condition_bits, layout, why, shape, filters, filtered, dependent.pairs)
+        return PatternPlan(query=self.query, input=given, engine=engine, output=sql)
 
     def plan_kernel(
         self, trends: Sequence[tuple[Trend, str, str]], width: int, slide: int

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from sparkcep.block import BlockQuery
 from sparkcep.exec.engines.trends.spec import TrendAggregate, TrendSpec
 from sparkcep.planner.fields import quote
+from sparkcep.planner.output_sql import OutputSql
 from sparkcep.query import PREFIX, SOURCE, string_literal, unescape
 from sparkcep.sql.block.returns import WINDOW
 
@@ -17,7 +18,7 @@ def _folded(key: str) -> str:
     return key.strip("`").casefold()
 
 
-class TrendSql:
+class TrendSql(OutputSql):
     """Builds the statement over ``{SOURCE}``, the operator's output.
 
     Args:

@@ -10,6 +10,7 @@ from sparkcep.block import BlockQuery, Condition, Uncertainty
 from sparkcep.errors import PatternAnalysisError
 from sparkcep.exec.automaton import ACCEPT
 from sparkcep.exec.conditions.expressions import ROW_COLUMN, NavigationSlot
+from sparkcep.exec.engines.non_answers.spec import RepairSpec
 from sparkcep.exec.engines.rows.spec import words_of
 from sparkcep.exec.engines.runs.spec import NO_LIMIT, RunSpec
 from sparkcep.exec.engines.runs.tables import single_component
@@ -18,9 +19,8 @@ from sparkcep.exec.shape import OperatorColumns
 from sparkcep.pattern import render
 from sparkcep.planner.block_clause import typed_block
 from sparkcep.planner.conditions.match_conditions import MatchConditions
-from sparkcep.planner.engines.runs.plan import (
-    RunPlan,
-    RunPlanner,
+from sparkcep.planner.engines.runs.steps import (
+    BlockPlanner,
     condition_beyond,
     in_kernel,
     machine_lacks,
@@ -28,10 +28,7 @@ from sparkcep.planner.engines.runs.plan import (
 from sparkcep.planner.engines.uncertain.sets import why_sequences
 from sparkcep.planner.engines.uncertain.ticks import TickPlanner, Ticks
 from sparkcep.planner.measures import MeasureSql
-from sparkcep.planner.plan import Analyzer
-from sparkcep.planner.rules.gap_elimination import GapElimination
-from sparkcep.planner.rules.join_prefilter import Prefilter
-from sparkcep.planner.rules.range_splitting import RangeSplitting
+from sparkcep.planner.plan import Analyzer, IndexNeeds, PatternPlan
 from sparkcep.planner.sampling import Sampler
 from sparkcep.query import PREFIX, Measure, PatternQuery, Scalar, Selection, SkipMode
 from sparkcep.settings import Settings
@@ -43,23 +40,36 @@ PLACE = PREFIX + "place"
 _OWN = ("start_lower", "end_upper", "confidence")
 
 
-@dataclass(slots=True)
-class UncertainPlan(RunPlan):
-    """A planned block with UNCERTAINTY; ``notes``: what EXPLAIN says of it."""
+@dataclass(frozen=True, slots=True)
+class UncertainPlan:
+    """A block with UNCERTAINTY; ``notes``: what EXPLAIN says of it, the rest as of :class:`RunsPlan`."""
 
-    uncertain_spec: UncertainSpec | None = None
-    ticks: Ticks | None = None
-    notes: list[str] = field(default_factory=list)
+    spec: UncertainSpec
+    block: BlockQuery
+    dependent: MatchConditions
+    conditions: Sequence[Condition]
+    kept_because: str
+    ticks: Ticks
+    notes: Sequence[str]
+    facts: RepairSpec | None = None
+    name: str = field(default="uncertain", init=False)
+    index_needs: IndexNeeds = field(
+        default=IndexNeeds(unordered="with UNCERTAINTY events may change places"), init=False
+    )
+
+    @property
+    def names(self) -> Sequence[str]:
+        return self.spec.run.automaton.names
 
 
-class UncertainPlanner(RunPlanner):
+class UncertainPlanner(BlockPlanner):
     """Plans one bound block with UNCERTAINTY.
 
     Raises:
-        PatternAnalysisError: CEP_UNCERTAINTY, CEP_UNSUPPORTED_CONDITION, and those of :class:`RunPlanner`.
+        PatternAnalysisError: CEP_UNCERTAINTY, CEP_UNSUPPORTED_CONDITION, and those of :class:`BlockPlanner`.
     """
 
-    def plan(self) -> UncertainPlan:
+    def plan(self) -> PatternPlan[UncertainPlan]:
         block = self.block
         assert block.uncertainty is not None
         self.uncertainty: Uncertainty = block.uncertainty
@@ -108,13 +118,9 @@ class UncertainPlanner(RunPlanner):
             layout, reason = "rows", f"column of type {bad} cannot be sorted inside a list"
         filters, why = self.filters(local, dependent)
         filters = [f"({ticks.low}) IS NOT NULL AND ({ticks.high}) IS NOT NULL", *filters]
-        return UncertainPlan(
-            self.query, self.settings, self.program, self.fields, keys, local, dependent, layout, reason, shape,
-            spec,  # type: ignore[arg-type]
-            "", measures, GapElimination("", why), Prefilter((), "the strategies have none"),
-            RangeSplitting(None, "the strategies have none"), "", self.column_types, block,
-            filters, run, conditions, None, spec, ticks, self.notes(spec, ticks, sequences),
-        )  # fmt: skip
+        engine = UncertainPlan(spec, block, dependent, conditions, why, ticks, self.notes(spec, ticks, sequences))
+        given = self.given(keys, local, bits, layout, reason, shape, filters, why, dependent.pairs)
+        return PatternPlan(query=self.query, input=given, engine=engine, output=measures)
 
     # -- what is refused -------------------------------------------------------------------------------------------
 
@@ -210,7 +216,7 @@ def with_own_columns(query: PatternQuery, ticks: Ticks, block: BlockQuery) -> Pa
 
 def plan_uncertain(
     block: BlockQuery, settings: Settings, analyze: Analyzer, sample: Sampler, column_types: Sequence[str]
-) -> UncertainPlan:
+) -> PatternPlan[UncertainPlan]:
     """Plan one bound block with UNCERTAINTY; see :class:`UncertainPlanner`."""
     block, query, hidden = typed_block(block, analyze)
     return UncertainPlanner(block, query, hidden, settings, analyze, sample, column_types).plan()

@@ -1,0 +1,49 @@
+"""The plan of a row pattern as text: the very objects that run."""
+
+from __future__ import annotations
+
+from sparkcep.pattern import render
+from sparkcep.planner.engines.rows.plan import RowsPlan
+from sparkcep.planner.explain_before import before_lines, indent, layout_line
+from sparkcep.planner.plan import PatternPlan
+from sparkcep.query import unescape
+
+
+def explain_rows(plan: PatternPlan[RowsPlan]) -> list[str]:
+    """Lines of the plan, without the SQL around the kernel."""
+    query, engine = plan.query, plan.engine
+    program, lines = engine.spec.program, []
+    if (block := engine.block) is not None:
+        lines.append(f"  Block: {render(block.pattern)}, {block.selection.value}, {block.matches.value}; run as:")
+    lines.append(f"  Pattern: {render(query.pattern)}")
+    skip = query.skip.mode.value + (f" {query.skip.target}" if query.skip.target else "")
+    lines.append(f"  Selection: STRICT CONTIGUITY, {query.rows_per_match.value}, AFTER MATCH {skip}")
+    if query.within is not None:
+        lines.append(f"  Within: {unescape(query.within)} (inclusive)")
+    states = f"{program.positions} positions, {len(program.edge_target)} edges"
+    lines += [f"  Program: {states}", indent(program.describe())]
+    lines += before_lines(plan)
+    free = [
+        n
+        for k, n in enumerate(program.names)
+        if k not in engine.spec.condition_bits and k not in engine.dependent.conditions
+    ]
+    if free:
+        lines.append(f"    always true: {', '.join(free)}")
+    lines.append("  Kernel evaluates while matching:")
+    if not engine.dependent.conditions:
+        lines.append("    nothing; matching is linear in the rows")
+    for label, texts in engine.dependent.descriptions.items():
+        lines.append(f"    {program.names[label]} AS {' AND '.join(t.strip() for t in texts)}")
+    if engine.interpreted_because:
+        lines.append(f"    by the interpreter (slow), since the kernel has no {engine.interpreted_because}")
+    elif engine.dependent.conditions:
+        lines.append("    by compiled condition programs")
+    lines.append(layout_line(plan))
+    for d in plan.decisions:
+        lines += [f"  {d.rule}: {'yes' if d.applied else 'no'}, {d.reason}", *(f"    {line}" for line in d.lines)]
+    if plan.input.layout == "rows" and query.partition_predicate:
+        lines.append(f"  Key predicates: {unescape(query.partition_predicate)}")
+    if engine.unwanted:
+        lines.append(f"  Column pruning: nobody asks for {', '.join(engine.unwanted)}")
+    return lines

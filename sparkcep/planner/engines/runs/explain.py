@@ -1,0 +1,77 @@
+"""The plan of a pattern under an event selection strategy as text: the very objects that run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sparkcep.block import BlockQuery, Condition, Selection
+from sparkcep.exec.automaton import Automaton
+from sparkcep.exec.engines.runs.spec import NO_LIMIT, RunSpec
+from sparkcep.pattern import render
+from sparkcep.planner.conditions.consistency import consistency
+from sparkcep.planner.conditions.match_conditions import MatchConditions
+from sparkcep.planner.engines.runs.collapse import first_component
+from sparkcep.planner.engines.runs.plan import RunsPlan
+from sparkcep.planner.explain_before import before_lines, filter_line, indent, layout_line
+from sparkcep.planner.plan import AnyPlan, PatternPlan
+from sparkcep.query import unescape
+
+
+def explain_runs(plan: PatternPlan[RunsPlan]) -> list[str]:
+    """Lines of the plan, without the SQL around the kernel."""
+    engine = plan.engine
+    lines = run_lines(plan, engine.block, engine.spec)
+    lines += check_lines(engine.block, engine.spec, engine.dependent, engine.conditions)
+    if engine.searched_because:
+        lines.append(f"    by the reference search (slow), since the kernel has no {engine.searched_because}")
+    if engine.collapse is not None:
+        kept = "exact" if engine.collapse.exact else "not exact, candidates may make no match together"
+        lines.append(f"  Collapsed: {len(engine.collapse.postponed)} conditions postponed; {kept}")
+    return [*lines, layout_line(plan), filter_line(plan, engine.kept_because)]
+
+
+def run_lines(plan: AnyPlan, block: BlockQuery, spec: RunSpec) -> list[str]:
+    """The pattern, its automaton, and what Spark evaluates."""
+    lines = [f"  Pattern: {render(block.pattern)}"]
+    matches = block.matches.value + (", COLLAPSED" if block.collapsed else "")
+    lines.append(f"  Selection: {block.selection.value}, {matches}{', STRICT TIME' if block.strict_time else ''}")
+    if plan.query.within is not None:
+        lines.append(f"  Within: {unescape(plan.query.within)} (inclusive)")
+    if block.omit_censored:
+        lines.append("  Censored: matches whose trailing negation the log's last event does not decide are left out")
+    if spec.most_matches < NO_LIMIT:
+        lines.append(f"  Limit: a partition stops after {spec.most_matches} matches, no more are asked for")
+    automaton = spec.automaton
+    edges = sum(len(e) for e in automaton.edges)
+    lines += [f"  Automaton: {automaton.states} states, {edges} edges", indent(automaton.describe(variables_of(block)))]
+    return lines + before_lines(plan)
+
+
+def variables_of(block: BlockQuery) -> Mapping[str, str]:
+    """Variables as users write them, by component."""
+    return {c.key: c.variable for c in block.components}
+
+
+def check_lines(
+    block: BlockQuery, spec: RunSpec, dependent: MatchConditions, conditions: Sequence[Condition]
+) -> list[str]:
+    """What the kernel evaluates."""
+    shown, names = variables_of(block), spec.automaton.names
+    lines = ["  Kernel evaluates while matching:"]
+    if not spec.checks:
+        lines.append("    nothing but the event graph")
+    for check in spec.checks:
+        keys = "|".join(dict.fromkeys(shown[names[c]] for c in sorted(check.decided_by)))
+        text = " AND ".join(t.strip() for t in dependent.descriptions[check.number])
+        told = ""
+        if block.selection is Selection.ANY:  # subsets of candidates are enumerated
+            told = condition_class(spec.automaton, conditions[check.number], check.span is not None)
+        lines.append(f"    {check.at.value} {keys}: {text}{told}")
+    return lines
+
+
+def condition_class(automaton: Automaton, condition: Condition, judged: bool) -> str:
+    """The class of a condition (SASE++). ``judged``: whether it is tested before matches are enumerated."""
+    first = first_component(automaton)
+    key = automaton.names[first] if first >= 0 else ""
+    return f" ({consistency(condition, key).value}{'; judged before matches are enumerated' if judged else ''})"

@@ -1,0 +1,184 @@
+"""Steps that planning for every engine has: keys, order, WITHIN, layout, masks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sparkcep.errors import PatternAnalysisError
+from sparkcep.exec.conditions.expressions import BIGINT, parse_type
+from sparkcep.exec.engines.rows.spec import BITS_PER_WORD, words_of
+from sparkcep.exec.shape import Within
+from sparkcep.planner.conditions.row_conditions import RowCondition, lambda_text
+from sparkcep.planner.fields import Fields, quote
+from sparkcep.planner.outputs import Outputs
+from sparkcep.planner.plan import Analyzer
+from sparkcep.planner.rules.range_splitting import fixed_distance, whole_within
+from sparkcep.planner.sampling import Sample, Sampler
+from sparkcep.query import PREFIX, PatternQuery, unescape
+from sparkcep.settings import Settings
+
+#: Partitions of this many rows are better sorted by a window than gathered into one list each.
+LONG_PARTITION = 2000
+#: The same where the matches of a partition may hold many times its rows.
+MULTIPLIED = 100
+#: Spark cannot send these to Python.
+YEAR_MONTH = ("interval year", "interval month", "interval year to month")
+_UNORDERABLE = ("map<", "variant", "interval", "geometry", "geography", "object")
+
+
+class PlanSteps:
+    """What planners share.
+
+    Args:
+        query: keys, order and outputs.
+        names: components by code.
+        settings: the session's settings.
+        analyze: types of expressions over the input.
+        sample: asks the first rows of a large input.
+        column_types: Spark types of the input's columns.
+    """
+
+    def __init__(
+        self,
+        query: PatternQuery,
+        names: tuple[str, ...],
+        settings: Settings,
+        analyze: Analyzer,
+        sample: Sampler,
+        column_types: Sequence[str],
+    ) -> None:
+        self.query = query
+        self.settings = settings
+        self.analyze = analyze
+        self.sample = sample
+        self.column_types = dict(zip(query.columns, column_types, strict=True))
+        #: Components, by code.
+        self.names = names
+        #: How many of the last keys are not put out.
+        self.hidden_keys = 0
+        self.fields = Fields(query.columns, settings.case_sensitive)
+        self.outputs = Outputs(self.names, self.fields)
+        self.within_type = ""
+        self.within_text = ""
+
+    def may_multiply(self, sample: Sample | None) -> bool:
+        """Whether matches that may hold many more rows than their partition are better not held in a list."""
+        if self.settings.layout != "auto" or any(t in YEAR_MONTH for t in self.field_types()):
+            return False
+        return sample is None or sample.partition_rows >= MULTIPLIED
+
+    # -- keys, order -----------------------------------------------------------------------------------------------
+
+    def plan_keys(self) -> list[tuple[str, str]]:
+        out: list[tuple[str, str]] = []
+        for key in self.query.partition_by:
+            column = self.fields.column_of(key.expression)
+            name = column if column is not None else self.analyze([key.expression])[0][0]
+            out.append((key.expression, name))
+        return out
+
+    def add_sort_fields(self) -> None:
+        """ORDER BY keys, then ties: event type, columns the clause names in table order, with ALL ROWS all others."""
+        query = self.query
+        for key in query.order_by:
+            self.fields.add(key.expression)
+        ties = [query.event_type] if query.event_type is not None else []
+        named = [c for c in query.columns if c.casefold() in query.identifiers]
+        rest = [c for c in query.columns if c not in named] if query.rows_per_match.is_all else []
+        keys = {self.fields.column_of(k.expression) for k in query.partition_by}
+        for column in (*named, *rest):
+            if column not in keys and is_orderable(self.column_types[column]):
+                ties.append(quote(column))
+        for text in ties:
+            self.fields.add(text)
+        self.fields.sort_fields = len(self.fields.texts)
+
+    def field_types(self) -> list[str]:
+        texts = self.fields.texts
+        types = [self.column_types[c] for t in texts if (c := self.fields.column_of(t)) is not None]
+        return types + [t for _, t in self.analyze([t for t in texts if self.fields.column_of(t) is None])]
+
+    def unorderable_field(self) -> str | None:
+        return next((t for t in self.field_types() if not is_orderable(t)), None)
+
+    def plan_within(self) -> Within | None:
+        query = self.query
+        if query.within is None:
+            return None
+        key = query.order_by[0].expression
+        own = self.analyze([key])[0][1]
+        if own in ("tinyint", "smallint", "int"):
+            key = f"CAST(({key}) AS BIGINT)"  # room for the sum
+        self.within_text = query.within
+        bound = f"({key}) + ({query.within})"
+        type_ = self.analyze([bound])[0][1]
+        kind = parse_type(type_)
+        if parse_type(own).kind == "int" and kind.kind == "decimal":
+            whole = whole_within(query.within, self.analyze([query.within])[0][1])
+            if whole is not None:
+                self.within_text, type_, kind = whole, "bigint", BIGINT
+                bound = f"({key}) + ({whole})"
+        allowed = kind.kind in ("int", "date", "timestamp", "timestamp_ntz", "double", "float")
+        if not allowed and not (kind.kind == "decimal" and kind.size <= 18):
+            raise PatternAnalysisError(
+                "CEP_WITHIN_TYPE",
+                "WITHIN needs an ORDER BY key of a date, timestamp or numeric type (decimals of at most 18 digits); "
+                f"key plus interval is {type_}.",
+                text=query.text or None,
+                position=query.within_position,
+                hint="cast the ORDER BY key",
+            )
+        cast = f"CAST(({key}) AS {type_})"
+        self.within_type = type_
+        distance = fixed_distance(self.within_text, type_)
+        bound_field = self.fields.add(f"CAST(({bound}) AS {type_})") if distance is None else None
+        return Within(self.fields.add(cast), bound_field, distance)
+
+    # -- layout ----------------------------------------------------------------------------------------------------
+
+    def choose_layout(self, local: dict[int, list[RowCondition]], pairs: bool) -> tuple[dict[int, str], str, str]:
+        """Texts of shifted conditions by variable for the lists layout, the layout, and why."""
+        if self.settings.layout == "rows":
+            return {}, "rows", "spark.sparkcep.exec.layout = rows"
+        if not self.query.partition_by:
+            return {}, "rows", "there is no PARTITION BY"
+        if pairs:
+            return {}, "rows", "a condition has a function of two rows of the match"
+        if any(not k.ascending or not k.nulls_first for k in self.query.order_by):
+            return {}, "rows", "an ORDER BY key is not ascending with NULLs first"
+        shifted: dict[int, str] = {}
+        for label, conditions in local.items():
+            texts = [
+                lambda_text(c, self.fields, f"{PREFIX}rows", f"{PREFIX}r", f"{PREFIX}i") for c in conditions if c.shifts
+            ]
+            if any(t is None for t in texts):
+                return {}, "rows", f"PREV or NEXT in the condition of {self.names[label]} needs a window"
+            if texts:
+                shifted[label] = " AND ".join(f"({t})" for t in texts)
+        return shifted, "lists", "PARTITION BY, ascending order"
+
+    def mask_updates(
+        self, local: dict[int, list[RowCondition]], bits: dict[int, int], shifts: dict[int, str]
+    ) -> tuple[str | None, ...]:
+        """Per mask word, the lambda body that clears bits whose PREV or NEXT part is not true; None: nothing to do."""
+        out: list[str | None] = []
+        for word in range(words_of(max(bits.values(), default=0) + 1)):
+            own = {label: bits[label] % BITS_PER_WORD for label in shifts if bits[label] // BITS_PER_WORD == word}
+            if not own:
+                out.append(None)
+                continue
+            mask = f"{PREFIX}r.{PREFIX}m{word}"
+            keep = ((1 << BITS_PER_WORD) - 1) & ~sum(1 << b for b in own.values())
+            parts = [f"({mask} & {keep}L)"]
+            for label, bit in own.items():
+                value = 1 << bit
+                parts.append(f"CASE WHEN ({mask} & {value}L) <> 0L AND ({shifts[label]}) THEN {value}L ELSE 0L END")
+            out.append(unescape(" | ".join(parts)))  # goes to Spark as it is, not through formatting
+        return tuple(out)
+
+
+def is_orderable(type_: str) -> bool:
+    """Whether Spark can sort by a type; year-month and day-time intervals can, calendar intervals cannot."""
+    if type_.startswith("interval "):
+        return True
+    return not any(bad in type_ for bad in _UNORDERABLE)
