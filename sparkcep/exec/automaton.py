@@ -135,7 +135,7 @@ class _Compiler(Instructions):
                 f"{render(node)} excludes the empty sequence, so nothing can match.",
                 hint="negate a pattern that takes at least one event",
             )
-        automaton = compile_automaton(node.item, tuple(self.codes), self.limit, self.negations)
+        automaton = compile_automaton(node.item, tuple(self.codes), self.limit, self.negations, False, False)
         # The automaton says nothing that the pattern does not.
         for number, known in enumerate(self.negations):
             if known.item == node.item:
@@ -229,29 +229,47 @@ def alternatives(item: Pattern) -> list[Pattern]:
     return [item]
 
 
-def _resolved(moves: Sequence[_Move], component: int) -> Iterator[tuple[list[int], Edge]]:
+def _resolved(moves: Sequence[_Move], component: int, ordered: bool, leaves: bool) -> Iterator[tuple[list[int], Edge]]:
     """Positions that one component leads to, as edges that exclude each other.
 
     ``moves``: all ways to the component (or to acceptance), in order. Where negations decide which of them are open,
-    there is one edge for each outcome.
+    there is one edge for each outcome; if ``ordered`` also where they decide which of them comes first, if ``leaves``
+    whether a Kleene that might go on is left.
     """
+    if component == ACCEPT:  # one target, and no Kleene goes on
+        ordered = leaves = False
     guards = sorted(frozenset().union(*(m.crossed for m in moves)))
+    order = list(dict.fromkeys(m.target for m in moves))
     ends = all(m.ends for m in moves)
     always = [m for m in moves if not m.crossed]
-    if {m.target for m in always} == {m.target for m in moves}:
+    all_open = {m.target for m in always} == set(order)
+    decides = ordered or (leaves and all(m.ends for m in always) != ends)
+    if all_open and not (guards and decides):
         yield list(dict.fromkeys(m.target for m in always)), Edge(0, component, ends=ends)
-        return
+    else:
+        yield from _outcomes(moves, component, guards, order, ordered, leaves)
+
+
+def _outcomes(
+    moves: Sequence[_Move], component: int, guards: Sequence[int], order: Sequence[int], ordered: bool, leaves: bool
+) -> Iterator[tuple[list[int], Edge]]:
+    """See :func:`_resolved`; by all sets of negations that are absent."""
     if len(guards) > _MAXIMUM_GUARDS:
         raise PatternAnalysisError(
             "CEP_PROGRAM_TOO_LARGE", f"More than {_MAXIMUM_GUARDS} negations are between the same two events."
         )
-    outcomes: dict[tuple[int, ...], list[frozenset[int]]] = {}
+    whole = all(m.ends for m in moves)
+    found: dict[tuple[tuple[int, ...], bool], list[frozenset[int]]] = {}
     for flags in itertools.product((True, False), repeat=len(guards)):
         absent = frozenset(g for g, flag in zip(guards, flags, strict=True) if flag)
-        targets = tuple(dict.fromkeys(m.target for m in moves if m.crossed <= absent))
+        free = [m for m in moves if m.crossed <= absent]
+        targets = tuple(dict.fromkeys(m.target for m in free))
+        if not ordered:
+            targets = tuple(t for t in order if t in targets)
         if targets:
-            outcomes.setdefault(targets, []).append(absent)
-    for targets, cases in outcomes.items():
+            ends = all(m.ends for m in free) if leaves else whole
+            found.setdefault((targets, ends), []).append(absent)
+    for (targets, ends), cases in found.items():
         for absent, present in _cubes(cases, frozenset(guards)):
             yield list(targets), Edge(0, component, absent, present, ends)
 
@@ -268,9 +286,18 @@ def _cubes(cases: list[frozenset[int]], guards: frozenset[int]) -> Iterator[tupl
 
 
 def compile_automaton(
-    pattern: Pattern, names: tuple[str, ...], limit: int, negations: list[NegatedPattern] | None = None
+    pattern: Pattern,
+    names: tuple[str, ...],
+    limit: int,
+    negations: list[NegatedPattern] | None = None,
+    ordered: bool = True,
+    leaves: bool = True,
 ) -> Automaton:
     """The automaton of a pattern over component keys.
+
+    Args:
+        ordered: whether the order of matches, which negations may decide, is asked for.
+        leaves: whether it matters that an event leaves a Kleene that might go on (SKIP TILL NEXT MATCH).
 
     Raises:
         LimitError: CEP_PROGRAM_TOO_LARGE.
@@ -307,7 +334,7 @@ def compile_automaton(
             groups.setdefault(component, []).append(move)
         out = []
         for component, some in groups.items():
-            for targets, edge in _resolved(some, component):
+            for targets, edge in _resolved(some, component, ordered, leaves):
                 target = ACCEPT if component == ACCEPT else number(targets)
                 out.append(Edge(target, component, edge.absent, edge.present, edge.ends))
         return tuple(out)

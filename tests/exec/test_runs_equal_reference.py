@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 
 from sparkcep.block import Component, Condition, Matches, Selection
-from sparkcep.pattern import Alternation, Concatenation, Quantified, Variable
+from sparkcep.pattern import Alternation, Concatenation, Negation, Quantified, Variable
 
 from .run_engine import run_case
 from .run_strategies import Comparison, RunCase, as_reference, last, run_cases
@@ -80,3 +80,19 @@ def test_a_kleene_that_takes_nothing_is_not_ended() -> None:
             Selection.NEXT, Matches.ALL, None, False,
         )
     )  # fmt: skip
+
+
+def test_negations_decide_which_place_comes_first() -> None:
+    """In `A | (A*? !B+ A*? A)*?` a way over the negation comes before one that takes A once more: if it is open."""
+    a, b = Variable("A"), Variable("B")
+    some = Quantified(a, 0, None, False)
+    loop = Quantified(Concatenation((some, Negation(Quantified(b, 1, None)), some, a)), 0, None, False)
+    components = (Component("A", "A", (), kleene=True), Component("B", "B", (), kleene=True, negated=True))
+    rows = (0, 0, 0)
+    case = RunCase(
+        Alternation((a, loop)), components, ("A",) * 3, rows, rows, (), (), Selection.NEXT, Matches.ALL, None, False
+    )
+    assert [tuple(row for _, row in path) for path in case.reference()] == [
+        (0,), (0, 1), (0, 1, 2), (1,), (1, 2), (2,),
+    ]  # fmt: skip
+    check(case)

@@ -69,7 +69,13 @@ class BlockPlanner(PlanSteps):
 
     def compile_pattern(self) -> Automaton:
         try:
-            return compile_automaton(self.block.pattern, self.block.labels, self.settings.limit_program)
+            return compile_automaton(
+                self.block.pattern,
+                self.block.labels,
+                self.settings.limit_program,
+                ordered=not (self.block.trends or self.block.uncertainty),
+                leaves=self.block.selection is Selection.NEXT,
+            )
         except SparkCepError as error:
             raise error.placed(self.block.text or None, self.block.start) from None
 
