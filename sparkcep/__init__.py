@@ -17,8 +17,8 @@ importlib.import_module("sparkcep.sql")
 from sparkcep.session.hook import sql  # noqa: E402
 
 if TYPE_CHECKING:
-    from sparkcep.errors import LimitError, PatternAnalysisError, PatternParseError, SparkCepError
-    from sparkcep.session.expansion import expand
+    from sparkcep.errors import LimitError, PatternAnalysisError, PatternIndexError, PatternParseError, SparkCepError
+    from sparkcep.session.expansion import expand_collapsed
 
 __version__ = "0.1.0"
 
@@ -26,9 +26,10 @@ __version__ = "0.1.0"
 _LATE = {
     "LimitError": "sparkcep.errors",
     "PatternAnalysisError": "sparkcep.errors",
+    "PatternIndexError": "sparkcep.errors",
     "PatternParseError": "sparkcep.errors",
     "SparkCepError": "sparkcep.errors",
-    "expand": "sparkcep.session.expansion",
+    "expand_collapsed": "sparkcep.session.expansion",
 }
 
 if not TYPE_CHECKING:
@@ -57,13 +58,14 @@ def unload_ipython_extension(shell: object) -> None:
 __all__ = [
     "LimitError",
     "PatternAnalysisError",
+    "PatternIndexError",
     "PatternParseError",
     "SparkCepError",
     "__version__",
     "disable",
     "enable",
     "enabled",
-    "expand",
+    "expand_collapsed",
     "explain",
     "local_session",
     "sql",

@@ -123,11 +123,6 @@ def variables(node: Pattern) -> tuple[str, ...]:
     return tuple(dict.fromkeys(n.name for n in walk(node) if isinstance(n, Variable)))
 
 
-def has_negation(node: Pattern) -> bool:
-    """Whether ``!`` occurs."""
-    return any(isinstance(n, Negation) for n in walk(node))
-
-
 def has_exclusion(node: Pattern) -> bool:
     """Whether ``{- -}`` occurs."""
     return any(isinstance(n, Exclusion) for n in walk(node))

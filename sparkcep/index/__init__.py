@@ -3,7 +3,7 @@
 >>> from sparkcep import index
 >>> index.create(spark, "orders", "shop.events", case="order_id", time="ts", event="activity")
 >>> index.refresh(spark, "orders")
->>> index.open(spark, "orders").candidates([["pay", "ship"]])
+>>> index.open_index(spark, "orders").candidates([["pay", "ship"]])
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def foreach_batch(name: str, stream: str = "default") -> Callable[[DataFrame, in
     return feed
 
 
-def open(spark: SparkSession, name: str) -> Reader:
+def open_index(spark: SparkSession, name: str) -> Reader:
     """A reader pinned to the newest snapshot of an index."""
     from sparkcep.index import catalog
     from sparkcep.index.reader import Reader
@@ -145,7 +145,7 @@ def drop(spark: SparkSession, name: str, if_exists: bool = False) -> bool:
 
 def vacuum(spark: SparkSession, name: str, retain_hours: float = 168) -> tuple[int, int]:
     """Delete what no snapshot of the last hours names, of a dropped index everything; returns files and bytes."""
-    from sparkcep.index.sweep import vacuum as run
+    from sparkcep.index.unreferenced_files import vacuum as run
 
     return run(spark, name, retain_hours)
 
@@ -154,7 +154,7 @@ def analyze(spark: SparkSession, name: str) -> list[tuple[str, str, str]]:
     """What an index costs and saves: subject, measure, value."""
     from sparkcep.index.statistics import analyze as run
 
-    return run(open(spark, name))
+    return run(open_index(spark, name))
 
 
 def pattern_statistics(spark: SparkSession, log: str, pattern: str | Sequence[str]) -> DataFrame:
@@ -175,9 +175,9 @@ def pattern_statistics(spark: SparkSession, log: str, pattern: str | Sequence[st
         PatternIndexError: CEP_INDEX_NOT_FOUND, CEP_INDEX_KIND, CEP_INDEX_STALE, CEP_UNKNOWN_EVENT_TYPE,
             CEP_PLAIN_SEQUENCE.
     """
-    from sparkcep.index import insight
+    from sparkcep.index import statistics_queries
 
-    return insight.statistics(spark, parse_source(log), pattern).frame
+    return statistics_queries.statistics(spark, parse_source(log), pattern).frame
 
 
 def pattern_continuations(
@@ -202,9 +202,9 @@ def pattern_continuations(
     Raises:
         PatternIndexError: CEP_CONTINUATION_MODE, CEP_CONTINUATION_K and those of :func:`pattern_statistics`.
     """
-    from sparkcep.index import insight
+    from sparkcep.index import statistics_queries
 
-    return insight.continuations(spark, parse_source(log), pattern, mode, k).frame
+    return statistics_queries.continuations(spark, parse_source(log), pattern, mode, k).frame
 
 
 def parse_source(text: str) -> Any:

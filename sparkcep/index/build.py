@@ -18,11 +18,11 @@ from pyspark.sql import functions as F
 from sparkcep.exec.kernels.index.postings import SPLIT
 from sparkcep.index import facts
 from sparkcep.index import pairs as packing
-from sparkcep.index.damage import disk_full
 from sparkcep.index.facts import Facts
 from sparkcep.index.pairs import PairOptions
 from sparkcep.index.snapshots import Written
 from sparkcep.index.storage import Location, call, data_files, write_small
+from sparkcep.index.storage_errors import disk_full
 from sparkcep.index.tables import (
     ACTIVITIES,
     COUNTS,

@@ -15,7 +15,6 @@ from sparkcep import settings
 from sparkcep.errors import PatternIndexError, near_name
 from sparkcep.index import sources
 from sparkcep.index.build import Progress, no_progress
-from sparkcep.index.damage import DAMAGED, FORMAT
 from sparkcep.index.events import define
 from sparkcep.index.snapshots import (
     DROPPED,
@@ -27,6 +26,7 @@ from sparkcep.index.snapshots import (
     refresher,
 )
 from sparkcep.index.storage import Location, call, delete_directory, filesystem, index_path
+from sparkcep.index.storage_errors import DAMAGED, FORMAT
 from sparkcep.index.tables import KINDS, SNAPSHOTS, Definition, Source, checked_name, read_options
 from sparkcep.index.updates import Summary, build
 from sparkcep.index.updates import refresh as run_refresh

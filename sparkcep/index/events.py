@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -231,7 +231,3 @@ def coded(spark: SparkSession, events: DataFrame, dictionary: Dictionary, types:
     joined = events.where(f"({BAD_REASON}) IS NULL").join(F.broadcast(known), F.col("event") == F.col("known"), "left")
     changed = "raise_error('[CEP_INDEX_SOURCE_CHANGED] The source changed while it was indexed. Hint: run this again.')"
     return joined.withColumn("code", F.expr(f"coalesce(code, {changed})"))
-
-
-def with_options(d: Definition, options: Options) -> Definition:
-    return replace(d, options=options)

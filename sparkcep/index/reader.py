@@ -1,6 +1,6 @@
 """What a planner asks an index, all of one pinned snapshot.
 
->>> reader = sparkcep.index.open(spark, "orders")
+>>> reader = sparkcep.index.open_index(spark, "orders")
 >>> reader.coverage().state                 # 'current', 'stale' or 'unknown'
 >>> found = reader.candidates([["pay", "ship"], ["pay", "cancel"]], bound=None)
 >>> reader.sequences(found.ids)             # DataFrame of the cases that can match
@@ -18,7 +18,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from sparkcep.index import groups, lookup, sources, stored
+from sparkcep.index import groups, lookup, sources, table_reader
 from sparkcep.index.groups import Groups
 from sparkcep.index.lookup import Lists, PairCount
 from sparkcep.index.pairs import Longs, unpack
@@ -272,12 +272,12 @@ class Reader:
 
         Columns id, case_key, codes, times, [ties], include_0, include_1, ..., symbols.
         """
-        rows = self._of(stored.segments(self.spark, self.index, self.snapshot), ids)
-        return stored.stitched(rows, self.definition, self.snapshot.totals.segmented)
+        rows = self._of(table_reader.segments(self.spark, self.index, self.snapshot), ids)
+        return table_reader.stitched(rows, self.definition, self.snapshot.totals.segmented)
 
     def case_keys(self, ids: Longs, with_ids: bool = False) -> DataFrame:
         """CASE values (column case_key) of some cases; ``with_ids``: id in front."""
-        rows = stored.segments(self.spark, self.index, self.snapshot).where("start = 0").select("id", "case_key")
+        rows = table_reader.segments(self.spark, self.index, self.snapshot).where("start = 0").select("id", "case_key")
         return self._of(rows, ids).select(*(["id"] if with_ids else []), "case_key")
 
     def lists_of_types(self, types: Sequence[str]) -> Lists:
@@ -302,7 +302,7 @@ class Reader:
         """One row per event of some types: id, type (text), position in the case, time."""
         codes = self.dictionary()
         names = {codes[t]: t for t in types if t in codes}
-        lists = stored.read_table(self.spark, self.index, self.snapshot, ACTIVITIES)
+        lists = table_reader.read_table(self.spark, self.index, self.snapshot, ACTIVITIES)
         lists = lists.where(F.col("type").isin(list(names)) if names else F.lit(False))
 
         def expand(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -323,7 +323,7 @@ class Reader:
     def _alive(self, frame: DataFrame) -> DataFrame:
         if not self.snapshot.totals.replaced:
             return frame
-        rows = stored.read_table(self.spark, self.index, self.snapshot, SEQUENCES)
+        rows = table_reader.read_table(self.spark, self.index, self.snapshot, SEQUENCES)
         dead = rows.where("replaces IS NOT NULL").select(F.col("replaces").alias("dead"))
         return frame.join(dead, F.col("id") == F.col("dead"), "left_anti")
 

@@ -19,8 +19,8 @@ import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
 from sparkcep.errors import PatternIndexError
-from sparkcep.index.damage import STORAGE, classed, damaged, refusal
 from sparkcep.index.storage import DataFile, Location, busy, commit_files, filesystem, is_conflict
+from sparkcep.index.storage_errors import STORAGE, classed, damaged, refusal
 from sparkcep.index.tables import FORMAT_VERSION, SNAPSHOTS, Definition
 
 READY, DROPPED = "ready", "dropped"

@@ -20,9 +20,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from sparkcep.errors import PatternIndexError
-from sparkcep.index.damage import cause_of
 from sparkcep.index.reading import delta_reading, depends_on_columns, difference, reading_of
 from sparkcep.index.storage import call
+from sparkcep.index.storage_errors import cause_of
 from sparkcep.index.tables import Definition, Source
 from sparkcep.spark_plan import bare, is_bare
 

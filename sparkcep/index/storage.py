@@ -24,7 +24,7 @@ from pyspark.sql import SparkSession
 
 from sparkcep import settings
 from sparkcep.errors import PatternIndexError, SparkCepError
-from sparkcep.index.damage import classed
+from sparkcep.index.storage_errors import classed
 from sparkcep.spark_plan import is_remote
 
 T = TypeVar("T")

@@ -25,7 +25,6 @@ KINDS: dict[str, tuple[str, ...]] = {
 
 COUNTS_SCHEMA = "a int, b int, completions bigint, cases bigint, sum decimal(38,0), min bigint, max bigint"
 DICTIONARY_SCHEMA = "code int, type string, symbol string, first_seen bigint"
-REJECTED_SCHEMA = "batch string, reason string, case_key string, time string, event string"
 SIGNATURE_SCHEMA = "id bigint, bits binary"
 
 MICROSECONDS = {

@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from sparkcep.errors import PatternIndexError
-from sparkcep.index import facts, lookup, sources, stored
+from sparkcep.index import facts, lookup, sources, table_reader
 from sparkcep.index.build import (
     Progress,
     Work,
@@ -27,7 +27,6 @@ from sparkcep.index.build import (
     pair_options,
     with_ids,
 )
-from sparkcep.index.damage import damaged
 from sparkcep.index.events import (
     BAD_REASON,
     Dictionary,
@@ -39,10 +38,10 @@ from sparkcep.index.events import (
     survey,
 )
 from sparkcep.index.facts import Facts
-from sparkcep.index.intact import found_in
 from sparkcep.index.snapshots import READY, Snapshot, Totals, commit
 from sparkcep.index.sources import Changes, State
 from sparkcep.index.storage import Location, call
+from sparkcep.index.storage_errors import damaged
 from sparkcep.index.tables import (
     COUNTS,
     DICTIONARY,
@@ -51,6 +50,7 @@ from sparkcep.index.tables import (
     SEQUENCES,
     Definition,
 )
+from sparkcep.index.verify import found_in
 
 #: Batch directories of a snapshot; one more, and everything is written anew as one.
 MAX_BATCHES = 32
@@ -119,10 +119,12 @@ def compact(
     work = _work(spark, index, base.built_with, f"build-{uuid.uuid4().hex[:12]}", 0, progress)
     progress(SEQUENCES, 0.1)
     types = base.tables[DICTIONARY].rows
-    _write_first(work, stored.as_events(stored.sequences(spark, index, base), base.built_with).drop("id"), types)
+    _write_first(
+        work, table_reader.as_events(table_reader.sequences(spark, index, base), base.built_with).drop("id"), types
+    )
     for table in (DICTIONARY, REJECTED):
         if table in base.tables:
-            work.write(table, stored.read_table(spark, index, base, table).coalesce(1))
+            work.write(table, table_reader.read_table(spark, index, base, table).coalesce(1))
     made = work.facts()
     work.write_postings(new_cases(work.read(SEQUENCES)))
     totals = replace(
@@ -206,12 +208,12 @@ def _extend(
     dictionary, rows = known.extended(spark, found.types)
     progress(SEQUENCES, 0.1)
     new = grouped(coded(spark, events, dictionary, found.types), d)
-    old_rows = stored.segments(spark, index, base)
+    old_rows = table_reader.segments(spark, index, base)
     whole = changes.mode == "all"
     if not whole:
         keys = events.where("case_key IS NOT NULL").select("case_key").distinct()
         old_rows = old_rows.join(keys, "case_key", "left_semi")
-    old = stored.as_events(stored.stitched(old_rows, d, base.totals.segmented), d)
+    old = table_reader.as_events(table_reader.stitched(old_rows, d, base.totals.segmented), d)
     work.write_sequences(with_ids(classified(new, old, whole), base.totals.next_id), len(dictionary.codes))
     if rows.num_rows:
         work.write_rows(DICTIONARY, rows, DICTIONARY_SCHEMA)
@@ -272,9 +274,9 @@ def classified(new: DataFrame, old: DataFrame, whole: bool) -> DataFrame:
 def _continued(spark: SparkSession, index: Location, base: Snapshot, written: DataFrame, d: Definition) -> DataFrame:
     """Continued cases from their first event on; pairs are those whose second event is new."""
     tails = written.where("start > 0")
-    old = stored.segments(spark, index, base).join(tails.select("id"), "id", "left_semi")
+    old = table_reader.segments(spark, index, base).join(tails.select("id"), "id", "left_semi")
     names = tails.columns
-    frame = stored.stitched(old.select(*names).union(tails.select(*names)), d, True)
+    frame = table_reader.stitched(old.select(*names).union(tails.select(*names)), d, True)
     ties = ["ties"] if d.tiebreak is not None else []
     return frame.selectExpr("id", "start AS first_new", "codes", "times", *ties)
 
@@ -294,9 +296,9 @@ def _count_again(work: Work, index: Location, base: Snapshot) -> None:
         return
     written = work.read(SEQUENCES)
     dead = written.where("replaces IS NOT NULL").select(F.col("replaces").alias("dead"))
-    rows = stored.segments(work.spark, index, base).union(written.where("size(codes) > 0"))
+    rows = table_reader.segments(work.spark, index, base).union(written.where("size(codes) > 0"))
     live = rows.join(dead, F.col("id") == F.col("dead"), "left_anti")
-    cases = stored.stitched(live, work.definition, True)
+    cases = table_reader.stitched(live, work.definition, True)
     lists = pair_lists(new_cases(cases), pair_options(work.definition), stats_only=True)
     work.write_counts(lists, replaces=True)
 
@@ -308,7 +310,7 @@ def _extended_totals(
     gone = 0
     if made.ended:
         dead = work.read(SEQUENCES).where("replaces IS NOT NULL").select(F.col("replaces").alias("id"))
-        rows = stored.segments(work.spark, index, base).join(dead, "id", "left_semi")
+        rows = table_reader.segments(work.spark, index, base).join(dead, "id", "left_semi")
         gone = rows.selectExpr("CAST(coalesce(sum(size(codes)), 0) AS BIGINT)").collect()[0][0]
     times = [t for t in (was.first_time, found.first_time) if t is not None]
     lasts = [t for t in (was.last_time, found.last_time) if t is not None]

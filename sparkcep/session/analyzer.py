@@ -19,6 +19,7 @@ from sparkcep.settings import Settings
 from sparkcep.spark_plan import log_properties
 from sparkcep.sql.lexicon import Token
 from sparkcep.sql.occurrences import read_statement
+from sparkcep.sql.rewriter import InputSql
 from sparkcep.sql.statement import PatternOccurrence, Statement
 
 T = TypeVar("T")
@@ -94,14 +95,14 @@ class Analyser:
         return [(f.name, f.dataType.simpleString()) for f in schema.fields]
 
     def sample(
-        self, query: PatternQuery, source: DataFrame, input_sql: str, tests: Sequence[str], keys: Sequence[str]
+        self, query: PatternQuery, source: DataFrame, input_sql: InputSql, tests: Sequence[str], keys: Sequence[str]
     ) -> Sample | None:
         """The first rows of an input that Spark takes for large; asked once per session, input and question."""
         self.asked += 1
-        question = (id(self.spark), self.settings.sampling_bytes, input_sql, tuple(tests), tuple(keys))
+        question = (id(self.spark), self.settings.sampling_bytes, input_sql.text, tuple(tests), tuple(keys))
         if question in SAMPLES:
             return SAMPLES[question]
-        costs = str(self.run(f"EXPLAIN COST {input_sql}").collect()[0][0])
+        costs = str(self.run(f"EXPLAIN COST {input_sql.text}").collect()[0][0])
         found = None
         if estimated_bytes(costs) >= self.settings.sampling_bytes:
             text = query.with_prefix + sample_sql(tests, keys, f"{{{SOURCE}}}")

@@ -26,7 +26,7 @@ _ENDS = PREFIX + "ends"
 _RESULT = PREFIX + "result"
 
 
-def expand(df: DataFrame, query: str) -> DataFrame:
+def expand_collapsed(df: DataFrame, query: str) -> DataFrame:
     """The matches behind rows of a collapsed block, as the block gives them without COLLAPSED.
 
     Lazy. Only the rows' partitions are read, and in them only matches that begin and end when a given row does are

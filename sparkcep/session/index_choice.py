@@ -6,7 +6,6 @@ rests on that comparison, never on names.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -18,17 +17,16 @@ from sparkcep import index
 from sparkcep.errors import PatternIndexError, lacks
 from sparkcep.index import access, catalog, sources
 from sparkcep.index.access import Access, IndexNotBeneficial, describe_bytes
-from sparkcep.index.damage import UNUSABLE
 from sparkcep.index.reader import Coverage, Reader, Step
 from sparkcep.index.snapshots import Snapshot
+from sparkcep.index.storage_errors import UNUSABLE
 from sparkcep.index.tables import KINDS, Source
 from sparkcep.planner.conditions.symbols import compared_strings
 from sparkcep.planner.plan import AnyPlan
 from sparkcep.planner.pruning import NotPrunable, Requirements, Roles, requirements
 from sparkcep.settings import INDEX, Settings
 from sparkcep.spark_plan import is_bare, is_remote
-
-_TABLE = re.compile(r"SELECT \* FROM ((?:[^\W\d]\w*|`[^`]+`)(?:\.(?:[^\W\d]\w*|`[^`]+`))*)")
+from sparkcep.sql.rewriter import InputSql
 
 
 @dataclass(slots=True)
@@ -45,7 +43,7 @@ class Pruning:
     unknown: tuple[str, ...] = ()
 
 
-def prune(spark: SparkSession, plan: AnyPlan, source: DataFrame, input_sql: str, settings: Settings) -> Pruning:
+def prune(spark: SparkSession, plan: AnyPlan, source: DataFrame, input_sql: InputSql, settings: Settings) -> Pruning:
     """Read a planned pattern's input through an index where there is one that serves and pays.
 
     Args:
@@ -101,11 +99,10 @@ def _why_none(named: Source | None) -> str:
     return f"there is none on {named}"
 
 
-def _source_of(input_sql: str) -> Source | None:
-    found = _TABLE.fullmatch(input_sql.strip())
-    if found is None:
+def _source_of(input_sql: InputSql) -> Source | None:
+    if input_sql.table is None:
         return None
-    source: Source = index.parse_source(found[1])
+    source: Source = index.parse_source(input_sql.table)
     return source
 
 

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from sparkcep import index
 from sparkcep.errors import PatternAnalysisError, PatternIndexError, SparkCepError, streaming_unsupported
-from sparkcep.index import insight
+from sparkcep.index import statistics_queries
 from sparkcep.sql.statement import PatternOccurrence, Statement
 from sparkcep.sql.table_functions import Call, plain_literal, read_call, relation_name
 
@@ -46,10 +46,10 @@ class _Run:
             raise self.bad("pattern", f"The pattern is {pattern!r}; it must be a string.", "'A B C'")
         try:
             if self.call.function == "pattern_statistics":
-                answer = insight.statistics(self.spark, log, pattern)
+                answer = statistics_queries.statistics(self.spark, log, pattern)
             else:
                 more = {name: self.value(name) for name in ("mode", "k") if name in self.call.arguments}
-                answer = insight.continuations(self.spark, log, pattern, **more)
+                answer = statistics_queries.continuations(self.spark, log, pattern, **more)
         except PatternIndexError as error:
             if error.error_class == "CEP_INDEX_NOT_FOUND" and self.is_stream(log):
                 raise streaming_unsupported(self.s.text, self.place("log")) from None

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pyspark.errors import AnalysisException
 
 from sparkcep.planner.fields import quote
-from sparkcep.sql.rewriter import Rewriter
+from sparkcep.sql.rewriter import InputSql, Rewriter
 from sparkcep.sql.statement import PatternOccurrence
 
 #: Column names of a query.
@@ -17,7 +17,7 @@ Names = Callable[[str], Sequence[str]]
 
 def joined_input(
     rewriter: Rewriter, form: PatternOccurrence, columns: Sequence[str], names: Names, *, case_sensitive: bool
-) -> tuple[str, frozenset[str]] | None:
+) -> tuple[InputSql, frozenset[str]] | None:
     """A query that reads a join with columns ``side.column`` where several sides have the column, and their names.
 
     Inside the form such columns then mean the new ones; a bare name, which Spark calls ambiguous, means none.
@@ -40,7 +40,7 @@ def joined_input(
     owners: dict[str, list[tuple[str, str]]] = {name: [] for name in equal}
     for side in sides:
         try:
-            found = names(rewriter.input_sql(form, f"{quote(side)}.*"))
+            found = names(rewriter.input_sql(form, f"{quote(side)}.*").text)
         except AnalysisException:
             return None
         for name in found:

@@ -23,6 +23,7 @@ from sparkcep.planner.plan import AnyPlan
 from sparkcep.query import PREFIX, SOURCE, NonAnswers, PatternQuery, string_literal
 from sparkcep.session.planning import Relation
 from sparkcep.settings import Settings
+from sparkcep.sql.rewriter import InputSql
 
 
 class Execution(Protocol):
@@ -34,7 +35,7 @@ class Execution(Protocol):
 
     def analyze(self, query: PatternQuery, source: DataFrame, items: Sequence[str]) -> list[tuple[str, str]]: ...
 
-    def relation_sql(self, name: str, planned: AnyPlan, source: DataFrame, input_sql: str) -> str: ...
+    def relation_sql(self, name: str, planned: AnyPlan, source: DataFrame, input_sql: InputSql | None) -> str: ...
 
 
 #: Most values of a column that a constant is compared with for its spelling.
@@ -123,4 +124,4 @@ def _longest_runs(run: Execution, relation: Relation, block: BlockQuery, is_bloc
     planned = plan_non_answers(
         block, run.settings, lambda items: run.analyze(clause, source, items), types, None if is_block else query
     )
-    return run.relation_sql(f"{PREFIX}{relation.name.removeprefix(PREFIX)}_runs", planned, source, "")
+    return run.relation_sql(f"{PREFIX}{relation.name.removeprefix(PREFIX)}_runs", planned, source, None)

@@ -27,7 +27,7 @@ from sparkcep.sql.block.binder import bind_block
 from sparkcep.sql.clause.binder import bind
 from sparkcep.sql.clause.parser import parse_clause
 from sparkcep.sql.outer import partition_predicate, plain_limit, wanted_names, wants_repairs_only
-from sparkcep.sql.rewriter import Rewriter
+from sparkcep.sql.rewriter import InputSql, Rewriter
 from sparkcep.sql.statement import OccurrenceKind, PatternOccurrence, Statement
 
 T = TypeVar("T")
@@ -56,13 +56,13 @@ class OccurrencePlanner(Analyser):
     relations: list[Relation] = field(default_factory=list)
     renamed: set[int] = field(default_factory=set)
 
-    def planned(self, form: PatternOccurrence, source: DataFrame, input_sql: str) -> AnyPlan:
+    def planned(self, form: PatternOccurrence, source: DataFrame, input_sql: InputSql) -> AnyPlan:
         """The form's plan. One that was made without Spark's help is kept: the statement's text, the settings, the
         input's columns and what its properties name say all of it."""
         columns = tuple((f.name, f.dataType.simpleString()) for f in source.schema.fields)
         properties = self.log_properties(source) if form.kind is OccurrenceKind.BLOCK else None
         roles = None if properties is None else tuple(sorted(properties.items()))
-        made_from = (self.text, form.start, input_sql, columns, self.settings, roles)
+        made_from = (self.text, form.start, input_sql.text, columns, self.settings, roles)
         # Arguments may be anything, and what stands for an earlier form may be inside this one.
         may_keep = not (self.kwargs or self.args or self.relations)
         if may_keep and made_from in PLANS:
@@ -76,7 +76,7 @@ class OccurrencePlanner(Analyser):
         """Whether the query around a form says which of its columns it reads, and by the names that they have here."""
         return not self.kwargs and form.start not in self.renamed
 
-    def plan_clause(self, form: PatternOccurrence, source: DataFrame, input_sql: str) -> AnyPlan:
+    def plan_clause(self, form: PatternOccurrence, source: DataFrame, input_sql: InputSql) -> AnyPlan:
         clause = parse_clause(self.statement, form.body, formatted=bool(self.kwargs))
         query = bind(
             self.statement,
@@ -106,11 +106,9 @@ class OccurrencePlanner(Analyser):
             [f.dataType.simpleString() for f in source.schema.fields],
         )  # fmt: skip
 
-    def plan_block(self, form: PatternOccurrence, source: DataFrame, input_sql: str) -> AnyPlan:
+    def plan_block(self, form: PatternOccurrence, source: DataFrame, input_sql: InputSql) -> AnyPlan:
         block = self.bound_block(form, source)
         source = self.merged(block, source)
-        if block.groups:
-            input_sql = ""  # groups are no columns of the input
         if self.settings.column_pruning and self.is_read_by_name(form):
             block = replace(block, wanted=wanted_names(self.statement, form))
         if block.non_answers is not None:
@@ -128,7 +126,8 @@ class OccurrencePlanner(Analyser):
         if simple is not None:
             return simple
         block = replace(block, limit=plain_limit(self.statement, form))
-        return self.plan_bound(block, source, plan_block, input_sql)
+        # Groups are no columns of the input.
+        return self.plan_bound(block, source, plan_block, None if block.groups else input_sql)
 
     def bound_block(self, form: PatternOccurrence, source: DataFrame) -> BlockQuery:
         prefix = self.rewriter.with_prefix(form)
@@ -149,7 +148,9 @@ class OccurrencePlanner(Analyser):
         text = block.with_prefix + merge_groups(block, type_, source.columns)
         return self.checked(query, lambda: self.analyzed(text, source))
 
-    def plan_bound(self, block: BlockQuery, source: DataFrame, make: Callable[..., T], input_sql: str = "") -> T:
+    def plan_bound(
+        self, block: BlockQuery, source: DataFrame, make: Callable[..., T], input_sql: InputSql | None = None
+    ) -> T:
         """A bound block's plan by ``plan_block``, or by what takes the same arguments.
 
         ``input_sql``: the query that reads ``source``, where the input may be sampled.

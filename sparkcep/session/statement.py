@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -34,13 +33,12 @@ from sparkcep.sql.commands import Explain, TemporaryView, classify
 from sparkcep.sql.function import read_function
 from sparkcep.sql.misplaced import misplaced
 from sparkcep.sql.occurrences import read_statement
-from sparkcep.sql.rewriter import Rewriter
+from sparkcep.sql.rewriter import InputSql, Rewriter
 from sparkcep.sql.statement import OccurrenceKind, PatternOccurrence, formatted
 
 T = TypeVar("T")
 
 _names = iter(range(2**62))
-_TABLE = re.compile(r"SELECT \* FROM ([^\W\d]\w*(?:\.[^\W\d]\w*)*)")
 
 
 @dataclass(slots=True)
@@ -121,7 +119,7 @@ class StatementExecution(OccurrencePlanner):
         )  # fmt: skip
         if renamed is not None:
             self.renamed.add(form.start)
-            input_sql, source = renamed[0], self.analyzed(renamed[0])
+            input_sql, source = renamed[0], self.analyzed(renamed[0].text)
         planned = self.planned(form, source, input_sql)
         name = f"{PREFIX}relation_{next(_names)}"
         block = planned.engine.block
@@ -132,10 +130,8 @@ class StatementExecution(OccurrencePlanner):
         if not self.explain_only and not isinstance(classify(self.statement), Explain):
             for sentence in pruning.unknown:
                 warn(sentence)
-        source = given
-        if pruning.frame is not None:
-            source, input_sql = self.grouped(planned, pruning.frame), ""
-        sql = self.relation_sql(name, planned, source, input_sql)
+        source = given if pruning.frame is None else self.grouped(planned, pruning.frame)
+        sql = self.relation_sql(name, planned, source, input_sql if pruning.frame is None else None)
         if planned.engine.facts is not None:
             sql = self.with_facts(name, planned, given, sql)
         elif block is not None and block.omit_censored:
@@ -170,15 +166,15 @@ class StatementExecution(OccurrencePlanner):
         self.notes.append(how)
         self.rewriter.replace(form, f"(SELECT * FROM {{{name}}})")
 
-    def input(self, form: PatternOccurrence, input_sql: str) -> DataFrame:
+    def input(self, form: PatternOccurrence, input_sql: InputSql) -> DataFrame:
         """A form's input relation, analysed.
 
         Raises:
             PatternAnalysisError: CEP_STREAMING_UNSUPPORTED.
         """
-        table = _TABLE.fullmatch(input_sql)
+        table = input_sql.plain_table
         try:
-            frame = self.spark.table(table[1]) if table else self.run(input_sql)
+            frame = self.spark.table(table) if table else self.run(input_sql.text)
             _ = frame.schema
         except AnalysisException as error:
             raise outer_reference(self.statement, form, error) or error from None
@@ -186,17 +182,17 @@ class StatementExecution(OccurrencePlanner):
             raise streaming_unsupported(self.text, form.relation_start)
         return frame
 
-    def relation_sql(self, name: str, planned: AnyPlan, source: DataFrame, input_sql: str) -> str:
+    def relation_sql(self, name: str, planned: AnyPlan, source: DataFrame, input_sql: InputSql | None) -> str:
         """The subquery that takes the form's place. Spark analyses it once, as a part of the user's statement.
 
         Args:
-            input_sql: the query that reads ``source``, empty where there is none.
+            input_sql: the query that reads ``source``, None where there is none.
         """
         if planned.fold is not None:
-            table = _TABLE.fullmatch(input_sql)
-            text = table[1] if table else f"({input_sql})"
-            if not input_sql:  # a DataFrame
+            if input_sql is None:  # a DataFrame
                 self.matched[name], text = source, f"{{{name}}}"
+            else:
+                text = input_sql.plain_table or f"({input_sql.text})"
             return f"({planned.fold.sql().replace(f'{{{SOURCE}}}', text)})"
         frame = self.prepared(planned, source)
         try:

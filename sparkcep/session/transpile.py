@@ -48,7 +48,7 @@ def _replace(run: StatementExecution, form: PatternOccurrence, functions: list[s
     source = run.blamed(lambda: run.input(form, input_sql))
     planned = run.planned(form, source, input_sql)
     if planned.fold is not None:
-        sql = f"({planned.fold.sql().replace(f'{{{SOURCE}}}', f'({input_sql})')})"
+        sql = f"({planned.fold.sql().replace(f'{{{SOURCE}}}', f'({input_sql.text})')})"
     elif (
         planned.engine.name == "runs"
         and form.kind is OccurrenceKind.BLOCK
@@ -60,7 +60,7 @@ def _replace(run: StatementExecution, form: PatternOccurrence, functions: list[s
         functions.append(
             f"CREATE OR REPLACE TEMPORARY PATTERN FUNCTION {own} AS\n{text[form.relation_end : form.end].strip()}"
         )
-        sql = f"{own}(TABLE({input_sql}))"
+        sql = f"{own}(TABLE({input_sql.text}))"
     else:
         raise _refused(run, form, f"It is matched in Python ({planned.input.layout_reason or planned.input.layout}).")
     run.put(form, sql)

@@ -46,6 +46,17 @@ class Token:
     end: int
 
 
+#: Words behind which an operand follows, so that what stands there is a name and begins no clause.
+WANTS_OPERAND = frozenset(
+    "AS AND OR NOT IS IN LIKE ILIKE RLIKE REGEXP BETWEEN WHEN THEN ELSE CASE DIV XOR ESCAPE".split()
+)
+#: Words that stand behind a whole operand, so that what is before them is one.
+BEHIND_OPERAND = frozenset(
+    "AND OR NOT IS IN LIKE ILIKE RLIKE REGEXP BETWEEN WHEN THEN ELSE END DIV XOR ESCAPE AS ASC DESC".split()
+)
+#: Operators that may end an operand, a quantified pattern or a percentage.
+ENDS_OPERAND = frozenset(") ] } > + * ? %".split())
+
 _STRINGS = {
     TokenType.STRING,
     TokenType.RAW_STRING,

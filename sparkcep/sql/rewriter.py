@@ -18,6 +18,20 @@ from sparkcep.sql.statement import CommonTable, OccurrenceKind, PatternOccurrenc
 _QUERY_WORDS = ("SELECT", "WITH", "FROM")
 
 
+@dataclass(frozen=True, slots=True)
+class InputSql:
+    """A query that reads an input, fit for Spark's formatted sql. ``table``: the name that stands in FROM, where the
+    input is nothing but a table, a view or files."""
+
+    text: str
+    table: str | None = None
+
+    @property
+    def plain_table(self) -> str | None:
+        """That name where it has no backticks, which says that it is no path either."""
+        return None if self.table is None or "`" in self.table else self.table
+
+
 @dataclass(slots=True)
 class Rewriter:
     """Gives texts of a statement's spans with the forms done so far replaced.
@@ -78,14 +92,25 @@ class Rewriter:
 
     # -- inputs ----------------------------------------------------------------------------------------------------
 
-    def input_sql(self, form: PatternOccurrence, items: str = "*") -> str:
+    def input_sql(self, form: PatternOccurrence, items: str = "*") -> InputSql:
         """A query that reads the form's input relation, with the WITH lists it may use.
 
         Args:
             items: the SELECT list, fit for Spark's formatted sql.
         """
         relation = self.render(form.relation_start, form.relation_end).rstrip()
-        return self._with_scopes(form, f"SELECT {items} FROM {relation}", relation)
+        plain = f"SELECT {items} FROM {relation}"
+        text = self._with_scopes(form, plain, relation)
+        return InputSql(text, relation if text == plain and items == "*" and self._is_name(form) else None)
+
+    def _is_name(self, form: PatternOccurrence) -> bool:
+        """Whether an input is a name without an alias."""
+        s = self.statement
+        low, high = form.relation_tokens
+        return all(
+            s.tokens[k].kind in ("word", "quoted") if (k - low) % 2 == 0 else s.operator(k) == "."
+            for k in range(low, high)
+        )
 
     def with_prefix(self, form: PatternOccurrence) -> str:
         """The WITH list that subqueries inside the clause may use, with a trailing space, or nothing."""

@@ -105,7 +105,7 @@ class World:
         return catalog.current(self.spark, self.name)
 
     def reader(self) -> Reader:
-        return index.open(self.spark, self.name)
+        return index.open_index(self.spark, self.name)
 
     # -- what must hold ------------------------------------------------------------------------------------------------
 
@@ -223,7 +223,7 @@ def close(world: World) -> None:
     """The tables are those of a clean build; then everything goes."""
     seen = visible(world.reader())
     index.create(world.spark, f"{world.name}_clean", frame(world.spark, world.source), **COLUMNS)
-    assert seen == visible(index.open(world.spark, f"{world.name}_clean"))
+    assert seen == visible(index.open_index(world.spark, f"{world.name}_clean"))
     for name in (world.name, f"{world.name}_clean"):
         index.drop(world.spark, name)
         index.vacuum(world.spark, name, 0)

@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from sparkcep import index
-from sparkcep.index import stored
+from sparkcep.index import table_reader
 from sparkcep.index.pairs import unpack
 from sparkcep.index.reader import Reader
 from sparkcep.index.tables import symbol
@@ -57,7 +57,7 @@ def visible(reader: Reader) -> dict[str, Any]:
 
 def pairs_of(reader: Reader, names: dict[int, str], ids: dict[int, str]) -> list[tuple[Any, ...]]:
     """Living pairs: case, types, positions, and times where they are stored."""
-    table: pa.Table = stored.read_table(reader.spark, reader.index, reader.snapshot, "pairs").toArrow()
+    table: pa.Table = table_reader.read_table(reader.spark, reader.index, reader.snapshot, "pairs").toArrow()
     living = set(reader.all_ids().tolist())
     found = []
     for batch in table.to_batches():

@@ -128,7 +128,7 @@ def test_the_next_refresh_equals_a_clean_build(
     create(spark, "crash_clean", [*LOG[:6], *rows])
     current = read_current(place)
     assert current is not None
-    assert visible(Reader(spark, place, current)) == visible(index.open(spark, "crash_clean"))
+    assert visible(Reader(spark, place, current)) == visible(index.open_index(spark, "crash_clean"))
 
 
 def test_killed_in_the_first_build(prepared: tuple[Location, tuple[Any, ...]], tmp_path: Path) -> None:
@@ -182,15 +182,15 @@ def test_a_reader_across_refresh_and_vacuum_sees_one_snapshot(spark: SparkSessio
     frame(spark, LOG[:5]).write.parquet(path)
     index.drop(spark, "pinned", if_exists=True)
     index.create(spark, "pinned", f"parquet.`{path}`", case="c", time="ts", event="e", tiebreak="p", include=["p"])
-    reader = index.open(spark, "pinned")
+    reader = index.open_index(spark, "pinned")
     before = visible(reader)
     frame(spark, [*LOG[5:], LATE]).write.mode("append").parquet(path)
     index.refresh(spark, "pinned")
     index.refresh(spark, "pinned", full=True)
     index.vacuum(spark, "pinned")
-    assert visible(index.open(spark, "pinned")) != before
+    assert visible(index.open_index(spark, "pinned")) != before
     assert visible(reader) == before
-    newest = index.open(spark, "pinned")
+    newest = index.open_index(spark, "pinned")
     files, size = index.vacuum(spark, "pinned", 0)
     assert files > 0
     assert size > 0
@@ -231,4 +231,4 @@ def test_killed_while_spark_writes(spark: SparkSession, tmp_path: Path) -> None:
     assert read_current(place) == base
     index.refresh(spark, "writing", batch=frame(spark, LOG[3:]))
     create(spark, "writing_clean", LOG)
-    assert visible(index.open(spark, "writing")) == visible(index.open(spark, "writing_clean"))
+    assert visible(index.open_index(spark, "writing")) == visible(index.open_index(spark, "writing_clean"))

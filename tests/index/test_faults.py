@@ -15,11 +15,11 @@ from pyspark.sql import SparkSession
 
 from sparkcep import SparkCepError, explain, index
 from sparkcep.index import snapshots
-from sparkcep.index.damage import classed, damaged
-from sparkcep.index.intact import check_table
 from sparkcep.index.storage import DataFile, Location
-from sparkcep.index.sweep import sweep
+from sparkcep.index.storage_errors import classed, damaged
 from sparkcep.index.tables import Definition, Source
+from sparkcep.index.unreferenced_files import sweep
+from sparkcep.index.verify import check_table
 
 from ..conftest import IS_CONNECT
 from .faults import COLUMNS, StatementExecution, write
@@ -115,7 +115,7 @@ def test_no_index_takes_an_answer_away(spark: SparkSession, tmp_path: Path) -> N
     wide = spark.sql(QUERY.format("w"))
     assert wide.schema["x"].dataType.simpleString() == "bigint"
     assert [tuple(r) for r in wide.collect()] == answer
-    reader = index.open(spark, "taken")
+    reader = index.open_index(spark, "taken")
     for file in (Path(reader.index.uri) / reader.snapshot.build).glob("*/data/*/*.parquet"):
         file.unlink()
     told = explain(spark, QUERY.format("taken_now"))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 from sparkcep import SparkCepError, index
-from sparkcep.index import lookup, stored, updates
+from sparkcep.index import lookup, table_reader, updates
 from sparkcep.index.tables import COUNTS, PAIRS
 
 from .helpers import Row, create, frame, reference_counts, visible
@@ -56,10 +56,11 @@ def test_batches_equal_one_build(spark: SparkSession, data: st.DataObject) -> No
     again = index.refresh(spark, "batches", batch=frame(spark, parts[1]), batch_id="b0")
     assert again.action == "unchanged"
     create(spark, "at_once", rows, options=options)
-    seen = visible(index.open(spark, "batches"))
-    assert seen == visible(index.open(spark, "at_once"))
+    seen = visible(index.open_index(spark, "batches"))
+    assert seen == visible(index.open_index(spark, "at_once"))
     check_pairs(seen, 10 * SECOND if "lookback" in options else None)
-    assert {k: astuple(v) for k, v in seen["counts"].items()} == reference_counts(index.open(spark, "batches"), seen)
+    counts = reference_counts(index.open_index(spark, "batches"), seen)
+    assert {k: astuple(v) for k, v in seen["counts"].items()} == counts
 
 
 def test_compaction_keeps_what_queries_see(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,10 +69,10 @@ def test_compaction_keeps_what_queries_see(spark: SparkSession, monkeypatch: pyt
     create(spark, "compacted", LOG[:3])
     for rows in (LOG[3:5], LOG[5:7], [("b", 1, 0, "A")], LOG[7:]):
         index.refresh(spark, "compacted", batch=frame(spark, rows))
-    reader = index.open(spark, "compacted")
+    reader = index.open_index(spark, "compacted")
     assert reader.snapshot.batches <= 2
     create(spark, "compacted_once", [*LOG, ("b", 1, 0, "A")])
-    assert visible(reader) == visible(index.open(spark, "compacted_once"))
+    assert visible(reader) == visible(index.open_index(spark, "compacted_once"))
 
 
 @pytest.mark.parametrize("kind", ["siesta", "signature", "set_containment"])
@@ -79,7 +80,7 @@ def test_candidates_lose_no_case(spark: SparkSession, kind: str) -> None:
     """Every kind of index keeps each case that holds the types in order."""
     create(spark, f"kind_{kind}", LOG[:6], using=kind)
     index.refresh(spark, f"kind_{kind}", batch=frame(spark, [*LOG[6:], ("a", 12, 0, "D")]))
-    reader = index.open(spark, f"kind_{kind}")
+    reader = index.open_index(spark, f"kind_{kind}")
     cases = {row.id: (row.c, row.symbols) for row in reader.sequences().collect()}
     letters = {n: chr(0x100 + c) for n, c in reader.dictionary().items()}
     for branch in (["A"], ["A", "B"], ["B", "A", "B"], ["A", "A"], ["C", "A"], ["D", "B"], ["D", "C", "D"], ["X"]):
@@ -102,7 +103,7 @@ def test_candidates_lose_no_case(spark: SparkSession, kind: str) -> None:
 
 def test_lookback_serves_only_bounded_queries(spark: SparkSession) -> None:
     create(spark, "looked", [("a", 0, 0, "A"), ("a", 100, 0, "B"), ("b", 0, 0, "A")], options={"lookback": "1 minute"})
-    reader = index.open(spark, "looked")
+    reader = index.open_index(spark, "looked")
     assert [len(reader.candidates([["A", "B"]], bound=b).ids) for b in (60 * SECOND, 61 * SECOND, None)] == [0, 1, 1]
     assert [reader.candidates([["A", "B"]], bound=b).steps[0].rule for b in (1, None)] == [
         "pairs",
@@ -115,7 +116,7 @@ def test_where_few_cases_are_left_further_pairs_are_not_asked_for(spark: SparkSe
     cases = ["ABCDE", "ABCEDE", "DE", "DDE", "ACDE", "BCADE", "ABDE", "ABC"]
     rows = [(f"c{n}", at, 0, letter) for n, case in enumerate(cases) for at, letter in enumerate(case)]
     create(spark, "rarest", rows)
-    reader = index.open(spark, "rarest")
+    reader = index.open_index(spark, "rarest")
     found = reader.candidates([["A", "B", "C", "D", "E"]])
     assert found.steps[0].rule == "the rarest 3 of 4 pairs"
     keys = {row["id"]: row["case_key"] for row in reader.case_keys(found.ids, with_ids=True).collect()}
@@ -131,7 +132,7 @@ def test_files_of_the_source_tell_what_is_new(spark: SparkSession, tmp_path: Any
     path = str(tmp_path / "events with space")
     frame(spark, LOG[:4]).coalesce(1).write.parquet(path)
     spark.sql(f"CREATE PATTERN INDEX filed ON parquet.`{path}` (CASE c, TIME ts, TIEBREAK p, EVENT e) INCLUDE (p)")
-    reader = index.open(spark, "filed")
+    reader = index.open_index(spark, "filed")
     assert reader.coverage().state == "current"
     frame(spark, LOG[4:]).coalesce(1).write.mode("append").parquet(path)
     stale = reader.coverage()
@@ -142,12 +143,12 @@ def test_files_of_the_source_tell_what_is_new(spark: SparkSession, tmp_path: Any
     assert (done.action, done.events) == ("extended", len(LOG))
     assert index.refresh(spark, "filed").action == "unchanged"
     create(spark, "filed_once", LOG)
-    assert visible(index.open(spark, "filed")) == visible(index.open(spark, "filed_once"))
+    assert visible(index.open_index(spark, "filed")) == visible(index.open_index(spark, "filed_once"))
     # The old snapshot is still what it was.
     assert sum(len(r.codes) for r in reader.sequences().collect()) == 4
     frame(spark, LOG[:2]).coalesce(1).write.mode("overwrite").parquet(path)
     assert index.refresh(spark, "filed").action == "built"
-    assert index.open(spark, "filed").snapshot.totals.events == 2
+    assert index.open_index(spark, "filed").snapshot.totals.events == 2
 
 
 def test_views_are_compared_case_by_case(spark: SparkSession) -> None:
@@ -155,13 +156,13 @@ def test_views_are_compared_case_by_case(spark: SparkSession) -> None:
     frame(spark, LOG[:9]).createOrReplaceTempView("index_view")
     index.drop(spark, "viewed", if_exists=True)
     index.create(spark, "viewed", "index_view", case="c", time="ts", event="e", tiebreak="p", include=["p"])
-    assert index.open(spark, "viewed").coverage().state == "unknown"
+    assert index.open_index(spark, "viewed").coverage().state == "unknown"
     changed: list[Row] = [*LOG[:4], ("a", 95, 0, "C"), LOG[5], LOG[6], ("b", 26, 0, "B"), ("d", 1, 0, "D")]
     frame(spark, changed).createOrReplaceTempView("index_view")
     assert index.refresh(spark, "viewed").action == "extended"
     assert index.refresh(spark, "viewed").action == "unchanged"
     create(spark, "viewed_once", changed)
-    found, wanted = visible(index.open(spark, "viewed")), visible(index.open(spark, "viewed_once"))
+    found, wanted = visible(index.open_index(spark, "viewed")), visible(index.open_index(spark, "viewed_once"))
     assert {k: v for k, v in found.items() if k != "types"} == {k: v for k, v in wanted.items() if k != "types"}
 
 
@@ -170,9 +171,9 @@ def test_bad_rows(spark: SparkSession) -> None:
     with pytest.raises(SparkCepError, match=r"4 rows .*: 1 with NULL case, 1 with NULL event, 2 with NULL time"):
         create(spark, "bad", bad)  # type: ignore[arg-type]
     create(spark, "bad", bad, options={"on_bad_rows": "quarantine"})  # type: ignore[arg-type]
-    reader = index.open(spark, "bad")
+    reader = index.open_index(spark, "bad")
     assert (reader.snapshot.totals.events, reader.snapshot.totals.rejected) == (2, 4)
-    rows = stored.read_table(spark, reader.index, reader.snapshot, "rejected").collect()
+    rows = table_reader.read_table(spark, reader.index, reader.snapshot, "rejected").collect()
     assert sorted(r.reason for r in rows) == ["NULL case", "NULL event", "NULL time", "NULL time"]
 
 
@@ -182,7 +183,7 @@ def test_the_delta_tables_are_what_the_snapshot_says(spark: SparkSession) -> Non
 
     create(spark, "delta_read", LOG[:5])
     index.refresh(spark, "delta_read", batch=frame(spark, [LOG[5], ("a", 1, 0, "B")]))
-    reader = index.open(spark, "delta_read")
+    reader = index.open_index(spark, "delta_read")
     for name, state in reader.snapshot.tables.items():
         table = reader.index.child(reader.snapshot.build, name)
         delta = DeltaTable(table.delta)
@@ -204,7 +205,7 @@ def test_streams_feed_an_index(spark: SparkSession) -> None:
     feed(frame(spark, LOG[2:4]), 0)
     feed(frame(spark, LOG[4:5]), 1)
     feed(frame(spark, LOG[2:4]), 0)
-    reader = index.open(spark, "streamed")
+    reader = index.open_index(spark, "streamed")
     assert (reader.snapshot.totals.events, reader.snapshot.batch_ids) == (5, ("stream default 1",))
 
 
@@ -214,8 +215,8 @@ def test_changed_layout_options_build_anew(spark: SparkSession, tmp_path: Any) -
     index.drop(spark, "altered", if_exists=True)
     index.create(spark, "altered", f"parquet.`{path}`", case="c", time="ts", event="e", tiebreak="p", include=["p"])
     index.alter(spark, "altered", {"lookback": "5 seconds", "postings": "timestamps"})
-    assert index.open(spark, "altered").definition.options.lookback is None
+    assert index.open_index(spark, "altered").definition.options.lookback is None
     assert index.refresh(spark, "altered").action == "built"
-    reader = index.open(spark, "altered")
+    reader = index.open_index(spark, "altered")
     assert reader.definition.options.lookback == 5 * SECOND
     check_pairs(visible(reader), 5 * SECOND)

@@ -50,15 +50,16 @@ def test_matches_of_chosen_rows(spark: SparkSession, block: str) -> None:
     every = matches(spark.sql(block))
     collapsed = spark.sql(block + "COLLAPSED")
     assert every
-    assert matches(sparkcep.expand(collapsed, block)) == every
+    assert matches(sparkcep.expand_collapsed(collapsed, block)) == every
     chosen = collapsed.where("pmod(hash(start_time, end_time), 2) = 0")
     wanted = {ends(row[:-1]) for row in matches(chosen)}
-    assert matches(sparkcep.expand(chosen, block + "COLLAPSED")) == [row for row in every if ends(row) in wanted]
+    expanded = matches(sparkcep.expand_collapsed(chosen, block + "COLLAPSED"))
+    assert expanded == [row for row in every if ends(row) in wanted]
 
 
 def test_no_rows_no_matches(spark: SparkSession) -> None:
     block = CASES[0]
-    found = sparkcep.expand(spark.sql(block + "COLLAPSED").where("false"), block)
+    found = sparkcep.expand_collapsed(spark.sql(block + "COLLAPSED").where("false"), block)
     assert found.columns == spark.sql(block).columns
     assert found.count() == 0
 
@@ -72,7 +73,7 @@ def test_other_starts_are_not_enumerated(spark: SparkSession) -> None:
     chosen = spark.sql(block + "COLLAPSED").where("start_time = 100")
     spark.conf.set("spark.sparkcep.limit.matches", "1000")
     try:
-        assert sparkcep.expand(chosen, block).count() == 3
+        assert sparkcep.expand_collapsed(chosen, block).count() == 3
     finally:
         spark.conf.unset("spark.sparkcep.limit.matches")
         spark.sql("DROP VIEW expand_far")
@@ -92,4 +93,4 @@ def test_other_starts_are_not_enumerated(spark: SparkSession) -> None:
 def test_refused(spark: SparkSession, query: str, error_class: str) -> None:
     rows = spark.sql(CASES[0] + "COLLAPSED")
     with pytest.raises(SparkCepError, match=error_class):
-        sparkcep.expand(rows, query)
+        sparkcep.expand_collapsed(rows, query)

@@ -170,15 +170,15 @@ def test_an_index_over_nothing(spark: SparkSession, tmp_path: Path) -> None:
         query = "FROM log_view PARTITION BY c ORDER BY t EVENT TYPE e PATTERN SEQ(A, B) RETURN c, B.t AS t"
         assert spark.sql(query).isEmpty()
         spark.sql(f"REFRESH PATTERN INDEX {name}")
-        assert len(index.open(spark, name).candidates([["A", "B"]]).ids) == 0
-        assert len(index.open(spark, name).candidates([[]]).ids) == 0
-        assert index.open(spark, name).sequences().isEmpty()
+        assert len(index.open_index(spark, name).candidates([["A", "B"]]).ids) == 0
+        assert len(index.open_index(spark, name).candidates([[]]).ids) == 0
+        assert index.open_index(spark, name).sequences().isEmpty()
     row = "SELECT 'a' AS c, timestamp_seconds(id) AS t, chr(65 + int(id)) AS e FROM range(2)"
     spark.sql(row).coalesce(1).write.mode("append").parquet(str(tmp_path / "log"))
     spark.sql("REFRESH PATTERN INDEX over_nothing_siesta")
     spark.read.parquet(str(tmp_path / "log")).createOrReplaceTempView("log_view")
     assert spark.sql(query).count() == 1
-    assert len(index.open(spark, "over_nothing_siesta").candidates([["A", "B"]]).ids) == 1
+    assert len(index.open_index(spark, "over_nothing_siesta").candidates([["A", "B"]]).ids) == 1
 
 
 @pytest.mark.skipif(not LONG, reason="takes a minute")

@@ -82,9 +82,9 @@ def test_data_frame(spark: SparkSession, stream: DataFrame) -> None:
 
 def test_expand(spark: SparkSession, stream: DataFrame) -> None:
     with pytest.raises(PatternAnalysisError, match="CEP_STREAMING_UNSUPPORTED"):
-        sparkcep.expand(spark.table("st_log"), FORMS["collapsed"].format("st_view"))
+        sparkcep.expand_collapsed(spark.table("st_log"), FORMS["collapsed"].format("st_view"))
     with pytest.raises(PatternAnalysisError, match="CEP_STREAMING_UNSUPPORTED"):
-        sparkcep.expand(stream, FORMS["collapsed"].format("st_log"))
+        sparkcep.expand_collapsed(stream, FORMS["collapsed"].format("st_log"))
 
 
 @pytest.mark.parametrize("argument", ["st_view", "SELECT * FROM st_view"])

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from sparkcep.errors import PatternParseError, near_name
 from sparkcep.sql.clause.parser import SortItem
+from sparkcep.sql.lexicon import BEHIND_OPERAND, ENDS_OPERAND, WANTS_OPERAND
 from sparkcep.sql.non_answers import HINT, TAKES, WrongArgument, in_order
 from sparkcep.sql.statement import PatternOccurrence, Statement
 
@@ -39,11 +40,10 @@ _CLAUSES_HINT = (
     "an alias of its result needs parentheses around it"
 )
 # What comes behind these is an operand, so that a keyword there is a name.
-_WANTS_OPERAND = frozenset("AS AND OR NOT IS IN LIKE ILIKE RLIKE BETWEEN WHEN THEN ELSE CASE DIV XOR ESCAPE BY".split())
+_WANTS_OPERAND = WANTS_OPERAND | {"BY"}
+_BEHIND_OPERAND = BEHIND_OPERAND | {"NULLS"}
 #: Behind these a clause's first operand follows.
 _BEGINS_OPERAND = frozenset("WHERE WITHIN SLIDE RETURN TYPE SELECTION GROUPS UNCERTAINTY STEP PROBABILITY".split())
-_BEHIND_OPERAND = frozenset("AND OR NOT IS IN LIKE ILIKE RLIKE BETWEEN DIV XOR AS ASC DESC NULLS".split())
-_ENDS_OPERAND = frozenset(") ] } > + * ? %".split())
 _LONGEST_RUN = 10
 _COMPARES = frozenset("= == < > <= >= <> != <=>".split())
 _COMPARE_WORDS = frozenset("LIKE ILIKE RLIKE IN IS BETWEEN".split())
@@ -193,7 +193,7 @@ class BlockParser:
     def wants_operand(self, i: int) -> bool:
         before = self.s.tokens[i - 1]
         if before.kind == "op":
-            return before.upper not in _ENDS_OPERAND
+            return before.upper not in ENDS_OPERAND
         return before.kind == "word" and before.upper in _WANTS_OPERAND and self.s.operator(i - 2) != "."
 
     def section(self, i: int, depth: int = 0) -> str | None:

@@ -12,7 +12,7 @@ from decimal import Decimal
 
 from sparkcep.query import RowExpression
 from sparkcep.sql.block.scope import ANY_EVENT, BlockScope, Call, Index, Part, Reference
-from sparkcep.sql.lexicon import SIGNS, Token
+from sparkcep.sql.lexicon import BEHIND_OPERAND, SIGNS, Token
 from sparkcep.sql.scalars import AGGREGATES, QUERY_WORDS, UNITS, own_names, qualifiers_in
 from sparkcep.sql.statement import Statement
 
@@ -28,9 +28,6 @@ _ROW_PATTERN_ONLY = {
     "CLASSIFIER": "RETURN without items gives the events with their variables",
     "MATCH_NUMBER": "RETURN without items gives match_number",
 }
-_BEHIND_OPERAND = frozenset(
-    "AND OR NOT IS IN LIKE ILIKE RLIKE BETWEEN THEN ELSE END WHEN DIV XOR AS ASC DESC ESCAPE".split()
-)
 _INDEX = re.compile(
     r"(?P<all>)|(?P<number>\d+)|I(?:-(?P<back>\d+))?|(?P<of>.+)\.LEN|(?:1?\.\.)I(?P<before>-1)?", re.IGNORECASE
 )
@@ -117,7 +114,7 @@ class Reader:
                 "compute it in the input relation",
             )
         before = s.tokens[i - 1]
-        operand = before.kind in ("word", "quoted", "string") and before.upper not in _BEHIND_OPERAND
+        operand = before.kind in ("word", "quoted", "string") and before.upper not in BEHIND_OPERAND
         if token.upper == "[" and not (i > low and (operand or before.upper in (")", "]"))):
             raise self.scope.error(
                 "CEP_EQUIVALENCE",
@@ -146,7 +143,7 @@ class Reader:
         behind = tokens[i + 2] if i + 2 < high else None
         if behind is not None and (
             behind.kind in ("number", "string", "quoted")
-            or (behind.kind == "word" and behind.upper not in _BEHIND_OPERAND)
+            or (behind.kind == "word" and behind.upper not in BEHIND_OPERAND)
             or behind.upper in ("(", ":", "?", "-", "+")
         ):
             return 0
@@ -172,7 +169,7 @@ class Reader:
         """Whether a word is a column without a variable; a variable, or a name that is nothing, is refused."""
         s = self.scope.statement
         token, behind = s.tokens[i], s.operator(i + 1)
-        operator = token.kind == "word" and token.upper in _BEHIND_OPERAND
+        operator = token.kind == "word" and token.upper in BEHIND_OPERAND
         if operator or behind == "(" or token.text.casefold() in self.lambdas:
             return False
         if self.scope.is_column(token.text):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sparkcep.sql.lexicon import Token
+from sparkcep.sql.lexicon import ENDS_OPERAND, WANTS_OPERAND, Token
 
 if TYPE_CHECKING:
     from sparkcep.sql.statement import Statement
@@ -17,11 +17,7 @@ _NO_BLOCK = SET_OPERATORS | frozenset(
     "SELECT WHERE JOIN HAVING LIMIT OFFSET SORT CLUSTER DISTRIBUTE INSERT LATERAL WINDOW MAP REDUCE".split()
 )
 #: Behind these an operand follows, so that what stands there is a name.
-_WANTS_OPERAND = frozenset(
-    "AS AND OR NOT IS IN LIKE ILIKE RLIKE BETWEEN WHEN THEN ELSE CASE DIV XOR BY TYPE OF".split()
-)
-#: Operators that may end an operand, a quantified pattern or a percentage.
-_ENDS_OPERAND = frozenset(") ] } > + * ? %".split())
+_WANTS_OPERAND = WANTS_OPERAND | {"BY", "TYPE", "OF"}
 
 
 class BlockFinder:
@@ -62,7 +58,7 @@ class BlockFinder:
         """Whether the token before an index wants an operand, so that what stands there is no keyword."""
         before = self.s.tokens[i - 1]
         if before.kind == "op":
-            return before.upper not in _ENDS_OPERAND
+            return before.upper not in ENDS_OPERAND
         if self.s.word(i - 1) == "TYPE" and self.s.word(i - 2) != "EVENT":  # a column of that name
             return False
         return before.kind == "word" and before.upper in _WANTS_OPERAND and self.s.operator(i - 2) != "."

@@ -8,14 +8,14 @@ from sparkcep.errors import PatternParseError, near_name
 from sparkcep.pattern import Pattern
 from sparkcep.query import RowsPerMatch, Selection, SkipMode
 from sparkcep.sql.clause.row_pattern import parse_row_pattern, variable_name
-from sparkcep.sql.lexicon import Token
+from sparkcep.sql.lexicon import WANTS_OPERAND, Token
 from sparkcep.sql.non_answers import HINT, TAKES, WrongArgument, in_order
 from sparkcep.sql.statement import Statement
 
 Range = tuple[int, int]
 
 #: Words behind which an expression goes on, so that what follows is a name and begins no section.
-_WANTS_OPERAND = frozenset("AS AND OR NOT IS IN LIKE ILIKE RLIKE BETWEEN WHEN THEN ELSE CASE DIV XOR ESCAPE TO".split())
+_WANTS_OPERAND = WANTS_OPERAND | {"TO"}
 
 _ORDER = (
     "PARTITION BY",

@@ -49,11 +49,6 @@ class Program:
     def positions(self) -> int:
         return len(self.labels)
 
-    @property
-    def accepts_empty(self) -> bool:
-        p = self.positions
-        return ACCEPT in self.edge_target[self.edge_start[p] : self.edge_start[p + 1]]
-
     def successors(self, state: int) -> list[tuple[int, int]]:
         """(target, condition) of a state's edges in order of preference; state P is the start."""
         span = slice(self.edge_start[state], self.edge_start[state + 1])

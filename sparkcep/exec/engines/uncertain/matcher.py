@@ -30,8 +30,6 @@ from sparkcep.settings import LIMIT_SHARED, LIMIT_TICKS
 DEPTH, LISTED = 64, 1 << 14
 #: Tables of ticks by ticks are kept up to so many ticks per event.
 WIDE = 512
-#: A row's probabilities may add up to so much more or less than 1.
-TOLERANCE = 1e-6
 _LARGEST = 2**59
 #: What makes fewer matches; with UNCERTAINTY blocks have neither MATCHES NON OVERLAPPING nor COLLAPSED.
 UNCERTAIN_HINT = "use WITHIN, CONFIDENCE, narrower intervals or conditions, or raise the limit"

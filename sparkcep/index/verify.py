@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 
 from sparkcep.errors import PatternIndexError
-from sparkcep.index.damage import ANEW, STORAGE, classed, damaged
 from sparkcep.index.snapshots import Snapshot, TableState
 from sparkcep.index.storage import Location, filesystem
+from sparkcep.index.storage_errors import ANEW, STORAGE, classed, damaged
 
 
 def check_table(table: Location, state: TableState) -> None:

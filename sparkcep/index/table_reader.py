@@ -8,11 +8,11 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from sparkcep.index.build import event_fields, list_columns
-from sparkcep.index.damage import damaged
-from sparkcep.index.intact import check_table
 from sparkcep.index.snapshots import Snapshot
 from sparkcep.index.storage import Location, call
+from sparkcep.index.storage_errors import damaged
 from sparkcep.index.tables import SEQUENCES, Definition
+from sparkcep.index.verify import check_table
 
 
 def directories(index: Location, snapshot: Snapshot, table: str) -> list[str]:
