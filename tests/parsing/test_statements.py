@@ -67,7 +67,7 @@ def test_with_lists_in_sight() -> None:
 def test_inputs_bring_the_definitions_they_use() -> None:
     text = f"WITH a AS (SELECT 1), unused AS (SELECT 2), b AS (SELECT * FROM a) SELECT * FROM b {C}"
     statement = read_statement(text)
-    query = Rewriter(statement).input_sql(statement.forms[0])
+    query = Rewriter(statement).input_sql(statement.forms[0]).text
     assert query == "WITH a AS (SELECT 1), b AS (SELECT * FROM a) SELECT * FROM b"
 
 
