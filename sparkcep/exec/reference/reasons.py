@@ -45,6 +45,7 @@ def reference_reason(
         has_type: (component key, row) -> whether the event has the type, whatever else it must be.
         needed: components that every match takes.
     """
+    case = replace(case, leading_last=True)
     path: Path = ()
     places: tuple[Place, ...] = (Place((pattern,)),)
     for row in range(case.rows):

@@ -191,6 +191,8 @@ class ReferenceCase:
     leading: Callable[[int, int], bool] | None
     trailing: Callable[[int, int], bool] | None
     strict_time: Sequence[int] | None
+    #: Whether a leading negation is asked of whole runs only, so that the longest run does not end before it begins.
+    leading_last: bool = False
 
     def follows(self, row: int, other: int) -> bool:
         return row > other and (self.strict_time is None or self.strict_time[row] > self.strict_time[other])
@@ -283,10 +285,16 @@ class ReferenceCase:
         return tuple(undecided)
 
     def decidable(self, gap: Gap, path: Path) -> bool:
-        """Whether all variables that its conditions name have events; a leading negation waits for the last event."""
+        """Whether all variables that its conditions name have events.
+
+        A leading negation that WITHIN bounds, or whose conditions name the match, waits for the last event.
+        """
         own = set(variables(gap.negation.item))
-        required = (keys for c in self.conditions if own & set(c.decided_by) for keys in c.required)
-        return gap.after is not None and all(own & set(keys) or _count(path, keys) for keys in required)
+        required = [keys for c in self.conditions if own & set(c.decided_by) for keys in c.required]
+        named = [keys for keys in required if not own & set(keys)]
+        if gap.after is None:
+            return self.leading is None and not named and not self.leading_last
+        return all(_count(path, keys) for keys in named)
 
     def violated(self, gap: Gap, path: Path, scope: Sequence[int] | None) -> bool:
         """Whether the negated pattern has a match in the gap.
