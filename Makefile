@@ -36,7 +36,8 @@ test: $(VENV)/.test
 # logs and statements, pairs of plans with and without an index, faults, and known weaknesses of what is installed.
 test-long: test
 	$(BIN)/python -m pytest -q -m long tests
-	SPARKCEP_TEST_CODEGEN=off SPARKCEP_TEST_SESSION=connect SPARKCEP_TEST_CONNECT=all $(BIN)/python -m pytest -q tests/sql
+	$(BIN)/python -m pytest -q -m 'not long' tests/spark tests/index
+	$(QUICK) SPARKCEP_TEST_SESSION=connect SPARKCEP_TEST_CONNECT=all $(BIN)/python -m pytest -q tests/sql
 	HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest -q tests/exec tests/parsing --timeout 36000
 	$(BIN)/python -m tests.exec.pairs 100000
 	$(BIN)/python -m tests.index.plans 420
@@ -50,23 +51,26 @@ audit: $(VENV)/.test
 warm: $(VENV)/.test
 	$(BIN)/sparkcep warmup
 
+# Most tests run small queries once, which Spark compiles for longer than it runs them; test-long has it compile.
+QUICK := SPARKCEP_TEST_CODEGEN=off
+
 # What needs no Spark.
 test-kernels: $(VENV)/.test
 	$(BIN)/python -m pytest -q $(SHORT) tests/exec tests/parsing tests/planner
 
 test-sql: $(VENV)/.test
-	SPARKCEP_TEST_CODEGEN=off $(BIN)/python -m pytest -q $(SHORT) tests/sql
+	$(QUICK) $(BIN)/python -m pytest -q $(SHORT) tests/sql
 
 test-spark: $(VENV)/.test
-	$(BIN)/python -m pytest -q $(SHORT) tests/spark
+	$(QUICK) $(BIN)/python -m pytest -q $(SHORT) tests/spark
 
 # The index, the commands, and all else.
 test-index: $(VENV)/.test
-	$(BIN)/python -m pytest -q $(SHORT) --ignore tests/exec --ignore tests/parsing --ignore tests/planner --ignore tests/sql \
+	$(QUICK) $(BIN)/python -m pytest -q $(SHORT) --ignore tests/exec --ignore tests/parsing --ignore tests/planner --ignore tests/sql \
 		--ignore tests/spark
 
 test-connect: $(VENV)/.test
-	SPARKCEP_TEST_CODEGEN=off SPARKCEP_TEST_SESSION=connect $(BIN)/python -m pytest -q $(SHORT) tests/sql $(addprefix tests/spark/test_,$(CONNECT))
+	$(QUICK) SPARKCEP_TEST_SESSION=connect $(BIN)/python -m pytest -q $(SHORT) tests/sql $(addprefix tests/spark/test_,$(CONNECT))
 
 check: $(VENV)/.test
 	$(BIN)/ruff check .

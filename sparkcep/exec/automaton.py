@@ -244,7 +244,8 @@ def _resolved(moves: Sequence[_Move], component: int, ordered: bool, leaves: boo
     always = [m for m in moves if not m.crossed]
     all_open = {m.target for m in always} == set(order)
     decides = ordered or (leaves and all(m.ends for m in always) != ends)
-    if all_open and not (guards and decides):
+    # Beyond so many negations the order is that of the ways which are always open.
+    if all_open and not (decides and 0 < len(guards) <= _MAXIMUM_GUARDS):
         yield list(dict.fromkeys(m.target for m in always)), Edge(0, component, ends=ends)
     else:
         yield from _outcomes(moves, component, guards, order, ordered, leaves)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import assume, given
 
 from sparkcep.block import Component, Condition, Matches, Selection
 from sparkcep.errors import LimitError
-from sparkcep.pattern import Alternation, Concatenation, Negation, Quantified, Variable
+from sparkcep.pattern import Alternation, Concatenation, Negation, Quantified, Variable, variables, walk
 
 from .run_engine import run_case
 from .run_strategies import Comparison, RunCase, as_reference, last, run_cases
@@ -118,3 +119,29 @@ def test_a_leading_negation_is_decided_with_the_first_event() -> None:
     )
     assert [tuple(row for _, row in path) for path in case.reference()] == [(1, 3), (1, 2, 3), (2, 3), (3,)]
     check(case)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "PERMUTE((!(A2+) A*? B*?)*?, A) !(A3+)",  # a leading negation is decided at once: its place does not rank A
+        "A | A | (!(A2+) A* B*?){1,2}?",  # the second B comes first where no A2 forbids it, and only there
+    ],
+)
+@pytest.mark.parametrize("selection", [Selection.NEXT, Selection.ANY])
+def test_preference_among_places_that_negations_close(text: str, selection: Selection) -> None:
+    pattern = row_pattern(text, skips=True)
+    negated = {name for node in walk(pattern) if isinstance(node, Negation) for name in variables(node)}
+    components = tuple(Component(k, k, (), kleene=True, negated=k in negated) for k in variables(pattern))
+    rows = (0, 0, 0)
+    check(RunCase(pattern, components, ("A",) * 3, rows, rows, (), (), selection, Matches.ALL, None, False))
+
+
+@pytest.mark.parametrize("within", [None, 1, 2])
+def test_a_leading_negation_under_within_among_places(within: int | None) -> None:
+    """Whether the second A is the first component is known at the match's end, as WITHIN counts from there."""
+    pattern = row_pattern("A*? !B A? !B", skips=True)
+    names = variables(pattern)
+    components = tuple(Component(k, k, (k[0],), kleene=True, negated=k[0] == "B") for k in names)
+    log, times = tuple("AABAA"), (0, 0, 0, 1, 2)
+    check(RunCase(pattern, components, log, (0,) * 5, times, (), (), Selection.NEXT, Matches.ALL, within, True))

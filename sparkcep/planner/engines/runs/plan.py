@@ -123,6 +123,15 @@ class RunPlanner(BlockPlanner):
         given = self.given(keys, local, bits, layout, reason, shape, filters, why, dependent.pairs)
         return PatternPlan(query=query, input=given, engine=engine, output=measures)
 
+    def preference_waits(self, spec: RunSpec) -> str:
+        leading = any(e.present for e in self.automaton.initial)
+        if not leading or spec.collapsed:
+            return ""
+        negated = {c.key for c in self.block.components if c.negated}
+        if spec.use_within or any(negated & set(c.decided_by) and c.required for c in self.block.conditions):
+            return "a leading negation that decides at which of its places a variable stands"
+        return ""
+
     def multiplies(self) -> bool:
         """Whether a partition's matches may be too large for one list."""
         block = self.block

@@ -208,7 +208,7 @@ class BlockPlanner(PlanSteps):
                 only the search could match.
         """
         beyond = condition_beyond(partial(in_kernel, spec.conditions, spec.ansi), conditions)
-        self.searched_because = beyond[1] if beyond is not None else machine_lacks(spec)
+        self.searched_because = beyond[1] if beyond is not None else machine_lacks(spec) or self.preference_waits(spec)
         if not self.searched_because:
             return spec
         beyond = condition_beyond(partial(in_search, spec.conditions, spec.ansi), conditions)
@@ -222,6 +222,10 @@ class BlockPlanner(PlanSteps):
                 position=self.block.start,
             )
         return replace(spec, searched=True)
+
+    def preference_waits(self, spec: RunSpec) -> str:
+        """Why the order of matches is known at their ends only, where it is asked for; empty where it is not."""
+        return ""
 
     # -- time, rows ------------------------------------------------------------------------------------------------
 
