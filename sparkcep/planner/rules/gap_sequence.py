@@ -63,7 +63,7 @@ def _plain_sequence(block: BlockQuery) -> list[str] | None:
         or not all(isinstance(i, Variable) for i in items)
         or block.selection is not Selection.NEXT
         or block.matches is Matches.ALL
-        or block.collapsed or block.strict_time or block.trends or not block.returns
+        or block.collapsed or block.strict_time or block.trends or not block.returns or block.omit_censored
         or block.within is not None or block.between is not None or block.equivalences or block.groups
         or any(isinstance(s, Events) for m in block.returns for s in m.expression.slots)
     ):  # fmt: skip
