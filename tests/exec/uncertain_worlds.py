@@ -67,7 +67,7 @@ class UncertainCase:
             None if width is None else lambda first, row: ticks[row] <= ticks[first] + width,
             None if width is None else lambda last, row: ticks[row] >= ticks[last] - width,
             None if width is None else lambda first, row: ticks[row] <= ticks[first] + width,
-            tuple(ticks), sets,
+            tuple(ticks), sets=sets,
         )  # fmt: skip
         return {path for row in range(len(ticks)) for path in world.starts(run.pattern, row)}
 
@@ -76,7 +76,7 @@ class UncertainCase:
 class World(ReferenceCase):
     """One world; ``strict_time`` are its ticks, rows stand in no order."""
 
-    sets: frozenset[str]
+    sets: frozenset[str] = frozenset()
 
     def tick(self, row: int) -> int:
         assert self.strict_time is not None

@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 import pyarrow.parquet as pq
 
 from sparkcep import SparkCepError, index
-from sparkcep.index import build, catalog, snapshots, sweep, updates
+from sparkcep.index import build, catalog, snapshots, unreferenced_files, updates
 from sparkcep.index.build import Work
 
 from .faults import Fault, Killed, World, write
@@ -364,7 +364,7 @@ def clock_runs_back(world: World) -> bool:
 
     reader, was = world.reader(), world.indexed
     _, before = world.current()
-    with patched(snapshots, "time", Clock()), patched(sweep, "time", Clock()):
+    with patched(snapshots, "time", Clock()), patched(unreferenced_files, "time", Clock()):
         world.refresh()
         index.vacuum(world.spark, world.name, 1)
     _, after = world.current()
