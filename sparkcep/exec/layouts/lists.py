@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 
 from sparkcep.exec.arrays import Ints
 from sparkcep.exec.batch import Batch
-from sparkcep.exec.engine import Engine
+from sparkcep.exec.engine import Engine, Value
 from sparkcep.exec.layouts.body import Body, within_limit
 from sparkcep.exec.layouts.output import ROWS, list_items, own_types
 from sparkcep.exec.reports import FOUND, ListsReport, Matched, reported_type
@@ -29,10 +29,12 @@ S = TypeVar("S")
 def match_lists(df: DataFrame, engine: Engine[S], shape: OperatorColumns, spec: S) -> Matched:
     """Run an engine over one row per partition; see operator.match."""
     body = ListsBody(engine, shape, spec)
-    members = ",".join(f"{name}:{type_}" for name, type_ in own_types(body.columns).items())
+    members = ",".join(f"{name}:{type_}" for name, type_ in body.members.items())
     keys = [f"{PREFIX}k{i}" for i in range(shape.keys)]
     found = list_function(body.run, f"array<struct<{members}>>")
     matched = df.select(*keys, ROWS, found(*map(F.expr, list_inputs(shape))).alias(f"{PREFIX}found"))
+    if body.is_plain:
+        return Matched(matched.selectExpr(*keys, f"inline(coalesce({FOUND}, array()))"))
     return Matched(matched.selectExpr(*keys, f"inline(transform({FOUND}, m -> {list_items(body.columns)}))"))
 
 
@@ -45,10 +47,21 @@ def list_function(body: Callable[..., pa.Array], found: str) -> Callable[..., Co
 class ListsBody(Body[S]):
     """Body of the Arrow UDF."""
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether what the matcher gives is the output as it stands."""
+        return all(isinstance(column, Value) for column in self.columns)
+
+    @property
+    def members(self) -> dict[str, str]:
+        """Names and Spark types of what goes back for each output row."""
+        prefix = PREFIX if self.is_plain else ""
+        return {prefix + name: type_ for name, type_ in own_types(self.columns).items()}
+
     def run(self, *lists: pa.Array) -> pa.Array:
         """List columns of a batch of partitions to a list of output rows per partition."""
         table = self.matcher.match(list_batch(lists, self.shape))
-        columns = {name: table.columns[name] for name in own_types(self.columns)}
+        columns = {name: table.columns[name.removeprefix(PREFIX)] for name in self.members}
         return as_lists(table.partition, len(lists[0]), columns)
 
 

@@ -163,9 +163,9 @@ class RowsPlanner(PlanSteps):
         Args:
             unbounded: aggregates are asked for, over matches that nothing bounds in time.
         """
-        types = self.field_types()
-        if sample is not None and sample.partition_rows >= LONG_PARTITION and not any(t in YEAR_MONTH for t in types):
-            return "rows", f"long partitions, {sample.partition_rows:.0f} rows or more in a sample"
+        size = sample.partition_rows if sample is not None else 0
+        if size >= LONG_PARTITION and not any(t in YEAR_MONTH for t in self.field_types()):
+            return "rows", f"long partitions, {size:.0f} rows or more in a sample"
         overlap = self.query.skip.mode is not SkipMode.PAST_LAST_ROW and repeats(self.query.pattern)
         if unbounded and overlap and self.may_multiply(sample):
             return "rows", "aggregates over matches that overlap, of any length"
