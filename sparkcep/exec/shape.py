@@ -1,4 +1,4 @@
-"""OperatorShape: which prepared columns a matcher reads, and which columns come out of it."""
+"""OperatorColumns: which prepared columns a matcher reads, and which columns come out of it."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 From the pattern come, per alternative, the components that every match takes, in order; from the conditions the event
 types that each of them can take. A case can match only if for some alternative it holds all consecutive pairs of types.
-Nothing here knows what is indexed: `sparkcep.pruned` asks the index.
+Nothing here knows what is indexed: `session/index_choice.py` asks the index.
 """
 
 from __future__ import annotations

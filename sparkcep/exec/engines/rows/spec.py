@@ -36,7 +36,7 @@ class OutputSlot:
 class ConditionSet:
     """Match-dependent conditions by variable code, the slots they load and the kernel columns' types.
 
-    Of runs (run_spec.py) they go by number: ``tested`` has the components of which the row that condition k is tested
+    Of runs (engines/runs) they go by number: ``tested`` has the components of which the row that condition k is tested
     on is one (none on leaving), ``each`` the registers that a condition over every event of a variable goes through.
     """
 

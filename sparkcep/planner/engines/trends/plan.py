@@ -44,7 +44,7 @@ from sparkcep.query import Navigation, RowsPerMatch, Scalar, Selection, SkipMode
 
 #: Where codes of tests of single edges begin; those below are components.
 EDGE_TESTS = 1 << 20
-#: Codes of the n-th part of AND begin at n times this (trend_conjunction.py).
+#: Codes of the n-th part of AND begin at n times this (conjunction.py).
 PART = 1 << 24
 
 
