@@ -67,8 +67,8 @@ def rank_strings(arrays: Sequence[pa.Array], constants: Sequence[str]) -> tuple[
     return out, [int(v) for v in values[at:]]
 
 
-def event_lists(ends: Ints, columns: Mapping[str, pa.Array]) -> pa.ListArray:
-    """Structs as one list for each output row, the n-th of which ends before ``ends[n]``."""
+def struct_lists(ends: Ints, columns: Mapping[str, pa.Array]) -> pa.ListArray:
+    """Structs as one list for each output row or partition, the n-th of which ends before ``ends[n]``."""
     structs = pa.StructArray.from_arrays(list(columns.values()), names=list(columns))
     return pa.ListArray.from_arrays(pa.array(np.append(0, ends).astype(np.int32)), structs)
 

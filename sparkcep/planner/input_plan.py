@@ -22,8 +22,8 @@ class InputPlan:
     bit of each code. ``layout`` is lists, rows or fold, ``layout_reason`` says why. ``shape``: which columns go where.
     ``filters``: what rows must satisfy to be looked at. ``column_types``: of the input's columns. ``within_type``: of
     the ORDER BY key plus WITHIN. ``pairs``: whether rows carry a value for each row of their partition.
-    ``prefilter``: where partitions are dropped
-    before they are matched. ``replaced``: SQL that takes a field's place, where its values only order rows.
+    ``prefilter``: where partitions are dropped before they are matched. ``replaced``: SQL that takes a field's place,
+    where its values only order rows.
     """
 
     query: PatternQuery

@@ -66,22 +66,37 @@ class EnginePlan(Protocol):
     def index_needs(self) -> IndexNeeds: ...
 
 
+class EngineDefaults:
+    """What most engines' plans have in common."""
+
+    __slots__ = ()
+
+    @property
+    def facts(self) -> RepairSpec | None:
+        return None
+
+    @property
+    def index_needs(self) -> IndexNeeds:
+        return IndexNeeds()
+
+
 E_co = TypeVar("E_co", bound=EnginePlan, covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
 class PatternPlan(Generic[E_co]):
-    """A planned occurrence. ``query``: its keys, order and outputs. ``fold``: where Spark follows the pattern itself.
+    """A planned occurrence. ``fold``: where Spark follows the pattern itself. ``decisions``: of rules, in order."""
 
-    ``decisions``: of rules, in their order.
-    """
-
-    query: PatternQuery
     input: InputPlan
     engine: E_co
     output: OutputSql
     fold: FoldPlan | None = None
     decisions: tuple[Decision, ...] = ()
+
+    @property
+    def query(self) -> PatternQuery:
+        """Keys, order and outputs."""
+        return self.input.query
 
     def before(self) -> str:
         """The statement over ``{SOURCE}`` that gives the operator its input, or the fold its lists."""

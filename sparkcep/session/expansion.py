@@ -8,7 +8,6 @@ from pyspark.sql import DataFrame
 
 from sparkcep.block import BlockQuery, Condition
 from sparkcep.errors import PatternAnalysisError, streaming_unsupported
-from sparkcep.exec.operator import match
 from sparkcep.planner.engines.runs.collapse import first_component, last_component
 from sparkcep.planner.engines.runs.plan import RunsPlan, plan_block
 from sparkcep.planner.fields import quote
@@ -68,11 +67,7 @@ class _Expansion(StatementExecution):
         self.check_columns(form)
         restricted = self.restricted(collapsed, source)
         planned = self.plan_bound(self.between_ends(block, collapsed), restricted, plan_block)
-        found = match(
-            self.prepared(planned, restricted), planned.input.layout, planned.input.shape, planned.engine.spec
-        )
-        self.matched[_RESULT] = found.frame
-        sql = f"({planned.output.sql().replace(f'{{{SOURCE}}}', found.sql(f'{{{_RESULT}}}'))})"
+        sql = self.relation_sql(_RESULT, planned, restricted, None)
         self.relations.append(Relation(_RESULT, planned, restricted, sql, restricted))
         self.rewriter.replace(form, self.of_given_ends(sql))
 

@@ -32,7 +32,7 @@ def joined_input(
     def fold(name: str) -> str:
         return name if case_sensitive else name.casefold()
 
-    equal = {name for name, count in Counter(map(fold, columns)).items() if count > 1}
+    equal = {name: count for name, count in Counter(map(fold, columns)).items() if count > 1}
     sides = rewriter.sides(form)
     if not equal or not sides or rewriter.names_variable(form, sides):
         return None
@@ -46,7 +46,7 @@ def joined_input(
         for name in found:
             if fold(name) in equal:
                 owners[fold(name)].append((side, name))
-    if any(len(owners[name]) != count for name, count in Counter(map(fold, columns)).items() if name in equal):
+    if any(len(owners[name]) != count for name, count in equal.items()):
         return None
     new: dict[tuple[str, str], str] = {}
     items = []

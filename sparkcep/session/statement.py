@@ -17,6 +17,7 @@ from pyspark.sql.types import StructType
 from sparkcep import settings
 from sparkcep.errors import PatternAnalysisError, SparkCepError, streaming_unsupported, warn
 from sparkcep.exec.engines.non_answers.facts import partition_facts
+from sparkcep.exec.engines.non_answers.spec import RepairSpec
 from sparkcep.exec.operator import match
 from sparkcep.planner.engines.non_answers.sql import FACTS
 from sparkcep.planner.engines.runs.censored import LOG_END, log_end_sql
@@ -132,8 +133,8 @@ class StatementExecution(OccurrencePlanner):
                 warn(sentence)
         source = given if pruning.frame is None else self.grouped(planned, pruning.frame)
         sql = self.relation_sql(name, planned, source, input_sql if pruning.frame is None else None)
-        if planned.engine.facts is not None:
-            sql = self.with_facts(name, planned, given, sql)
+        if (facts := planned.engine.facts) is not None:
+            sql = self.with_facts(name, planned, facts, given, sql)
         elif block is not None and block.omit_censored:
             self.matched[name + "_end"] = self.analyzed(log_end_sql(block), given)
             sql = sql.replace(f"{{{LOG_END}}}", f"{{{name}_end}}")
@@ -202,10 +203,9 @@ class StatementExecution(OccurrencePlanner):
         self.matched[name] = found.frame
         return f"({planned.output.sql().replace(f'{{{SOURCE}}}', found.sql(f'{{{name}}}'))})"
 
-    def with_facts(self, name: str, planned: AnyPlan, given: DataFrame, sql: str) -> str:
+    def with_facts(self, name: str, planned: AnyPlan, facts: RepairSpec, given: DataFrame, sql: str) -> str:
         """What the log says of a query comes from all partitions, whatever an index leaves of them."""
-        facts = planned.engine.facts
-        if facts is None or f"{{{FACTS}}}" not in sql:
+        if f"{{{FACTS}}}" not in sql:
             return sql
         told = partition_facts(self.prepared(planned, given), planned.input.layout, planned.input.shape, facts)
         self.matched[name + "_facts"] = told

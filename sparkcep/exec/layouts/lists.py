@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from sparkcep.exec.arrays import Ints
+from sparkcep.exec.arrays import Ints, struct_lists
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.engine import Engine, Value
 from sparkcep.exec.layouts.body import Body, within_limit
@@ -85,6 +85,4 @@ def list_batch(lists: tuple[pa.Array, ...], shape: OperatorColumns) -> Batch:
 
 def as_lists(partition: Ints, partitions: int, columns: dict[str, pa.Array]) -> pa.Array:
     """Output rows, in the order of their partitions, as one list of structs per partition."""
-    borders = np.searchsorted(partition, np.arange(partitions + 1)).astype(np.int32)
-    structs = pa.StructArray.from_arrays(list(columns.values()), names=list(columns))
-    return pa.ListArray.from_arrays(pa.array(borders), structs)
+    return struct_lists(np.searchsorted(partition, np.arange(1, partitions + 1)), columns)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 
-from sparkcep.exec.arrays import Ints, event_lists, int32
+from sparkcep.exec.arrays import Ints, int32, struct_lists
 from sparkcep.exec.automaton import compile_automaton
 from sparkcep.exec.batch import Batch
-from sparkcep.exec.engine import Events, FieldAt, MatchTable, OutputColumn, Value
+from sparkcep.exec.engine import Events, FieldAt, Matcher, MatchTable, OutputColumn, Value
 from sparkcep.exec.engines.non_answers.matcher import FactTeller, NonAnswers
 from sparkcep.exec.engines.non_answers.spec import Facts, Repair, RepairSpec
 from sparkcep.exec.engines.runs.engine import event_column, tiny_spec
@@ -42,7 +42,7 @@ class NonAnswersEngine:
         return (_warm_up,)
 
 
-class NonAnswerTables:
+class NonAnswerTables(Matcher):
     """Repairs and reasons as columns."""
 
     def __init__(self, spec: RepairSpec) -> None:
@@ -54,13 +54,10 @@ class NonAnswerTables:
         columns = {
             "cost": pa.array(found.cost, mask=found.cost < 0), "reason": _codes(found.reason),
             "component": _codes(found.component), "row": _codes(found.event),
-            "moves": event_lists(found.move_ends, moves | {"n": pa.array(np.ascontiguousarray(found.moves[:, 2]))}),
-            "events": event_lists(found.run_ends, {"c": int32(found.runs[:, 0]), "r": int32(found.runs[:, 1])}),
+            "moves": struct_lists(found.move_ends, moves | {"n": pa.array(np.ascontiguousarray(found.moves[:, 2]))}),
+            "events": struct_lists(found.run_ends, {"c": int32(found.runs[:, 0]), "r": int32(found.runs[:, 1])}),
         }  # fmt: skip
         return MatchTable(found.partition, columns)
-
-    def pieces(self, batch: Batch) -> Iterator[MatchTable]:
-        yield self.match(batch)
 
 
 def _codes(values: Ints) -> pa.Array:

@@ -6,6 +6,7 @@ They are read by a subquery, and what Spark raises in one comes with its stack: 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -36,15 +37,19 @@ def partition_facts(df: DataFrame, layout: str, shape: OperatorColumns, spec: Re
 
 
 class FactsBody:
-    """The functions of both layouts."""
+    """The functions of both layouts. What the spec compiles to is made on the executor, once."""
 
     def __init__(self, shape: OperatorColumns, spec: RepairSpec) -> None:
         self.shape = shape
         self.spec = spec
 
+    @cached_property
+    def teller(self) -> FactTeller:
+        return FactTeller(self.spec)
+
     def of_lists(self, *lists: pa.Array) -> pa.Array:
         """One struct per partition."""
-        table = FactTeller(self.spec).tell(list_batch(lists, self.shape))
+        table = self.teller.tell(list_batch(lists, self.shape))
         columns = {f"w{w}": pa.array(np.ascontiguousarray(table[:, w])) for w in range(table.shape[1])}
         return pa.StructArray.from_arrays(list(columns.values()), names=list(columns))
 
@@ -54,5 +59,5 @@ class FactsBody:
 
     def of_table(self, table: pa.Table) -> pa.RecordBatch:
         """What whole partitions tell together."""
-        told = np.bitwise_or.reduce(FactTeller(self.spec).tell(chunk_of(table, self.shape).batch), axis=0)
+        told = np.bitwise_or.reduce(self.teller.tell(chunk_of(table, self.shape).batch), axis=0)
         return record_batch({f"{PREFIX}w{w}": pa.array([int(word)]) for w, word in enumerate(told)})

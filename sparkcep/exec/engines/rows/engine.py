@@ -15,13 +15,12 @@ from sparkcep.exec.engines.rows.output import match_columns, match_table
 from sparkcep.exec.engines.rows.program import compile_pattern
 from sparkcep.exec.engines.rows.spec import ConditionSet, MatchSpec
 from sparkcep.exec.kernels.rows.ranges import mark_ranges, select_chain
+from sparkcep.exec.layouts.rows import CHUNK
 from sparkcep.exec.shape import OperatorColumns
 from sparkcep.pattern import Concatenation, Variable
 from sparkcep.query import RowsPerMatch, SkipMode
 
-#: Rows to gather before matching.
-CHUNK = 200_000
-#: The same where a row holds a value for each row of its partition.
+#: Rows to gather before matching where a row holds a value for each row of its partition.
 WIDE_CHUNK = 2_000
 
 

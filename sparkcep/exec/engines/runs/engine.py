@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from sparkcep.exec.arrays import Ints, Rows, event_lists, int32
+from sparkcep.exec.arrays import Ints, Rows, int32, struct_lists
 from sparkcep.exec.automaton import compile_automaton
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.engine import Events, MatchTable, OutputColumn
@@ -52,7 +52,7 @@ def run_table(out: Ints, trace: Ints | Rows, shape: OperatorColumns, **more: pa.
     """Output rows as :meth:`RunMatcher.pieces` gives them. ``more``: an engine's own columns."""
     if shape.trace is not None:
         events = {"c": int32(trace[:, 0]), "r": int32(trace[:, 1])}
-        more["events"] = event_lists(np.ascontiguousarray(out[:, -1]), events)
+        more["events"] = struct_lists(np.ascontiguousarray(out[:, -1]), events)
     return match_table(out, shape, **more)
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pyarrow as pa
 
 from sparkcep.exec.batch import Batch
-from sparkcep.exec.engine import MatchTable, OutputColumn, Value
+from sparkcep.exec.engine import Matcher, MatchTable, OutputColumn, Value
 from sparkcep.exec.engines.rows.spec import ConditionSet
 from sparkcep.exec.engines.runs.engine import tiny_batch, tiny_spec
 from sparkcep.exec.engines.trends.conjunction import ConjunctionMatcher
@@ -39,7 +39,7 @@ def trend_matcher(spec: TrendSpec) -> TrendMatcher | EnumeratingMatcher | Conjun
     return EnumeratingMatcher(spec) if spec.enumerated else TrendMatcher(spec)
 
 
-class TrendTables:
+class TrendTables(Matcher):
     """Aggregates as columns."""
 
     def __init__(self, spec: TrendSpec) -> None:
@@ -48,9 +48,6 @@ class TrendTables:
     def match(self, batch: Batch) -> MatchTable:
         found = self.inner.aggregate(batch)
         return MatchTable(found.partition, result_arrays(found))
-
-    def pieces(self, batch: Batch) -> Iterator[MatchTable]:
-        yield self.match(batch)
 
 
 def result_arrays(table: TrendTable) -> dict[str, pa.Array]:

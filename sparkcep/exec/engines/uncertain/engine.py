@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from sparkcep.exec.arrays import Ints, int32
 from sparkcep.exec.batch import Batch
-from sparkcep.exec.engine import MatchTable, OutputColumn, Value
+from sparkcep.exec.engine import Matcher, MatchTable, OutputColumn, Value
 from sparkcep.exec.engines.runs.engine import run_columns, run_table, tiny_batch, tiny_spec
 from sparkcep.exec.engines.uncertain.matcher import UncertainMatcher
 from sparkcep.exec.engines.uncertain.spec import UncertainSpec
@@ -34,7 +34,7 @@ class UncertainEngine:
         return (_warm_up,)
 
 
-class UncertainTables:
+class UncertainTables(Matcher):
     """Uncertain matches as columns."""
 
     def __init__(self, spec: UncertainSpec, shape: OperatorColumns) -> None:
@@ -48,9 +48,6 @@ class UncertainTables:
             found.out, found.trace, self.shape, confidence=pa.array(found.confidence), first_tick=pa.array(first),
             last_tick=pa.array(last), place=int32(places(found.out)),
         )  # fmt: skip
-
-    def pieces(self, batch: Batch) -> Iterator[MatchTable]:
-        yield self.match(batch)
 
 
 def places(out: Ints) -> Ints:

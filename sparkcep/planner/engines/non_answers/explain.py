@@ -7,6 +7,7 @@ from sparkcep.exec.engines.non_answers.tables import closed_bounds, is_chained
 from sparkcep.pattern import render
 from sparkcep.planner.engines.non_answers.plan import TYPE_TESTS, NonAnswersPlan
 from sparkcep.planner.engines.non_answers.sql import fact_texts
+from sparkcep.planner.engines.runs.explain import check_line, variables_of
 from sparkcep.planner.explain_before import before_lines, filter_line, layout_line
 from sparkcep.planner.plan import PatternPlan
 from sparkcep.query import unescape
@@ -16,7 +17,7 @@ def explain_non_answers(plan: PatternPlan[NonAnswersPlan]) -> list[str]:
     """Lines of the plan, without the SQL around the kernel."""
     block, spec = plan.engine.block, plan.engine.spec
     names = spec.run.automaton.names
-    shown = {c.key: c.variable for c in block.components}
+    shown = variables_of(block)
     asked = block.non_answers
     assert asked is not None
     arguments = ", ".join(unescape(t).strip() for t in (asked.cost, asked.uncertainty, asked.step))
@@ -32,10 +33,7 @@ def explain_non_answers(plan: PatternPlan[NonAnswersPlan]) -> list[str]:
     }
     lines += before_lines(plan, tested)
     lines.append("  Kernel evaluates:")
-    for check in spec.run.checks:
-        keys = "|".join(dict.fromkeys(shown[names[c]] for c in sorted(check.decided_by)))
-        text = " AND ".join(t.strip() for t in plan.engine.dependent.descriptions[check.number])
-        lines.append(f"    {check.at.value} {keys}: {text}")
+    lines += [check_line(check, block, spec.run, plan.engine.dependent) for check in spec.run.checks]
     if plan.engine.searched_because:
         lines.append(f"    by the reference search (slow), since the kernel has no {plan.engine.searched_because}")
     lines += _repair(plan)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 from sparkcep.block import BlockQuery, Condition
 from sparkcep.errors import PatternAnalysisError
@@ -45,7 +46,7 @@ class NonAnswersPlan:
     searched_because: str
     warns: bool
     kept_because: str = "every partition counts, and positions are shown"
-    name: str = field(default="non_answers", init=False)
+    name: ClassVar[str] = "non_answers"
 
     @property
     def names(self) -> Sequence[str]:
@@ -127,7 +128,7 @@ class NonAnswersPlanner(BlockPlanner):
         filters = self.kept_rows()
         engine = NonAnswersPlan(spec, block, dependent, conditions, unrepaired, self.searched_because, sql.warns)
         given = self.given(keys, tests, bits, layout, why, shape, filters, engine.kept_because, dependent.pairs)
-        return PatternPlan(query=self.query, input=given, engine=engine, output=sql)
+        return PatternPlan(input=given, engine=engine, output=sql)
 
     # -- the clause itself -----------------------------------------------------------------------------------------
 

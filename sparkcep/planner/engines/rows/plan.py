@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from sparkcep.block import BlockQuery, Matches
 from sparkcep.errors import LimitError
 from sparkcep.exec.conditions.compiler import compile_conditions
 from sparkcep.exec.conditions.expressions import NotCompilable, Type, parse_type
 from sparkcep.exec.conditions.interpreter import Interpreter
-from sparkcep.exec.engines.non_answers.spec import RepairSpec
 from sparkcep.exec.engines.rows.program import Program, compile_pattern
 from sparkcep.exec.engines.rows.spec import ConditionSet, MatchSpec, words_of
 from sparkcep.exec.shape import OperatorColumns
@@ -20,7 +20,7 @@ from sparkcep.planner.conditions.row_conditions import RowCondition, row_conditi
 from sparkcep.planner.conditions.symbols import alphabet
 from sparkcep.planner.input_plan import InputPlan
 from sparkcep.planner.measures import MeasureSql
-from sparkcep.planner.plan import Analyzer, Decision, IndexNeeds, PatternPlan
+from sparkcep.planner.plan import Analyzer, Decision, EngineDefaults, PatternPlan
 from sparkcep.planner.rules.fold import can_fold
 from sparkcep.planner.rules.folded import FoldPlan
 from sparkcep.planner.rules.gap_elimination import GapElimination, gap_elimination
@@ -35,7 +35,7 @@ PAIRS = "functions of two rows; Spark evaluates them for every pair of rows"
 
 
 @dataclass(frozen=True, slots=True)
-class RowsPlan:
+class RowsPlan(EngineDefaults):
     """A row pattern. ``dependent``: conditions that depend on the match, ``interpreted_because``: why the kernel cannot
     test them (empty where it can). ``unwanted``: outputs that nobody asks for. ``block``: the plain sequence that it
     was."""
@@ -45,9 +45,7 @@ class RowsPlan:
     interpreted_because: str
     unwanted: Sequence[str] = ()
     block: BlockQuery | None = None
-    facts: RepairSpec | None = None
-    name: str = field(default="rows", init=False)
-    index_needs: IndexNeeds = field(default=IndexNeeds(), init=False)
+    name: ClassVar[str] = "rows"
 
     @property
     def names(self) -> Sequence[str]:
@@ -146,7 +144,7 @@ class RowsPlanner(PlanSteps):
         unwanted = [m.name for m in query.measures if measures.is_unwanted(m)]
         engine = RowsPlan(spec, dependent, interpreted, unwanted, self.block)
         return PatternPlan(
-            query=query, input=given, engine=engine, output=measures,
+            input=given, engine=engine, output=measures,
             fold=self.folded(given, gaps, spec, measures), decisions=decisions(gaps, finding, splitting),
         )  # fmt: skip
 

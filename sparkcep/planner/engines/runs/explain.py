@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from sparkcep.block import BlockQuery, Condition, Selection
 from sparkcep.exec.automaton import Automaton
-from sparkcep.exec.engines.runs.spec import NO_LIMIT, RunSpec
+from sparkcep.exec.engines.runs.spec import NO_LIMIT, Check, RunSpec
 from sparkcep.pattern import render
 from sparkcep.planner.conditions.consistency import consistency
 from sparkcep.planner.conditions.match_conditions import MatchConditions
@@ -56,18 +56,23 @@ def check_lines(
     block: BlockQuery, spec: RunSpec, dependent: MatchConditions, conditions: Sequence[Condition]
 ) -> list[str]:
     """What the kernel evaluates."""
-    shown, names = variables_of(block), spec.automaton.names
     lines = ["  Kernel evaluates while matching:"]
     if not spec.checks:
         lines.append("    nothing but the event graph")
     for check in spec.checks:
-        keys = "|".join(dict.fromkeys(shown[names[c]] for c in sorted(check.decided_by)))
-        text = " AND ".join(t.strip() for t in dependent.descriptions[check.number])
         told = ""
         if block.selection is Selection.ANY:  # subsets of candidates are enumerated
             told = condition_class(spec.automaton, conditions[check.number], check.span is not None)
-        lines.append(f"    {check.at.value} {keys}: {text}{told}")
+        lines.append(check_line(check, block, spec, dependent) + told)
     return lines
+
+
+def check_line(check: Check, block: BlockQuery, spec: RunSpec, dependent: MatchConditions) -> str:
+    """When a condition is tested, and of which variables."""
+    shown, names = variables_of(block), spec.automaton.names
+    keys = "|".join(dict.fromkeys(shown[names[c]] for c in sorted(check.decided_by)))
+    text = " AND ".join(t.strip() for t in dependent.descriptions[check.number])
+    return f"    {check.at.value} {keys}: {text}"
 
 
 def condition_class(automaton: Automaton, condition: Condition, judged: bool) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from sparkcep.block import BlockQuery, Condition, Matches
-from sparkcep.exec.engines.non_answers.spec import RepairSpec
 from sparkcep.exec.engines.rows.spec import words_of
 from sparkcep.exec.engines.runs.spec import NO_LIMIT, RunSpec
 from sparkcep.exec.shape import OperatorColumns
@@ -17,7 +17,7 @@ from sparkcep.planner.engines.runs.censored import check_censored, decided_sql
 from sparkcep.planner.engines.runs.collapse import Collapse, collapse
 from sparkcep.planner.engines.runs.steps import BlockPlanner
 from sparkcep.planner.measures import MeasureSql
-from sparkcep.planner.plan import Analyzer, IndexNeeds, PatternPlan
+from sparkcep.planner.plan import Analyzer, EngineDefaults, PatternPlan
 from sparkcep.planner.sampling import Sampler
 from sparkcep.query import (
     Measure,
@@ -29,7 +29,7 @@ from sparkcep.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
-class RunsPlan:
+class RunsPlan(EngineDefaults):
     """A pattern under a strategy. ``dependent``, ``conditions``: what depends on the match. ``kept_because``: why rows
     that nothing can take are kept, or that they are not. ``searched_because``: what the kernel lacks, empty where it
     serves."""
@@ -41,9 +41,7 @@ class RunsPlan:
     kept_because: str
     searched_because: str = ""
     collapse: Collapse | None = None
-    facts: RepairSpec | None = None
-    name: str = field(default="runs", init=False)
-    index_needs: IndexNeeds = field(default=IndexNeeds(), init=False)
+    name: ClassVar[str] = "runs"
 
     @property
     def names(self) -> Sequence[str]:
@@ -121,7 +119,7 @@ class RunPlanner(BlockPlanner):
         filters, why = self.filters(local, dependent)
         engine = RunsPlan(spec, block, dependent, conditions, why, self.searched_because, collapsed)
         given = self.given(keys, local, bits, layout, reason, shape, filters, why, dependent.pairs)
-        return PatternPlan(query=query, input=given, engine=engine, output=measures)
+        return PatternPlan(input=given, engine=engine, output=measures)
 
     def preference_waits(self, spec: RunSpec) -> str:
         leading = any(e.present for e in self.automaton.initial)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from sparkcep.exec.automaton import ACCEPT
 from sparkcep.exec.engines.trends.matcher import LANES
 from sparkcep.exec.engines.trends.spec import EdgeClass, Granularity, KeyPair, Part
 from sparkcep.pattern import render
+from sparkcep.planner.engines.runs.explain import variables_of
 from sparkcep.planner.engines.trends.plan import EDGE_TESTS, PART, TrendsPlan
 from sparkcep.planner.explain_before import before_lines, filter_line, layout_line
 from sparkcep.planner.plan import PatternPlan
@@ -15,7 +18,7 @@ from sparkcep.query import Selection, unescape
 def explain_trends(plan: PatternPlan[TrendsPlan]) -> list[str]:
     """Lines of the plan, without the SQL around the kernel."""
     block, spec = plan.engine.block, plan.engine.spec
-    shown = {c.key: c.variable for c in block.components}
+    shown = variables_of(block)
     lines = [f"  Pattern: {render(block.pattern)}"]
     lines.append(f"  Selection: {block.selection.value}{', STRICT TIME' if block.strict_time else ''}")
     if spec.windowed:
@@ -52,7 +55,7 @@ def of_part(code: int, plan: PatternPlan[TrendsPlan]) -> str:
     return parts[number].spec.automaton.names[own] if parts else plan.engine.spec.automaton.names[own]
 
 
-def granularity(plan: PatternPlan[TrendsPlan], part: Part, c: EdgeClass, shown: dict[str, str]) -> str:
+def granularity(plan: PatternPlan[TrendsPlan], part: Part, c: EdgeClass, shown: Mapping[str, str]) -> str:
     """How one class of edges is read."""
     automaton, texts = part.spec.automaton, plan.input.fields.texts
     columns = plan.input.shape.columns[part.first_column : part.after_column]

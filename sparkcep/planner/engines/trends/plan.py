@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import ClassVar
 
 from sparkcep.block import BlockQuery, Condition, Trend
 from sparkcep.errors import PatternAnalysisError
 from sparkcep.exec.automaton import ACCEPT
 from sparkcep.exec.conditions.expressions import TIMES, NotCompilable, parse_type
-from sparkcep.exec.engines.non_answers.spec import RepairSpec
 from sparkcep.exec.engines.rows.spec import ConditionSet, words_of
 from sparkcep.exec.engines.runs.spec import Check, RunSpec
 from sparkcep.exec.engines.trends.spec import (
@@ -37,7 +37,7 @@ from sparkcep.planner.engines.trends.edges import (
     comparison,
 )
 from sparkcep.planner.engines.trends.sql import TrendSql
-from sparkcep.planner.plan import IndexNeeds, PatternPlan
+from sparkcep.planner.plan import EngineDefaults, PatternPlan
 from sparkcep.planner.rules.range_splitting import fixed_distance
 from sparkcep.planner.steps import is_orderable
 from sparkcep.query import Navigation, RowsPerMatch, Scalar, Selection, SkipMode, unescape
@@ -49,16 +49,14 @@ PART = 1 << 24
 
 
 @dataclass(frozen=True, slots=True)
-class TrendsPlan:
+class TrendsPlan(EngineDefaults):
     """Aggregates over trends. ``kept_because``: why rows that nothing can take are kept, or that they are not."""
 
     spec: TrendSpec
     block: BlockQuery
     dependent: MatchConditions
     kept_because: str
-    facts: RepairSpec | None = None
-    name: str = field(default="trends", init=False)
-    index_needs: IndexNeeds = field(default=IndexNeeds(), init=False)
+    name: ClassVar[str] = "trends"
 
     @property
     def names(self) -> Sequence[str]:
@@ -96,7 +94,7 @@ class TrendPlanner(BlockPlanner):
         sql = TrendSql(block, [text for text, _ in keys], spec, time_type)
         engine = TrendsPlan(spec, block, dependent, filtered)
         given = self.given(keys, local, spec.condition_bits, layout, why, shape, filters, filtered, dependent.pairs)
-        return PatternPlan(query=self.query, input=given, engine=engine, output=sql)
+        return PatternPlan(input=given, engine=engine, output=sql)
 
     def plan_kernel(
         self, trends: Sequence[tuple[Trend, str, str]], width: int, slide: int

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import ClassVar
 
 from sparkcep.block import BlockQuery, Condition, Uncertainty
 from sparkcep.errors import PatternAnalysisError
 from sparkcep.exec.automaton import ACCEPT
 from sparkcep.exec.conditions.expressions import ROW_COLUMN, NavigationSlot
-from sparkcep.exec.engines.non_answers.spec import RepairSpec
 from sparkcep.exec.engines.rows.spec import words_of
 from sparkcep.exec.engines.runs.spec import NO_LIMIT, RunSpec
 from sparkcep.exec.engines.runs.tables import single_component
@@ -28,7 +28,7 @@ from sparkcep.planner.engines.runs.steps import (
 from sparkcep.planner.engines.uncertain.sets import why_sequences
 from sparkcep.planner.engines.uncertain.ticks import TickPlanner, Ticks
 from sparkcep.planner.measures import MeasureSql
-from sparkcep.planner.plan import Analyzer, IndexNeeds, PatternPlan
+from sparkcep.planner.plan import Analyzer, EngineDefaults, IndexNeeds, PatternPlan
 from sparkcep.planner.sampling import Sampler
 from sparkcep.query import PREFIX, Measure, PatternQuery, Scalar, Selection, SkipMode
 from sparkcep.settings import Settings
@@ -41,7 +41,7 @@ _OWN = ("start_lower", "end_upper", "confidence")
 
 
 @dataclass(frozen=True, slots=True)
-class UncertainPlan:
+class UncertainPlan(EngineDefaults):
     """A block with UNCERTAINTY; ``notes``: what EXPLAIN says of it, the rest as of :class:`RunsPlan`."""
 
     spec: UncertainSpec
@@ -51,15 +51,15 @@ class UncertainPlan:
     kept_because: str
     ticks: Ticks
     notes: Sequence[str]
-    facts: RepairSpec | None = None
-    name: str = field(default="uncertain", init=False)
-    index_needs: IndexNeeds = field(
-        default=IndexNeeds(unordered="with UNCERTAINTY events may change places"), init=False
-    )
+    name: ClassVar[str] = "uncertain"
 
     @property
     def names(self) -> Sequence[str]:
         return self.spec.run.automaton.names
+
+    @property
+    def index_needs(self) -> IndexNeeds:
+        return IndexNeeds(unordered="with UNCERTAINTY events may change places")
 
 
 class UncertainPlanner(BlockPlanner):
@@ -120,7 +120,7 @@ class UncertainPlanner(BlockPlanner):
         filters = [f"({ticks.low}) IS NOT NULL AND ({ticks.high}) IS NOT NULL", *filters]
         engine = UncertainPlan(spec, block, dependent, conditions, why, ticks, self.notes(spec, ticks, sequences))
         given = self.given(keys, local, bits, layout, reason, shape, filters, why, dependent.pairs)
-        return PatternPlan(query=self.query, input=given, engine=engine, output=measures)
+        return PatternPlan(input=given, engine=engine, output=measures)
 
     # -- what is refused -------------------------------------------------------------------------------------------
 
