@@ -34,7 +34,7 @@ LENGTHS = (2, 5, 10)
 YARDSTICKS = ("trivial", "same rows")
 #: Which of these two is the first alternates: the second finds files in memory.
 IN_TURN = ("index", "index, Arrow")
-StatementExecution = Callable[[], Iterable[Sequence[Any]]]
+Timed = Callable[[], Iterable[Sequence[Any]]]
 
 #: Ways of an index: its kind, and the settings planner.index.events and planner.index.cases.
 WAYS = {
@@ -124,8 +124,8 @@ class Systems:
         self.rows = 0
         self.runs = itertools.count()
 
-    def through(self, way: str) -> Callable[[Pattern], StatementExecution]:
-        def of(pattern: Pattern) -> StatementExecution:
+    def through(self, way: str) -> Callable[[Pattern], Timed]:
+        def of(pattern: Pattern) -> Timed:
             self.spark.conf.set(INDEX.key, str(way != "no index").lower())
             kind, events, cases = WAYS.get(way, ("siesta", "auto", "auto"))
             self.spark.conf.set(INDEX_PATH.key, f"{self.folder}/{kind}")
@@ -138,13 +138,13 @@ class Systems:
 
         return of
 
-    def by_hand(self, text: Callable[[Query, str], str]) -> Callable[[Pattern], StatementExecution | None]:
+    def by_hand(self, text: Callable[[Query, str], str]) -> Callable[[Pattern], Timed | None]:
         return lambda p: (lambda: self.spark.sql(text(p.query, "events")).collect()) if p.plain else None
 
-    def trivial(self, _: Pattern) -> StatementExecution:
+    def trivial(self, _: Pattern) -> Timed:
         return lambda: [("", self.spark.range(1).count())]
 
-    def same_rows(self, _: Pattern) -> StatementExecution:
+    def same_rows(self, _: Pattern) -> Timed:
         """As many rows of the same types as the index has just given, out of nothing."""
         columns = ("CAST(id AS STRING) AS case_id", "timestamp_micros(id) AS t_first", "timestamp_micros(id) AS t_last")
         return lambda: self.spark.range(0, self.rows, 1, 1).selectExpr(*columns).collect()
@@ -179,7 +179,7 @@ def main(
             print(lines[-1], flush=True)
         systems = Systems(spark, folder)
         always = {*YARDSTICKS, *IN_TURN, "no index"}
-        runs: dict[str, Callable[[Pattern], StatementExecution | None]] = {"trivial": systems.trivial}
+        runs: dict[str, Callable[[Pattern], Timed | None]] = {"trivial": systems.trivial}
         runs |= {way: systems.through(way) for way in dict.fromkeys([*IN_TURN, *ways, "no index"])}
         runs["same rows"] = systems.same_rows
         runs |= {"windows": systems.by_hand(windows_sql), "arrays": systems.by_hand(arrays_sql)}

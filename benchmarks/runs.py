@@ -20,7 +20,6 @@ from numba import njit
 from benchmarks.generate import DATA, FULL, QUICK, ensure_log
 from benchmarks.harness import RESULTS, cpu_seconds
 from benchmarks.spark import spark_session
-from sparkcep.block import Decision, Selection
 from sparkcep.exec.automaton import compile_automaton
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.conditions.expressions import BIGINT, AggregateSlot, Call, Constant, Load, NavigationSlot, RowValue
@@ -28,7 +27,7 @@ from sparkcep.exec.engines.rows.spec import ConditionSet
 from sparkcep.exec.engines.runs.matcher import RunMatcher
 from sparkcep.exec.engines.runs.spec import Check, RunSpec, Span
 from sparkcep.pattern import Concatenation, Pattern, Quantified, Variable, variables
-from sparkcep.query import RowsPerMatch, SkipMode
+from sparkcep.query import RowsPerMatch, Selection, SkipMode, TestedAt
 
 EVENTS = 200_000
 #: Windows in events, and how many B events lie in a window on average: all matches of more are beyond anyone's use.
@@ -192,7 +191,7 @@ def stocks(quick: bool) -> list[str]:
         if other is not None:
             test = Call(">", (Load(0), Load(1)))
             conditions = ConditionSet({0: test}, (value, other), (BIGINT,), (stock,), tested=(frozenset([1]),))
-            checks = (Check(0, frozenset([1]), Decision.TAKE, 0, minimum=2, span=Span(4, 0)),)
+            checks = (Check(0, frozenset([1]), TestedAt.TAKE, 0, minimum=2, span=Span(4, 0)),)
         for selection in (Selection.STRICT, Selection.NEXT):
             for window in (500,) if quick else (500, 1_000, 2_000):
                 data = batch(mask, window, (pa.array(price),))
@@ -220,7 +219,7 @@ def far_condition() -> dict[str, object]:
     test = Call(">", (Load(1), Call("+", (Load(0), Constant(200, BIGINT)))))
     registers = (frozenset([1]), frozenset([2]))
     conditions = ConditionSet({0: test}, (b, c), (BIGINT,), registers, tested=(frozenset([2]),))
-    return {"conditions": conditions, "checks": (Check(0, frozenset([2]), Decision.TAKE, 1),)}
+    return {"conditions": conditions, "checks": (Check(0, frozenset([2]), TestedAt.TAKE, 1),)}
 
 
 def gain(

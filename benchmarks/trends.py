@@ -27,17 +27,26 @@ from benchmarks.generate import DATA
 from benchmarks.harness import RESULTS, cpu_seconds
 from benchmarks.spark import spark_session
 from benchmarks.ticks import FILE as TICKS
-from sparkcep.block import BlockQuery, Component, Condition, Matches, Selection, Trend
 from sparkcep.errors import LimitError
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.engines.trends.enumeration import EnumeratingMatcher
 from sparkcep.exec.engines.trends.matcher import TrendMatcher
 from sparkcep.exec.shape import batch_of
 from sparkcep.pattern import Concatenation, Pattern, Quantified, Variable
-from sparkcep.planner.block_clause import clause_of
 from sparkcep.planner.engines.trends.plan import TrendPlanner, TrendsPlan
 from sparkcep.planner.plan import PatternPlan
-from sparkcep.query import Navigation, RowExpression, Scalar, SortKey
+from sparkcep.query import (
+    Component,
+    Condition,
+    Matches,
+    Navigation,
+    PatternQuery,
+    RowExpression,
+    Scalar,
+    Selection,
+    SortKey,
+    Trend,
+)
 from sparkcep.settings import read
 
 COLUMNS = {"t": "bigint", "e": "string", "v": "int", "w": "int"}
@@ -106,17 +115,15 @@ def plan(
         return [(i, COLUMNS[i.strip("`()")]) for i in items]
 
     names = ("A", "B") if pattern is A_PLUS_B else ("A",)
-    block = BlockQuery(
+    query = PatternQuery(
         columns=tuple(COLUMNS), partition_by=(), order_by=(SortKey("t"),), event_type="e",
         components=tuple(Component(n, n, (n,), n == "A") for n in names), pattern=pattern, conditions=conditions,
-        equivalences=(), selection=Selection.ANY, matches=Matches.ALL, collapsed=False, strict_time=False, within=None,
-        within_position=0, slide=None, between=None, returns=(), trends=trends, group_by=(), groups=(),
-        uncertainty=None, confidence=None, non_answers=None, tiebreak=None, identifiers=frozenset("evw"),
+        selection=Selection.ANY, matches=Matches.ALL, measures=(), is_block=True, trends=trends,
+        identifiers=frozenset("evw"),
         output=tuple((t.name, t.name) for t in trends),
     )  # fmt: skip
-    query, hidden = clause_of(block, "bigint")
     settings = read(lambda key, default=None: default)
-    return TrendPlanner(block, query, hidden, settings, analyze, lambda *_: None, list(COLUMNS.values())).plan()
+    return TrendPlanner(query, settings, analyze, lambda *_: None, list(COLUMNS.values())).plan()
 
 
 COUNT = Trend("n", "count", None, ())
@@ -187,16 +194,16 @@ def kernel(quick: bool) -> dict[str, Any]:
 
 def _two_step(run: Any, mask: Ints, value: Ints) -> tuple[float, int]:
     """Seconds and trends where matches are constructed and counted."""
-    from sparkcep.block import Decision
     from sparkcep.exec.conditions.expressions import BIGINT, Call, Load, NavigationSlot
     from sparkcep.exec.engines.rows.spec import ConditionSet
     from sparkcep.exec.engines.runs.spec import Check
     from sparkcep.exec.engines.trends.spec import TrendAggregate, TrendSpec
+    from sparkcep.query import TestedAt
 
     a = frozenset([0])
     slots = (NavigationSlot(0, False, 1, 0, 0), NavigationSlot(0, False, 0, 0, 0))
     condition = ConditionSet({0: Call(">", (Load(0), Load(1)))}, slots, (BIGINT,), (a,), tested=(a,))
-    check = Check(0, a, Decision.TAKE, 0, minimum=2)
+    check = Check(0, a, TestedAt.TAKE, 0, minimum=2)
     run = replace(run, conditions=condition, checks=(check,), traced=True)
     count = TrendAggregate("count", -1, frozenset(), "decimal(38,0)")
     spec = TrendSpec(run, run.condition_bits, (), (), ConditionSet(), (count,), ("bigint",), enumerated="two steps")

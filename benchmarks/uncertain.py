@@ -21,11 +21,11 @@ import pyarrow as pa
 from benchmarks.generate import DATA
 from benchmarks.harness import RESULTS, cpu_seconds
 from benchmarks.runs import read_once, spec
-from sparkcep.block import Selection
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.engines.uncertain.matcher import Found, UncertainMatcher
 from sparkcep.exec.engines.uncertain.spec import UncertainSpec
 from sparkcep.pattern import Concatenation, Pattern, Quantified, Variable
+from sparkcep.query import Selection
 
 EVENTS = 100_000
 PARTITION = 1_000

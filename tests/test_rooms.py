@@ -14,8 +14,7 @@ ROOT = Path(sparkcep.__file__).parent
 #: Of each place: what no module in it may import, also not inside of functions or for types alone.
 FORBIDDEN = {
     "pattern.py": ("sparkcep", "pyspark", "sqlglot"),
-    "query.py": ("sparkcep.sql", "sparkcep.planner", "sparkcep.exec", "sparkcep.index", "pyspark", "sqlglot"),
-    "block.py": ("sparkcep.sql", "sparkcep.planner", "sparkcep.exec", "sparkcep.index", "pyspark", "sqlglot"),
+    "query": ("sparkcep.sql", "sparkcep.planner", "sparkcep.exec", "sparkcep.index", "pyspark", "sqlglot"),
     "sql": ("sparkcep.planner", "sparkcep.exec", "sparkcep.index", "sparkcep.session", "sparkcep.cli", "pyspark"),
     "planner": ("sparkcep.session", "sparkcep.index", "sparkcep.cli", "pyspark"),
     "exec": ("sparkcep.sql", "sparkcep.planner", "sparkcep.session", "sparkcep.index", "sparkcep.cli", "sqlglot"),

@@ -129,7 +129,7 @@ def _run_statements(
         from sparkcep.pictures.graph import pattern_picture
 
         text, run = explained(spark, last)
-        return Plan(text, pattern_picture(run.relations) if run.relations else None)
+        return Plan(text, pattern_picture(run.relations) if run is not None and run.relations else None)
     frame = sparkcep.sql(spark, last)
     if options.view:
         frame.createOrReplaceTempView(options.view)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sparkcep.block import Selection
 from sparkcep.errors import LimitError, SparkCepError
 from sparkcep.exec.conditions.scalars import DivisionByZero, Overflow
 from sparkcep.exec.engines.rows.spec import MatchSpec
 from sparkcep.exec.engines.runs.spec import RunSpec
 from sparkcep.exec.kernels.rows import rows as kernel
 from sparkcep.exec.kernels.rows.output import LAST_ROW, MAPPED_ROWS, SHOWN_ROWS
-from sparkcep.query import RowsPerMatch, SkipMode
+from sparkcep.query import RowsPerMatch, Selection, SkipMode
 from sparkcep.settings import LIMIT_EVENTS, LIMIT_MATCHES, LIMIT_STEPS
 
 #: What makes fewer matches of a clause.

@@ -12,7 +12,7 @@ from sparkcep.pictures.source import drawable
 from sparkcep.session.statement import StatementExecution
 
 
-def explained_page(query: str, plan: str, run: StatementExecution, analyze: bool) -> str:
+def explained_page(query: str, plan: str, run: StatementExecution | None, analyze: bool) -> str:
     """HTML of a statement, its pictures and its plan.
 
     Args:
@@ -21,8 +21,8 @@ def explained_page(query: str, plan: str, run: StatementExecution, analyze: bool
     Raises:
         SparkCepError: as for :func:`sparkcep.pictures.pattern`.
     """
-    pictures: list[Picture] = [pattern_picture(drawable(run).relations)]
+    pictures: list[Picture] = [pattern_picture((drawn := drawable(run)).relations)]
     if analyze:
-        pictures.append(funnel_picture(run))
+        pictures.append(funnel_picture(drawn))
     before = f"<pre>{html.escape(query)}</pre>"
     return page("EXPLAIN", pictures, before, f"<pre>{html.escape(plan)}</pre>")

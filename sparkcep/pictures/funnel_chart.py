@@ -7,7 +7,7 @@ from typing import Any
 
 from sparkcep.pictures.picture import Picture
 from sparkcep.query import PREFIX
-from sparkcep.session.planning import Relation
+from sparkcep.session.relations import Relation, counted, prepared
 from sparkcep.session.statement import StatementExecution
 
 _ROW = 34
@@ -33,11 +33,11 @@ def funnel_steps(run: StatementExecution, relation: Relation) -> list[Step]:
     """Counts of one pattern, by running it."""
     plan = relation.plan
     pruning = relation.pruning
-    out = [Step("the log", *run.counted(plan, relation.given))]
+    out = [Step("the log", *counted(run.analyzer, plan, relation.given))]
     out += [Step(f"index: {step.asked} ({step.rule})", step.cases) for step in pruning.steps]
     if pruning.frame is not None:
-        out.append(Step("read through the index", *run.counted(plan, relation.source)))
-    frame = run.prepared(plan, relation.source)
+        out.append(Step("read through the index", *counted(run.analyzer, plan, relation.source)))
+    frame = prepared(run.analyzer, plan, relation.source)
     first = f"{PREFIX}m0"
     if f"{PREFIX}rows" in frame.columns:
         found = frame.selectExpr("count(*)", f"coalesce(sum(size({PREFIX}rows)), 0)").collect()[0]
@@ -49,9 +49,9 @@ def funnel_steps(run: StatementExecution, relation: Relation) -> list[Step]:
     if plan.fold is not None:
         found_keys = ", ".join(f"{PREFIX}k{i}" for i in range(len(plan.input.keys)))
         text = f"SELECT count(DISTINCT struct({found_keys})) FROM ({plan.fold.rows_of_matches()})"
-        (cases,) = run.run(text, relation.source).collect()[0]
+        (cases,) = run.analyzer.run(text, relation.source).collect()[0]
     else:
-        matched = run.matched[relation.name]
+        matched = run.analyzer.matched[relation.name]
         names = [n for n in matched.columns if n.startswith(f"{PREFIX}k") and n[len(PREFIX) + 1 :].isdigit()]
         every = f"count(DISTINCT struct({', '.join(names)}))" if names else "CAST(count(*) > 0 AS INT)"
         (cases,) = matched.selectExpr(every).collect()[0]

@@ -6,13 +6,11 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any
 
-from sparkcep.block import BlockQuery, Component
-from sparkcep.pattern import Pattern, Variable, walk
 from sparkcep.pictures.layout import Drawing, Named, draw_pattern
 from sparkcep.pictures.picture import Picture
 from sparkcep.planner.plan import AnyPlan
-from sparkcep.query import PREFIX, PatternQuery, Selection, unescape
-from sparkcep.session.planning import Relation
+from sparkcep.query import PREFIX, Condition, PatternQuery, Selection, unescape
+from sparkcep.session.relations import Relation
 
 BLUE, RED, GREY, DARK = "#4c78a8", "#c03d3e", "#8a8a8a", "#333333"
 _FILL = {"component": "#dbe7f3", "negated": "#f8dcdc", "anchor": "#eeeeee", "start": DARK, "end": "white",
@@ -39,22 +37,20 @@ def pattern_picture(relations: Sequence[Relation]) -> Picture:
 
 
 def _chart(plan: AnyPlan, index: Sequence[str]) -> dict[str, Any]:
-    block: BlockQuery | None = plan.engine.block
-    query = plan.query
-    pattern, selection = (query.pattern, query.selection) if block is None else (block.pattern, block.selection)
-    names = _names(pattern, () if block is None else block.components, _conditions_by(block, query))
-    drawing = draw_pattern(pattern, names)
-    lines = [*_clauses(block, query), _SAYS[selection], *_conditions(block, query)]
+    query = plan.bound
+    names = _names(query)
+    drawing = draw_pattern(query.pattern, names)
+    lines = [*_clauses(query), _SAYS[query.selection], *_conditions(query)]
     lines.append(f"Layout: {plan.input.layout} ({plan.input.layout_reason})")
     lines += [f"Index: {index[0]}"] if index else []
     wrapped = [w for line in lines for w in textwrap.wrap(_shown(line), _WRAP, subsequent_indent="    ")]
     if len(wrapped) > _MAX_LINES:
         wrapped = [*wrapped[: _MAX_LINES - 1], "..."]
     return {
-        "title": {"text": _shown(_strategy(block, query)), "subtitle": wrapped},
+        "title": {"text": _shown(_strategy(query)), "subtitle": wrapped},
         "width": round(drawing.width),
         "height": round(drawing.height),
-        "layer": _layers(drawing, selection),
+        "layer": _layers(drawing, query.selection),
     }
 
 
@@ -62,65 +58,55 @@ def _shown(text: str) -> str:
     return " ".join(unescape(text).replace(PREFIX, "_").split())
 
 
-def _strategy(block: BlockQuery | None, query: PatternQuery) -> str:
-    if block is None or query.definitions:
+def _strategy(query: PatternQuery) -> str:
+    if not query.is_block:
         target = f" {query.skip.target}" if query.skip.target else ""
         return f"{query.selection.value}, {query.rows_per_match.value}, AFTER MATCH {query.skip.mode.value}{target}"
-    if block.trends:
-        return f"{block.selection.value}, aggregates over trends"
-    return f"{block.selection.value}, {block.matches.value}{', COLLAPSED' if block.collapsed else ''}"
+    if query.trends:
+        return f"{query.selection.value}, aggregates over trends"
+    return f"{query.selection.value}, {query.matches.value}{', COLLAPSED' if query.collapsed else ''}"
 
 
-def _clauses(block: BlockQuery | None, query: PatternQuery) -> list[str]:
+def _clauses(query: PatternQuery) -> list[str]:
     out = []
     if query.partition_by:
         out.append("PARTITION BY " + ", ".join(k.expression.strip() for k in query.partition_by))
     if query.order_by:
         out.append("ORDER BY " + ", ".join(k.expression.strip() for k in query.order_by))
     if query.within is not None:
-        slide = f" SLIDE {block.slide}" if block is not None and block.slide else ""
+        slide = f" SLIDE {query.slide}" if query.slide else ""
         out.append(f"WITHIN {query.within}{slide}")
     return [", ".join(out)] if out else []
 
 
-def _conditions(block: BlockQuery | None, query: PatternQuery) -> list[str]:
+def _conditions(query: PatternQuery) -> list[str]:
     """The user's own text of DEFINE, or of WHERE."""
-    if block is None or not any(c.source for c in block.conditions):
-        # A block that runs as a row pattern has its conditions in DEFINE, without the user's text.
-        defined = [f"{d.variable} AS {d.source}" for d in query.definitions if d.source]
-        if defined or block is None:
-            return defined
-    out = [f"[{e.expression.text.strip()}]" for e in block.equivalences]
-    out += dict.fromkeys(_source(c.source, c.decided_by, query) for c in block.conditions if c.source)
-    return out
+    out = [f"[{e.expression.text.strip()}]" for e in query.equivalences]
+    return out + list(dict.fromkeys(_source(c, query) for c in query.conditions if c.source))
 
 
-def _source(source: str, decided_by: Sequence[str], query: PatternQuery) -> str:
+def _source(condition: Condition, query: PatternQuery) -> str:
     """A clause's conditions need their variable before them."""
-    return f"{decided_by[0]} AS {source}" if query.definitions else source
+    return condition.source if query.is_block else f"{condition.decided_by[0]} AS {condition.source}"
 
 
-def _conditions_by(block: BlockQuery | None, query: PatternQuery) -> dict[str, list[str]]:
-    out: dict[str, list[str]] = {}
-    for definition in query.definitions:
-        if definition.source:
-            out.setdefault(definition.variable, []).append(definition.source)
-    for condition in block.conditions if block is not None and not query.definitions else ():
-        for key in condition.decided_by:
-            out.setdefault(key, []).append(f"{condition.source} ({condition.at.value})")
-    return out
+def _conditions_by(query: PatternQuery) -> dict[str, list[str]]:
+    """Sentences by component; a clause's conjuncts have one source."""
+    out: dict[str, dict[str, None]] = {}
+    for condition in query.conditions:
+        for key in condition.decided_by if condition.source else ():
+            moment = f" ({condition.at.value})" if query.is_block else ""
+            out.setdefault(key, {})[condition.source + moment] = None
+    return {key: list(sources) for key, sources in out.items()}
 
 
-def _names(pattern: Pattern, components: Sequence[Component], conditions: dict[str, list[str]]) -> dict[str, Named]:
-    by_key = {c.key: c for c in components}
+def _names(query: PatternQuery) -> dict[str, Named]:
+    conditions = _conditions_by(query)
     out = {}
-    for node in walk(pattern):
-        if isinstance(node, Variable):
-            component = by_key.get(node.name)
-            name = component.variable if component else node.name
-            types = " | ".join(component.types) if component else ""
-            note = " AND ".join(_shown(c) for c in conditions.get(node.name, ())) or "no condition"
-            out[node.name] = Named(_cut(name), "" if types == name else _cut(types), note)
+    for component in query.components:
+        name, types = component.variable, " | ".join(component.types)
+        note = " AND ".join(_shown(c) for c in conditions.get(component.key, ())) or "no condition"
+        out[component.key] = Named(_cut(name), "" if types == name else _cut(types), note)
     return out
 
 

@@ -20,13 +20,13 @@ def planned(spark: SparkSession, query: str, args: Any, kwargs: dict[str, Any]) 
     return drawable(explained(spark, query, args, kwargs)[1])
 
 
-def drawable(run: StatementExecution) -> StatementExecution:
+def drawable(run: StatementExecution | None) -> StatementExecution:
     """A planned statement that has a pattern.
 
     Raises:
         SparkCepError: CEP_PICTURE where it has none.
     """
-    if not run.relations:
+    if run is None or not run.relations:
         raise SparkCepError(
             "CEP_PICTURE", "The statement has no pattern that could be drawn.",
             hint="a MATCH_RECOGNIZE clause or a pattern block",

@@ -14,7 +14,7 @@ from sparkcep.errors import SparkCepError
 from sparkcep.pictures.picture import Picture
 from sparkcep.query import SOURCE
 from sparkcep.session.originals import plain_sql
-from sparkcep.session.statement import StatementExecution
+from sparkcep.session.statement import StatementExecution, run_statement
 
 #: Other events of the cases that are drawn, at most.
 MAX_EVENTS = 5000
@@ -38,8 +38,7 @@ def timeline_picture(
     """See :func:`sparkcep.pictures.timeline`."""
     if matches < 1:
         raise SparkCepError("CEP_PICTURE", f"matches is {matches}; at least one is drawn.")
-    run = StatementExecution(spark, plain_sql(spark), query, args, kwargs)
-    frame = run.result()
+    frame, run = run_statement(spark, plain_sql(spark), query, args, kwargs)
     given = {k: v for k, v in names.items() if v is not None}
     if given:
         rows, keys, type_ = _named_rows(frame, cases or [], given)
@@ -114,21 +113,22 @@ def _first(rows: DataFrame, keys: Sequence[str], matches: int) -> DataFrame:
     return rows.join(some, same, "left_semi").orderBy(*by, "time")
 
 
-def _others(run: StatementExecution, keys: Sequence[str], cases: set[tuple[str | None, ...]]) -> list[dict[str, Any]]:
+def _others(
+    run: StatementExecution | None, keys: Sequence[str], cases: set[tuple[str | None, ...]]
+) -> list[dict[str, Any]]:
     """All events of the cases that are drawn, where the statement has one pattern whose cases are its result's."""
-    if len(run.relations) != 1 or not cases:
+    if run is None or len(run.relations) != 1 or not cases:
         return []
     (relation,) = run.relations
     plan = relation.plan
     if [name for _, name in plan.input.keys] != list(keys) or not plan.query.order_by:
         return []
     order = plan.query.order_by[0].expression
-    type_ = run.analyze(plan.query, relation.given, [order])[0][1]
-    block = getattr(plan, "block", None)
-    event = (block.event_type if block is not None else plan.query.event_type) or "NULL"
+    type_ = run.analyzer.analyze(plan.query, relation.given, [order])[0][1]
+    event = plan.query.event_type or "NULL"
     items = [f"CAST({text} AS STRING) AS case{i}" for i, (text, _) in enumerate(plan.input.keys)]
     text = ", ".join([*items, f"({order}) AS at", f"CAST({event} AS STRING) AS event"])
-    frame = run.run(f"{plan.query.with_prefix}SELECT {text} FROM {{{SOURCE}}}", relation.given)
+    frame = run.analyzer.run(f"{plan.query.with_prefix}SELECT {text} FROM {{{SOURCE}}}", relation.given)
     if keys:
         tests = [
             reduce(Column.__and__, [F.col(f"case{i}").eqNullSafe(F.lit(v)) for i, v in enumerate(c)]) for c in cases

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from sparkcep.block import GROUP_ID, BlockQuery
 from sparkcep.errors import PatternAnalysisError
 from sparkcep.planner.fields import quote
-from sparkcep.query import PREFIX, SOURCE, string_literal
+from sparkcep.query import GROUP_ID, PREFIX, SOURCE, PatternQuery, string_literal
 
 _INTEGERS = ("tinyint", "smallint", "int", "bigint")
 _PLAIN = ("string", "date", "timestamp", "timestamp_ntz", "boolean", "float", "double")
 _GROUP, _FIRST, _LAST = PREFIX + "group", PREFIX + "first", PREFIX + "last"
 
 
-def merge_groups(block: BlockQuery, case_type: str, columns: Sequence[str]) -> str:
+def merge_groups(query: PatternQuery, case_type: str, columns: Sequence[str]) -> str:
     """SQL that reads each event once for each group that its case is in, with the group's number as ``group_id``.
 
     Args:
@@ -25,24 +24,24 @@ def merge_groups(block: BlockQuery, case_type: str, columns: Sequence[str]) -> s
         PatternAnalysisError: CEP_GROUPS: no single case, a type that cannot be listed, a range of cases that are not
             whole numbers.
     """
-    if block.case is None:
-        raise _error(block, "GROUPS merges cases, so it needs one PARTITION BY key.", "PARTITION BY case_id")
+    if query.case is None:
+        raise _error(query, "GROUPS merges cases, so it needs one PARTITION BY key.", "PARTITION BY case_id")
     integral = case_type in _INTEGERS or (case_type.startswith("decimal(") and case_type.endswith(",0)"))
     if integral:
-        table, condition = _of_numbers(block, case_type)
+        table, condition = _of_numbers(query, case_type)
     else:
-        table, condition = _of_names(block, case_type)
+        table, condition = _of_names(query, case_type)
     shown = ", ".join([*(quote(c) for c in columns), f"{_GROUP} AS {GROUP_ID}"])
-    return f"SELECT {shown} FROM {{{SOURCE}}} JOIN {table} ON ({block.case.expression}) {condition}"
+    return f"SELECT {shown} FROM {{{SOURCE}}} JOIN {table} ON ({query.case.expression}) {condition}"
 
 
-def _of_numbers(block: BlockQuery, case_type: str) -> tuple[str, str]:
+def _of_numbers(query: PatternQuery, case_type: str) -> tuple[str, str]:
     rows = []
-    for number, members in enumerate(block.groups, 1):
+    for number, members in enumerate(query.groups, 1):
         wrong = next((m for m in members if isinstance(m, str) and not m.strip().isdigit()), None)
         if wrong is not None:
             raise _error(
-                block, f"{wrong!r} is not a case number; {_case(block)} is {case_type}.", "GROUPS [(1-3,8),(5-7)]"
+                query, f"{wrong!r} is not a case number; {_case(query)} is {case_type}.", "GROUPS [(1-3,8),(5-7)]"
             )
         rows += [(number, first, last) for first, last in _runs(int(m) for m in members)]
     values = ", ".join(f"({number}, {first}L, {last}L)" for number, first, last in rows)
@@ -53,15 +52,15 @@ def _of_numbers(block: BlockQuery, case_type: str) -> tuple[str, str]:
     )
 
 
-def _of_names(block: BlockQuery, case_type: str) -> tuple[str, str]:
-    if block.range_position >= 0:
+def _of_names(query: PatternQuery, case_type: str) -> tuple[str, str]:
+    if query.range_position >= 0:
         raise _error(
-            block, f"A range needs cases that are whole numbers; {_case(block)} is {case_type}.",
-            "list the cases: GROUPS [('a','b'),('c')]", block.range_position,
+            query, f"A range needs cases that are whole numbers; {_case(query)} is {case_type}.",
+            "list the cases: GROUPS [('a','b'),('c')]", query.range_position,
         )  # fmt: skip
     if case_type not in _PLAIN and not case_type.startswith(("decimal(", "varchar(", "char(")):
-        raise _error(block, f"Cases of type {case_type} cannot be listed.", "partition by a column of a plain type")
-    pairs = ((number, str(m)) for number, members in enumerate(block.groups, 1) for m in members)
+        raise _error(query, f"Cases of type {case_type} cannot be listed.", "partition by a column of a plain type")
+    pairs = ((number, str(m)) for number, members in enumerate(query.groups, 1) for m in members)
     values = ", ".join(f"({number}, {string_literal(name)})" for number, name in dict.fromkeys(pairs))
     # Two texts may be one value: an event is in a group once.
     made = f"SELECT DISTINCT {_GROUP}, CAST({_FIRST} AS {case_type}) AS {_FIRST}"
@@ -79,12 +78,12 @@ def _runs(numbers: Iterable[int]) -> list[tuple[int, int]]:
     return out
 
 
-def _case(block: BlockQuery) -> str:
-    return block.case.expression.strip("`") if block.case is not None else ""
+def _case(query: PatternQuery) -> str:
+    return query.case.expression.strip("`") if query.case is not None else ""
 
 
-def _error(block: BlockQuery, message: str, hint: str, position: int | None = None) -> PatternAnalysisError:
+def _error(query: PatternQuery, message: str, hint: str, position: int | None = None) -> PatternAnalysisError:
     return PatternAnalysisError(
-        "CEP_GROUPS", message, text=block.text or None, hint=hint,
-        position=block.groups_position if position is None else position,
+        "CEP_GROUPS", message, text=query.text or None, hint=hint,
+        position=query.groups_position if position is None else position,
     )  # fmt: skip

@@ -14,6 +14,7 @@ from sparkcep.planner.fields import quote
 from sparkcep.planner.output_sql import OutputSql
 from sparkcep.planner.outputs import Outputs
 from sparkcep.query import (
+    DEFAULT_OUTPUT,
     LABEL,
     MATCH_NUMBER,
     PREFIX,
@@ -49,7 +50,7 @@ class MeasureSql(OutputSql):
 
     Args:
         query: whose measures these are.
-        keys: (expression, name) of PARTITION BY; the last ``hidden_keys`` of them are not shown.
+        keys: (expression, name) of PARTITION BY; the last ``query.hidden_keys`` of them are not shown.
         outputs: collects what the measures need of the operator.
         order: the operator's column that orders the rows of a match.
     """
@@ -58,13 +59,11 @@ class MeasureSql(OutputSql):
         self,
         query: PatternQuery,
         keys: list[tuple[str, str]],
-        hidden_keys: int,
         outputs: Outputs,
         order: str = _SELF,
     ) -> None:
         self.query = query
         self.keys = keys
-        self.hidden_keys = hidden_keys
         self.outputs = outputs
         self.order = order
         self.slot_columns: dict[Slot, str] = {}
@@ -103,8 +102,11 @@ class MeasureSql(OutputSql):
 
     def is_unwanted(self, measure: Measure) -> bool:
         """Whether nobody asks for a measure, and it is a column's value, so that it hides no error either."""
-        if self.query.wanted is None or measure.name.casefold() in self.query.wanted:
+        query = self.query
+        if query.wanted is None or measure.name.casefold() in query.wanted:
             return False
+        if query.is_block and not query.has_return and measure.name in DEFAULT_OUTPUT:
+            return True
         pieces = [p for p in measure.expression.pieces if p != ""]
         if len(pieces) != 1 or not isinstance(pieces[0], Navigation) or pieces[0].argument.markers:
             return False
@@ -228,7 +230,7 @@ class MeasureSql(OutputSql):
     @property
     def shown_keys(self) -> list[tuple[str, str]]:
         """Keys without those that only equivalence tests make."""
-        return self.keys[: len(self.keys) - self.hidden_keys]
+        return self.keys[: len(self.keys) - self.query.hidden_keys]
 
     @property
     def kept(self) -> list[Measure]:

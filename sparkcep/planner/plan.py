@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
-from sparkcep.block import BlockQuery
 from sparkcep.exec.engines.non_answers.spec import RepairSpec
 from sparkcep.exec.operator import Spec
 from sparkcep.planner.input_plan import InputPlan
@@ -42,19 +41,14 @@ class IndexNeeds:
 
 
 class EnginePlan(Protocol):
-    """What one engine matches. ``block``: the block that it was, or that a clause with EVENT SELECTION is as one.
-
-    ``names``: components by code. ``facts``: what is asked of the whole log beside the matches.
-    """
+    """What one engine matches. ``names``: components by code. ``facts``: what is asked of the whole log beside the
+    matches."""
 
     @property
     def name(self) -> str: ...
 
     @property
     def spec(self) -> Spec: ...
-
-    @property
-    def block(self) -> BlockQuery | None: ...
 
     @property
     def names(self) -> Sequence[str]: ...
@@ -85,18 +79,25 @@ E_co = TypeVar("E_co", bound=EnginePlan, covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class PatternPlan(Generic[E_co]):
-    """A planned occurrence. ``fold``: where Spark follows the pattern itself. ``decisions``: of rules, in order."""
+    """A planned occurrence. ``fold``: where Spark follows the pattern itself. ``decisions``: of rules, in order.
+    ``sequence``: the block that runs as a row pattern, where one does."""
 
     input: InputPlan
     engine: E_co
     output: OutputSql
     fold: FoldPlan | None = None
     decisions: tuple[Decision, ...] = ()
+    sequence: PatternQuery | None = None
 
     @property
     def query(self) -> PatternQuery:
-        """Keys, order and outputs."""
+        """What runs."""
         return self.input.query
+
+    @property
+    def bound(self) -> PatternQuery:
+        """What was written."""
+        return self.sequence or self.query
 
     def before(self) -> str:
         """The statement over ``{SOURCE}`` that gives the operator its input, or the fold its lists."""

@@ -13,7 +13,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sparkcep.block import GROUP_ID
 from sparkcep.exec.shape import Within
 from sparkcep.pattern import (
     Alternation,
@@ -30,7 +29,7 @@ from sparkcep.planner.conditions.row_conditions import RowCondition
 from sparkcep.planner.conditions.symbols import values_where
 from sparkcep.planner.fields import Fields
 from sparkcep.planner.plan import AnyPlan
-from sparkcep.query import RowsPerMatch
+from sparkcep.query import GROUP_ID, RowsPerMatch
 
 #: Alternatives beyond this number are not told apart: components that several types fit are then not asked for.
 MAX_BRANCHES = 64
@@ -94,11 +93,10 @@ def requirements(plan: AnyPlan, roles: Roles) -> Requirements:
     if isinstance(query.pattern, Conjunction):
         raise NotPrunable("each side of AND needs events that the other does not")
     keys = [plan.input.fields.column_of(text) for text, _ in plan.input.keys]
-    block = plan.engine.block if plan.engine.block is not None and plan.engine.block.groups else None
     # By case within groups, the cases of a group stay apart.
-    groups = block.groups if block is not None and roles.case not in keys else ()
-    if groups and block is not None and block.case is not None:
-        keys.append(plan.input.fields.column_of(block.case.expression))
+    groups = query.groups if roles.case not in keys else ()
+    if groups and query.case is not None:
+        keys.append(plan.input.fields.column_of(query.case.expression))
     if roles.case not in keys:
         raise NotPrunable(f"matches are not inside of one {roles.case}")
     reader = _Types(plan, roles.event)
@@ -107,7 +105,7 @@ def requirements(plan: AnyPlan, roles: Roles) -> Requirements:
         raise NotPrunable(f"no condition on {roles.event} alone holds for a mandatory component")
     within = plan.input.shape.within if needs.bounded else None
     unordered = "the cases of a group are merged" if groups else needs.unordered or _unordered(plan, roles)
-    columns = _columns(plan) - ({GROUP_ID} if block is not None else set())
+    columns = _columns(plan) - ({GROUP_ID} if query.groups else set())
     return Requirements(found, unordered, _bound(within, plan.input.within_type), reader.only(plan), columns, groups)
 
 

@@ -54,8 +54,6 @@ class PlanSteps:
         self.column_types = dict(zip(query.columns, column_types, strict=True))
         #: Components, by code.
         self.names = names
-        #: How many of the last keys are not put out.
-        self.hidden_keys = 0
         self.fields = Fields(query.columns, settings.case_sensitive)
         self.outputs = Outputs(self.names, self.fields)
         self.within_type = ""

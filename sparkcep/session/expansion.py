@@ -6,15 +6,16 @@ from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame
 
-from sparkcep.block import BlockQuery, Condition
+from sparkcep import settings
 from sparkcep.errors import PatternAnalysisError, streaming_unsupported
 from sparkcep.planner.engines.runs.collapse import first_component, last_component
-from sparkcep.planner.engines.runs.plan import RunsPlan, plan_block
+from sparkcep.planner.engines.runs.plan import RunsPlan, plan_runs
 from sparkcep.planner.fields import quote
 from sparkcep.planner.plan import PatternPlan
-from sparkcep.query import PREFIX, SOURCE, Navigation, RowExpression, Scalar
+from sparkcep.query import PREFIX, SOURCE, Condition, Navigation, PatternQuery, RowExpression, Scalar
+from sparkcep.session.analyzer import SparkAnalyzer
 from sparkcep.session.originals import plain_sql
-from sparkcep.session.planning import Relation
+from sparkcep.session.relations import Relation, relation_sql
 from sparkcep.session.statement import StatementExecution
 from sparkcep.sql.occurrences import read_statement
 from sparkcep.sql.statement import OccurrenceKind, PatternOccurrence
@@ -42,47 +43,58 @@ def expand_collapsed(df: DataFrame, query: str) -> DataFrame:
     spark = df.sparkSession
     if df.isStreaming:
         raise streaming_unsupported()
-    if not read_statement(query).forms:
+    statement = read_statement(query)
+    if not statement.forms:
         raise _not_a_block(query, 0)
-    return _Expansion(spark, plain_sql(spark), query, None, {}, given=df).result()
+    own = settings.read(settings.getter(spark))
+    run = StatementExecution.of(spark, plain_sql(spark), statement, None, {}, own)
+    return _Expansion(run, df).result(statement.forms[0])
 
 
 @dataclass(slots=True)
-class _Expansion(StatementExecution):
-    given: DataFrame | None = None
+class _Expansion:
+    """The statement of the block, ``given`` rows of its collapsed result and the names of their ``keys``."""
+
+    run: StatementExecution
+    given: DataFrame
     keys: tuple[str, ...] = ()
 
-    def plan_form(self, form: PatternOccurrence) -> None:
-        before = self.text[: form.start].strip()
-        if len(self.statement.forms) > 1 or form.kind is not OccurrenceKind.BLOCK or before or self.behind(form):
-            raise _not_a_block(self.text, form.start)
-        input_sql = self.rewriter.input_sql(form)
-        source = self.blamed(lambda: self.input(form, input_sql))
-        block = self.bound_block(form, source)
-        source = self.merged(block, source)
-        if block.trends:
-            raise _not_a_block(self.text, block.trends[0].position)
-        collapsed = self.plan_bound(replace(block, collapsed=True), source, plan_block)
+    @property
+    def analyzer(self) -> SparkAnalyzer:
+        return self.run.analyzer
+
+    def result(self, form: PatternOccurrence) -> DataFrame:
+        run, text = self.run, self.run.statement.text
+        before = text[: form.start].strip()
+        if len(run.statement.forms) > 1 or form.kind is not OccurrenceKind.BLOCK or before or self.behind(form):
+            raise _not_a_block(text, form.start)
+        input_sql = run.rewriter.input_sql(form)
+        source = run.blamed(lambda: run.input(form, input_sql))
+        query = run.planner.bound_block(form, source)
+        source = run.planner.merged(query, source)
+        if query.trends:
+            raise _not_a_block(text, query.trends[0].position)
+        collapsed = plan_runs(*run.planner.planner_arguments(replace(query, collapsed=True), source))
         self.keys = tuple(name for _, name in collapsed.input.keys)
         self.check_columns(form)
         restricted = self.restricted(collapsed, source)
-        planned = self.plan_bound(self.between_ends(block, collapsed), restricted, plan_block)
-        sql = self.relation_sql(_RESULT, planned, restricted, None)
-        self.relations.append(Relation(_RESULT, planned, restricted, sql, restricted))
-        self.rewriter.replace(form, self.of_given_ends(sql))
+        planned = plan_runs(*run.planner.planner_arguments(self.between_ends(query, collapsed), restricted))
+        sql = relation_sql(self.analyzer, _RESULT, planned, restricted, None)
+        run.relations.append(Relation(_RESULT, planned, restricted, sql, restricted))
+        run.rewriter.replace(form, self.of_given_ends(sql))
+        return run.rewritten(0)
 
     def behind(self, form: PatternOccurrence) -> str:
-        return self.text[form.end :].strip().strip(";")
+        return self.run.statement.text[form.end :].strip().strip(";")
 
     def check_columns(self, form: PatternOccurrence) -> None:
-        assert self.given is not None
         columns = {c.casefold() for c in self.given.columns}
         missing = [c for c in (*self.keys, "start_time", "end_time", "events") if c.casefold() not in columns]
         if missing:
             raise PatternAnalysisError(
                 "CEP_EXPAND",
                 f"The rows are not of this block's output: they lack {', '.join(missing)}.",
-                text=self.text,
+                text=self.run.statement.text,
                 position=form.keyword.start,
                 hint="keep all columns except match_number and exact",
             )
@@ -93,8 +105,7 @@ class _Expansion(StatementExecution):
 
     def restricted(self, collapsed: PatternPlan[RunsPlan], source: DataFrame) -> DataFrame:
         """The input's rows of the given rows' partitions, with the times at which matches are to begin and end."""
-        assert self.given is not None
-        self.matched[_GIVEN] = self.given
+        self.analyzer.matched[_GIVEN] = self.given
         names = [f"{PREFIX}e{i}" for i in range(len(self.keys))]
         ends = f"collect_set(start_time) AS {_STARTS}, collect_set(end_time) AS {_ENDS}"
         grouped = f"SELECT {', '.join([*names, ends])} FROM ({self.given_sql('start_time, end_time')})"
@@ -102,14 +113,14 @@ class _Expansion(StatementExecution):
         same = [f"({text}) <=> {name}" for (text, _), name in zip(collapsed.input.keys, names, strict=True)]
         columns = [*(quote(c) for c in source.columns), _STARTS, _ENDS]
         prefix = collapsed.query.with_prefix
-        return self.analyzed(
+        return self.analyzer.analyzed(
             f"{prefix}SELECT {', '.join(columns)} FROM {{{SOURCE}}} JOIN ({grouped}) ON {' AND '.join(same) or 'true'}",
             source,
         )
 
-    def between_ends(self, block: BlockQuery, collapsed: PatternPlan[RunsPlan]) -> BlockQuery:
+    def between_ends(self, query: PatternQuery, collapsed: PatternPlan[RunsPlan]) -> PatternQuery:
         """The block with conditions on its first and last events, where these are of components of their own."""
-        time = block.order_by[0].expression
+        time = query.order_by[0].expression
         more = []
         components = collapsed.engine.spec.automaton
         for code, times in ((first_component(components), _STARTS), (last_component(components), _ENDS)):
@@ -119,8 +130,8 @@ class _Expansion(StatementExecution):
                 more.append(
                     Condition(scalar, (components.names[code],), source=f"a given {times.removeprefix(PREFIX)}")
                 )
-        columns = (*block.columns, _STARTS, _ENDS)
-        own = replace(block, columns=columns, conditions=(*more, *block.conditions), collapsed=False)
+        columns = (*query.columns, _STARTS, _ENDS)
+        own = replace(query, columns=columns, conditions=(*more, *query.conditions), collapsed=False)
         return replace(own, omit_censored=False)  # a given row is decided, and so are its matches
 
     def of_given_ends(self, sql: str) -> str:

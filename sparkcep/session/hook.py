@@ -78,9 +78,9 @@ def _wrapper(original: SqlMethod) -> SqlMethod:
         if not mentions_pattern(sqlQuery):
             frame = plain(sqlQuery, args, **kwargs)
         else:
-            from sparkcep.session.statement import StatementExecution
+            from sparkcep.session.statement import run_statement
 
-            frame = StatementExecution(self, plain, sqlQuery, args, kwargs).result()
+            frame, _ = run_statement(self, plain, sqlQuery, args, kwargs)
         if FUNCTIONS:
             from sparkcep.session.functions import refuse_streams
 

@@ -9,21 +9,20 @@ from pyspark.sql import SparkSession
 from sparkcep.session.analyzer import Arguments
 from sparkcep.session.no_rows import notes
 from sparkcep.session.originals import plain_sql
-from sparkcep.session.statement import StatementExecution
+from sparkcep.session.statement import StatementExecution, run_statement
 from sparkcep.sql.statement import mentions_pattern
 
 
 def explained(
     spark: SparkSession, text: str, args: Arguments = None, kwargs: dict[str, Any] | None = None, analyze: bool = False
-) -> tuple[str, StatementExecution]:
-    """What EXPLAIN says of a statement, and the statement as it was planned for that.
+) -> tuple[str, StatementExecution | None]:
+    """What EXPLAIN says of a statement, and the statement as it was planned for that, None where it has no pattern.
 
     Args:
         analyze: run it, as EXPLAIN ANALYZE does.
     """
     statement = "EXPLAIN ANALYZE " + text if analyze else text
-    run = StatementExecution(spark, plain_sql(spark), statement, args, kwargs or {}, explain_only=not analyze)
-    frame = run.result() if mentions_pattern(text) else run.untouched()
+    frame, run = run_statement(spark, plain_sql(spark), statement, args, kwargs, explain_only=not analyze)
     return str(frame.collect()[0][0]), run
 
 
@@ -39,7 +38,9 @@ def no_rows_notes(spark: SparkSession, statement: str) -> list[str]:
         return []
     run = explained(spark, statement)[1]
     found = []
+    if run is None:
+        return []
     for relation in run.relations:
-        if not run.run(f"SELECT 1 FROM {relation.sql} LIMIT 1").collect():
-            found += notes(run, relation, has_rows=False)
+        if not run.analyzer.run(f"SELECT 1 FROM {relation.sql} LIMIT 1").collect():
+            found += notes(run.analyzer, relation, has_rows=False)
     return found

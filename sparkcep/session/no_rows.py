@@ -6,37 +6,18 @@ is asked costs two aggregates over the input and, where there are no rows, one s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
-from pyspark.sql import DataFrame
-
-from sparkcep.block import BlockQuery
 from sparkcep.errors import SparkCepError, lacks
 from sparkcep.exec.conditions.expressions import TIMES, parse_type
-from sparkcep.planner.block_clause import block_clause, block_of
 from sparkcep.planner.conditions.symbols import compared_strings
 from sparkcep.planner.engines.non_answers.plan import plan_non_answers
 from sparkcep.planner.fields import quote
-from sparkcep.planner.plan import AnyPlan
-from sparkcep.query import PREFIX, SOURCE, NonAnswers, PatternQuery, string_literal
-from sparkcep.session.planning import Relation
-from sparkcep.settings import Settings
-from sparkcep.sql.rewriter import InputSql
-
-
-class Execution(Protocol):
-    """What is asked of a statement's execution; see session.statement."""
-
-    settings: Settings
-
-    def run(self, text: str, source: DataFrame | None = None) -> DataFrame: ...
-
-    def analyze(self, query: PatternQuery, source: DataFrame, items: Sequence[str]) -> list[tuple[str, str]]: ...
-
-    def relation_sql(self, name: str, planned: AnyPlan, source: DataFrame, input_sql: InputSql | None) -> str: ...
-
+from sparkcep.query import PREFIX, SOURCE, NonAnswers, string_literal
+from sparkcep.session.analyzer import SparkAnalyzer
+from sparkcep.session.relations import Relation, relation_sql
 
 #: Most values of a column that a constant is compared with for its spelling.
 MAX_VALUES = 10_000
@@ -49,15 +30,15 @@ _REASONS = {
 }
 
 
-def notes(run: Execution, relation: Relation, has_rows: bool) -> list[str]:
+def notes(analyzer: SparkAnalyzer, relation: Relation, has_rows: bool) -> list[str]:
     """Sentences about one pattern: constants its log lacks and, where it ``has_rows`` not, the longest run."""
-    out = list(unknown_constants(run, relation))
-    if not has_rows and (reached := _furthest(run, relation)):
+    out = list(unknown_constants(analyzer, relation))
+    if not has_rows and (reached := _furthest(analyzer, relation)):
         out.append(reached)
     return out
 
 
-def unknown_constants(run: Execution, relation: Relation) -> Iterable[str]:
+def unknown_constants(analyzer: SparkAnalyzer, relation: Relation) -> Iterable[str]:
     """A sentence for each constant that conditions compare a column with and that no row of the input holds."""
     plan = relation.plan
     wanted = compared_strings(plan.input.tests, plan.input.fields, plan.input.column_types)
@@ -65,33 +46,31 @@ def unknown_constants(run: Execution, relation: Relation) -> Iterable[str]:
     if not asked:
         return
     tests = [f"coalesce(bool_or({quote(column)} = {string_literal(value)}), false)" for column, value in asked]
-    (held,) = _asked(run, relation, ", ".join(tests))
+    (held,) = _asked(analyzer, relation, ", ".join(tests))
     missing = [pair for pair, known in zip(asked, held, strict=True) if not known]
     spellings: dict[str, list[str]] = {}
     for column, value in missing:
         if column not in spellings:
-            rows = _asked(run, relation, f"DISTINCT {quote(column)}", f" LIMIT {MAX_VALUES}")
+            rows = _asked(analyzer, relation, f"DISTINCT {quote(column)}", f" LIMIT {MAX_VALUES}")
             spellings[column] = [text for (text,) in rows if text is not None]
         yield lacks(column, value, spellings[column])
 
 
-def _asked(run: Execution, relation: Relation, items: str, behind: str = "") -> list[Any]:
+def _asked(analyzer: SparkAnalyzer, relation: Relation, items: str, behind: str = "") -> list[Any]:
     prefix = relation.plan.query.with_prefix
-    return run.run(f"{prefix}SELECT {items} FROM {{{SOURCE}}}{behind}", relation.given).collect()
+    return analyzer.run(f"{prefix}SELECT {items} FROM {{{SOURCE}}}{behind}", relation.given).collect()
 
 
-def _furthest(run: Execution, relation: Relation) -> str:
+def _furthest(analyzer: SparkAnalyzer, relation: Relation) -> str:
     """How much of the pattern its longest run has, and what it lacked; empty where it cannot be told."""
     plan = relation.plan
-    is_block = plan.engine.block is not None
     if plan.engine.name in ("non_answers", "uncertain"):
         return ""
     try:
-        block = plan.engine.block or block_of(plan.query)
-        sql = _longest_runs(run, relation, block, is_block)
+        sql = _longest_runs(analyzer, relation)
     except SparkCepError:
         return ""  # what has no longest run: patterns that may be empty, other ORDER BY keys
-    row = run.run(
+    row = analyzer.run(
         f"SELECT size(seen) AS reached, seen, reason, component, count(*) AS partitions FROM (SELECT *, "
         f"array_distinct(transform(run, e -> e.variable)) AS seen FROM {sql}) GROUP BY ALL "
         "ORDER BY reached DESC, reason = 'no_event_of_type', partitions DESC, reason, component LIMIT 1"
@@ -108,20 +87,19 @@ def _furthest(run: Execution, relation: Relation) -> str:
     return f"the furthest runs reach {', '.join(seen)}; {where} {why}"
 
 
-def _longest_runs(run: Execution, relation: Relation, block: BlockQuery, is_block: bool) -> str:
-    """The relation of EXPLAIN NON ANSWERS of a block, with no shift allowed."""
-    query, source = relation.plan.query, relation.given
-    clause = block_clause(block) if is_block else query
-    order = block.order_by[0].expression if block.order_by else ""
-    kind = parse_type(run.analyze(clause, source, [order])[0][1]).kind if order else ""
+def _longest_runs(analyzer: SparkAnalyzer, relation: Relation) -> str:
+    """The relation of EXPLAIN NON ANSWERS of a pattern, with no shift allowed."""
+    query, source = relation.plan.bound, relation.given
+    order = query.order_by[0].expression if query.order_by else ""
+    kind = parse_type(analyzer.analyze(query, source, [order])[0][1]).kind if order else ""
     step = {"date": "INTERVAL 1 DAY"}.get(kind, "INTERVAL 1 SECOND" if kind in TIMES else "1")
     asked = NonAnswers("0", step.replace("1", "0"), step)
-    block = replace(
-        block, returns=(), trends=(), group_by=(), output=(), collapsed=False, omit_censored=False, slide=None,
+    query = replace(
+        query, has_return=False, trends=(), group_by=(), output=(), collapsed=False, omit_censored=False, slide=None,
         limit=None, non_answers=asked, wanted=frozenset({"run", "reason", "component"}),
     )  # fmt: skip
     types = [f.dataType.simpleString() for f in source.schema.fields]
     planned = plan_non_answers(
-        block, run.settings, lambda items: run.analyze(clause, source, items), types, None if is_block else query
+        query, analyzer.settings, lambda items: analyzer.analyze(query, source, items), lambda *_: None, types
     )
-    return run.relation_sql(f"{PREFIX}{relation.name.removeprefix(PREFIX)}_runs", planned, source, None)
+    return relation_sql(analyzer, f"{PREFIX}{relation.name.removeprefix(PREFIX)}_runs", planned, source, None)

@@ -14,7 +14,6 @@ from sparkcep.query import SOURCE, unescape
 from sparkcep.session.originals import plain_sql
 from sparkcep.session.statement import StatementExecution
 from sparkcep.sql.occurrences import read_statement
-from sparkcep.sql.rewriter import Rewriter
 from sparkcep.sql.statement import OccurrenceKind, PatternOccurrence
 
 
@@ -27,11 +26,9 @@ def compiled(spark: SparkSession, sqlQuery: str) -> str:
     Raises:
         PatternAnalysisError: CEP_NOT_COMPILABLE, for what needs both Python and sparkcep's planner.
     """
-    run = StatementExecution(spark, plain_sql(spark), sqlQuery, None, {})
     # Files of an index are this session's business.
-    run.settings = replace(settings.read(settings.getter(spark)), index=False)
-    run.statement = read_statement(sqlQuery)
-    run.rewriter = Rewriter(run.statement, formatted=False, positional=False)
+    own = replace(settings.read(settings.getter(spark)), index=False)
+    run = StatementExecution.of(spark, plain_sql(spark), read_statement(sqlQuery), None, {}, own)
     functions: list[str] = []
     names = (f"pattern_{n}" for n in count(1))
     for form in run.statement.forms:
@@ -49,12 +46,7 @@ def _replace(run: StatementExecution, form: PatternOccurrence, functions: list[s
     planned = run.planned(form, source, input_sql)
     if planned.fold is not None:
         sql = f"({planned.fold.sql().replace(f'{{{SOURCE}}}', f'({input_sql.text})')})"
-    elif (
-        planned.engine.name == "runs"
-        and form.kind is OccurrenceKind.BLOCK
-        and planned.engine.block is not None
-        and not planned.engine.block.groups
-    ):
+    elif planned.engine.name == "runs" and form.kind is OccurrenceKind.BLOCK and not planned.query.groups:
         text = run.statement.text
         own = name()
         functions.append(

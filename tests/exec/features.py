@@ -13,7 +13,6 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from sparkcep.block import Decision
 from sparkcep.pattern import (
     Alternation,
     Anchor,
@@ -30,6 +29,7 @@ from sparkcep.pattern import (
     matches_one_way,
     walk,
 )
+from sparkcep.query import TestedAt
 
 from . import run_strategies, strategies, trend_engine, uncertain_worlds
 from .run_strategies import RunCase
@@ -181,7 +181,7 @@ def of_case(case: RunCase) -> Iterator[str]:
         yield "components of one variable"
     negated = {c.key for c in case.components if c.negated}
     for c in case.conditions:
-        yield "condition on leaving" if c.at is Decision.LEAVE else "condition on taking"
+        yield "condition on leaving" if c.at is TestedAt.LEAVE else "condition on taking"
         if c.each:
             yield "condition of each event"
         if negated & set(c.decided_by):

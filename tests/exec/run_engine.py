@@ -10,19 +10,17 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sparkcep.block import BlockQuery, Condition
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.engines.runs.matcher import RunMatcher
 from sparkcep.exec.engines.runs.search import RunSearch
 from sparkcep.exec.reference.runs import Path
 from sparkcep.exec.shape import batch_of
-from sparkcep.planner.block_clause import clause_of
 from sparkcep.planner.conditions.match_conditions import MatchConditions
 from sparkcep.planner.conditions.row_conditions import RowCondition
 from sparkcep.planner.engines.runs.plan import RunPlanner, RunsPlan
 from sparkcep.planner.engines.runs.steps import BlockPlanner
 from sparkcep.planner.plan import PatternPlan
-from sparkcep.query import SortKey
+from sparkcep.query import Condition, PatternQuery, SortKey, default_measures
 from sparkcep.settings import read
 
 from .run_strategies import RunCase
@@ -35,11 +33,11 @@ class KernelSplit(BlockPlanner):
     """Leaves every condition to the kernel, also those that Spark would test."""
 
     def split(self) -> tuple[dict[int, list[RowCondition]], MatchConditions, list[Condition]]:
-        types = {k: [RowCondition(("type",))] for k, c in enumerate(self.block.components) if c.types}
-        dependent = MatchConditions(self.query, self.fields, self.column_types, labels=self.block.labels)
-        for number, condition in enumerate(self.block.conditions):
+        types = {k: [RowCondition(("type",))] for k, c in enumerate(self.query.components) if c.types}
+        dependent = MatchConditions(self.query, self.fields, self.column_types)
+        for number, condition in enumerate(self.query.conditions):
             dependent.add(number, condition.scalar)
-        return types, dependent, list(self.block.conditions)
+        return types, dependent, list(self.query.conditions)
 
 
 class KernelPlanner(KernelSplit, RunPlanner):
@@ -55,17 +53,13 @@ def analyze(items: Sequence[str]) -> list[tuple[str, str]]:
 def plan_case(case: RunCase, **changes: Any) -> PatternPlan[RunsPlan]:
     fields: dict[str, Any] = {
         "columns": tuple(COLUMNS), "partition_by": (), "order_by": (SortKey("t"),), "event_type": "e",
-        "components": case.components, "pattern": case.pattern, "conditions": case.conditions, "equivalences": (),
-        "selection": case.selection, "matches": case.matches, "collapsed": False, "strict_time": case.strict_time,
-        "within": None if case.within is None else str(case.within), "within_position": 0, "slide": None,
-        "between": None,
-        "returns": (), "trends": (), "group_by": (), "groups": (), "uncertainty": None, "confidence": None,
-        "non_answers": None,
-        "tiebreak": None, "identifiers": frozenset({"e", "v"}),
+        "components": case.components, "pattern": case.pattern, "conditions": case.conditions,
+        "selection": case.selection, "matches": case.matches, "is_block": True, "strict_time": case.strict_time,
+        "within": None if case.within is None else str(case.within),
+        "measures": default_measures("t", case.components), "identifiers": frozenset({"e", "v"}),
     }  # fmt: skip
-    block = BlockQuery(**{**fields, **changes})
-    query, hidden = clause_of(block, "bigint")
-    return KernelPlanner(block, query, hidden, SETTINGS, analyze, lambda *a: None, list(COLUMNS.values())).plan()
+    query = PatternQuery(**{**fields, **changes})
+    return KernelPlanner(query, SETTINGS, analyze, lambda *a: None, list(COLUMNS.values())).plan()
 
 
 def batch_of_case(case: RunCase, plan: PatternPlan[RunsPlan]) -> Batch:

@@ -15,7 +15,6 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from sparkcep.block import Component, Condition, Decision, Matches, Selection
 from sparkcep.exec.reference.runs import Path, ReferenceCondition, reference_runs
 from sparkcep.pattern import (
     Alternation,
@@ -32,7 +31,18 @@ from sparkcep.pattern import (
     variables,
     walk,
 )
-from sparkcep.query import Aggregate, Navigation, RowExpression, Scalar, Slot
+from sparkcep.query import (
+    Aggregate,
+    Component,
+    Condition,
+    Matches,
+    Navigation,
+    RowExpression,
+    Scalar,
+    Selection,
+    Slot,
+    TestedAt,
+)
 
 from .notation import tree
 from .strategies import row_pattern
@@ -234,15 +244,15 @@ def leaving(draw: st.DrawFn, w: Keys, settled: list[Keys]) -> Draft:
     operator, function = draw(st.sampled_from(list(OPERATORS))), draw(AGGREGATE_NAMES)
     kind = draw(st.sampled_from(["constant", "last", "first", "each", "each before", *["other"] * bool(settled)]))
     if kind == "each":
-        return draft(last(w, each=True), operator, Operand(function, w), w, at=Decision.LEAVE, each=w)
+        return draft(last(w, each=True), operator, Operand(function, w), w, at=TestedAt.LEAVE, each=w)
     if kind == "each before":
         earlier = Operand(function, w, each=True, before=True)
-        return draft(last(w, each=True), operator, earlier, w, at=Decision.LEAVE, each=w, minimum=2)
+        return draft(last(w, each=True), operator, earlier, w, at=TestedAt.LEAVE, each=w, minimum=2)
     if kind == "other":
         u = draw(st.sampled_from(settled))
-        return draft(Operand(function, w), operator, last(u), w, at=Decision.LEAVE, required=(u,))
+        return draft(Operand(function, w), operator, last(u), w, at=TestedAt.LEAVE, required=(u,))
     right = {"constant": draw(st.integers(0, 3)), "last": last(w), "first": Operand("FIRST", w)}[kind]
-    return draft(Operand(function, w), operator, right, w, at=Decision.LEAVE)
+    return draft(Operand(function, w), operator, right, w, at=TestedAt.LEAVE)
 
 
 def two_variables(draw: st.DrawFn, w: Keys, u: Keys, follows: bool = True) -> Draft:

@@ -10,8 +10,8 @@ from dataclasses import replace
 
 from hypothesis import assume, given
 
-from sparkcep.block import Selection
 from sparkcep.errors import PatternAnalysisError
+from sparkcep.query import Selection
 
 from .run_engine import run_case
 from .uncertain_engine import plan_uncertain_case, run_uncertain_case

@@ -8,10 +8,10 @@ from dataclasses import replace
 
 from hypothesis import assume, given
 
-from sparkcep.block import Matches, Selection
 from sparkcep.errors import PatternAnalysisError
 from sparkcep.exec.engines.runs.matcher import RunMatcher
 from sparkcep.exec.reference.runs import Path
+from sparkcep.query import Matches, Selection
 
 from .run_engine import batch_of_case, plan_case
 from .run_strategies import RunCase, run_cases

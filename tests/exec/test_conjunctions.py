@@ -11,18 +11,16 @@ import pyarrow as pa
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from sparkcep.block import BlockQuery, Matches, Selection, Trend
 from sparkcep.errors import PatternAnalysisError
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.engines.rows.spec import BITS_PER_WORD
 from sparkcep.exec.engines.trends.engine import trend_matcher
 from sparkcep.exec.shape import batch_of
 from sparkcep.pattern import Conjunction, Pattern, Variable, children
-from sparkcep.planner.block_clause import clause_of
 from sparkcep.planner.engines.trends.conjunction import ConjunctionPlanner
 from sparkcep.planner.engines.trends.plan import TrendsPlan
 from sparkcep.planner.plan import PatternPlan
-from sparkcep.query import SortKey
+from sparkcep.query import Matches, PatternQuery, Selection, SortKey, Trend
 
 from .notation import tree
 from .run_engine import COLUMNS, SETTINGS, analyze
@@ -51,18 +49,16 @@ def renamed(pattern: Pattern, prefix: str) -> Pattern:
 def planned(left: RunCase, right: RunCase, case: TrendCase) -> PatternPlan[TrendsPlan]:
     sides = ((left, "l"), (right, "r"))
     patterns = tuple(renamed(run.pattern, p) for run, p in sides)
-    block = BlockQuery(
+    query = PatternQuery(
         columns=tuple(COLUMNS), partition_by=(), order_by=(SortKey("t"),), event_type="e",
         components=tuple(replace(c, key=p + c.key) for run, p in sides for c in run.components),
-        pattern=Conjunction((patterns[0], patterns[1]), 0), conditions=(), equivalences=(), selection=left.selection,
-        matches=Matches.ALL, collapsed=False, strict_time=left.strict_time,
-        within=None if case.width is None else str(case.width), within_position=0,
-        slide=None if case.slide is None else str(case.slide), between=None, returns=(), trends=TRENDS, group_by=(),
-        groups=(), uncertainty=None, confidence=None, non_answers=None, tiebreak=None,
+        pattern=Conjunction((patterns[0], patterns[1]), 0), conditions=(), measures=(), is_block=True,
+        selection=left.selection, matches=Matches.ALL, strict_time=left.strict_time,
+        within=None if case.width is None else str(case.width),
+        slide=None if case.slide is None else str(case.slide), trends=TRENDS,
         identifiers=frozenset({"e", "v"}), output=tuple((t.name, t.name) for t in TRENDS),
     )  # fmt: skip
-    query, hidden = clause_of(block, "bigint")
-    return KernelConjunctionPlanner(block, query, hidden, SETTINGS, analyze, list(COLUMNS.values())).plan()
+    return KernelConjunctionPlanner(query, SETTINGS, analyze, lambda *a: None, list(COLUMNS.values())).plan()
 
 
 def batch_for(plan: PatternPlan[TrendsPlan], left: RunCase, right: RunCase) -> Batch:

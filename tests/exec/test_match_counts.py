@@ -11,13 +11,13 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from sparkcep.block import Component, Matches, Selection
 from sparkcep.errors import LimitError
 from sparkcep.exec.engines.runs import matcher as run_matcher
 from sparkcep.exec.engines.runs.counts import MatchCounter, is_countable
 from sparkcep.exec.engines.runs.matcher import RunMatcher
 from sparkcep.exec.engines.runs.spec import RunSpec
 from sparkcep.pattern import Concatenation, Quantified, Variable
+from sparkcep.query import Component, Matches, Selection
 
 from .run_engine import batch_of_case, plan_case, run_case
 from .run_strategies import RunCase, run_cases

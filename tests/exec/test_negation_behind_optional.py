@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import pytest
 
-from sparkcep.block import Component, Matches, Selection
 from sparkcep.pattern import Negation, Quantified, Variable, variables, walk
+from sparkcep.query import Component, Matches, Selection
 
 from .notation import tree
 from .run_engine import run_case

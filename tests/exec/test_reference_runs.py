@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from sparkcep.block import Decision, Matches, Selection
 from sparkcep.exec.reference.runs import Path, ReferenceCondition, reference_runs
+from sparkcep.query import Matches, Selection, TestedAt
 
 from .notation import tree
 
 STRICT, NEXT, ANY = Selection
 ALL, NON_OVERLAPPING, FIRST = Matches
-TAKE, LEAVE = Decision
+TAKE, LEAVE = TestedAt
 
 #: Pattern, log, strategy, which matches, matches by their rows in order of preference.
 MATCHES: list[tuple[str, str, Selection, Matches, str]] = [

@@ -9,7 +9,6 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparkcep.block import Decision, Selection
 from sparkcep.exec.automaton import compile_automaton
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.conditions.expressions import BIGINT, Call, Load, NavigationSlot
@@ -19,7 +18,7 @@ from sparkcep.exec.engines.rows.spec import ConditionSet
 from sparkcep.exec.engines.runs.spec import Check, RunSpec
 from sparkcep.exec.kernels.non_answers.repair import repair_partitions
 from sparkcep.pattern import Concatenation, Variable
-from sparkcep.query import RowsPerMatch, SkipMode
+from sparkcep.query import RowsPerMatch, Selection, SkipMode, TestedAt
 
 from .repair_reference import Answer, RepairCase, reference_repair
 
@@ -35,7 +34,7 @@ def conditions(case: RepairCase) -> tuple[ConditionSet, tuple[Check, ...]]:
     tests = {k: Call("<", (Load(places.index(i)), Load(places.index(j)))) for k, (i, j) in enumerate(case.rising)}
     registers = tuple(frozenset([p]) for p in places)
     checks = tuple(
-        Check(k, frozenset([j]), Decision.TAKE, places.index(j), (places.index(i),))
+        Check(k, frozenset([j]), TestedAt.TAKE, places.index(j), (places.index(i),))
         for k, (i, j) in enumerate(case.rising)
     )
     tested = tuple(frozenset([j]) for _, j in case.rising)

@@ -7,11 +7,10 @@ from dataclasses import replace
 
 from hypothesis import assume, given
 
-from sparkcep.block import Matches, Selection
 from sparkcep.exec.reference.rows import reference_matches
 from sparkcep.exec.reference.runs import Path
 from sparkcep.pattern import Alternation, Concatenation, Pattern, Quantified, Variable, can_be_empty
-from sparkcep.query import SkipMode
+from sparkcep.query import Matches, Selection, SkipMode
 
 from .run_strategies import RunCase, run_cases
 

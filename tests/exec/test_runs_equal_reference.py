@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import assume, given
 
-from sparkcep.block import Component, Condition, Matches, Selection
 from sparkcep.errors import LimitError
 from sparkcep.pattern import Alternation, Concatenation, Negation, Quantified, Variable, variables, walk
+from sparkcep.query import Component, Condition, Matches, Selection
 
 from .run_engine import run_case
 from .run_strategies import Comparison, RunCase, as_reference, last, run_cases

@@ -6,9 +6,9 @@ import random
 
 import pytest
 
-from sparkcep.block import Component, Matches, Selection
 from sparkcep.exec.engines.trends.matcher import TrendMatcher
 from sparkcep.exec.engines.trends.symbols import NO_LETTERS
+from sparkcep.query import Component, Matches, Selection
 
 from .notation import tree
 from .run_strategies import RunCase, draft, last

@@ -6,9 +6,9 @@ import math
 
 import pytest
 
-from sparkcep.block import Component, Matches, Selection
 from sparkcep.exec.engines.trends import matcher as trend_matcher
 from sparkcep.exec.engines.trends.matcher import LARGEST, TrendMatcher
+from sparkcep.query import Component, Matches, Selection
 
 from .notation import tree
 from .run_strategies import RunCase, draft, last

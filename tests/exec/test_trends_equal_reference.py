@@ -7,8 +7,8 @@ from dataclasses import replace
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from sparkcep.block import Selection
 from sparkcep.errors import PatternAnalysisError
+from sparkcep.query import Selection
 
 from .trend_engine import TrendCase, adjacent_cases, run_trends, trend_cases
 

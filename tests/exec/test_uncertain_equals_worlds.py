@@ -9,10 +9,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from sparkcep.block import Component, Decision, Matches, Selection
 from sparkcep.errors import PatternAnalysisError
 from sparkcep.exec.reference.runs import Path
 from sparkcep.pattern import Concatenation, Quantified, Variable
+from sparkcep.query import Component, Matches, Selection, TestedAt
 
 from .run_strategies import RunCase
 from .uncertain_engine import run_uncertain_case
@@ -38,8 +38,8 @@ def conditions_hold(case: UncertainCase, path: Path) -> bool:
     for n, (key, _) in enumerate([*path, (None, -1)]):
         before = path[n - 1][0] if n else None
         for c in case.run.references:
-            taken = c.at is Decision.TAKE and key in c.decided_by
-            left = c.at is Decision.LEAVE and before in c.decided_by and key not in c.decided_by
+            taken = c.at is TestedAt.TAKE and key in c.decided_by
+            left = c.at is TestedAt.LEAVE and before in c.decided_by and key not in c.decided_by
             if (taken or left) and not c.holds(path[: n + 1]):
                 return False
     return True

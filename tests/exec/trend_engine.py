@@ -12,17 +12,25 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from sparkcep.block import BlockQuery, Condition, Decision, Equivalence, Matches, Selection, Trend
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.engines.trends.enumeration import EnumeratingMatcher
 from sparkcep.exec.engines.trends.matcher import Partial, TrendMatcher
 from sparkcep.exec.reference.runs import Path, ReferenceCondition
 from sparkcep.exec.shape import batch_of
-from sparkcep.planner.block_clause import clause_of
 from sparkcep.planner.conditions.row_conditions import RowCondition
 from sparkcep.planner.engines.trends.plan import EDGE_TESTS, TrendPlanner, TrendsPlan
 from sparkcep.planner.plan import PatternPlan
-from sparkcep.query import RowExpression, SortKey
+from sparkcep.query import (
+    Condition,
+    Equivalence,
+    Matches,
+    PatternQuery,
+    RowExpression,
+    Selection,
+    SortKey,
+    TestedAt,
+    Trend,
+)
 
 from .notation import tree
 from .run_engine import COLUMNS, SETTINGS, analyze
@@ -37,7 +45,7 @@ class KernelTrendPlanner(TrendPlanner):
     """Leaves every condition to the planner of edges, also those that are of one component."""
 
     def split_local(self, conditions: Sequence[Condition]) -> tuple[dict[int, list[RowCondition]], list[Condition]]:
-        types = {k: [RowCondition(("type",))] for k, c in enumerate(self.block.components) if c.types}
+        types = {k: [RowCondition(("type",))] for k, c in enumerate(self.query.components) if c.types}
         return types, list(conditions)
 
 
@@ -48,19 +56,17 @@ def plan_trend_case(case: TrendCase) -> PatternPlan[TrendsPlan]:
         over_values = not function.removesuffix(" distinct").endswith("count")
         argument = RowExpression(("v",)) if over_values else None
         trends.append(Trend(f"x{n}", function.removesuffix(" distinct"), argument, keys or (), "distinct" in function))
-    block = BlockQuery(
+    query = PatternQuery(
         columns=tuple(COLUMNS), partition_by=(), order_by=(SortKey("t"),), event_type="e", components=run.components,
         pattern=run.pattern, conditions=run.conditions,
         equivalences=tuple(Equivalence(RowExpression(("v",)), keys) for keys in case.same), selection=run.selection,
-        matches=Matches.ALL, collapsed=False, strict_time=run.strict_time,
-        within=None if case.width is None else str(case.width), within_position=0,
-        slide=None if case.slide is None else str(case.slide), between=None, returns=(), trends=tuple(trends),
-        group_by=(), groups=(), uncertainty=None, confidence=None, non_answers=None, tiebreak=None,
+        matches=Matches.ALL, measures=(), is_block=True, strict_time=run.strict_time,
+        within=None if case.width is None else str(case.width),
+        slide=None if case.slide is None else str(case.slide), trends=tuple(trends),
         identifiers=frozenset({"e", "v"}), output=tuple((t.name, t.name) for t in trends),
     )  # fmt: skip
-    query, hidden = clause_of(block, "bigint")
     types = list(COLUMNS.values())
-    return KernelTrendPlanner(block, query, hidden, SETTINGS, analyze, lambda *a: None, types).plan()
+    return KernelTrendPlanner(query.partitioned(), SETTINGS, analyze, lambda *a: None, types).plan()
 
 
 def holds(conditions: Sequence[RowCondition], value: int | None) -> bool:
@@ -157,7 +163,7 @@ class TrendCase:
 
             return same
 
-        return [ReferenceCondition(keys, Decision.TAKE, test(keys), required=(keys,)) for keys in self.same]
+        return [ReferenceCondition(keys, TestedAt.TAKE, test(keys), required=(keys,)) for keys in self.same]
 
     def windows(self) -> list[tuple[int, int, int]]:
         times = self.run.times

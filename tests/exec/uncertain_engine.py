@@ -9,14 +9,12 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from sparkcep.block import BlockQuery, Uncertainty
 from sparkcep.exec.engines.uncertain.matcher import Found, UncertainMatcher
 from sparkcep.exec.reference.runs import Path
 from sparkcep.exec.shape import batch_of
-from sparkcep.planner.block_clause import clause_of
 from sparkcep.planner.engines.uncertain.plan import UncertainPlan, UncertainPlanner
 from sparkcep.planner.plan import PatternPlan
-from sparkcep.query import SortKey
+from sparkcep.query import PatternQuery, SortKey, Uncertainty, default_measures
 
 from .run_engine import SETTINGS, KernelSplit
 from .uncertain_worlds import Signatures, UncertainCase
@@ -37,18 +35,15 @@ def analyze(items: Sequence[str]) -> list[tuple[str, str]]:
 def plan_uncertain_case(case: UncertainCase) -> PatternPlan[UncertainPlan]:
     """Raises PatternAnalysisError where the planner refuses the case."""
     run = case.run
-    block = BlockQuery(
+    query = PatternQuery(
         columns=tuple(COLUMNS), partition_by=(), order_by=(SortKey("t"),), event_type="e", components=run.components,
-        pattern=run.pattern, conditions=run.conditions, equivalences=(), selection=run.selection, matches=run.matches,
-        collapsed=False, strict_time=False, within=None if run.within is None else str(run.within), within_position=0,
-        slide=None, between=None, returns=(), trends=(), group_by=(), groups=(),
+        pattern=run.pattern, conditions=run.conditions, selection=run.selection, matches=run.matches,
+        is_block=True, measures=default_measures("t", run.components),
+        within=None if run.within is None else str(run.within),
         uncertainty=Uncertainty("lo", "hi", None, None, "p" if case.probable else None),
-        confidence=case.confidence, non_answers=None, tiebreak=None, identifiers=frozenset({"e", "v"}),
+        confidence=case.confidence, identifiers=frozenset({"e", "v"}),
     )  # fmt: skip
-    query, hidden = clause_of(block, "bigint")
-    return UncertainKernelPlanner(
-        block, query, hidden, SETTINGS, analyze, lambda *a: None, list(COLUMNS.values())
-    ).plan()
+    return UncertainKernelPlanner(query, SETTINGS, analyze, lambda *a: None, list(COLUMNS.values())).plan()
 
 
 def match_uncertain_case(case: UncertainCase, plan: PatternPlan[UncertainPlan]) -> Found:

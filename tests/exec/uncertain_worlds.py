@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 
 from hypothesis import strategies as st
 
-from sparkcep.block import Decision, Matches, Selection
 from sparkcep.exec.reference.runs import Path, Place, ReferenceCase
+from sparkcep.query import Matches, Selection, TestedAt
 
 from .run_strategies import RunCase, describe, run_cases
 
@@ -103,7 +103,7 @@ class World(ReferenceCase):
         return all(
             c.holds(path)
             for c in self.conditions
-            if (c.at is Decision.TAKE and key in c.decided_by) or self.is_left(c, path[:-1], key)
+            if (c.at is TestedAt.TAKE and key in c.decided_by) or self.is_left(c, path[:-1], key)
         )
 
     def longer(self, path: Path, places: Sequence[Place], choices: Sequence[str | None]) -> Iterator[Path]:

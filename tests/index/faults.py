@@ -182,7 +182,7 @@ def strike(world: World, kind: str, fault: Fault) -> str:
 
 
 @dataclass
-class StatementExecution:
+class FaultyRun:
     """Faults one after the other, eight in a world. ``told``: what came of them, by kind."""
 
     spark: SparkSession
@@ -244,7 +244,7 @@ def main(count: int, seed: int, kinds: list[str]) -> int:
     )  # fmt: skip
     sparkcep.enable()
     started, failed = time.monotonic(), 0
-    run = StatementExecution(spark, seed, {name: KINDS[name] for name in kinds or KINDS})
+    run = FaultyRun(spark, seed, {name: KINDS[name] for name in kinds or KINDS})
     while (done := run.told.total() + failed) < count:
         try:
             run.many(min(8, count - done))

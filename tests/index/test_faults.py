@@ -22,7 +22,7 @@ from sparkcep.index.unreferenced_files import sweep
 from sparkcep.index.verify import check_table
 
 from ..conftest import IS_CONNECT
-from .faults import COLUMNS, StatementExecution, write
+from .faults import COLUMNS, FaultyRun, write
 from .helpers import Row
 
 ROWS: list[Row] = [("a", 1, 1, "A"), ("a", 2, 2, "B"), ("b", 1, 3, "A"), ("b", 0, 4, "B")]
@@ -35,7 +35,7 @@ def test_a_handful_of_faults(spark: SparkSession) -> None:
     from .fault_kinds import KINDS
 
     kinds = ("lost: a data file", "lost to another release", "dies while writing", "no space for the commit")
-    run = StatementExecution(spark, 3, {kind: KINDS[kind] for kind in kinds})
+    run = FaultyRun(spark, 3, {kind: KINDS[kind] for kind in kinds})
     run.many(len(kinds))
     assert run.told.total() == len(kinds)
 

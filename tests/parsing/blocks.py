@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from sparkcep import settings
-from sparkcep.block import BlockQuery, Condition, Decision
-from sparkcep.query import Aggregate, MatchNumber, Scalar, Slot
+from sparkcep.query import Aggregate, Condition, MatchNumber, PatternQuery, Scalar, Slot, TestedAt
 from sparkcep.sql.block.binder import bind_block
 from sparkcep.sql.occurrences import read_statement
 from sparkcep.sql.rewriter import Rewriter
@@ -25,7 +24,7 @@ def bind(
     log: Mapping[str, str] = LOG,
     properties: Mapping[str, str] | None = None,
     time_type: str = "timestamp",
-) -> BlockQuery:
+) -> PatternQuery:
     """The last block of a statement."""
     statement = read_statement(text)
     form = statement.forms[-1]
@@ -62,7 +61,7 @@ def scalar_text(scalar: Scalar) -> str:
 
 def condition_text(condition: Condition) -> str:
     """The condition and when it is tested: `... @ b needs a min 2 first after c each a`."""
-    parts = [scalar_text(condition.scalar), "@" if condition.at is Decision.TAKE else "@leave"]
+    parts = [scalar_text(condition.scalar), "@" if condition.at is TestedAt.TAKE else "@leave"]
     parts.append("|".join(condition.decided_by))
     if condition.required:
         parts.append("needs " + ",".join("|".join(keys) for keys in condition.required))
@@ -77,13 +76,13 @@ def condition_text(condition: Condition) -> str:
     return " ".join(parts)
 
 
-def conditions(query: BlockQuery) -> list[str]:
+def conditions(query: PatternQuery) -> list[str]:
     return [condition_text(c) for c in query.conditions]
 
 
-def equivalences(query: BlockQuery) -> list[str]:
+def equivalences(query: PatternQuery) -> list[str]:
     return ["|".join(e.components) + ("." if e.components else "") + e.expression.text for e in query.equivalences]
 
 
-def returns(query: BlockQuery) -> list[str]:
-    return [f"{m.name}: {scalar_text(m.expression)}" for m in query.returns]
+def returns(query: PatternQuery) -> list[str]:
+    return [f"{m.name}: {scalar_text(m.expression)}" for m in query.measures if query.has_return]

@@ -17,10 +17,7 @@ from random import Random
 
 from sparkcep import settings
 from sparkcep.errors import SparkCepError
-from sparkcep.planner.block_clause import block_clause
-from sparkcep.planner.engines.rows.plan import plan_clause
-from sparkcep.planner.engines.runs.plan import plan_block, plan_clause_runs
-from sparkcep.query import Selection
+from sparkcep.planner.choice import make_plan
 from sparkcep.sql.block.binder import bind_block
 from sparkcep.sql.clause.binder import bind
 from sparkcep.sql.clause.parser import parse_clause
@@ -110,16 +107,15 @@ def _plan(statement: Statement, form: PatternOccurrence, rewriter: Rewriter) -> 
         clause = parse_clause(statement, form.body)
         query = bind(statement, clause, form.body, COLUMNS, qualifiers, rewriter.render, own, prefix)
         if query.non_answers is None:
-            make = plan_clause if query.selection is Selection.STRICT else plan_clause_runs
-            make(query, own, analyze, lambda tests, keys: None, types)
+            make_plan(query, own, analyze, lambda tests, keys: None, types)
         return
-    block = bind_block(
+    query = bind_block(
         statement, form, COLUMNS, qualifiers, rewriter.render, own, prefix, lambda relation: {},
         lambda expression: analyze([expression])[0][1],
     )  # fmt: skip
-    types += ["int"] * (len(block_clause(block).columns) - len(types))
-    if not (block.trends or block.non_answers is not None or block.uncertainty is not None):
-        plan_block(block, own, analyze, lambda tests, keys: None, types)
+    types += ["int"] * (len(query.columns) - len(types))
+    if not (query.trends or query.non_answers is not None or query.uncertainty is not None):
+        make_plan(query, own, analyze, lambda tests, keys: None, types)
 
 
 # -- statements ----------------------------------------------------------------------------------------------------

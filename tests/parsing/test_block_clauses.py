@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from sparkcep.block import Matches, Selection, Uncertainty
 from sparkcep.errors import SparkCepError
+from sparkcep.query import Matches, Selection, Uncertainty
 
 from .blocks import bind, returns
 
@@ -35,7 +35,7 @@ HEAD = "FROM r PARTITION BY symbol ORDER BY ts PATTERN SEQ(A a, B+ b, !C c) WHER
 def test_returns(items: str, expected: list[str]) -> None:
     query = bind(f"{HEAD} RETURN {items}")
     assert [re.sub(r"struct\(`ts`, .*`y`\)", "event", r) for r in returns(query)] == expected
-    assert not any(getattr(s, "running", False) for m in query.returns for s in m.expression.slots)
+    assert not any(getattr(s, "running", False) for m in query.measures for s in m.expression.slots)
     assert query.selection is Selection.NEXT
 
 
@@ -57,7 +57,7 @@ def test_trends() -> None:
     assert [k.expression for k in query.group_by] == ["sector", "site"]
     names = ["COUNT(*)", "n", "COUNT(DISTINCT *)", "s", "mean(a.x)", "try_count(*)", "approx_count(*)"]
     assert query.output == (("site", "site"), *((n, n) for n in names), ("window", "w"), ("sector", "sector"))
-    assert (query.selection, query.matches, query.returns) == (Selection.ANY, Matches.ALL, ())
+    assert (query.selection, query.matches, query.has_return) == (Selection.ANY, Matches.ALL, False)
 
 
 @pytest.mark.parametrize(
@@ -130,15 +130,15 @@ def test_own_clauses_win_over_properties_and_settings() -> None:
     head = "PARTITION BY (job), upper(site) ORDER BY ts DESC NULLS LAST, y EVENT TYPE (symbol)"
     query = bind(f"FROM r {head} PATTERN SEQ(A a, B b)", properties=PROPERTIES)
     assert [k.expression for k in query.partition_by] == ["job", "upper(site)"]
-    assert [k.text for k in query.order_by] == ["ts DESC NULLS LAST", "y ASC NULLS FIRST"]
-    assert (query.event_type, query.tiebreak) == ("symbol", "`x`")
+    assert [k.text for k in query.order_by] == ["ts DESC NULLS LAST", "y ASC NULLS FIRST", "`x` ASC NULLS FIRST"]
+    assert (query.event_type, query.order_by[-1].expression) == ("symbol", "`x`")
 
 
 def test_properties_win_over_settings() -> None:
     query = bind("FROM r PATTERN SEQ(A a, B b)", properties=PROPERTIES)
     assert [k.expression for k in query.partition_by] == ["`job`", "`task_id`"]
-    assert [k.text for k in query.order_by] == ["`val` ASC NULLS FIRST"]
-    assert (query.event_type, query.tiebreak) == ("`type`", "`x`")
+    assert [k.text for k in query.order_by] == ["`val` ASC NULLS FIRST", "`x` ASC NULLS FIRST"]
+    assert (query.event_type, query.order_by[-1].expression) == ("`type`", "`x`")
     assert {"job", "task_id", "val", "type", "x"} <= query.identifiers
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from sparkcep.block import Component
 from sparkcep.errors import PatternParseError
 from sparkcep.pattern import render
+from sparkcep.query import Component
 
 from .blocks import bind
 

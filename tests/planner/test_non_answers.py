@@ -38,7 +38,7 @@ def plan(text: str, time_type: str = "timestamp", zone: str = "UTC") -> PatternP
 
     block = bind(f"FROM t PARTITION BY job ORDER BY ts EVENT TYPE kind {text}", time_type=time_type)
     own = settings.read({**LOG, "spark.sql.session.timeZone": zone}.get)
-    return plan_non_answers(block, own, analyze, [types[c] for c in COLUMNS])
+    return plan_non_answers(block, own, analyze, lambda *_: None, [types[c] for c in COLUMNS])
 
 
 #: Conditions, and (first place, second place, least, most, whether of positions).

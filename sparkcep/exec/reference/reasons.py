@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sparkcep.block import Selection
 from sparkcep.exec.arrays import Ints
 from sparkcep.exec.automaton import alternatives
 from sparkcep.exec.batch import Batch
@@ -24,6 +23,7 @@ from sparkcep.exec.engines.runs.search import RunSearch
 from sparkcep.exec.kernels.non_answers.tables import Flags
 from sparkcep.exec.reference.runs import Gap, Path, Place, ReferenceCase, Way, between, ways_on
 from sparkcep.pattern import Negation, Pattern, variables, walk
+from sparkcep.query import Selection
 
 
 @dataclass(frozen=True)

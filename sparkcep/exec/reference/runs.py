@@ -20,7 +20,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from sparkcep.block import Decision, Matches, Selection
 from sparkcep.pattern import (
     Alternation,
     Concatenation,
@@ -33,6 +32,7 @@ from sparkcep.pattern import (
     Variable,
     variables,
 )
+from sparkcep.query import Matches, Selection, TestedAt
 
 #: A taken event: (component key, row).
 Taken: TypeAlias = tuple[str, int]
@@ -49,7 +49,7 @@ class ReferenceCondition:
     """
 
     decided_by: tuple[str, ...]
-    at: Decision
+    at: TestedAt
     test: Callable[..., bool]
     required: tuple[tuple[str, ...], ...] = ()
     minimum: int = 1
@@ -207,7 +207,7 @@ class ReferenceCase:
         if len(path) > 1 and not self.follows(row, path[-2][1]):
             return False
         for condition in self.conditions:
-            taken = condition.at is Decision.TAKE and key in condition.decided_by
+            taken = condition.at is TestedAt.TAKE and key in condition.decided_by
             if (taken or self.is_left(condition, path[:-1], key)) and not condition.holds(path):
                 return False
         return True
@@ -215,7 +215,7 @@ class ReferenceCase:
     def is_left(self, condition: ReferenceCondition, path: Path, key: str | None) -> bool:
         """Whether going on to ``key`` (None: accepting) leaves the condition's variable."""
         by = condition.decided_by
-        return condition.at is Decision.LEAVE and bool(path) and path[-1][0] in by and key not in by
+        return condition.at is TestedAt.LEAVE and bool(path) and path[-1][0] in by and key not in by
 
     def extensions(self, path: Path, places: Sequence[Place], row: int) -> list[tuple[Way, Place]]:
         """The ways on which the row can extend the run, with the place each leads to."""

@@ -9,10 +9,9 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable
 
-from sparkcep.block import Condition, Decision
 from sparkcep.exec.engines.runs.spec import Span
 from sparkcep.exec.kernels.conditions import EQUAL, GREATER, LESS
-from sparkcep.query import Aggregate, Navigation, Slot
+from sparkcep.query import Aggregate, Condition, Navigation, Slot, TestedAt
 
 _ORDERS = {"<": LESS, "<=": LESS | EQUAL, ">": GREATER, ">=": GREATER | EQUAL, "=": EQUAL}
 _FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
@@ -29,7 +28,7 @@ class Consistency(enum.Enum):
 
 def is_consistent(condition: Condition, first: str) -> bool:
     """Whether a condition has one outcome for an event, given the first event of the match."""
-    if condition.at is not Decision.TAKE or condition.each or condition.after or condition.minimum > 1:
+    if condition.at is not TestedAt.TAKE or condition.each or condition.after or condition.minimum > 1:
         return False
     if condition.first_only or any(set(r) != {first} for r in condition.required):
         return False
@@ -46,7 +45,7 @@ def with_earlier(condition: Condition) -> tuple[Navigation, str, Slot] | None:
     """`x op f`: the tested event's value, the operator, and what of the same variable's earlier events it is
     compared with; None for any other condition."""
     c = condition
-    plain = c.at is Decision.TAKE and not c.required and not c.first_only and not c.after and not c.each
+    plain = c.at is TestedAt.TAKE and not c.required and not c.first_only and not c.after and not c.each
     pieces = [p for p in c.scalar.pieces if not isinstance(p, str) or p.strip()]
     if not plain or c.minimum != 2 or len(pieces) != 3 or not isinstance(pieces[1], str):
         return None

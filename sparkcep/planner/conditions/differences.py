@@ -12,10 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from sparkcep.block import Condition, Decision
 from sparkcep.exec.conditions.expressions import Type, parse_type
 from sparkcep.planner.rules.range_splitting import fixed_distance
-from sparkcep.query import POSITION, Navigation, RowExpression, Slot, unescape
+from sparkcep.query import POSITION, Condition, Navigation, RowExpression, Slot, TestedAt, unescape
 
 _MARK = "\x00"
 _OPERATOR = r"\s*(<=|>=|<|>|==|=)\s*"
@@ -90,7 +89,7 @@ def difference(
         is_time: whether a row expression is the ORDER BY key.
         bare: in MATCH_RECOGNIZE the key's name, which alone is that of the event tested.
     """
-    if condition.at is not Decision.TAKE or condition.each or condition.after or condition.minimum > 1:
+    if condition.at is not TestedAt.TAKE or condition.each or condition.after or condition.minimum > 1:
         return None
     pieces: list[str | Slot] = list(condition.scalar.pieces)
     if bare is not None and len(condition.decided_by) == 1:

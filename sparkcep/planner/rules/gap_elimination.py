@@ -167,7 +167,7 @@ def _by_positions(
     names = program.names
     # (who looks, at what). A gap's own condition may name itself: X.activity <> 'b' is a condition on the row.
     looks: list[tuple[str, Slot]] = [("", s) for m in query.measures for s in m.expression.slots]
-    looks += [(d.variable, s) for d in query.definitions for c in d.conjuncts for s in c.slots]
+    looks += [(name, s) for c in query.conditions for name in c.decided_by for s in c.scalar.slots]
     candidates = [
         code
         for code, name in enumerate(names)

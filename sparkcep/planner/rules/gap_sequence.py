@@ -10,14 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sparkcep.block import BlockQuery, Matches, Selection
 from sparkcep.pattern import Concatenation, Pattern, Quantified, Variable
-from sparkcep.planner.block_clause import typed_block
 from sparkcep.planner.engines.rows.plan import RowsPlan, RowsPlanner
-from sparkcep.planner.engines.runs.steps import row_conditions, type_test
+from sparkcep.planner.engines.runs.steps import row_conditions, type_test, typed_query
 from sparkcep.planner.plan import Analyzer, PatternPlan
-from sparkcep.planner.sampling import Sampler
-from sparkcep.query import PREFIX, Definition, Events, Scalar
+from sparkcep.query import PREFIX, Condition, Events, Matches, PatternQuery, Scalar, Selection, clause_components
 from sparkcep.settings import Settings
 
 #: The variable that takes what lies between.
@@ -25,26 +22,28 @@ GAP = PREFIX + "gap"
 
 
 def gap_sequence_plan(
-    block: BlockQuery,
+    query: PatternQuery,
     settings: Settings,
     analyze: Analyzer,
-    sample: Sampler,
     column_types: Sequence[str],
 ) -> PatternPlan[RowsPlan] | None:
     """The plan of a block as a row pattern, if it is a plain sequence that Spark can follow by itself.
 
-    Args: as for :func:`sparkcep.planner.engines.runs.plan.plan_block`.
+    Args: as for :func:`sparkcep.planner.engines.runs.plan.plan_runs`.
     """
-    names = _plain_sequence(block)
+    names = _plain_sequence(query)
     if names is None or not (settings.fold and settings.gap_elimination and settings.layout == "auto"):
         return None
-    definitions = tuple(Definition(name, conjuncts, "") for name, conjuncts in _conjuncts(block).items() if conjuncts)
-    if len(definitions) < len(names):
+    conditions = _conditions(query)
+    if {key for c in conditions for key in c.decided_by} != set(names):
         return None
-    block, query, hidden = typed_block(block, analyze)
-    clause = replace(query, pattern=with_gaps(names), definitions=definitions, selection=Selection.STRICT)
-    planned = RowsPlanner(clause, settings, analyze, sample, column_types, block, hidden).plan()
-    return planned if planned.fold is not None else None
+    query = typed_query(query, analyze)
+    pattern = with_gaps(names)
+    clause = replace(
+        query, pattern=pattern, components=clause_components(pattern), conditions=conditions, selection=Selection.STRICT
+    )
+    planned = RowsPlanner(clause, settings, analyze, lambda *_: None, column_types).plan()
+    return replace(planned, sequence=query) if planned.fold is not None else None
 
 
 def with_gaps(names: Sequence[str]) -> Pattern:
@@ -55,32 +54,30 @@ def with_gaps(names: Sequence[str]) -> Pattern:
     return Concatenation(tuple(items[:-1]))
 
 
-def _plain_sequence(block: BlockQuery) -> list[str] | None:
+def _plain_sequence(query: PatternQuery) -> list[str] | None:
     """Components of a plain sequence in order; None: it is something else."""
-    items = block.pattern.items if isinstance(block.pattern, Concatenation) else ()
+    items = query.pattern.items if isinstance(query.pattern, Concatenation) else ()
     if (
         len(items) < 2
         or not all(isinstance(i, Variable) for i in items)
-        or block.selection is not Selection.NEXT
-        or block.matches is Matches.ALL
-        or block.collapsed or block.strict_time or block.trends or not block.returns or block.omit_censored
-        or block.within is not None or block.between is not None or block.equivalences or block.groups
-        or any(isinstance(s, Events) for m in block.returns for s in m.expression.slots)
+        or query.selection is not Selection.NEXT
+        or query.matches is Matches.ALL
+        or query.collapsed or query.strict_time or query.trends or not query.has_return or query.omit_censored
+        or query.within is not None or query.between is not None or query.equivalences or query.groups
+        or any(isinstance(s, Events) for m in query.measures for s in m.expression.slots)
     ):  # fmt: skip
         return None
-    if any(row_conditions(c) is None for c in block.conditions):
+    if any(row_conditions(c) is None for c in query.conditions):
         return None
     names = [i.name for i in items if isinstance(i, Variable)]
     return names if len(set(names)) == len(names) else None
 
 
-def _conjuncts(block: BlockQuery) -> dict[str, tuple[Scalar, ...]]:
-    """Tests of each component."""
-    out: dict[str, list[Scalar]] = {}
-    for component in block.components:
-        test = type_test(component, block.event_type)
-        out[component.key] = [Scalar((test,), component.position)] if test else []
-    for condition in block.conditions:
-        for key in condition.decided_by:
-            out[key].append(condition.scalar)
-    return {key: tuple(scalars) for key, scalars in out.items()}
+def _conditions(query: PatternQuery) -> tuple[Condition, ...]:
+    """What each component demands of one event, its type too."""
+    out = []
+    for component in query.components:
+        if test := type_test(component, query.event_type):
+            out.append(Condition(Scalar((test,), component.position), (component.key,)))
+        out += [replace(c, decided_by=(component.key,)) for c in query.conditions if component.key in c.decided_by]
+    return tuple(out)

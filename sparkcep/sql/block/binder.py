@@ -1,4 +1,4 @@
-"""Bind the names of a pattern block: BlockSyntax and the input's columns to a BlockQuery."""
+"""Bind the names of a pattern block: BlockSyntax and the input's columns to a PatternQuery."""
 
 from __future__ import annotations
 
@@ -6,10 +6,22 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from sparkcep.block import GROUP_ID, BlockQuery, Component, Condition, Matches, NonAnswers, Uncertainty
 from sparkcep.errors import PatternAnalysisError, PatternParseError, near_name
 from sparkcep.pattern import Conjunction, walk
-from sparkcep.query import PREFIX, KeyExpression, Selection, SortKey
+from sparkcep.query import (
+    GROUP_ID,
+    PREFIX,
+    Component,
+    Condition,
+    KeyExpression,
+    Matches,
+    NonAnswers,
+    PatternQuery,
+    Selection,
+    SortKey,
+    Uncertainty,
+    default_measures,
+)
 from sparkcep.settings import Settings
 from sparkcep.sql.block.conditions import ConditionBinder, split_arguments
 from sparkcep.sql.block.parser import BlockSyntax, Range, parse_block
@@ -88,7 +100,7 @@ class BlockBinder:
     def error(self, error_class: str, message: str, position: int, hint: str | None = None) -> PatternAnalysisError:
         return PatternAnalysisError(error_class, message, text=self.s.text, position=position, hint=hint)
 
-    def bind(self, with_prefix: str) -> BlockQuery:
+    def bind(self, with_prefix: str) -> PatternQuery:
         syntax, positions = self.syntax, self.syntax.positions
         self.check_columns()
         components = self.typed_components()
@@ -118,14 +130,16 @@ class BlockBinder:
         groups = self.groups()
         self.check_within(source)
         self.check_conjunction(returned)
-        query = BlockQuery(
+        query = PatternQuery(
             columns=self.scope.columns,
             partition_by=source.partition_by,
-            order_by=source.order_by,
+            order_by=source.order_by if source.tiebreak is None else (*source.order_by, SortKey(source.tiebreak)),
             event_type=source.event_type,
             components=components,
             pattern=self.pattern.pattern,
             conditions=tuple(bound),
+            measures=tuple(returned.measures) or default_measures(source.order_by[0].expression, components),
+            is_block=True,
             equivalences=equivalences,
             selection=selection,
             matches=self.matches(returned),
@@ -135,14 +149,13 @@ class BlockBinder:
             within_position=positions.get("WITHIN", 0),
             slide=self.time(syntax.slide),
             between=self.between(),
-            returns=tuple(returned.measures),
+            has_return=bool(returned.measures),
             trends=tuple(returned.trends),
             group_by=tuple(returned.group_by),
             groups=groups,
             uncertainty=self.uncertainty(),
             confidence=self.confidence(),
             non_answers=self.non_answers(),
-            tiebreak=source.tiebreak,
             identifiers=self.identifiers(source, returned),
             partition_contiguity=in_partitions,
             case=case,
@@ -157,7 +170,7 @@ class BlockBinder:
         )
         self.check_uncertainty(query)
         self.check_censored(query)
-        return query
+        return query.partitioned()
 
     # -- parts -----------------------------------------------------------------------------------------------------
 
@@ -406,7 +419,7 @@ class BlockBinder:
 
         return _TIME_INSIDE.sub(interval, plain(self.scope, span))
 
-    def check_uncertainty(self, query: BlockQuery) -> None:
+    def check_uncertainty(self, query: PatternQuery) -> None:
         position = self.syntax.positions.get("CONFIDENCE", 0)
         if query.uncertainty is None:
             if query.confidence is not None:
@@ -423,7 +436,7 @@ class BlockBinder:
                     "CEP_UNCERTAINTY", f"UNCERTAINTY cannot be combined with {what}.", query.uncertainty.position
                 )
 
-    def check_censored(self, query: BlockQuery) -> None:
+    def check_censored(self, query: PatternQuery) -> None:
         if not query.omit_censored:
             return
         others = [
@@ -476,7 +489,7 @@ def bind_block(
     with_prefix: str = "",
     properties: Properties = lambda relation: {},
     type_of: TypeOf = lambda expression: "timestamp",
-) -> BlockQuery:
+) -> PatternQuery:
     """Parse and bind one pattern block.
 
     Args:

@@ -5,9 +5,19 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from sparkcep.block import Component, Condition, Decision, Equivalence
 from sparkcep.errors import PatternAnalysisError
-from sparkcep.query import POSITION, Aggregate, Navigation, RowExpression, Scalar, Slot
+from sparkcep.query import (
+    POSITION,
+    Aggregate,
+    Component,
+    Condition,
+    Equivalence,
+    Navigation,
+    RowExpression,
+    Scalar,
+    Slot,
+    TestedAt,
+)
 from sparkcep.sql.block.parser import Range
 from sparkcep.sql.block.pattern import BlockPattern
 from sparkcep.sql.block.references import Reader
@@ -185,7 +195,7 @@ class ConditionBinder:
         return Condition(
             Scalar(pieces),
             keys[last],
-            Decision.LEAVE if leaves else Decision.TAKE,
+            TestedAt.LEAVE if leaves else TestedAt.TAKE,
             required=tuple(k for v, k in keys.items() if v != last),
             minimum=minimum,
             first_only=first_only,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from sparkcep.block import Component
 from sparkcep.errors import PatternParseError, near_name
 from sparkcep.pattern import (
     Alternation,
@@ -16,6 +15,7 @@ from sparkcep.pattern import (
     Variable,
     children,
 )
+from sparkcep.query import Component
 from sparkcep.sql.block.parser import CLAUSES, Range
 from sparkcep.sql.clause.row_pattern import MAXIMUM_DEPTH, MAXIMUM_REPETITION
 from sparkcep.sql.lexicon import SIGNS, Token

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from sparkcep.block import GROUP_ID, Trend
-from sparkcep.query import Aggregate, KeyExpression, Measure, Navigation, RowExpression, Scalar, Slot
+from sparkcep.query import GROUP_ID, Aggregate, KeyExpression, Measure, Navigation, RowExpression, Scalar, Slot, Trend
 from sparkcep.sql.block.conditions import ConditionBinder, Keys, slot, split_arguments
 from sparkcep.sql.block.parser import BlockSyntax
 from sparkcep.sql.block.references import Reader
@@ -33,7 +32,7 @@ class Item:
 
 @dataclass(slots=True)
 class Returns:
-    """What RETURN asks for; ``output`` as in BlockQuery. ``whole_events``: all columns of the input are used."""
+    """What RETURN asks for; ``output`` as in PatternQuery. ``whole_events``: all columns of the input are used."""
 
     measures: list[Measure] = field(default_factory=list)
     trends: list[Trend] = field(default_factory=list)

@@ -6,9 +6,8 @@ import enum
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from sparkcep.block import Component
 from sparkcep.errors import PatternAnalysisError, near_name
-from sparkcep.query import RowExpression
+from sparkcep.query import Component, RowExpression
 from sparkcep.sql.lexicon import Token
 from sparkcep.sql.statement import Statement
 

@@ -9,7 +9,7 @@ from sparkcep.pattern import Pattern, Permutation, Variable, has_exclusion, vari
 from sparkcep.query import (
     PREFIX,
     Aggregate,
-    Definition,
+    Condition,
     KeyExpression,
     Measure,
     Navigation,
@@ -20,6 +20,7 @@ from sparkcep.query import (
     Selection,
     Skip,
     SortKey,
+    clause_components,
     string_literal,
     unescape,
 )
@@ -86,7 +87,7 @@ class Binder:
                 clause.rows_position,
                 "use SHOW EMPTY MATCHES or OMIT EMPTY MATCHES",
             )
-        definitions = self.bind_definitions()
+        conditions = self.bind_definitions()
         measures = self.bind_measures(one_row)
         within, within_position = self.bind_within()
         return PatternQuery(
@@ -106,10 +107,11 @@ class Binder:
             rows_per_match=clause.rows_per_match,
             skip=self.bind_skip(),
             pattern=self.pattern,
+            components=clause_components(self.pattern),
+            conditions=conditions,
             within=within,
             within_position=within_position,
             subsets=tuple(self.scope.unions.items()),
-            definitions=definitions,
             selection=clause.selection,
             non_answers=self.bind_non_answers(),
             identifiers=frozenset(
@@ -302,9 +304,10 @@ class Binder:
                 )
         return scalar
 
-    def bind_definitions(self) -> tuple[Definition, ...]:
+    def bind_definitions(self) -> tuple[Condition, ...]:
+        """DEFINE: a condition for each conjunct of a variable's."""
         reader = ScalarReader(self.scope, running=True, in_define=True)
-        out: list[Definition] = []
+        out: list[Condition] = []
         for item in self.clause.definitions:
             name = variable_name(item.name)
             if name not in self.primaries:
@@ -316,18 +319,25 @@ class Binder:
                     f"did you mean {near}?" if near else f"the pattern has {', '.join(self.primaries)}",
                 )
             low, high = item.expression
-            conjuncts = tuple(reader.read(a, b) for a, b in split_conjuncts(self.s, low, high) if b > a)
-            if name not in self.negated:
-                conjuncts = tuple(self.positive(c) for c in conjuncts)
             source = self.s.text[self.s.tokens[low].start : self.s.tokens[high - 1].end]
-            out.append(Definition(name, conjuncts, source))
+            for a, b in split_conjuncts(self.s, low, high):
+                if b > a:
+                    out.append(self.defined(name, reader.read(a, b), source))
         if self.clause.event_type is not None:
-            out.extend(self.event_definitions({d.variable for d in out}))
+            out.extend(self.event_definitions({variable_name(d.name) for d in self.clause.definitions}))
         return tuple(out)
 
-    def event_definitions(self, defined: set[str]) -> list[Definition]:
+    def defined(self, name: str, conjunct: Scalar, source: str) -> Condition:
+        if name not in self.negated:
+            return Condition(self.positive(conjunct), (name,), source=source)
+        # A negation is decided when what it reads has been taken.
+        slots = [s for s in conjunct.slots if isinstance(s, (Navigation, Aggregate)) and s.variables]
+        read = tuple(dict.fromkeys(s.variables for s in slots if s.variables and name not in s.variables))
+        return Condition(conjunct, (name,), required=read, source=source)
+
+    def event_definitions(self, defined: set[str]) -> list[Condition]:
         """With EVENT TYPE, an undefined variable means: the column equals the name as written in PATTERN."""
-        out: list[Definition] = []
+        out: list[Condition] = []
         spelling: dict[str, str] = {}
         column = self.event_type()
         for node in walk(self.pattern):
@@ -346,7 +356,7 @@ class Binder:
                 )
         for name, text in spelling.items():
             condition = f"{column} = {string_literal(text)}"
-            out.append(Definition(name, (Scalar((condition,)),), condition))
+            out.append(Condition(Scalar((condition,)), (name,), source=condition))
         return out
 
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from sparkcep.block import Selection
 from sparkcep.exec.arrays import Ints
 from sparkcep.exec.automaton import ACCEPT, Automaton, Edge
 from sparkcep.exec.conditions.expressions import BIGINT, Call, Constant
@@ -17,6 +16,7 @@ from sparkcep.exec.engines.runs.spec import RunSpec
 from sparkcep.exec.kernels.non_answers import tables
 from sparkcep.exec.kernels.non_answers.tables import UNBOUNDED, Found, Limits, Scratch
 from sparkcep.pattern import Concatenation, Variable
+from sparkcep.query import Selection
 
 _TRUE = Call("=", (Constant(1, BIGINT), Constant(1, BIGINT)))
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sparkcep.block import Selection
 from sparkcep.exec.automaton import ACCEPT
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.engines.rows.spec import ConditionSet
 from sparkcep.exec.engines.runs.spec import NO_LIMIT, RunSpec
 from sparkcep.exec.engines.trends.matcher import TrendMatcher
 from sparkcep.exec.engines.trends.spec import EdgeClass, Granularity, TrendAggregate, TrendSpec
+from sparkcep.query import Selection
 
 
 def is_countable(spec: RunSpec) -> bool:

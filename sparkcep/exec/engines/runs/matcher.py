@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sparkcep.block import Selection
 from sparkcep.exec.arrays import Ints, Rows
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.conditions.compiler import compile_conditions
@@ -43,6 +42,7 @@ from sparkcep.exec.statuses import (
     too_many_matches,
     too_much_output,
 )
+from sparkcep.query import Selection
 
 #: Room for output rows, and for events of matches, to begin with.
 ROWS, EVENTS = 1024, 4096

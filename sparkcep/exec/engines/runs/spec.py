@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sparkcep.block import Decision, Selection
 from sparkcep.exec.automaton import Automaton
 from sparkcep.exec.engines.rows.spec import ConditionSet, OutputSlot
 from sparkcep.pattern import Pattern
-from sparkcep.query import RowsPerMatch, SkipMode
+from sparkcep.query import RowsPerMatch, Selection, SkipMode, TestedAt
 
 NO_LIMIT = 2**62
 
@@ -35,7 +34,7 @@ class Check:
 
     number: int
     decided_by: frozenset[int]
-    at: Decision
+    at: TestedAt
     counted: int
     required: tuple[int, ...] = ()
     minimum: int = 1

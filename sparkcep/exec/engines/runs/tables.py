@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from sparkcep.block import Decision, Selection
 from sparkcep.exec.arrays import Ints, ordered_ints
 from sparkcep.exec.automaton import ACCEPT, Automaton, Edge
 from sparkcep.exec.batch import Batch
@@ -20,6 +19,7 @@ from sparkcep.exec.kernels.runs.merging import AGGREGATE_COUNT, AGGREGATE_VALUE,
 from sparkcep.exec.kernels.runs.runs import CHECK_WIDTH
 from sparkcep.exec.kernels.tables import Conditions
 from sparkcep.pattern import Negation, Pattern, children, variables
+from sparkcep.query import Selection, TestedAt
 
 MAXIMUM_NEGATIONS = 63  # bits of an int64 that leave its sign alone
 
@@ -45,12 +45,12 @@ class Groups:
         leaving = [
             k
             for k, c in enumerate(self.all)
-            if c.at is Decision.LEAVE and before in c.decided_by and component not in c.decided_by
+            if c.at is TestedAt.LEAVE and before in c.decided_by and component not in c.decided_by
         ]
         return self.number([*leaving, *(self.taking(component) if component != ACCEPT else ())])
 
     def taking(self, component: int) -> list[int]:
-        return [k for k, c in enumerate(self.all) if c.at is Decision.TAKE and component in c.decided_by]
+        return [k for k, c in enumerate(self.all) if c.at is TestedAt.TAKE and component in c.decided_by]
 
     def tables(self) -> Checks:
         starts, rows = [0], []
@@ -277,8 +277,8 @@ def _looks(spec: RunSpec, p: ConditionPrograms, before: int, e: Edge) -> set[tup
     out: set[tuple[int, int, int]] = set()
     registers = spec.conditions.registers
     for check in spec.checks:
-        taken = check.at is Decision.TAKE and e.component in check.decided_by
-        left = check.at is Decision.LEAVE and before in check.decided_by and e.component not in check.decided_by
+        taken = check.at is TestedAt.TAKE and e.component in check.decided_by
+        left = check.at is TestedAt.LEAVE and before in check.decided_by and e.component not in check.decided_by
         negated = {c for x in e.absent for c in spec.automaton.negations[x].automaton.components}
         if check.decided_by & negated:
             return None

@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sparkcep.block import Selection
 from sparkcep.exec.arrays import Ints
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.conditions.compiler import compile_conditions
@@ -40,6 +39,7 @@ from sparkcep.exec.kernels.trends import trends as kernel
 from sparkcep.exec.kernels.trends.orders import COUNTS
 from sparkcep.exec.kernels.trends.tables import Events, Scratch, Tests, Trends, Windows, Words
 from sparkcep.exec.statuses import raise_status
+from sparkcep.query import Selection
 
 _SELECTIONS = {Selection.STRICT: kernel.STRICT, Selection.NEXT: kernel.NEXT, Selection.ANY: kernel.ANY}
 #: Windows that share a walk. More share more, but a block's rows are those of all its windows.

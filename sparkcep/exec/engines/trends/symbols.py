@@ -6,12 +6,12 @@ from itertools import pairwise
 
 import numpy as np
 
-from sparkcep.block import Selection
 from sparkcep.exec.automaton import ACCEPT
 from sparkcep.exec.engines.rows.spec import BITS_PER_WORD
 from sparkcep.exec.engines.trends.spec import Granularity, TrendSpec
 from sparkcep.exec.kernels.runs.graph_tables import Machine
 from sparkcep.exec.kernels.trends.tables import STATE, TREE, Fields, Letters, Rows, Single, Ways
+from sparkcep.query import Selection
 
 #: More bits than this make too large a table.
 MAX_BITS = 10

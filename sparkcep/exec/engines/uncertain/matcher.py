@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sparkcep.block import Selection
 from sparkcep.errors import LimitError, SparkCepError
 from sparkcep.exec.arrays import Ints, int_values
 from sparkcep.exec.batch import Batch
@@ -24,6 +23,7 @@ from sparkcep.exec.kernels.uncertain import confidence as worth
 from sparkcep.exec.kernels.uncertain import uncertain as kernel
 from sparkcep.exec.kernels.uncertain.tables import Elements, Events, Graph, Masses, Query, Stack
 from sparkcep.exec.statuses import emitted_rows, raise_status
+from sparkcep.query import Selection
 from sparkcep.settings import LIMIT_SHARED, LIMIT_TICKS
 
 #: Room for frames, and for lists of events, to begin with.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from sparkcep.block import BlockQuery
 from sparkcep.errors import PatternAnalysisError
 from sparkcep.exec.conditions.expressions import (
     AggregateSlot,
@@ -18,7 +17,6 @@ from sparkcep.exec.conditions.expressions import (
 from sparkcep.exec.conditions.interpreter import Interpreter
 from sparkcep.exec.engines.function.matcher import FunctionSpec, Items
 from sparkcep.exec.shape import Within
-from sparkcep.planner.block_clause import clause_of
 from sparkcep.planner.conditions.match_conditions import MatchConditions, describe
 from sparkcep.planner.conditions.trees import Conjunct
 from sparkcep.planner.engines.function.row_expressions import RowExpressions, spark_type
@@ -26,7 +24,7 @@ from sparkcep.planner.engines.runs.plan import RunPlanner, RunsPlan
 from sparkcep.planner.fields import Fields
 from sparkcep.planner.plan import PatternPlan
 from sparkcep.planner.rules.range_splitting import fixed_distance, whole_literal
-from sparkcep.query import Scalar
+from sparkcep.query import PatternQuery, Scalar, default_measures
 from sparkcep.settings import Settings
 from sparkcep.sql.block.binder import bind_block
 from sparkcep.sql.function import FunctionSyntax
@@ -91,47 +89,47 @@ def plan_function(
     """
     first = _bind(statement, syntax, types, settings, zone)[0]
     read = {c: t for c, t in types.items() if c.casefold() in first.identifiers}
-    block, columns, arrival = _bind(statement, syntax, read, settings, zone)
-    refuse_unsupported(block)
-    if block.omit_censored:
+    query, columns, arrival = _bind(statement, syntax, read, settings, zone)
+    refuse_unsupported(query)
+    if query.omit_censored:
         raise PatternAnalysisError(
             "CEP_CENSORED",
             "A pattern function sees one partition at a time, which does not tell where the log ends.",
             text=statement.text,
-            position=block.censored_position,
+            position=query.censored_position,
             hint="run the block in spark.sql",
         )
-    if block.trends:
+    if query.trends:
         raise PatternAnalysisError(
             "CEP_FUNCTION_TRENDS",
             "A pattern function does not aggregate over trends.",
             text=statement.text,
-            position=block.trends[0].position,
+            position=query.trends[0].position,
             hint="run the block in spark.sql, or let the function return matches and aggregate them around its call",
         )
-    return _plan(block, columns, settings, zone, arrival)
+    return _plan(query, columns, settings, zone, arrival)
 
 
-def refuse_unsupported(block: BlockQuery) -> None:
+def refuse_unsupported(query: PatternQuery) -> None:
     """Raises CEP_UNSUPPORTED_CLAUSE for what a function's kernel has no part in."""
-    parts = {"UNCERTAINTY": block.uncertainty, "EXPLAIN NON ANSWERS": block.non_answers}
+    parts = {"UNCERTAINTY": query.uncertainty, "EXPLAIN NON ANSWERS": query.non_answers}
     for what, found in parts.items():
         if found is not None:
             raise PatternAnalysisError(
                 "CEP_UNSUPPORTED_CLAUSE",
                 f"A pattern function cannot have {what}.",
-                text=block.text or None,
-                position=found.position or block.start,
+                text=query.text or None,
+                position=found.position or query.start,
                 hint="run the block in spark.sql",
             )
 
 
 def _bind(
     statement: Statement, syntax: FunctionSyntax, types: Mapping[str, str], settings: Settings, zone: str
-) -> tuple[BlockQuery, RowExpressions, bool]:
+) -> tuple[PatternQuery, RowExpressions, bool]:
     """The block, its input's columns, and whether only the call can say in which order they come."""
 
-    def bound(types: Mapping[str, str], settings: Settings) -> tuple[BlockQuery, RowExpressions]:
+    def bound(types: Mapping[str, str], settings: Settings) -> tuple[PatternQuery, RowExpressions]:
         rows = RowExpressions(
             types,
             settings.case_sensitive,
@@ -140,12 +138,12 @@ def _bind(
             statement.text,
             statement.tokens[syntax.form.head[0]].start,
         )
-        block = bind_block(
+        query = bind_block(
             statement, syntax.form, tuple(types), frozenset(),
             lambda low, high: statement.text[low:high].replace("{", "{{").replace("}", "}}"),
             settings, "", lambda relation: {}, lambda expression: rows.program(expression).spark,
         )  # fmt: skip
-        return block, rows
+        return query, rows
 
     try:
         return *bound(types, settings), False
@@ -154,55 +152,56 @@ def _bind(
             raise
         refusal = error
     try:
-        block, rows = bound({**types, ARRIVAL: "bigint"}, replace(settings, log_time=ARRIVAL))
+        query, rows = bound({**types, ARRIVAL: "bigint"}, replace(settings, log_time=ARRIVAL))
     except PatternAnalysisError:
         raise refusal from None
     what = ""
-    if clause_of(block, "")[0].partition_by:
+    if query.partition_by:
         what = "a function with partitions of its own"  # the call can then say no ORDER BY
-    elif block.within is not None:
+    elif query.within is not None:
         what = "WITHIN"
-    elif not block.returns:
+    elif not query.has_return:
         what = "the default output"
-    elif block.strict_time:
+    elif query.strict_time:
         what = "STRICT TIME"
-    elif any(ARRIVAL in describe(scalar) for scalar in _scalars(block)) or block.between is not None:
+    elif any(ARRIVAL in describe(scalar) for scalar in _scalars(query)) or query.between is not None:
         what = "a condition or an item on time"
     if not what:
-        return block, rows, True
+        return query, rows, True
     raise PatternAnalysisError(
         "CEP_LOG_COLUMNS",
         f"The function names no time column, and {what} needs one.",
         text=statement.text,
-        position=block.within_position if what == "WITHIN" else block.start,
+        position=query.within_position if what == "WITHIN" else query.start,
         hint="write ORDER BY before PATTERN, or SET spark.sparkcep.log.time before CREATE",
     )
 
 
-def _scalars(block: BlockQuery) -> list[Scalar]:
-    return [*(m.expression for m in block.returns), *(c.scalar for c in block.conditions)]
+def _scalars(query: PatternQuery) -> list[Scalar]:
+    returned = query.measures if query.has_return else ()
+    return [*(m.expression for m in returned), *(c.scalar for c in query.conditions)]
 
 
-def _plan(block: BlockQuery, rows: RowExpressions, settings: Settings, zone: str, arrival: bool) -> FunctionPlan:
+def _plan(query: PatternQuery, rows: RowExpressions, settings: Settings, zone: str, arrival: bool) -> FunctionPlan:
     settings = replace(settings, layout="rows", gap_elimination=False)
-    time = rows.program(block.order_by[0].expression)
+    time = rows.program(query.order_by[0].expression)
     # Items are not the planner's: it plans for the events of a match, and they are made of those.
-    query, _ = clause_of(replace(block, returns=()), time.spark)
-    planned = replace(block, returns=(), within=query.within)
-    planner = _Planner(planned, query, 0, settings, rows.analyze, lambda *_: None, list(rows.types.values()))
+    measures = default_measures(query.order_by[0].expression, query.components)
+    planned = replace(query, measures=measures, has_return=False, hidden_keys=0)
+    planner = _Planner(planned, settings, rows.analyze, lambda *_: None, list(rows.types.values()))
     planner.zone = zone
     plan = planner.plan()
-    shown = [] if block.returns else plan.input.keys
+    shown = [] if query.has_return else plan.input.keys
     keys = tuple(rows.program(text) for text, _ in shown)
     schema = [(name, program.spark) for (_, name), program in zip(shown, keys, strict=True)]
     items = None
-    if block.returns:
-        items, more = _items(block, plan, rows, settings)
+    if query.has_return:
+        items, more = _items(query, plan, rows, settings)
         schema += more
     else:
         event = f"array<struct<variable:string,position:int,time:{time.spark}>>"
         schema += [("match_number", "bigint"), ("start_time", time.spark), ("end_time", time.spark), ("events", event)]
-        schema += [("exact", "boolean")] if block.collapsed else []
+        schema += [("exact", "boolean")] if query.collapsed else []
     order = [(rows.program(k.expression), k.ascending, k.nulls_first) for k in query.order_by]
     ties = plan.input.fields.texts[: plan.input.fields.sort_fields]
     order += [(rows.program(t), True, True) for t in ties]
@@ -219,7 +218,7 @@ def _plan(block: BlockQuery, rows: RowExpressions, settings: Settings, zone: str
         fields=tuple(rows.program(plan.input.fields.texts[f]) for f in plan.input.shape.kernel_fields),
         keys=keys,
         time=time,
-        variables=tuple(c.variable for c in block.components),
+        variables=tuple(c.variable for c in query.components),
         items=items,
         exact=None if plan.engine.collapse is None else plan.engine.collapse.exact,
         arrival=arrival,
@@ -230,14 +229,14 @@ def _plan(block: BlockQuery, rows: RowExpressions, settings: Settings, zone: str
 
 
 def _items(
-    block: BlockQuery, plan: PatternPlan[RunsPlan], rows: RowExpressions, settings: Settings
+    query: PatternQuery, plan: PatternPlan[RunsPlan], rows: RowExpressions, settings: Settings
 ) -> tuple[Items, list[tuple[str, str]]]:
     """RETURN for the interpreter, with names and types."""
-    fields = Fields(block.columns, settings.case_sensitive)
-    owner = MatchConditions(plan.query, fields, rows.types, labels=block.labels)
+    fields = Fields(query.columns, settings.case_sensitive)
+    owner = MatchConditions(plan.query, fields, rows.types)
     trees: list[Expression] = []
     found: list[tuple[str, str]] = []
-    for measure in block.returns:
+    for measure in query.measures:
         position = measure.expression.position
         try:
             tree = Conjunct(owner, measure.expression.pieces).convert()
@@ -250,7 +249,7 @@ def _items(
             raise PatternAnalysisError(
                 "CEP_FUNCTION_EXPRESSION",
                 f"RETURN of a pattern function cannot use {error}.",
-                text=block.text or None,
+                text=query.text or None,
                 position=position,
                 hint="return the values it is made of, and compute it in the query around the call",
             ) from None

@@ -15,16 +15,16 @@ from sparkcep.query import unescape
 
 def explain_non_answers(plan: PatternPlan[NonAnswersPlan]) -> list[str]:
     """Lines of the plan, without the SQL around the kernel."""
-    block, spec = plan.engine.block, plan.engine.spec
+    query, spec = plan.query, plan.engine.spec
     names = spec.run.automaton.names
-    shown = variables_of(block)
-    asked = block.non_answers
+    shown = variables_of(query)
+    asked = query.non_answers
     assert asked is not None
     arguments = ", ".join(unescape(t).strip() for t in (asked.cost, asked.uncertainty, asked.step))
-    lines = [f"  Pattern: {render(block.pattern)}"]
+    lines = [f"  Pattern: {render(query.pattern)}"]
     lines.append(f"  Explain non-answers: ({arguments}); one row for each partition without a match")
-    strict = ", STRICT TIME" if block.strict_time else ""
-    lines.append(f"  Selection: {block.selection.value}{strict}; a partition's first match is enough to leave it out")
+    strict = ", STRICT TIME" if query.strict_time else ""
+    lines.append(f"  Selection: {query.selection.value}{strict}; a partition's first match is enough to leave it out")
     if plan.query.within is not None:
         lines.append(f"  Within: {unescape(plan.query.within)} (inclusive)")
     tested = {
@@ -33,13 +33,13 @@ def explain_non_answers(plan: PatternPlan[NonAnswersPlan]) -> list[str]:
     }
     lines += before_lines(plan, tested)
     lines.append("  Kernel evaluates:")
-    lines += [check_line(check, block, spec.run, plan.engine.dependent) for check in spec.run.checks]
+    lines += [check_line(check, query, spec.run, plan.engine.dependent) for check in spec.run.checks]
     if plan.engine.searched_because:
         lines.append(f"    by the reference search (slow), since the kernel has no {plan.engine.searched_because}")
     lines += _repair(plan)
     reasons = f"of the longest run of each partition that is not repaired: {', '.join(REASONS)}"
     lines.append(f"  Reasons: {'nobody asks for them' if spec.repairs_only else reasons}")
-    told = sum(1 for t in fact_texts(block, spec) if t)
+    told = sum(1 for t in fact_texts(query, spec) if t)
     asks = plan.engine.warns
     lines.append(f"  Warnings: {f'{told} questions to the whole log' if asks else 'nobody asks for them'}")
     return [*lines, layout_line(plan), filter_line(plan, plan.engine.kept_because)]
@@ -70,7 +70,7 @@ def _repair(plan: PatternPlan[NonAnswersPlan]) -> list[str]:
         f"    at most {repair.most_cost} steps in all and {repair.most_shift} per event, up to "
         f"spark.sparkcep.limit.repairNodes = {plan.engine.spec.limit_nodes} places of a partition",
     ]
-    names = [plan.engine.block.component(plan.engine.spec.run.automaton.names[c]).variable for c in repair.places]
+    names = [plan.query.component(plan.engine.spec.run.automaton.names[c]).variable for c in repair.places]
     return lines + [f"    {bound_text(b, names)}" for b in repair.bounds]
 
 

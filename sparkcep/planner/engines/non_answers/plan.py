@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from sparkcep.block import BlockQuery, Condition
 from sparkcep.errors import PatternAnalysisError
 from sparkcep.exec.automaton import ACCEPT, Automaton
 from sparkcep.exec.conditions.expressions import NavigationSlot
@@ -18,14 +17,24 @@ from sparkcep.exec.engines.runs.spec import RunSpec
 from sparkcep.exec.kernels.non_answers.tables import FARTHEST
 from sparkcep.exec.shape import OperatorColumns
 from sparkcep.pattern import Concatenation, Pattern, Variable
-from sparkcep.planner.block_clause import typed_block
 from sparkcep.planner.conditions.differences import Difference, TimeUnits, difference, names_any
 from sparkcep.planner.conditions.match_conditions import MatchConditions
 from sparkcep.planner.conditions.row_conditions import RowCondition
 from sparkcep.planner.engines.non_answers.sql import NonAnswersSql
 from sparkcep.planner.engines.runs.steps import BlockPlanner, condition_beyond, in_kernel, type_test
 from sparkcep.planner.plan import Analyzer, IndexNeeds, PatternPlan
-from sparkcep.query import POSITION, Aggregate, Navigation, PatternQuery, RowsPerMatch, Selection, SkipMode, unescape
+from sparkcep.planner.sampling import Sampler
+from sparkcep.query import (
+    POSITION,
+    Aggregate,
+    Condition,
+    Navigation,
+    PatternQuery,
+    RowsPerMatch,
+    Selection,
+    SkipMode,
+    unescape,
+)
 from sparkcep.settings import Settings
 
 #: Where codes of tests of a component's type alone begin; those below are components.
@@ -39,7 +48,6 @@ class NonAnswersPlan:
     asked for. The rest as of :class:`RunsPlan`."""
 
     spec: RepairSpec
-    block: BlockQuery
     dependent: MatchConditions
     conditions: Sequence[Condition]
     unrepaired: str
@@ -69,16 +77,13 @@ class NonAnswersPlanner(BlockPlanner):
         PatternAnalysisError: CEP_NON_ANSWERS, CEP_NON_ANSWERS_TYPE, and those of :class:`BlockPlanner`.
     """
 
-    #: Whether it is a MATCH_RECOGNIZE.
-    is_clause = False
-
     def plan(self) -> PatternPlan[NonAnswersPlan]:
-        block = self.block
+        query = self.query
         self.refuse()
         keys = self.plan_keys()
         self.add_sort_fields()
-        time = self.outputs.trace(block.order_by[0].expression)
-        time_type = self.analyze([block.order_by[0].expression])[0][1]
+        time = self.outputs.trace(query.order_by[0].expression)
+        time_type = self.analyze([query.order_by[0].expression])[0][1]
         self.units = TimeUnits(time_type, is_fixed_zone(self.settings.time_zone))
         step, most_cost, most_shift = self.lengths()
         local, dependent, conditions = self.split()
@@ -92,28 +97,28 @@ class NonAnswersPlanner(BlockPlanner):
             layout, why = "rows", f"column of type {bad} cannot be sorted inside a list"
         bits = {label: bit for bit, label in enumerate(sorted(tests))}
         run = RunSpec(
-            pattern=block.pattern, automaton=self.automaton,
+            pattern=query.pattern, automaton=self.automaton,
             condition_bits={k: b for k, b in bits.items() if k < TYPE_TESTS},
-            mask_words=words_of(len(bits)), selection=block.selection,
-            one_per_start=True, first_only=True, use_within=block.within is not None, strict_time=block.strict_time,
+            mask_words=words_of(len(bits)), selection=query.selection,
+            one_per_start=True, first_only=True, use_within=query.within is not None, strict_time=query.strict_time,
             rows_per_match=RowsPerMatch.ONE, skip=SkipMode.PAST_LAST_ROW, skip_labels=frozenset(), skip_target="",
             slots=(), slot_registers=(), every_row=False, traced=False, conditions=condition_set, checks=checks,
             ansi=self.settings.ansi, limit_steps=self.settings.limit_steps, limit_rows=self.settings.limit_matches,
         )  # fmt: skip
         run = self.with_engine(run, conditions, dependent)
-        key = self.fields.column_of(block.order_by[0].expression)
-        bare = key if self.is_clause else None
+        key = self.fields.column_of(query.order_by[0].expression)
+        bare = None if query.is_block else key
         found = [difference(c, self.is_time, self.units, bare) for c in conditions]
         unrepaired, bounds, timed = self.repairable(run, local, conditions, found, dependent)
         repair = None
         if not unrepaired:
             low, high = self.time_range()
-            places = tuple(self.names.index(n) for n in sequence_of(block.pattern) or ())
+            places = tuple(self.names.index(n) for n in sequence_of(query.pattern) or ())
             repair = Repair(places, key_column, bounds, timed, step, most_cost, most_shift, low, high)
         facts = self.facts(found, conditions, key_column)
         spec = RepairSpec(
             run, bits, repair, self.type_bits(bits), needed(self.automaton), facts, self.settings.limit_repair,
-            repairs_only=block.non_answers is not None and block.non_answers.repairs_only,
+            repairs_only=query.non_answers is not None and query.non_answers.repairs_only,
         )  # fmt: skip
         shape = OperatorColumns(
             limit_events=self.settings.limit_events, keys=len(keys),
@@ -121,25 +126,25 @@ class NonAnswersPlanner(BlockPlanner):
             labels=(), mask_updates=self.mask_updates(tests, bits, shifts) if layout == "lists" else (),
             trace=(time,),
         )  # fmt: skip
-        wanted = block.wanted
+        wanted = query.wanted
         sql = NonAnswersSql(
-            block, keys, spec, time, time_type, step, wanted is None or "warnings" in wanted,
+            query, keys, spec, time, time_type, step, wanted is None or "warnings" in wanted,
         )  # fmt: skip
         filters = self.kept_rows()
-        engine = NonAnswersPlan(spec, block, dependent, conditions, unrepaired, self.searched_because, sql.warns)
+        engine = NonAnswersPlan(spec, dependent, conditions, unrepaired, self.searched_because, sql.warns)
         given = self.given(keys, tests, bits, layout, why, shape, filters, engine.kept_because, dependent.pairs)
         return PatternPlan(input=given, engine=engine, output=sql)
 
     # -- the clause itself -----------------------------------------------------------------------------------------
 
     def refuse(self) -> None:
-        block = self.block
-        assert block.non_answers is not None
+        query = self.query
+        assert query.non_answers is not None
         wrong = [
-            (bool(block.trends), "aggregates over trends: a trend has no events of its own", None),
-            (block.collapsed, "COLLAPSED: there is no match to collapse", "leave COLLAPSED out"),
-            (block.uncertainty is not None, "UNCERTAINTY: its worlds move events already", "leave UNCERTAINTY out"),
-            (bool(block.returns), "RETURN: its rows are partitions, with columns of their own", "leave RETURN out"),
+            (bool(query.trends), "aggregates over trends: a trend has no events of its own", None),
+            (query.collapsed, "COLLAPSED: there is no match to collapse", "leave COLLAPSED out"),
+            (query.uncertainty is not None, "UNCERTAINTY: its worlds move events already", "leave UNCERTAINTY out"),
+            (query.has_return, "RETURN: its rows are partitions, with columns of their own", "leave RETURN out"),
         ]
         for found, what, hint in wrong:
             if found:
@@ -147,16 +152,16 @@ class NonAnswersPlanner(BlockPlanner):
 
     def error(self, error_class: str, sentence: str, part: int, hint: str | None = None) -> PatternAnalysisError:
         """An error at k (0), uncertainty (1), step (2) or the clause (-1)."""
-        asked = self.block.non_answers
+        asked = self.query.non_answers
         assert asked is not None
         position = asked.position if part < 0 or not asked.positions else asked.positions[part]
         return PatternAnalysisError(
-            error_class, sentence, text=self.block.text or None, position=position or self.block.start, hint=hint
+            error_class, sentence, text=self.query.text or None, position=position or self.query.start, hint=hint
         )
 
     def lengths(self) -> tuple[int, int, int]:
         """The step in units of the ORDER BY key, the most cost and the most shift in steps."""
-        asked, units = self.block.non_answers, self.units
+        asked, units = self.query.non_answers, self.units
         assert asked is not None
         kind = units.kind
         if kind.kind not in ("int", "decimal", "date", "timestamp", "timestamp_ntz") or (
@@ -225,7 +230,7 @@ class NonAnswersPlanner(BlockPlanner):
 
     def is_time(self, text: str) -> bool:
         """Whether a row expression is the ORDER BY key."""
-        key = self.block.order_by[0].expression
+        key = self.query.order_by[0].expression
         column = self.fields.column_of(key)
         return text.strip() == key.strip() or (column is not None and self.fields.column_of(text) == column)
 
@@ -234,24 +239,24 @@ class NonAnswersPlanner(BlockPlanner):
         found: Sequence[Difference | None], dependent: MatchConditions,
     ) -> tuple[str, tuple[Bound, ...], frozenset[int]]:  # fmt: skip
         """Why nothing can be repaired (empty where it can), bounds by places, and conditions that they stand for."""
-        block = self.block
-        places = sequence_of(block.pattern)
-        key = block.order_by[0]
+        query = self.query
+        places = sequence_of(query.pattern)
+        key = query.order_by[0]
         words = frozenset(w.casefold() for w in re.findall(r"\w+", unescape(key.expression)))
         if (column := self.fields.column_of(key.expression)) is not None:
             words |= {column.casefold()}
         why = ""
         if places is None:
             why = "the pattern is not a plain sequence"
-        elif block.selection is Selection.STRICT:
-            why = f"{block.selection.value} is about neighbours, not about times"
+        elif query.selection is Selection.STRICT:
+            why = f"{query.selection.value} is about neighbours, not about times"
         elif not key.ascending:
             why = "ORDER BY is not ascending"
         elif (lacking := self.lacking(run, conditions, found)) is not None:
             why = f"the kernel has no {lacking}"
         elif len(set(places)) < len(places) and conditions:
             why = "conditions name a variable that occurs in the pattern twice"
-        elif block.between is not None:
+        elif query.between is not None:
             why = "BETWEEN clips events at the times that they have"
         elif any(c.shifts for cs in local.values() for c in cs) or any(
             isinstance(s, NavigationSlot) and s.physical for s in dependent.slots
@@ -277,12 +282,12 @@ class NonAnswersPlanner(BlockPlanner):
                     (),
                     frozenset(),
                 )
-        if block.within is not None and len(places) > 1:
-            length = self.units.count(block.within)
+        if query.within is not None and len(places) > 1:
+            length = self.units.count(query.within)
             if length is None:
-                return f"WITHIN {unescape(block.within)} differs from event to event", (), frozenset()
+                return f"WITHIN {unescape(query.within)} differs from event to event", (), frozenset()
             bounds.append(
-                Bound(0, len(places) - 1, None, length.__floor__(), source=f"WITHIN {unescape(block.within)}")
+                Bound(0, len(places) - 1, None, length.__floor__(), source=f"WITHIN {unescape(query.within)}")
             )
         return "", tuple(bounds), frozenset(timed)
 
@@ -313,8 +318,8 @@ class NonAnswersPlanner(BlockPlanner):
     def type_tests(self, local: dict[int, list[RowCondition]]) -> dict[int, list[RowCondition]]:
         """Tests of types alone, of components that must be more than of a type."""
         out: dict[int, list[RowCondition]] = {}
-        for code, component in enumerate(self.block.components):
-            test = type_test(component, self.block.event_type)
+        for code, component in enumerate(self.query.components):
+            test = type_test(component, self.query.event_type)
             if test and len(local.get(code, [])) > 1:
                 out[TYPE_TESTS + code] = [RowCondition((test,), component.position)]
         return out
@@ -322,8 +327,8 @@ class NonAnswersPlanner(BlockPlanner):
     def type_bits(self, bits: dict[int, int]) -> tuple[int, ...]:
         """Per component the mask bit of its type alone; in MATCH_RECOGNIZE that is what DEFINE says of one event."""
         own = [
-            bits.get(code, -1) if component.types or self.is_clause else -1
-            for code, component in enumerate(self.block.components)
+            bits.get(code, -1) if component.types or not self.query.is_block else -1
+            for code, component in enumerate(self.query.components)
         ]
         return tuple(bits.get(TYPE_TESTS + code, bit) for code, bit in enumerate(own))
 
@@ -411,14 +416,7 @@ def is_fixed_zone(name: str) -> bool:
 
 
 def plan_non_answers(
-    block: BlockQuery, settings: Settings, analyze: Analyzer, column_types: Sequence[str],
-    query: PatternQuery | None = None,
-) -> PatternPlan[NonAnswersPlan]:  # fmt: skip
-    """Plan one bound block with EXPLAIN NON ANSWERS; ``query``: the clause that it was, if it was one."""
-    hidden = 0
-    is_clause = query is not None
-    if query is None:
-        block, query, hidden = typed_block(block, analyze)
-    planner = NonAnswersPlanner(block, query, hidden, settings, analyze, lambda *_: None, column_types)
-    planner.is_clause = is_clause
-    return planner.plan()
+    query: PatternQuery, settings: Settings, analyze: Analyzer, sample: Sampler, column_types: Sequence[str]
+) -> PatternPlan[NonAnswersPlan]:
+    """Plan one block or clause with EXPLAIN NON ANSWERS; see :class:`NonAnswersPlanner`."""
+    return NonAnswersPlanner(query, settings, analyze, sample, column_types).plan()

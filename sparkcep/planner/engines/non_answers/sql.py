@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sparkcep.block import BlockQuery
 from sparkcep.exec.conditions.expressions import parse_type
 from sparkcep.exec.engines.non_answers.spec import REASONS, RepairSpec
 from sparkcep.planner.fields import quote
 from sparkcep.planner.output_sql import OutputSql
-from sparkcep.query import ERROR, PREFIX, SOURCE, string_literal, unescape
+from sparkcep.query import ERROR, PREFIX, SOURCE, PatternQuery, string_literal, unescape
 
 #: How the statement names the operator that tells facts.
 FACTS = PREFIX + "facts"
@@ -25,10 +24,10 @@ class NonAnswersSql(OutputSql):
     """
 
     def __init__(
-        self, block: BlockQuery, keys: Sequence[tuple[str, str]], spec: RepairSpec, time: int, time_type: str,
+        self, query: PatternQuery, keys: Sequence[tuple[str, str]], spec: RepairSpec, time: int, time_type: str,
         step: int, warns: bool,
     ) -> None:  # fmt: skip
-        self.block = block
+        self.query = query
         self.keys = list(keys)
         self.spec = spec
         self.time = time
@@ -43,7 +42,7 @@ class NonAnswersSql(OutputSql):
         source = f"{{{SOURCE}}}"
         if self.warns:
             source = f"(SELECT *, {self.warnings()} AS {_TOLD} FROM {source})"
-        return f"{self.block.with_prefix}SELECT {', '.join(items)} FROM {source}"
+        return f"{self.query.with_prefix}SELECT {', '.join(items)} FROM {source}"
 
     def columns(self) -> list[tuple[str, str]]:
         names = self.names("m.c")
@@ -109,14 +108,14 @@ class NonAnswersSql(OutputSql):
 
     def names(self, code: str) -> str:
         """What users call a component, from its code."""
-        return f"get(array({', '.join(string_literal(c.variable) for c in self.block.components)}), {code})"
+        return f"get(array({', '.join(string_literal(c.variable) for c in self.query.components)}), {code})"
 
     def warnings(self) -> str:
         """What the log says of the query itself, facts of all partitions, also those with a match; or the error."""
         words = [f"bit_or({PREFIX}w{w}) AS {PREFIX}w{w}" for w in range(self.spec.fact_words)]
         words.append(f"max({ERROR}) AS {ERROR}")
         tests = []
-        for fact, text in enumerate(fact_texts(self.block, self.spec)):
+        for fact, text in enumerate(fact_texts(self.query, self.spec)):
             word, bit = divmod(fact, 63)
             if text:
                 tests.append(f"CASE WHEN ({PREFIX}w{word} & {1 << bit}L) = 0L THEN {string_literal(text)} END")
@@ -124,9 +123,9 @@ class NonAnswersSql(OutputSql):
         return f"(SELECT struct({told} AS told, {ERROR} AS error) FROM (SELECT {', '.join(words)} FROM {{{FACTS}}}))"
 
 
-def fact_texts(block: BlockQuery, spec: RepairSpec) -> list[str]:
+def fact_texts(query: PatternQuery, spec: RepairSpec) -> list[str]:
     """What to say where a fact is true of no partition; empty for nothing."""
-    components = block.components
+    components = query.components
 
     def named(code: int) -> str:
         c = components[code]

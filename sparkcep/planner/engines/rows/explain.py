@@ -13,7 +13,7 @@ def explain_rows(plan: PatternPlan[RowsPlan]) -> list[str]:
     """Lines of the plan, without the SQL around the kernel."""
     query, engine = plan.query, plan.engine
     program, lines = engine.spec.program, []
-    if (block := engine.block) is not None:
+    if (block := plan.sequence) is not None:
         lines.append(f"  Block: {render(block.pattern)}, {block.selection.value}, {block.matches.value}; run as:")
     lines.append(f"  Pattern: {render(query.pattern)}")
     skip = query.skip.mode.value + (f" {query.skip.target}" if query.skip.target else "")

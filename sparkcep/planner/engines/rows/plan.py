@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from sparkcep.block import BlockQuery, Matches
 from sparkcep.errors import LimitError
 from sparkcep.exec.conditions.compiler import compile_conditions
 from sparkcep.exec.conditions.expressions import NotCompilable, Type, parse_type
@@ -28,7 +27,7 @@ from sparkcep.planner.rules.join_prefilter import Prefilter, prefilter
 from sparkcep.planner.rules.range_splitting import RangeSplitting, range_splitting
 from sparkcep.planner.sampling import Sample, Sampler
 from sparkcep.planner.steps import LONG_PARTITION, YEAR_MONTH, PlanSteps
-from sparkcep.query import PatternQuery, SkipMode, unescape
+from sparkcep.query import Matches, PatternQuery, SkipMode, unescape
 from sparkcep.settings import GAP_ELIMINATION, JOIN_PREFILTER, RANGE_SPLITTING, Settings
 
 PAIRS = "functions of two rows; Spark evaluates them for every pair of rows"
@@ -37,14 +36,12 @@ PAIRS = "functions of two rows; Spark evaluates them for every pair of rows"
 @dataclass(frozen=True, slots=True)
 class RowsPlan(EngineDefaults):
     """A row pattern. ``dependent``: conditions that depend on the match, ``interpreted_because``: why the kernel cannot
-    test them (empty where it can). ``unwanted``: outputs that nobody asks for. ``block``: the plain sequence that it
-    was."""
+    test them (empty where it can). ``unwanted``: outputs that nobody asks for."""
 
     spec: MatchSpec
     dependent: MatchConditions
     interpreted_because: str
     unwanted: Sequence[str] = ()
-    block: BlockQuery | None = None
     name: ClassVar[str] = "rows"
 
     @property
@@ -54,9 +51,6 @@ class RowsPlan(EngineDefaults):
 
 class RowsPlanner(PlanSteps):
     """Plans one bound clause; see :class:`PlanSteps`.
-
-    Args:
-        block: the plain sequence that the clause was.
 
     Raises:
         PatternAnalysisError: CEP_UNSUPPORTED_CONDITION, CEP_WITHIN_TYPE.
@@ -70,13 +64,9 @@ class RowsPlanner(PlanSteps):
         analyze: Analyzer,
         sample: Sampler,
         column_types: Sequence[str],
-        block: BlockQuery | None = None,
-        hidden_keys: int = 0,
     ) -> None:
         self.program = compiled(query, settings)
         super().__init__(query, self.program.names, settings, analyze, sample, column_types)
-        self.block = block
-        self.hidden_keys = hidden_keys
 
     def plan(self) -> PatternPlan[RowsPlan]:
         query = self.query
@@ -85,7 +75,7 @@ class RowsPlanner(PlanSteps):
         local, dependent = self.split_conditions()
         within = self.plan_within()
         shifts, layout, reason = self.choose_layout(local, dependent.pairs)
-        measures = MeasureSql(query, keys, self.hidden_keys, self.outputs)
+        measures = MeasureSql(query, keys, self.outputs)
         measures.prepare()
         conditions, interpreted = self.compile_dependent(dependent)
         gaps = self.eliminate_gaps(local, dependent)
@@ -142,7 +132,7 @@ class RowsPlanner(PlanSteps):
             within_type=self.within_type, pairs=dependent.pairs, prefilter=finding if finding.needed else None,
         )  # fmt: skip
         unwanted = [m.name for m in query.measures if measures.is_unwanted(m)]
-        engine = RowsPlan(spec, dependent, interpreted, unwanted, self.block)
+        engine = RowsPlan(spec, dependent, interpreted, unwanted)
         return PatternPlan(
             input=given, engine=engine, output=measures,
             fold=self.folded(given, gaps, spec, measures), decisions=decisions(gaps, finding, splitting),
@@ -152,7 +142,7 @@ class RowsPlanner(PlanSteps):
         if given.layout != "fold":
             return None
         assert gaps.machine is not None and gaps.letters is not None
-        first_only = self.block is not None and self.block.matches is Matches.FIRST
+        first_only = self.query.matches is Matches.FIRST
         return FoldPlan(given, gaps.machine, gaps.letters, spec, measures, first_only)
 
     def by_sample(self, layout: str, reason: str, sample: Sample | None, unbounded: bool) -> tuple[str, str]:
@@ -197,14 +187,14 @@ class RowsPlanner(PlanSteps):
     def split_conditions(self) -> tuple[dict[int, list[RowCondition]], MatchConditions]:
         local: dict[int, list[RowCondition]] = {}
         dependent = MatchConditions(self.query, self.fields, self.column_types, self.settings.limit_pairs)
-        for definition in self.query.definitions:
-            label = self.names.index(definition.variable)
-            for conjunct in definition.conjuncts:
-                condition = row_condition(conjunct, definition.variable)
-                if condition is None:
-                    dependent.add(label, conjunct)
-                elif condition.sql().strip().lower() != "true":
-                    local.setdefault(label, []).append(condition)
+        for defined in self.query.conditions:
+            (variable,) = defined.decided_by
+            label = self.names.index(variable)
+            condition = row_condition(defined.scalar, variable)
+            if condition is None:
+                dependent.add(label, defined.scalar)
+            elif condition.sql().strip().lower() != "true":
+                local.setdefault(label, []).append(condition)
         return local, dependent
 
     def compile_dependent(self, dependent: MatchConditions) -> tuple[ConditionSet, str]:
@@ -227,8 +217,8 @@ class RowsPlanner(PlanSteps):
             try:
                 Interpreter(conditions.slots, conditions.column_types, self.settings.ansi).condition(condition)
             except NotCompilable as error:
-                definition = next(d for d in self.query.definitions if d.variable == self.names[label])
-                raise dependent.unsupported(definition.conjuncts[0], str(error)) from None
+                defined = next(c for c in self.query.conditions if c.decided_by == (self.names[label],))
+                raise dependent.unsupported(defined.scalar, str(error)) from None
         interpreted = ConditionSet(
             conditions.conditions, conditions.slots, conditions.column_types, conditions.registers, interpreted=True
         )
@@ -256,7 +246,7 @@ def decisions(gaps: GapElimination, finding: Prefilter, splitting: RangeSplittin
     )
 
 
-def plan_clause(
+def plan_rows(
     query: PatternQuery, settings: Settings, analyze: Analyzer, sample: Sampler, column_types: Sequence[str]
 ) -> PatternPlan[RowsPlan]:
     """Plan one bound clause; see :class:`RowsPlanner`."""

@@ -8,18 +8,17 @@ ended tells nothing about how far the log goes.
 
 from __future__ import annotations
 
-from sparkcep.block import BlockQuery
 from sparkcep.errors import PatternAnalysisError
 from sparkcep.exec.automaton import ACCEPT, Automaton
 from sparkcep.planner.measures import MeasureSql
-from sparkcep.query import PREFIX, SOURCE, Navigation, RowExpression, RowMarker, string_literal
+from sparkcep.query import PREFIX, SOURCE, Navigation, PatternQuery, RowExpression, RowMarker, string_literal
 
 #: How the statement names the relation of one row that holds the time of the log's last event.
 LOG_END = PREFIX + "log_end"
 _COLUMN = PREFIX + "end"
 
 
-def check_censored(block: BlockQuery, automaton: Automaton) -> None:
+def check_censored(query: PatternQuery, automaton: Automaton) -> None:
     """Refuse OMIT CENSORED MATCHES where no match can be censored, or it cannot be told which.
 
     Raises:
@@ -30,15 +29,15 @@ def check_censored(block: BlockQuery, automaton: Automaton) -> None:
     if not guarded:
         wrong = "The pattern does not end in a negation, so each of its matches is decided."
         hint = "leave OMIT CENSORED MATCHES out"
-    elif block.within is None:
+    elif query.within is None:
         wrong = "Without WITHIN a trailing negation is never decided before the partition's end."
         hint = "add WITHIN: how long after the first event a forbidden event counts"
-    elif guarded & free or (block.collapsed and free):
+    elif guarded & free or (query.collapsed and free):
         wrong = "Matches that end alike may end in the negation or not, so it cannot be told which are censored."
         hint = "give the alternatives that end in the negation and the others different components"
     if wrong:
         raise PatternAnalysisError(
-            "CEP_CENSORED", wrong, text=block.text or None, position=block.censored_position, hint=hint
+            "CEP_CENSORED", wrong, text=query.text or None, position=query.censored_position, hint=hint
         )
 
 
@@ -53,13 +52,13 @@ def _accepting(automaton: Automaton) -> tuple[frozenset[int], frozenset[int]]:
     return frozenset(guarded), frozenset(free)
 
 
-def decided_sql(block: BlockQuery, automaton: Automaton, measures: MeasureSql, within: str) -> str:
+def decided_sql(query: PatternQuery, automaton: Automaton, measures: MeasureSql, within: str) -> str:
     """SQL over the operator's output that is true of matches that are not censored.
 
     Args:
         within: the interval, as it is added to the ORDER BY key.
     """
-    key = block.order_by[0].expression
+    key = query.order_by[0].expression
     bound = Navigation(RowExpression((f"(({key}) + ({within}))",)), None, True, 0, 0, False)
     measures.slot_column(bound)
     decided = f"{measures.slot_columns[bound]} < (SELECT {_COLUMN} FROM {{{LOG_END}}})"
@@ -72,11 +71,11 @@ def decided_sql(block: BlockQuery, automaton: Automaton, measures: MeasureSql, w
     return f"({measures.slot_columns[label]} NOT IN ({names}) OR {decided})"
 
 
-def log_end_sql(block: BlockQuery) -> str:
+def log_end_sql(query: PatternQuery) -> str:
     """The statement over ``{SOURCE}``, the block's whole input, that gives the time of the log's last event."""
-    key = block.order_by[0].expression
+    key = query.order_by[0].expression
     where = ""
-    if block.between is not None:
-        low, high = block.between
+    if query.between is not None:
+        low, high = query.between
         where = f" WHERE ({key}) BETWEEN ({low}) AND ({high})"
-    return f"{block.with_prefix}SELECT max({key}) AS {_COLUMN} FROM {{{SOURCE}}}{where}"
+    return f"{query.with_prefix}SELECT max({key}) AS {_COLUMN} FROM {{{SOURCE}}}{where}"

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sparkcep.block import BlockQuery, Condition, Matches, Selection
 from sparkcep.errors import PatternAnalysisError
 from sparkcep.exec.automaton import ACCEPT, Automaton
 from sparkcep.planner.conditions.consistency import is_consistent
+from sparkcep.query import Condition, Matches, PatternQuery, Selection
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ def last_component(automaton: Automaton) -> int:
     return last.pop() if len(last) == 1 and not last & followed else -1
 
 
-def collapse(block: BlockQuery, automaton: Automaton, conditions: Sequence[Condition]) -> Collapse:
+def collapse(query: PatternQuery, automaton: Automaton, conditions: Sequence[Condition]) -> Collapse:
     """Plan COLLAPSED.
 
     Raises:
@@ -50,24 +50,24 @@ def collapse(block: BlockQuery, automaton: Automaton, conditions: Sequence[Condi
             ALL, and items in RETURN.
     """
     wrong = ""
-    if block.selection is not Selection.ANY:
-        wrong = f"COLLAPSED stands for the matches under SKIP TILL ANY MATCH, not {block.selection.value}."
-    elif block.matches is not Matches.ALL:
-        wrong = f"COLLAPSED stands for all matches, not {block.matches.value}."
-    elif block.returns:
+    if query.selection is not Selection.ANY:
+        wrong = f"COLLAPSED stands for the matches under SKIP TILL ANY MATCH, not {query.selection.value}."
+    elif query.matches is not Matches.ALL:
+        wrong = f"COLLAPSED stands for all matches, not {query.matches.value}."
+    elif query.has_return:
         wrong = "A collapsed match has no items of its own: leave RETURN out."
     if wrong:
-        raise PatternAnalysisError("CEP_COLLAPSED", wrong, text=block.text or None, position=block.start)
+        raise PatternAnalysisError("CEP_COLLAPSED", wrong, text=query.text or None, position=query.start)
     first = first_component(automaton)
     key = automaton.names[first] if first >= 0 else ""
-    negated = {c.key for c in block.components if c.negated}
+    negated = {c.key for c in query.components if c.negated}
     postponed = frozenset(
         k for k, c in enumerate(conditions) if not is_consistent(c, key) or negated & set(c.decided_by)
     )
-    return Collapse(postponed, not postponed and is_exact(block, automaton))
+    return Collapse(postponed, not postponed and is_exact(query, automaton))
 
 
-def is_exact(block: BlockQuery, automaton: Automaton) -> bool:
+def is_exact(query: PatternQuery, automaton: Automaton) -> bool:
     """Whether candidates, as many of each component as the pattern takes, are a match however they are chosen."""
     own = automaton.components
     after = [[e for e in edges if e.target != ACCEPT] for edges in automaton.edges[:-1]]
@@ -75,11 +75,11 @@ def is_exact(block: BlockQuery, automaton: Automaton) -> bool:
     inner = {s for s in later if after[s]}  # where neither the first nor the last event stands
     first = {e.component for e in automaton.initial}
     last = {own[s] for s in later if any(e.target == ACCEPT for e in automaton.edges[s])}
-    if not all(block.tells_apart([automaton.names[c] for c in ends]) for ends in (first, last)):
+    if not all(query.tells_apart([automaton.names[c] for c in ends]) for ends in (first, last)):
         return False
     if not inner:
         return True
     repeats = any(e.target in inner for s in inner for e in after[s])
     crossed = any(e.absent or e.present for edges in after for e in edges)
     # Events of one time exclude each other under STRICT TIME.
-    return len({own[s] for s in inner}) == 1 and not crossed and not (block.strict_time and repeats)
+    return len({own[s] for s in inner}) == 1 and not crossed and not (query.strict_time and repeats)

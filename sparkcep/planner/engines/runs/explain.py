@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from sparkcep.block import BlockQuery, Condition, Selection
 from sparkcep.exec.automaton import Automaton
 from sparkcep.exec.engines.runs.spec import NO_LIMIT, Check, RunSpec
 from sparkcep.pattern import render
@@ -14,14 +13,14 @@ from sparkcep.planner.engines.runs.collapse import first_component
 from sparkcep.planner.engines.runs.plan import RunsPlan
 from sparkcep.planner.explain_before import before_lines, filter_line, indent, layout_line
 from sparkcep.planner.plan import AnyPlan, PatternPlan
-from sparkcep.query import unescape
+from sparkcep.query import Condition, PatternQuery, Selection, unescape
 
 
 def explain_runs(plan: PatternPlan[RunsPlan]) -> list[str]:
     """Lines of the plan, without the SQL around the kernel."""
     engine = plan.engine
-    lines = run_lines(plan, engine.block, engine.spec)
-    lines += check_lines(engine.block, engine.spec, engine.dependent, engine.conditions)
+    lines = run_lines(plan, engine.spec)
+    lines += check_lines(plan.query, engine.spec, engine.dependent, engine.conditions)
     if engine.searched_because:
         lines.append(f"    by the reference search (slow), since the kernel has no {engine.searched_because}")
     if engine.collapse is not None:
@@ -30,30 +29,31 @@ def explain_runs(plan: PatternPlan[RunsPlan]) -> list[str]:
     return [*lines, layout_line(plan), filter_line(plan, engine.kept_because)]
 
 
-def run_lines(plan: AnyPlan, block: BlockQuery, spec: RunSpec) -> list[str]:
+def run_lines(plan: AnyPlan, spec: RunSpec) -> list[str]:
     """The pattern, its automaton, and what Spark evaluates."""
-    lines = [f"  Pattern: {render(block.pattern)}"]
-    matches = block.matches.value + (", COLLAPSED" if block.collapsed else "")
-    lines.append(f"  Selection: {block.selection.value}, {matches}{', STRICT TIME' if block.strict_time else ''}")
-    if plan.query.within is not None:
-        lines.append(f"  Within: {unescape(plan.query.within)} (inclusive)")
-    if block.omit_censored:
+    query = plan.query
+    lines = [f"  Pattern: {render(query.pattern)}"]
+    matches = query.matches.value + (", COLLAPSED" if query.collapsed else "")
+    lines.append(f"  Selection: {query.selection.value}, {matches}{', STRICT TIME' if query.strict_time else ''}")
+    if query.within is not None:
+        lines.append(f"  Within: {unescape(query.within)} (inclusive)")
+    if query.omit_censored:
         lines.append("  Censored: matches whose trailing negation the log's last event does not decide are left out")
     if spec.most_matches < NO_LIMIT:
         lines.append(f"  Limit: a partition stops after {spec.most_matches} matches, no more are asked for")
     automaton = spec.automaton
     edges = sum(len(e) for e in automaton.edges)
-    lines += [f"  Automaton: {automaton.states} states, {edges} edges", indent(automaton.describe(variables_of(block)))]
+    lines += [f"  Automaton: {automaton.states} states, {edges} edges", indent(automaton.describe(variables_of(query)))]
     return lines + before_lines(plan)
 
 
-def variables_of(block: BlockQuery) -> Mapping[str, str]:
+def variables_of(query: PatternQuery) -> Mapping[str, str]:
     """Variables as users write them, by component."""
-    return {c.key: c.variable for c in block.components}
+    return {c.key: c.variable for c in query.components}
 
 
 def check_lines(
-    block: BlockQuery, spec: RunSpec, dependent: MatchConditions, conditions: Sequence[Condition]
+    query: PatternQuery, spec: RunSpec, dependent: MatchConditions, conditions: Sequence[Condition]
 ) -> list[str]:
     """What the kernel evaluates."""
     lines = ["  Kernel evaluates while matching:"]
@@ -61,15 +61,15 @@ def check_lines(
         lines.append("    nothing but the event graph")
     for check in spec.checks:
         told = ""
-        if block.selection is Selection.ANY:  # subsets of candidates are enumerated
+        if query.selection is Selection.ANY:  # subsets of candidates are enumerated
             told = condition_class(spec.automaton, conditions[check.number], check.span is not None)
-        lines.append(check_line(check, block, spec, dependent) + told)
+        lines.append(check_line(check, query, spec, dependent) + told)
     return lines
 
 
-def check_line(check: Check, block: BlockQuery, spec: RunSpec, dependent: MatchConditions) -> str:
+def check_line(check: Check, query: PatternQuery, spec: RunSpec, dependent: MatchConditions) -> str:
     """When a condition is tested, and of which variables."""
-    shown, names = variables_of(block), spec.automaton.names
+    shown, names = variables_of(query), spec.automaton.names
     keys = "|".join(dict.fromkeys(shown[names[c]] for c in sorted(check.decided_by)))
     text = " AND ".join(t.strip() for t in dependent.descriptions[check.number])
     return f"    {check.at.value} {keys}: {text}"

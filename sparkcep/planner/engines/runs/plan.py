@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from sparkcep.block import BlockQuery, Condition, Matches
 from sparkcep.exec.engines.rows.spec import words_of
 from sparkcep.exec.engines.runs.spec import NO_LIMIT, RunSpec
 from sparkcep.exec.shape import OperatorColumns
 from sparkcep.pattern import repeats
-from sparkcep.planner.block_clause import block_of, typed_block
 from sparkcep.planner.conditions.match_conditions import MatchConditions
 from sparkcep.planner.engines.runs.censored import check_censored, decided_sql
 from sparkcep.planner.engines.runs.collapse import Collapse, collapse
@@ -20,6 +18,8 @@ from sparkcep.planner.measures import MeasureSql
 from sparkcep.planner.plan import Analyzer, EngineDefaults, PatternPlan
 from sparkcep.planner.sampling import Sampler
 from sparkcep.query import (
+    Condition,
+    Matches,
     Measure,
     PatternQuery,
     Scalar,
@@ -35,7 +35,6 @@ class RunsPlan(EngineDefaults):
     serves."""
 
     spec: RunSpec
-    block: BlockQuery
     dependent: MatchConditions
     conditions: Sequence[Condition]
     kept_because: str
@@ -52,7 +51,7 @@ class RunPlanner(BlockPlanner):
     """Plans one bound block; see :class:`BlockPlanner`."""
 
     def plan(self) -> PatternPlan[RunsPlan]:
-        block, query = self.block, self.query
+        query = self.query
         keys = self.plan_keys()
         self.add_sort_fields()
         local, dependent, conditions = self.split()
@@ -60,31 +59,31 @@ class RunPlanner(BlockPlanner):
         shifts, layout, reason = self.choose_layout(local, dependent.pairs)
         if layout == "lists" and self.multiplies():
             layout, reason = "rows", "a partition may have many more matches than events"
-        collapsed = collapse(block, self.automaton, conditions) if block.collapsed else None
+        collapsed = collapse(query, self.automaton, conditions) if query.collapsed else None
         if collapsed is not None:
             exact = Measure("exact", Scalar((str(collapsed.exact).lower(),)))
-            self.query = query = replace(query, measures=(*query.measures, exact))
-        measures = MeasureSql(query, keys, self.hidden_keys, self.outputs)
+            self.query = replace(query, measures=(*query.measures, exact))
+        measures = MeasureSql(self.query, keys, self.outputs)
         measures.prepare()
-        if block.omit_censored:
-            check_censored(block, self.automaton)
-            measures.filters.append(decided_sql(block, self.automaton, measures, self.within_text))
+        if query.omit_censored:
+            check_censored(query, self.automaton)
+            measures.filters.append(decided_sql(query, self.automaton, measures, self.within_text))
         condition_set, checks = self.compile_runs(dependent, conditions)
         bits = {label: bit for bit, label in enumerate(sorted(local))}
         words = words_of(len(bits))
-        one_per_start = block.matches is not Matches.ALL
+        one_per_start = query.matches is not Matches.ALL
         # Whether any so many matches of a partition are as good as all of them.
-        stops = not (one_per_start or collapsed or block.omit_censored)
+        stops = not (one_per_start or collapsed or query.omit_censored)
         spec = RunSpec(
-            pattern=block.pattern,
+            pattern=query.pattern,
             automaton=self.automaton,
             condition_bits=bits,
             mask_words=words,
-            selection=block.selection,
+            selection=query.selection,
             one_per_start=one_per_start,
-            first_only=block.matches is Matches.FIRST,
-            use_within=block.within is not None,
-            strict_time=block.strict_time,
+            first_only=query.matches is Matches.FIRST,
+            use_within=query.within is not None,
+            strict_time=query.strict_time,
             rows_per_match=query.rows_per_match,
             skip=query.skip.mode,
             skip_labels=frozenset(self.names.index(v) for v in query.skip.variables),
@@ -98,7 +97,7 @@ class RunPlanner(BlockPlanner):
             ansi=self.settings.ansi,
             limit_steps=self.settings.limit_steps,
             limit_rows=self.settings.limit_matches,
-            most_matches=NO_LIMIT if block.limit is None or not stops else block.limit,
+            most_matches=NO_LIMIT if query.limit is None or not stops else query.limit,
             collapsed=collapsed is not None,
             postponed=collapsed.postponed if collapsed is not None else frozenset(),
         )
@@ -117,7 +116,7 @@ class RunPlanner(BlockPlanner):
         if layout != "rows" and (bad := self.unorderable_field()):
             layout, reason = "rows", f"column of type {bad} cannot be sorted inside a list"
         filters, why = self.filters(local, dependent)
-        engine = RunsPlan(spec, block, dependent, conditions, why, self.searched_because, collapsed)
+        engine = RunsPlan(spec, dependent, conditions, why, self.searched_because, collapsed)
         given = self.given(keys, local, bits, layout, reason, shape, filters, why, dependent.pairs)
         return PatternPlan(input=given, engine=engine, output=measures)
 
@@ -125,31 +124,23 @@ class RunPlanner(BlockPlanner):
         leading = any(e.present for e in self.automaton.initial)
         if not leading or spec.collapsed:
             return ""
-        negated = {c.key for c in self.block.components if c.negated}
-        if spec.use_within or any(negated & set(c.decided_by) and c.required for c in self.block.conditions):
+        negated = {c.key for c in self.query.components if c.negated}
+        if spec.use_within or any(negated & set(c.decided_by) and c.required for c in self.query.conditions):
             return "a leading negation that decides at which of its places a variable stands"
         return ""
 
     def multiplies(self) -> bool:
         """Whether a partition's matches may be too large for one list."""
-        block = self.block
-        every_run = block.matches is Matches.ALL and not block.collapsed and block.limit is None
-        resumes_inside = block.matches is not Matches.ALL and self.query.skip.mode is not SkipMode.PAST_LAST_ROW
-        if block.within is not None or not (every_run or resumes_inside) or not repeats(block.pattern):
+        query = self.query
+        every_run = query.matches is Matches.ALL and not query.collapsed and query.limit is None
+        resumes_inside = query.matches is not Matches.ALL and self.query.skip.mode is not SkipMode.PAST_LAST_ROW
+        if query.within is not None or not (every_run or resumes_inside) or not repeats(query.pattern):
             return False
         return self.may_multiply(self.sample((), [k.expression for k in self.query.partition_by]))
 
 
-def plan_clause_runs(
+def plan_runs(
     query: PatternQuery, settings: Settings, analyze: Analyzer, sample: Sampler, column_types: Sequence[str]
 ) -> PatternPlan[RunsPlan]:
-    """Plan MATCH_RECOGNIZE with EVENT SELECTION."""
-    return RunPlanner(block_of(query), query, 0, settings, analyze, sample, column_types).plan()
-
-
-def plan_block(
-    block: BlockQuery, settings: Settings, analyze: Analyzer, sample: Sampler, column_types: Sequence[str]
-) -> PatternPlan[RunsPlan]:
-    """Plan one bound block; see :class:`RunPlanner`."""
-    block, query, hidden = typed_block(block, analyze)
-    return RunPlanner(block, query, hidden, settings, analyze, sample, column_types).plan()
+    """Plan one bound block, or MATCH_RECOGNIZE with EVENT SELECTION; see :class:`RunPlanner`."""
+    return RunPlanner(query, settings, analyze, sample, column_types).plan()

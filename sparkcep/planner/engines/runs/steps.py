@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from sparkcep.block import BlockQuery, Component, Condition, Decision, Selection
 from sparkcep.errors import PatternAnalysisError, SparkCepError
 from sparkcep.exec.automaton import Automaton, compile_automaton
 from sparkcep.exec.conditions.compiler import compile_conditions
-from sparkcep.exec.conditions.expressions import ROW_COLUMN, NavigationSlot, NotCompilable, parse_type
+from sparkcep.exec.conditions.expressions import ROW_COLUMN, TIMES, NavigationSlot, NotCompilable, parse_type
 from sparkcep.exec.conditions.interpreter import Interpreter
 from sparkcep.exec.engines.rows.spec import ConditionSet
 from sparkcep.exec.engines.runs.spec import Check, RunSpec
 from sparkcep.exec.engines.runs.tables import machine_tables
 from sparkcep.exec.shape import OperatorColumns, Within
-from sparkcep.planner.block_clause import partitions
+from sparkcep.pattern import can_be_empty
 from sparkcep.planner.conditions.consistency import span_of
 from sparkcep.planner.conditions.match_conditions import MatchConditions
 from sparkcep.planner.conditions.row_conditions import RowCondition, row_condition
@@ -26,14 +26,20 @@ from sparkcep.planner.plan import Analyzer
 from sparkcep.planner.sampling import Sampler
 from sparkcep.planner.steps import PlanSteps
 from sparkcep.query import (
+    Component,
+    Condition,
     Navigation,
     PatternQuery,
     RowsPerMatch,
     Scalar,
+    Selection,
+    TestedAt,
     string_literal,
 )
 from sparkcep.settings import Settings
 
+#: WITHIN as a bare number.
+_NUMBER = re.compile(r"\s*(\d+(?:\.\d+)?)\s*")
 #: Why no row is left that is not of a component's event type.
 ONLY_TAKEN = "rows that no component can take are dropped"
 
@@ -42,42 +48,38 @@ class BlockPlanner(PlanSteps):
     """What planners of blocks share.
 
     Args:
-        block: the block. query: its outputs, keys and limits in the form of MATCH_RECOGNIZE.
-        The rest: as for :class:`PlanSteps`.
+        query: a block, or a clause with EVENT SELECTION. The rest: as for :class:`PlanSteps`.
 
     Raises:
-        PatternAnalysisError: CEP_UNSUPPORTED_CONDITION, CEP_UNSUPPORTED_PATTERN, CEP_EMPTY_NEGATION, CEP_WITHIN_TYPE.
+        PatternAnalysisError: CEP_UNSUPPORTED_CONDITION, CEP_UNSUPPORTED_PATTERN, CEP_EMPTY_NEGATION, CEP_WITHIN_TYPE,
+            CEP_ORDER_MISSING, CEP_UNSUPPORTED_SELECTION.
         LimitError: CEP_PROGRAM_TOO_LARGE.
     """
 
     def __init__(
         self,
-        block: BlockQuery,
         query: PatternQuery,
-        hidden_keys: int,
         settings: Settings,
         analyze: Analyzer,
         sample: Sampler,
         column_types: Sequence[str],
     ) -> None:
-        self.block = block
-        self.settings = settings
-        self.automaton = self.compile_pattern()
+        query = typed_query(query, analyze)
+        self.automaton = self.compile_pattern(query, settings)
         super().__init__(query, self.automaton.names, settings, analyze, sample, column_types)
         self.searched_because = ""
-        self.hidden_keys = hidden_keys
 
-    def compile_pattern(self) -> Automaton:
+    def compile_pattern(self, query: PatternQuery, settings: Settings) -> Automaton:
         try:
             return compile_automaton(
-                self.block.pattern,
-                self.block.labels,
-                self.settings.limit_program,
-                ordered=not (self.block.trends or self.block.uncertainty),
-                leaves=self.block.selection is Selection.NEXT,
+                query.pattern,
+                query.labels,
+                settings.limit_program,
+                ordered=not (query.trends or query.uncertainty),
+                leaves=query.selection is Selection.NEXT,
             )
         except SparkCepError as error:
-            raise error.placed(self.block.text or None, self.block.start) from None
+            raise error.placed(query.text or None, query.start) from None
 
     def given(
         self,
@@ -107,7 +109,7 @@ class BlockPlanner(PlanSteps):
         read = {*(g.field for g in shape.gathers), *shape.kernel_fields, *(shape.trace or ())}
         if place in read or layout != "lists" or why != ONLY_TAKEN:
             return {}
-        types = sorted({t for c in self.block.components for t in c.types}, key=str.encode)
+        types = sorted({t for c in self.query.components for t in c.types}, key=str.encode)
         listed = ", ".join(map(string_literal, types))
         return {place: f"array_position(array({listed}), {quote(column)})"}
 
@@ -115,23 +117,21 @@ class BlockPlanner(PlanSteps):
 
     def split(self) -> tuple[dict[int, list[RowCondition]], MatchConditions, list[Condition]]:
         """Conditions of one event by component code, and those that depend on the match."""
-        local, left = self.split_local((*self.block.conditions, *self.equivalence_conditions()))
+        local, left = self.split_local((*self.query.conditions, *self.equivalence_conditions()))
         return local, self.depend(left), left
 
     def depend(self, conditions: Sequence[Condition]) -> MatchConditions:
-        dependent = MatchConditions(
-            self.query, self.fields, self.column_types, self.settings.limit_pairs, labels=self.block.labels
-        )
+        dependent = MatchConditions(self.query, self.fields, self.column_types, self.settings.limit_pairs)
         for number, condition in enumerate(conditions):
             dependent.add(number, condition.scalar)
         return dependent
 
     def split_local(self, conditions: Sequence[Condition]) -> tuple[dict[int, list[RowCondition]], list[Condition]]:
         """Tests of one event by component code, and what is left of the conditions."""
-        block = self.block
+        query = self.query
         local: dict[int, list[RowCondition]] = {}
-        for code, component in enumerate(block.components):
-            if test := type_test(component, block.event_type):
+        for code, component in enumerate(query.components):
+            if test := type_test(component, query.event_type):
                 local.setdefault(code, []).append(RowCondition((test,), component.position))
         left: list[Condition] = []
         for condition in conditions:
@@ -146,16 +146,14 @@ class BlockPlanner(PlanSteps):
 
     def equivalence_conditions(self) -> list[Condition]:
         """`[x]` that no partition key stands for: each event's x is that of the first."""
-        block = self.block
+        query = self.query
         out = []
-        for e in block.equivalences:
-            if not e.components and partitions(block):
-                continue
-            positive = tuple(c.key for c in block.components if not c.negated)
+        for e in query.tested_equivalences:
+            positive = tuple(c.key for c in query.components if not c.negated)
             keys = e.components or positive
             if len(keys) == 0:
                 continue
-            tested = e.components or block.labels
+            tested = e.components or query.labels
             for group in (tested,) if e.components else ((k,) for k in tested):
                 last = Navigation(e.expression, tuple(group), False, 0, 0, True, e.position)
                 first = Navigation(e.expression, keys, True, 0, 0, True, e.position)
@@ -173,7 +171,7 @@ class BlockPlanner(PlanSteps):
         found = self.analyze([self.fields.texts[i] for i in dependent.columns])
         names = self.names
         tested = tuple(
-            frozenset(names.index(k) for k in c.decided_by) if c.at is Decision.TAKE else frozenset()
+            frozenset(names.index(k) for k in c.decided_by) if c.at is TestedAt.TAKE else frozenset()
             for c in conditions
         )
         out = ConditionSet(
@@ -218,8 +216,8 @@ class BlockPlanner(PlanSteps):
             raise PatternAnalysisError(
                 "CEP_COLLAPSED",
                 f"Matches cannot be collapsed with {self.searched_because}.",
-                text=self.block.text or None,
-                position=self.block.start,
+                text=self.query.text or None,
+                position=self.query.start,
             )
         return replace(spec, searched=True)
 
@@ -230,11 +228,11 @@ class BlockPlanner(PlanSteps):
     # -- time, rows ------------------------------------------------------------------------------------------------
 
     def plan_times(self) -> Within | None:
-        block = self.block
-        if block.within is None:
-            if not block.strict_time:
+        query = self.query
+        if query.within is None:
+            if not query.strict_time:
                 return None
-            return Within(self.fields.add(block.order_by[0].expression), None, 0)
+            return Within(self.fields.add(query.order_by[0].expression), None, 0)
         within = self.plan_within()
         leads = any(e.absent or e.present for e in self.automaton.initial)
         if within is None or within.bound is None or not leads:
@@ -245,23 +243,21 @@ class BlockPlanner(PlanSteps):
 
     def kept_rows(self) -> list[str]:
         """What rows must satisfy to be looked at at all, whatever the pattern."""
-        block = self.block
+        query = self.query
         out = []
-        if block.between is not None:
-            low, high = block.between
-            out.append(f"({block.order_by[0].expression}) BETWEEN ({low}) AND ({high})")
-        if partitions(block):
-            out += [f"({e.expression.text}) IS NOT NULL" for e in block.equivalences if not e.components]
-        return out
+        if query.between is not None:
+            low, high = query.between
+            out.append(f"({query.order_by[0].expression}) BETWEEN ({low}) AND ({high})")
+        return out + [f"({e.expression.text}) IS NOT NULL" for e in query.partitioning]
 
     def filters(self, local: dict[int, list[RowCondition]], dependent: MatchConditions) -> tuple[list[str], str]:
         """What rows must satisfy to be looked at at all, and why rows that nothing can take are kept if they are."""
-        block = self.block
+        query = self.query
         out = self.kept_rows()
         if not self.settings.gap_elimination:
             return out, "spark.sparkcep.planner.gapElimination.enabled = false"
         why = ""
-        if block.selection is Selection.STRICT:
+        if query.selection is Selection.STRICT:
             why = "contiguity needs all rows"
         elif self.outputs.traced is not None:
             why = "the output shows positions"
@@ -279,6 +275,43 @@ class BlockPlanner(PlanSteps):
         tests = dict.fromkeys(" AND ".join(f"({c.sql()})" for c in local[k]) for k in range(len(self.names)))
         out.append(" OR ".join(f"({t})" for t in tests))
         return out, ONLY_TAKEN
+
+
+def typed_query(query: PatternQuery, analyze: Analyzer) -> PatternQuery:
+    """The query as its strategy can take it: a block's WITHIN has a unit, a clause's rows are those of matches.
+
+    Raises:
+        PatternAnalysisError: CEP_ORDER_MISSING, CEP_UNSUPPORTED_SELECTION.
+    """
+    if not query.is_block:
+        refuse_unselectable(query)
+        return query
+    if not query.order_by:
+        raise PatternAnalysisError(
+            "CEP_ORDER_MISSING", "A pattern block needs an ORDER BY.", text=query.text or None, position=query.start
+        )
+    time_type = analyze([query.order_by[0].expression])[0][1]
+    number = _NUMBER.fullmatch(query.within or "")
+    return replace(query, within=f"INTERVAL '{number[1]}' SECOND") if number and time_type in TIMES else query
+
+
+def refuse_unselectable(query: PatternQuery) -> None:
+    """Raises CEP_UNSUPPORTED_SELECTION where a clause asks for what only strict contiguity has."""
+    what = ""
+    if query.rows_per_match is RowsPerMatch.ALL_WITH_UNMATCHED:
+        what = query.rows_per_match.value
+    elif query.filters_excluded:
+        what = "{- -} with ALL ROWS PER MATCH"
+    elif can_be_empty(query.pattern):
+        what = "a pattern that may be empty"
+    if what:
+        raise PatternAnalysisError(
+            "CEP_UNSUPPORTED_SELECTION",
+            f"{query.selection.value} cannot have {what}.",
+            text=query.text or None,
+            position=query.start,
+            hint="use STRICT CONTIGUITY, ONE ROW PER MATCH, or a pattern with a mandatory component",
+        )
 
 
 def condition_beyond(attempt: Callable[[int], object], conditions: Sequence[Condition]) -> tuple[Condition, str] | None:
@@ -318,7 +351,7 @@ def type_test(component: Component, event_type: str | None) -> str:
 
 def row_conditions(c: Condition) -> dict[str, RowCondition] | None:
     """A condition as a test of an event alone, by the components it is tested for; None: it depends on the match."""
-    if c.at is not Decision.TAKE or c.required or c.minimum != 1 or c.first_only or c.after or c.each:
+    if c.at is not TestedAt.TAKE or c.required or c.minimum != 1 or c.first_only or c.after or c.each:
         return None
     own = {key: row_condition(c.scalar, key) for key in c.decided_by}
     tests = {key: test for key, test in own.items() if test is not None}

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from sparkcep.block import BlockQuery, Component, Condition, Equivalence, Trend
 from sparkcep.errors import PatternAnalysisError, SparkCepError
 from sparkcep.exec.automaton import Automaton
 from sparkcep.exec.engines.rows.spec import BITS_PER_WORD
@@ -21,7 +20,18 @@ from sparkcep.planner.conditions.row_conditions import RowCondition
 from sparkcep.planner.engines.trends.edges import NotAdjacent
 from sparkcep.planner.engines.trends.plan import PART, TrendPlanner
 from sparkcep.planner.plan import Analyzer
-from sparkcep.query import Aggregate, Navigation, PatternQuery, Scalar, Selection
+from sparkcep.planner.sampling import Sampler
+from sparkcep.query import (
+    Aggregate,
+    Component,
+    Condition,
+    Equivalence,
+    Navigation,
+    PatternQuery,
+    Scalar,
+    Selection,
+    Trend,
+)
 from sparkcep.settings import Settings
 
 _COUNTS = (
@@ -42,32 +52,28 @@ class ConjunctionPlanner(TrendPlanner):
     side: type[TrendPlanner] = TrendPlanner
 
     def __init__(
-        self, block: BlockQuery, query: PatternQuery, hidden_keys: int, settings: Settings, analyze: Analyzer,
-        column_types: Sequence[str],
-    ) -> None:  # fmt: skip
-        assert isinstance(block.pattern, Conjunction)  # else the binder refuses it
-        self.blocks = [side_of(block, item) for item in block.pattern.items]
-        self.sides = [
-            self.side(b, query, hidden_keys, settings, analyze, lambda *_: None, column_types) for b in self.blocks
-        ]
-        self.pairs = paired(*self.blocks)
-        product = product_block(block, self.blocks, self.pairs)
-        super().__init__(product, query, hidden_keys, settings, analyze, lambda *_: None, column_types)
+        self, query: PatternQuery, settings: Settings, analyze: Analyzer, sample: Sampler, column_types: Sequence[str]
+    ) -> None:
+        assert isinstance(query.pattern, Conjunction)  # else the binder refuses it
+        self.parts = [side_of(query, item) for item in query.pattern.items]
+        self.sides = [self.side(q, settings, analyze, sample, column_types) for q in self.parts]
+        self.pairs = paired(*self.parts)
+        super().__init__(product_query(query, self.parts, self.pairs), settings, analyze, sample, column_types)
         for side in self.sides:
             side.fields = self.fields
 
-    def compile_pattern(self) -> Automaton:
-        labels = self.block.labels
+    def compile_pattern(self, query: PatternQuery, settings: Settings) -> Automaton:
+        labels = query.labels
         left, right = (s.automaton for s in self.sides)
         # Both automata in the codes of the product; a component that stands in pairs only has none of its own.
-        names = tuple(dict.fromkeys((*labels, *self.blocks[0].labels, *self.blocks[1].labels)))
+        names = tuple(dict.fromkeys((*labels, *self.parts[0].labels, *self.parts[1].labels)))
         pairs = {(names.index(a), names.index(b)): labels.index(c.key) for (a, b), c in self.pairs.items()}
         try:
             made = intersect(
-                recoded(left, names), recoded(right, names, len(left.negations)), pairs, self.settings.limit_program
+                recoded(left, names), recoded(right, names, len(left.negations)), pairs, settings.limit_program
             )
         except SparkCepError as error:
-            raise error.placed(self.block.text or None, self.block.start) from None
+            raise error.placed(query.text or None, query.start) from None
         return recoded(made, labels)
 
     def plan_kernel(self, trends: Sequence[tuple[Trend, str, str]], width: int, slide: int) -> Kernel:
@@ -85,10 +91,10 @@ class ConjunctionPlanner(TrendPlanner):
 
     def construction_reason(self) -> str:
         """Why trends must be constructed; empty where both sides and their intersection can be counted."""
-        if self.block.selection is not Selection.ANY:
-            return f"AND under {self.block.selection.value}"
-        for block in self.blocks:
-            if not block.tells_apart([c.key for c in block.components if not c.negated]):
+        if self.query.selection is not Selection.ANY:
+            return f"AND under {self.query.selection.value}"
+        for query in self.parts:
+            if not query.tells_apart([c.key for c in query.components if not c.negated]):
                 return "AND where one event fits two components of a side"
         return ""
 
@@ -108,7 +114,7 @@ class ConjunctionPlanner(TrendPlanner):
             words += spec.mask_words
         dependent.columns[:] = columns
         first = found[0][2]
-        run = replace(first.run, pattern=self.block.pattern, automaton=self.automaton, mask_words=words)
+        run = replace(first.run, pattern=self.query.pattern, automaton=self.automaton, mask_words=words)
         aggregates = self.aggregates(trends, dependent)
         spec = replace(
             first, run=run, condition_bits=bits, aggregates=aggregates, enumerated=reason, parts=tuple(parts)
@@ -119,18 +125,18 @@ class ConjunctionPlanner(TrendPlanner):
         return self.kept_rows(), "each side of AND takes rows that the other cannot"
 
 
-def side_of(block: BlockQuery, pattern: Pattern) -> BlockQuery:
-    """One side as a block of its own."""
+def side_of(query: PatternQuery, pattern: Pattern) -> PatternQuery:
+    """One side as a query of its own."""
     own = set(variables(pattern))
-    mapping = {key: (key,) for key in block.labels if key in own}
+    mapping = {key: (key,) for key in query.labels if key in own}
     return replace(
-        block, pattern=pattern, components=tuple(c for c in block.components if c.key in own),
-        conditions=tuple(c for c in (renamed(c, mapping, block) for c in block.conditions) if c is not None),
-        equivalences=tuple(e for e in (renamed_equivalence(e, mapping) for e in block.equivalences) if e is not None),
+        query, pattern=pattern, components=tuple(c for c in query.components if c.key in own),
+        conditions=tuple(c for c in (renamed(c, mapping, query) for c in query.conditions) if c is not None),
+        equivalences=tuple(e for e in (renamed_equivalence(e, mapping) for e in query.equivalences) if e is not None),
     )  # fmt: skip
 
 
-def paired(left: BlockQuery, right: BlockQuery) -> dict[tuple[str, str], Component]:
+def paired(left: PatternQuery, right: PatternQuery) -> dict[tuple[str, str], Component]:
     """Components of both sides that one event may be."""
     out = {}
     for a in left.components:
@@ -141,10 +147,10 @@ def paired(left: BlockQuery, right: BlockQuery) -> dict[tuple[str, str], Compone
     return out
 
 
-def product_block(
-    block: BlockQuery, sides: Sequence[BlockQuery], pairs: Mapping[tuple[str, str], Component]
-) -> BlockQuery:
-    """The block of what both sides match."""
+def product_query(
+    query: PatternQuery, sides: Sequence[PatternQuery], pairs: Mapping[tuple[str, str], Component]
+) -> PatternQuery:
+    """The query of what both sides match."""
     conditions: list[Condition] = []
     equivalences: list[Equivalence] = []
     for n, side in enumerate(sides):
@@ -152,18 +158,18 @@ def product_block(
             c.key: (c.key,) if c.negated else tuple(p.key for names, p in pairs.items() if names[n] == c.key)
             for c in side.components
         }
-        conditions += [c for c in (renamed(c, mapping, block, False) for c in side.conditions) if c is not None]
+        conditions += [c for c in (renamed(c, mapping, query, False) for c in side.conditions) if c is not None]
         equivalences += [
             e for e in (renamed_equivalence(e, mapping) for e in side.equivalences)
             if e is not None and (e.components or n == 0)
         ]  # fmt: skip
     negated = tuple(c for side in sides for c in side.components if c.negated)
     return replace(
-        block, components=(*negated, *pairs.values()), conditions=tuple(conditions), equivalences=tuple(equivalences)
+        query, components=(*negated, *pairs.values()), conditions=tuple(conditions), equivalences=tuple(equivalences)
     )
 
 
-def renamed(c: Condition, mapping: Keys, block: BlockQuery, strict: bool = True) -> Condition | None:
+def renamed(c: Condition, mapping: Keys, query: PatternQuery, strict: bool = True) -> Condition | None:
     """A condition over other components; None where it is about none of them, or holds untested.
 
     Raises:
@@ -181,7 +187,7 @@ def renamed(c: Condition, mapping: Keys, block: BlockQuery, strict: bool = True)
     if far and strict:
         raise PatternAnalysisError(
             "CEP_CONJUNCTION", "A condition cannot compare events of both sides of AND: they are of different trends.",
-            text=block.text or None, position=c.scalar.position, hint="join two blocks",
+            text=query.text or None, position=c.scalar.position, hint="join two blocks",
         )  # fmt: skip
     if far or not all(of(keys) for keys in parts):
         return None

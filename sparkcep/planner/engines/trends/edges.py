@@ -10,10 +10,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sparkcep.block import Condition, Decision
 from sparkcep.exec.automaton import ACCEPT, Automaton, Edge
 from sparkcep.planner.conditions.match_conditions import describe
-from sparkcep.query import Aggregate, Navigation, Scalar, unescape
+from sparkcep.query import Aggregate, Condition, Navigation, Scalar, TestedAt, unescape
 from sparkcep.sql.lexicon import pair_parentheses, tokenize
 
 BEFORE, AFTER = "before", "after"
@@ -94,7 +93,7 @@ class EdgeConditions:
         start = state == self.automaton.states
         own = -1 if start else self.automaton.components[state]
         codes = frozenset(self.names.index(k) for k in c.decided_by)
-        if c.at is Decision.TAKE:
+        if c.at is TestedAt.TAKE:
             tested = edge.component in codes
         else:
             tested = own in codes and edge.component not in codes

@@ -17,14 +17,14 @@ from sparkcep.query import Selection, unescape
 
 def explain_trends(plan: PatternPlan[TrendsPlan]) -> list[str]:
     """Lines of the plan, without the SQL around the kernel."""
-    block, spec = plan.engine.block, plan.engine.spec
-    shown = variables_of(block)
-    lines = [f"  Pattern: {render(block.pattern)}"]
-    lines.append(f"  Selection: {block.selection.value}{', STRICT TIME' if block.strict_time else ''}")
+    query, spec = plan.query, plan.engine.spec
+    shown = variables_of(query)
+    lines = [f"  Pattern: {render(query.pattern)}"]
+    lines.append(f"  Selection: {query.selection.value}{', STRICT TIME' if query.strict_time else ''}")
     if spec.windowed:
         overlapping = -(-spec.width // spec.slide)
         lines.append(
-            f"  Windows: {unescape(block.within or '')} every {unescape(block.slide or block.within or '')}, "
+            f"  Windows: {unescape(query.within or '')} every {unescape(query.slide or query.within or '')}, "
             f"{overlapping} over each event, up to {min(overlapping, LANES)} in one walk"
         )
     automaton = spec.automaton
@@ -41,7 +41,7 @@ def explain_trends(plan: PatternPlan[TrendsPlan]) -> list[str]:
         lines.append("  Granularity: no trend is constructed; what stands before an event is")
         for part in spec.parts or (Part(spec, 0, 0, len(plan.input.shape.columns)),):
             lines += [f"    {granularity(plan, part, c, shown)}" for c in part.spec.classes]
-    groups = ", ".join(unescape(k.expression) for k in block.group_by)
+    groups = ", ".join(unescape(k.expression) for k in query.group_by)
     lines.append(f"  Spark evaluates after: partial results by {groups or '(one group)'}" + ", window" * spec.windowed)
     return [*lines, layout_line(plan), filter_line(plan, plan.engine.kept_because)]
 
@@ -67,7 +67,7 @@ def granularity(plan: PatternPlan[TrendsPlan], part: Part, c: EdgeClass, shown: 
     edges = [automaton.edges[c.state][e] for e in c.edges]
     targets = ", ".join(dict.fromkeys(state(e.target) for e in edges if e.target != ACCEPT))
     text = f"{state(c.state)} -> {targets}: "
-    if plan.engine.block.selection is Selection.STRICT:
+    if plan.query.selection is Selection.STRICT:
         return text + "the event right before"
     text += c.granularity.value
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar
 
-from sparkcep.block import BlockQuery, Condition, Trend
 from sparkcep.errors import PatternAnalysisError
 from sparkcep.exec.automaton import ACCEPT
 from sparkcep.exec.conditions.expressions import TIMES, NotCompilable, parse_type
@@ -23,7 +22,6 @@ from sparkcep.exec.engines.trends.spec import (
     TrendSpec,
 )
 from sparkcep.exec.shape import OperatorColumns, Within
-from sparkcep.planner.block_clause import partitions
 from sparkcep.planner.conditions.match_conditions import MatchConditions, describe
 from sparkcep.planner.conditions.row_conditions import RowCondition, row_condition
 from sparkcep.planner.engines.runs.steps import BlockPlanner, condition_beyond, in_kernel, machine_lacks
@@ -40,7 +38,17 @@ from sparkcep.planner.engines.trends.sql import TrendSql
 from sparkcep.planner.plan import EngineDefaults, PatternPlan
 from sparkcep.planner.rules.range_splitting import fixed_distance
 from sparkcep.planner.steps import is_orderable
-from sparkcep.query import Navigation, RowsPerMatch, Scalar, Selection, SkipMode, unescape
+from sparkcep.query import (
+    Condition,
+    Navigation,
+    PatternQuery,
+    RowsPerMatch,
+    Scalar,
+    Selection,
+    SkipMode,
+    Trend,
+    unescape,
+)
 
 #: Where codes of tests of single edges begin; those below are components.
 EDGE_TESTS = 1 << 20
@@ -53,7 +61,6 @@ class TrendsPlan(EngineDefaults):
     """Aggregates over trends. ``kept_because``: why rows that nothing can take are kept, or that they are not."""
 
     spec: TrendSpec
-    block: BlockQuery
     dependent: MatchConditions
     kept_because: str
     name: ClassVar[str] = "trends"
@@ -72,7 +79,7 @@ class TrendPlanner(BlockPlanner):
     """
 
     def plan(self) -> PatternPlan[TrendsPlan]:
-        block = self.block
+        query = self.query
         keys = self.plan_keys()
         self.add_sort_fields()
         within, width, slide = self.plan_windows()
@@ -84,15 +91,15 @@ class TrendPlanner(BlockPlanner):
         components = {k: v for k, v in local.items() if k < EDGE_TESTS}
         filters, filtered = self.filters(components, dependent)
         if width:
-            filters.append(f"({block.order_by[0].expression}) IS NOT NULL")
+            filters.append(f"({query.order_by[0].expression}) IS NOT NULL")
         shape = OperatorColumns(
             limit_events=self.settings.limit_events, keys=len(keys),
             masks=spec.mask_words, columns=tuple(dependent.columns), within=within, gathers=(),
             labels=(), mask_updates=self.mask_updates(local, spec.condition_bits, shifts) if layout == "lists" else (),
         )  # fmt: skip
-        time_type = self.analyze([block.order_by[0].expression])[0][1]
-        sql = TrendSql(block, [text for text, _ in keys], spec, time_type)
-        engine = TrendsPlan(spec, block, dependent, filtered)
+        time_type = self.analyze([query.order_by[0].expression])[0][1]
+        sql = TrendSql(query, [text for text, _ in keys], spec, time_type)
+        engine = TrendsPlan(spec, dependent, filtered)
         given = self.given(keys, local, spec.condition_bits, layout, why, shape, filters, filtered, dependent.pairs)
         return PatternPlan(input=given, engine=engine, output=sql)
 
@@ -112,22 +119,22 @@ class TrendPlanner(BlockPlanner):
 
     def error(self, error_class: str, sentence: str, position: int, hint: str | None = None) -> PatternAnalysisError:
         return PatternAnalysisError(
-            error_class, sentence, text=self.block.text or None, position=position or self.block.start, hint=hint
+            error_class, sentence, text=self.query.text or None, position=position or self.query.start, hint=hint
         )
 
     def plan_windows(self) -> tuple[Within | None, int, int]:
         """The field of an event's time, and width and slide of windows in the kernel's units of it (0: none)."""
-        block = self.block
-        key = block.order_by[0].expression
-        if block.within is None:
-            if block.slide is not None:
-                raise self.error("CEP_SLIDE", "SLIDE needs WITHIN.", block.start, "WITHIN 10 minutes SLIDE 1 minute")
-            if any(text == "window" for text, _ in block.output):
-                raise self.error("CEP_SLIDE", "Without WITHIN there is no window.", block.start, "WITHIN 10 minutes")
-            return (Within(self.fields.add(key), None, 0) if block.strict_time else None), 0, 0
+        query = self.query
+        key = query.order_by[0].expression
+        if query.within is None:
+            if query.slide is not None:
+                raise self.error("CEP_SLIDE", "SLIDE needs WITHIN.", query.start, "WITHIN 10 minutes SLIDE 1 minute")
+            if any(text == "window" for text, _ in query.output):
+                raise self.error("CEP_SLIDE", "Without WITHIN there is no window.", query.start, "WITHIN 10 minutes")
+            return (Within(self.fields.add(key), None, 0) if query.strict_time else None), 0, 0
         type_ = self.analyze([key])[0][1]
         kind = parse_type(type_)
-        position = block.within_position
+        position = query.within_position
         if kind.kind not in ("int", *TIMES):
             raise self.error(
                 "CEP_WITHIN_TYPE",
@@ -138,7 +145,7 @@ class TrendPlanner(BlockPlanner):
         # As in Spark's window(), a day has 24 hours and windows are aligned to the epoch in UTC.
         units = {"int": "bigint", "date": "date"}.get(kind.kind, "timestamp_ntz")
         found = []
-        for text in (block.within, block.slide or block.within):
+        for text in (query.within, query.slide or query.within):
             distance = fixed_distance(text, units)
             if distance is None or distance <= 0:
                 raise self.error(
@@ -154,7 +161,7 @@ class TrendPlanner(BlockPlanner):
     def argument_types(self) -> list[tuple[Trend, str, str]]:
         """Each aggregate with the types of its argument ('' without) and of its result."""
         out = []
-        for trend in self.block.trends:
+        for trend in self.query.trends:
             type_ = "" if trend.argument is None else self.analyze([trend.argument.text])[0][1]
             out.append((trend, type_, self.result_type(trend, type_)))
         return out
@@ -195,8 +202,8 @@ class TrendPlanner(BlockPlanner):
 
     def enumeration_reason(self) -> str:
         """Why trends must be constructed whatever the conditions look at; empty where nothing demands it."""
-        distinct = any(t.distinct for t in self.block.trends)
-        if distinct and not self.block.tells_apart([c.key for c in self.block.components if not c.negated]):
+        distinct = any(t.distinct for t in self.query.trends)
+        if distinct and not self.query.tells_apart([c.key for c in self.query.components if not c.negated]):
             return "COUNT(DISTINCT *) where one event fits two components"
         return ""
 
@@ -204,14 +211,12 @@ class TrendPlanner(BlockPlanner):
 
     def adjacent_equivalences(self) -> list[Condition]:
         """`[x]` of some components as a comparison with the one of them before: equality is transitive."""
-        block = self.block
+        query = self.query
         out: list[Condition] = []
-        for e in block.equivalences:
-            if not e.components and partitions(block):
-                continue
-            keys = e.components or tuple(c.key for c in block.components if not c.negated)
-            if any(block.component(k).negated for k in e.components) or (
-                not e.components and any(c.negated for c in block.components)
+        for e in query.tested_equivalences:
+            keys = e.components or tuple(c.key for c in query.components if not c.negated)
+            if any(query.component(k).negated for k in e.components) or (
+                not e.components and any(c.negated for c in query.components)
             ):
                 raise NotAdjacent(f"[{e.expression.text}] ties a negated event to the trend")
             source = f"[{e.expression.text}]"
@@ -225,10 +230,10 @@ class TrendPlanner(BlockPlanner):
         self, trends: Sequence[tuple[Trend, str, str]], width: int, slide: int
     ) -> tuple[dict[int, list[RowCondition]], MatchConditions, TrendSpec]:
         """Raises NotAdjacent where a condition needs the trends themselves."""
-        block = self.block
-        local, left = self.split_local((*block.conditions, *self.adjacent_equivalences()))
+        query = self.query
+        local, left = self.split_local((*query.conditions, *self.adjacent_equivalences()))
         for c in left:
-            if any(block.component(k).negated for k in c.decided_by):
+            if any(query.component(k).negated for k in c.decided_by):
                 raise NotAdjacent(f"{EdgeConditions.text(c)} ties a negated event to the trend")
         found = self.demands(left)
         # Two events at a time: programs over two registers.
@@ -306,7 +311,7 @@ class TrendPlanner(BlockPlanner):
     def granularity(
         self, state: int, edges: tuple[int, ...], demand: Demand, row: list[Demand], dependent: MatchConditions
     ) -> tuple[Granularity, Order | None]:
-        selection = self.block.selection
+        selection = self.query.selection
         if selection is Selection.STRICT:
             return Granularity.PAIRS, None
         if selection is Selection.NEXT:
@@ -365,12 +370,12 @@ class TrendPlanner(BlockPlanner):
         return out
 
     def run_spec(self, bits: dict[int, int], conditions: ConditionSet, checks: tuple[Check, ...]) -> RunSpec:
-        block = self.block
+        query = self.query
         return RunSpec(
-            pattern=block.pattern, automaton=self.automaton,
+            pattern=query.pattern, automaton=self.automaton,
             condition_bits={k: b for k, b in bits.items() if k < EDGE_TESTS},
-            mask_words=words_of(len(bits)), selection=block.selection,
-            one_per_start=False, first_only=False, use_within=False, strict_time=block.strict_time,
+            mask_words=words_of(len(bits)), selection=query.selection,
+            one_per_start=False, first_only=False, use_within=False, strict_time=query.strict_time,
             rows_per_match=RowsPerMatch.ONE, skip=SkipMode.PAST_LAST_ROW, skip_labels=frozenset(), skip_target="",
             slots=(), slot_registers=(), every_row=False, traced=True, conditions=conditions, checks=checks,
             ansi=self.settings.ansi, limit_steps=self.settings.limit_steps, limit_rows=self.settings.limit_matches,
@@ -382,8 +387,8 @@ class TrendPlanner(BlockPlanner):
             raise PatternAnalysisError(
                 "CEP_UNSUPPORTED_NEGATION",
                 f"Trends cannot be aggregated with {reason}.",
-                text=self.block.text or None,
-                position=self.block.start,
+                text=self.query.text or None,
+                position=self.query.start,
                 hint="let a negated condition name one negated component only",
             )
 
@@ -406,23 +411,16 @@ class TrendPlanner(BlockPlanner):
         return local, dependent, spec
 
 
-def refuse_uncertainty(block: BlockQuery) -> None:
+def refuse_uncertainty(query: PatternQuery) -> None:
     """The trends of a world are not those of another."""
-    if block.uncertainty is not None:
+    if query.uncertainty is not None:
         raise PatternAnalysisError(
             "CEP_UNCERTAINTY",
             "UNCERTAINTY cannot be combined with aggregates over trends: each world has trends of its own.",
-            text=block.text or None,
-            position=block.uncertainty.position,
+            text=query.text or None,
+            position=query.uncertainty.position,
             hint="aggregate over the matches, SELECT sum(confidence) FROM (FROM ... PATTERN ...)",
         )
-
-
-def grouped_block(block: BlockQuery) -> BlockQuery:
-    """The block with its group keys among the partition keys: all events of a trend are of one group."""
-    shown = {k.expression.strip("`").casefold() for k in block.partition_by}
-    more = [k for k in block.group_by if k.expression.strip("`").casefold() not in shown]
-    return replace(block, partition_by=(*block.partition_by, *more))
 
 
 def key_pair(c: Comparison, dependent: MatchConditions) -> KeyPair:

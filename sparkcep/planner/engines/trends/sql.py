@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sparkcep.block import BlockQuery
 from sparkcep.exec.engines.trends.spec import TrendAggregate, TrendSpec
 from sparkcep.planner.fields import quote
 from sparkcep.planner.output_sql import OutputSql
-from sparkcep.query import PREFIX, SOURCE, string_literal, unescape
+from sparkcep.query import PREFIX, SOURCE, PatternQuery, string_literal, unescape
 from sparkcep.sql.block.returns import WINDOW
 
 _WINDOW = PREFIX + "w"
@@ -25,13 +24,13 @@ class TrendSql(OutputSql):
         keys: expressions of the partition keys. time_type: Spark's type of the ORDER BY key.
     """
 
-    def __init__(self, block: BlockQuery, keys: Sequence[str], spec: TrendSpec, time_type: str) -> None:
-        self.block = block
+    def __init__(self, query: PatternQuery, keys: Sequence[str], spec: TrendSpec, time_type: str) -> None:
+        self.query = query
         self.spec = spec
         self.time_type = time_type
         # A key from the log's settings comes in backticks, and letters may differ in case.
         places = {_folded(key): n for n, key in reversed(list(enumerate(keys)))}
-        self.groups = {k.expression: f"{PREFIX}k{places[_folded(k.expression)]}" for k in block.group_by}
+        self.groups = {k.expression: f"{PREFIX}k{places[_folded(k.expression)]}" for k in query.group_by}
 
     def sql(self) -> str:
         """One SELECT over ``{SOURCE}``."""
@@ -42,13 +41,13 @@ class TrendSql(OutputSql):
         if largest:
             inner = f"SELECT *, {', '.join(largest)} FROM ({inner})"
         items = [f"{value} AS {quote(name)}" for name, value in self.output()]
-        return f"{self.block.with_prefix}SELECT {', '.join(items)} FROM ({inner})"
+        return f"{self.query.with_prefix}SELECT {', '.join(items)} FROM ({inner})"
 
     def output(self) -> list[tuple[str, str]]:
         """(name, value) as RETURN lists them; the window comes last where it does not."""
-        numbers = {t.name: n for n, t in enumerate(self.block.trends)}
+        numbers = {t.name: n for n, t in enumerate(self.query.trends)}
         out = []
-        for text, name in self.block.output:
+        for text, name in self.query.output:
             if text in numbers:
                 out.append((name, self.value(numbers[text])))
             elif text in self.groups:
@@ -56,7 +55,7 @@ class TrendSql(OutputSql):
             else:
                 out.append((name, self.window()))
         taken = {name.casefold() for name, _ in out}
-        if self.spec.windowed and not any(text == WINDOW for text, _ in self.block.output) and WINDOW not in taken:
+        if self.spec.windowed and not any(text == WINDOW for text, _ in self.query.output) and WINDOW not in taken:
             out.append((WINDOW, self.window()))
         return out
 
@@ -109,7 +108,7 @@ class TrendSql(OutputSql):
 
     def overflow(self, n: int) -> str:
         """Raises; names what overflowed, the group and the window."""
-        name = string_literal(unescape(self.block.trends[n].name))
+        name = string_literal(unescape(self.query.trends[n].name))
         parts = [string_literal("[ARITHMETIC_OVERFLOW] "), name]
         parts.append(string_literal(f" exceeds {self.spec.aggregates[n].type.upper()}"))
         where = [(unescape(text), f"CAST({key} AS STRING)") for text, key in self.groups.items()]

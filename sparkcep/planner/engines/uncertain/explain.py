@@ -11,8 +11,8 @@ from sparkcep.planner.plan import PatternPlan
 def explain_uncertain(plan: PatternPlan[UncertainPlan]) -> list[str]:
     """Lines of the plan, without the SQL around the kernel."""
     engine = plan.engine
-    lines = run_lines(plan, engine.block, engine.spec.run)
-    lines += check_lines(engine.block, engine.spec.run, engine.dependent, engine.conditions)
+    lines = run_lines(plan, engine.spec.run)
+    lines += check_lines(plan.query, engine.spec.run, engine.dependent, engine.conditions)
     first, *more = engine.notes
     lines += [f"  Uncertainty: {first}", *(f"    {note}" for note in more)]
     return [*lines, layout_line(plan), filter_line(plan, engine.kept_because)]

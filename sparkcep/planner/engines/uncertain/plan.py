@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar
 
-from sparkcep.block import BlockQuery, Condition, Uncertainty
 from sparkcep.errors import PatternAnalysisError
 from sparkcep.exec.automaton import ACCEPT
 from sparkcep.exec.conditions.expressions import ROW_COLUMN, NavigationSlot
@@ -17,7 +16,6 @@ from sparkcep.exec.engines.runs.tables import single_component
 from sparkcep.exec.engines.uncertain.spec import UncertainSpec
 from sparkcep.exec.shape import OperatorColumns
 from sparkcep.pattern import render
-from sparkcep.planner.block_clause import typed_block
 from sparkcep.planner.conditions.match_conditions import MatchConditions
 from sparkcep.planner.engines.runs.steps import (
     BlockPlanner,
@@ -30,7 +28,7 @@ from sparkcep.planner.engines.uncertain.ticks import TickPlanner, Ticks
 from sparkcep.planner.measures import MeasureSql
 from sparkcep.planner.plan import Analyzer, EngineDefaults, IndexNeeds, PatternPlan
 from sparkcep.planner.sampling import Sampler
-from sparkcep.query import PREFIX, Measure, PatternQuery, Scalar, Selection, SkipMode
+from sparkcep.query import PREFIX, Condition, Measure, PatternQuery, Scalar, Selection, SkipMode, Uncertainty
 from sparkcep.settings import Settings
 
 #: Columns that every match has, with the operator's columns they come from.
@@ -45,7 +43,6 @@ class UncertainPlan(EngineDefaults):
     """A block with UNCERTAINTY; ``notes``: what EXPLAIN says of it, the rest as of :class:`RunsPlan`."""
 
     spec: UncertainSpec
-    block: BlockQuery
     dependent: MatchConditions
     conditions: Sequence[Condition]
     kept_because: str
@@ -70,40 +67,40 @@ class UncertainPlanner(BlockPlanner):
     """
 
     def plan(self) -> PatternPlan[UncertainPlan]:
-        block = self.block
-        assert block.uncertainty is not None
-        self.uncertainty: Uncertainty = block.uncertainty
-        if block.collapsed:
+        query = self.query
+        assert query.uncertainty is not None
+        self.uncertainty: Uncertainty = query.uncertainty
+        if query.collapsed:
             raise self.refused("COLLAPSED", "a confidence is that of one match")
-        ticks = TickPlanner(block, block.uncertainty, self.analyze).plan()
+        ticks = TickPlanner(query, query.uncertainty, self.analyze).plan()
         keys = self.plan_keys()
         self.add_sort_fields()
         local, dependent, conditions = self.split()
         _, layout, reason = self.choose_layout(local, dependent.pairs)
         if any(c.shifts for cs in local.values() for c in cs):
             raise self.refused("PREV or NEXT of a row", "rows have no order before a world is drawn")
-        self.query = with_own_columns(self.query, ticks, block)
-        measures = MeasureSql(self.query, keys, self.hidden_keys, self.outputs, PLACE)
+        self.query = with_own_columns(query, ticks)
+        measures = MeasureSql(self.query, keys, self.outputs, PLACE)
         measures.prepare()
         measures.inner += [CONFIDENCE, *TICKS, PLACE]
         condition_set, checks = self.compile_runs(dependent, conditions)
         bits = {label: bit for bit, label in enumerate(sorted(local))}
         words = words_of(len(bits))
         run = RunSpec(
-            pattern=block.pattern, automaton=self.automaton, condition_bits=bits, mask_words=words,
-            selection=block.selection, one_per_start=False, first_only=False, use_within=False, strict_time=False,
+            pattern=query.pattern, automaton=self.automaton, condition_bits=bits, mask_words=words,
+            selection=query.selection, one_per_start=False, first_only=False, use_within=False, strict_time=False,
             rows_per_match=self.query.rows_per_match, skip=SkipMode.PAST_LAST_ROW, skip_labels=frozenset(),
             skip_target="", slots=tuple(self.outputs.slots), slot_registers=tuple(self.outputs.slot_registers),
             every_row=measures.has_aggregates, traced=self.outputs.traced is not None,
             conditions=condition_set, checks=checks,
             ansi=self.settings.ansi, limit_steps=self.settings.limit_steps, limit_rows=self.settings.limit_matches,
-            most_matches=NO_LIMIT if block.limit is None else block.limit,
+            most_matches=NO_LIMIT if query.limit is None else query.limit,
         )  # fmt: skip
         self.refuse_unclear(run, conditions, dependent)
-        sequences = why_sequences(block, self.automaton, conditions)
+        sequences = why_sequences(query, self.automaton, conditions)
         spec = UncertainSpec(
             run=run, sets=frozenset(code for code, why in sequences.items() if not why), within=ticks.within,
-            confidence=block.confidence or 0.0, probable=ticks.probability is not None,
+            confidence=query.confidence or 0.0, probable=ticks.probability is not None,
             limit_ticks=self.settings.limit_ticks, limit_shared=self.settings.limit_shared,
         )  # fmt: skip
         own = [ticks.low, ticks.high, *([] if ticks.probability is None else [ticks.probability])]
@@ -118,7 +115,7 @@ class UncertainPlanner(BlockPlanner):
             layout, reason = "rows", f"column of type {bad} cannot be sorted inside a list"
         filters, why = self.filters(local, dependent)
         filters = [f"({ticks.low}) IS NOT NULL AND ({ticks.high}) IS NOT NULL", *filters]
-        engine = UncertainPlan(spec, block, dependent, conditions, why, ticks, self.notes(spec, ticks, sequences))
+        engine = UncertainPlan(spec, dependent, conditions, why, ticks, self.notes(spec, ticks, sequences))
         given = self.given(keys, local, bits, layout, reason, shape, filters, why, dependent.pairs)
         return PatternPlan(input=given, engine=engine, output=measures)
 
@@ -126,7 +123,7 @@ class UncertainPlanner(BlockPlanner):
 
     def refused(self, what: str, why: str, hint: str | None = None) -> PatternAnalysisError:
         return PatternAnalysisError(
-            "CEP_UNCERTAINTY", f"UNCERTAINTY cannot be combined with {what}: {why}.", text=self.block.text or None,
+            "CEP_UNCERTAINTY", f"UNCERTAINTY cannot be combined with {what}: {why}.", text=self.query.text or None,
             position=self.uncertainty.position, hint=hint,
         )  # fmt: skip
 
@@ -147,7 +144,7 @@ class UncertainPlanner(BlockPlanner):
             raise dependent.unsupported(beyond[0].scalar, beyond[1])
         if reason := machine_lacks(run):
             raise self.refused(reason, "its probability is not worked out")
-        negated = {c.key for c in self.block.components if c.negated}
+        negated = {c.key for c in self.query.components if c.negated}
         for negation in self.automaton.negations:
             if single_component(negation.automaton) < 0:
                 raise self.refused(
@@ -163,7 +160,7 @@ class UncertainPlanner(BlockPlanner):
         edges = self.automaton.edges
         if any(e.present for own in edges for e in own):
             raise self.refused("this pattern", "a negation decides which copy of a component takes an event")
-        if self.block.selection is Selection.NEXT:
+        if self.query.selection is Selection.NEXT:
             for own in edges[:-1]:
                 taking = [e for e in own if e.target != ACCEPT]
                 if any(not a.absent <= b.absent for a in taking if not a.ends for b in taking):
@@ -178,16 +175,16 @@ class UncertainPlanner(BlockPlanner):
     def notes(self, spec: UncertainSpec, ticks: Ticks, sequences: Mapping[int, str]) -> list[str]:
         u = self.uncertainty
         names = self.automaton.names
-        shown = {c.key: c.variable for c in self.block.components}
+        shown = {c.key: c.variable for c in self.query.components}
         lines = [f"ticks of {ticks.step}: from {u.lower} to {u.upper}"]
         if u.width is not None:
-            lines = [f"ticks of {ticks.step}: half width {u.width} around {self.block.order_by[0].expression}"]
+            lines = [f"ticks of {ticks.step}: half width {u.width} around {self.query.order_by[0].expression}"]
         lines.append(f"probability: {u.probability or 'all ticks alike'}")
         if ticks.within is not None:
             lines.append(f"WITHIN is {ticks.within} ticks")
         order = "events by lower bound, matched in query order; bounds tell which runs some world can complete"
         lines.append(order)
-        if self.block.selection is Selection.NEXT:
+        if self.query.selection is Selection.NEXT:
             lines.append("a run's next event lies no later than the next earliest last tick")
         for code, why in sequences.items():
             kind = f"a sequence: {why}" if why else "a set: nothing depends on the order of its members"
@@ -197,11 +194,11 @@ class UncertainPlanner(BlockPlanner):
         return lines
 
 
-def with_own_columns(query: PatternQuery, ticks: Ticks, block: BlockQuery) -> PatternQuery:
+def with_own_columns(query: PatternQuery, ticks: Ticks) -> PatternQuery:
     """The query with range and confidence of each match among its outputs."""
     texts = (ticks.time(TICKS[0]), ticks.time(TICKS[1]), CONFIDENCE)
     own = [Measure(name, Scalar((text,))) for name, text in zip(_OWN, texts, strict=True)]
-    if not block.returns:
+    if not query.has_return:
         number, *rest = [m for m in query.measures if m.name not in ("start_time", "end_time")]
         return replace(query, measures=(number, *own, *rest))
     clash = {m.name.casefold() for m in query.measures} & set(_OWN)
@@ -209,14 +206,13 @@ def with_own_columns(query: PatternQuery, ticks: Ticks, block: BlockQuery) -> Pa
         raise PatternAnalysisError(
             "CEP_DUPLICATE_COLUMN",
             f"With UNCERTAINTY the result has a column {min(clash)}; RETURN gives another column that name.",
-            text=block.text or None, position=block.start, hint="give it another name with AS",
+            text=query.text or None, position=query.start, hint="give it another name with AS",
         )  # fmt: skip
     return replace(query, measures=(*query.measures, *own))
 
 
 def plan_uncertain(
-    block: BlockQuery, settings: Settings, analyze: Analyzer, sample: Sampler, column_types: Sequence[str]
+    query: PatternQuery, settings: Settings, analyze: Analyzer, sample: Sampler, column_types: Sequence[str]
 ) -> PatternPlan[UncertainPlan]:
     """Plan one bound block with UNCERTAINTY; see :class:`UncertainPlanner`."""
-    block, query, hidden = typed_block(block, analyze)
-    return UncertainPlanner(block, query, hidden, settings, analyze, sample, column_types).plan()
+    return UncertainPlanner(query, settings, analyze, sample, column_types).plan()

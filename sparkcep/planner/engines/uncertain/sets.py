@@ -9,15 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from sparkcep.block import BlockQuery, Condition, Decision, Selection
 from sparkcep.exec.automaton import Automaton
-from sparkcep.query import Aggregate, Navigation, Slot
+from sparkcep.query import Aggregate, Condition, Navigation, PatternQuery, Selection, Slot, TestedAt
 
 #: Aggregates whose value is the same in any order of the rows.
 ORDER_FREE = frozenset({"count", "sum", "min", "max", "avg", "mean"})
 
 
-def why_sequences(block: BlockQuery, automaton: Automaton, conditions: Sequence[Condition]) -> Mapping[int, str]:
+def why_sequences(query: PatternQuery, automaton: Automaton, conditions: Sequence[Condition]) -> Mapping[int, str]:
     """For the code of each Kleene component of the match why its members are a sequence; empty where they are a set.
 
     Args:
@@ -31,11 +30,11 @@ def why_sequences(block: BlockQuery, automaton: Automaton, conditions: Sequence[
     }
     out: dict[int, str] = {}
     for code, key in enumerate(automaton.names):
-        component = block.component(key)
+        component = query.component(key)
         if not component.kleene or component.negated:
             continue
         ordered = next((c for c in conditions if depends_on_order(c, key)), None)
-        if block.selection is not Selection.ANY:
+        if query.selection is not Selection.ANY:
             out[code] = "SKIP TILL NEXT MATCH takes events in their order"
         elif code in negated_between:
             out[code] = "a negation stands between its members"
@@ -59,7 +58,7 @@ def depends_on_order(c: Condition, key: str) -> bool:
         return True
     if c.minimum > 1 and key in (c.each or c.decided_by):
         return True
-    taking = decides and c.at is Decision.TAKE
+    taking = decides and c.at is TestedAt.TAKE
     return not all(_is_order_free(s, taking, key in c.each) for s in own)
 
 

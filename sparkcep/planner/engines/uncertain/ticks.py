@@ -6,12 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
-from sparkcep.block import BlockQuery, Uncertainty
 from sparkcep.errors import PatternAnalysisError
 from sparkcep.exec.conditions.expressions import TIMES, parse_type
 from sparkcep.planner.plan import Analyzer
 from sparkcep.planner.rules.range_splitting import DAY, fixed_distance, kernel_units
-from sparkcep.query import string_literal, unescape
+from sparkcep.query import PatternQuery, Uncertainty, string_literal, unescape
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +34,11 @@ class TickPlanner:
         PatternAnalysisError: CEP_UNCERTAINTY, CEP_WITHIN_TYPE.
     """
 
-    def __init__(self, block: BlockQuery, uncertainty: Uncertainty, analyze: Analyzer) -> None:
-        self.block = block
+    def __init__(self, query: PatternQuery, uncertainty: Uncertainty, analyze: Analyzer) -> None:
+        self.query = query
         self.uncertainty = uncertainty
         self.analyze = analyze
-        self.key = block.order_by[0].expression
+        self.key = query.order_by[0].expression
         self.type = analyze([self.key])[0][1]
         self.kind = parse_type(self.type).kind
 
@@ -47,7 +46,7 @@ class TickPlanner:
         self, sentence: str, hint: str | None = None, position: int = 0, error_class: str = "CEP_UNCERTAINTY"
     ) -> PatternAnalysisError:
         return PatternAnalysisError(
-            error_class, sentence, text=self.block.text or None, position=position or self.uncertainty.position,
+            error_class, sentence, text=self.query.text or None, position=position or self.uncertainty.position,
             hint=hint,
         )  # fmt: skip
 
@@ -111,20 +110,20 @@ class TickPlanner:
         return number if number.is_finite() else None
 
     def within(self, step: Decimal) -> int | None:
-        if self.block.within is None:
+        if self.query.within is None:
             return None
-        length = self.length(self.block.within)
+        length = self.length(self.query.within)
         if length is None and self.kind == "int":
-            number = TickPlanner.decimal(self.block.within)
+            number = TickPlanner.decimal(self.query.within)
             length = None if number is None else number.to_integral_value("ROUND_FLOOR")
         if length is None and self.kind == "date":  # hours within days
-            micros = fixed_distance(self.block.within, "timestamp_ntz")
+            micros = fixed_distance(self.query.within, "timestamp_ntz")
             length = None if micros is None else Decimal(micros // DAY)
         if length is None or length < 0:
             raise self.error(
-                f"With UNCERTAINTY, WITHIN must be a fixed length of time; {unescape(self.block.within)} is not.",
+                f"With UNCERTAINTY, WITHIN must be a fixed length of time; {unescape(self.query.within)} is not.",
                 "days have 24 hours here; months and years differ in length",
-                self.block.within_position, "CEP_WITHIN_TYPE",
+                self.query.within_position, "CEP_WITHIN_TYPE",
             )  # fmt: skip
         return int(length // step)
 
@@ -185,7 +184,7 @@ class TickPlanner:
 
     def raised(self, sentence: str, type_: str) -> str:
         """SQL that raises a sentence with the row's keys."""
-        keys = [*(k.expression for k in self.block.partition_by), self.key]
+        keys = [*(k.expression for k in self.query.partition_by), self.key]
         named = ", ', ', ".join(f"{string_literal(unescape(k) + ' = ')}, coalesce(CAST(({k}) AS STRING), 'NULL')"
                                 for k in keys)  # fmt: skip
         text = string_literal(f"[CEP_UNCERTAINTY] {sentence}, at ")

@@ -1,0 +1,43 @@
+"""Which engine a bound query goes to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sparkcep.planner.engines.non_answers.plan import plan_non_answers
+from sparkcep.planner.engines.rows.plan import plan_rows
+from sparkcep.planner.engines.runs.plan import plan_runs
+from sparkcep.planner.engines.trends.choice import plan_trends
+from sparkcep.planner.engines.uncertain.plan import plan_uncertain
+from sparkcep.planner.plan import Analyzer, AnyPlan
+from sparkcep.planner.rules.gap_sequence import gap_sequence_plan
+from sparkcep.planner.sampling import Sampler
+from sparkcep.query import PatternQuery, Selection
+from sparkcep.settings import Settings
+
+
+def make_plan(
+    query: PatternQuery, settings: Settings, analyze: Analyzer, sample: Sampler, column_types: Sequence[str]
+) -> AnyPlan:
+    """Plan one bound clause or block.
+
+    Args:
+        query: what was bound.
+        settings: the session's.
+        analyze: types of expressions over the input.
+        sample: asks the first rows of a large input; None where they cannot be had.
+        column_types: Spark types of the input's columns.
+
+    Raises:
+        PatternAnalysisError, LimitError: of the engine's planner.
+    """
+    if query.trends and query.non_answers is None:
+        return plan_trends(query, settings, analyze, sample, column_types)
+    if query.non_answers is not None:
+        return plan_non_answers(query, settings, analyze, sample, column_types)
+    if query.uncertainty is not None:
+        return plan_uncertain(query, settings, analyze, sample, column_types)
+    if not query.is_block and query.selection is Selection.STRICT:
+        return plan_rows(query, settings, analyze, sample, column_types)
+    sequence = gap_sequence_plan(query, settings, analyze, column_types) if query.is_block else None
+    return sequence or plan_runs(query, settings, analyze, sample, column_types)

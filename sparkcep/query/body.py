@@ -1,0 +1,131 @@
+"""What a pattern is made of beside its tree: components, conditions, how events are selected, what is asked."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+
+from sparkcep.query.scalars import RowExpression, Scalar
+
+#: The partition column of a block with GROUPS: the number of the group, from 1.
+GROUP_ID = "group_id"
+
+
+class Selection(enum.Enum):
+    """Event selection strategies (SASE+, section 2)."""
+
+    STRICT = "STRICT CONTIGUITY"
+    NEXT = "SKIP TILL NEXT MATCH"
+    ANY = "SKIP TILL ANY MATCH"
+
+
+class Matches(enum.Enum):
+    """Which matches count."""
+
+    ALL = "MATCHES ALL"
+    NON_OVERLAPPING = "MATCHES NON OVERLAPPING"
+    FIRST = "MATCHES FIRST"
+
+
+class TestedAt(enum.Enum):
+    """When a condition is tested."""
+
+    TAKE = "on taking"
+    LEAVE = "on leaving"
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """One occurrence of an event type in the pattern.
+
+    ``key`` is unique and the name of its leaf in the pattern tree; ``variable`` is the name the user gave (several
+    components of one type without names share it). ``types``: event types it takes, empty for every row. ``kleene``:
+    stands under a quantifier of its own that may take several events. ``negated``: inside ``!``.
+    """
+
+    key: str
+    variable: str
+    types: tuple[str, ...]
+    kleene: bool = False
+    negated: bool = False
+    position: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One conjunct of WHERE (or a time or gap constraint) with the moment it is tested.
+
+    Slots of ``scalar`` name components by key. It is tested each time an event is taken as one of ``decided_by``
+    (TAKE; the event counts as taken), or each time the next event taken is of another variable than theirs, and on
+    accepting (LEAVE); a negated component's conditions are tested for each event that might be it, that event counting
+    as taken. It holds untested while
+
+    * one of the variables in ``required`` (tuples of keys) has no event yet,
+    * the variable decided by has fewer than ``minimum`` events (``v[i-1]`` wants two), or, where ``first_only``, more
+      than one (``v[1]``),
+    * ``after`` is not empty and the event taken before is of none of these components (``NEXT(E)``).
+
+    With ``each`` it is tested for every event, from the ``minimum``-th on, of these components; slots marked ``each``
+    see their events up to that one. ``source`` is the user's text.
+    """
+
+    scalar: Scalar
+    decided_by: tuple[str, ...]
+    at: TestedAt = TestedAt.TAKE
+    required: tuple[tuple[str, ...], ...] = ()
+    minimum: int = 1
+    first_only: bool = False
+    after: tuple[str, ...] = ()
+    each: tuple[str, ...] = ()
+    source: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Equivalence:
+    """``[x]``: all events have the same x. With ``components``, only theirs (``[P.x]``)."""
+
+    expression: RowExpression
+    components: tuple[str, ...] = ()
+    position: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """An aggregate over trends: COUNT(*), COUNT(E), MIN, MAX, SUM, AVG of E.attr, try_count, approx_count.
+
+    ``argument`` None for COUNT(*) and COUNT(E); ``components`` empty for COUNT(*); ``distinct`` for COUNT(DISTINCT *).
+    """
+
+    name: str
+    function: str
+    argument: RowExpression | None
+    components: tuple[str, ...]
+    distinct: bool = False
+    position: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Uncertainty:
+    """UNCERTAINTY: either ``lower`` and ``upper`` columns, or a half ``width`` around the time, all expressions."""
+
+    lower: str | None
+    upper: str | None
+    width: str | None
+    step: str | None
+    probability: str | None
+    position: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class NonAnswers:
+    """EXPLAIN NON ANSWERS (k, uncertainty, step), each as the user's text; ``positions``: where they stand.
+
+    ``repairs_only``: the statement around it drops the rows of partitions that are not repaired.
+    """
+
+    cost: str
+    uncertainty: str
+    step: str
+    position: int = field(default=0, compare=False)
+    positions: tuple[int, ...] = field(default=(), compare=False)
+    repairs_only: bool = False

@@ -1,0 +1,27 @@
+"""Names that generated SQL uses, and text on its way to Spark."""
+
+from __future__ import annotations
+
+# Names that sparkcep gives to columns of its own; a user's column may not start with it.
+PREFIX = "__cep_"
+LABEL = PREFIX + "label"
+# How generated SQL names the relation it reads.
+SOURCE = PREFIX + "source"
+MATCH_NUMBER = PREFIX + "match_number"
+# An event's position in its partition, from 0; row expressions of the skip strategies may name it.
+POSITION = PREFIX + "position"
+# What went wrong while a row's partition was matched, as text; NULL for nothing.
+ERROR = PREFIX + "error"
+# The window over a whole partition in order, for columns that hold a value for each of its rows.
+WHOLE = PREFIX + "whole"
+
+
+def string_literal(text: str) -> str:
+    """A SQL string literal, safe inside text that Spark formats (braces doubled)."""
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return "'" + escaped.replace("{", "{{").replace("}", "}}") + "'"
+
+
+def unescape(text: str) -> str:
+    """Undo the doubling of braces that text for Spark to format carries."""
+    return text.replace("{{", "{").replace("}}", "}")

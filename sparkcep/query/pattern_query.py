@@ -1,0 +1,228 @@
+"""PatternQuery: a bound clause or block. What comes in, the pattern with its conditions, and what goes out.
+
+MATCH_RECOGNIZE and ``FROM t PATTERN ...`` bind to it alike: DEFINE becomes conditions of the variables' components.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from sparkcep.pattern import Negation, Pattern, can_be_empty, has_exclusion, variables, walk
+from sparkcep.query.body import (
+    Component,
+    Condition,
+    Equivalence,
+    Matches,
+    NonAnswers,
+    Selection,
+    Trend,
+    Uncertainty,
+)
+from sparkcep.query.scalars import Events, MatchNumber, Navigation, RowExpression, Scalar, Slot
+
+
+class RowsPerMatch(enum.Enum):
+    ONE = "ONE ROW PER MATCH"
+    ALL_SHOW_EMPTY = "ALL ROWS PER MATCH SHOW EMPTY MATCHES"
+    ALL_OMIT_EMPTY = "ALL ROWS PER MATCH OMIT EMPTY MATCHES"
+    ALL_WITH_UNMATCHED = "ALL ROWS PER MATCH WITH UNMATCHED ROWS"
+
+    @property
+    def is_all(self) -> bool:
+        return self is not RowsPerMatch.ONE
+
+
+class SkipMode(enum.Enum):
+    PAST_LAST_ROW = "SKIP PAST LAST ROW"
+    TO_NEXT_ROW = "SKIP TO NEXT ROW"
+    TO_FIRST = "SKIP TO FIRST"
+    TO_LAST = "SKIP TO LAST"
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """AFTER MATCH SKIP; ``variables`` are the primary variables of the target."""
+
+    mode: SkipMode
+    target: str | None = None
+    variables: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SortKey:
+    """One ORDER BY key: the expression's text and its direction."""
+
+    expression: str
+    ascending: bool = True
+    nulls_first: bool = True
+    position: int = field(default=0, compare=False)
+
+    @property
+    def text(self) -> str:
+        return (
+            f"{self.expression} {'ASC' if self.ascending else 'DESC'} NULLS {'FIRST' if self.nulls_first else 'LAST'}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class KeyExpression:
+    """A PARTITION BY expression."""
+
+    expression: str
+    position: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    name: str
+    expression: Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class PatternQuery:
+    """A bound row pattern clause or pattern block; defaults are those of a clause.
+
+    Input: ``columns`` are the input's column names in table order; ``identifiers`` every name that occurs in the
+    form's expressions (an upper bound of the columns they use); ``partition_predicate`` what the statement around it
+    demands of PARTITION BY columns; ``with_prefix`` the WITH list that its subqueries may need. The last of
+    ``partition_by`` are those that equivalence tests and GROUP BY make. ``event_type`` is the type column's text, None
+    where every component takes every row. ``groups``: cases that are merged, as numbers and texts, GROUPS; the block is
+    then over an input with a column more, ``group_id``, which partitions it, and ``case`` is the key that partitioned
+    it before (None where that is no single one).
+
+    Pattern: ``components`` are the pattern's leaves, ``conditions`` what DEFINE, WHERE and time constraints demand.
+    ``within``, ``slide`` and ``between`` are expressions. ``equivalences``: all of a block's, see
+    :attr:`partitioning`. ``partition_contiguity``: strict contiguity in the partitions that the equivalences make,
+    where plain STRICT takes them for conditions. ``subsets``: a clause's unions of variables.
+
+    Output: ``measures`` per match; ``trends`` aggregates over all matches, with ``group_by``; a block has one or the
+    other. ``has_return``: the block's RETURN lists them, so that keys are not put out (``hidden_keys``: how many of the
+    last). ``output``: for trends, what RETURN lists in its order, each a group key's expression, a trend's name or
+    ``window``, with its output name. ``wanted``: case-folded names of the output columns that the statement around the
+    form may use, None for all. ``limit``: the statement takes any so many rows of the result. ``omit_censored``: OMIT
+    CENSORED MATCHES.
+
+    ``text`` is the statement, ``start`` where the form stands in it; positions are -1 where there is no such clause.
+    """
+
+    columns: tuple[str, ...]
+    partition_by: tuple[KeyExpression, ...]
+    order_by: tuple[SortKey, ...]
+    event_type: str | None
+    pattern: Pattern
+    components: tuple[Component, ...]
+    conditions: tuple[Condition, ...]
+    selection: Selection
+    measures: tuple[Measure, ...]
+    identifiers: frozenset[str]
+    is_block: bool = False
+    rows_per_match: RowsPerMatch = RowsPerMatch.ONE
+    skip: Skip = Skip(SkipMode.PAST_LAST_ROW)
+    subsets: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    matches: Matches = Matches.NON_OVERLAPPING
+    equivalences: tuple[Equivalence, ...] = ()
+    partition_contiguity: bool = False
+    collapsed: bool = False
+    strict_time: bool = False
+    within: str | None = None
+    within_position: int = 0
+    slide: str | None = None
+    between: tuple[str, str] | None = None
+    has_return: bool = False
+    hidden_keys: int = 0
+    trends: tuple[Trend, ...] = ()
+    group_by: tuple[KeyExpression, ...] = ()
+    output: tuple[tuple[str, str], ...] = ()
+    groups: tuple[tuple[int | str, ...], ...] = ()
+    case: KeyExpression | None = None
+    uncertainty: Uncertainty | None = None
+    confidence: float | None = None
+    non_answers: NonAnswers | None = None
+    wanted: frozenset[str] | None = None
+    partition_predicate: str = ""
+    limit: int | None = None
+    omit_censored: bool = False
+    with_prefix: str = ""
+    censored_position: int = field(default=-1, compare=False)
+    groups_position: int = field(default=-1, compare=False)
+    range_position: int = field(default=-1, compare=False)
+    text: str = field(default="", compare=False)
+    start: int = field(default=0, compare=False)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Component keys; a component's code is its place here."""
+        return tuple(c.key for c in self.components)
+
+    @property
+    def nullable_match(self) -> bool:
+        """Whether an output row may have no current row (empty match, unmatched row)."""
+        return can_be_empty(self.pattern) or self.rows_per_match is RowsPerMatch.ALL_WITH_UNMATCHED
+
+    @property
+    def filters_excluded(self) -> bool:
+        """Whether rows inside `{- -}` are matched and not shown."""
+        return has_exclusion(self.pattern) and self.rows_per_match.is_all
+
+    @property
+    def partitioning(self) -> tuple[Equivalence, ...]:
+        """Equivalences that make partitions: the unqualified ones, but for plain STRICT CONTIGUITY."""
+        if self.selection is Selection.STRICT and not self.partition_contiguity:
+            return ()
+        return tuple(e for e in self.equivalences if not e.components)
+
+    @property
+    def tested_equivalences(self) -> tuple[Equivalence, ...]:
+        """Equivalences that are conditions on the events of a match."""
+        partitioning = self.partitioning
+        return tuple(e for e in self.equivalences if e not in partitioning)
+
+    def component(self, key: str) -> Component:
+        return next(c for c in self.components if c.key == key)
+
+    def tells_apart(self, keys: Sequence[str]) -> bool:
+        """Whether no event fits two of these components, by its type alone."""
+        if len(keys) < 2:
+            return True
+        types = [set(self.component(k).types) for k in keys]
+        return all(types) and len(set.union(*types)) == sum(map(len, types))
+
+    def keys_of(self, variable: str) -> tuple[str, ...]:
+        """Keys of a variable's components."""
+        return tuple(c.key for c in self.components if c.variable == variable)
+
+    def partitioned(self) -> PatternQuery:
+        """With group keys and equivalences that make partitions among the keys, and the keys hidden behind RETURN."""
+        keys = list(self.partition_by)
+        seen = {_folded(k.expression) for k in keys}
+        own = [KeyExpression(e.expression.text.strip(), e.position) for e in self.partitioning]
+        keys += [k for k in self.group_by if _folded(k.expression) not in seen]
+        seen |= {_folded(k.expression) for k in self.group_by}
+        keys += [k for k in own if _folded(k.expression) not in seen]
+        return replace(self, partition_by=tuple(keys), hidden_keys=len(keys) if self.has_return else 0)
+
+
+def _folded(key: str) -> str:
+    return key.strip().strip("`").casefold()
+
+
+def clause_components(pattern: Pattern) -> tuple[Component, ...]:
+    """A clause's variables as components that every row may be taken for."""
+    negated = {name for n in walk(pattern) if isinstance(n, Negation) for name in variables(n)}
+    return tuple(Component(name, name, (), negated=name in negated) for name in variables(pattern))
+
+
+#: Columns of a block without RETURN that are not made where nobody asks for them.
+DEFAULT_OUTPUT = ("start_time", "end_time", "events")
+
+
+def default_measures(time: str, components: Sequence[Component]) -> tuple[Measure, ...]:
+    """match_number, start_time, end_time, events: what a block without RETURN puts out. ``time``: of an event."""
+    start = Navigation(RowExpression((time,)), None, True, 0, 0, False)
+    end = Navigation(RowExpression((time,)), None, False, 0, 0, False)
+    events = Events(time, tuple(c.variable for c in components))
+    slots: tuple[Slot, ...] = (MatchNumber(), start, end, events)
+    names = ("match_number", *DEFAULT_OUTPUT)
+    return tuple(Measure(name, Scalar(("", slot, ""))) for name, slot in zip(names, slots, strict=True))

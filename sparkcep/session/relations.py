@@ -1,0 +1,130 @@
+"""A planned form as a relation of Spark SQL: what is matched, and the subquery that takes the form's place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from pyspark.errors import AnalysisException, PySparkNotImplementedError
+from pyspark.sql import DataFrame
+
+from sparkcep.errors import PatternAnalysisError
+from sparkcep.exec.engines.non_answers.facts import partition_facts
+from sparkcep.exec.engines.non_answers.spec import RepairSpec
+from sparkcep.exec.operator import match
+from sparkcep.planner.engines.non_answers.sql import FACTS
+from sparkcep.planner.plan import AnyPlan
+from sparkcep.query import SOURCE, unescape
+from sparkcep.session.analyzer import SparkAnalyzer
+from sparkcep.session.index_choice import Pruning
+from sparkcep.session.spark_errors import located
+from sparkcep.sql.rewriter import InputSql
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A planned form: ``sql`` is the subquery that takes its place in the statement, ``source`` what it reads,
+    ``pruning`` how that has become of ``given``, its input."""
+
+    name: str
+    plan: AnyPlan
+    source: DataFrame
+    sql: str
+    given: DataFrame
+    pruning: Pruning = field(default_factory=Pruning)
+
+
+def relation_sql(
+    analyzer: SparkAnalyzer, name: str, planned: AnyPlan, source: DataFrame, input_sql: InputSql | None
+) -> str:
+    """The subquery that takes the form's place. Spark analyses it once, as a part of the user's statement.
+
+    Args:
+        input_sql: the query that reads ``source``, None where there is none.
+    """
+    if planned.fold is not None:
+        if input_sql is None:  # a DataFrame
+            analyzer.matched[name], text = source, f"{{{name}}}"
+        else:
+            text = input_sql.plain_table or f"({input_sql.text})"
+        return f"({planned.fold.sql().replace(f'{{{SOURCE}}}', text)})"
+    frame = prepared(analyzer, planned, source)
+    try:
+        found = match(frame, planned.input.layout, planned.input.shape, planned.engine.spec)
+    except PySparkNotImplementedError as error:
+        raise _untransportable(planned, frame, error) from None
+    analyzer.matched[name] = found.frame
+    return f"({planned.output.sql().replace(f'{{{SOURCE}}}', found.sql(f'{{{name}}}'))})"
+
+
+def with_facts(
+    analyzer: SparkAnalyzer, name: str, planned: AnyPlan, facts: RepairSpec, given: DataFrame, sql: str
+) -> str:
+    """What the log says of a query comes from all partitions, whatever an index leaves of them."""
+    if f"{{{FACTS}}}" not in sql:
+        return sql
+    told = partition_facts(prepared(analyzer, planned, given), planned.input.layout, planned.input.shape, facts)
+    analyzer.matched[name + "_facts"] = told
+    return sql.replace(f"{{{FACTS}}}", f"{{{name}_facts}}")
+
+
+def prepared(analyzer: SparkAnalyzer, planned: AnyPlan, source: DataFrame) -> DataFrame:
+    """The operator's input."""
+    try:
+        return analyzer.analyzed(planned.before(), source)
+    except AnalysisException as error:
+        raise diagnosed(analyzer, planned, source, error) from None
+
+
+def check(analyzer: SparkAnalyzer, relation: Relation) -> None:
+    """Raise what Spark has against a form."""
+    prepared(analyzer, relation.plan, relation.source)
+    plan = relation.plan
+    analyzer.checked(plan.query, lambda: analyzer.analyzed(f"SELECT * FROM {relation.sql}"), plan.output.place)
+
+
+def diagnosed(
+    analyzer: SparkAnalyzer, planned: AnyPlan, source: DataFrame, error: AnalysisException
+) -> PatternAnalysisError:
+    """Which condition Spark refuses, and why; the whole statement's error where it is none of them."""
+    query = planned.query
+    for condition, statement in planned.input.condition_texts():
+        try:
+            type_ = analyzer.analyzed(statement, source).schema[0].dataType.simpleString()
+        except AnalysisException as own:
+            return located(query, own, condition.position)
+        if type_ != "boolean":
+            return PatternAnalysisError(
+                "CEP_CONDITION_TYPE",
+                f"A condition must be boolean; this one is {type_}.",
+                text=query.text or None,
+                position=condition.position,
+            )
+    return located(query, error)
+
+
+def counted(analyzer: SparkAnalyzer, planned: AnyPlan, frame: DataFrame) -> tuple[int, int]:
+    """How many partitions and rows a plan's input has."""
+    keys = ", ".join(text for text, _ in planned.input.keys)
+    distinct = f"count(DISTINCT struct({keys}))" if keys else "1"
+    text = f"{planned.query.with_prefix}SELECT {distinct}, count(*) FROM {{{SOURCE}}}"
+    partitions, rows = analyzer.run(text, frame).collect()[0]
+    return partitions, rows
+
+
+def _untransportable(planned: AnyPlan, prepared: DataFrame, error: PySparkNotImplementedError) -> PatternAnalysisError:
+    """The rows layout sends columns to Python, and Spark cannot send every type."""
+    types = {f.name: f.dataType.simpleString() for f in prepared.schema.fields}
+    carried = {
+        planned.input.fields.texts[g.field]: types[planned.input.fields.name(g.field)]
+        for g in planned.input.shape.gathers
+    }
+    found = [f"{unescape(text)} ({type_})" for text, type_ in carried.items() if "interval" in type_]
+    query = planned.query
+    return PatternAnalysisError(
+        "CEP_UNSUPPORTED_TYPE",
+        f"Spark cannot send {', '.join(found) or 'a column of this type'} to Python, as the rows layout needs "
+        f"({planned.input.layout_reason}).",
+        text=query.text or None,
+        position=query.start,
+        hint="leave the column out in a subquery, cast it, or partition so that the lists layout serves",
+    )
