@@ -27,11 +27,16 @@ _STAMP = source_stamp()
 
 
 class KernelCache(FunctionCache):  # type: ignore[misc]
-    """Numba's on-disk cache with the stamp of all kernels in place of one file's."""
+    """Numba's on-disk cache with the stamp of all kernels in place of one file's.
+
+    The stamp is also part of the version, which Numba compares before it unpickles an index: one that other sources
+    have left may name table types that are no more.
+    """
 
     def __init__(self, py_func: Callable[..., Any]) -> None:
         super().__init__(py_func)
         self._cache_file._source_stamp = _STAMP
+        self._cache_file._version = f"{self._cache_file._version} {_STAMP.hex()}"
 
 
 def kernel(function: Callable[..., Any]) -> Any:
