@@ -180,7 +180,7 @@ def stocks(quick: bool) -> list[str]:
     least = AggregateSlot("min", 0, (RowValue(0),), before=True)
     lines = [
         "SASE+'s `pattern(stock+ a[], stock b)`, one symbol, 100,000 events; *gain*: times as fast merged. Runs are",
-        "merged where a condition is not judged before matches are enumerated; those of p1 to p3 are, so both columns",
+        "merged where a condition is not tested before matches are enumerated; those of p1 to p3 are, so both columns",
         "run the same. *far*: `SEQ(stock a, stock b, stock c)`, a any, b one in 100, c.price > b.price + 200: many",
         "starts share each b.",
         "",

@@ -1,22 +1,22 @@
-"""Places in trees against their definition, for keys of any width."""
+"""Ranks in trees against their definition, for keys of any width."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from sparkcep.exec.engines.trends.tables import new_places
+from sparkcep.exec.engines.trends.tables import new_ranks
 from sparkcep.exec.kernels.caching import kernel
-from sparkcep.exec.kernels.trends.orders import COUNTS, place
-from sparkcep.exec.kernels.trends.tables import AT, FIRST, PLACE, PRECEDING, QUERY, Orders
+from sparkcep.exec.kernels.trends.orders import COUNTS, rank_rows
+from sparkcep.exec.kernels.trends.tables import AT, FIRST, PRECEDING, QUERY, RANK_WIDTH, Orders
 
 LOW, HIGH = -(2**63), 2**63 - 1
 COMPARE = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal, "=": np.equal}
 
 
 @kernel
-def place_all(first, count, rows, orders, keys, nulls, counts, places):
-    place(0, first, count, rows, orders, keys, nulls, counts, places)
+def rank_all(first, count, rows, orders, keys, nulls, counts, ranks):
+    rank_rows(0, first, count, rows, orders, keys, nulls, counts, ranks)
 
 
 def columns(rng: np.random.Generator, kind: str, n: int) -> np.ndarray:
@@ -53,11 +53,11 @@ def test_what_precedes_a_row_is_a_prefix_of_its_tree(kinds: str, same: bool, n: 
             np.array([ordered], np.uint8), np.array([operator in ("<=", ">=")], np.uint8),
             np.array([operator in (">", ">=")], np.uint8), np.array([same], np.uint8),
         )  # fmt: skip
-        places = new_places(1, max(n, 1), same)
+        ranks = new_ranks(1, max(n, 1), same)
         keys, nulls = np.concatenate([s for p in sides for s in p]), np.concatenate([s for p in empty for s in p])
         # One row before the block, one behind it.
-        place_all(1, n, n + 2, orders, keys, nulls.astype(np.uint8), np.zeros(COUNTS, np.int64), places)
-        row = places.row[0, : PLACE * n].reshape(n, PLACE)
+        rank_all(1, n, n + 2, orders, keys, nulls.astype(np.uint8), np.zeros(COUNTS, np.int64), ranks)
+        row = ranks.row[0, : RANK_WIDTH * n].reshape(n, RANK_WIDTH)
         before = [(p[0][1 : n + 1], e[0][1 : n + 1]) for p, e in zip(sides, empty, strict=True)]
         after = [(p[1][1 : n + 1], e[1][1 : n + 1]) for p, e in zip(sides, empty, strict=True)]
         known = ~np.any([e for _, e in before], axis=0)
@@ -71,10 +71,10 @@ def test_what_precedes_a_row_is_a_prefix_of_its_tree(kinds: str, same: bool, n: 
             if row[j, PRECEDING]:
                 low, number = row[j, QUERY], row[j, PRECEDING]
                 found = known & (row[:, FIRST] == low) & (row[:, AT] < low + number)
-                assert number <= places.size[0, low]
+                assert number <= ranks.size[0, low]
             assert (found == follows).all()
         if ordered and n:
             assert len(set(row[known, AT])) == known.sum()
             for first in set(row[known, FIRST]):
                 own = row[known & (row[:, FIRST] == first), AT]
-                assert sorted(own) == list(range(first, first + places.size[0, first]))
+                assert sorted(own) == list(range(first, first + ranks.size[0, first]))

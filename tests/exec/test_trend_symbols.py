@@ -7,7 +7,7 @@ import random
 import pytest
 
 from sparkcep.exec.engines.trends.matcher import TrendMatcher
-from sparkcep.exec.engines.trends.symbols import NO_LETTERS
+from sparkcep.exec.engines.trends.symbols import NO_SYMBOLS
 from sparkcep.query import Component, Matches, Selection
 
 from .notation import tree
@@ -53,10 +53,10 @@ def test_letters(
         batch, found = batch_of_case(case, plan), []
         for general in (False, True):
             matcher = TrendMatcher(plan.engine.spec)
-            assert matcher.letters.used
-            assert bool(matcher.letters.trees) == bool(conditions)
+            assert matcher.symbols.used
+            assert bool(matcher.symbols.trees) == bool(conditions)
             if general:
-                matcher.letters = NO_LETTERS
+                matcher.symbols = NO_SYMBOLS
             table = matcher.aggregate(batch)
             found.append((table.window.tolist(), [as_values(p) for p in table.partials]))
         assert found[0][0] == found[1][0]

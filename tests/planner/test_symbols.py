@@ -165,7 +165,7 @@ FIELDS = Fields(["e", "n", "p"], case_sensitive=False)
 TYPES = {"e": "string", "n": "int", "p": "double"}
 
 
-def letters(*conditions: str):
+def alphabet_of(*conditions: str):
     local = {k: [RowCondition((c,))] for k, c in enumerate(conditions)}
     return alphabet(len(conditions), local, FIELDS, TYPES)
 
@@ -191,13 +191,13 @@ def letters(*conditions: str):
     ],
 )
 def test_alphabet(conditions: tuple[str, ...], symbols: list[set[int]]) -> None:
-    found = letters(*conditions)
+    found = alphabet_of(*conditions)
     assert found is not None
     assert set(found.symbols) == set(map(frozenset, symbols))
 
 
 def test_values_of_the_only_column() -> None:
-    found = letters("e = 'a'", "e <> 'b'")
+    found = alphabet_of("e = 'a'", "e <> 'b'")
     assert found is not None
     assert found.column == "e"
     assert found.values == {"'a'": {0, 1}, "'b'": set(), OTHER: {1}, NULL: set()}
@@ -208,4 +208,4 @@ def test_values_of_the_only_column() -> None:
 def test_too_large_an_alphabet() -> None:
     many = [f"p + {k} > {k}" for k in range(8)]
     assert 3 ** len(many) > MAX_ASSIGNMENTS
-    assert letters(*many) is None
+    assert alphabet_of(*many) is None

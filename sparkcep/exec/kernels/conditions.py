@@ -97,7 +97,7 @@ def _wrap(value, bits):
 
 
 @inner
-def navigate(k, navigations, width, trail, rows):
+def navigate(k, navigations, width, search, rows):
     """Row (within the partition) that row ``k`` of a table points at, or -1.
 
     The table, ``width`` wide, starts with register, whether from its first row, logical and physical offset.
@@ -105,16 +105,16 @@ def navigate(k, navigations, width, trail, rows):
     at = k * width
     register = navigations[U(at)]
     logical = navigations[U(at + 2)]
-    count = trail.counts[U(register)]
+    count = search.counts[U(register)]
     if logical >= count:
         return np.int64(-1)
     place = logical if navigations[U(at + 1)] else count - 1 - logical
-    row = trail.occurrences[U(register * trail.rows + place)] + navigations[U(at + 3)]
+    row = search.occurrences[U(register * search.rows + place)] + navigations[U(at + 3)]
     return row if 0 <= row < rows else np.int64(-1)
 
 
 @inlined
-def holds(label, row, base, rows, number, conditions, columns, trail):
+def holds(label, row, base, rows, number, conditions, columns, search):
     """Test a label's condition on a row that its registers have seen: TRUE, FALSE (also for NULL), or an error.
 
     Args:
@@ -124,7 +124,7 @@ def holds(label, row, base, rows, number, conditions, columns, trail):
         TRUE, FALSE, OVERFLOW or ZERO_DIVISION (both under ANSI only).
     """
     code = conditions.code
-    counts, si, sf, sn = trail.counts, trail.si, trail.sf, trail.sn
+    counts, si, sf, sn = search.counts, search.si, search.sf, search.sn
     top = -1
     unknown = False
     pc = conditions.code_start[U(label)]
@@ -152,7 +152,7 @@ def holds(label, row, base, rows, number, conditions, columns, trail):
                         if where >= rows:
                             where = np.int64(-1)
                     else:
-                        where = navigate(a, conditions.navigations, 4, trail, rows)
+                        where = navigate(a, conditions.navigations, 4, search, rows)
                     cell = U(code[U(at + side + 2)] * columns.rows + base + where)
                     if where < 0:
                         xn = True
@@ -168,16 +168,16 @@ def holds(label, row, base, rows, number, conditions, columns, trail):
                     xf = conditions.const_f[U(a)]
                 elif kind <= AVERAGE_OF:
                     seen = counts[U(conditions.aggregates[U(3 * a + 1)])] - code[U(at + side + 2)]
-                    seen = U(a * trail.rows + seen)
-                    n = trail.agg_n[seen]
+                    seen = U(a * search.rows + seen)
+                    n = search.agg_n[seen]
                     if n == POISONED:
                         return OVERFLOW
                     if kind == COUNT_OF:
                         xi = n
                     else:
                         xn = n == 0
-                        xi = trail.agg_v[seen]
-                        xf = trail.agg_f[seen]
+                        xi = search.agg_v[seen]
+                        xf = search.agg_f[seen]
                         if kind == AVERAGE_OF and n > 0:
                             xf /= np.float64(n)
                 elif kind == MATCH_NUMBER:
@@ -304,39 +304,39 @@ def holds(label, row, base, rows, number, conditions, columns, trail):
 
 
 @inlined
-def advance(position, row, base, conditions, columns, trail):
+def advance(position, row, base, conditions, columns, search):
     """Let the registers that conditions read from this position on see a row, and advance their aggregates."""
-    counts = trail.counts
+    counts = search.counts
     for j in range(conditions.register_low[U(position)], conditions.register_high[U(position)]):
         register = conditions.registers[U(j)]
         count = counts[U(register)]
-        trail.occurrences[U(register * trail.rows + count)] = row
+        search.occurrences[U(register * search.rows + count)] = row
         counts[U(register)] = count + 1
     for j in range(conditions.fold_low[U(position)], conditions.fold_high[U(position)]):
-        _fold(conditions.folds[U(j)], base + row, conditions, columns, trail)
+        _fold(conditions.folds[U(j)], base + row, conditions, columns, search)
 
 
 @inlined
-def _fold(k, row, conditions, columns, trail):
+def _fold(k, row, conditions, columns, search):
     """Advance aggregate ``k`` by a row of the batch that its register has just seen."""
     kind = conditions.aggregates[U(3 * k)]
     register = conditions.aggregates[U(3 * k + 1)]
     column = conditions.aggregates[U(3 * k + 2)]
-    new = k * trail.rows + trail.counts[U(register)]
+    new = k * search.rows + search.counts[U(register)]
     old, new = U(new - 1), U(new)
     cell = U(column * columns.rows + row)
-    n = trail.agg_n[old]
+    n = search.agg_n[old]
     null = column >= 0 and (columns.float_nulls[cell] if kind & 1 else columns.int_nulls[cell]) != 0
     if null or n == POISONED:
-        trail.agg_n[new] = n
-        trail.agg_v[new] = trail.agg_v[old]
+        search.agg_n[new] = n
+        search.agg_v[new] = search.agg_v[old]
         return
-    trail.agg_n[new] = n + 1
+    search.agg_n[new] = n + 1
     if kind <= COUNT + 1:
         return
     if kind & 1:
         x = columns.floats[cell]
-        y = trail.agg_f[old]
+        y = search.agg_f[old]
         if n > 0:
             if kind == SUM + 1 or kind == AVERAGE + 1:
                 x += y
@@ -344,27 +344,27 @@ def _fold(k, row, conditions, columns, trail):
                 order = _compare(x, y)
                 if order == 0 or (order > 0) == (kind == MIN + 1):
                     x = y
-        trail.agg_f[new] = x
+        search.agg_f[new] = x
         return
     v = columns.ints[cell]
-    w = trail.agg_v[old]
+    w = search.agg_v[old]
     if kind == AVERAGE:
         x = np.float64(v)
-        trail.agg_f[new] = trail.agg_f[old] + x if n > 0 else x
+        search.agg_f[new] = search.agg_f[old] + x if n > 0 else x
         return
     if n > 0:
         if kind == SUM:
             total = v + w
             if ((v ^ total) & (w ^ total)) < 0 and conditions.ansi:
-                trail.agg_n[new] = POISONED
+                search.agg_n[new] = POISONED
             v = total
         elif (v > w) == (kind == MIN):
             v = w
-    trail.agg_v[new] = v
+    search.agg_v[new] = v
 
 
 @inlined
-def retreat(position, conditions, trail):
+def retreat(position, conditions, search):
     """Undo ``advance``."""
     for j in range(conditions.register_low[U(position)], conditions.register_high[U(position)]):
-        trail.counts[U(conditions.registers[U(j)])] -= 1
+        search.counts[U(conditions.registers[U(j)])] -= 1

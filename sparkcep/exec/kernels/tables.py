@@ -88,7 +88,7 @@ class Output(NamedTuple):
     targets: Flags
 
 
-class Trail(NamedTuple):
+class SearchState(NamedTuple):
     """A search's state that grows and shrinks with the rows it has taken, and its scratch.
 
     ``occurrences`` (registers, rows) and ``counts`` (registers,): the rows each register has seen. ``agg_n`` and

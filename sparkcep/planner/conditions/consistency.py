@@ -89,6 +89,6 @@ def consistency(condition: Condition, first: str) -> Consistency:
 
 
 def span_of(condition: Condition, column: Callable[[str], int]) -> Span | None:
-    """How a condition is judged before matches are enumerated (kernels.spans); ``column``: where a value is loaded."""
+    """How a condition is tested before matches are enumerated; ``column``: where a value is loaded."""
     found = with_earlier(condition)
     return None if found is None else Span(_ORDERS[found[1]], column(found[0].argument.text))

@@ -97,7 +97,7 @@ class Fold:
 
     Args:
         machine: over the symbols of the rows that are left.
-        letters: the alphabet that the symbols are of.
+        alphabet: what the symbols are of.
         spec: slots, and the mask bits that stand for symbols.
         gathers: the values asked for.
         nulls: SQL of a NULL of each gathered value's type.
@@ -105,7 +105,7 @@ class Fold:
     """
 
     machine: Machine
-    letters: Alphabet
+    alphabet: Alphabet
     spec: MatchSpec
     gathers: Sequence[Gather]
     nulls: Sequence[str]
@@ -125,9 +125,9 @@ class Fold:
     def columns(self) -> list[int]:
         """Columns of the tables: for each number that ``symbol_sql`` gives to a row, a symbol of the machine."""
         symbols = self.machine.symbols
-        if self.letters.column is None:
+        if self.alphabet.column is None:
             return list(range(len(symbols)))
-        values = self.letters.values
+        values = self.alphabet.values
         known = [values[v] for v in self._constants()]
         outside = [values[v] for v in (OTHER, NULL) if values[v] in symbols]
         # Without a kept value outside of the constants no row has the number 0.
@@ -135,25 +135,25 @@ class Fold:
 
     def symbol_sql(self, mask: str) -> str:
         """A row's column in the tables, from the column that all conditions read or else from the mask."""
-        if self.letters.column is None:
+        if self.alphabet.column is None:
             bits = self.spec.condition_bits.items()
             masks = [sum(1 << b for code, b in bits if code in s) for s in self.machine.symbols]
             return f"CAST(array_position({_array([f'{m}L' for m in masks])}, {mask}) AS INT) - 1"
         constants = self._constants()
-        found = f"CAST(array_position({_array(constants)}, {quote(self.letters.column)}) AS INT)" if constants else "0"
-        both = all(self.letters.values[v] in self.machine.symbols for v in (OTHER, NULL))
+        found = f"CAST(array_position({_array(constants)}, {quote(self.alphabet.column)}) AS INT)" if constants else "0"
+        both = all(self.alphabet.values[v] in self.machine.symbols for v in (OTHER, NULL))
         return f"nvl({found}, {len(constants) + 1 if both else 0})"
 
     def _constants(self) -> list[str]:
         """Constants that rows may have, in Spark's order of their values."""
-        values = self.letters.values
+        values = self.alphabet.values
         kept = [v for v in values if v not in (OTHER, NULL) and values[v] in self.machine.symbols]
         return sorted(kept, key=lambda v: (int(v), b"") if v.isdigit() else (0, v.encode()))
 
     @property
     def orders_column(self) -> bool:
         """Whether ``symbol_sql`` orders rows as the only column does; NULL comes first, other values do not occur."""
-        return self.letters.column is not None and self.letters.values[OTHER] not in self.machine.symbols
+        return self.alphabet.column is not None and self.alphabet.values[OTHER] not in self.machine.symbols
 
     # -- the fold --------------------------------------------------------------------------------------------------
 

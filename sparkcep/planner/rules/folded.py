@@ -17,12 +17,12 @@ from sparkcep.query import PREFIX, SOURCE
 
 @dataclass(frozen=True, slots=True)
 class FoldPlan:
-    """``machine``: the pattern over the symbols of ``letters``. ``first_only``: the first match of each partition is
+    """``machine``: the pattern over the symbols of ``alphabet``. ``first_only``: the first match of each partition is
     wanted, not all."""
 
     input: InputPlan
     machine: Machine
-    letters: Alphabet
+    alphabet: Alphabet
     spec: MatchSpec
     measures: MeasureSql
     first_only: bool = False
@@ -31,7 +31,7 @@ class FoldPlan:
     def fold(self) -> Fold:
         fields = [g.field for g in self.input.shape.gathers]
         nulls = [self.typed_null(f) or f"get({PREFIX}rows, -1).{Fields.name(f)}" for f in fields]
-        return Fold(self.machine, self.letters, self.spec, self.input.shape.gathers, nulls, self.first_only)
+        return Fold(self.machine, self.alphabet, self.spec, self.input.shape.gathers, nulls, self.first_only)
 
     def before(self) -> str:
         """The statement over ``{SOURCE}`` that gives the fold its lists."""
@@ -64,7 +64,7 @@ class FoldPlan:
         beside and inside an aggregate."""
         fields = self.input.fields
         texts = [*fields.texts, *(t for t, _ in self.input.keys)]
-        return None if any(fields.column_of(t) is None for t in texts) else self.letters.column
+        return None if any(fields.column_of(t) is None for t in texts) else self.alphabet.column
 
     def plain(self, column: str) -> tuple[str, str]:
         """Where one column decides all symbols: a partition's sorted list, and the clauses behind SELECT.

@@ -29,12 +29,12 @@ from sparkcep.query import Aggregate, Navigation, PatternQuery, RowsPerMatch, Sl
 class GapElimination:
     """``keep`` is the SQL predicate of the rows to keep, empty where nothing is dropped; ``reason`` says why (not).
 
-    Where the proof is by symbols, ``letters`` is the alphabet and ``machine`` the pattern over the symbols that stay.
+    Where the proof is by symbols, ``alphabet`` holds them and ``machine`` the pattern over the symbols that stay.
     """
 
     keep: str
     reason: str
-    letters: Alphabet | None = None
+    alphabet: Alphabet | None = None
     machine: Machine | None = None
 
 
@@ -107,7 +107,7 @@ def gap_elimination(
     program: Program,
     local: Mapping[int, list[RowCondition]],
     dependent: Iterable[int],
-    letters: Alphabet | None,
+    alphabet: Alphabet | None,
     slots: Sequence[tuple[OutputSlot, frozenset[int]]],
 ) -> GapElimination:
     """Whether and how the rule applies.
@@ -117,15 +117,15 @@ def gap_elimination(
         program: its automaton.
         local: variable code -> match-independent conjuncts.
         dependent: codes of variables with match-dependent conjuncts.
-        letters: the alphabet of the conditions; None where they are not all match-independent, or too many.
+        alphabet: that of the conditions; None where they are not all match-independent, or too many.
         slots: what measures need of a match, each with the codes of the variables it looks at.
     """
     if query.rows_per_match is not RowsPerMatch.ONE:
         return GapElimination("", "all rows of a match are asked for")
     if any(c.shifts for cs in local.values() for c in cs):
         return GapElimination("", "a condition looks at neighbouring rows")
-    if letters is not None and not any(s.physical for s, _ in slots):
-        found = _by_symbols(query, program, local, letters, slots)
+    if alphabet is not None and not any(s.physical for s, _ in slots):
+        found = _by_symbols(query, program, local, alphabet, slots)
         if found is not None:
             return found
     return _by_positions(query, program, local, dependent)
@@ -135,7 +135,7 @@ def _by_symbols(
     query: PatternQuery,
     program: Program,
     local: Mapping[int, list[RowCondition]],
-    letters: Alphabet,
+    alphabet: Alphabet,
     slots: Sequence[tuple[OutputSlot, frozenset[int]]],
 ) -> GapElimination | None:
     names = program.names
@@ -150,7 +150,7 @@ def _by_symbols(
     def seen(code: int) -> tuple[frozenset[int], int | None]:
         return frozenset(k for k, of in enumerate(looks) if code in of), code if labels else None
 
-    pattern = machine(program, letters.symbols, seen)
+    pattern = machine(program, alphabet.symbols, seen)
     if pattern is None:
         return None
     dropped = droppable_symbols(pattern)
@@ -158,7 +158,7 @@ def _by_symbols(
         return None
     skipping = sorted({names[code] for symbol in dropped for code in symbol}, key=names.index)
     reason = f"{', '.join(skipping)} only skip rows" if skipping else "some rows are of no use"
-    return GapElimination(letters.keep(dropped, local), reason, letters, pattern.without(dropped))
+    return GapElimination(alphabet.keep(dropped, local), reason, alphabet, pattern.without(dropped))
 
 
 def _by_positions(

@@ -11,10 +11,10 @@ from sparkcep.exec.batch import Batch
 from sparkcep.exec.conditions.compiler import compile_conditions
 from sparkcep.exec.engines.non_answers.repairer import Repairer
 from sparkcep.exec.engines.non_answers.spec import RepairSpec
-from sparkcep.exec.engines.rows.tables import bit_table, grown, load_columns, mask_words, new_trail
+from sparkcep.exec.engines.rows.tables import bit_table, grown, load_columns, mask_words, new_search_state
 from sparkcep.exec.engines.runs.matcher import SELECTIONS, RunMatcher
 from sparkcep.exec.engines.runs.search import RunSearch
-from sparkcep.exec.engines.runs.tables import interval, judged, machine_tables, new_frames, new_work, run_conditions
+from sparkcep.exec.engines.runs.tables import interval, machine_tables, new_frames, new_work, prechecked, run_conditions
 from sparkcep.exec.kernels.non_answers import reasons as kernel
 from sparkcep.exec.kernels.non_answers.facts import tell_facts
 from sparkcep.exec.kernels.non_answers.tables import UNBOUNDED, Flags
@@ -107,7 +107,7 @@ class Reasons:
 
     def __init__(self, spec: RepairSpec) -> None:
         self.spec = spec
-        # Verdicts of kernels.spans are for SKIP TILL ANY MATCH with all matches; here each run is looked at once.
+        # Prechecks (kernels.runs.spans) are for SKIP TILL ANY MATCH with all matches; here each run is looked at once.
         self.run = replace(spec.run, one_per_start=True)
         self.machine, self.checks = machine_tables(self.run)
         self.programs = compile_conditions(self.run.conditions, self.run.ansi)
@@ -129,8 +129,8 @@ class Reasons:
         columns, const_i = load_columns(self.programs, batch)
         longest = int(np.diff(offsets).max(initial=0))
         work, frames = new_work(longest, self.machine), new_frames(longest)
-        trail = new_trail(longest, len(run.conditions.registers), len(self.programs.agg), True)
-        checks = judged(self.checks, run, self.programs, longest)
+        search = new_search_state(longest, len(run.conditions.registers), len(self.programs.agg), True)
+        checks = prechecked(self.checks, run, self.programs, longest)
         ahead = np.empty((len(self.machine.state_component), longest + 2), np.int32)
         best = np.empty((2, longest + 2), np.int64)
         progress = np.zeros(kernel.PROGRESS, np.int64)
@@ -140,7 +140,7 @@ class Reasons:
             status = kernel.explain_partitions(
                 offsets, wanted, masks, self.machine, checks, SELECTIONS[run.selection], int(run.use_within),
                 int(run.strict_time), interval(batch), self.conditions._replace(const_i=const_i), columns, *self.types,
-                self.needed, run.limit_steps, work, frames, trail, ahead, best, progress, out, trace,
+                self.needed, run.limit_steps, work, frames, search, ahead, best, progress, out, trace,
             )  # fmt: skip
             if status != OUTPUT_FULL:
                 break

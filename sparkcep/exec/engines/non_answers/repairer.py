@@ -10,9 +10,9 @@ from sparkcep.exec.batch import Batch
 from sparkcep.exec.conditions.compiler import compile_conditions
 from sparkcep.exec.engines.non_answers.spec import Repair
 from sparkcep.exec.engines.non_answers.tables import chain, new_found, new_scratch, sequence_tables
-from sparkcep.exec.engines.rows.tables import load_columns, new_trail
+from sparkcep.exec.engines.rows.tables import load_columns, new_search_state
 from sparkcep.exec.engines.runs.spec import RunSpec
-from sparkcep.exec.engines.runs.tables import judged, machine_tables, new_frames, new_work, run_conditions
+from sparkcep.exec.engines.runs.tables import machine_tables, new_frames, new_work, prechecked, run_conditions
 from sparkcep.exec.kernels.non_answers import repair as kernel
 from sparkcep.exec.kernels.non_answers.tables import FARTHEST, Flags, Found, Words
 from sparkcep.exec.kernels.rows.search import OK
@@ -66,14 +66,14 @@ class Repairer:
         )
         work = new_work(0, self.machine)
         frames = new_frames(longest)
-        trail = new_trail(longest, len(self.run.conditions.registers), len(self.programs.agg), True)
-        checks = judged(self.checks, self.run, self.programs, longest)
+        search = new_search_state(longest, len(self.run.conditions.registers), len(self.programs.agg), True)
+        checks = prechecked(self.checks, self.run, self.programs, longest)
         progress = np.zeros(kernel.PROGRESS, np.int64)
         scratch = new_scratch(self.length, min(self.nodes(longest), 1 << 16, self.limit_nodes // self.length))
         while True:
             status = kernel.repair_partitions(
                 offsets, wanted, masks, key, null, self.sequence, limits, self.gaps, self.machine, checks,
-                self.conditions._replace(const_i=const_i), columns, work, frames, trail, self.run.limit_steps, scratch,
+                self.conditions._replace(const_i=const_i), columns, work, frames, search, self.run.limit_steps, scratch,
                 progress, found,
             )  # fmt: skip
             if status != kernel.NO_ROOM:

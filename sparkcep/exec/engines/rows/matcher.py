@@ -23,7 +23,7 @@ from sparkcep.exec.engines.rows.tables import (
     load_columns,
     mask_words,
     memo_table,
-    new_trail,
+    new_search_state,
     output_table,
     within_table,
 )
@@ -135,14 +135,14 @@ class Matcher:
         viable = np.empty((1 if spec.use_within else longest + 1, self.automaton.followers.shape[1]), np.uint64)
         ends = np.empty((longest + 1 if spec.use_within else 1, spec.program.positions), np.int64)
         registers = max(self.conditions.register_count, len(self.output.membership))
-        trail = new_trail(longest, registers, len(programs.agg), dependent)
+        search = new_search_state(longest, registers, len(programs.agg), dependent)
         epoch, self.epoch = self.epoch, self.epoch + len(batch.offsets)
         out = np.empty((1024, kernel.FIXED + len(spec.slots)), np.int64)
         while True:
             status = kernel.match_partitions(
                 offsets, masks, self.automaton, int(spec.use_within), within, self.skip, self.mode,
                 self.every_row, self.output, int(dependent), self.conditions._replace(const_i=const_i), columns,
-                spec.limit_steps, spec.limit_rows, viable, ends, trail, self.memo, epoch, int(more), self.ahead,
+                spec.limit_steps, spec.limit_rows, viable, ends, search, self.memo, epoch, int(more), self.ahead,
                 self.output_ahead, progress, out, _NO_MARKS if batch.marks is None else batch.marks,
             )  # fmt: skip
             if status != kernel.OUTPUT_FULL:

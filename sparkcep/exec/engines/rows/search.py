@@ -13,7 +13,7 @@ from sparkcep.exec.conditions.expressions import LABEL_COLUMN, Call, Expression,
 from sparkcep.exec.conditions.interpreter import Interpreter, MatchState, normalise
 from sparkcep.exec.conditions.scalars import DivisionByZero, Overflow
 from sparkcep.exec.engines.rows.spec import ConditionSet, MatchSpec
-from sparkcep.exec.engines.rows.tables import grown, new_trail
+from sparkcep.exec.engines.rows.tables import grown, new_search_state
 from sparkcep.exec.kernels import tables as kernel_tables
 from sparkcep.exec.kernels.rows import rows as kernel
 from sparkcep.exec.kernels.rows.viability import NONE
@@ -130,7 +130,7 @@ class Search:
         rows = int(self.batch.offsets[q + 1]) - base
         ends = np.zeros((rows + 1, program.positions), np.int64)
         kernel.earliest_ends(base, rows, int(more), self.masks, self.m.automaton, ends)
-        trail = new_trail(rows, len(spec.slot_registers))
+        search = new_search_state(rows, len(spec.slot_registers))
         state = MatchState(self.columns, base, rows, program.names)
         state.first_row = int(progress[kernel.FIRST_ROW])
         self.origin = 0 if progress[kernel.FIRST_ROW] == 0 else -1
@@ -159,15 +159,15 @@ class Search:
                 start += 1
             else:
                 number += 1
-                trail.path[: len(path)] = path
+                search.path[: len(path)] = path
                 used = kernel.emit_match(
                     out, used, q, number, start, len(path), rows, self.m.automaton, mode,
-                    self.m.every_row, self.m.output, trail,
+                    self.m.every_row, self.m.output, search,
                 )  # fmt: skip
                 progress[kernel.MATCHES] = number
                 progress[kernel.COVERED] = max(progress[kernel.COVERED], start + len(path))
                 start, status = kernel.next_start(
-                    start, len(path), self.m.skip, self.m.output.targets, trail.path, self.m.automaton.labels
+                    start, len(path), self.m.skip, self.m.output.targets, search.path, self.m.automaton.labels
                 )
             progress[kernel.USED] = used
             emitted = used - before

@@ -18,7 +18,7 @@ from sparkcep.exec.engines.rows.spec import BITS_PER_WORD, OutputSlot
 from sparkcep.exec.kernels.conditions import STACK
 from sparkcep.exec.kernels.rows.memo import LOOKBACKS
 from sparkcep.exec.kernels.rows.search import AT_END
-from sparkcep.exec.kernels.tables import Automaton, Columns, Conditions, Flags, Memo, Output, Trail, Within, Words
+from sparkcep.exec.kernels.tables import Automaton, Columns, Conditions, Flags, Memo, Output, SearchState, Within, Words
 
 D = TypeVar("D", bound=np.generic)
 
@@ -165,13 +165,13 @@ def load_columns(p: ConditionPrograms, batch: Batch) -> tuple[Columns, Ints]:
     return Columns(ints.ravel(), int_nulls.ravel(), floats.ravel(), float_nulls.ravel(), rows), const_i
 
 
-def new_trail(rows: int, registers: int, aggregates: int = 0, dependent: bool = False) -> Trail:
+def new_search_state(rows: int, registers: int, aggregates: int = 0, dependent: bool = False) -> SearchState:
     """A search's state for partitions of up to so many rows. Untouched memory costs nothing."""
     agg_n = np.empty(aggregates * (rows + 1), np.int64)
     agg_v = np.empty(aggregates * (rows + 1), np.int64)
     agg_n[:: rows + 1] = 0
     agg_v[:: rows + 1] = 0
-    return Trail(
+    return SearchState(
         np.empty(registers * (rows + 1), np.int64), np.zeros(registers, np.int64), agg_n, agg_v,
         agg_v.view(np.float64), np.empty(rows + 1, np.int64), np.empty(rows + 1 if dependent else 1, np.int64),
         np.empty(STACK, np.int64), np.empty(STACK, np.float64), np.empty(STACK, np.uint8), rows + 1,

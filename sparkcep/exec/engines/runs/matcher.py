@@ -15,18 +15,18 @@ from sparkcep.exec.engines.rows.tables import (
     grown,
     load_columns,
     mask_words,
-    new_trail,
+    new_search_state,
     output_table,
 )
 from sparkcep.exec.engines.runs.counts import MatchCounter, is_countable
 from sparkcep.exec.engines.runs.spec import RunSpec
 from sparkcep.exec.engines.runs.tables import (
     interval,
-    judged,
     machine_tables,
     merging_tables,
     new_frames,
     new_work,
+    prechecked,
     run_conditions,
 )
 from sparkcep.exec.kernels.rows.output import FIXED
@@ -94,10 +94,10 @@ class RunMatcher:
         offsets = np.array(batch.offsets, np.int64)
         longest = int(np.diff(offsets).max(initial=0))
         work, frames = new_work(longest, self.machine), new_frames(longest)
-        trail = new_trail(longest, len(spec.conditions.registers), len(self.programs.agg), True)
-        shown = new_trail(longest, len(spec.slot_registers))
+        search = new_search_state(longest, len(spec.conditions.registers), len(self.programs.agg), True)
+        shown = new_search_state(longest, len(spec.slot_registers))
         times = interval(batch)
-        checks = judged(self.checks, spec, self.programs, longest)
+        checks = prechecked(self.checks, spec, self.programs, longest)
         merging = merging_tables(spec, self.machine, self.programs, longest)
         progress = np.zeros(kernel.PROGRESS, np.int64)
         out = np.empty((ROWS, FIXED + len(spec.slots) + 1), np.int64)
@@ -116,7 +116,7 @@ class RunMatcher:
                 status = collapse_runs(
                     offsets, masks, self.machine, checks, int(spec.use_within), int(spec.strict_time), times,
                     int(spec.traced), self.output, self.conditions._replace(const_i=const_i), columns,
-                    spec.limit_steps, spec.limit_rows, work, frames, trail, forward, backward, seen, reached, progress,
+                    spec.limit_steps, spec.limit_rows, work, frames, search, forward, backward, seen, reached, progress,
                     out, trace,
                 )  # fmt: skip
             else:
@@ -125,7 +125,7 @@ class RunMatcher:
                     SKIPS[spec.skip], int(spec.first_only), int(spec.use_within), int(spec.strict_time), times,
                     emitted_rows(spec), int(spec.traced),
                     self.output, self.conditions._replace(const_i=const_i), columns, spec.limit_steps, limit,
-                    spec.most_matches, work, frames, merging, trail, shown, progress, out, trace,
+                    spec.most_matches, work, frames, merging, search, shown, progress, out, trace,
                 )  # fmt: skip
             used, traced = int(progress[kernel.USED]), int(progress[kernel.TRACED])
             much = out[:used].nbytes + trace[:traced].nbytes >= PIECE_BYTES

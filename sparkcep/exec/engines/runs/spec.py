@@ -29,7 +29,7 @@ class Check:
 
     ``number``: in the condition set. ``decided_by`` and ``after``: component codes. ``counted``: register of the
     variable whose events count for ``minimum`` and ``first_only``. ``required``: registers that must not be empty.
-    ``each``: the register to go through, -1 for none. ``span``: how it is judged before matches are enumerated.
+    ``each``: the register to go through, -1 for none. ``span``: how it is prechecked, before matches are enumerated.
     """
 
     number: int

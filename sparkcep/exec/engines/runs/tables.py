@@ -73,22 +73,22 @@ class Groups:
         )  # fmt: skip
 
 
-def judged(checks: Checks, spec: RunSpec, p: ConditionPrograms, rows: int) -> Checks:
+def prechecked(checks: Checks, spec: RunSpec, p: ConditionPrograms, rows: int) -> Checks:
     """Checks with room for what is known of them before matches are enumerated; see kernels.spans."""
     spans: list[int] = []
     members: list[int] = []
     for check in spec.checks:
         store, place = p.columns[check.span.column] if check.span is not None else ("", 0)
-        judges = check.span is not None and spec.selection is Selection.ANY and not spec.one_per_start
+        prechecks = check.span is not None and spec.selection is Selection.ANY and not spec.one_per_start
         orders = check.span.orders if check.span is not None else 0
-        spans += [int(judges), place, int(store == "float"), orders, len(members)]
+        spans += [int(prechecks), place, int(store == "float"), orders, len(members)]
         members += [*sorted(check.decided_by), -1]
     numbers = max(1, len(spec.checks))
     any_span = any(spans[::5])
     return checks._replace(
         spans=_ints([*spans, 0]), members=_ints([*members, -1]),
-        verdicts=np.zeros((numbers, rows + 1) if any_span else (1, 1), np.uint8),
-        judged=np.zeros(numbers, np.int64), window=np.array([0, int(any_span)], np.int64),
+        prechecked=np.zeros((numbers, rows + 1) if any_span else (1, 1), np.uint8),
+        prechecked_start=np.zeros(numbers, np.int64), window=np.array([0, int(any_span)], np.int64),
     )  # fmt: skip
 
 
@@ -119,7 +119,7 @@ def machine_tables(spec: RunSpec) -> tuple[Machine, Checks]:
     groups = Groups(spec.checks, spec.postponed)
     singles = [single_component(n.automaton) for n in negations]
     dependent: list[int] = []
-    awaited: dict[int, list[int]] = {}
+    required: dict[int, list[int]] = {}
     outermost = [{main.names.index(v) for v in variables(n)} for n in _outermost(spec.pattern)]
     nested = {x for n in negations for edges in n.automaton.edges for e in edges for x in e.absent | e.present}
     for x, negation in enumerate(negations):
@@ -138,20 +138,20 @@ def machine_tables(spec: RunSpec) -> tuple[Machine, Checks]:
         dependent.append(x)
         around = set().union(*(of for of in outermost if of & inside))
         registers = dict.fromkeys(r for c in checked for r in c.required)
-        awaited[x] = [r for r in registers if not around & spec.conditions.registers[r]]
-    late = {x: _after(main, x) for x in dependent}
+        required[x] = [r for r in registers if not around & spec.conditions.registers[r]]
+    deferred = {x: _after(main, x) for x in dependent}
     columns: dict[str, list[int]] = {
-        n: [] for n in ("target", "component", "absent", "present", "ends", "group", "late")
+        n: [] for n in ("target", "component", "absent", "present", "ends", "group", "deferred")
     }
     starts = [0]
     state_component: list[int] = []
     accept_edge: list[int] = []
     automata: list[int] = []
 
-    def late_on(state: int, component: int) -> list[int]:
+    def deferred_on(state: int, component: int) -> list[int]:
         """Negations that may wait for what is taken here."""
         registers = spec.conditions.registers
-        return [x for x in dependent if state in late[x] and any(component in registers[g] for g in awaited[x])]
+        return [x for x in dependent if state in deferred[x] and any(component in registers[g] for g in required[x])]
 
     def add(automaton: Automaton, checked: bool, single: int) -> None:
         first = len(state_component)
@@ -169,7 +169,7 @@ def machine_tables(spec: RunSpec) -> tuple[Machine, Checks]:
                 columns["present"].append(_bits(e.present))
                 columns["ends"].append(int(e.ends))
                 columns["group"].append(groups.on_edge(before, e.component) if checked else 0)
-                columns["late"].append(_bits(late_on(s, e.component)) if checked else 0)
+                columns["deferred"].append(_bits(deferred_on(s, e.component)) if checked else 0)
             starts.append(len(columns["target"]))
 
     _refuse_dependent_presence(main, dependent)
@@ -180,11 +180,11 @@ def machine_tables(spec: RunSpec) -> tuple[Machine, Checks]:
     machine = Machine(
         _ints(starts), _ints(state_component), _ints(accept_edge), _ints(columns["target"]),
         _ints(columns["component"]), np.array(columns["absent"], np.uint64), np.array(columns["present"], np.uint64),
-        np.array(columns["ends"], np.uint8), _ints(columns["group"]), np.array(columns["late"], np.uint64),
+        np.array(columns["ends"], np.uint8), _ints(columns["group"]), np.array(columns["deferred"], np.uint64),
         *bit_table(spec.condition_bits, len(main.names)), _ints(automata), _bits(dependent),
         _ints([*negation_group, 0]),
-        _ints([0, *itertools.accumulate(len(awaited.get(x, ())) for x in range(len(negations)))]),
-        _ints([*(g for x in range(len(negations)) for g in awaited.get(x, ())), 0]),
+        _ints([0, *itertools.accumulate(len(required.get(x, ())) for x in range(len(negations)))]),
+        _ints([*(g for x in range(len(negations)) for g in required.get(x, ())), 0]),
     )  # fmt: skip
     return machine, groups.tables()
 
@@ -247,8 +247,8 @@ def merging_tables(spec: RunSpec, machine: Machine, p: ConditionPrograms, rows: 
     main = spec.automaton
     for s, edges in enumerate(main.edges):
         looks: set[tuple[int, int, int]] | None = set()
-        if machine.late[machine.edge_start[s] : machine.edge_start[s + 1]].any():
-            looks = None  # a negation decided late looks at a gap that equal runs do not share
+        if machine.deferred[machine.edge_start[s] : machine.edge_start[s + 1]].any():
+            looks = None  # a deferred negation looks at a gap that equal runs do not share
         for e in edges:
             if e.target != ACCEPT and looks is not None:
                 seen = _looks(spec, p, main.components[s] if s < main.states else -1, e)
@@ -259,7 +259,7 @@ def merging_tables(spec: RunSpec, machine: Machine, p: ConditionPrograms, rows: 
             continue
         reads += [(*look, 0) for look in sorted(looks)]
         high.append(len(reads))
-    # What conditions with a span skip is judged once for all runs of a start row: merging would only cost.
+    # What conditions with a span skip is prechecked once for all runs of a start row: merging would only cost.
     gains = any(check.span is None for check in spec.checks)
     on = spec.merging and spec.selection is Selection.NEXT and gains
     shape = (main.states + 1, rows + 1, 1 + WORDS) if on else (1, 1, 1)

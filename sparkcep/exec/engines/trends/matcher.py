@@ -13,23 +13,23 @@ from sparkcep.exec.arrays import Ints
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.conditions.compiler import compile_conditions
 from sparkcep.exec.conditions.expressions import parse_type
-from sparkcep.exec.engines.rows.tables import load_columns, mask_words, new_trail
+from sparkcep.exec.engines.rows.tables import load_columns, mask_words, new_search_state
 from sparkcep.exec.engines.runs.tables import interval, machine_tables, new_work, run_conditions
 from sparkcep.exec.engines.trends.spec import TrendAggregate, TrendSpec
-from sparkcep.exec.engines.trends.symbols import NO_LETTERS, trend_letters
+from sparkcep.exec.engines.trends.symbols import NO_SYMBOLS, trend_symbols
 from sparkcep.exec.engines.trends.tables import (
     Record,
     compared_pairs,
+    edge_class_tables,
     fields_of,
     key_columns,
     new_jobs,
     new_lists,
-    new_places,
+    new_ranks,
     new_sums,
     order_tables,
     sums_bytes,
     tree_orders,
-    trend_ways,
     value_columns,
 )
 from sparkcep.exec.kernels.rows.search import OK, OUTPUT_FULL
@@ -80,7 +80,7 @@ class TrendMatcher:
     def __init__(self, spec: TrendSpec, lanes: int = LANES) -> None:
         self.spec = spec
         self.machine, _ = machine_tables(spec.run)
-        self.ways = trend_ways(spec, self.machine)
+        self.edge_classes = edge_class_tables(spec, self.machine)
         self.pairs = compared_pairs(spec)
         self.orders = order_tables(tree_orders(spec), self.pairs)
         self.programs = compile_conditions(spec.conditions, spec.run.ansi)
@@ -92,7 +92,9 @@ class TrendMatcher:
         self.scratch_bytes = 0
         overlapping = -(-spec.width // spec.slide) if spec.windowed else 1
         self.lanes = min(overlapping, lanes)
-        self.letters = trend_letters(spec, self.machine, self.ways, self.fields) if self.lanes == 1 else NO_LETTERS
+        self.symbols = NO_SYMBOLS
+        if self.lanes == 1:
+            self.symbols = trend_symbols(spec, self.machine, self.edge_classes, self.fields)
 
     def aggregate(self, batch: Batch) -> TrendTable:
         """Aggregate over every partition of a batch.
@@ -118,8 +120,9 @@ class TrendMatcher:
         work = new_work(longest if needs_graph else 0, self.machine)
         same = bool(self.orders.same.all())
         scratch = Scratch(
-            work, new_places(len(self.orders.ordered), room, same), np.zeros(COUNTS, np.int64),
-            new_lists(self.ways, room), new_sums(self.ways, self.fields, room, lanes), new_jobs(self.ways, room),
+            work, new_ranks(len(self.orders.ordered), room, same), np.zeros(COUNTS, np.int64),
+            new_lists(self.edge_classes, room), new_sums(self.edge_classes, self.fields, room, lanes),
+            new_jobs(self.edge_classes, room),
         )  # fmt: skip
         self.scratch_bytes = sum(a.nbytes for t in scratch for a in t if isinstance(a, np.ndarray))
         progress = np.zeros(kernel.PROGRESS, np.int64)
@@ -128,11 +131,11 @@ class TrendMatcher:
         out_words = np.empty((len(out), self.fields.words), np.uint64)
         out_floats = np.empty((len(out), self.fields.floats))
         trends = Trends(
-            self.machine, self.ways, self.orders, self.fields, self.letters, _SELECTIONS[spec.run.selection],
+            self.machine, self.edge_classes, self.orders, self.fields, self.symbols, _SELECTIONS[spec.run.selection],
             int(spec.run.strict_time),
         )  # fmt: skip
-        trail = new_trail(1, max(len(spec.conditions.registers), 2))
-        tests = Tests(self.conditions._replace(const_i=const_i), columns, trail, spec.run.limit_steps)
+        search = new_search_state(1, max(len(spec.conditions.registers), 2))
+        tests = Tests(self.conditions._replace(const_i=const_i), columns, search, spec.run.limit_steps)
         events = Events(masks, values, keys, key_nulls, rows)
         while True:
             status = kernel.aggregate_trends(
@@ -159,7 +162,7 @@ class TrendMatcher:
             own = np.zeros(lanes, np.int64), np.zeros(lanes, np.int64)
             windows = Windows(time, spec.width, max(spec.slide, 1), *own)
             room = int(kernel.longest_block(offsets, windows, lanes))
-            if lanes == 1 or sums_bytes(self.ways, self.fields, room, lanes) <= MAX_BYTES:
+            if lanes == 1 or sums_bytes(self.edge_classes, self.fields, room, lanes) <= MAX_BYTES:
                 return windows, room
             lanes = (lanes + 1) // 2
 

@@ -10,7 +10,7 @@ from sparkcep.exec.automaton import ACCEPT
 from sparkcep.exec.engines.rows.spec import BITS_PER_WORD
 from sparkcep.exec.engines.trends.spec import Granularity, TrendSpec
 from sparkcep.exec.kernels.runs.graph_tables import Machine
-from sparkcep.exec.kernels.trends.tables import STATE, TREE, Fields, Letters, Rows, Single, Ways
+from sparkcep.exec.kernels.trends.tables import STATE, TREE, EdgeClasses, Fields, Rows, Single, Symbols
 from sparkcep.query import Selection
 
 #: More bits than this make too large a table.
@@ -18,7 +18,7 @@ MAX_BITS = 10
 
 _EMPTY, _NO_ROWS, _NO_FLAGS = np.zeros(1, np.int64), np.zeros(1, np.int32), np.zeros(1, np.uint8)
 _NOT_SINGLE = Single(np.zeros(1, np.uint64), _NO_FLAGS, 0, 0, _NO_ROWS, _NO_ROWS)
-NO_LETTERS = Letters(
+NO_SYMBOLS = Symbols(
     0, 0, np.uint64(0), _EMPTY, _EMPTY, _EMPTY, _EMPTY, np.zeros(1), _NO_FLAGS, _EMPTY, _NO_ROWS, _NO_FLAGS, _EMPTY,
     _EMPTY, np.zeros(0, np.int64), _NOT_SINGLE,
 )  # fmt: skip
@@ -39,19 +39,19 @@ def applies(spec: TrendSpec) -> bool:
     )
 
 
-def trend_letters(spec: TrendSpec, machine: Machine, ways: Ways, fields: Fields) -> Letters:
+def trend_symbols(spec: TrendSpec, machine: Machine, edge_classes: EdgeClasses, fields: Fields) -> Symbols:
     """The table, or NO_LETTERS where it does not apply."""
     if not applies(spec):
-        return NO_LETTERS
+        return NO_SYMBOLS
     automaton = spec.automaton
-    states, classes, kinds = automaton.states, len(ways.kind), len(fields.kind)
+    states, classes, kinds = automaton.states, len(edge_classes.kind), len(fields.kind)
     bits = spec.run.condition_bits
     width = max(bits.values(), default=-1) + 1
     classes_of: dict[int, list[int]] = {}
-    for c, state in enumerate(ways.state):
+    for c, state in enumerate(edge_classes.state):
         classes_of.setdefault(int(state), []).append(c)
     # The sum that has all of a state's trends.
-    sum_of = {int(ways.state[c]): c for c in range(classes) if ways.kind[c] == STATE}
+    sum_of = {int(edge_classes.state[c]): c for c in range(classes) if edge_classes.kind[c] == STATE}
     accepting = [any(e.target == ACCEPT for e in automaton.edges[s]) for s in range(states)]
     stays = spec.run.selection is Selection.ANY  # what a state's sum has seen it keeps
     members = fields.member.reshape(kinds, -1)
@@ -63,18 +63,18 @@ def trend_letters(spec: TrendSpec, machine: Machine, ways: Ways, fields: Fields)
     source: list[int] = []
     member: list[np.ndarray] = []
     leave: list[int] = []
-    for letter in range(1 << width):
-        taken = {k for k in range(len(automaton.names)) if k not in bits or letter >> bits[k] & 1}
-        ways_in: dict[int, list[int]] = {}
+    for symbol in range(1 << width):
+        taken = {k for k in range(len(automaton.names)) if k not in bits or symbol >> bits[k] & 1}
+        classes_in: dict[int, list[int]] = {}
         left: set[int] = set()
         for s, edges in enumerate(automaton.edges):
             for k, e in enumerate(edges):
                 if e.target != ACCEPT and e.component in taken:
-                    c = int(ways.edge_class[machine.edge_start[s] + k]) if s < states else -1
-                    ways_in.setdefault(e.target, []).append(c)
+                    c = int(edge_classes.edge_class[machine.edge_start[s] + k]) if s < states else -1
+                    classes_in.setdefault(e.target, []).append(c)
                     if s < states and not stays and not e.ends:
                         left.update(classes_of[s])
-        for t, before in sorted(ways_in.items()):
+        for t, before in sorted(classes_in.items()):
             made.append(classes + t)
             into += classes_of.get(t, [])
             into_start.append(len(into))
@@ -91,26 +91,26 @@ def trend_letters(spec: TrendSpec, machine: Machine, ways: Ways, fields: Fields)
     def ints(values: list[int]) -> np.ndarray:
         return np.array(values, np.int64)
 
-    found = Letters(
-        1, int(any(ways.kind == TREE)), np.uint64((1 << width) - 1), ints(start), ints([*made, 0]), ints(into_start),
-        ints([*into, 0]), np.array([*begins, 0.0]), np.array([*ends, 0], np.uint8), ints([*sources, 0]),
-        np.array([*source, 0], np.int32), np.concatenate([*member, np.zeros(1, np.uint8)]), ints(leave_start),
-        ints([*leave, 0]), ints(final), _NOT_SINGLE,
+    found = Symbols(
+        1, int(any(edge_classes.kind == TREE)), np.uint64((1 << width) - 1), ints(start), ints([*made, 0]),
+        ints(into_start), ints([*into, 0]), np.array([*begins, 0.0]), np.array([*ends, 0], np.uint8),
+        ints([*sources, 0]), np.array([*source, 0], np.int32), np.concatenate([*member, np.zeros(1, np.uint8)]),
+        ints(leave_start), ints([*leave, 0]), ints(final), _NOT_SINGLE,
     )  # fmt: skip
     return found if leave else found._replace(single=_single(found, classes + states))
 
 
-def _single(letters: Letters, result: int) -> Single:
+def _single(symbols: Symbols, result: int) -> Single:
     """Behind the ``result`` is a record that stays empty, and one that nothing reads."""
     empty, unread = result + 1, result + 2
     none: list[int] = []
     sources, targets, begins, several = [], [], [], []
-    for low, high in pairwise(letters.start.tolist()):
+    for low, high in pairwise(symbols.start.tolist()):
         takes = low < high
-        sources.append(letters.source[slice(*letters.source_start[low : low + 2])].tolist() if takes else none)
-        into = letters.into[slice(*letters.into_start[low : low + 2])].tolist() if takes else none
-        targets.append([*into, *[result] * (takes and int(letters.ends[low]))])
-        begins.append(int(letters.begins[low]) if takes else 0)
+        sources.append(symbols.source[slice(*symbols.source_start[low : low + 2])].tolist() if takes else none)
+        into = symbols.into[slice(*symbols.into_start[low : low + 2])].tolist() if takes else none
+        targets.append([*into, *[result] * (takes and int(symbols.ends[low]))])
+        begins.append(int(symbols.begins[low]) if takes else 0)
         several.append(high - low > 1)
     most_sources, most_targets = (max(1, *map(len, lists)) for lists in (sources, targets))
     return Single(

@@ -18,7 +18,7 @@ from sparkcep.exec.engines.trends.spec import EdgeClass, Granularity, KeyPair, O
 from sparkcep.exec.kernels.runs.graph_tables import Machine, Rows
 from sparkcep.exec.kernels.trends import sums
 from sparkcep.exec.kernels.trends import tables as kernel
-from sparkcep.exec.kernels.trends.tables import Fields, Lists, Orders, Places, Sums, Values, Ways
+from sparkcep.exec.kernels.trends.tables import EdgeClasses, Fields, Lists, Orders, Ranks, Sums, Values
 
 _KINDS = {Granularity.STATE: kernel.STATE, Granularity.TREE: kernel.TREE, Granularity.PAIRS: kernel.PAIRS}
 _OUTCOMES = {
@@ -34,7 +34,7 @@ def _ints(values: Iterable[int]) -> Ints:
 # -- the pattern -------------------------------------------------------------------------------------------------------
 
 
-def trend_ways(spec: TrendSpec, machine: Machine) -> Ways:
+def edge_class_tables(spec: TrendSpec, machine: Machine) -> EdgeClasses:
     """Classes in the order of their states, and what edges need of them."""
     automaton = spec.automaton
     classes = sorted(spec.classes, key=lambda c: c.state)
@@ -45,8 +45,8 @@ def trend_ways(spec: TrendSpec, machine: Machine) -> Ways:
     deferred = [is_deferred(spec, c) for c in classes]
     for s in range(automaton.states):
         own = [k for k, c in enumerate(classes) if c.state == s]
-        late = any(e.target == ACCEPT and (e.absent or e.present) for e in automaton.edges[s])
-        keeps = late or any(deferred[k] or classes[k].granularity is Granularity.PAIRS for k in own)
+        at_window_end = any(e.target == ACCEPT and (e.absent or e.present) for e in automaton.edges[s])
+        keeps = at_window_end or any(deferred[k] or classes[k].granularity is Granularity.PAIRS for k in own)
         stored.append(len([x for x in stored if x >= 0]) if keeps else -1)
         for k in own:
             for e in classes[k].edges:
@@ -66,8 +66,8 @@ def trend_ways(spec: TrendSpec, machine: Machine) -> Ways:
         tests.append(tests[-1] + len(c.tests))
         compared.append(compared[-1] + len(c.compared))
     columns = compared_pairs(spec)
-    triples = [(*_key_places(o.pair, columns), _OUTCOMES[o.operator]) for c in classes for o in c.compared]
-    return Ways(
+    triples = [(*_key_columns(o.pair, columns), _OUTCOMES[o.operator]) for c in classes for o in c.compared]
+    return EdgeClasses(
         of_edge, bit_of_edge, _ints(_KINDS[c.granularity] for c in classes), _ints(c.state for c in classes),
         machine.absent[firsts], machine.present[firsts], _ints(c.bit for c in classes),
         _ints(orders.index(c.order) if c.order is not None else -1 for c in classes),
@@ -94,7 +94,7 @@ def order_tables(orders: Sequence[Order], columns: Sequence[KeyPair]) -> Orders:
     for o in orders:
         pairs = ([o.ordered] if o.ordered is not None else []) + list(o.equal)
         for pair in pairs:
-            keys += _key_places(pair, columns)
+            keys += _key_columns(pair, columns)
         starts.append(starts[-1] + len(pairs))
     return Orders(
         _ints(starts), _ints([*keys, 0]), np.array([o.ordered is not None for o in orders], np.uint8),
@@ -114,7 +114,7 @@ def compared_pairs(spec: TrendSpec) -> list[KeyPair]:
     return list(dict.fromkeys([*(p for o in tree_orders(spec) for p in _pairs(o)), *of_pairs]))
 
 
-def _key_places(pair: KeyPair, columns: Sequence[KeyPair]) -> tuple[int, int]:
+def _key_columns(pair: KeyPair, columns: Sequence[KeyPair]) -> tuple[int, int]:
     """Where both sides are in the table of ``key_columns``."""
     at = columns.index(pair)
     return 2 * at, 2 * at + (pair.before != pair.after)
@@ -264,10 +264,10 @@ def ranks(array: pa.Array, maximum: bool) -> tuple[Ints, pa.Array]:
     if not pa.types.is_floating(array.type):
         codes = array.dictionary_encode()
         ascending = pc.sort_indices(codes.dictionary)
-        places = np.empty(len(ascending), np.int64)
-        places[ascending.to_numpy()] = np.arange(len(ascending))
+        rank_of = np.empty(len(ascending), np.int64)
+        rank_of[ascending.to_numpy()] = np.arange(len(ascending))
         found = codes.indices.fill_null(0).to_numpy(zero_copy_only=False)
-        own = places[found] if len(places) else np.zeros(len(array), np.int64)
+        own = rank_of[found] if len(rank_of) else np.zeros(len(array), np.int64)
         words = codes.dictionary.take(ascending)
         return (len(words) - 1 - own, words.take(pa.array(np.arange(len(words))[::-1]))) if maximum else (own, words)
     # NaN is above everything and all NaNs are one value, as in Spark.
@@ -282,40 +282,40 @@ def ranks(array: pa.Array, maximum: bool) -> tuple[Ints, pa.Array]:
 # -- room --------------------------------------------------------------------------------------------------------------
 
 
-def new_places(orders: int, rows: int, same: bool) -> Places:
+def new_ranks(orders: int, rows: int, same: bool) -> Ranks:
     """Room for blocks of so many rows; nothing where there are no orders."""
     shape = (max(orders, 1), rows if orders else 1)
     entries = (1 if same else 2) * shape[1]
-    return Places(
-        np.empty((shape[0], kernel.PLACE * shape[1]), np.int32), np.empty(shape, np.int32),
+    return Ranks(
+        np.empty((shape[0], kernel.RANK_WIDTH * shape[1]), np.int32), np.empty(shape, np.int32),
         np.empty(2 * entries, np.uint64), np.empty(entries, np.int32),
     )  # fmt: skip
 
 
-def new_lists(ways: Ways, rows: int) -> Lists:
-    stored = int((ways.stored >= 0).sum())
+def new_lists(edge_classes: EdgeClasses, rows: int) -> Lists:
+    stored = int((edge_classes.stored >= 0).sum())
     shape = (stored, rows) if stored else (1, 1)
-    classes = max(len(ways.kind), 1)
+    classes = max(len(edge_classes.kind), 1)
     return Lists(
         np.empty(shape, np.int32), np.zeros(shape, np.uint8), np.zeros(shape[0], np.int64), np.zeros(shape, np.uint8),
-        np.zeros(classes, np.int64), np.zeros(classes, np.int64), np.zeros(len(ways.stored), np.uint8), rows,
+        np.zeros(classes, np.int64), np.zeros(classes, np.int64), np.zeros(len(edge_classes.stored), np.uint8), rows,
     )  # fmt: skip
 
 
-def _records(ways: Ways, rows: int) -> int:
+def _records(edge_classes: EdgeClasses, rows: int) -> int:
     """One record per class and state, a few, and one per row of a block for each tree and each stored state."""
-    trees = int((ways.kind == kernel.TREE).sum())
-    stored = int((ways.stored >= 0).sum())
-    return len(ways.kind) + len(ways.stored) + kernel.SPECIAL + (trees + stored) * rows
+    trees = int((edge_classes.kind == kernel.TREE).sum())
+    stored = int((edge_classes.stored >= 0).sum())
+    return len(edge_classes.kind) + len(edge_classes.stored) + kernel.SPECIAL + (trees + stored) * rows
 
 
-def sums_bytes(ways: Ways, fields: Fields, rows: int, lanes: int) -> int:
-    return _records(ways, rows) * (fields.words + fields.floats) * lanes * 8
+def sums_bytes(edge_classes: EdgeClasses, fields: Fields, rows: int, lanes: int) -> int:
+    return _records(edge_classes, rows) * (fields.words + fields.floats) * lanes * 8
 
 
-def new_sums(ways: Ways, fields: Fields, rows: int, lanes: int) -> Sums:
+def new_sums(edge_classes: EdgeClasses, fields: Fields, rows: int, lanes: int) -> Sums:
     """Records of a block of so many rows and windows."""
-    records = _records(ways, rows)
+    records = _records(edge_classes, rows)
     return Sums(
         np.empty(max(records * fields.words * lanes, 1), np.uint64),
         np.empty(max(records * fields.floats * lanes, 1)),
@@ -323,7 +323,8 @@ def new_sums(ways: Ways, fields: Fields, rows: int, lanes: int) -> Sums:
     )
 
 
-def new_jobs(ways: Ways, rows: int) -> Rows:
+def new_jobs(edge_classes: EdgeClasses, rows: int) -> Rows:
     """Room for what one row reads (a path per edge) or changes (a path per class, two records per state), and one."""
     path = max(rows, 1).bit_length() + 1
-    return np.empty(2 * (path * (len(ways.edge_class) + len(ways.kind)) + 2 * len(ways.stored) + 1), np.int32)
+    edges, classes, states = len(edge_classes.edge_class), len(edge_classes.kind), len(edge_classes.stored)
+    return np.empty(2 * (path * (edges + classes) + 2 * states + 1), np.int32)

@@ -13,8 +13,8 @@ from sparkcep.errors import LimitError, SparkCepError
 from sparkcep.exec.arrays import Ints, int_values
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.conditions.compiler import compile_conditions
-from sparkcep.exec.engines.rows.tables import grown, load_columns, mask_words, new_trail, output_table
-from sparkcep.exec.engines.runs.tables import judged, machine_tables, new_frames, new_work, run_conditions
+from sparkcep.exec.engines.rows.tables import grown, load_columns, mask_words, new_search_state, output_table
+from sparkcep.exec.engines.runs.tables import machine_tables, new_frames, new_work, prechecked, run_conditions
 from sparkcep.exec.engines.uncertain.spec import UncertainSpec
 from sparkcep.exec.kernels.rows.output import FIXED
 from sparkcep.exec.kernels.rows.search import OK, OUTPUT_FULL
@@ -85,9 +85,9 @@ class UncertainMatcher:
         columns, const_i = load_columns(self.programs, batch)
         longest = int(np.diff(offsets).max(initial=0))
         work = new_work(longest, self.machine)
-        trail = new_trail(longest, len(run.conditions.registers), len(self.programs.agg), True)
-        shown = new_trail(longest, len(run.slot_registers))
-        checks = judged(self.checks, run, self.programs, longest)._replace(window=np.zeros(2, np.int64))
+        search = new_search_state(longest, len(run.conditions.registers), len(self.programs.agg), True)
+        shown = new_search_state(longest, len(run.slot_registers))
+        checks = prechecked(self.checks, run, self.programs, longest)._replace(window=np.zeros(2, np.int64))
         query = self.query(events)
         depth, listed = DEPTH, LISTED
         room = self.room(depth, listed, longest, events.widest)
@@ -116,7 +116,7 @@ class UncertainMatcher:
             status = kernel.match_uncertain(
                 offsets, masks, self.machine, checks, query, events, emitted_rows(run),
                 int(run.traced), self.output, self.conditions._replace(const_i=const_i), columns, run.limit_steps,
-                run.limit_rows, run.most_matches, work, room.frames, room.stack, graph, room.elements, masses, trail,
+                run.limit_rows, run.most_matches, work, room.frames, room.stack, graph, room.elements, masses, search,
                 shown, result, ticks, progress, out, trace, found, found_ticks,
             )  # fmt: skip
             if status == OUTPUT_FULL:

@@ -317,13 +317,13 @@ def _unzigzag(value):
 
 
 @kernel
-def unpack_within(cases, case_starts, times, time_starts, counts, bases, ids, out_places, out_times):
+def unpack_within(cases, case_starts, times, time_starts, counts, bases, ids, out_ranks, out_times):
     """The events of packed lists whose case is one of some ids.
 
     Args:
         cases, case_starts, times, time_starts: bytes of both streams, and where each list begins in them.
         counts: events in each list. bases: what the first case of each list adds to. ids: ascending.
-        out_places: of events' cases in ``ids``; room, as in ``out_times``, for all events.
+        out_ranks: of events' cases among ``ids``; room, as in ``out_times``, for all events.
 
     Returns:
         How many there are.
@@ -343,7 +343,7 @@ def unpack_within(cases, case_starts, times, time_starts, counts, bases, ids, ou
             if at == len(ids):
                 break
             if ids[U(at)] == case:
-                out_places[U(found)] = at
+                out_ranks[U(found)] = at
                 out_times[U(found)] = time
                 found += 1
     return found

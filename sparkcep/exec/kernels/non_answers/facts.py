@@ -71,7 +71,7 @@ def _last(c, base, rows, masks, word, bit):
 @inlined
 def _met(k, base, rows, masks, key, null, word, bit, bounds, following):
     """Whether two events in order meet a bound."""
-    a, b, least, most, by_place = (
+    a, b, least, most, by_position = (
         bounds[5 * k],
         bounds[5 * k + 1],
         bounds[5 * k + 2],
@@ -80,14 +80,14 @@ def _met(k, base, rows, masks, key, null, word, bit, bounds, following):
     )
     following[rows] = rows
     for j in range(rows - 1, -1, -1):
-        known = by_place or not null[base + j]
+        known = by_position or not null[base + j]
         following[j] = j if known and _is(b, base + j, masks, word, bit) else following[j + 1]
     at = np.int64(0)
     for i in range(rows):
-        if (not by_place and null[base + i]) or not _is(a, base + i, masks, word, bit):
+        if (not by_position and null[base + i]) or not _is(a, base + i, masks, word, bit):
             continue
         at = max(at, np.int64(i + 1))
-        if by_place:
+        if by_position:
             at = max(at, np.int64(i + least))
         else:
             while at < rows and (null[base + at] or key[base + at] - key[base + i] < least):
@@ -95,6 +95,6 @@ def _met(k, base, rows, masks, key, null, word, bit, bounds, following):
         if at >= rows:
             return False
         j = following[at]
-        if j < rows and (j - i if by_place else key[base + j] - key[base + i]) <= most:
+        if j < rows and (j - i if by_position else key[base + j] - key[base + i]) <= most:
             return True
     return False

@@ -30,7 +30,7 @@ _NONE = np.uint64(0)
 @kernel
 def explain_partitions(
     offsets, wanted, masks, machine, checks, selection, use_within, strict, within, conditions, columns, type_word,
-    type_bit, needed, max_steps, work, frames, trail, ahead, best, progress, out, trace,
+    type_bit, needed, max_steps, work, frames, search, ahead, best, progress, out, trace,
 ):  # fmt: skip
     """Why the partitions of ``wanted`` have no match.
 
@@ -68,7 +68,7 @@ def explain_partitions(
                 continue
             status = _walk(
                 base, rows, start, limit, length, machine, checks, selection, use_within, strict, conditions, columns,
-                max_steps, work, frames, trail, ahead, best, progress,
+                max_steps, work, frames, search, ahead, best, progress,
             )  # fmt: skip
             if status < 0:
                 return -status
@@ -80,7 +80,7 @@ def explain_partitions(
         out[q, END] = progress[TRACED]
         status = _explain(
             q, base, rows, length, masks, machine, checks, selection, use_within, strict, within, conditions, columns,
-            type_word, type_bit, needed, work, frames, trail, best, progress, out,
+            type_word, type_bit, needed, work, frames, search, best, progress, out,
         )  # fmt: skip
         if status != OK:
             return status
@@ -132,18 +132,18 @@ def _reach(s, j, length, selection, machine, work, ahead):
 @inner
 def _walk(
     base, rows, start, limit, length, machine, checks, selection, use_within, strict, conditions, columns, max_steps,
-    work, frames, trail, ahead, best, progress,
+    work, frames, search, ahead, best, progress,
 ):  # fmt: skip
     """Look for a run from a start row that is longer than ``length``; it goes to ``best``.
 
     Returns:
         The length of the longest run; a negative number: minus a status that is an error.
     """
-    for g in range(trail.counts.shape[0]):
-        trail.counts[g] = 0
+    for g in range(search.counts.shape[0]):
+        search.counts[g] = 0
     checks.window[0] = limit
-    for k in range(checks.judged.shape[0]):
-        checks.judged[k] = 0
+    for k in range(checks.prechecked_start.shape[0]):
+        checks.prechecked_start[k] = 0
     depth = np.int64(0)
     start_node = machine.automata[1]
     frames.state[0], frames.row[0], frames.edge[0] = start_node, -1, 1
@@ -161,7 +161,7 @@ def _walk(
                 j = _next_row(node, j + 1, machine, work)
             if final or j > limit or depth + np.int64(_best_from(node, j, machine, ahead)) <= length:
                 if depth > 0:
-                    retreat(machine.state_component[U(node)], conditions, trail)
+                    retreat(machine.state_component[U(node)], conditions, search)
                 depth -= 1
                 continue
             frames.candidate[depth], frames.cursor[depth] = j, machine.edge_start[U(node)]
@@ -179,9 +179,9 @@ def _walk(
         if not longer and selection != NEXT:
             continue
         component = machine.component[U(e)]
-        advance(component, j, base, conditions, columns, trail)
+        advance(component, j, base, conditions, columns, search)
         frames.row[depth + 1], frames.edge[depth + 1], frames.state[depth + 1] = j, e, target
-        result = takes(e, depth, base, rows, j, machine, checks, strict, conditions, columns, work, frames, trail)
+        result = takes(e, depth, base, rows, j, machine, checks, strict, conditions, columns, work, frames, search)
         if result == condition.TRUE:
             frames.taken[depth] |= 1 if machine.ends[U(e)] else 3
             if longer:
@@ -198,7 +198,7 @@ def _walk(
                 frames.candidate[depth], frames.cursor[depth] = j, machine.edge_start[U(target)]
                 frames.taken[depth] = 0
                 continue
-        retreat(component, conditions, trail)
+        retreat(component, conditions, search)
         if result != condition.TRUE and result != condition.FALSE:
             return -OVERFLOW if result == condition.OVERFLOW else -ZERO_DIVISION
     return length
@@ -228,7 +228,7 @@ def _best_from(node, j, machine, ahead):
 @inner
 def _explain(
     q, base, rows, length, masks, machine, checks, selection, use_within, strict, within, conditions, columns,
-    type_word, type_bit, needed, work, frames, trail, best, progress, out,
+    type_word, type_bit, needed, work, frames, search, best, progress, out,
 ):  # fmt: skip
     """Fill ``out`` for a partition from its longest run; returns a status."""
     out[q, COMPONENT], out[q, EVENT] = -1, -1
@@ -237,27 +237,27 @@ def _explain(
             out[q, REASON], out[q, COMPONENT] = NO_EVENT, needed[k]
             return OK
     node = machine.automata[1]
-    for g in range(trail.counts.shape[0]):
-        trail.counts[g] = 0
+    for g in range(search.counts.shape[0]):
+        search.counts[g] = 0
     frames.state[0], frames.row[0], frames.edge[0] = node, -1, 1
     for d in range(length):
         e = best[0, d]
         node = machine.target[U(e)]
         frames.edge[d + 1], frames.row[d + 1], frames.state[d + 1] = e, best[1, d], node
-        advance(machine.component[U(e)], best[1, d], base, conditions, columns, trail)
+        advance(machine.component[U(e)], best[1, d], base, conditions, columns, search)
     last = frames.row[length]
     limit = rows - 1
     if length > 0:
         progress[REACHED] = -1
         limit = row_limit(base, rows, best[1, 0], use_within, within, progress)
         checks.window[0] = limit
-    for k in range(checks.judged.shape[0]):
-        checks.judged[k] = 0
+    for k in range(checks.prechecked_start.shape[0]):
+        checks.prechecked_start[k] = 0
     low, high = machine.edge_start[U(node)], machine.edge_start[U(node + 1)]
     if machine.accept_edge[U(node)] >= 0:
         return _explain_end(
             q, base, rows, machine.accept_edge[U(node)], length, last, limit, machine, checks, use_within, strict,
-            conditions, columns, work, frames, trail, out,
+            conditions, columns, work, frames, search, out,
         )  # fmt: skip
     first = np.int64(0) if length == 0 else np.int64(work.last_equal[last]) + 1
     after = rows
@@ -276,19 +276,19 @@ def _explain(
             if j > limit:
                 out[q, REASON] = WINDOW
                 return OK
-            advance(machine.component[U(e)], j, base, conditions, columns, trail)
+            advance(machine.component[U(e)], j, base, conditions, columns, search)
             frames.row[length + 1], frames.edge[length + 1] = j, e
             frames.state[length + 1] = machine.target[U(e)]
             result = passes(machine.group[U(e)], length, j, base, rows, machine, checks, conditions, columns, work,
-                            frames, trail)  # fmt: skip
+                            frames, search)  # fmt: skip
             out[q, REASON] = CONDITION
             if result == condition.TRUE:
                 out[q, REASON] = NEGATION
                 result = _tell_blocker(
                     q, length + 1, 2, length + 1, base, rows, strict, machine, checks, conditions, columns, work,
-                    frames, trail, out,
+                    frames, search, out,
                 )  # fmt: skip
-            retreat(machine.component[U(e)], conditions, trail)
+            retreat(machine.component[U(e)], conditions, search)
             return _status(result)
     for j in range(first, after):
         for e in range(low, high):
@@ -328,12 +328,12 @@ def _has_type(c, base, low, high, masks, type_word, type_bit):
 @spliced
 def _explain_end(
     q, base, rows, accept, length, last, limit, machine, checks, use_within, strict, conditions, columns, work, frames,
-    trail, out,
+    search, out,
 ):  # fmt: skip
     """What keeps a run that has all its events from being a match."""
     out[q, COMPONENT], out[q, EVENT] = machine.state_component[U(frames.state[length])], last
     result = passes(machine.group[U(accept)], length, last, base, rows, machine, checks, conditions, columns, work,
-                    frames, trail)  # fmt: skip
+                    frames, search)  # fmt: skip
     if result != condition.TRUE:
         out[q, REASON] = CONDITION
         return _status(result)
@@ -341,7 +341,7 @@ def _explain_end(
     frames.row[0] = np.int64(work.from_row[last]) - 1 if use_within else np.int64(-1)
     frames.edge[length + 1], frames.row[length + 1] = accept, limit + 1
     result = _tell_blocker(
-        q, length, 1, length + 1, base, rows, strict, machine, checks, conditions, columns, work, frames, trail, out
+        q, length, 1, length + 1, base, rows, strict, machine, checks, conditions, columns, work, frames, search, out
     )
     frames.row[0] = -1
     return _status(result)
@@ -349,7 +349,7 @@ def _explain_end(
 
 @inner
 def _tell_blocker(
-    q, depth, low, end, base, rows, strict, machine, checks, conditions, columns, work, frames, trail, out
+    q, depth, low, end, base, rows, strict, machine, checks, conditions, columns, work, frames, search, out
 ):
     """The first event with which a negation has a match before the event of a frame ``low`` to ``end``, and the least
     component of that negation that can take it. ``depth``: frames whose events are taken."""
@@ -369,10 +369,10 @@ def _tell_blocker(
                     c = machine.automata[3 * (x + 1) + 2]
                     k = np.int64(work.next_row[c, after])
                     while k < j and k <= first and not (closed and strict and work.last_equal[k] >= j):
-                        advance(c, k, base, conditions, columns, trail)
+                        advance(c, k, base, conditions, columns, search)
                         result = passes(machine.negation_group[U(x)], depth, k, base, rows, machine, checks, conditions,
-                                         columns, work, frames, trail)  # fmt: skip
-                        retreat(c, conditions, trail)
+                                         columns, work, frames, search)  # fmt: skip
+                        retreat(c, conditions, search)
                         if result == condition.TRUE:
                             if k < first or c < component:
                                 component = c

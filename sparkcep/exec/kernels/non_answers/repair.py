@@ -31,7 +31,7 @@ PROGRESS = 3
 @kernel
 def repair_partitions(
     offsets, wanted, masks, key, null, sequence, limits, gaps, machine, checks, conditions, columns, work, frames,
-    trail, max_steps, scratch, progress, found,
+    search, max_steps, scratch, progress, found,
 ):  # fmt: skip
     """Repair the partitions of a batch that ``wanted`` (partitions,) asks for, from where ``progress`` stands.
 
@@ -64,7 +64,7 @@ def repair_partitions(
         for most in (least, worst):
             status = _search(
                 q, base, rows, count, key, null, most, easy, sequence, limits, gaps, machine, checks, conditions,
-                columns, work, frames, trail, max_steps, scratch, found,
+                columns, work, frames, search, max_steps, scratch, found,
             )  # fmt: skip
             if status != OK:
                 return status
@@ -202,14 +202,14 @@ def _first_at(time, count, scratch):
 @inner
 def _search(
     q, base, rows, count, key, null, best, easy, sequence, limits, gaps, machine, checks, conditions, columns, work,
-    frames, trail, max_steps, scratch, found,
+    frames, search, max_steps, scratch, found,
 ):  # fmt: skip
     """The best repair of a partition that costs at most ``best`` into ``found``; ``easy``: the first is the best."""
     length = sequence.length
     time, cost, at, last, spent = scratch.time, scratch.cost, scratch.at, scratch.last, scratch.spent
     has_best = False
-    for g in range(trail.counts.shape[0]):
-        trail.counts[g] = 0
+    for g in range(search.counts.shape[0]):
+        search.counts[g] = 0
     frames.state[0], frames.row[0], frames.edge[0] = length, -1, 1
     steps = np.int64(0)
     p = np.int64(0)
@@ -219,7 +219,7 @@ def _search(
         if steps > max_steps:
             return TOO_MANY_STEPS
         if at[p] >= 0 and frames.taken[p + 1]:
-            retreat(machine.state_component[U(p)], conditions, trail)
+            retreat(machine.state_component[U(p)], conditions, search)
         frames.taken[p + 1] = 0
         x = at[p] + 1 if at[p] >= 0 else -at[p] - 1
         at[p] = x
@@ -237,20 +237,20 @@ def _search(
             used |= scratch.row[at[i]] == row
         if used:
             continue
-        advance(machine.state_component[U(p)], row, base, conditions, columns, trail)
+        advance(machine.state_component[U(p)], row, base, conditions, columns, search)
         frames.taken[p + 1] = 1
         frames.row[p + 1] = row
         frames.state[p + 1] = p
         edge = machine.edge_start[U(length if p == 0 else p - 1)]
         frames.edge[p + 1] = edge
         result = passes(
-            machine.group[U(edge)], p, row, base, rows, machine, checks, conditions, columns, work, frames, trail
+            machine.group[U(edge)], p, row, base, rows, machine, checks, conditions, columns, work, frames, search
         )
         if result == condition.TRUE and p == length - 1:
             edge = machine.edge_start[U(p)]
             result = passes(
                 machine.group[U(edge)], p + 1, row, base, rows, machine, checks, conditions, columns, work, frames,
-                trail,
+                search,
             )  # fmt: skip
         if result == condition.FALSE:
             continue
@@ -310,7 +310,7 @@ def _gaps_hold(p, base, rows, key, null, length, gaps, scratch):
         i, j = gaps[4 * k], gaps[4 * k + 1]
         if j > p:
             continue
-        first, after = _place(i, base, rows, key, null, scratch), _place(j, base, rows, key, null, scratch)
+        first, after = _rank(i, base, rows, key, null, scratch), _rank(j, base, rows, key, null, scratch)
         inside = after - first
         for c in range(p + 1):
             row = np.int64(scratch.row[scratch.at[c]])
@@ -322,7 +322,7 @@ def _gaps_hold(p, base, rows, key, null, length, gaps, scratch):
 
 
 @inlined
-def _place(p, base, rows, key, null, scratch):
+def _rank(p, base, rows, key, null, scratch):
     """How many of the events, as they were, are before place ``p``'s at its new time."""
     time, row = scratch.time[scratch.at[p]], np.int64(scratch.row[scratch.at[p]])
     low, high = np.int64(0), rows

@@ -23,7 +23,7 @@ WAYS = 8
 
 
 @inner
-def fill_key(partition, position, row, number, trail, memo):
+def fill_key(partition, position, row, number, search, memo):
     """Write the state after taking a row at a position to ``memo.key``; returns the place of its first entry."""
     key = memo.key
     key[PARTITION] = partition
@@ -35,12 +35,12 @@ def fill_key(partition, position, row, number, trail, memo):
     for j in range(memo.low[U(position)], memo.high[U(position)]):
         kind, a, b = memo.lookbacks[U(3 * j)], memo.lookbacks[U(3 * j + 1)], memo.lookbacks[U(3 * j + 2)]
         if kind >= AGGREGATE_COUNT:
-            seen = U(a * trail.rows + trail.counts[U(b)])
-            word = trail.agg_n[seen] if kind == AGGREGATE_COUNT else trail.agg_v[seen]
+            seen = U(a * search.rows + search.counts[U(b)])
+            word = search.agg_n[seen] if kind == AGGREGATE_COUNT else search.agg_v[seen]
         else:
-            count = trail.counts[U(a)]
+            count = search.counts[U(a)]
             if count > b:
-                word = trail.occurrences[U(a * trail.rows + (count - 1 - b if kind == LAST_ROW else b))]
+                word = search.occurrences[U(a * search.rows + (count - 1 - b if kind == LAST_ROW else b))]
             else:
                 # There is no such last row; the first ones are still to come, so how many there are counts.
                 word = np.int64(-1) if kind == LAST_ROW else -1 - count

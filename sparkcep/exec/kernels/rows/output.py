@@ -36,25 +36,25 @@ def _blank(out, at, partition, number, row):
 
 
 @inner
-def _slot_values(out, at, start, rows, length, automaton, slots, running, trail):
+def _slot_values(out, at, start, rows, length, automaton, slots, running, search):
     """Resolve the slots of one output row: those that are RUNNING, or those that are FINAL."""
     for s in range(slots.shape[0] // SLOT_WIDTH):
         if slots[SLOT_WIDTH * s + 4] != running:
             continue
-        row = navigate(s, slots, SLOT_WIDTH, trail, rows)
+        row = navigate(s, slots, SLOT_WIDTH, search, rows)
         if slots[SLOT_WIDTH * s + 5] and row >= 0:
             inside = row - start
-            row = automaton.labels[trail.path[inside]] if 0 <= inside < length else np.int64(-1)
+            row = automaton.labels[search.path[inside]] if 0 <= inside < length else np.int64(-1)
         out[at, FIXED + s] = row
 
 
 @kernel
-def emit_match(out, used, partition, number, start, length, rows, automaton, mode, every_row, output, trail):
+def emit_match(out, used, partition, number, start, length, rows, automaton, mode, every_row, output, search):
     """Append the output rows of one match, for which there must be room; returns how much of the buffer is used.
 
-    The match is ``trail.path``; the registers are those of the slots afterwards.
+    The match is ``search.path``; the registers are those of the slots afterwards.
     """
-    labels, counts = automaton.labels, trail.counts
+    labels, counts = automaton.labels, search.counts
     registers = output.membership.shape[0]
     if length == 0:
         if mode == OMIT_EMPTY:
@@ -65,11 +65,11 @@ def emit_match(out, used, partition, number, start, length, rows, automaton, mod
     for g in range(registers):
         counts[g] = 0
     for k in range(length):
-        position = trail.path[k]
+        position = search.path[k]
         label = labels[position]
         for g in range(registers):
             if output.membership[g, label]:
-                trail.occurrences[g * trail.rows + counts[g]] = start + k
+                search.occurrences[g * search.rows + counts[g]] = start + k
                 counts[g] += 1
         if every_row or k == length - 1:
             out[used, PARTITION] = partition
@@ -79,10 +79,10 @@ def emit_match(out, used, partition, number, start, length, rows, automaton, mod
             out[used, CURRENT] = start + k
             flags = EXCLUDED if automaton.excluded[position] else 0
             out[used, FLAGS] = flags | (LAST_OF_MATCH if k == length - 1 else 0)
-            _slot_values(out, used, start, rows, length, automaton, output.slots, 1, trail)
+            _slot_values(out, used, start, rows, length, automaton, output.slots, 1, search)
             used += 1
     for at in range(first, used):
-        _slot_values(out, at, start, rows, length, automaton, output.slots, 0, trail)
+        _slot_values(out, at, start, rows, length, automaton, output.slots, 0, search)
     return used
 
 

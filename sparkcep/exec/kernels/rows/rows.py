@@ -74,7 +74,7 @@ UNREACHED, REACHED, STOP = range(3)
 @kernel
 def match_partitions(
     offsets, masks, automaton, use_within, within, skip, mode, every_row, output, dependent, conditions, columns,
-    max_steps, max_rows, viable, ends, trail, memo, first_epoch, is_open, ahead, output_ahead,
+    max_steps, max_rows, viable, ends, search, memo, first_epoch, is_open, ahead, output_ahead,
     progress, out, marks,
 ):  # fmt: skip
     """Match every partition of a batch from where ``progress`` stands.
@@ -110,7 +110,7 @@ def match_partitions(
             progress[PREPARED] = 1
         status = _match_partition(
             q, base, rows, open_here, automaton, use_within, within, skip, mode, every_row, output, dependent,
-            conditions, columns, max_steps, max_rows, viable, ends, trail, memo, first_epoch, ahead, output_ahead,
+            conditions, columns, max_steps, max_rows, viable, ends, search, memo, first_epoch, ahead, output_ahead,
             progress, out, marks,
         )  # fmt: skip
         if status != OK:
@@ -125,11 +125,11 @@ def match_partitions(
 @inlined
 def _match_partition(
     q, base, rows, open_here, automaton, use_within, within, skip, mode, every_row, output, dependent, conditions,
-    columns, max_steps, max_rows, viable, ends, trail, memo, first_epoch, ahead, output_ahead, progress, out,
+    columns, max_steps, max_rows, viable, ends, search, memo, first_epoch, ahead, output_ahead, progress, out,
     marks,
 ):  # fmt: skip
     ranged = marks.shape[0] > 0
-    _empty(trail.counts)
+    _empty(search.counts)
     start = progress[AT_ROW]
     reached = start - 1
     reach = np.int64(-(2**63))
@@ -164,11 +164,11 @@ def _match_partition(
         if dependent:
             length, status, steps, progress[UNDONE] = find_dependent(
                 first_epoch + q, base, start, rows, origin, open_row, progress[MATCHES] + 1, automaton, use_within,
-                limit, viable, ends, conditions, columns, trail, memo, steps, max_steps, progress[UNDONE],
+                limit, viable, ends, conditions, columns, search, memo, steps, max_steps, progress[UNDONE],
             )  # fmt: skip
         else:
             length, status = find_independent(
-                start, rows, origin, open_row, automaton, use_within, limit, viable, ends, trail.path
+                start, rows, origin, open_row, automaton, use_within, limit, viable, ends, search.path
             )  # fmt: skip
             steps += max(length, 1)
             if status == OK and steps > max_steps:
@@ -181,7 +181,7 @@ def _match_partition(
                 return OUTPUT_FULL
             used = emit_failure(out, used, q, start, status)
             progress[USED] = used
-            _empty(trail.counts)
+            _empty(search.counts)
             start += 1
             continue
         if open_here and status == OK and length > 0 and start + length + output_ahead > rows:
@@ -195,11 +195,11 @@ def _match_partition(
         if length >= 0:
             progress[MATCHES] += 1
             used = emit_match(
-                out, used, q, progress[MATCHES], start, length, rows, automaton, mode, every_row, output, trail
+                out, used, q, progress[MATCHES], start, length, rows, automaton, mode, every_row, output, search
             )  # fmt: skip
-            _empty(trail.counts)
+            _empty(search.counts)
             progress[COVERED] = max(progress[COVERED], start + length)
-            resume, status = next_start(start, length, skip, output.targets, trail.path, automaton.labels)
+            resume, status = next_start(start, length, skip, output.targets, search.path, automaton.labels)
             if ranged:
                 for at in range(before, used):
                     out[at, NUMBER] = start << 32 | resume

@@ -32,7 +32,7 @@ def find_independent(start, rows, origin, open_row, automaton, use_within, limit
 
     Args:
         origin: the row where ``^`` holds, -1: none.
-        open_row: the first row that cannot be judged before more rows have come; NONE where the partition is whole.
+        open_row: the first row that cannot be decided before more rows have come; NONE where the partition is whole.
 
     Returns:
         (length, status): length -1 when there is none, status UNDECIDED when it takes more rows to tell.
@@ -65,7 +65,7 @@ def find_independent(start, rows, origin, open_row, automaton, use_within, limit
 @inlined
 def find_dependent(
     q, base, start, rows, origin, open_row, number, automaton, use_within, limit, viable, ends, conditions, columns,
-    trail, memo, steps, max_steps, undone,
+    search, memo, steps, max_steps, undone,
 ):  # fmt: skip
     """As find_independent, testing match-dependent conditions and backtracking.
 
@@ -79,7 +79,7 @@ def find_dependent(
     memo_number = number if memo.reads_number else np.int64(0)
     edge_start, edge_target, edge_condition = automaton.edge_start, automaton.edge_target, automaton.edge_condition
     labels = automaton.labels
-    path, edge_at = trail.path, trail.edge_at
+    path, edge_at = search.path, search.edge_at
     length = np.int64(0)
     state = labels.shape[0]
     e = edge_start[U(state)]
@@ -95,9 +95,9 @@ def find_dependent(
             length -= 1
             undone += 1
             if undone > patience:
-                place = fill_key(q, path[U(length)], r - 1, memo_number, trail, memo)
+                place = fill_key(q, path[U(length)], r - 1, memo_number, search, memo)
                 record_failure(place, limit, memo)
-            retreat(path[U(length)], conditions, trail)
+            retreat(path[U(length)], conditions, search)
             state = path[U(length - 1)] if length > 0 else labels.shape[0]
             e = edge_at[U(length)]
             last = edge_start[U(state + 1)]
@@ -114,10 +114,10 @@ def find_dependent(
             return np.int64(-1), UNDECIDED, steps, undone
         if r >= rows:
             continue
-        advance(target, r, base, conditions, columns, trail)
-        result = holds(labels[U(target)], r, base, rows, number, conditions, columns, trail)
+        advance(target, r, base, conditions, columns, search)
+        result = holds(labels[U(target)], r, base, rows, number, conditions, columns, search)
         if result == condition.TRUE and undone > patience:
-            place = fill_key(q, target, r, memo_number, trail, memo)
+            place = fill_key(q, target, r, memo_number, search, memo)
             if has_failed(place, limit, memo):
                 result = condition.FALSE
         if result == condition.TRUE:
@@ -128,6 +128,6 @@ def find_dependent(
             e = edge_start[U(state)]
             last = edge_start[U(state + 1)]
         elif result == condition.FALSE:
-            retreat(target, conditions, trail)
+            retreat(target, conditions, search)
         else:
             return np.int64(-1), OVERFLOW if result == condition.OVERFLOW else ZERO_DIVISION, steps, undone

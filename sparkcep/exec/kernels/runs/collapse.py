@@ -46,7 +46,7 @@ from sparkcep.exec.kernels.runs.runs import (
 @kernel
 def collapse_runs(
     offsets, masks, machine, checks, use_within, strict, within, traced, output, conditions, columns, max_steps,
-    max_rows, work, frames, trail, forward, backward, seen, reached, progress, out, trace,
+    max_rows, work, frames, search, forward, backward, seen, reached, progress, out, trace,
 ):  # fmt: skip
     """Collapsed matches of every partition of a batch under SKIP TILL ANY MATCH, from where ``progress`` stands.
 
@@ -72,7 +72,7 @@ def collapse_runs(
                 continue
             limit = row_limit(base, rows, start, use_within, within, progress)
             status, count = _forward(
-                base, rows, start, limit, np.int64(-1), machine, checks, conditions, columns, work, frames, trail,
+                base, rows, start, limit, np.int64(-1), machine, checks, conditions, columns, work, frames, search,
                 forward, seen, reached[0], not per_end,
             )  # fmt: skip
             if status != OK:
@@ -89,7 +89,7 @@ def collapse_runs(
                     # What must not come before depends on the end.
                     status, count = _forward(
                         base, rows, start, end, np.int64(work.from_row[end]) - 1, machine, checks, conditions, columns,
-                        work, frames, trail, forward, seen, reached[0], True,
+                        work, frames, search, forward, seen, reached[0], True,
                     )  # fmt: skip
                     if status != OK:
                         return status
@@ -166,7 +166,7 @@ def _reach(e, i, rows, machine, work):
 
 @inlined
 def _forward(
-    base, rows, start, limit, before, machine, checks, conditions, columns, work, frames, trail, forward, seen, live,
+    base, rows, start, limit, before, machine, checks, conditions, columns, work, frames, search, forward, seen, live,
     guarded,
 ):  # fmt: skip
     """Find the rows that a run from ``start`` can reach: ``live`` in order, their states in ``forward``.
@@ -176,8 +176,8 @@ def _forward(
     """
     node = machine.automata[1]
     edges = machine.edge_start[U(node)]
-    for g in range(trail.counts.shape[0]):
-        trail.counts[g] = 0
+    for g in range(search.counts.shape[0]):
+        search.counts[g] = 0
     for e in range(machine.edge_start[U(node + 1)]):
         seen[e, 0] = -1  # how far the rows that may come before see
     counted, count = np.int64(0), np.int64(0)  # rows before ``counted`` are in ``seen``
@@ -214,10 +214,10 @@ def _forward(
                 ):
                     continue
                 component = machine.component[U(e)]
-                advance(component, j, base, conditions, columns, trail)
+                advance(component, j, base, conditions, columns, search)
                 result = passes(machine.group[U(e)], 0, j, base, rows, machine, checks, conditions, columns, work,
-                                frames, trail)  # fmt: skip
-                retreat(component, conditions, trail)
+                                frames, search)  # fmt: skip
+                retreat(component, conditions, search)
                 if result == condition.TRUE:
                     forward[target, count] = 1
                     found = True
@@ -232,7 +232,7 @@ def _forward(
             # The start event is what conditions of later candidates may look at.
             for s in range(node):
                 if forward[s, 0]:
-                    advance(machine.state_component[U(s)], j, base, conditions, columns, trail)
+                    advance(machine.state_component[U(s)], j, base, conditions, columns, search)
                     break
         j = next_taken(j + 1, rows, 0, edges, machine, work)
     return OK, count

@@ -22,12 +22,13 @@ class Machine(NamedTuple):
     edge to acceptance (others follow it), -1 without.
     Per edge: ``target`` (-1: accept), ``component``, bits of negations that must be ``absent``
     and ``present`` between the two events, whether it ``ends`` a Kleene, ``group`` of checks on taking it (of an
-    accepting edge: on accepting), ``late``: bits of negations stepped over before whose conditions may be decided now.
+    accepting edge: on accepting), ``deferred``: bits of negations stepped over before that may be
+    decided now.
     ``test_word``, ``test_bit`` (components,): where a component's match-independent condition is in the masks.
     ``automata`` (1 + negations, 3), flat: first node, start node, single component of a negation or -1. ``dependent``:
     bits of negations (each of one component) with conditions that depend on the match. ``negation_group``
-    (negations,): their checks; ``awaited[awaited_start[x]:awaited_start[x + 1]]``: registers without which negation x
-    is not decided before the match is complete.
+    (negations,): their checks; ``required[required_start[x]:required_start[x + 1]]``: registers without which
+    negation x is not decided before the match is complete.
     """
 
     edge_start: Ints
@@ -39,14 +40,14 @@ class Machine(NamedTuple):
     present: Words
     ends: Flags
     group: Ints
-    late: Words
+    deferred: Words
     test_word: Ints
     test_bit: Ints
     automata: Ints
     dependent: int
     negation_group: Ints
-    awaited_start: Ints
-    awaited: Ints
+    required_start: Ints
+    required: Ints
 
 
 class Checks(NamedTuple):
@@ -59,8 +60,9 @@ class Checks(NamedTuple):
 
     ``spans`` (programs, 5), flat: whether a condition compares an event with what lies between the least and the
     greatest value of its variable's earlier events, column, whether that is of doubles, orders that hold, and at which
-    of ``members`` its components begin (they end at a -1). ``verdicts`` (programs, rows + 1): what that says of each
-    row, for the start row in ``judged`` (programs,). ``window``: the last row of this start row, and whether to judge.
+    of ``members`` its components begin (they end at a -1). ``prechecked`` (programs, rows + 1): what that says of each
+    row, for the start row in ``prechecked_start`` (programs,). ``window``: the last row of this start row,
+    and whether to precheck.
     """
 
     group_start: Ints
@@ -69,8 +71,8 @@ class Checks(NamedTuple):
     after: Ints
     spans: Ints
     members: Ints
-    verdicts: Flags
-    judged: Ints
+    prechecked: Flags
+    prechecked_start: Ints
     window: Ints
 
 

@@ -27,7 +27,7 @@ from sparkcep.exec.kernels.rows.search import (
 from sparkcep.exec.kernels.runs.graph import ACCEPT, prepare, sees
 from sparkcep.exec.kernels.runs.merging import first_to_look_at, remember
 from sparkcep.exec.kernels.runs.output import emit_run
-from sparkcep.exec.kernels.runs.spans import NEVER, SAFE, verdict
+from sparkcep.exec.kernels.runs.spans import NEVER, SAFE, precheck
 
 STRICT, NEXT, ANY = range(3)
 
@@ -51,7 +51,7 @@ NEVER_DECIDED = 2**62
 @kernel
 def match_runs(
     offsets, masks, machine, checks, selection, one_per_start, skip, first_only, use_within, strict, within,
-    every_row, traced, output, conditions, columns, max_steps, max_rows, most_matches, work, frames, merging, trail,
+    every_row, traced, output, conditions, columns, max_steps, max_rows, most_matches, work, frames, merging, search,
     shown, progress, out, trace,
 ):  # fmt: skip
     """Match every partition of a batch from where ``progress`` stands.
@@ -87,7 +87,7 @@ def match_runs(
         status = _match_partition(
             q, base, rows, machine, checks, selection, one_per_start, skip, first_only, use_within, strict, within,
             every_row, traced, output, conditions, columns, max_steps, max_rows, most_matches, work, frames,
-            merging, trail, shown, progress, out, trace,
+            merging, search, shown, progress, out, trace,
         )  # fmt: skip
         if status != OK:
             return status
@@ -100,7 +100,7 @@ def match_runs(
 @spliced
 def _match_partition(
     q, base, rows, machine, checks, selection, one_per_start, skip, first_only, use_within, strict, within,
-    every_row, traced, output, conditions, columns, max_steps, max_rows, most_matches, work, frames, merging, trail,
+    every_row, traced, output, conditions, columns, max_steps, max_rows, most_matches, work, frames, merging, search,
     shown, progress, out, trace,
 ):  # fmt: skip
     start_node = machine.automata[1]
@@ -120,10 +120,10 @@ def _match_partition(
         found = np.int64(0)
         checks.window[0] = limit
         if not progress[SEARCHING]:
-            for k in range(checks.judged.shape[0]):
-                checks.judged[k] = 0
-            for g in range(trail.counts.shape[0]):
-                trail.counts[g] = 0
+            for k in range(checks.prechecked_start.shape[0]):
+                checks.prechecked_start[k] = 0
+            for g in range(search.counts.shape[0]):
+                search.counts[g] = 0
             frames.state[0] = start_node
             frames.row[0] = -1
             frames.edge[0] = progress[MATCHES] + 1
@@ -135,7 +135,7 @@ def _match_partition(
             if progress[SEARCHING] != FULL:
                 status = _search(
                     base, rows, start, limit, machine, checks, selection, use_within, strict, within, conditions,
-                    columns, max_steps, work, frames, merging, trail, progress,
+                    columns, max_steps, work, frames, merging, search, progress,
                 )  # fmt: skip
                 if status != OK:
                     return status
@@ -214,7 +214,7 @@ def row_limit(base, rows, start, use_within, within, progress):
 @spliced
 def _search(
     base, rows, start, limit, machine, checks, selection, use_within, strict, within, conditions, columns, max_steps,
-    work, frames, merging, trail, progress,
+    work, frames, merging, search, progress,
 ):  # fmt: skip
     """Go on to the next match of a start row; ``progress[DEPTH]`` is then its length, or -1.
 
@@ -232,7 +232,7 @@ def _search(
         accept = machine.accept_edge[U(node)]
         j = frames.candidate[U(depth)]
         if frames.phase[U(depth)] == DONE:
-            retreat(machine.state_component[U(node)], conditions, trail)
+            retreat(machine.state_component[U(node)], conditions, search)
             depth -= 1
             continue
         if frames.phase[U(depth)] == 1:
@@ -246,7 +246,7 @@ def _search(
                 if _asks(end, machine, checks) or machine.absent[opening] | machine.present[opening]:
                     result = accepts(
                         end, depth, base, rows, start, limit, machine, checks, use_within, strict, conditions, columns,
-                        work, frames, trail,
+                        work, frames, search,
                     )  # fmt: skip
                 end += 1
                 if end == high:
@@ -263,17 +263,17 @@ def _search(
             # Nothing before this row extends the run; 1 until a row does.
             searching = selection == NEXT and depth > 0 and frames.fresh[U(depth)]
             if searching and j >= 0 and frames.taken[U(depth)]:
-                remember(node, frames.row[U(depth)], j, merging, conditions, trail)
+                remember(node, frames.row[U(depth)], j, merging, conditions, search)
                 frames.fresh[U(depth)] = searching = False
             if j >= 0 and _row_is_last(selection, depth, frames):
                 j = limit + 1
             else:
                 first = np.int64(0)
                 if j < 0 and selection == NEXT and depth > 0:
-                    first = first_to_look_at(node, frames.row[U(depth)], merging, conditions, trail)
+                    first = first_to_look_at(node, frames.row[U(depth)], merging, conditions, search)
                 j = _next_candidate(depth, j, first, start, limit, low, high, selection, machine, work, frames)
                 if searching and j > limit:
-                    remember(node, frames.row[U(depth)], limit + 1, merging, conditions, trail)
+                    remember(node, frames.row[U(depth)], limit + 1, merging, conditions, search)
                     frames.fresh[U(depth)] = False
             if j > limit:
                 # No row is left for these edges.
@@ -281,7 +281,7 @@ def _search(
                     frames.phase[U(depth)] = 1
                     continue
                 if depth > 0:
-                    retreat(machine.state_component[U(node)], conditions, trail)
+                    retreat(machine.state_component[U(node)], conditions, search)
                 depth -= 1
                 continue
             frames.candidate[U(depth)] = j
@@ -305,14 +305,14 @@ def _search(
         open_start = depth == 0 and use_within  # what comes before is decided on accepting
         if not open_start and not sees(machine.absent[U(e)], machine.present[U(e)], i, j, work):
             continue
-        advance(component, j, base, conditions, columns, trail)
+        advance(component, j, base, conditions, columns, search)
         frames.row[U(depth + 1)] = j
         frames.edge[U(depth + 1)] = e
         frames.state[U(depth + 1)] = target
         result = np.int64(condition.TRUE)
         if _asks(e, machine, checks):
             result = takes(e, depth, base, rows, j, machine, checks, strict, conditions, columns, work, frames,
-                            trail)  # fmt: skip
+                            search)  # fmt: skip
         if result == condition.TRUE:
             frames.taken[U(depth)] |= 1 if machine.ends[U(e)] else 3
             if explored and viable:
@@ -322,7 +322,7 @@ def _search(
                 frames.phase[U(depth)] = 1 if machine.edge_start[U(target)] == machine.accept_edge[U(target)] else 0
                 frames.fresh[U(depth)] = True
                 continue
-        retreat(component, conditions, trail)
+        retreat(component, conditions, search)
         if result != condition.TRUE and result != condition.FALSE:
             return OVERFLOW if result == condition.OVERFLOW else ZERO_DIVISION
     progress[DEPTH] = -1
@@ -336,7 +336,7 @@ def _asks(e, machine, checks):
     group = machine.group[U(e)]
     if checks.group_start[U(group)] < checks.group_start[U(group + 1)] or machine.dependent:
         return True
-    return machine.absent[U(e)] | machine.present[U(e)] | machine.late[U(e)] != _NONE
+    return machine.absent[U(e)] | machine.present[U(e)] | machine.deferred[U(e)] != _NONE
 
 
 @spliced
@@ -373,22 +373,22 @@ def _next_candidate(depth, j, known, start, limit, low, high, selection, machine
 
 
 @spliced
-def takes(e, depth, base, rows, j, machine, checks, strict, conditions, columns, work, frames, trail):
+def takes(e, depth, base, rows, j, machine, checks, strict, conditions, columns, work, frames, search):
     """Whether an edge may take row ``j``, which its registers have seen: its checks and dependent negations."""
     result = passes(
-        machine.group[U(e)], depth, j, base, rows, machine, checks, conditions, columns, work, frames, trail
+        machine.group[U(e)], depth, j, base, rows, machine, checks, conditions, columns, work, frames, search
     )
     if result != condition.TRUE:
         return result
     # What comes before the first event is decided on accepting.
     closed = machine.absent[U(e)] & np.uint64(machine.dependent) if depth > 0 else _NONE
-    bits = closed | machine.late[U(e)]
+    bits = closed | machine.deferred[U(e)]
     if bits:
         now, newly = _NONE, _NONE
         for x in range(machine.negation_group.shape[0] - 1):
             bit = np.uint64(1) << np.uint64(x)
             if bits & bit:
-                since = _decided_since(x, machine, trail)
+                since = _decided_since(x, machine, search)
                 if since == j:
                     newly |= bit
                 elif since < j:
@@ -396,29 +396,29 @@ def takes(e, depth, base, rows, j, machine, checks, strict, conditions, columns,
         if now:
             i = frames.row[U(depth)]
             result = _none_between(now, depth + 1, i, j, base, rows, strict, machine, checks, conditions, columns, work,
-                                   frames, trail)  # fmt: skip
+                                   frames, search)  # fmt: skip
             if result != condition.TRUE:
                 return result
         if newly:
-            return _late(newly, depth + 1, base, rows, strict, machine, checks, conditions, columns, work, frames,
-                         trail)  # fmt: skip
+            return _deferred_hold(newly, depth + 1, base, rows, strict, machine, checks, conditions, columns, work,
+                                  frames, search)  # fmt: skip
     return condition.TRUE
 
 
 @inlined
-def _decided_since(x, machine, trail):
+def _decided_since(x, machine, search):
     """The row that was taken when all that a dependent negation waits for was there; -1: it waits for nothing."""
     since = np.int64(-1)
-    for k in range(machine.awaited_start[U(x)], machine.awaited_start[U(x + 1)]):
-        g = machine.awaited[U(k)]
-        if trail.counts[U(g)] == 0:
+    for k in range(machine.required_start[U(x)], machine.required_start[U(x + 1)]):
+        g = machine.required[U(k)]
+        if search.counts[U(g)] == 0:
             return NEVER_DECIDED
-        since = max(since, trail.occurrences[U(g * trail.rows)])
+        since = max(since, search.occurrences[U(g * search.rows)])
     return since
 
 
 @inner
-def _late(bits, depth, base, rows, strict, machine, checks, conditions, columns, work, frames, trail):
+def _deferred_hold(bits, depth, base, rows, strict, machine, checks, conditions, columns, work, frames, search):
     """Negations of all gaps so far, now that what their conditions read has been taken, or never will be."""
     for d in range(2, depth + 1):
         now = machine.absent[U(frames.edge[U(d)])] & bits
@@ -426,7 +426,7 @@ def _late(bits, depth, base, rows, strict, machine, checks, conditions, columns,
             i = frames.row[U(d - 1)]
             j = frames.row[U(d)]
             result = _none_between(now, depth, i, j, base, rows, strict, machine, checks, conditions, columns, work,
-                                   frames, trail)  # fmt: skip
+                                   frames, search)  # fmt: skip
             if result != condition.TRUE:
                 return result
     return condition.TRUE
@@ -435,12 +435,12 @@ def _late(bits, depth, base, rows, strict, machine, checks, conditions, columns,
 @inner
 def accepts(
     accept, depth, base, rows, start, limit, machine, checks, use_within, strict, conditions, columns, work, frames,
-    trail,
+    search,
 ):  # fmt: skip
     """Whether a run may end here: conditions that its last variable leaves, negations before, after and undecided."""
     last = frames.row[U(depth)]
     result = passes(machine.group[U(accept)], depth, last, base, rows, machine, checks, conditions, columns, work,
-                     frames, trail)  # fmt: skip
+                     frames, search)  # fmt: skip
     if result != condition.TRUE:
         return result
     dependent = np.uint64(machine.dependent)
@@ -454,7 +454,7 @@ def accepts(
         now = absent & dependent
         if now:
             result = _none_between(now, depth, before, start, base, rows, strict, machine, checks, conditions, columns,
-                                   work, frames, trail)  # fmt: skip
+                                   work, frames, search)  # fmt: skip
             if result != condition.TRUE:
                 return result
     # After the last one: to the partition's end, or within the interval after the first event.
@@ -464,17 +464,17 @@ def accepts(
         now = machine.absent[U(accept)] & dependent
         if now:
             result = _none_between(now, depth, last, limit + 1, base, rows, False, machine, checks, conditions, columns,
-                                   work, frames, trail)  # fmt: skip
+                                   work, frames, search)  # fmt: skip
             if result != condition.TRUE:
                 return result
     waiting = _NONE
     for x in range(machine.negation_group.shape[0] - 1):
         bit = np.uint64(1) << np.uint64(x)
-        if dependent & bit and _decided_since(x, machine, trail) == NEVER_DECIDED:
+        if dependent & bit and _decided_since(x, machine, search) == NEVER_DECIDED:
             waiting |= bit
     if waiting:
-        return _late(waiting, depth, base, rows, strict, machine, checks, conditions, columns, work, frames,
-                     trail)  # fmt: skip
+        return _deferred_hold(waiting, depth, base, rows, strict, machine, checks, conditions, columns, work, frames,
+                     search)  # fmt: skip
     return condition.TRUE
 
 
@@ -495,7 +495,7 @@ def clear_behind(accept, last, limit, machine, work):
 
 @inner
 def _none_between(
-    bits, depth, i, j, base, rows, strict, machine, checks, conditions, columns, work, frames, trail
+    bits, depth, i, j, base, rows, strict, machine, checks, conditions, columns, work, frames, search
 ):  # fmt: skip
     """Whether no event between rows ``i`` and ``j`` is one of these dependent negations' (one component each)."""
     x = 0
@@ -504,10 +504,10 @@ def _none_between(
             c = machine.automata[3 * (x + 1) + 2]
             k = np.int64(work.next_row[c, (np.int64(work.last_equal[i]) if i >= 0 else np.int64(-1)) + 1])
             while k < j and not (strict and work.last_equal[k] >= j):
-                advance(c, k, base, conditions, columns, trail)
+                advance(c, k, base, conditions, columns, search)
                 result = passes(machine.negation_group[U(x)], depth, k, base, rows, machine, checks, conditions,
-                                 columns, work, frames, trail)  # fmt: skip
-                retreat(c, conditions, trail)
+                                 columns, work, frames, search)  # fmt: skip
+                retreat(c, conditions, search)
                 if result == condition.TRUE:
                     return condition.FALSE
                 if result != condition.FALSE:
@@ -519,9 +519,9 @@ def _none_between(
 
 
 @inner
-def passes(group, depth, row, base, rows, machine, checks, conditions, columns, work, frames, trail):
+def passes(group, depth, row, base, rows, machine, checks, conditions, columns, work, frames, search):
     """Test a group of checks on a row that its registers have seen; ``depth``: frames taken before it."""
-    counts = trail.counts
+    counts = search.counts
     for k in range(checks.group_start[U(group)], checks.group_start[U(group + 1)]):
         at = U(CHECK_WIDTH * k)
         program = checks.checks[at]
@@ -541,22 +541,22 @@ def passes(group, depth, row, base, rows, machine, checks, conditions, columns, 
                     vacuous = False
         if vacuous:
             continue
-        judged = verdict(program, row, base, checks, columns, work, frames)
-        if judged == SAFE:
+        known = precheck(program, row, base, checks, columns, work, frames)
+        if known == SAFE:
             continue
-        if judged == NEVER:
+        if known == NEVER:
             return condition.FALSE
         # Without a register to go through, the first round is the only one.
         each = checks.checks[at + U(4)]
-        place = U(max(each, 0))
-        whole = counts[place]
+        register = U(max(each, 0))
+        whole = counts[register]
         seen = minimum if each >= 0 else whole
         while seen <= whole:
-            counts[place] = seen
-            result = holds(program, row, base, rows, frames.edge[0], conditions, columns, trail)
+            counts[register] = seen
+            result = holds(program, row, base, rows, frames.edge[0], conditions, columns, search)
             if result != condition.TRUE:
-                counts[place] = whole
+                counts[register] = whole
                 return result
             seen += 1
-        counts[place] = whole
+        counts[register] = whole
     return condition.TRUE

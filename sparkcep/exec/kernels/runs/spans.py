@@ -17,20 +17,20 @@ UNKNOWN, SAFE, NEVER = range(3)
 
 
 @inlined
-def verdict(program, row, base, checks, columns, work, frames):
+def precheck(program, row, base, checks, columns, work, frames):
     """What is known of a condition on a row: SAFE, NEVER or UNKNOWN."""
     if not checks.spans[U(5 * program)] or not checks.window[1]:
         return UNKNOWN
     start = frames.row[1]
-    if checks.judged[U(program)] != start + 1:
-        _judge(program, start, base, checks, columns, work)
-        checks.judged[U(program)] = start + 1
-    return checks.verdicts[program, row]
+    if checks.prechecked_start[U(program)] != start + 1:
+        _fill_prechecked(program, start, base, checks, columns, work)
+        checks.prechecked_start[U(program)] = start + 1
+    return checks.prechecked[program, row]
 
 
 @inner
-def _judge(program, start, base, checks, columns, work):
-    """Fill the verdicts on the rows that a match from ``start`` may take."""
+def _fill_prechecked(program, start, base, checks, columns, work):
+    """Fill ``checks.prechecked`` for the rows that a match from ``start`` may take."""
     column, is_float = checks.spans[5 * program + 1], checks.spans[5 * program + 2]
     orders, first_member = checks.spans[5 * program + 3], checks.spans[5 * program + 4]
     low_i, high_i, low_f, high_f = np.int64(0), np.int64(0), 0.0, 0.0
@@ -70,7 +70,7 @@ def _judge(program, start, base, checks, columns, work):
                 found = NEVER
             elif safe and possible & ~orders == 0:
                 found = SAFE
-        checks.verdicts[program, j] = found
+        checks.prechecked[program, j] = found
         if null:
             safe = False  # of earlier events without a value there is nothing to compare with
         elif is_float and xf != xf:

@@ -10,7 +10,7 @@ import numpy as np
 
 from sparkcep.exec.kernels.caching import inlined, inner, spliced
 from sparkcep.exec.kernels.conditions import U
-from sparkcep.exec.kernels.trends.tables import AT, FIRST, PLACE, PRECEDING, QUERY
+from sparkcep.exec.kernels.trends.tables import AT, FIRST, PRECEDING, QUERY, RANK_WIDTH
 
 #: Fewer words than this are sorted by insertion.
 FEW = 48
@@ -24,31 +24,31 @@ _SIGN, _ONE, _ZERO, _ALL = np.uint64(1 << 63), np.uint64(1), np.uint64(0), ~np.u
 
 
 @inner
-def place(o, first, count, rows, orders, keys, nulls, counts, places):
-    """Fill ``places`` of order ``o`` for ``count`` rows of the batch from ``first`` on.
+def rank_rows(o, first, count, rows, orders, keys, nulls, counts, ranks):
+    """Fill ``ranks`` of order ``o`` for ``count`` rows of the batch from ``first`` on.
 
     Args:
         keys, nulls: (columns * rows,) key columns as integers of their order. counts: (COUNTS,) scratch.
     """
     low, high = orders.start[o], orders.start[o + 1]
     turn = ~_SIGN if orders.flipped[o] else _SIGN
-    n = _entries(o, low, high, first, count, rows, orders, nulls, places)
+    n = _entries(o, low, high, first, count, rows, orders, nulls, ranks)
     own = _length(np.uint64(2 * count - 1))
-    tree, top = _pack(o, low, high, n, own, first, count, rows, turn, orders, keys, places)
+    tree, top = _pack(o, low, high, n, own, first, count, rows, turn, orders, keys, ranks)
     at = np.int64(0)
     if top <= WORD_BITS:
-        at = _sort(own, top, n, counts, places)
+        at = _sort(own, top, n, counts, ranks)
     else:
         for k in range(low, high):
             # Least significant first: the ordered pair is the first, equal ones make the trees.
-            _sort_by(k, n, own, first, count, rows, turn, orders, keys, counts, places)
-        _number(o, low, high, n, own, first, count, rows, turn, orders, keys, places)
+            _sort_by(k, n, own, first, count, rows, turn, orders, keys, counts, ranks)
+        _number(o, low, high, n, own, first, count, rows, turn, orders, keys, ranks)
         tree = WORD_BITS
-    _walk(o, at, n, own, tree, count, orders, places)
+    _walk(o, at, n, own, tree, count, orders, ranks)
 
 
 @spliced
-def _entries(o, low, high, first, count, rows, orders, nulls, places):
+def _entries(o, low, high, first, count, rows, orders, nulls, ranks):
     """Entry i < count is row i as the event before, entry count + i as the one after; NULLs have none."""
     n = 0
     for side in range(1 if orders.same[o] else 2):
@@ -58,11 +58,11 @@ def _entries(o, low, high, first, count, rows, orders, nulls, places):
                 if nulls[U(orders.keys[U(2 * k + side)] * rows + first + i)]:
                     null = True
             if not null:
-                places.entries[U(n)] = side * count + i
+                ranks.entries[U(n)] = side * count + i
                 n += 1
     for i in range(count):
-        places.row[U(o), U(PLACE * i + AT)] = -1
-        places.row[U(o), U(PLACE * i + PRECEDING)] = 0
+        ranks.row[U(o), U(RANK_WIDTH * i + AT)] = -1
+        ranks.row[U(o), U(RANK_WIDTH * i + PRECEDING)] = 0
     return n
 
 
@@ -85,15 +85,15 @@ def _length(value):
 
 
 @inlined
-def _extent(k, n, first, count, rows, turn, orders, keys, places):
+def _extent(k, n, first, count, rows, turn, orders, keys, ranks):
     """The least key of a pair of columns, zeros below all differences, and how many bits are between."""
     least, most = _ALL, _ZERO
     for i in range(n):
-        key = _key(k, np.int64(places.entries[U(i)]), first, count, rows, turn, orders, keys)
+        key = _key(k, np.int64(ranks.entries[U(i)]), first, count, rows, turn, orders, keys)
         least, most = min(least, key), max(most, key)
     differences = _ZERO
     for i in range(n):
-        differences |= _key(k, np.int64(places.entries[U(i)]), first, count, rows, turn, orders, keys) - least
+        differences |= _key(k, np.int64(ranks.entries[U(i)]), first, count, rows, turn, orders, keys) - least
     zeros = np.int64(0)
     while differences and not (differences >> np.uint64(zeros)) & _ONE:
         zeros += 1
@@ -101,40 +101,40 @@ def _extent(k, n, first, count, rows, turn, orders, keys, places):
 
 
 @spliced
-def _pack(o, low, high, n, own, first, count, rows, turn, orders, keys, places):
+def _pack(o, low, high, n, own, first, count, rows, turn, orders, keys, ranks):
     """Write the words of entries: their keys, the ordered one last, above ``own`` bits of the entry.
 
     Returns:
         The bit at which the keys of trees begin, and that at which they end; beyond WORD_BITS there are no words.
     """
     for i in range(n):
-        places.words[U(i)] = _ZERO
+        ranks.words[U(i)] = _ZERO
     tree, top = own, own
     for back in range(high - low):
         k = high - 1 - back
-        least, zeros, bits = _extent(k, n, first, count, rows, turn, orders, keys, places)
+        least, zeros, bits = _extent(k, n, first, count, rows, turn, orders, keys, ranks)
         top += bits
         if top > WORD_BITS:
             break
         if k == low and orders.ordered[o]:
             tree += bits
         for i in range(n):
-            key = _key(k, np.int64(places.entries[U(i)]), first, count, rows, turn, orders, keys)
-            places.words[U(i)] = places.words[U(i)] << np.uint64(bits) | (key - least) >> zeros
+            key = _key(k, np.int64(ranks.entries[U(i)]), first, count, rows, turn, orders, keys)
+            ranks.words[U(i)] = ranks.words[U(i)] << np.uint64(bits) | (key - least) >> zeros
     if top <= WORD_BITS:
         for i in range(n):
-            places.words[U(i)] = places.words[U(i)] << np.uint64(own) | np.uint64(places.entries[U(i)])
+            ranks.words[U(i)] = ranks.words[U(i)] << np.uint64(own) | np.uint64(ranks.entries[U(i)])
     return tree, top
 
 
 @inner
-def _sort(low, high, n, counts, places):
+def _sort(low, high, n, counts, ranks):
     """Sort the first ``n`` words by their bits from ``low`` to ``high``, keeping the order of equal ones.
 
     Returns:
         Where the sorted words begin: there is room for twice as many.
     """
-    words = places.words
+    words = ranks.words
     if n < FEW:
         shift = np.uint64(low)
         for i in range(1, n):
@@ -170,37 +170,37 @@ def _sort(low, high, n, counts, places):
 
 
 @spliced
-def _sort_by(k, n, own, first, count, rows, turn, orders, keys, counts, places):
+def _sort_by(k, n, own, first, count, rows, turn, orders, keys, counts, ranks):
     """Sort entries by one pair of columns, keeping the order of equal ones."""
-    least, zeros, bits = _extent(k, n, first, count, rows, turn, orders, keys, places)
+    least, zeros, bits = _extent(k, n, first, count, rows, turn, orders, keys, ranks)
     mask = (_ONE << np.uint64(own)) - _ONE
     done = np.int64(0)
     while done < bits:
         more = min(bits - done, WORD_BITS - own)
         digits = (_ONE << np.uint64(more)) - _ONE
         for i in range(n):
-            entry = np.int64(places.entries[U(i)])
+            entry = np.int64(ranks.entries[U(i)])
             key = _key(k, entry, first, count, rows, turn, orders, keys)
             key = (key - least) >> zeros >> np.uint64(done) & digits
-            places.words[U(i)] = key << np.uint64(own) | np.uint64(entry)
-        at = _sort(own, own + more, n, counts, places)
+            ranks.words[U(i)] = key << np.uint64(own) | np.uint64(entry)
+        at = _sort(own, own + more, n, counts, ranks)
         for i in range(n):
-            places.entries[U(i)] = places.words[U(at + i)] & mask
+            ranks.entries[U(i)] = ranks.words[U(at + i)] & mask
         done += more
 
 
 @spliced
-def _number(o, low, high, n, own, first, count, rows, turn, orders, keys, places):
+def _number(o, low, high, n, own, first, count, rows, turn, orders, keys, ranks):
     """Write words of sorted entries: numbers that grow with their keys, on top a bit that changes with their trees."""
     equal_from = low + 1 if orders.ordered[o] else low
     tree, tie, before = _ZERO, _ZERO, np.int64(0)
     for i in range(n):
-        entry = np.int64(places.entries[U(i)])
+        entry = np.int64(ranks.entries[U(i)])
         if i and not _alike(low, high, before, entry, first, count, rows, turn, orders, keys):
             tie += _ONE
             if not _alike(equal_from, high, before, entry, first, count, rows, turn, orders, keys):
                 tree ^= _SIGN
-        places.words[U(i)] = tree | tie << np.uint64(own) | np.uint64(entry)
+        ranks.words[U(i)] = tree | tie << np.uint64(own) | np.uint64(entry)
         before = entry
 
 
@@ -214,10 +214,10 @@ def _alike(low, high, a, b, first, count, rows, turn, orders, keys):
 
 
 @spliced
-def _walk(o, base, n, own, tree, count, orders, places):
-    """Number the places of each tree. Words from ``base`` on agree above ``tree`` in what must be equal; above ``own``
+def _walk(o, base, n, own, tree, count, orders, ranks):
+    """Number the ranks of each tree. Words from ``base`` on agree above ``tree`` in what must be equal; above ``own``
     those of events that the order does not tell apart."""
-    words, row = places.words, places.row
+    words, row = ranks.words, ranks.row
     one_side = orders.same[o] != 0
     tree_shift, tie_shift, mask = np.uint64(tree), np.uint64(own), (_ONE << np.uint64(own)) - _ONE
     used = np.int32(0)
@@ -229,8 +229,8 @@ def _walk(o, base, n, own, tree, count, orders, places):
             while i < base + n and words[U(i)] >> tie_shift == tie_word:
                 entry = np.int64(words[U(i)] & mask)
                 if entry < count:
-                    row[U(o), U(PLACE * entry + AT)] = used if orders.ordered[o] else start
-                    row[U(o), U(PLACE * entry + FIRST)] = start
+                    row[U(o), U(RANK_WIDTH * entry + AT)] = used if orders.ordered[o] else start
+                    row[U(o), U(RANK_WIDTH * entry + FIRST)] = start
                     used += 1
                 i += 1
             preceding = np.int32(used if orders.or_equal[o] else before) - start
@@ -240,7 +240,7 @@ def _walk(o, base, n, own, tree, count, orders, places):
                 entry = np.int64(words[U(x)] & mask)
                 if one_side or entry >= count:
                     entry -= 0 if one_side else count
-                    row[U(o), U(PLACE * entry + QUERY)] = start
-                    row[U(o), U(PLACE * entry + PRECEDING)] = preceding
+                    row[U(o), U(RANK_WIDTH * entry + QUERY)] = start
+                    row[U(o), U(RANK_WIDTH * entry + PRECEDING)] = preceding
         if used > start:
-            places.size[o, start] = used - start if orders.ordered[o] else np.int32(1)
+            ranks.size[o, start] = used - start if orders.ordered[o] else np.int32(1)

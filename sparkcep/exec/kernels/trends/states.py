@@ -36,70 +36,70 @@ _ZERO = np.uint64(0)
 @inner
 def walk_states(block, trends, events, scratch):
     """Add up the trends of a block. Every record begins as that of no trends."""
-    letters, fields, values, sums = trends.letters, trends.fields, events.values, scratch.sums
+    symbols, fields, values, sums = trends.symbols, trends.fields, events.values, scratch.sums
     first, after = block.base + block.low, block.base + block.after
     exact = fields.kind.shape[0] == 1 and fields.kind[0] == COUNT_EXACT
-    if letters.trees and (fields.plain or exact):
+    if symbols.trees and (fields.plain or exact):
         walk_trees(block, trends, events, scratch)
     elif exact:
         for low in range(first, after, CHUNK):
             high = min(low + CHUNK, after)
-            if letters.single.sources and not _has_several(low, high, letters, events.masks[0]):
-                _walk_single(low, high, letters, events.masks[0], sums.words)
+            if symbols.single.sources and not _has_several(low, high, symbols, events.masks[0]):
+                _walk_single(low, high, symbols, events.masks[0], sums.words)
             else:
-                _walk_counting(low, high, block.result, letters, events.masks[0], sums.words)
+                _walk_counting(low, high, block.result, symbols, events.masks[0], sums.words)
     else:
         _walk(first, after, block, trends, events.rows, events.masks[0], values, scratch)
-    for k in range(letters.accepting.shape[0]):
-        add_record(block.result, letters.accepting[k], fields, sums)
+    for k in range(symbols.accepting.shape[0]):
+        add_record(block.result, symbols.accepting[k], fields, sums)
 
 
 @spliced
-def _has_several(first, after, letters, bits):
+def _has_several(first, after, symbols, bits):
     """Whether a row can be taken by more than one state."""
     found = np.uint8(0)
     for row in range(first, after):
-        found |= letters.single.several[U(bits[U(row)] & letters.mask)]
+        found |= symbols.single.several[U(bits[U(row)] & symbols.mask)]
     return found != 0
 
 
 @spliced
-def _walk_single(first, after, letters, bits, words):
+def _walk_single(first, after, symbols, bits, words):
     """COUNT(*) alone, a row is taken by one state at most: every row does as much as any other, so that nothing
-    waits for a guess which letter it is."""
-    sources, targets = letters.single.sources, letters.single.targets
+    waits for a guess which symbol it is."""
+    sources, targets = symbols.single.sources, symbols.single.targets
     for row in range(first, after):
-        letter = np.int64(bits[U(row)] & letters.mask)
-        x, y = letters.single.begins[U(letter)], _ZERO
-        for q in range(letter * sources, (letter + 1) * sources):
-            x, y = summed(x, y, 2 * np.int64(letters.single.source[U(q)]), words)
-        for k in range(letter * targets, (letter + 1) * targets):
-            to = np.int64(letters.single.target[U(k)])
+        symbol = np.int64(bits[U(row)] & symbols.mask)
+        x, y = symbols.single.begins[U(symbol)], _ZERO
+        for q in range(symbol * sources, (symbol + 1) * sources):
+            x, y = summed(x, y, 2 * np.int64(symbols.single.source[U(q)]), words)
+        for k in range(symbol * targets, (symbol + 1) * targets):
+            to = np.int64(symbols.single.target[U(k)])
             low, high = summed(x, y, 2 * to, words)
             words[U(2 * to)] = low
             words[U(2 * to + 1)] = high
 
 
 @spliced
-def _walk_counting(first, after, result, letters, bits, words):
+def _walk_counting(first, after, result, symbols, bits, words):
     """COUNT(*) alone, which most ask for: records of two words."""
     for row in range(first, after):
-        letter = np.int64(bits[U(row)] & letters.mask)
-        low, high = letters.start[U(letter)], letters.start[U(letter + 1)]
+        symbol = np.int64(bits[U(row)] & symbols.mask)
+        low, high = symbols.start[U(symbol)], symbols.start[U(symbol + 1)]
         for n in range(low, high):
-            x, y = np.uint64(letters.begins[U(n)]), _ZERO
-            for q in range(letters.source_start[U(n)], letters.source_start[U(n + 1)]):
-                x, y = summed(x, y, 2 * np.int64(letters.source[U(q)]), words)
-            words[U(2 * letters.made[U(n)])] = x
-            words[U(2 * letters.made[U(n)] + 1)] = y
-        for k in range(letters.leave_start[U(letter)], letters.leave_start[U(letter + 1)]):
-            words[U(2 * letters.leave[U(k)])] = _ZERO
-            words[U(2 * letters.leave[U(k)] + 1)] = _ZERO
+            x, y = np.uint64(symbols.begins[U(n)]), _ZERO
+            for q in range(symbols.source_start[U(n)], symbols.source_start[U(n + 1)]):
+                x, y = summed(x, y, 2 * np.int64(symbols.source[U(q)]), words)
+            words[U(2 * symbols.made[U(n)])] = x
+            words[U(2 * symbols.made[U(n)] + 1)] = y
+        for k in range(symbols.leave_start[U(symbol)], symbols.leave_start[U(symbol + 1)]):
+            words[U(2 * symbols.leave[U(k)])] = _ZERO
+            words[U(2 * symbols.leave[U(k)] + 1)] = _ZERO
         for n in range(low, high):
-            for k in range(letters.into_start[U(n)], letters.into_start[U(n + 1)]):
-                _count_in(letters.into[U(k)], letters.made[U(n)], words)
-            if letters.ends[U(n)]:
-                _count_in(result, letters.made[U(n)], words)
+            for k in range(symbols.into_start[U(n)], symbols.into_start[U(n + 1)]):
+                _count_in(symbols.into[U(k)], symbols.made[U(n)], words)
+            if symbols.ends[U(n)]:
+                _count_in(result, symbols.made[U(n)], words)
 
 
 @inlined
@@ -111,49 +111,49 @@ def _count_in(to, of, words):
 
 @spliced
 def _walk(first, after, block, trends, rows, bits, values, scratch):
-    letters, fields, sums, ways = trends.letters, trends.fields, scratch.sums, trends.ways
+    symbols, fields, sums, classes = trends.symbols, trends.fields, scratch.sums, trends.classes
     for row in range(first, after):
-        letter = np.int64(bits[U(row)] & letters.mask)
-        low, high = letters.start[U(letter)], letters.start[U(letter + 1)]
+        symbol = np.int64(bits[U(row)] & symbols.mask)
+        low, high = symbols.start[U(symbol)], symbols.start[U(symbol + 1)]
         for n in range(low, high):
-            records, begin, end = letters.source, letters.source_start[U(n)], letters.source_start[U(n + 1)]
-            if letters.trees:
+            records, begin, end = symbols.source, symbols.source_start[U(n)], symbols.source_start[U(n + 1)]
+            if symbols.trees:
                 end = _before(begin, end, row - first, block, trends, scratch)
                 records, begin = scratch.jobs, np.int64(0)
-            _make(n, row, rows, records, begin, end, letters, fields, values, sums)
-        for k in range(letters.leave_start[U(letter)], letters.leave_start[U(letter + 1)]):
-            of = letters.leave[U(k)]
+            _make(n, row, rows, records, begin, end, symbols, fields, values, sums)
+        for k in range(symbols.leave_start[U(symbol)], symbols.leave_start[U(symbol + 1)]):
+            of = symbols.leave[U(k)]
             for w in range(fields.words):
                 sums.words[U(of * fields.words + w)] = fields.empty[U(w)]
             for w in range(fields.floats):
                 sums.floats[U(of * fields.floats + w)] = 0.0
         for n in range(low, high):
-            made = letters.made[U(n)]
-            for k in range(letters.into_start[U(n)], letters.into_start[U(n + 1)]):
-                c = letters.into[U(k)]
-                if ways.kind[U(c)] == STATE:
+            made = symbols.made[U(n)]
+            for k in range(symbols.into_start[U(n)], symbols.into_start[U(n + 1)]):
+                c = symbols.into[U(k)]
+                if classes.kind[U(c)] == STATE:
                     add_record(c, made, fields, sums)
                 else:
-                    tree, p, size = entering(c, row - first, block, ways, scratch)
+                    tree, p, size = entering(c, row - first, block, classes, scratch)
                     while p <= size:
                         add_record(tree + p, made, fields, sums)
                         p += p & -p
-            if letters.ends[U(n)]:
+            if symbols.ends[U(n)]:
                 add_record(block.result, made, fields, sums)
 
 
 @spliced
 def _before(begin, end, at, block, trends, scratch):
     """Write what a row's sources come to into ``jobs``, one record after the other; returns how many."""
-    letters, ways, jobs = trends.letters, trends.ways, scratch.jobs
+    symbols, classes, jobs = trends.symbols, trends.classes, scratch.jobs
     used = np.int64(0)
     for q in range(begin, end):
-        c = np.int64(letters.source[U(q)])
-        if ways.kind[U(c)] == STATE:
+        c = np.int64(symbols.source[U(q)])
+        if classes.kind[U(c)] == STATE:
             jobs[U(used)] = c
             used += 1
         else:
-            tree, p = standing_before(c, at, block, ways, scratch)
+            tree, p = standing_before(c, at, block, classes, scratch)
             while p > 0:
                 jobs[U(used)] = tree + p
                 used += 1
@@ -162,19 +162,19 @@ def _before(begin, end, at, block, trends, scratch):
 
 
 @spliced
-def _make(n, row, rows, records, low, high, letters, fields, values, sums):
+def _make(n, row, rows, records, low, high, symbols, fields, values, sums):
     """What a state's event makes of ``records[low:high]``, all that stands before it."""
     words, floats = sums.words, sums.floats
-    made = letters.made[U(n)]
+    made = symbols.made[U(n)]
     for k in range(fields.kind.shape[0]):
         kind, offset = fields.kind[U(k)], fields.offset[U(k)]
-        counted = letters.member[U(n * fields.kind.shape[0] + k)] != 0
+        counted = symbols.member[U(n * fields.kind.shape[0] + k)] != 0
         if counted and fields.nulls[U(k)] >= 0:
             counted = values.nulls[U(fields.nulls[U(k)] * rows + row)] == 0
         column = fields.value[U(k)]
         if kind <= LINEAR_SCALED:
             at = made * fields.floats + offset
-            m = letters.begins[U(n)] if kind == COUNT_FLOAT or kind == COUNT_SCALED else 0.0
+            m = symbols.begins[U(n)] if kind == COUNT_FLOAT or kind == COUNT_SCALED else 0.0
             if kind == COUNT_FLOAT or kind == LINEAR_FLOAT:
                 for q in range(low, high):
                     m += floats[U(np.int64(records[U(q)]) * fields.floats + offset)]
@@ -196,7 +196,7 @@ def _make(n, row, rows, records, low, high, letters, fields, values, sums):
             continue
         at = made * fields.words + offset
         if kind == COUNT_EXACT:
-            x, y = np.uint64(letters.begins[U(n)]), _ZERO
+            x, y = np.uint64(symbols.begins[U(n)]), _ZERO
             for q in range(low, high):
                 x, y = summed(x, y, np.int64(records[U(q)]) * fields.words + offset, words)
             words[U(at)] = x

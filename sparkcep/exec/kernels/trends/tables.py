@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sparkcep.exec.kernels.runs.graph_tables import Machine, Work
-from sparkcep.exec.kernels.tables import Columns, Conditions, Trail
+from sparkcep.exec.kernels.tables import Columns, Conditions, SearchState
 
 Ints = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.int32]
@@ -21,14 +21,14 @@ STATE, TREE, PAIRS = range(3)
 #: Outcomes of a comparison, as bits.
 LESS, EQUAL, GREATER = 1, 2, 4
 
-#: What is known of a row's place in an order, and how many numbers that is.
+#: What is known of a row's rank in an order, and how many numbers that is.
 AT, FIRST, QUERY, PRECEDING = range(4)
-PLACE = 4
+RANK_WIDTH = 4
 #: Records of a block that are neither of classes nor of states nor of events: the result, and two after it.
 SPECIAL = 3
 
 
-class Ways(NamedTuple):
+class EdgeClasses(NamedTuple):
     """How edges of the main automaton read what stands before them.
 
     Edges of one source state, with the same negations and conditions, share a class. Per edge: ``edge_class`` (-1: from
@@ -38,7 +38,7 @@ class Ways(NamedTuple):
     later than at once or cease to be so, ``tests[test_start[c]:test_start[c + 1]]``: programs of two events, and from
     ``compare_start[c]`` on triples of ``compare``: key columns of the event before and after, and which outcomes (LESS,
     EQUAL, GREATER) hold. Classes of state s are ``class_start[s]`` to ``class_start[s + 1]``. Per state: ``stored``:
-    place of its events' sums, -1 where they are not kept; ``accept_bit``: of what must hold of a trend's last event.
+    number of its events' sums, -1 where they are not kept; ``accept_bit``: of what must hold of a trend's last event.
     """
 
     edge_class: Ints
@@ -74,10 +74,10 @@ class Orders(NamedTuple):
     same: Flags
 
 
-class Places(NamedTuple):
-    """Where a row of a block stands in each order: ``row`` (orders, PLACE * rows) says its place AT (-1: nowhere) in
-    the tree whose FIRST place it is, and that the PRECEDING places of the tree from QUERY on are those before it.
-    ``size`` (orders, rows): places of a tree, by its first.
+class Ranks(NamedTuple):
+    """Where a row of a block stands in each order: ``row`` (orders, RANK_WIDTH * rows) says its rank AT (-1: nowhere)
+    in the tree whose FIRST rank it is, and that the PRECEDING ranks of the tree from QUERY on are those before it.
+    ``size`` (orders, rows): ranks of a tree, by its first.
 
     ``words``, ``entries``: scratch of sorting.
     """
@@ -153,7 +153,7 @@ class Lists(NamedTuple):
 
 class Single(NamedTuple):
     """Letters of one state at most, where nothing leaves: how many trends one ``begins``, and as many ``sources`` and
-    ``targets`` for each, among them records that are always empty or never read. ``several``: letters of more states.
+    ``targets`` for each, among them records that are always empty or never read. ``several``: symbols of more states.
     No ``sources``: all this does not apply.
     """
 
@@ -165,8 +165,8 @@ class Single(NamedTuple):
     target: Rows
 
 
-class Letters(NamedTuple):
-    """What a row does where only the components that can take it matter, told by its bits in ``mask`` (its letter).
+class Symbols(NamedTuple):
+    """What a row does where only the components that can take it matter, told by its bits in ``mask`` (its symbol).
 
     Letter l lets the states ``start[l]`` to ``start[l + 1]`` take the row; of each: the record it makes (``made``), the
     classes that it goes ``into[into_start[n]:into_start[n + 1]]``, whether it ``begins`` a trend, whether it ``ends``
@@ -197,10 +197,10 @@ class Trends(NamedTuple):
     """All that is known before any event: the pattern's automaton, how its edges are read, and what is added up."""
 
     machine: Machine
-    ways: Ways
+    classes: EdgeClasses
     orders: Orders
     fields: Fields
-    letters: Letters
+    symbols: Symbols
     selection: int
     strict: int
 
@@ -220,7 +220,7 @@ class Tests(NamedTuple):
 
     conditions: Conditions
     columns: Columns
-    trail: Trail
+    search: SearchState
     max_steps: int
 
 
@@ -228,7 +228,7 @@ class Scratch(NamedTuple):
     """Room for one partition (``work``) and one block; ``jobs``: pairs of records to add up, see trend_sums.py."""
 
     work: Work
-    places: Places
+    ranks: Ranks
     counts: Ints
     lists: Lists
     sums: Sums
@@ -239,7 +239,7 @@ class Block(NamedTuple):
     """Rows ``low`` to ``after`` (exclusive) of the partition whose first row is ``base``.
 
     Records: one per class (its sum), then from ``made`` on one per state (what the row at hand makes), the ``result``,
-    one that stays empty, one that nothing reads, from ``trees`` on the trees' places, and from ``single`` on the sums
+    one that stays empty, one that nothing reads, from ``trees`` on the trees' ranks, and from ``single`` on the sums
     of single events.
     """
 

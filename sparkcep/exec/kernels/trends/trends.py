@@ -19,7 +19,7 @@ from sparkcep.exec.kernels.caching import inlined, inner, kernel, spliced
 from sparkcep.exec.kernels.conditions import U, holds
 from sparkcep.exec.kernels.rows.search import OK, OUTPUT_FULL, OVERFLOW, TOO_MANY_STEPS, ZERO_DIVISION
 from sparkcep.exec.kernels.runs.graph import prepare_negations, sees
-from sparkcep.exec.kernels.trends.orders import place
+from sparkcep.exec.kernels.trends.orders import rank_rows
 from sparkcep.exec.kernels.trends.states import walk_states
 from sparkcep.exec.kernels.trends.sums import add, add_all, add_jobs, begin, clear, is_empty, take, wipe
 from sparkcep.exec.kernels.trends.tables import EQUAL, GREATER, LESS, PAIRS, SPECIAL, STATE, TREE, Block
@@ -119,7 +119,7 @@ def aggregate_trends(offsets, trends, events, windows, within, tests, scratch, p
 def _put_out(q, window, trends, windows, scratch, progress, out, out_words, out_floats):
     """One row for each window of a block that has trends."""
     fields, sums = trends.fields, scratch.sums
-    result = trends.ways.kind.shape[0] + trends.machine.automata[1]
+    result = trends.classes.kind.shape[0] + trends.machine.automata[1]
     for lane in range(sums.lanes):
         if windows.first[lane] >= 0 and not is_empty(result, lane, fields, sums):
             at = progress[USED]
@@ -151,22 +151,22 @@ def _taken(c, row, machine, masks):
 @inner
 def _block(base, low, after, window, trends, events, windows, tests, scratch, progress):
     """Aggregate over the windows of a block, rows ``low`` to ``after`` of the partition."""
-    ways, fields, lists, sums = trends.ways, trends.fields, scratch.lists, scratch.sums
+    classes, fields, lists, sums = trends.classes, trends.fields, scratch.lists, scratch.sums
     states = trends.machine.automata[1]
-    classes = ways.kind.shape[0]
+    class_count = classes.kind.shape[0]
     trees = 0
     for o in range(trends.orders.ordered.shape[0]):
-        place(
+        rank_rows(
             o, base + low, after - low, events.rows, trends.orders, events.keys, events.key_nulls, scratch.counts,
-            scratch.places,
+            scratch.ranks,
         )  # fmt: skip
-    made, result = classes, classes + states
+    made, result = class_count, class_count + states
     clear(0, result + SPECIAL, fields, sums)
-    for c in range(classes):
+    for c in range(class_count):
         lists.low[c] = low
         lists.high[c] = low
-        if ways.kind[c] == TREE:
-            tree = result + SPECIAL + ways.tree[c] * lists.room
+        if classes.kind[c] == TREE:
+            tree = result + SPECIAL + classes.tree[c] * lists.room
             clear(tree, tree + after - low, fields, sums)
             trees += 1
     block = Block(base, low, after, made, result, result + SPECIAL, result + SPECIAL + trees * lists.room)
@@ -179,7 +179,7 @@ def _block(base, low, after, window, trends, events, windows, tests, scratch, pr
     if windows.width == 0:
         open_to += 1
         windows.first[0] = low
-    if trends.letters.used:
+    if trends.symbols.used:
         walk_states(block, trends, events, scratch)
         windows.first[0] = low
         return OK
@@ -221,7 +221,7 @@ def _row(j, visible, open_from, open_to, block, trends, events, windows, tests, 
 @spliced
 def _begin(j, open_from, open_to, block, trends, events, windows, scratch):
     """Trends that begin with the row."""
-    machine, ways, fields = trends.machine, trends.ways, trends.fields
+    machine, classes, fields = trends.machine, trends.classes, trends.fields
     lists, sums = scratch.lists, scratch.sums
     row = block.base + j
     states = machine.automata[1]
@@ -229,7 +229,7 @@ def _begin(j, open_from, open_to, block, trends, events, windows, scratch):
         lists.touched[U(s)] = 0
     for e in range(machine.edge_start[U(states)], machine.edge_start[U(states + 1)]):
         taken = _taken(machine.component[U(e)], row, machine, events.masks)
-        if taken and _has(ways.edge_bit[U(e)], row, events.masks):
+        if taken and _has(classes.edge_bit[U(e)], row, events.masks):
             target = machine.target[U(e)]
             to = block.made + target
             if not lists.touched[U(target)]:
@@ -248,28 +248,28 @@ def _read(j, visible, open_from, open_to, block, trends, events, tests, scratch,
     Returns:
         How many jobs there are; a negative status where a test fails.
     """
-    machine, ways, fields = trends.machine, trends.ways, trends.fields
+    machine, classes, fields = trends.machine, trends.classes, trends.fields
     lists, sums, jobs = scratch.lists, scratch.sums, scratch.jobs
     row, at = block.base + j, j - block.low
     used, failed = 0, 0
     for s in range(machine.automata[1]):
-        first, after = ways.class_start[U(s)], ways.class_start[U(s + 1)]
+        first, after = classes.class_start[U(s)], classes.class_start[U(s + 1)]
         if first == after:
             continue
         # Under SKIP TILL NEXT: whether what stands in the state may still skip the row, and whether some of it may not.
         stays, marked = True, False
         for e in range(machine.edge_start[U(s)], machine.edge_start[U(s + 1)]):
-            c = ways.edge_class[U(e)]
+            c = classes.edge_class[U(e)]
             if c < 0 or not _taken(machine.component[U(e)], row, machine, events.masks):
                 continue
-            if not _has(ways.edge_bit[U(e)], row, events.masks):
+            if not _has(classes.edge_bit[U(e)], row, events.masks):
                 continue
             target = machine.target[U(e)]
             to = block.made + target
             if not lists.touched[U(target)]:
                 lists.touched[U(target)] = 1
                 wipe(to, to + 1, fields, sums)
-            kind = ways.kind[U(c)]
+            kind = classes.kind[U(c)]
             if kind == PAIRS:
                 found = _pairs(
                     e, c, to, j, visible, open_from, open_to, block, trends, events, tests, scratch, progress
@@ -278,7 +278,7 @@ def _read(j, visible, open_from, open_to, block, trends, events, tests, scratch,
                     failed = found
                 marked |= found == 1
                 continue
-            if ways.deferred[U(c)]:
+            if classes.deferred[U(c)]:
                 _synchronise(c, j, visible, block, trends, events, scratch)
             if kind == STATE:
                 jobs[U(2 * used)] = to
@@ -286,7 +286,7 @@ def _read(j, visible, open_from, open_to, block, trends, events, tests, scratch,
                 used += 1
                 stays &= machine.ends[U(e)] != 0
                 continue
-            tree, p = standing_before(c, at, block, ways, scratch)
+            tree, p = standing_before(c, at, block, classes, scratch)
             if fields.plain and sums.lanes == 1:
                 total = 0.0
                 while p > 0:
@@ -305,7 +305,7 @@ def _read(j, visible, open_from, open_to, block, trends, events, tests, scratch,
                 # All that stood here was taken along; what comes later in the same instant is not in yet.
                 clear(first, after, fields, sums)
             if marked:
-                _drop_marked(ways.stored[U(s)], lists)
+                _drop_marked(classes.stored[U(s)], lists)
     return failed if failed < 0 else used
 
 
@@ -316,12 +316,12 @@ def _change(j, open_from, open_to, block, trends, events, scratch):
     Returns:
         How many jobs there are.
     """
-    machine, ways, fields = trends.machine, trends.ways, trends.fields
+    machine, classes, fields = trends.machine, trends.classes, trends.fields
     lists, sums, jobs = scratch.lists, scratch.sums, scratch.jobs
     row, at = block.base + j, j - block.low
     used = 0
     for t in range(machine.automata[1]):
-        stored = ways.stored[U(t)]
+        stored = classes.stored[U(t)]
         if not lists.touched[U(t)]:
             if stored >= 0:
                 lists.has[stored, at] = 0
@@ -331,7 +331,7 @@ def _change(j, open_from, open_to, block, trends, events, scratch):
         take(to, row, events.rows, component, open_from, open_to, fields, events.values, sums)
         accept = machine.accept_edge[U(t)]
         at_once = accept >= 0 and not machine.absent[U(accept)] and not machine.present[U(accept)]
-        if at_once and _has(ways.accept_bit[U(t)], row, events.masks):
+        if at_once and _has(classes.accept_bit[U(t)], row, events.masks):
             jobs[U(2 * used)] = block.result
             jobs[U(2 * used + 1)] = to
             used += 1
@@ -346,15 +346,15 @@ def _change(j, open_from, open_to, block, trends, events, scratch):
             lists.row[stored, last] = at
             lists.marked[stored, last] = 0
             lists.length[stored] = last + 1
-        for c in range(ways.class_start[U(t)], ways.class_start[U(t + 1)]):
-            if ways.deferred[U(c)] or ways.kind[U(c)] == PAIRS or not _has(ways.bit[U(c)], row, events.masks):
+        for c in range(classes.class_start[U(t)], classes.class_start[U(t + 1)]):
+            if classes.deferred[U(c)] or classes.kind[U(c)] == PAIRS or not _has(classes.bit[U(c)], row, events.masks):
                 continue
-            if ways.kind[U(c)] == STATE:
+            if classes.kind[U(c)] == STATE:
                 jobs[U(2 * used)] = c
                 jobs[U(2 * used + 1)] = to
                 used += 1
                 continue
-            tree, p, size = entering(c, at, block, ways, scratch)
+            tree, p, size = entering(c, at, block, classes, scratch)
             if fields.plain and sums.lanes == 1:
                 own = sums.floats[U(to)]
                 while p <= size:
@@ -380,13 +380,13 @@ def _drop_marked(stored, lists):
 
 
 @inner
-def _insert(c, record, at, block, ways, fields, scratch):
+def _insert(c, record, at, block, classes, fields, scratch):
     """Make a record part of a class's sum, for rare use; row ``at`` counts within the block."""
     lanes = scratch.sums.lanes
-    if ways.kind[U(c)] == STATE:
+    if classes.kind[U(c)] == STATE:
         add(c, record, 0, lanes, scratch.jobs, fields, scratch.sums)
         return
-    tree, p, size = entering(c, at, block, ways, scratch)
+    tree, p, size = entering(c, at, block, classes, scratch)
     while p <= size:
         add(tree + p, record, 0, lanes, scratch.jobs, fields, scratch.sums)
         p += p & -p
@@ -395,39 +395,39 @@ def _insert(c, record, at, block, ways, fields, scratch):
 @inner
 def _synchronise(c, j, visible, block, trends, events, scratch):
     """Bring a deferred class's sum up to row ``j``: rows below ``visible`` may be in it, those out of sight may not."""
-    ways, fields = trends.ways, trends.fields
+    classes, fields = trends.classes, trends.fields
     work, lists = scratch.work, scratch.lists
-    absent, present = ways.absent[U(c)], ways.present[U(c)]
+    absent, present = classes.absent[U(c)], classes.present[U(c)]
     from_row, to_row = lists.low[c], lists.high[c]
-    stored = ways.stored[U(ways.state[U(c)])]
+    stored = classes.stored[U(classes.state[U(c)])]
     low = block.low
     single = block.single + stored * lists.room - low
     while from_row < j and not sees(absent, _NONE, from_row, j, work):
         from_row += 1
     if from_row > lists.low[c] and to_row > lists.low[c]:
         # What is left is added up anew: least values cannot be taken out of a sum.
-        _empty(c, to_row, block, ways, fields, scratch)
+        _empty(c, to_row, block, classes, fields, scratch)
         for i in range(from_row, to_row):
-            if lists.has[stored, i - low] and _has(ways.bit[U(c)], block.base + i, events.masks):
-                _insert(c, single + i, i - low, block, ways, fields, scratch)
+            if lists.has[stored, i - low] and _has(classes.bit[U(c)], block.base + i, events.masks):
+                _insert(c, single + i, i - low, block, classes, fields, scratch)
     while to_row < visible and sees(_NONE, present, to_row, j, work):
         taken = to_row >= from_row and lists.has[stored, to_row - low]
-        if taken and _has(ways.bit[U(c)], block.base + to_row, events.masks):
-            _insert(c, single + to_row, to_row - low, block, ways, fields, scratch)
+        if taken and _has(classes.bit[U(c)], block.base + to_row, events.masks):
+            _insert(c, single + to_row, to_row - low, block, classes, fields, scratch)
         to_row += 1
     lists.low[c] = from_row
     lists.high[c] = max(to_row, from_row)
 
 
 @spliced
-def _empty(c, to_row, block, ways, fields, scratch):
+def _empty(c, to_row, block, classes, fields, scratch):
     """Take everything out of a class's sum."""
     sums = scratch.sums
-    if ways.kind[U(c)] == STATE:
+    if classes.kind[U(c)] == STATE:
         clear(c, c + 1, fields, sums)
     else:
         for at in range(scratch.lists.low[c] - block.low, to_row - block.low):
-            tree, p, size = entering(c, at, block, ways, scratch)
+            tree, p, size = entering(c, at, block, classes, scratch)
             while p <= size:
                 clear(tree + p, tree + p + 1, fields, sums)
                 p += p & -p
@@ -440,13 +440,13 @@ def _pairs(e, c, to, j, visible, open_from, open_to, block, trends, events, test
     Returns:
         1 where one may not be followed any more, else 0; a negative status where a test fails.
     """
-    machine, ways, lists, trail = trends.machine, trends.ways, scratch.lists, tests.trail
-    stored = ways.stored[U(ways.state[U(c)])]
+    machine, classes, lists, search = trends.machine, trends.classes, scratch.lists, tests.search
+    stored = classes.stored[U(classes.state[U(c)])]
     single = block.single + stored * lists.room
     found = 0
-    trail.counts[0] = 1
-    trail.counts[1] = 1
-    trail.occurrences[U(trail.rows)] = j
+    search.counts[0] = 1
+    search.counts[1] = 1
+    search.occurrences[U(search.rows)] = j
     k = lists.length[stored] - 1
     while k >= 0:
         at = np.int64(lists.row[stored, k])
@@ -459,20 +459,17 @@ def _pairs(e, c, to, j, visible, open_from, open_to, block, trends, events, test
         progress[STEPS] += 1
         if progress[STEPS] > tests.max_steps:
             return -TOO_MANY_STEPS
-        if not _compares(c, block.base + i, block.base + j, ways, events):
+        if not _compares(c, block.base + i, block.base + j, classes, events):
             continue
-        if not _has(ways.bit[U(c)], block.base + i, events.masks):
+        if not _has(classes.bit[U(c)], block.base + i, events.masks):
             continue
         if not sees(machine.absent[U(e)], machine.present[U(e)], i, j, scratch.work):
             continue
         held = np.int64(condition.TRUE)
-        trail.occurrences[0] = i
-        for t in range(ways.test_start[U(c)], ways.test_start[U(c + 1)]):
-            held = np.int64(
-                holds(
-                    ways.tests[U(t)], j, block.base, events.rows - block.base, 0, tests.conditions, tests.columns, trail
-                )
-            )
+        search.occurrences[0] = i
+        for t in range(classes.test_start[U(c)], classes.test_start[U(c + 1)]):
+            program, rows = classes.tests[U(t)], events.rows - block.base
+            held = np.int64(holds(program, j, block.base, rows, 0, tests.conditions, tests.columns, search))
             if held != condition.TRUE:
                 break
         if held == condition.FALSE:
@@ -490,16 +487,16 @@ def _pairs(e, c, to, j, visible, open_from, open_to, block, trends, events, test
 
 
 @inlined
-def _compares(c, before, after, ways, events):
+def _compares(c, before, after, classes, events):
     """Whether all comparisons of a class hold between two rows of the batch; NULL compares with nothing."""
-    for t in range(ways.compare_start[U(c)], ways.compare_start[U(c + 1)]):
-        a = ways.compare[U(3 * t)] * events.rows + before
-        b = ways.compare[U(3 * t + 1)] * events.rows + after
+    for t in range(classes.compare_start[U(c)], classes.compare_start[U(c + 1)]):
+        a = classes.compare[U(3 * t)] * events.rows + before
+        b = classes.compare[U(3 * t + 1)] * events.rows + after
         if events.key_nulls[U(a)] or events.key_nulls[U(b)]:
             return False
         x, y = events.keys[U(a)], events.keys[U(b)]
         outcome = LESS if x < y else GREATER if x > y else EQUAL
-        if not outcome & ways.compare[U(3 * t + 2)]:
+        if not outcome & classes.compare[U(3 * t + 2)]:
             return False
     return True
 
@@ -507,18 +504,18 @@ def _compares(c, before, after, ways, events):
 @spliced
 def _late_results(block, trends, events, windows, scratch):
     """Trends that end where a negation follows: known when their windows are over."""
-    machine, ways, lists, sums = trends.machine, trends.ways, scratch.lists, scratch.sums
+    machine, classes, lists, sums = trends.machine, trends.classes, scratch.lists, scratch.sums
     for s in range(machine.automata[1]):
         accept = machine.accept_edge[s]
         if accept < 0 or (not machine.absent[accept] and not machine.present[accept]):
             continue
-        stored = ways.stored[s]
+        stored = classes.stored[s]
         single = block.single + stored * lists.room - block.low
         for lane in range(sums.lanes):
             if windows.first[lane] < 0:
                 continue
             last = windows.last[lane]
             for i in range(windows.first[lane], last + 1):
-                ends = lists.has[stored, i - block.low] and _has(ways.accept_bit[s], block.base + i, events.masks)
+                ends = lists.has[stored, i - block.low] and _has(classes.accept_bit[s], block.base + i, events.masks)
                 if ends and sees(machine.absent[accept], machine.present[accept], i, last + 1, scratch.work):
                     add(block.result, single + i, lane, lane + 1, scratch.jobs, trends.fields, sums)

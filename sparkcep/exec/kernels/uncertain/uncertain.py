@@ -42,7 +42,7 @@ _ROUNDING = 1e-9
 @kernel
 def match_uncertain(
     offsets, masks, machine, checks, query, events, every_row, traced, output, conditions, columns, max_steps,
-    max_rows, most_matches, work, frames, stack, graph, elements, masses, trail, shown, result, ticks, progress, out,
+    max_rows, most_matches, work, frames, stack, graph, elements, masses, search, shown, result, ticks, progress, out,
     trace, found, found_ticks,
 ):  # fmt: skip
     """Match every partition of a batch from ``progress[AT_PARTITION]`` on.
@@ -65,7 +65,7 @@ def match_uncertain(
         _prepare(base, rows, masks, machine, query, events, graph, work)
         status = _search(
             q, base, rows, machine, checks, query, events, every_row, traced, output, conditions, columns, max_steps,
-            max_rows, most_matches, work, frames, stack, graph, elements, masses, trail, shown, result, ticks,
+            max_rows, most_matches, work, frames, stack, graph, elements, masses, search, shown, result, ticks,
             progress, out, trace, found, found_ticks,
         )  # fmt: skip
         if status != OK:
@@ -205,21 +205,21 @@ def _extends(d, e, k, base, machine, query, events, frames, stack, graph):
 
 
 @inner
-def _takes(d, e, k, base, rows, machine, checks, conditions, columns, work, frames, events, trail):
+def _takes(d, e, k, base, rows, machine, checks, conditions, columns, work, frames, events, search):
     """Conditions that the match decides, on taking event ``k`` over an edge: a condition's result."""
     if checks.group_start[machine.group[e]] == checks.group_start[machine.group[e] + 1]:
         return condition.TRUE
     c = machine.component[e]
     row = events.row[base + k]
-    advance(c, row, base, conditions, columns, trail)
-    result = passes(machine.group[e], d, row, base, rows, machine, checks, conditions, columns, work, frames, trail)
-    retreat(c, conditions, trail)
+    advance(c, row, base, conditions, columns, search)
+    result = passes(machine.group[e], d, row, base, rows, machine, checks, conditions, columns, work, frames, search)
+    retreat(c, conditions, search)
     return result
 
 
 @inner
 def _list_next(
-    d, base, rows, machine, checks, query, events, conditions, columns, work, frames, stack, graph, trail
+    d, base, rows, machine, checks, query, events, conditions, columns, work, frames, stack, graph, search
 ):  # fmt: skip
     """List what can extend the run up to the next earliest last tick; returns a status."""
     node = frames.state[d]
@@ -237,7 +237,7 @@ def _list_next(
             for e in range(low, high):
                 if machine.target[e] == ACCEPT or work.next_row[machine.component[e], k] != k:
                     continue
-                result = _takes(d, e, k, base, rows, machine, checks, conditions, columns, work, frames, events, trail)
+                result = _takes(d, e, k, base, rows, machine, checks, conditions, columns, work, frames, events, search)
                 if result == condition.TRUE:
                     if at >= stack.next_event.shape[0]:
                         return POOL_FULL
@@ -395,11 +395,11 @@ def _worth(d, accept, base, rows, machine, events, query, frames, stack, graph, 
 @inner
 def _search(
     q, base, rows, machine, checks, query, events, every_row, traced, output, conditions, columns, max_steps, max_rows,
-    most_matches, work, frames, stack, graph, elements, masses, trail, shown, result, ticks, progress, out, trace,
+    most_matches, work, frames, stack, graph, elements, masses, search, shown, result, ticks, progress, out, trace,
     found, found_ticks,
 ):  # fmt: skip
-    for g in range(trail.counts.shape[0]):
-        trail.counts[g] = 0
+    for g in range(search.counts.shape[0]):
+        search.counts[g] = 0
     start = machine.automata[1]
     frames.state[0] = start
     frames.row[0] = -1
@@ -451,7 +451,7 @@ def _search(
                 graph.taken[stack.event[d] - base] = 0
                 if frames.taken[d] == progress[SIGNATURES]:
                     progress[DEAD_ENDS] += 1
-                retreat(machine.state_component[node], conditions, trail)
+                retreat(machine.state_component[node], conditions, search)
             d -= 1
             continue
         if d + 3 >= stack.event.shape[0]:
@@ -460,7 +460,7 @@ def _search(
             progress[DEAD_ENDS] += 1
             continue
         if not (query.next and d > 0):
-            taken = _takes(d, e, k, base, rows, machine, checks, conditions, columns, work, frames, events, trail)
+            taken = _takes(d, e, k, base, rows, machine, checks, conditions, columns, work, frames, events, search)
             if taken == condition.FALSE:
                 continue
             if taken != condition.TRUE:
@@ -477,17 +477,17 @@ def _search(
         stack.edge[d] = machine.edge_start[node]
         stack.cursor[d] = -1
         graph.taken[k] = 1
-        advance(machine.component[e], row, base, conditions, columns, trail)
+        advance(machine.component[e], row, base, conditions, columns, search)
         if query.next:
             status = _list_next(
-                d, base, rows, machine, checks, query, events, conditions, columns, work, frames, stack, graph, trail
+                d, base, rows, machine, checks, query, events, conditions, columns, work, frames, stack, graph, search
             )  # fmt: skip
             if status != OK:
                 return status
         accept = machine.accept_edge[node]
         while 0 <= accept < machine.edge_start[node + 1] and machine.target[accept] == ACCEPT:
             left = passes(
-                machine.group[accept], d, row, base, rows, machine, checks, conditions, columns, work, frames, trail
+                machine.group[accept], d, row, base, rows, machine, checks, conditions, columns, work, frames, search
             )  # fmt: skip
             if left != condition.TRUE and left != condition.FALSE:
                 return OVERFLOW if left == condition.OVERFLOW else ZERO_DIVISION

@@ -141,9 +141,9 @@ class RowsPlanner(PlanSteps):
     def folded(self, given: InputPlan, gaps: GapElimination, spec: MatchSpec, measures: MeasureSql) -> FoldPlan | None:
         if given.layout != "fold":
             return None
-        assert gaps.machine is not None and gaps.letters is not None
+        assert gaps.machine is not None and gaps.alphabet is not None
         first_only = self.query.matches is Matches.FIRST
-        return FoldPlan(given, gaps.machine, gaps.letters, spec, measures, first_only)
+        return FoldPlan(given, gaps.machine, gaps.alphabet, spec, measures, first_only)
 
     def by_sample(self, layout: str, reason: str, sample: Sample | None, unbounded: bool) -> tuple[str, str]:
         """The layout, as far as a sample of the input decides it.
@@ -171,11 +171,11 @@ class RowsPlanner(PlanSteps):
     def eliminate_gaps(self, local: dict[int, list[RowCondition]], dependent: MatchConditions) -> GapElimination:
         if not self.settings.gap_elimination:
             return GapElimination("", f"{GAP_ELIMINATION.key} = false")
-        letters = None
+        symbols = None
         if not dependent.conditions and not any(c.shifts for cs in local.values() for c in cs):
-            letters = alphabet(len(self.names), local, self.fields, self.column_types)
+            symbols = alphabet(len(self.names), local, self.fields, self.column_types)
         slots = [(s, self.outputs.slot_registers[s.register]) for s in self.outputs.slots]
-        return gap_elimination(self.query, self.program, local, dependent.conditions, letters, slots)
+        return gap_elimination(self.query, self.program, local, dependent.conditions, symbols, slots)
 
     def plan_prefilter(self, local: dict[int, list[RowCondition]]) -> Prefilter:
         if not self.settings.join_prefilter:

@@ -75,8 +75,8 @@ def check_line(check: Check, query: PatternQuery, spec: RunSpec, dependent: Matc
     return f"    {check.at.value} {keys}: {text}"
 
 
-def condition_class(automaton: Automaton, condition: Condition, judged: bool) -> str:
-    """The class of a condition (SASE++). ``judged``: whether it is tested before matches are enumerated."""
+def condition_class(automaton: Automaton, condition: Condition, prechecked: bool) -> str:
+    """The class of a condition (SASE++). ``prechecked``: whether it is tested before matches are enumerated."""
     first = first_component(automaton)
     key = automaton.names[first] if first >= 0 else ""
-    return f" ({consistency(condition, key).value}{'; judged before matches are enumerated' if judged else ''})"
+    return f" ({consistency(condition, key).value}{'; tested before matches are enumerated' if prechecked else ''})"
