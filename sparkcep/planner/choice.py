@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sparkcep.planner.engines.non_answers.plan import plan_non_answers
-from sparkcep.planner.engines.rows.plan import plan_rows
+from sparkcep.planner.engines.rows.planner import plan_rows
 from sparkcep.planner.engines.runs.plan import plan_runs
 from sparkcep.planner.engines.trends.choice import plan_trends
 from sparkcep.planner.engines.uncertain.plan import plan_uncertain

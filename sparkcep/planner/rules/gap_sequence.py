@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from sparkcep.pattern import Concatenation, Pattern, Quantified, Variable
-from sparkcep.planner.engines.rows.plan import RowsPlan, RowsPlanner
+from sparkcep.planner.engines.rows.plan import RowsPlan
+from sparkcep.planner.engines.rows.planner import RowsPlanner
 from sparkcep.planner.engines.runs.steps import row_conditions, type_test, typed_query
 from sparkcep.planner.plan import Analyzer, PatternPlan
 from sparkcep.query import PREFIX, Condition, Events, Matches, PatternQuery, Scalar, Selection, clause_components

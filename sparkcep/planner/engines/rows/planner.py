@@ -1,0 +1,155 @@
+"""Plan MATCH_RECOGNIZE under strict contiguity."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sparkcep.errors import LimitError
+from sparkcep.exec.conditions.compiler import compile_conditions
+from sparkcep.exec.conditions.expressions import NotCompilable, Type, parse_type
+from sparkcep.exec.conditions.interpreter import Interpreter
+from sparkcep.exec.engines.rows.program import Program, compile_pattern
+from sparkcep.exec.engines.rows.spec import ConditionSet, MatchSpec, words_of
+from sparkcep.exec.shape import OperatorColumns
+from sparkcep.planner.conditions.match_conditions import MatchConditions
+from sparkcep.planner.conditions.row_conditions import RowCondition, row_condition
+from sparkcep.planner.engines.rows.plan import RowsPlan
+from sparkcep.planner.engines.rows.rules import RuleContext, apply_rules
+from sparkcep.planner.input_plan import InputPlan
+from sparkcep.planner.measures import MeasureSql
+from sparkcep.planner.plan import Analyzer, PatternPlan
+from sparkcep.planner.sampling import Sampler
+from sparkcep.planner.steps import PlanSteps
+from sparkcep.query import PatternQuery
+from sparkcep.settings import Settings
+
+PAIRS = "functions of two rows; Spark evaluates them for every pair of rows"
+
+
+class RowsPlanner(PlanSteps):
+    """Plans one bound clause; see :class:`PlanSteps`.
+
+    Raises:
+        PatternAnalysisError: CEP_UNSUPPORTED_CONDITION, CEP_WITHIN_TYPE.
+        LimitError: CEP_PROGRAM_TOO_LARGE.
+    """
+
+    def __init__(
+        self,
+        query: PatternQuery,
+        settings: Settings,
+        analyze: Analyzer,
+        sample: Sampler,
+        column_types: Sequence[str],
+    ) -> None:
+        self.program = compiled(query, settings)
+        super().__init__(query, self.program.names, settings, analyze, sample, column_types)
+
+    def plan(self) -> PatternPlan[RowsPlan]:
+        query = self.query
+        keys = self.plan_keys()
+        self.add_sort_fields()
+        local, dependent = self.split_conditions()
+        within = self.plan_within()
+        shifts, layout, reason = self.choose_layout(local, dependent.pairs)
+        measures = MeasureSql(query, keys, self.outputs)
+        measures.prepare()
+        conditions, interpreted = self.compile_dependent(dependent)
+        bits = {label: bit for bit, label in enumerate(sorted(local))}
+        spec = MatchSpec(
+            program=self.program,
+            condition_bits=bits,
+            mask_words=words_of(len(bits)),
+            use_within=within is not None,
+            rows_per_match=query.rows_per_match,
+            skip=query.skip.mode,
+            skip_labels=frozenset(self.names.index(v) for v in query.skip.variables),
+            skip_target=query.skip.target or "",
+            slots=tuple(self.outputs.slots),
+            slot_registers=tuple(self.outputs.slot_registers),
+            every_row=measures.has_aggregates,
+            conditions=conditions,
+            ansi=self.settings.ansi,
+            limit_steps=self.settings.limit_steps,
+            limit_rows=self.settings.limit_matches,
+        )
+        shape = OperatorColumns(
+            keys=len(keys),
+            limit_events=self.settings.limit_events,
+            masks=spec.mask_words,
+            columns=tuple(dependent.columns),
+            within=within,
+            gathers=tuple(self.outputs.gathers),
+            labels=tuple(i for i, s in enumerate(self.outputs.slots) if s.label),
+            mask_updates=self.mask_updates(local, bits, shifts) if layout == "lists" else (),
+        )
+        given = InputPlan(
+            query=query, fields=self.fields, keys=keys, tests=local, bits=bits, layout=layout, layout_reason=reason,
+            shape=shape, filters=(), column_types=self.column_types, within_type=self.within_type,
+            pairs=dependent.pairs,
+        )  # fmt: skip
+        unwanted = [m.name for m in query.measures if measures.is_unwanted(m)]
+        engine = RowsPlan(spec, dependent, interpreted, measures, self.outputs, unwanted)
+        plan = PatternPlan(input=given, engine=engine, output=measures)
+        return apply_rules(plan, RuleContext(self.settings, self.sample, self.field_types))
+
+    # -- conditions ------------------------------------------------------------------------------------------------
+
+    def split_conditions(self) -> tuple[dict[int, list[RowCondition]], MatchConditions]:
+        local: dict[int, list[RowCondition]] = {}
+        dependent = MatchConditions(self.query, self.fields, self.column_types, self.settings.limit_pairs)
+        for defined in self.query.conditions:
+            (variable,) = defined.decided_by
+            label = self.names.index(variable)
+            condition = row_condition(defined.scalar, variable)
+            if condition is None:
+                dependent.add(label, defined.scalar)
+            elif condition.sql().strip().lower() != "true":
+                local.setdefault(label, []).append(condition)
+        return local, dependent
+
+    def compile_dependent(self, dependent: MatchConditions) -> tuple[ConditionSet, str]:
+        """The condition set, and why it needs the interpreter (empty where it does not)."""
+        if not dependent.conditions:
+            return ConditionSet(), ""
+        types: list[Type] = []
+        if dependent.columns:
+            found = self.analyze([self.fields.texts[i] for i in dependent.columns])
+            types = [parse_type(t) for _, t in found]
+        conditions = ConditionSet(
+            dependent.conditions, tuple(dependent.slots), tuple(types), tuple(dependent.registers)
+        )
+        try:
+            compile_conditions(conditions, self.settings.ansi)
+            return conditions, ""
+        except NotCompilable as error:
+            reason = PAIRS if dependent.pairs else str(error)
+        for label, condition in dependent.conditions.items():
+            try:
+                Interpreter(conditions.slots, conditions.column_types, self.settings.ansi).condition(condition)
+            except NotCompilable as error:
+                defined = next(c for c in self.query.conditions if c.decided_by == (self.names[label],))
+                raise dependent.unsupported(defined.scalar, str(error)) from None
+        interpreted = ConditionSet(
+            conditions.conditions, conditions.slots, conditions.column_types, conditions.registers, interpreted=True
+        )
+        return interpreted, reason
+
+
+def compiled(query: PatternQuery, settings: Settings) -> Program:
+    """The program of a clause's pattern.
+
+    Raises:
+        LimitError: CEP_PROGRAM_TOO_LARGE.
+    """
+    try:
+        return compile_pattern(query.pattern, settings.limit_program)
+    except LimitError as error:
+        raise error.placed(query.text or None, query.start) from None
+
+
+def plan_rows(
+    query: PatternQuery, settings: Settings, analyze: Analyzer, sample: Sampler, column_types: Sequence[str]
+) -> PatternPlan[RowsPlan]:
+    """Plan one bound clause; see :class:`RowsPlanner`."""
+    return RowsPlanner(query, settings, analyze, sample, column_types).plan()
