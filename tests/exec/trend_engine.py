@@ -18,8 +18,9 @@ from sparkcep.exec.engines.trends.matcher import Partial, TrendMatcher
 from sparkcep.exec.reference.runs import Path, ReferenceCondition
 from sparkcep.exec.shape import batch_of
 from sparkcep.planner.conditions.row_conditions import RowCondition
-from sparkcep.planner.engines.trends.plan import EDGE_TESTS, TrendPlanner, TrendsPlan
+from sparkcep.planner.engines.trends.plan import TrendPlanner, TrendsPlan
 from sparkcep.planner.plan import PatternPlan
+from sparkcep.planner.test_codes import is_component
 from sparkcep.query import (
     Condition,
     Equivalence,
@@ -83,7 +84,7 @@ def batch_of_case(case: TrendCase, plan: PatternPlan[TrendsPlan]) -> Batch:
     run = case.run
     mask = np.zeros(len(run.types), np.int64)
     for code, bit in plan.input.bits.items():
-        if code < EDGE_TESTS:
+        if is_component(code):
             own = [run.can_take(run.components[code].key, row) for row in range(len(mask))]
         else:
             own = [holds(plan.input.tests[code], value) for value in run.values]

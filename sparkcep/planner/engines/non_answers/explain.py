@@ -5,11 +5,12 @@ from __future__ import annotations
 from sparkcep.exec.engines.non_answers.spec import REASONS, Bound
 from sparkcep.exec.engines.non_answers.tables import closed_bounds, is_chained
 from sparkcep.pattern import render
-from sparkcep.planner.engines.non_answers.plan import TYPE_TESTS, NonAnswersPlan
+from sparkcep.planner.engines.non_answers.plan import NonAnswersPlan
 from sparkcep.planner.engines.non_answers.sql import fact_texts
 from sparkcep.planner.engines.runs.explain import check_line, variables_of
 from sparkcep.planner.explain_before import before_lines, filter_line, layout_line
 from sparkcep.planner.plan import PatternPlan
+from sparkcep.planner.test_codes import typed_component
 from sparkcep.query import unescape
 
 
@@ -27,10 +28,8 @@ def explain_non_answers(plan: PatternPlan[NonAnswersPlan]) -> list[str]:
     lines.append(f"  Selection: {query.selection.value}{strict}; a partition's first match is enough to leave it out")
     if plan.query.within is not None:
         lines.append(f"  Within: {unescape(plan.query.within)} (inclusive)")
-    tested = {
-        k: f"the type of {shown[names[k - TYPE_TESTS]]}" if k >= TYPE_TESTS else shown[names[k]]
-        for k in plan.input.bits
-    }
+    typed = {code: typed_component(code) for code in plan.input.bits}
+    tested = {c: shown[names[c]] if of is None else f"the type of {shown[names[of]]}" for c, of in typed.items()}
     lines += before_lines(plan, tested)
     lines.append("  Kernel evaluates:")
     lines += [check_line(check, query, spec.run, plan.engine.dependent) for check in spec.run.checks]

@@ -24,6 +24,7 @@ from sparkcep.planner.engines.non_answers.sql import NonAnswersSql
 from sparkcep.planner.engines.runs.steps import BlockPlanner, condition_beyond, in_kernel, type_test
 from sparkcep.planner.plan import Analyzer, IndexNeeds, PatternPlan
 from sparkcep.planner.sampling import Sampler
+from sparkcep.planner.test_codes import of_components, type_test_of
 from sparkcep.query import (
     POSITION,
     Aggregate,
@@ -37,8 +38,6 @@ from sparkcep.query import (
 )
 from sparkcep.settings import Settings
 
-#: Where codes of tests of a component's type alone begin; those below are components.
-TYPE_TESTS = 1 << 21
 _LARGEST = 1 << 58
 
 
@@ -98,7 +97,7 @@ class NonAnswersPlanner(BlockPlanner):
         bits = {label: bit for bit, label in enumerate(sorted(tests))}
         run = RunSpec(
             pattern=query.pattern, automaton=self.automaton,
-            condition_bits={k: b for k, b in bits.items() if k < TYPE_TESTS},
+            condition_bits=of_components(bits),
             mask_words=words_of(len(bits)), selection=query.selection,
             one_per_start=True, first_only=True, use_within=query.within is not None, strict_time=query.strict_time,
             rows_per_match=RowsPerMatch.ONE, skip=SkipMode.PAST_LAST_ROW, skip_labels=frozenset(), skip_target="",
@@ -132,7 +131,7 @@ class NonAnswersPlanner(BlockPlanner):
         )  # fmt: skip
         filters = self.kept_rows()
         engine = NonAnswersPlan(spec, dependent, conditions, unrepaired, self.searched_because, sql.warns)
-        given = self.given(keys, tests, bits, layout, why, shape, filters, engine.kept_because, dependent.pairs)
+        given = self.given(keys, tests, bits, (layout, why), shape, (filters, engine.kept_because), dependent.pairs)
         return PatternPlan(input=given, engine=engine, output=sql)
 
     # -- the clause itself -----------------------------------------------------------------------------------------
@@ -321,7 +320,7 @@ class NonAnswersPlanner(BlockPlanner):
         for code, component in enumerate(self.query.components):
             test = type_test(component, self.query.event_type)
             if test and len(local.get(code, [])) > 1:
-                out[TYPE_TESTS + code] = [RowCondition((test,), component.position)]
+                out[type_test_of(code)] = [RowCondition((test,), component.position)]
         return out
 
     def type_bits(self, bits: dict[int, int]) -> tuple[int, ...]:
@@ -330,7 +329,7 @@ class NonAnswersPlanner(BlockPlanner):
             bits.get(code, -1) if component.types or not self.query.is_block else -1
             for code, component in enumerate(self.query.components)
         ]
-        return tuple(bits.get(TYPE_TESTS + code, bit) for code, bit in enumerate(own))
+        return tuple(bits.get(type_test_of(code), bit) for code, bit in enumerate(own))
 
     def facts(self, found: Sequence[Difference | None], conditions: Sequence[Condition], key: int) -> Facts:
         """What is asked of the log: pairs of components that follow each other, and bounds between two of them."""

@@ -117,7 +117,7 @@ class RunPlanner(BlockPlanner):
             layout, reason = "rows", f"column of type {bad} cannot be sorted inside a list"
         filters, why = self.filters(local, dependent)
         engine = RunsPlan(spec, dependent, conditions, why, self.searched_because, collapsed)
-        given = self.given(keys, local, bits, layout, reason, shape, filters, why, dependent.pairs)
+        given = self.given(keys, local, bits, (layout, reason), shape, (filters, why), dependent.pairs)
         return PatternPlan(input=given, engine=engine, output=measures)
 
     def preference_waits(self, spec: RunSpec) -> str:

@@ -86,14 +86,13 @@ class BlockPlanner(PlanSteps):
         keys: Sequence[tuple[str, str]],
         tests: Mapping[int, Sequence[RowCondition]],
         bits: Mapping[int, int],
-        layout: str,
-        reason: str,
+        chosen: tuple[str, str],
         shape: OperatorColumns,
-        filters: Sequence[str],
-        why: str,
+        filtered: tuple[Sequence[str], str],
         pairs: bool = False,
     ) -> InputPlan:
-        """The operator's input. ``why``: as of :meth:`filters`."""
+        """The operator's input. ``chosen``: the layout and why; ``filtered``: as :meth:`filters` gives it."""
+        (layout, reason), (filters, why) = chosen, filtered
         return InputPlan(
             query=self.query, fields=self.fields, keys=keys, tests=tests, bits=bits, layout=layout,
             layout_reason=reason, shape=shape, filters=filters, column_types=self.column_types,

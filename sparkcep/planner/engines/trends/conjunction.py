@@ -18,9 +18,10 @@ from sparkcep.pattern import Conjunction, Pattern, variables
 from sparkcep.planner.conditions.match_conditions import MatchConditions
 from sparkcep.planner.conditions.row_conditions import RowCondition
 from sparkcep.planner.engines.trends.edges import NotAdjacent
-from sparkcep.planner.engines.trends.plan import PART, TrendPlanner
+from sparkcep.planner.engines.trends.plan import TrendPlanner
 from sparkcep.planner.plan import Analyzer
 from sparkcep.planner.sampling import Sampler
+from sparkcep.planner.test_codes import in_part
 from sparkcep.query import (
     Aggregate,
     Component,
@@ -107,8 +108,8 @@ class ConjunctionPlanner(TrendPlanner):
         columns: list[int] = []
         words = 0
         for n, (own, reads, spec) in enumerate(found):
-            local |= {code + n * PART: tests for code, tests in own.items()}
-            bits |= {code + n * PART: bit + words * BITS_PER_WORD for code, bit in spec.condition_bits.items()}
+            local |= {in_part(code, n): tests for code, tests in own.items()}
+            bits |= {in_part(code, n): bit + words * BITS_PER_WORD for code, bit in spec.condition_bits.items()}
             parts.append(Part(spec, words, len(columns), len(columns) + len(reads.columns)))
             columns += reads.columns
             words += spec.mask_words

@@ -9,9 +9,10 @@ from sparkcep.exec.engines.trends.matcher import LANES
 from sparkcep.exec.engines.trends.spec import EdgeClass, Granularity, KeyPair, Part
 from sparkcep.pattern import render
 from sparkcep.planner.engines.runs.explain import variables_of
-from sparkcep.planner.engines.trends.plan import EDGE_TESTS, PART, TrendsPlan
+from sparkcep.planner.engines.trends.plan import TrendsPlan
 from sparkcep.planner.explain_before import before_lines, filter_line, layout_line
 from sparkcep.planner.plan import PatternPlan
+from sparkcep.planner.test_codes import is_component, part_of
 from sparkcep.query import Selection, unescape
 
 
@@ -48,8 +49,8 @@ def explain_trends(plan: PatternPlan[TrendsPlan]) -> list[str]:
 
 def of_part(code: int, plan: PatternPlan[TrendsPlan]) -> str:
     """What a test is of."""
-    number, own = divmod(code, PART)
-    if own >= EDGE_TESTS:
+    number, own = part_of(code)
+    if not is_component(own):
         return "of single edges"
     parts = plan.engine.spec.parts
     return parts[number].spec.automaton.names[own] if parts else plan.engine.spec.automaton.names[own]

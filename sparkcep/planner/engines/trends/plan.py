@@ -38,6 +38,7 @@ from sparkcep.planner.engines.trends.sql import TrendSql
 from sparkcep.planner.plan import EngineDefaults, PatternPlan
 from sparkcep.planner.rules.range_splitting import fixed_distance
 from sparkcep.planner.steps import is_orderable
+from sparkcep.planner.test_codes import edge_test, of_components
 from sparkcep.query import (
     Condition,
     Navigation,
@@ -49,11 +50,6 @@ from sparkcep.query import (
     Trend,
     unescape,
 )
-
-#: Where codes of tests of single edges begin; those below are components.
-EDGE_TESTS = 1 << 20
-#: Codes of the n-th part of AND begin at n times this (conjunction.py).
-PART = 1 << 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +84,7 @@ class TrendPlanner(BlockPlanner):
         shifts, layout, why = self.choose_layout(local, dependent.pairs)
         if layout != "rows" and (bad := self.unorderable_field()):
             layout, why = "rows", f"column of type {bad} cannot be sorted inside a list"
-        components = {k: v for k, v in local.items() if k < EDGE_TESTS}
+        components = of_components(local)
         filters, filtered = self.filters(components, dependent)
         if width:
             filters.append(f"({query.order_by[0].expression}) IS NOT NULL")
@@ -100,7 +96,7 @@ class TrendPlanner(BlockPlanner):
         time_type = self.analyze([query.order_by[0].expression])[0][1]
         sql = TrendSql(query, [text for text, _ in keys], spec, time_type)
         engine = TrendsPlan(spec, dependent, filtered)
-        given = self.given(keys, local, spec.condition_bits, layout, why, shape, filters, filtered, dependent.pairs)
+        given = self.given(keys, local, spec.condition_bits, (layout, why), shape, (filters, filtered), dependent.pairs)
         return PatternPlan(input=given, engine=engine, output=sql)
 
     def plan_kernel(
@@ -250,7 +246,7 @@ class TrendPlanner(BlockPlanner):
             if not scalars:
                 return -1
             if scalars not in tests:
-                tests[scalars] = EDGE_TESTS + len(tests)
+                tests[scalars] = edge_test(len(tests))
                 own = [row_condition(s, side) for s in scalars]
                 if any(c is None for c in own):
                     raise NotAdjacent(f"{describe(scalars[0])} cannot be tested on one event")
@@ -373,7 +369,7 @@ class TrendPlanner(BlockPlanner):
         query = self.query
         return RunSpec(
             pattern=query.pattern, automaton=self.automaton,
-            condition_bits={k: b for k, b in bits.items() if k < EDGE_TESTS},
+            condition_bits=of_components(bits),
             mask_words=words_of(len(bits)), selection=query.selection,
             one_per_start=False, first_only=False, use_within=False, strict_time=query.strict_time,
             rows_per_match=RowsPerMatch.ONE, skip=SkipMode.PAST_LAST_ROW, skip_labels=frozenset(), skip_target="",

@@ -116,7 +116,7 @@ class UncertainPlanner(BlockPlanner):
         filters, why = self.filters(local, dependent)
         filters = [f"({ticks.low}) IS NOT NULL AND ({ticks.high}) IS NOT NULL", *filters]
         engine = UncertainPlan(spec, dependent, conditions, why, ticks, self.notes(spec, ticks, sequences))
-        given = self.given(keys, local, bits, layout, reason, shape, filters, why, dependent.pairs)
+        given = self.given(keys, local, bits, (layout, reason), shape, (filters, why), dependent.pairs)
         return PatternPlan(input=given, engine=engine, output=measures)
 
     # -- what is refused -------------------------------------------------------------------------------------------
