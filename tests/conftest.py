@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 import sparkcep
 from sparkcep.session.java import ensure_java
 
-from .quick import INTERPRETED, YOUNG_JVM
+from .quick import INTERPRETED, JVM_OPTIONS, YOUNG_JVM
 
 settings.register_profile(
     "ci",
@@ -34,6 +34,8 @@ IS_CONNECT = os.environ.get("SPARKCEP_TEST_SESSION", "classic") == "connect"
 
 # Workers take the system Python unless told.
 os.environ["PYSPARK_PYTHON"] = sys.executable
+# For commands that tests run as processes of their own, with a JVM each.
+os.environ["SPARK_SUBMIT_OPTS"] = JVM_OPTIONS
 
 CONFIGURATION = {
     "spark.ui.enabled": "false",

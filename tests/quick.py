@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-#: A test's JVM is young all its life: what the second compiler would make of its code comes too late.
-YOUNG_JVM = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+#: A test's JVM is young all its life: what the second compiler would make of its code comes too late. The first alone
+#: gets 48 MB for what it compiles, which Spark and its generated classes outgrow: code is thrown away and made again.
+JVM_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m"
+YOUNG_JVM = {"spark.driver.extraJavaOptions": JVM_OPTIONS}
 #: Compiling a query takes longer than running it over a few rows. Spark's own listTables needs it.
 INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 QUICK = {**YOUNG_JVM, **INTERPRETED, "spark.sql.adaptive.enabled": "false"}
