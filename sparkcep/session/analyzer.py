@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
@@ -118,16 +117,16 @@ class SparkAnalyzer:
             self.properties[id(source)] = source, log_properties(source)
         return self.properties[id(source)][1]
 
-    def table_properties(self, relation: str, source: DataFrame) -> Mapping[str, str]:
-        """Properties of the table that a relation's text names; none where it names none."""
-        if not re.fullmatch(r"(\w+|`[^`]+`)(\s*\.\s*(\w+|`[^`]+`)){0,2}", relation.strip()):
+    def table_properties(self, input_sql: InputSql, source: DataFrame) -> Mapping[str, str]:
+        """Properties of the table that an input is; none where it is none."""
+        if input_sql.table is None:
             return {}
         known = self.log_properties(source)
         if known is not None:
             return known
-        self.volatile.append(relation)
+        self.volatile.append(input_sql.table)
         try:
-            rows = self.plain(f"SHOW TBLPROPERTIES {relation}").collect()
+            rows = self.plain(f"SHOW TBLPROPERTIES {input_sql.table}").collect()
         except AnalysisException:
             return {}
         return {row[0]: row[1] for row in rows}

@@ -82,7 +82,7 @@ class OccurrencePlanner:
         return self.plan_bound(self.asked_of(query, form), source, input_sql)
 
     def plan_block(self, form: PatternOccurrence, source: DataFrame, input_sql: InputSql, by_name: bool) -> AnyPlan:
-        query = self.bound_block(form, source)
+        query = self.bound_block(form, source, input_sql)
         source = self.merged(query, source)
         if self.settings.column_pruning and by_name:
             query = replace(query, wanted=wanted_names(self.statement, form))
@@ -97,11 +97,11 @@ class OccurrencePlanner:
         asked = replace(query.non_answers, repairs_only=wants_repairs_only(self.statement, form))
         return replace(query, non_answers=asked)
 
-    def bound_block(self, form: PatternOccurrence, source: DataFrame) -> PatternQuery:
+    def bound_block(self, form: PatternOccurrence, source: DataFrame, input_sql: InputSql) -> PatternQuery:
         prefix = self.rewriter.with_prefix(form)
         return bind_block(
             self.statement, form, source.schema.names, self.rewriter.qualifiers(form), self.rewriter.render,
-            self.settings, prefix, lambda relation: self.analyzer.table_properties(relation, source),
+            self.settings, prefix, lambda _: self.analyzer.table_properties(input_sql, source),
             lambda expression: str(self.analyzer.run(f"{prefix}SELECT {expression} FROM {{{SOURCE}}}", source).schema[0]
                                    .dataType.simpleString()),
         )  # fmt: skip
