@@ -131,6 +131,18 @@ LIMIT_MATCHES = Setting(
     "Most matches of one partition; with ALL ROWS PER MATCH, most output rows. Rows that aggregates over a match read "
     "do not count.",
 )
+CHUNK_BYTES = Setting(
+    "exec.chunkBytes",
+    "67108864",
+    "Bytes of rows that the rows layout gathers before it matches them, and of result rows that it hands to Spark at "
+    "once; whole partitions may be longer. Less takes less memory of Python, more takes fewer steps.",
+)
+LIST_BYTES = Setting(
+    "exec.listBytes",
+    "33554432",
+    "Largest partition, in bytes by Spark's estimate and a sample of the input, that the lists layout holds in one "
+    "list; the rows of a longer one are sorted by a window. An executor that runs out of memory wants less.",
+)
 LIMIT_EVENTS = Setting(
     "limit.events",
     "20000000",
@@ -193,6 +205,8 @@ ALL: tuple[Setting, ...] = (
     LIMIT_STEPS,
     LIMIT_MATCHES,
     LIMIT_EVENTS,
+    CHUNK_BYTES,
+    LIST_BYTES,
     LIMIT_TICKS,
     LIMIT_SHARED,
     LIMIT_PAIRS,
@@ -224,6 +238,8 @@ class Settings:
     limit_matches: int
     limit_pairs: int
     limit_events: int = int(LIMIT_EVENTS.default)
+    chunk_bytes: int = int(CHUNK_BYTES.default)
+    list_bytes: int = int(LIST_BYTES.default)
     limit_repair: int = int(LIMIT_REPAIR.default)
     limit_ticks: int = int(LIMIT_TICKS.default)
     limit_shared: int = int(LIMIT_SHARED.default)
@@ -311,6 +327,8 @@ def read(get: Callable[[str, str], Any]) -> Settings:
         limit_matches=_integer(LIMIT_MATCHES, text(LIMIT_MATCHES)),
         limit_pairs=_integer(LIMIT_PAIRS, text(LIMIT_PAIRS)),
         limit_events=_integer(LIMIT_EVENTS, text(LIMIT_EVENTS)),
+        chunk_bytes=_integer(CHUNK_BYTES, text(CHUNK_BYTES)),
+        list_bytes=_integer(LIST_BYTES, text(LIST_BYTES)),
         limit_repair=_integer(LIMIT_REPAIR, text(LIMIT_REPAIR)),
         limit_ticks=_integer(LIMIT_TICKS, text(LIMIT_TICKS)),
         limit_shared=_integer(LIMIT_SHARED, text(LIMIT_SHARED)),

@@ -92,6 +92,27 @@ def _places(plan: Any) -> dict[str, str]:
     return {path: values for values, _, path in parts if path}
 
 
+def estimated_size(frame: DataFrame) -> float | None:
+    """Bytes of a relation by Spark's estimate, behind its optimizer; None on Spark Connect, which shows no plans."""
+    with suppress(Exception):
+        return float(str(frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes().toString()))
+    return None
+
+
+def scans_columns(frame: DataFrame) -> bool:
+    """Whether a few columns of a relation can be read at a small part of its whole cost: filters and projections over
+    columnar files or rows in memory."""
+    with suppress(Exception):
+        plan = _analysed(frame)
+        while plan.nodeName() in ("SubqueryAlias", "View", "Project", "Filter"):
+            plan = plan.children().head()
+        if plan.nodeName() in ("LocalRelation", "Range", "LogicalRDD"):
+            return True
+        if plan.nodeName() == "LogicalRelation":
+            return str(plan.relation().fileFormat().shortName()).lower() in ("parquet", "orc", "delta")
+    return False
+
+
 def session_settings(spark: SparkSession) -> dict[str, str]:
     """All settings that a session was given, in one round trip."""
     with suppress(Exception):

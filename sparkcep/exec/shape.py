@@ -10,7 +10,7 @@ import pyarrow as pa
 from sparkcep.exec.arrays import Ints, ordered_ints
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.kernels.rows import rows as kernel
-from sparkcep.settings import LIMIT_EVENTS
+from sparkcep.settings import CHUNK_BYTES, LIMIT_EVENTS
 
 #: Rows a gather can take its value from, beside slots (0, 1, ...).
 CURRENT_ROW, SELF_ROW = -1, -2
@@ -75,6 +75,7 @@ class OperatorColumns:
     lists layout only, per mask word the lambda body that finishes conditions with PREV or NEXT. ``ranges``: rows layout
     only, how partitions are cut into ranges. ``trace``: of runs, fields that go out for each event of a match; None
     where its events do not. ``limit_events``: of a partition that is matched whole.
+    ``chunk_bytes``: rows layout only, of rows that are matched, or go out, at once.
     """
 
     keys: int
@@ -87,6 +88,7 @@ class OperatorColumns:
     ranges: Ranges | None = None
     trace: tuple[int, ...] | None = None
     limit_events: int = int(LIMIT_EVENTS.default)
+    chunk_bytes: int = int(CHUNK_BYTES.default)
 
     @property
     def kernel_fields(self) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""What the first rows of a large input say about it. A sample decides how a plan runs, never what it answers."""
+"""What some rows of a large input say about it. A sample decides how a plan runs, never what it answers."""
 
 from __future__ import annotations
 
@@ -12,13 +12,33 @@ SIZE = 20_000
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 
 
+#: Bytes of a row in a list beside its fields, and of a field of it, in the JVM.
+ROW_BYTES, FIELD_BYTES = 48, 16
+#: How many times a row's bytes in files are its bytes in memory.
+UNPACKED = 3
+
+
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """How many rows there are, of how many partitions, and how many of them pass each test."""
+    """How many of the first rows there are, of how many partitions, and how many of them pass each test.
+
+    ``bytes``: of the input, Spark's estimate. ``total``: rows of the input, 0 where they were not looked at.
+    ``largest``: the share of its rows that are of one partition, the largest.
+    """
 
     rows: int
     partitions: int
     passing: tuple[int, ...] = ()
+    bytes: float = 0.0
+    total: float = 0.0
+    largest: float = 0.0
+
+    def largest_list(self, fields: int) -> float:
+        """Bytes in memory of the list of the largest partition, whose rows have so many fields."""
+        if not self.total:
+            return self.largest * self.bytes * UNPACKED
+        width = max(ROW_BYTES + FIELD_BYTES * fields, UNPACKED * self.bytes / self.total)
+        return self.largest * self.total * width
 
     @property
     def partition_rows(self) -> float:
@@ -38,9 +58,30 @@ Sampler = Callable[[Sequence[str], Sequence[str]], Sample | None]
 
 
 def sample_sql(tests: Sequence[str], keys: Sequence[str], source: str) -> str:
-    """A query for the numbers of a :class:`Sample`."""
+    """A query for rows, partitions and the rows that pass each test, of the first SIZE rows."""
     counts = ["count(*)", f"count(DISTINCT struct({', '.join(keys)}))", *(f"count_if({test})" for test in tests)]
-    return f"SELECT {', '.join(counts)} FROM (SELECT * FROM {source} LIMIT {SIZE})"
+    return f"SELECT {', '.join(counts)} FROM {_first(source)}"
+
+
+def largest_sql(keys: Sequence[str], source: str, share: float) -> str:
+    """A query for how many rows there are, and how many of one partition at most, of a random ``share`` of all rows;
+    of the first SIZE rows where the share is 0."""
+    rows = f"{source} WHERE rand(17) < {share:.9f}" if share else _first(source)
+    grouped = f"SELECT count(*) AS n FROM {rows} GROUP BY {', '.join(keys)}"
+    return f"SELECT coalesce(sum(n), 0), coalesce(max(n), 0) FROM ({grouped})"
+
+
+def _first(source: str) -> str:
+    return f"(SELECT * FROM {source} LIMIT {SIZE})"
+
+
+def magnitude(size: float) -> int:
+    """A number that changes where a size has grown to four times what it was.
+
+    >>> magnitude(1000) == magnitude(1020), magnitude(1000) == magnitude(4200)
+    (True, False)
+    """
+    return int(size).bit_length() // 2
 
 
 def estimated_bytes(costs: str) -> float:

@@ -15,7 +15,7 @@ from sparkcep.planner.plan import Analyzer
 from sparkcep.planner.rules.range_splitting import fixed_distance, whole_within
 from sparkcep.planner.sampling import Sample, Sampler
 from sparkcep.query import PREFIX, PatternQuery, unescape
-from sparkcep.settings import Settings
+from sparkcep.settings import LIST_BYTES, Settings
 
 #: Partitions of this many rows are better sorted by a window than gathered into one list each.
 LONG_PARTITION = 2000
@@ -24,6 +24,17 @@ MULTIPLIED = 100
 #: Spark cannot send these to Python.
 YEAR_MONTH = ("interval year", "interval month", "interval year to month")
 _UNORDERABLE = ("map<", "variant", "interval", "geometry", "geography", "object")
+
+
+def too_long(sample: Sample | None, fields: int, settings: Settings) -> str:
+    """Why no partition is to be held in one list; empty where all may be.
+
+    Args:
+        fields: how many of a row are held.
+    """
+    if sample is None or sample.largest_list(fields) <= settings.list_bytes:
+        return ""
+    return f"{sample.largest:.0%} of a sample's rows are of one partition, too many for a list of {LIST_BYTES.key}"
 
 
 class PlanSteps:
@@ -154,6 +165,19 @@ class PlanSteps:
             if texts:
                 shifted[label] = " AND ".join(f"({t})" for t in texts)
         return shifted, "lists", "PARTITION BY, ascending order"
+
+    def fitting_layout(self, layout: str, reason: str) -> tuple[str, str]:
+        """The layout and why, once all fields are known: not lists that cannot be sorted or held."""
+        if layout == "rows":
+            return layout, reason
+        if bad := self.unorderable_field():
+            return "rows", f"column of type {bad} cannot be sorted inside a list"
+        if self.settings.layout == "auto":
+            sample = self.sample((), [k.expression for k in self.query.partition_by])
+            why = too_long(sample, len(self.fields.texts), self.settings)
+            if why and not any(t in YEAR_MONTH for t in self.field_types()):
+                return "rows", why
+        return layout, reason
 
     def mask_updates(
         self, local: dict[int, list[RowCondition]], bits: dict[int, int], shifts: dict[int, str]

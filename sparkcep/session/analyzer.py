@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias, TypeVar
 
 from pyspark.errors import AnalysisException
@@ -11,17 +11,21 @@ from pyspark.sql import DataFrame, SparkSession
 
 from sparkcep.errors import SparkCepError
 from sparkcep.planner.fields import Fields
-from sparkcep.planner.sampling import Sample, estimated_bytes, sample_sql
+from sparkcep.planner.sampling import SIZE, Sample, estimated_bytes, largest_sql, magnitude, sample_sql
 from sparkcep.query import SOURCE, WHOLE, PatternQuery, unescape
-from sparkcep.session.plan_cache import SAMPLES, keep
+from sparkcep.session.plan_cache import SAMPLES, SIZES, keep
 from sparkcep.session.spark_errors import fragments, located
 from sparkcep.settings import Settings
-from sparkcep.spark_plan import log_properties
+from sparkcep.spark_plan import estimated_size, log_properties, scans_columns
 from sparkcep.sql.rewriter import InputSql
 
 T = TypeVar("T")
 SqlMethod: TypeAlias = Callable[..., DataFrame]
 Arguments: TypeAlias = dict[str, Any] | list[Any] | None
+
+
+#: Bytes of a row in a file, at the least: the random share of rows to look at is taken for that.
+ROW_IN_FILE = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +37,7 @@ class SparkAnalyzer:
         text, args, kwargs: the statement, as ``spark.sql`` was given it.
         matched: results of operators that formatted text may name, by name.
         volatile: questions asked so far whose answers may change from one statement to the next.
-        properties: inputs by identity, and what their plans tell of their tables' properties.
+        properties: inputs by identity, and what their plans tell of their tables' properties. sizes: likewise, bytes.
     """
 
     spark: SparkSession
@@ -45,6 +49,7 @@ class SparkAnalyzer:
     matched: dict[str, DataFrame] = field(default_factory=dict)
     volatile: list[str] = field(default_factory=list)
     properties: dict[int, tuple[DataFrame, Mapping[str, str] | None]] = field(default_factory=dict)
+    sizes: dict[int, tuple[DataFrame, float]] = field(default_factory=dict)
 
     def run(self, text: str, source: DataFrame | None = None) -> DataFrame:
         """Spark's own sql on formatted text that may name ``source`` and the operators' results so far."""
@@ -98,18 +103,44 @@ class SparkAnalyzer:
     def sample(
         self, query: PatternQuery, source: DataFrame, input_sql: InputSql, tests: Sequence[str], keys: Sequence[str]
     ) -> Sample | None:
-        """The first rows of an input that Spark takes for large; asked once per session, input and question."""
-        question = (id(self.spark), self.settings.sampling_bytes, input_sql.text, tuple(tests), tuple(keys))
-        self.volatile.append(input_sql.text)
+        """Some rows of an input that Spark takes for large; asked once per session, input and question, and again when
+        the input has grown to four times its size.
+
+        Args:
+            tests: of the first rows; without them, how many rows are of one partition.
+        """
+        size = self.input_bytes(input_sql, source)
+        if size < self.settings.sampling_bytes:
+            return None
+        question = (id(self.spark), magnitude(size), input_sql.text, tuple(tests), tuple(keys))
         if question in SAMPLES:
             return SAMPLES[question]
-        costs = str(self.run(f"EXPLAIN COST {input_sql.text}").collect()[0][0])
-        found = None
-        if estimated_bytes(costs) >= self.settings.sampling_bytes:
-            text = query.with_prefix + sample_sql(tests, keys, f"{{{SOURCE}}}")
-            rows, partitions, *passing = self.checked(query, lambda: self.run(text, source).collect()[0])
-            found = Sample(rows, partitions, tuple(passing))
+        text = query.with_prefix + sample_sql(tests, keys, f"{{{SOURCE}}}")
+        rows, partitions, *passing = self.checked(query, lambda: self.run(text, source).collect()[0])
+        found = Sample(rows, partitions, tuple(passing), size)
+        if not tests:
+            # To read all rows pays where columns can be read alone.
+            share = min(1.0, SIZE * ROW_IN_FILE / size) if scans_columns(source) else 0.0
+            text = query.with_prefix + largest_sql(keys, f"{{{SOURCE}}}", share)
+            seen, largest = self.checked(query, lambda: self.run(text, source).collect()[0])
+            found = replace(found, total=seen / share if share else 0.0, largest=largest / max(1, seen))
         return keep(SAMPLES, question, found)
+
+    def input_bytes(self, input_sql: InputSql, source: DataFrame) -> float:
+        """Spark's estimate of an input's size; 0 where it has none."""
+        if id(source) not in self.sizes:
+            known = estimated_size(source)
+            if known is None:  # Spark Connect
+                question = (id(self.spark), input_sql.text)
+                if question not in SIZES:
+                    keep(
+                        SIZES,
+                        question,
+                        estimated_bytes(str(self.run(f"EXPLAIN COST {input_sql.text}").collect()[0][0])),
+                    )
+                known = SIZES[question]
+            self.sizes[id(source)] = source, known
+        return self.sizes[id(source)][1]
 
     def log_properties(self, source: DataFrame) -> Mapping[str, str] | None:
         """As :func:`spark_plan.log_properties`, which walks the plan, asked once for an input."""

@@ -10,7 +10,7 @@ from sparkcep.planner.choice import make_plan
 from sparkcep.planner.fields import Fields, quote
 from sparkcep.planner.groups import merge_groups
 from sparkcep.planner.plan import Analyzer, AnyPlan
-from sparkcep.planner.sampling import Sampler
+from sparkcep.planner.sampling import Sampler, magnitude
 from sparkcep.query import SOURCE, PatternQuery, unescape
 from sparkcep.session.analyzer import SparkAnalyzer
 from sparkcep.session.plan_cache import PLANS, keep
@@ -51,7 +51,10 @@ class OccurrencePlanner:
         is_block = form.kind is OccurrenceKind.BLOCK
         properties = analyzer.log_properties(source) if is_block else None
         roles = None if properties is None else tuple(sorted(properties.items()))
-        made_from = (analyzer.text, form.start, input_sql.text, columns, self.settings, roles)
+        made_from = (
+            id(analyzer.spark), analyzer.text, form.start, input_sql.text, columns, self.settings, roles,
+            magnitude(analyzer.input_bytes(input_sql, source)),
+        )  # fmt: skip
         # Arguments may be anything.
         may_keep = alone and not (analyzer.kwargs or analyzer.args)
         if may_keep and made_from in PLANS:

@@ -25,17 +25,17 @@ PARTITIONS = st.lists(st.lists(ROWS, min_size=1, max_size=14), min_size=1, max_s
 SKIPS = st.sampled_from([(SkipMode.PAST_LAST_ROW, ""), (SkipMode.TO_NEXT_ROW, "")])
 
 
-def body(spec: Any, chunk: int) -> RowsBody[Any]:
-    out = RowsBody(RowsEngine(), shape_of(5, None), spec)
+def body(spec: Any, chunk: int, chunk_bytes: int = 1 << 30) -> RowsBody[Any]:
+    out = RowsBody(RowsEngine(), dataclasses.replace(shape_of(5, None), chunk_bytes=chunk_bytes), spec)
     assert isinstance(out.matcher, RowsMatcher)
     out.matcher.chunk = chunk
     return out
 
 
-def matched(groups: list[Any], spec: Any, batch: int, chunk: int) -> list[dict[str, Any]]:
+def matched(groups: list[Any], spec: Any, batch: int, chunk: int, chunk_bytes: int = 1 << 30) -> list[dict[str, Any]]:
     table = prepared(groups)
     pieces = [table.slice(k, batch) for k in range(0, table.num_rows, batch)]
-    return answer(body(spec, chunk).run(iter(pieces)))
+    return answer(body(spec, chunk, chunk_bytes).run(iter(pieces)))
 
 
 @given(
@@ -51,7 +51,35 @@ def test_pieces_give_what_the_whole_gives(
     for q, rows in enumerate(partitions):
         ordered = sorted(rows)
         groups.append((q, None, [(*row, 100 * q + k) for k, row in enumerate(ordered)]))
-    assert matched(groups, spec, batch, chunk) == matched(groups, spec, 1000, 1000)
+    whole = matched(groups, spec, 1000, 1000)
+    assert matched(groups, spec, batch, chunk) == whole
+    assert matched(groups, spec, batch, 1000, chunk_bytes=64 * chunk) == whole
+
+
+def test_wide_rows_are_matched_and_given_out_in_small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows, width = 4_000, 1_000
+    masks = np.where(np.arange(rows) % 2 == 0, 1, 2).astype(np.int8)
+    masks[0] = ~masks[0]
+    spec = spec_of(Concatenation((Variable("A"), Variable("B"))), SkipMode.PAST_LAST_ROW, "", "none", False)
+    spec = dataclasses.replace(spec, use_within=False)
+    payload = pa.array(["x" * width] * rows)
+    fields = {f"__cep_f{i}": payload if i == 2 else pa.array(np.arange(rows)) for i in range(3)}
+    table = pa.RecordBatch.from_pydict(
+        {"__cep_k0": pa.array([1] + [None] * (rows - 1), pa.int64()), "__cep_m0": pa.array(masks), **fields}
+    )
+    held: list[int] = []
+    chunk_of = layout.chunk_of
+
+    def noted(table: pa.Table, *more: Any) -> Any:
+        held.append(table.nbytes)
+        return chunk_of(table, *more)
+
+    monkeypatch.setattr(layout, "chunk_of", noted)
+    limit = 300_000
+    pieces = [table.slice(k, 50) for k in range(0, rows, 50)]
+    out = list(body(spec, 1_000_000, chunk_bytes=limit).run(iter(pieces)))
+    assert sum(batch.num_rows for batch in out) == rows // 2
+    assert max(held) < 2 * limit and max(batch.nbytes for batch in out) < 2 * limit
 
 
 def test_a_long_partition_is_not_held_whole(monkeypatch: pytest.MonkeyPatch) -> None:

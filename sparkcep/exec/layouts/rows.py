@@ -27,7 +27,7 @@ from sparkcep.exec.statuses import too_many_events
 from sparkcep.query import PREFIX
 
 S = TypeVar("S")
-#: Rows to gather before matching whole partitions, and output rows of a record batch.
+#: Most rows to gather before matching whole partitions, and most output rows of a record batch, where rows are narrow.
 CHUNK = 200_000
 
 
@@ -53,30 +53,33 @@ def needed_columns(shape: OperatorColumns, columns: Sequence[OutputColumn] = ())
 def whole_partitions(
     batches: Iterator[pa.RecordBatch],
     starts_of: Callable[[pa.RecordBatch], npt.NDArray[np.bool_]],
+    chunk_bytes: int,
     most: int | None = None,
 ) -> Iterator[pa.Table]:
-    """Cut a stream of rows at partition starts, into tables of whole partitions and at least CHUNK rows.
+    """Cut a stream of rows at partition starts, into tables of whole partitions of at least CHUNK rows or
+    ``chunk_bytes``.
 
     Raises:
         LimitError: CEP_EVENT_LIMIT, a partition has more than ``most`` rows; before much more of them are held.
     """
     held: list[pa.RecordBatch] = []
-    rows = open_rows = 0
+    rows = size = open_rows = 0
     for batch in batches:
         if batch.num_rows == 0:
             continue
         rest = batch
-        if rows >= CHUNK:
+        if rows >= CHUNK or size >= chunk_bytes:
             starts = np.flatnonzero(starts_of(batch))
             if len(starts):
                 cut = int(starts[-1])
                 yield pa.Table.from_batches([*held, batch.slice(0, cut)]).combine_chunks()
-                held, rest, rows, open_rows = [], batch.slice(cut), 0, 0
+                held, rest, rows, size, open_rows = [], batch.slice(cut), 0, 0, 0
             open_rows += rest.num_rows
             if most is not None and open_rows > most:
                 raise too_many_events(most)
         held.append(rest)
         rows += rest.num_rows
+        size += rest.nbytes
     if rows:
         yield pa.Table.from_batches(held).combine_chunks()
 
@@ -153,7 +156,7 @@ class RowsBody(Body[S]):
         if isinstance(self.matcher, ResumableMatcher):
             yield from self.resumed(self.matcher, batches)
             return
-        for table in whole_partitions(batches, starts_partition, self.shape.limit_events):
+        for table in whole_partitions(batches, starts_partition, self.shape.chunk_bytes, self.shape.limit_events):
             chunk = chunk_of(table, self.shape)
             within_limit(chunk.batch.offsets, self.shape)
             for piece in self.matcher.pieces(chunk.batch):
@@ -162,15 +165,17 @@ class RowsBody(Body[S]):
     def resumed(self, matcher: ResumableMatcher, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Output rows of chunks that need not end where a partition does."""
         held: list[pa.RecordBatch] = []
-        rows = 0
+        rows = size = 0
         before: CarryOver | None = None
         for batch in batches:
             held.append(batch)
             rows += batch.num_rows
+            size += batch.nbytes
             # A chunk that decides nothing is matched again with the next one, so chunks grow with what is kept.
-            if rows >= matcher.chunk and (before is None or rows >= before.table.num_rows):
+            full = rows >= matcher.chunk or size >= self.shape.chunk_bytes
+            if full and (before is None or rows >= before.table.num_rows):
                 before = yield from self.advance(matcher, held, before, more=True)
-                held, rows = [], 0
+                held, rows, size = [], 0, 0
         if rows or before is not None:
             yield from self.advance(matcher, held, before, more=False)
 
@@ -192,8 +197,15 @@ class RowsBody(Body[S]):
 
     def emit(self, chunk: Chunk, found: MatchTable, first_row: int = 0) -> Iterator[pa.RecordBatch]:
         """Output rows in record batches. ``first_row``: rows of the first partition that came before the chunk."""
-        for low in range(0, len(found), CHUNK):
-            yield self.batch(chunk, found.slice(low, CHUNK), first_row)
+        step = self.rows_at_once(chunk)
+        for low in range(0, len(found), step):
+            yield self.batch(chunk, found.slice(low, step), first_row)
+
+    def rows_at_once(self, chunk: Chunk) -> int:
+        """Output rows of a record batch: what a row's fields take on average is taken for each that goes out."""
+        read = [chunk.table.column(PREFIX + f"f{i}") for i in fields_read(self.columns)]
+        width: int = sum(values.nbytes for values in read) // max(1, chunk.table.num_rows)
+        return max(1, min(CHUNK, self.shape.chunk_bytes // max(1, width)))
 
     def batch(self, chunk: Chunk, part: MatchTable, first_row: int = 0) -> pa.RecordBatch:
         origin = np.where(part.partition == 0, first_row, 0) if first_row else None

@@ -15,6 +15,7 @@ from sparkcep.planner.engines.rows.plan import RowsPlan
 from sparkcep.planner.engines.rows.planner import RowsPlanner
 from sparkcep.planner.engines.runs.steps import row_conditions, type_test, typed_query
 from sparkcep.planner.plan import Analyzer, PatternPlan
+from sparkcep.planner.sampling import Sampler
 from sparkcep.query import PREFIX, Condition, Events, Matches, PatternQuery, Scalar, Selection, clause_components
 from sparkcep.settings import Settings
 
@@ -26,6 +27,7 @@ def gap_sequence_plan(
     query: PatternQuery,
     settings: Settings,
     analyze: Analyzer,
+    sample: Sampler,
     column_types: Sequence[str],
 ) -> PatternPlan[RowsPlan] | None:
     """The plan of a block as a row pattern, if it is a plain sequence that Spark can follow by itself.
@@ -43,7 +45,7 @@ def gap_sequence_plan(
     clause = replace(
         query, pattern=pattern, components=clause_components(pattern), conditions=conditions, selection=Selection.STRICT
     )
-    planned = RowsPlanner(clause, settings, analyze, lambda *_: None, column_types).plan()
+    planned = RowsPlanner(clause, settings, analyze, sample, column_types).plan()
     return replace(planned, sequence=query) if planned.fold is not None else None
 
 

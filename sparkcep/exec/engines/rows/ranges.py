@@ -38,6 +38,7 @@ from sparkcep.exec.layouts.rows import (
 from sparkcep.exec.reports import Matched, RowsReport, matched_rows
 from sparkcep.exec.shape import OperatorColumns
 from sparkcep.query import ERROR, PREFIX
+from sparkcep.settings import CHUNK_BYTES
 
 _RANGE = PREFIX + "range"
 _START = PREFIX + "start"
@@ -59,7 +60,7 @@ def match_ranges(df: DataFrame, shape: OperatorColumns, spec: MatchSpec) -> Matc
     order = f"ORDER BY {_RANGE} NULLS {nulls}, {_START}, {PREFIX}self"
     ordered = found.selectExpr("*", f"row_number() OVER ({partition}{order}) AS {PREFIX}row").drop(_RANGE)
     out = StructType([*keys, StructField(f"{PREFIX}number", LongType()), *values])
-    selector = ChainSelector(spec)
+    selector = ChainSelector(spec, shape.chunk_bytes)
     return matched_rows(ordered, RowsReport(selector.run, selector.empty), out)
 
 
@@ -72,7 +73,7 @@ class RangeMatcher:
 
     def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         matcher = Matcher(self.spec)
-        for table in whole_partitions(batches, starts_partition):
+        for table in whole_partitions(batches, starts_partition, self.shape.chunk_bytes):
             yield from self.match_ranges(matcher, table)
 
     def match_ranges(self, matcher: Matcher, table: pa.Table) -> Iterator[pa.RecordBatch]:
@@ -121,12 +122,13 @@ class RangeMatcher:
 class ChainSelector:
     """The second pass: rows of matches that the partition as a whole has, numbered."""
 
-    def __init__(self, spec: MatchSpec) -> None:
+    def __init__(self, spec: MatchSpec, chunk_bytes: int = int(CHUNK_BYTES.default)) -> None:
         self.spec = spec
+        self.chunk_bytes = chunk_bytes
 
     def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         matcher = Matcher(self.spec)
-        for table in whole_partitions(batches, lambda b: b.column(f"{PREFIX}row").to_numpy() == 1):
+        for table in whole_partitions(batches, lambda b: b.column(f"{PREFIX}row").to_numpy() == 1, self.chunk_bytes):
             yield from self.select(matcher, table)
 
     def select(self, matcher: Matcher, table: pa.Table) -> Iterator[pa.RecordBatch]:

@@ -92,8 +92,7 @@ class NonAnswersPlanner(BlockPlanner):
         typed = self.type_tests(local)
         tests = {**local, **typed}
         shifts, layout, why = self.choose_layout(tests, dependent.pairs)
-        if layout != "rows" and (bad := self.unorderable_field()):
-            layout, why = "rows", f"column of type {bad} cannot be sorted inside a list"
+        layout, why = self.fitting_layout(layout, why)
         bits = {label: bit for bit, label in enumerate(sorted(tests))}
         run = RunSpec(
             pattern=query.pattern, automaton=self.automaton,
@@ -120,7 +119,7 @@ class NonAnswersPlanner(BlockPlanner):
             repairs_only=query.non_answers is not None and query.non_answers.repairs_only,
         )  # fmt: skip
         shape = OperatorColumns(
-            limit_events=self.settings.limit_events, keys=len(keys),
+            limit_events=self.settings.limit_events, chunk_bytes=self.settings.chunk_bytes, keys=len(keys),
             masks=run.mask_words, columns=tuple(dependent.columns), within=within, gathers=(),
             labels=(), mask_updates=self.mask_updates(tests, bits, shifts) if layout == "lists" else (),
             trace=(time,),

@@ -76,6 +76,7 @@ class RowsPlanner(PlanSteps):
         shape = OperatorColumns(
             keys=len(keys),
             limit_events=self.settings.limit_events,
+            chunk_bytes=self.settings.chunk_bytes,
             masks=spec.mask_words,
             columns=tuple(dependent.columns),
             within=within,

@@ -20,7 +20,7 @@ from sparkcep.planner.rules.gap_elimination import GapElimination, gap_eliminati
 from sparkcep.planner.rules.join_prefilter import Prefilter, prefilter
 from sparkcep.planner.rules.range_splitting import RangeSplitting, range_splitting
 from sparkcep.planner.sampling import Sample, Sampler
-from sparkcep.planner.steps import LONG_PARTITION, MULTIPLIED, YEAR_MONTH, is_orderable
+from sparkcep.planner.steps import LONG_PARTITION, MULTIPLIED, YEAR_MONTH, is_orderable, too_long
 from sparkcep.query import Matches, SkipMode, unescape
 from sparkcep.settings import GAP_ELIMINATION, JOIN_PREFILTER, RANGE_SPLITTING, Settings
 
@@ -45,10 +45,10 @@ class RuleContext:
         """Whether a field is of a type that the rows layout cannot take to Python."""
         return any(t in YEAR_MONTH for t in self.field_types())
 
-    def sample(self, plan: Plan) -> Sample | None:
-        """The first rows of the input, where it is large; None where no partition can be told from another."""
+    def sample(self, plan: Plan, tests: Sequence[str] = ()) -> Sample | None:
+        """Some rows of the input, where it is large; None where no partition can be told from another."""
         keys = [k.expression for k in plan.query.partition_by]
-        return self.sampler(_mandatory(plan, self).tests, keys) if keys else None
+        return self.sampler(tests, keys) if keys else None
 
 
 Rule: TypeAlias = Callable[[Plan, RuleContext], tuple[Plan, Decision | None]]
@@ -92,6 +92,15 @@ def sort_in_rows(plan: Plan, context: RuleContext) -> tuple[Plan, None]:
     return _with_layout(plan, "rows", f"column of type {bad} cannot be sorted inside a list"), None
 
 
+def hold_no_long_list(plan: Plan, context: RuleContext) -> tuple[Plan, None]:
+    """An input one of whose partitions is too long for a list goes through rows, where Spark sorts what memory cannot
+    hold."""
+    if plan.input.layout != "lists" or not context.any_layout:
+        return plan, None
+    reason = too_long(context.sample(plan), len(plan.input.fields.texts), context.settings)
+    return (_with_layout(plan, "rows", reason) if reason and not context.year_month else plan), None
+
+
 def keep_lists_short(plan: Plan, context: RuleContext) -> tuple[Plan, None]:
     """Long partitions, and matches that may hold many times the rows of theirs, go through rows."""
     if plan.input.layout != "lists" or not context.any_layout:
@@ -115,7 +124,7 @@ def filter_partitions(plan: Plan, context: RuleContext) -> tuple[Plan, Decision]
         found = Prefilter((), "the fold itself is as cheap")
     elif plan.input.layout == "rows":
         keys = [k.expression for k in plan.query.partition_by]
-        found = found.decided(keys, context.sample(plan) if found.needed else None)
+        found = found.decided(keys, context.sample(plan, found.tests) if found.needed else None)
     given = replace(plan.input, prefilter=found if found.needed else None)
     return replace(plan, input=given), Decision("Join prefilter", bool(found.needed), found.reason)
 
@@ -141,6 +150,7 @@ def plan_fold(plan: Plan, _: RuleContext) -> tuple[Plan, None]:
 
 RULES: tuple[Rule, ...] = (
     eliminate_gaps,
+    hold_no_long_list,
     fold_in_spark,
     sort_in_rows,
     keep_lists_short,

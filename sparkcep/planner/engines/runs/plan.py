@@ -105,6 +105,7 @@ class RunPlanner(BlockPlanner):
         shape = OperatorColumns(
             keys=len(keys),
             limit_events=self.settings.limit_events,
+            chunk_bytes=self.settings.chunk_bytes,
             masks=words,
             columns=tuple(dependent.columns),
             within=within,
@@ -113,8 +114,7 @@ class RunPlanner(BlockPlanner):
             mask_updates=self.mask_updates(local, bits, shifts) if layout == "lists" else (),
             trace=None if self.outputs.traced is None else tuple(self.outputs.traced),
         )
-        if layout != "rows" and (bad := self.unorderable_field()):
-            layout, reason = "rows", f"column of type {bad} cannot be sorted inside a list"
+        layout, reason = self.fitting_layout(layout, reason)
         filters, why = self.filters(local, dependent)
         engine = RunsPlan(spec, dependent, conditions, why, self.searched_because, collapsed)
         given = self.given(keys, local, bits, (layout, reason), shape, (filters, why), dependent.pairs)

@@ -105,14 +105,13 @@ class UncertainPlanner(BlockPlanner):
         )  # fmt: skip
         own = [ticks.low, ticks.high, *([] if ticks.probability is None else [ticks.probability])]
         shape = OperatorColumns(
-            limit_events=self.settings.limit_events, keys=len(keys),
+            limit_events=self.settings.limit_events, chunk_bytes=self.settings.chunk_bytes, keys=len(keys),
             masks=words, columns=(*dependent.columns, *(self.fields.add(text) for text in own)),
             within=None, gathers=tuple(self.outputs.gathers),
             labels=tuple(i for i, s in enumerate(self.outputs.slots) if s.label),
             trace=None if self.outputs.traced is None else tuple(self.outputs.traced),
         )  # fmt: skip
-        if layout != "rows" and (bad := self.unorderable_field()):
-            layout, reason = "rows", f"column of type {bad} cannot be sorted inside a list"
+        layout, reason = self.fitting_layout(layout, reason)
         filters, why = self.filters(local, dependent)
         filters = [f"({ticks.low}) IS NOT NULL AND ({ticks.high}) IS NOT NULL", *filters]
         engine = UncertainPlan(spec, dependent, conditions, why, ticks, self.notes(spec, ticks, sequences))
