@@ -11,8 +11,17 @@ from sparkcep.exec.engines.rows.spec import MatchSpec
 from sparkcep.exec.engines.runs.spec import RunSpec
 from sparkcep.exec.kernels.rows import rows as kernel
 from sparkcep.exec.kernels.rows.output import LAST_ROW, MAPPED_ROWS, SHOWN_ROWS
+from sparkcep.exec.kernels.statuses import (
+    OK,
+    OVERFLOW,
+    SKIP_TARGET_ABSENT,
+    SKIP_TO_FIRST_ROW,
+    TOO_MANY_ROWS,
+    TOO_MANY_STEPS,
+    ZERO_DIVISION,
+)
 from sparkcep.query import RowsPerMatch, Selection, SkipMode
-from sparkcep.settings import LIMIT_EVENTS, LIMIT_MATCHES, LIMIT_STEPS
+from sparkcep.settings import LIMIT_EVENTS, LIMIT_MATCHES, LIMIT_REPAIR, LIMIT_SHARED, LIMIT_STEPS
 
 #: What makes fewer matches of a clause.
 CLAUSE_HINT = "use AFTER MATCH SKIP PAST LAST ROW, WITHIN or ONE ROW PER MATCH, or raise the limit"
@@ -54,40 +63,67 @@ def emitted_rows(spec: MatchSpec | RunSpec) -> int:
 CONDITION_FAILURES = (TypeError, ValueError, OverflowError)
 
 
-def raise_status(status: int, limit_steps: int, limit_rows: int, skip_target: str, hint: str = CLAUSE_HINT) -> None:
-    """Raise the error behind a status that is one; ``hint``: what makes fewer matches.
+def raise_status(status: int, spec: MatchSpec | RunSpec, hint: str = CLAUSE_HINT) -> None:
+    """Raise the error behind one of kernels.statuses.ERRORS; nothing is raised for OK.
+
+    Args:
+        spec: whose limits and skip target the message names. hint: what makes fewer matches.
 
     Raises:
         LimitError: CEP_STEP_LIMIT, CEP_MATCH_LIMIT.
         SparkCepError: CEP_SKIP_TO_FIRST_ROW, CEP_SKIP_TARGET_ABSENT, ARITHMETIC_OVERFLOW, DIVIDE_BY_ZERO.
     """
-    if status == kernel.OK:
+    if status == OK:
         return
-    if status == kernel.TOO_MANY_STEPS:
+    if status == TOO_MANY_STEPS:
         raise LimitError(
             "CEP_STEP_LIMIT",
-            f"Matching one partition took more than {limit_steps} steps ({LIMIT_STEPS.key}).",
+            f"Matching one partition took more than {spec.limit_steps} steps ({LIMIT_STEPS.key}).",
             hint="make the conditions more selective, bound the quantifiers, add WITHIN, or raise the limit",
         )
-    if status == kernel.TOO_MANY_ROWS:
+    if status == TOO_MANY_ROWS:
         raise LimitError(
             "CEP_MATCH_LIMIT",
-            f"One partition has more than {limit_rows} matches or output rows ({LIMIT_MATCHES.key}).",
+            f"One partition has more than {spec.limit_rows} matches or output rows ({LIMIT_MATCHES.key}).",
             hint=hint,
         )
-    if status == kernel.SKIP_TO_FIRST_ROW:
+    if status == SKIP_TO_FIRST_ROW:
         raise SparkCepError(
             "CEP_SKIP_TO_FIRST_ROW",
-            f"AFTER MATCH SKIP TO {skip_target} would resume at the first row of the match itself.",
+            f"AFTER MATCH SKIP TO {spec.skip_target} would resume at the first row of the match itself.",
             hint="use AFTER MATCH SKIP TO NEXT ROW",
         )
-    if status == kernel.SKIP_TARGET_ABSENT:
+    if status == SKIP_TARGET_ABSENT:
         raise SparkCepError(
             "CEP_SKIP_TARGET_ABSENT",
-            f"AFTER MATCH SKIP TO {skip_target}: no row of a match is mapped to it.",
+            f"AFTER MATCH SKIP TO {spec.skip_target}: no row of a match is mapped to it.",
             hint="skip to a variable that every match holds",
         )
-    raise _overflow() if status == kernel.OVERFLOW else _zero_division()
+    if status == OVERFLOW:
+        raise _overflow()
+    if status == ZERO_DIVISION:
+        raise _zero_division()
+    raise AssertionError(f"no error stands behind the kernel's status {status}")
+
+
+def too_many_shared(limit: int) -> LimitError:
+    """The error of TOO_MANY_SHARED, which only a matcher of imprecise times has."""
+    return LimitError(
+        "CEP_SHARED_LIMIT",
+        f"More than {limit} events may each end one match in several places, which the confidence must tell apart "
+        f"({LIMIT_SHARED.key}).",
+        hint="narrow the intervals, use SKIP TILL ANY MATCH, add conditions, or raise the limit",
+    )
+
+
+def too_many_nodes(components: int, nodes: int, limit: int) -> LimitError:
+    """The error of a repair that asks for room (NODES_FULL) beyond its limit."""
+    return LimitError(
+        "CEP_REPAIR_LIMIT",
+        f"A repair of one partition would look at {nodes * components:,} places of events "
+        f"({components} components, {nodes:,} events and ticks); {LIMIT_REPAIR.key} is {limit:,}.",
+        hint="take a larger step, a smaller uncertainty or k, or raise the limit",
+    )
 
 
 def too_many_matches(count: int | None, limit: int, hint: str) -> LimitError:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from sparkcep.exec.kernels.caching import inlined, inner
+from sparkcep.exec.kernels.statuses import FALSE, OVERFLOW, TRUE, ZERO_DIVISION
 
 # Operations with two operands, then LOAD with one, then those that work on the top of the stack.
 (
@@ -57,7 +58,6 @@ COUNT_OF, AVERAGE_OF = 10, 11
 MATCH_NUMBER, NULL = 12, 14
 
 STACK = 128
-FALSE, TRUE, OVERFLOW, ZERO_DIVISION = 0, 1, -1, -2
 
 # AVERAGE adds up in float64, as Spark's avg does, also over integers. ``_F`` kinds are over double columns.
 COUNT, SUM, MIN, MAX, AVERAGE = 0, 2, 4, 6, 8

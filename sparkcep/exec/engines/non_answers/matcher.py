@@ -19,7 +19,7 @@ from sparkcep.exec.kernels.non_answers import reasons as kernel
 from sparkcep.exec.kernels.non_answers.facts import tell_facts
 from sparkcep.exec.kernels.non_answers.tables import UNBOUNDED, Flags
 from sparkcep.exec.kernels.rows.output import PARTITION
-from sparkcep.exec.kernels.rows.search import OK, OUTPUT_FULL
+from sparkcep.exec.kernels.statuses import OUTPUT_FULL
 from sparkcep.exec.reference.reasons import ReasonSearch
 from sparkcep.exec.statuses import raise_status
 
@@ -145,8 +145,7 @@ class Reasons:
             if status != OUTPUT_FULL:
                 break
             trace = grown(trace, int(progress[kernel.TRACED]), max(longest, 1))
-        if status != OK:
-            raise_status(status, run.limit_steps, run.limit_rows, "")
+        raise_status(status, run)
         return out, trace[: progress[kernel.TRACED]]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparkcep.errors import LimitError
 from sparkcep.exec.arrays import int_values
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.conditions.compiler import compile_conditions
@@ -15,9 +14,8 @@ from sparkcep.exec.engines.runs.spec import RunSpec
 from sparkcep.exec.engines.runs.tables import machine_tables, new_frames, new_work, prechecked, run_conditions
 from sparkcep.exec.kernels.non_answers import repair as kernel
 from sparkcep.exec.kernels.non_answers.tables import FARTHEST, Flags, Found, Words
-from sparkcep.exec.kernels.rows.search import OK
-from sparkcep.exec.statuses import raise_status
-from sparkcep.settings import LIMIT_REPAIR
+from sparkcep.exec.kernels.statuses import NODES_FULL
+from sparkcep.exec.statuses import raise_status, too_many_nodes
 
 
 class Repairer:
@@ -76,20 +74,13 @@ class Repairer:
                 self.conditions._replace(const_i=const_i), columns, work, frames, search, self.run.limit_steps, scratch,
                 progress, found,
             )  # fmt: skip
-            if status != kernel.NO_ROOM:
+            if status != NODES_FULL:
                 break
             nodes = int(progress[kernel.NODES])
             if nodes * self.length > self.limit_nodes:
-                raise LimitError(
-                    "CEP_REPAIR_LIMIT",
-                    f"A repair of one partition would look at {nodes * self.length:,} places of events "
-                    f"({self.length} components, {nodes:,} events and ticks); {LIMIT_REPAIR.key} is "
-                    f"{self.limit_nodes:,}.",
-                    hint="take a larger step, a smaller uncertainty or k, or raise the limit",
-                )
+                raise too_many_nodes(self.length, nodes, self.limit_nodes)
             scratch = new_scratch(self.length, nodes + nodes // 4)
-        if status != OK:
-            raise_status(status, self.run.limit_steps, self.run.limit_rows, "")
+        raise_status(status, self.run)
         return found
 
     def nodes(self, rows: int) -> int:

@@ -28,6 +28,7 @@ from sparkcep.exec.engines.rows.tables import (
     within_table,
 )
 from sparkcep.exec.kernels.rows import rows as kernel
+from sparkcep.exec.kernels.statuses import OUTPUT_FULL
 from sparkcep.exec.kernels.tables import Within, Words
 from sparkcep.exec.statuses import MODES, SKIPS, emitted_rows, interpreted, raise_status, too_much_output
 
@@ -145,7 +146,7 @@ class Matcher:
                 spec.limit_steps, spec.limit_rows, viable, ends, search, self.memo, epoch, int(more), self.ahead,
                 self.output_ahead, progress, out, _NO_MARKS if batch.marks is None else batch.marks,
             )  # fmt: skip
-            if status != kernel.OUTPUT_FULL:
+            if status != OUTPUT_FULL:
                 break
             used = int(progress[kernel.USED])
             if used and out[:used].nbytes >= most_bytes:
@@ -159,7 +160,7 @@ class Matcher:
 
     def check(self, status: int) -> None:
         """Raise the error behind a kernel status."""
-        raise_status(status, self.spec.limit_steps, self.spec.limit_rows, self.spec.skip_target)
+        raise_status(status, self.spec)
 
     def interpret(self, batch: Batch, masks: Words, within: Within, progress: Ints, more: bool) -> Ints:
         """The same search as the kernel's, with conditions run by the interpreter."""

@@ -24,6 +24,7 @@ from sparkcep.exec.engines.rows.spec import MatchSpec
 from sparkcep.exec.engines.rows.tables import owned
 from sparkcep.exec.kernels.rows import rows as kernel
 from sparkcep.exec.kernels.rows.ranges import SUMMARY, mark_ranges, select_chain
+from sparkcep.exec.kernels.statuses import TOO_MANY_ROWS
 from sparkcep.exec.layouts.output import arrays, record_batch, struct_fields
 from sparkcep.exec.layouts.rows import (
     CHUNK,
@@ -148,7 +149,7 @@ class ChainSelector:
         if not self.spec.rows_per_match.is_all:
             counted &= ints("flags") & kernel.LAST_OF_MATCH != 0
         if len(numbers) and np.diff(np.append(0, np.cumsum(counted))[borders]).max() > self.spec.limit_rows:
-            matcher.check(kernel.TOO_MANY_ROWS)
+            matcher.check(TOO_MANY_ROWS)
         yield self.kept(table, numbers, ints("self") + origins)
 
     def empty(self, table: pa.Table) -> pa.RecordBatch:

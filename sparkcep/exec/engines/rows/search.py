@@ -17,6 +17,7 @@ from sparkcep.exec.engines.rows.tables import grown, new_search_state
 from sparkcep.exec.kernels import tables as kernel_tables
 from sparkcep.exec.kernels.rows import rows as kernel
 from sparkcep.exec.kernels.rows.viability import NONE
+from sparkcep.exec.kernels.statuses import OK, TOO_MANY_ROWS, TOO_MANY_STEPS
 from sparkcep.exec.kernels.tables import Within, Words
 from sparkcep.exec.statuses import CONDITION_FAILURES
 
@@ -152,7 +153,7 @@ class Search:
             progress[kernel.STEPS] = self.steps
             used = before = int(progress[kernel.USED])
             out = grown(out, used, len(path or ()))
-            status = kernel.OK
+            status = OK
             if path is None:
                 if mode == kernel.WITH_UNMATCHED and start >= progress[kernel.COVERED]:
                     used = kernel.emit_unmatched(out, used, q, start)
@@ -173,7 +174,7 @@ class Search:
             emitted = used - before
             progress[kernel.EMITTED] += min(emitted, 1) if self.m.every_row == kernel.MAPPED_ROWS else emitted
             if progress[kernel.EMITTED] > spec.limit_rows:
-                self.m.check(kernel.TOO_MANY_ROWS)
+                self.m.check(TOO_MANY_ROWS)
             self.m.check(status)
         progress[kernel.AT_ROW] = start
         return out
@@ -203,7 +204,7 @@ class Search:
         while True:
             self.steps += 1
             if self.steps > self.spec.limit_steps:
-                self.m.check(kernel.TOO_MANY_STEPS)
+                self.m.check(TOO_MANY_STEPS)
             at = path[-1] if path else self.spec.program.positions
             r = start + len(path)
             if choice[-1] >= len(self.edges[at]):

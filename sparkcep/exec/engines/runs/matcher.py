@@ -30,9 +30,9 @@ from sparkcep.exec.engines.runs.tables import (
     run_conditions,
 )
 from sparkcep.exec.kernels.rows.output import FIXED
-from sparkcep.exec.kernels.rows.search import OK, OUTPUT_FULL, TOO_MANY_ROWS
 from sparkcep.exec.kernels.runs import runs as kernel
 from sparkcep.exec.kernels.runs.collapse import collapse_runs
+from sparkcep.exec.kernels.statuses import OUTPUT_FULL, TOO_MANY_ROWS
 from sparkcep.exec.statuses import (
     SKIPS,
     emitted_rows,
@@ -147,8 +147,7 @@ class RunMatcher:
             out = grown(out, used, max(longest, 1))
             if spec.traced:
                 trace = grown(trace, traced, max(room, 1))
-        if status != OK:
-            raise_status(status, spec.limit_steps, spec.limit_rows, spec.skip_target, fewer_matches(spec))
+        raise_status(status, spec, fewer_matches(spec))
         yield out[: progress[kernel.USED]], trace[: progress[kernel.TRACED]]
 
     def check_counts(self, batch: Batch) -> None:

@@ -20,7 +20,7 @@ from sparkcep.exec.engines.rows.spec import BITS_PER_WORD, OutputSlot
 from sparkcep.exec.engines.runs.spec import Check, RunSpec
 from sparkcep.exec.engines.runs.tables import interval
 from sparkcep.exec.kernels.rows.output import CURRENT, FIXED, FLAGS, LABEL, LAST_OF_MATCH, NUMBER, PARTITION, SELF
-from sparkcep.exec.kernels.rows.search import SKIP_TARGET_ABSENT, SKIP_TO_FIRST_ROW, TOO_MANY_ROWS, TOO_MANY_STEPS
+from sparkcep.exec.kernels.statuses import SKIP_TARGET_ABSENT, SKIP_TO_FIRST_ROW, TOO_MANY_ROWS, TOO_MANY_STEPS
 from sparkcep.exec.reference.runs import Path, ReferenceCase, ReferenceCondition
 from sparkcep.exec.statuses import fewer_matches, interpreted, raise_status
 from sparkcep.query import SkipMode
@@ -94,7 +94,7 @@ class RunSearch:
             with interpreted():
                 yield
         except Limit as error:
-            raise_status(error.args[0], spec.limit_steps, spec.limit_rows, spec.skip_target, fewer_matches(spec))
+            raise_status(error.args[0], spec, fewer_matches(spec))
 
     def partition(
         self, q: int, base: int, rows: int, masks: Sequence[Ints], columns: list[list[Any]], batch: Batch,

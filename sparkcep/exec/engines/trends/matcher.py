@@ -32,7 +32,7 @@ from sparkcep.exec.engines.trends.tables import (
     tree_orders,
     value_columns,
 )
-from sparkcep.exec.kernels.rows.search import OK, OUTPUT_FULL
+from sparkcep.exec.kernels.statuses import OUTPUT_FULL
 from sparkcep.exec.kernels.tables import Columns
 from sparkcep.exec.kernels.trends import sums
 from sparkcep.exec.kernels.trends import trends as kernel
@@ -144,8 +144,7 @@ class TrendMatcher:
             if status != OUTPUT_FULL:
                 break
             out, out_words, out_floats = (np.concatenate([a, np.empty_like(a)]) for a in (out, out_words, out_floats))
-        if status != OK:
-            raise_status(status, spec.run.limit_steps, spec.run.limit_rows, "")
+        raise_status(status, spec.run)
         used = int(progress[kernel.USED])
         read = _Reader(self.record, out_words[:used], out_floats[:used])
         partials = []

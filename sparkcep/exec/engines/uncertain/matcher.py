@@ -17,14 +17,14 @@ from sparkcep.exec.engines.rows.tables import grown, load_columns, mask_words, n
 from sparkcep.exec.engines.runs.tables import machine_tables, new_frames, new_work, prechecked, run_conditions
 from sparkcep.exec.engines.uncertain.spec import UncertainSpec
 from sparkcep.exec.kernels.rows.output import FIXED
-from sparkcep.exec.kernels.rows.search import OK, OUTPUT_FULL
 from sparkcep.exec.kernels.runs.graph_tables import Frames
+from sparkcep.exec.kernels.statuses import OUTPUT_FULL, POOL_FULL, STACK_FULL, TOO_MANY_SHARED
 from sparkcep.exec.kernels.uncertain import confidence as worth
 from sparkcep.exec.kernels.uncertain import uncertain as kernel
 from sparkcep.exec.kernels.uncertain.tables import Elements, Events, Graph, Masses, Query, Stack
-from sparkcep.exec.statuses import emitted_rows, raise_status
+from sparkcep.exec.statuses import emitted_rows, raise_status, too_many_shared
 from sparkcep.query import Selection
-from sparkcep.settings import LIMIT_SHARED, LIMIT_TICKS
+from sparkcep.settings import LIMIT_TICKS
 
 #: Room for frames, and for lists of events, to begin with.
 DEPTH, LISTED = 64, 1 << 14
@@ -124,21 +124,15 @@ class UncertainMatcher:
                 out, found = grown(out, len(out), 1), grown(found, len(found), 1)
                 found_ticks = grown(found_ticks, len(found_ticks), 1)
                 trace = grown(trace, len(trace), 1) if run.traced else trace
-            elif status in (kernel.STACK_FULL, worth.POOL_FULL):
-                depth = depth * 4 if status == kernel.STACK_FULL else depth
-                listed = listed * 4 if status == worth.POOL_FULL else listed
+            elif status in (STACK_FULL, POOL_FULL):
+                depth = depth * 4 if status == STACK_FULL else depth
+                listed = listed * 4 if status == POOL_FULL else listed
                 room = self.room(depth, listed, longest, events.widest)
             else:
                 break
-        if status == worth.TOO_MANY_SHARED:
-            raise LimitError(
-                "CEP_SHARED_LIMIT",
-                f"More than {spec.limit_shared} events may each end one match in several places, which the confidence "
-                f"must tell apart ({LIMIT_SHARED.key}).",
-                hint="narrow the intervals, use SKIP TILL ANY MATCH, add conditions, or raise the limit",
-            )
-        if status != OK:
-            raise_status(status, run.limit_steps, run.limit_rows, "", UNCERTAIN_HINT)
+        if status == TOO_MANY_SHARED:
+            raise too_many_shared(spec.limit_shared)
+        raise_status(status, run, UNCERTAIN_HINT)
         used = int(progress[kernel.USED])
         return Found(
             out[:used], trace[: progress[kernel.TRACED]], found[:used], found_ticks[:used],

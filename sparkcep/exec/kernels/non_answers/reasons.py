@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparkcep.exec.kernels import conditions as condition
 from sparkcep.exec.kernels.caching import inlined, inner, kernel, spliced
 from sparkcep.exec.kernels.conditions import U, advance, retreat
-from sparkcep.exec.kernels.rows.search import OK, OUTPUT_FULL, OVERFLOW, TOO_MANY_STEPS, ZERO_DIVISION
 from sparkcep.exec.kernels.runs.graph import ACCEPT, prepare, sees
 from sparkcep.exec.kernels.runs.runs import NEXT, REACHED, STRICT, passes, row_limit, takes
+from sparkcep.exec.kernels.statuses import FALSE, OK, OUTPUT_FULL, TOO_MANY_STEPS, TRUE
 
 NO_EVENT, NO_SUCCESSOR, CONDITION, WINDOW, NEGATION = range(5)
 
@@ -182,7 +181,7 @@ def _walk(
         advance(component, j, base, conditions, columns, search)
         frames.row[depth + 1], frames.edge[depth + 1], frames.state[depth + 1] = j, e, target
         result = takes(e, depth, base, rows, j, machine, checks, strict, conditions, columns, work, frames, search)
-        if result == condition.TRUE:
+        if result == TRUE:
             frames.taken[depth] |= 1 if machine.ends[U(e)] else 3
             if longer:
                 depth += 1
@@ -199,8 +198,8 @@ def _walk(
                 frames.taken[depth] = 0
                 continue
         retreat(component, conditions, search)
-        if result != condition.TRUE and result != condition.FALSE:
-            return -OVERFLOW if result == condition.OVERFLOW else -ZERO_DIVISION
+        if result != TRUE and result != FALSE:
+            return -result
     return length
 
 
@@ -282,7 +281,7 @@ def _explain(
             result = passes(machine.group[U(e)], length, j, base, rows, machine, checks, conditions, columns, work,
                             frames, search)  # fmt: skip
             out[q, REASON] = CONDITION
-            if result == condition.TRUE:
+            if result == TRUE:
                 out[q, REASON] = NEGATION
                 result = _tell_blocker(
                     q, length + 1, 2, length + 1, base, rows, strict, machine, checks, conditions, columns, work,
@@ -308,9 +307,7 @@ def _explain(
 
 @inlined
 def _status(result):
-    if result == condition.TRUE or result == condition.FALSE:
-        return OK
-    return OVERFLOW if result == condition.OVERFLOW else ZERO_DIVISION
+    return np.int64(OK) if result == TRUE or result == FALSE else np.int64(result)
 
 
 @inlined
@@ -334,7 +331,7 @@ def _explain_end(
     out[q, COMPONENT], out[q, EVENT] = machine.state_component[U(frames.state[length])], last
     result = passes(machine.group[U(accept)], length, last, base, rows, machine, checks, conditions, columns, work,
                     frames, search)  # fmt: skip
-    if result != condition.TRUE:
+    if result != TRUE:
         out[q, REASON] = CONDITION
         return _status(result)
     out[q, REASON] = NEGATION
@@ -373,12 +370,12 @@ def _tell_blocker(
                         result = passes(machine.negation_group[U(x)], depth, k, base, rows, machine, checks, conditions,
                                          columns, work, frames, search)  # fmt: skip
                         retreat(c, conditions, search)
-                        if result == condition.TRUE:
+                        if result == TRUE:
                             if k < first or c < component:
                                 component = c
                             first = k
                             break
-                        if result != condition.FALSE:
+                        if result != FALSE:
                             return np.int64(result)
                         k = np.int64(work.next_row[c, k + 1])
                 else:
@@ -391,7 +388,7 @@ def _tell_blocker(
             bits >>= np.uint64(1)
             x += 1
     out[q, COMPONENT], out[q, EVENT] = component, first if component >= 0 else -1
-    return np.int64(condition.TRUE)
+    return np.int64(TRUE)
 
 
 @inlined

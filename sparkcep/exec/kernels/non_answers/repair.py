@@ -13,15 +13,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparkcep.exec.kernels import conditions as condition
 from sparkcep.exec.kernels.caching import inlined, inner, kernel
 from sparkcep.exec.kernels.conditions import U, advance, retreat
 from sparkcep.exec.kernels.non_answers.tables import FARTHEST
-from sparkcep.exec.kernels.rows.search import OK, OVERFLOW, TOO_MANY_STEPS, ZERO_DIVISION
 from sparkcep.exec.kernels.runs.runs import passes
+from sparkcep.exec.kernels.statuses import FALSE, NODES_FULL, OK, TOO_MANY_STEPS, TRUE
 
 INFINITE = np.int64(1) << 61
-NO_ROOM = 100
 
 #: What ``progress`` holds: the partition the kernel is at, the nodes that it has, and whether an event fits two places.
 AT_PARTITION, NODES, SHARED = range(3)
@@ -44,7 +42,7 @@ def repair_partitions(
             machine has taken the event of place p. max_steps: steps of the search per partition.
 
     Returns:
-        A status; NO_ROOM: call again with ``progress[NODES]`` places in ``scratch``.
+        A status; NODES_FULL: call again with ``progress[NODES]`` places in ``scratch``.
     """
     length = sequence.length
     for q in range(progress[AT_PARTITION], offsets.shape[0] - 1):
@@ -54,7 +52,7 @@ def repair_partitions(
         base, rows = offsets[q], offsets[q + 1] - offsets[q]
         count = _fill_nodes(q, base, rows, masks, key, null, sequence, limits, scratch, progress)
         if count < 0:
-            return NO_ROOM
+            return NODES_FULL
         least = _suffixes(base, count, masks, sequence, limits, scratch)
         if least > limits.most_cost * (length + 1) + length:
             continue
@@ -246,16 +244,16 @@ def _search(
         result = passes(
             machine.group[U(edge)], p, row, base, rows, machine, checks, conditions, columns, work, frames, search
         )
-        if result == condition.TRUE and p == length - 1:
+        if result == TRUE and p == length - 1:
             edge = machine.edge_start[U(p)]
             result = passes(
                 machine.group[U(edge)], p + 1, row, base, rows, machine, checks, conditions, columns, work, frames,
                 search,
             )  # fmt: skip
-        if result == condition.FALSE:
+        if result == FALSE:
             continue
-        if result != condition.TRUE:
-            return OVERFLOW if result == condition.OVERFLOW else ZERO_DIVISION
+        if result != TRUE:
+            return result
         if not _gaps_hold(p, base, rows, key, null, length, gaps, scratch):
             continue
         if p == length - 1:

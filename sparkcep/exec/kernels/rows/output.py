@@ -6,7 +6,7 @@ import numpy as np
 
 from sparkcep.exec.kernels.caching import inner, kernel
 from sparkcep.exec.kernels.conditions import navigate
-from sparkcep.exec.kernels.rows.search import OK, SKIP_TARGET_ABSENT, SKIP_TO_FIRST_ROW
+from sparkcep.exec.kernels.statuses import OK, SKIP_TARGET_ABSENT, SKIP_TO_FIRST_ROW
 
 PAST_LAST_ROW, TO_NEXT_ROW, TO_FIRST, TO_LAST = range(4)
 ONE_ROW, SHOW_EMPTY, OMIT_EMPTY, WITH_UNMATCHED = range(4)

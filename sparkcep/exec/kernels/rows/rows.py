@@ -36,29 +36,23 @@ from sparkcep.exec.kernels.rows.output import (
     emit_unmatched,
     next_start,
 )
-from sparkcep.exec.kernels.rows.search import (
-    AT_END,
-    AT_START,
+from sparkcep.exec.kernels.rows.search import AT_END, AT_START, find_dependent, find_independent
+from sparkcep.exec.kernels.rows.viability import ACCEPT, NONE, earliest_ends, viability
+from sparkcep.exec.kernels.statuses import (
     OK,
     OUTPUT_FULL,
     OVERFLOW,
-    SKIP_TARGET_ABSENT,
-    SKIP_TO_FIRST_ROW,
     TOO_MANY_ROWS,
     TOO_MANY_STEPS,
     UNDECIDED,
     ZERO_DIVISION,
-    find_dependent,
-    find_independent,
 )
-from sparkcep.exec.kernels.rows.viability import ACCEPT, NONE, earliest_ends, viability
 
 __all__ = [
     "ACCEPT", "AT_END", "AT_START", "CURRENT", "EXCLUDED", "FAILED", "FIXED", "FLAGS", "LABEL", "LAST_OF_MATCH",
-    "MAPPED_ROWS", "NONE", "NUMBER", "OK", "OMIT_EMPTY", "ONE_ROW", "OUTPUT_FULL", "OVERFLOW", "PARTITION",
-    "PAST_LAST_ROW", "REACHED", "SELF", "SHOW_EMPTY", "SKIP_TARGET_ABSENT", "SKIP_TO_FIRST_ROW", "STOP",
-    "TOO_MANY_ROWS", "TOO_MANY_STEPS", "TO_FIRST", "TO_LAST", "TO_NEXT_ROW", "UNDECIDED", "UNREACHED", "WITH_UNMATCHED",
-    "ZERO_DIVISION", "earliest_ends", "emit_match", "emit_unmatched", "match_partitions", "next_start",
+    "MAPPED_ROWS", "NONE", "NUMBER", "OMIT_EMPTY", "ONE_ROW", "PARTITION", "PAST_LAST_ROW", "REACHED", "SELF",
+    "SHOW_EMPTY", "STOP", "TO_FIRST", "TO_LAST", "TO_NEXT_ROW", "UNREACHED", "WITH_UNMATCHED", "earliest_ends",
+    "emit_match", "emit_unmatched", "match_partitions", "next_start",
 ]  # fmt: skip
 
 

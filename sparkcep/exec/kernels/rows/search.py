@@ -4,26 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparkcep.exec.kernels import conditions as condition
 from sparkcep.exec.kernels.caching import inlined
 from sparkcep.exec.kernels.conditions import U, advance, holds, retreat
 from sparkcep.exec.kernels.rows.memo import fill_key, has_failed, record_failure
 from sparkcep.exec.kernels.rows.viability import ACCEPT, can_take
+from sparkcep.exec.kernels.statuses import FALSE, OK, TOO_MANY_STEPS, TRUE, UNDECIDED
 
 AT_START, AT_END = 1, 2
-
-#: Statuses of a call. OUTPUT_FULL and UNDECIDED (it takes rows that are still to come) are no errors.
-(
-    OK,
-    TOO_MANY_STEPS,
-    TOO_MANY_ROWS,
-    SKIP_TO_FIRST_ROW,
-    SKIP_TARGET_ABSENT,
-    OVERFLOW,
-    ZERO_DIVISION,
-    OUTPUT_FULL,
-    UNDECIDED,
-) = range(9)
 
 
 @inlined
@@ -116,18 +103,18 @@ def find_dependent(
             continue
         advance(target, r, base, conditions, columns, search)
         result = holds(labels[U(target)], r, base, rows, number, conditions, columns, search)
-        if result == condition.TRUE and undone > patience:
+        if result == TRUE and undone > patience:
             place = fill_key(q, target, r, memo_number, search, memo)
             if has_failed(place, limit, memo):
-                result = condition.FALSE
-        if result == condition.TRUE:
+                result = FALSE
+        if result == TRUE:
             path[U(length)] = target
             edge_at[U(length)] = e
             state = target
             length += 1
             e = edge_start[U(state)]
             last = edge_start[U(state + 1)]
-        elif result == condition.FALSE:
+        elif result == FALSE:
             retreat(target, conditions, search)
         else:
-            return np.int64(-1), OVERFLOW if result == condition.OVERFLOW else ZERO_DIVISION, steps, undone
+            return np.int64(-1), result, steps, undone

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparkcep.exec.kernels import conditions as condition
 from sparkcep.exec.kernels.caching import inlined, kernel
 from sparkcep.exec.kernels.conditions import U, advance, retreat
 from sparkcep.exec.kernels.rows.output import (
@@ -24,7 +23,6 @@ from sparkcep.exec.kernels.rows.output import (
     SELF,
     SLOT_WIDTH,
 )
-from sparkcep.exec.kernels.rows.search import OK, OUTPUT_FULL, OVERFLOW, TOO_MANY_ROWS, TOO_MANY_STEPS, ZERO_DIVISION
 from sparkcep.exec.kernels.runs.graph import ACCEPT, next_taken, prepare, sees
 from sparkcep.exec.kernels.runs.runs import (
     AT_LAST,
@@ -41,6 +39,7 @@ from sparkcep.exec.kernels.runs.runs import (
     passes,
     row_limit,
 )
+from sparkcep.exec.kernels.statuses import FALSE, OK, OUTPUT_FULL, TOO_MANY_ROWS, TOO_MANY_STEPS, TRUE
 
 
 @kernel
@@ -218,11 +217,11 @@ def _forward(
                 result = passes(machine.group[U(e)], 0, j, base, rows, machine, checks, conditions, columns, work,
                                 frames, search)  # fmt: skip
                 retreat(component, conditions, search)
-                if result == condition.TRUE:
+                if result == TRUE:
                     forward[target, count] = 1
                     found = True
-                elif result != condition.FALSE:
-                    return (OVERFLOW if result == condition.OVERFLOW else ZERO_DIVISION), count
+                elif result != FALSE:
+                    return result, count
         if found:
             live[count] = j
             count += 1

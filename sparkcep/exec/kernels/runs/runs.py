@@ -10,24 +10,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparkcep.exec.kernels import conditions as condition
 from sparkcep.exec.kernels.caching import inlined, inner, kernel, spliced
 from sparkcep.exec.kernels.conditions import U, advance, holds, retreat
 from sparkcep.exec.kernels.rows.output import MAPPED_ROWS, TO_FIRST, TO_LAST, TO_NEXT_ROW
-from sparkcep.exec.kernels.rows.search import (
-    OK,
-    OUTPUT_FULL,
-    OVERFLOW,
-    SKIP_TARGET_ABSENT,
-    SKIP_TO_FIRST_ROW,
-    TOO_MANY_ROWS,
-    TOO_MANY_STEPS,
-    ZERO_DIVISION,
-)
 from sparkcep.exec.kernels.runs.graph import ACCEPT, prepare, sees
 from sparkcep.exec.kernels.runs.merging import first_to_look_at, remember
 from sparkcep.exec.kernels.runs.output import emit_run
 from sparkcep.exec.kernels.runs.spans import NEVER, SAFE, precheck
+from sparkcep.exec.kernels.statuses import (
+    FALSE,
+    OK,
+    OUTPUT_FULL,
+    SKIP_TARGET_ABSENT,
+    SKIP_TO_FIRST_ROW,
+    TOO_MANY_ROWS,
+    TOO_MANY_STEPS,
+    TRUE,
+)
 
 STRICT, NEXT, ANY = range(3)
 
@@ -241,7 +240,7 @@ def _search(
             frames.taken[U(depth)] = 0
             end = accept
             while 0 <= end < high and machine.target[U(end)] == ACCEPT:
-                result = np.int64(condition.TRUE)
+                result = np.int64(TRUE)
                 opening = U(frames.edge[1])
                 if _asks(end, machine, checks) or machine.absent[opening] | machine.present[opening]:
                     result = accepts(
@@ -251,12 +250,12 @@ def _search(
                 end += 1
                 if end == high:
                     frames.phase[U(depth)] = DONE
-                if result == condition.TRUE:
+                if result == TRUE:
                     progress[DEPTH] = depth
                     progress[STEPS] = steps
                     return OK
-                if result != condition.FALSE:
-                    return OVERFLOW if result == condition.OVERFLOW else ZERO_DIVISION
+                if result != FALSE:
+                    return result
             continue
         e = frames.cursor[U(depth)]
         if j < 0 or e >= high:
@@ -309,11 +308,11 @@ def _search(
         frames.row[U(depth + 1)] = j
         frames.edge[U(depth + 1)] = e
         frames.state[U(depth + 1)] = target
-        result = np.int64(condition.TRUE)
+        result = np.int64(TRUE)
         if _asks(e, machine, checks):
             result = takes(e, depth, base, rows, j, machine, checks, strict, conditions, columns, work, frames,
                             search)  # fmt: skip
-        if result == condition.TRUE:
+        if result == TRUE:
             frames.taken[U(depth)] |= 1 if machine.ends[U(e)] else 3
             if explored and viable:
                 depth += 1
@@ -323,8 +322,8 @@ def _search(
                 frames.fresh[U(depth)] = True
                 continue
         retreat(component, conditions, search)
-        if result != condition.TRUE and result != condition.FALSE:
-            return OVERFLOW if result == condition.OVERFLOW else ZERO_DIVISION
+        if result != TRUE and result != FALSE:
+            return result
     progress[DEPTH] = -1
     progress[STEPS] = steps
     return OK
@@ -378,7 +377,7 @@ def takes(e, depth, base, rows, j, machine, checks, strict, conditions, columns,
     result = passes(
         machine.group[U(e)], depth, j, base, rows, machine, checks, conditions, columns, work, frames, search
     )
-    if result != condition.TRUE:
+    if result != TRUE:
         return result
     # What comes before the first event is decided on accepting.
     closed = machine.absent[U(e)] & np.uint64(machine.dependent) if depth > 0 else _NONE
@@ -397,12 +396,12 @@ def takes(e, depth, base, rows, j, machine, checks, strict, conditions, columns,
             i = frames.row[U(depth)]
             result = _none_between(now, depth + 1, i, j, base, rows, strict, machine, checks, conditions, columns, work,
                                    frames, search)  # fmt: skip
-            if result != condition.TRUE:
+            if result != TRUE:
                 return result
         if newly:
             return _deferred_hold(newly, depth + 1, base, rows, strict, machine, checks, conditions, columns, work,
                                   frames, search)  # fmt: skip
-    return condition.TRUE
+    return TRUE
 
 
 @inlined
@@ -427,9 +426,9 @@ def _deferred_hold(bits, depth, base, rows, strict, machine, checks, conditions,
             j = frames.row[U(d)]
             result = _none_between(now, depth, i, j, base, rows, strict, machine, checks, conditions, columns, work,
                                    frames, search)  # fmt: skip
-            if result != condition.TRUE:
+            if result != TRUE:
                 return result
-    return condition.TRUE
+    return TRUE
 
 
 @inner
@@ -441,7 +440,7 @@ def accepts(
     last = frames.row[U(depth)]
     result = passes(machine.group[U(accept)], depth, last, base, rows, machine, checks, conditions, columns, work,
                      frames, search)  # fmt: skip
-    if result != condition.TRUE:
+    if result != TRUE:
         return result
     dependent = np.uint64(machine.dependent)
     first_edge = frames.edge[1]
@@ -450,22 +449,22 @@ def accepts(
     absent, present = machine.absent[U(first_edge)], machine.present[U(first_edge)]
     if absent or present:
         if not sees(absent, present, before, start, work):
-            return condition.FALSE
+            return FALSE
         now = absent & dependent
         if now:
             result = _none_between(now, depth, before, start, base, rows, strict, machine, checks, conditions, columns,
                                    work, frames, search)  # fmt: skip
-            if result != condition.TRUE:
+            if result != TRUE:
                 return result
     # After the last one: to the partition's end, or within the interval after the first event.
     if not clear_behind(accept, last, limit, machine, work):
-        return condition.FALSE
+        return FALSE
     if machine.absent[U(accept)]:
         now = machine.absent[U(accept)] & dependent
         if now:
             result = _none_between(now, depth, last, limit + 1, base, rows, False, machine, checks, conditions, columns,
                                    work, frames, search)  # fmt: skip
-            if result != condition.TRUE:
+            if result != TRUE:
                 return result
     waiting = _NONE
     for x in range(machine.negation_group.shape[0] - 1):
@@ -475,7 +474,7 @@ def accepts(
     if waiting:
         return _deferred_hold(waiting, depth, base, rows, strict, machine, checks, conditions, columns, work, frames,
                      search)  # fmt: skip
-    return condition.TRUE
+    return TRUE
 
 
 @inlined
@@ -508,14 +507,14 @@ def _none_between(
                 result = passes(machine.negation_group[U(x)], depth, k, base, rows, machine, checks, conditions,
                                  columns, work, frames, search)  # fmt: skip
                 retreat(c, conditions, search)
-                if result == condition.TRUE:
-                    return condition.FALSE
-                if result != condition.FALSE:
+                if result == TRUE:
+                    return FALSE
+                if result != FALSE:
                     return result
                 k = np.int64(work.next_row[c, k + 1])
         bits >>= np.uint64(1)
         x += 1
-    return condition.TRUE
+    return TRUE
 
 
 @inner
@@ -545,7 +544,7 @@ def passes(group, depth, row, base, rows, machine, checks, conditions, columns, 
         if known == SAFE:
             continue
         if known == NEVER:
-            return condition.FALSE
+            return FALSE
         # Without a register to go through, the first round is the only one.
         each = checks.checks[at + U(4)]
         register = U(max(each, 0))
@@ -554,9 +553,9 @@ def passes(group, depth, row, base, rows, machine, checks, conditions, columns, 
         while seen <= whole:
             counts[register] = seen
             result = holds(program, row, base, rows, frames.edge[0], conditions, columns, search)
-            if result != condition.TRUE:
+            if result != TRUE:
                 counts[register] = whole
                 return result
             seen += 1
         counts[register] = whole
-    return condition.TRUE
+    return TRUE

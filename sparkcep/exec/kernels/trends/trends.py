@@ -14,11 +14,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparkcep.exec.kernels import conditions as condition
 from sparkcep.exec.kernels.caching import inlined, inner, kernel, spliced
 from sparkcep.exec.kernels.conditions import U, holds
-from sparkcep.exec.kernels.rows.search import OK, OUTPUT_FULL, OVERFLOW, TOO_MANY_STEPS, ZERO_DIVISION
 from sparkcep.exec.kernels.runs.graph import prepare_negations, sees
+from sparkcep.exec.kernels.statuses import FALSE, OK, OUTPUT_FULL, TOO_MANY_STEPS, TRUE
 from sparkcep.exec.kernels.trends.orders import rank_rows
 from sparkcep.exec.kernels.trends.states import walk_states
 from sparkcep.exec.kernels.trends.sums import add, add_all, add_jobs, begin, clear, is_empty, take, wipe
@@ -465,17 +464,17 @@ def _pairs(e, c, to, j, visible, open_from, open_to, block, trends, events, test
             continue
         if not sees(machine.absent[U(e)], machine.present[U(e)], i, j, scratch.work):
             continue
-        held = np.int64(condition.TRUE)
+        held = np.int64(TRUE)
         search.occurrences[0] = i
         for t in range(classes.test_start[U(c)], classes.test_start[U(c + 1)]):
             program, rows = classes.tests[U(t)], events.rows - block.base
             held = np.int64(holds(program, j, block.base, rows, 0, tests.conditions, tests.columns, search))
-            if held != condition.TRUE:
+            if held != TRUE:
                 break
-        if held == condition.FALSE:
+        if held == FALSE:
             continue
-        if held != condition.TRUE:
-            return -(OVERFLOW if held == condition.OVERFLOW else ZERO_DIVISION)
+        if held != TRUE:
+            return -held
         if trends.fields.plain and scratch.sums.lanes == 1:
             scratch.sums.floats[U(to)] += scratch.sums.floats[U(single + at)]
         else:

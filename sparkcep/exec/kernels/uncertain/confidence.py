@@ -14,15 +14,11 @@ import numpy as np
 
 from sparkcep.exec.kernels.caching import inlined, inner
 from sparkcep.exec.kernels.conditions import U
-from sparkcep.exec.kernels.rows.search import OK
+from sparkcep.exec.kernels.statuses import OK, POOL_FULL, TOO_MANY_SHARED
 
 FAR = 2**61
 #: No WITHIN.
 NO_BOUND = 2**60
-#: Status: more events than there are bits for must stay out of several gaps.
-TOO_MANY_SHARED = 20
-#: Status: ``forbidden`` has no room.
-POOL_FULL = 21
 
 
 @inlined

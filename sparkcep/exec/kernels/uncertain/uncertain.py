@@ -11,18 +11,25 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparkcep.exec.kernels import conditions as condition
 from sparkcep.exec.kernels.caching import inlined, inner, kernel
 from sparkcep.exec.kernels.conditions import advance, retreat
 from sparkcep.exec.kernels.rows.output import MAPPED_ROWS
-from sparkcep.exec.kernels.rows.search import OK, OUTPUT_FULL, OVERFLOW, TOO_MANY_ROWS, TOO_MANY_STEPS, ZERO_DIVISION
 from sparkcep.exec.kernels.runs.graph import ACCEPT, next_rows, next_taken
 from sparkcep.exec.kernels.runs.output import emit_run
 from sparkcep.exec.kernels.runs.runs import passes
+from sparkcep.exec.kernels.statuses import (
+    FALSE,
+    OK,
+    OUTPUT_FULL,
+    POOL_FULL,
+    STACK_FULL,
+    TOO_MANY_ROWS,
+    TOO_MANY_STEPS,
+    TRUE,
+)
 from sparkcep.exec.kernels.uncertain.confidence import (
     FAR,
     NO_BOUND,
-    POOL_FULL,
     confidence,
     first_from,
     mass_at,
@@ -33,8 +40,6 @@ from sparkcep.exec.kernels.uncertain.confidence import (
 #: What ``progress`` holds; USED, EMITTED and TRACED lie where run_output.py wants them.
 AT_PARTITION, SIGNATURES, MATCHES, DEAD_ENDS, STEPS, EMITTED, USED, TRACED = range(8)
 PROGRESS = 8
-#: Status: a run is longer than there are frames.
-STACK_FULL = 22
 #: A bound on a confidence may be this much too low.
 _ROUNDING = 1e-9
 
@@ -208,7 +213,7 @@ def _extends(d, e, k, base, machine, query, events, frames, stack, graph):
 def _takes(d, e, k, base, rows, machine, checks, conditions, columns, work, frames, events, search):
     """Conditions that the match decides, on taking event ``k`` over an edge: a condition's result."""
     if checks.group_start[machine.group[e]] == checks.group_start[machine.group[e] + 1]:
-        return condition.TRUE
+        return TRUE
     c = machine.component[e]
     row = events.row[base + k]
     advance(c, row, base, conditions, columns, search)
@@ -238,7 +243,7 @@ def _list_next(
                 if machine.target[e] == ACCEPT or work.next_row[machine.component[e], k] != k:
                     continue
                 result = _takes(d, e, k, base, rows, machine, checks, conditions, columns, work, frames, events, search)
-                if result == condition.TRUE:
+                if result == TRUE:
                     if at >= stack.next_event.shape[0]:
                         return POOL_FULL
                     stack.next_event[at] = k
@@ -246,8 +251,8 @@ def _list_next(
                     stack.next_ends[at] = machine.ends[e]
                     stays |= not machine.ends[e]
                     at += 1
-                elif result != condition.FALSE:
-                    return OVERFLOW if result == condition.OVERFLOW else ZERO_DIVISION
+                elif result != FALSE:
+                    return result
             # In every world it is taken by then, or something before it.
             if stays and events.low[base + k] > last_high:
                 until = min(until, events.high[base + k])
@@ -461,10 +466,10 @@ def _search(
             continue
         if not (query.next and d > 0):
             taken = _takes(d, e, k, base, rows, machine, checks, conditions, columns, work, frames, events, search)
-            if taken == condition.FALSE:
+            if taken == FALSE:
                 continue
-            if taken != condition.TRUE:
-                return OVERFLOW if taken == condition.OVERFLOW else ZERO_DIVISION
+            if taken != TRUE:
+                return taken
         if summed and _sum(d + 1, events, stack) < query.threshold * (1.0 - _ROUNDING):
             continue
         d += 1
@@ -489,9 +494,9 @@ def _search(
             left = passes(
                 machine.group[accept], d, row, base, rows, machine, checks, conditions, columns, work, frames, search
             )  # fmt: skip
-            if left != condition.TRUE and left != condition.FALSE:
-                return OVERFLOW if left == condition.OVERFLOW else ZERO_DIVISION
-            if left == condition.TRUE:
+            if left != TRUE and left != FALSE:
+                return left
+            if left == TRUE:
                 status = _worth(
                     d, accept, base, rows, machine, events, query, frames, stack, graph, work, elements, masses,
                     result, ticks,
