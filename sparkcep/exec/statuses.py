@@ -21,7 +21,7 @@ from sparkcep.exec.kernels.statuses import (
     ZERO_DIVISION,
 )
 from sparkcep.query import RowsPerMatch, Selection, SkipMode
-from sparkcep.settings import LIMIT_EVENTS, LIMIT_MATCHES, LIMIT_REPAIR, LIMIT_SHARED, LIMIT_STEPS
+from sparkcep.settings import LIMIT_EVENTS, LIMIT_MATCHES, LIMIT_REPAIR, LIMIT_SHARED, LIMIT_STEPS, RANGE_SPLITTING
 
 #: What makes fewer matches of a clause.
 CLAUSE_HINT = "use AFTER MATCH SKIP PAST LAST ROW, WITHIN or ONE ROW PER MATCH, or raise the limit"
@@ -160,6 +160,15 @@ def too_many_events(limit: int) -> LimitError:
         "CEP_EVENT_LIMIT",
         f"One partition has more than {limit} events, and is matched whole ({LIMIT_EVENTS.key}).",
         hint="add keys to PARTITION BY, filter the input, or raise the limit where the executors' memory allows",
+    )
+
+
+def too_large_range(limit: int) -> LimitError:
+    """The error of a range of ORDER BY keys whose rows cannot be numbered."""
+    return LimitError(
+        "CEP_EVENT_LIMIT",
+        f"One range of a partition has more than {limit} events.",
+        hint=f"add keys to PARTITION BY, filter the input, or SET {RANGE_SPLITTING.key} = false",
     )
 
 

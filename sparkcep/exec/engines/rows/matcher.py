@@ -28,6 +28,7 @@ from sparkcep.exec.engines.rows.tables import (
     within_table,
 )
 from sparkcep.exec.kernels.rows import rows as kernel
+from sparkcep.exec.kernels.rows.tables import Emission, Query, Room, Rows
 from sparkcep.exec.kernels.statuses import OUTPUT_FULL
 from sparkcep.exec.kernels.tables import Within, Words
 from sparkcep.exec.statuses import MODES, SKIPS, emitted_rows, interpreted, raise_status, too_much_output
@@ -45,10 +46,8 @@ class Matcher:
         program = spec.program
         names = len(program.names)
         self.automaton = automaton(program, spec.condition_bits)
-        self.skip = SKIPS[spec.skip]
-        self.mode = MODES[spec.rows_per_match]
-        self.every_row = emitted_rows(spec)
-        self.output = output_table(spec.slots, spec.slot_registers, spec.skip_labels, names)
+        output = output_table(spec.slots, spec.slot_registers, spec.skip_labels, names)
+        self.emission = Emission(output, MODES[spec.rows_per_match], emitted_rows(spec), SKIPS[spec.skip])
         looks = [s.physical for s in spec.conditions.slots if isinstance(s, NavigationSlot)]
         self.ahead = max([0, *looks])
         self.output_ahead = max([0, *(s.physical for s in spec.slots)])
@@ -105,7 +104,7 @@ class Matcher:
         rows = int(batch.offsets[-1])
         masks = mask_words(batch, spec.mask_words)
         within = within_table(batch, rows)
-        progress = np.zeros(10, np.int64)
+        progress = np.zeros(kernel.PROGRESS, np.int64)
         if resume is not None:
             progress[kernel.AT_ROW], progress[kernel.COVERED] = resume.row, resume.covered
             progress[kernel.MATCHES], progress[kernel.STEPS] = resume.matches, resume.steps
@@ -135,17 +134,19 @@ class Matcher:
         dependent = bool(spec.conditions.conditions)
         viable = np.empty((1 if spec.use_within else longest + 1, self.automaton.followers.shape[1]), np.uint64)
         ends = np.empty((longest + 1 if spec.use_within else 1, spec.program.positions), np.int64)
-        registers = max(self.conditions.register_count, len(self.output.membership))
+        registers = max(self.conditions.register_count, len(self.emission.output.membership))
         search = new_search_state(longest, registers, len(programs.agg), dependent)
         epoch, self.epoch = self.epoch, self.epoch + len(batch.offsets)
+        query = Query(
+            self.automaton, self.conditions._replace(const_i=const_i), self.emission, int(dependent),
+            int(spec.use_within), self.ahead, self.output_ahead, spec.limit_steps, spec.limit_rows,
+        )  # fmt: skip
+        marks = _NO_MARKS if batch.marks is None else batch.marks
+        given = Rows(offsets, masks, columns, within, marks, int(more), epoch)
+        room = Room(viable, ends, search, self.memo)
         out = np.empty((1024, kernel.FIXED + len(spec.slots)), np.int64)
         while True:
-            status = kernel.match_partitions(
-                offsets, masks, self.automaton, int(spec.use_within), within, self.skip, self.mode,
-                self.every_row, self.output, int(dependent), self.conditions._replace(const_i=const_i), columns,
-                spec.limit_steps, spec.limit_rows, viable, ends, search, self.memo, epoch, int(more), self.ahead,
-                self.output_ahead, progress, out, _NO_MARKS if batch.marks is None else batch.marks,
-            )  # fmt: skip
+            status = kernel.match_partitions(query, given, room, progress, out)
             if status != OUTPUT_FULL:
                 break
             used = int(progress[kernel.USED])

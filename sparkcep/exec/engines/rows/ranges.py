@@ -23,6 +23,7 @@ from sparkcep.exec.engines.rows.output import match_table, value_columns
 from sparkcep.exec.engines.rows.spec import MatchSpec
 from sparkcep.exec.engines.rows.tables import owned
 from sparkcep.exec.kernels.rows import rows as kernel
+from sparkcep.exec.kernels.rows.output import MAX_RANGE_ROWS, ROW_BITS
 from sparkcep.exec.kernels.rows.ranges import SUMMARY, mark_ranges, select_chain
 from sparkcep.exec.kernels.statuses import TOO_MANY_ROWS
 from sparkcep.exec.layouts.output import arrays, record_batch, struct_fields
@@ -38,6 +39,7 @@ from sparkcep.exec.layouts.rows import (
 )
 from sparkcep.exec.reports import Matched, RowsReport, matched_rows
 from sparkcep.exec.shape import OperatorColumns
+from sparkcep.exec.statuses import too_large_range
 from sparkcep.query import ERROR, PREFIX
 from sparkcep.settings import CHUNK_BYTES
 
@@ -79,6 +81,8 @@ class RangeMatcher:
 
     def match_ranges(self, matcher: Matcher, table: pa.Table) -> Iterator[pa.RecordBatch]:
         chunk = chunk_of(table, self.shape)
+        if int(np.diff(chunk.batch.offsets).max(initial=0)) > MAX_RANGE_ROWS:
+            raise too_large_range(MAX_RANGE_ROWS)
         numbers = column(table, "range").take(pa.array(chunk.batch.offsets[:-1]))
         own, marked = self.marked(chunk.batch, numbers)
         found = matcher.match(marked)
@@ -86,7 +90,7 @@ class RangeMatcher:
         # Not rows of a match: the borders of ranges.
         summaries = np.full((ranges, found.shape[1]), -1, np.int64)
         summaries[:, kernel.PARTITION] = np.arange(ranges)
-        summaries[:, kernel.NUMBER] = SUMMARY << 32 | own
+        summaries[:, kernel.NUMBER] = SUMMARY << ROW_BITS | own
         found = np.concatenate([summaries, found])
         for low in range(0, len(found), CHUNK):
             yield self.placed(chunk, numbers, found[low : low + CHUNK])
@@ -96,8 +100,8 @@ class RangeMatcher:
         ranges = part[:, kernel.PARTITION]
         place = {
             _RANGE: numbers.take(pa.array(ranges)),
-            _START: int32(part[:, kernel.NUMBER] >> 32),
-            _RESUME: int32(part[:, kernel.NUMBER] & 0xFFFFFFFF),
+            _START: int32(part[:, kernel.NUMBER] >> ROW_BITS),
+            _RESUME: int32(part[:, kernel.NUMBER] & (1 << ROW_BITS) - 1),
         }
         first_rows = np.asarray(chunk.batch.offsets, np.int64)[ranges]
         values = arrays(value_columns(self.shape), match_table(part, self.shape), first_rows, chunk.field)

@@ -16,6 +16,7 @@ from sparkcep.exec.engines.rows.spec import ConditionSet, MatchSpec
 from sparkcep.exec.engines.rows.tables import grown, new_search_state
 from sparkcep.exec.kernels import tables as kernel_tables
 from sparkcep.exec.kernels.rows import rows as kernel
+from sparkcep.exec.kernels.rows.tables import Emission, Match
 from sparkcep.exec.kernels.rows.viability import NONE
 from sparkcep.exec.kernels.statuses import OK, TOO_MANY_ROWS, TOO_MANY_STEPS
 from sparkcep.exec.kernels.tables import Within, Words
@@ -27,10 +28,7 @@ class SearchContext(Protocol):
 
     spec: MatchSpec
     automaton: kernel_tables.Automaton
-    skip: int
-    mode: int
-    every_row: int
-    output: kernel_tables.Output
+    emission: Emission
     ahead: int
     output_ahead: int
     patience: int
@@ -126,7 +124,7 @@ class Search:
 
     def match_partition(self, q: int, more: bool, progress: Ints, out: Ints) -> Ints:
         """Append a partition's output rows; returns the buffer."""
-        spec, program, mode = self.spec, self.spec.program, self.m.mode
+        spec, program, emission = self.spec, self.spec.program, self.m.emission
         base = int(self.batch.offsets[q])
         rows = int(self.batch.offsets[q + 1]) - base
         ends = np.zeros((rows + 1, program.positions), np.int64)
@@ -155,24 +153,22 @@ class Search:
             out = grown(out, used, len(path or ()))
             status = OK
             if path is None:
-                if mode == kernel.WITH_UNMATCHED and start >= progress[kernel.COVERED]:
+                if emission.mode == kernel.WITH_UNMATCHED and start >= progress[kernel.COVERED]:
                     used = kernel.emit_unmatched(out, used, q, start)
                 start += 1
             else:
                 number += 1
                 search.path[: len(path)] = path
-                used = kernel.emit_match(
-                    out, used, q, number, start, len(path), rows, self.m.automaton, mode,
-                    self.m.every_row, self.m.output, search,
-                )  # fmt: skip
+                match = Match(q, number, start, len(path), rows)
+                used = kernel.emit_match(out, used, match, self.m.automaton, emission, search)
                 progress[kernel.MATCHES] = number
                 progress[kernel.COVERED] = max(progress[kernel.COVERED], start + len(path))
                 start, status = kernel.next_start(
-                    start, len(path), self.m.skip, self.m.output.targets, search.path, self.m.automaton.labels
+                    start, len(path), emission.skip, emission.output.targets, search.path, self.m.automaton.labels
                 )
             progress[kernel.USED] = used
             emitted = used - before
-            progress[kernel.EMITTED] += min(emitted, 1) if self.m.every_row == kernel.MAPPED_ROWS else emitted
+            progress[kernel.EMITTED] += min(emitted, 1) if emission.rows == kernel.MAPPED_ROWS else emitted
             if progress[kernel.EMITTED] > spec.limit_rows:
                 self.m.check(TOO_MANY_ROWS)
             self.m.check(status)

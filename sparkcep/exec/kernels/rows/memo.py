@@ -3,7 +3,7 @@
 Two attempts that have just taken the same row at the same position, and for which everything that conditions reachable
 from there can look back at is equal, have the same future (the thread equivalence of Trino's matcher). Once one has
 failed, the other is given up. A state is compared word by word; its hash only says where to look. The table has a
-fixed size: a state that finds no place takes another's, which costs time but is never wrong.
+fixed size: a state that finds no free slot takes another's, which costs time but is never wrong.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ WAYS = 8
 
 @inner
 def fill_key(partition, position, row, number, search, memo):
-    """Write the state after taking a row at a position to ``memo.key``; returns the place of its first entry."""
+    """Write the state after taking a row at a position to ``memo.key``; returns the slot of its first entry."""
     key = memo.key
     key[PARTITION] = partition
     key[LIMIT] = 0
@@ -62,11 +62,11 @@ def _equal(at, memo, n):
 
 
 @inner
-def has_failed(place, limit, memo):
+def has_failed(slot, limit, memo):
     """Whether the state in ``memo.key`` is known to fail when matches may reach to row ``limit``."""
     n = LOOKBACKS + memo.high[U(memo.key[POSITION])] - memo.low[U(memo.key[POSITION])]
     for way in range(WAYS):
-        at = ((place + way) & (memo.capacity - 1)) * memo.width
+        at = ((slot + way) & (memo.capacity - 1)) * memo.width
         if memo.entries[U(at)] != memo.key[PARTITION]:
             return False
         if memo.entries[U(at + LIMIT)] >= limit and _equal(at, memo, n):
@@ -75,16 +75,16 @@ def has_failed(place, limit, memo):
 
 
 @inner
-def record_failure(place, limit, memo):
+def record_failure(slot, limit, memo):
     """Note that the state in ``memo.key`` fails when matches may reach to row ``limit``, so also when less far."""
     n = LOOKBACKS + memo.high[U(memo.key[POSITION])] - memo.low[U(memo.key[POSITION])]
     chosen = (memo.key[ROW] + memo.key[POSITION]) % WAYS
     for way in range(WAYS):
-        at = ((place + way) & (memo.capacity - 1)) * memo.width
+        at = ((slot + way) & (memo.capacity - 1)) * memo.width
         if memo.entries[U(at)] != memo.key[PARTITION] or _equal(at, memo, n):
             chosen = way
             break
-    at = ((place + chosen) & (memo.capacity - 1)) * memo.width
+    at = ((slot + chosen) & (memo.capacity - 1)) * memo.width
     for k in range(n):
         memo.entries[U(at + k)] = memo.key[U(k)]
     memo.entries[U(at + LIMIT)] = limit

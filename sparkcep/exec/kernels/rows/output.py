@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparkcep.exec.kernels.caching import inner, kernel
+from sparkcep.exec.kernels.caching import inlined, inner, kernel
 from sparkcep.exec.kernels.conditions import navigate
 from sparkcep.exec.kernels.statuses import OK, SKIP_TARGET_ABSENT, SKIP_TO_FIRST_ROW
 
@@ -18,6 +18,11 @@ EXCLUDED, LAST_OF_MATCH = 1, 2
 FAILED = 4
 
 SLOT_WIDTH = 6
+
+#: Of matches by range, NUMBER holds the row where the match starts and, in its lower ROW_BITS, that where matching
+#: resumes. Both count from the range's first row; engines/rows/ranges.py refuses ranges of more than MAX_RANGE_ROWS.
+ROW_BITS = 32
+MAX_RANGE_ROWS = 2**31 - 1
 
 #: ``every_row``: one row for each match; one for each of its events, as aggregates over the match want them; those that
 #: the result shows. The limit counts what the result shows.
@@ -36,30 +41,36 @@ def _blank(out, at, partition, number, row):
 
 
 @inner
-def _slot_values(out, at, start, rows, length, automaton, slots, running, search):
+def _slot_values(out, at, running, match, automaton, slots, search):
     """Resolve the slots of one output row: those that are RUNNING, or those that are FINAL."""
     for s in range(slots.shape[0] // SLOT_WIDTH):
         if slots[SLOT_WIDTH * s + 4] != running:
             continue
-        row = navigate(s, slots, SLOT_WIDTH, search, rows)
+        row = navigate(s, slots, SLOT_WIDTH, search, match.rows)
         if slots[SLOT_WIDTH * s + 5] and row >= 0:
-            inside = row - start
-            row = automaton.labels[search.path[inside]] if 0 <= inside < length else np.int64(-1)
+            inside = row - match.start
+            row = automaton.labels[search.path[inside]] if 0 <= inside < match.length else np.int64(-1)
         out[at, FIXED + s] = row
 
 
 @kernel
-def emit_match(out, used, partition, number, start, length, rows, automaton, mode, every_row, output, search):
-    """Append the output rows of one match, for which there must be room; returns how much of the buffer is used.
+def emit_match(out, used, match, automaton, emission, search):
+    """Append the output rows of one match, for which there must be room; O(length x (registers + slots)).
 
-    The match is ``search.path``; the registers are those of the slots afterwards.
+    Args:
+        out: (n, FIXED + slots), of which ``used`` rows are. match, emission: see tables.py. search: the match is its
+            ``path``; its registers are those of the slots afterwards.
+
+    Returns:
+        How many rows of ``out`` are used.
     """
-    labels, counts = automaton.labels, search.counts
+    labels, counts, output = automaton.labels, search.counts, emission.output
+    start, length = match.start, match.length
     registers = output.membership.shape[0]
     if length == 0:
-        if mode == OMIT_EMPTY:
+        if emission.mode == OMIT_EMPTY:
             return used
-        _blank(out, used, partition, number, start)
+        _blank(out, used, match.partition, match.number, start)
         return used + 1
     first = used
     for g in range(registers):
@@ -71,18 +82,18 @@ def emit_match(out, used, partition, number, start, length, rows, automaton, mod
             if output.membership[g, label]:
                 search.occurrences[g * search.rows + counts[g]] = start + k
                 counts[g] += 1
-        if every_row or k == length - 1:
-            out[used, PARTITION] = partition
-            out[used, NUMBER] = number
+        if emission.rows or k == length - 1:
+            out[used, PARTITION] = match.partition
+            out[used, NUMBER] = match.number
             out[used, LABEL] = label
             out[used, SELF] = start + k
             out[used, CURRENT] = start + k
             flags = EXCLUDED if automaton.excluded[position] else 0
             out[used, FLAGS] = flags | (LAST_OF_MATCH if k == length - 1 else 0)
-            _slot_values(out, used, start, rows, length, automaton, output.slots, 1, search)
+            _slot_values(out, used, 1, match, automaton, output.slots, search)
             used += 1
     for at in range(first, used):
-        _slot_values(out, at, start, rows, length, automaton, output.slots, 0, search)
+        _slot_values(out, at, 0, match, automaton, output.slots, search)
     return used
 
 
@@ -93,10 +104,16 @@ def emit_unmatched(out, used, partition, row):
     return used + 1
 
 
+@inlined
+def packed_rows(start, resume):
+    """NUMBER of a match by range."""
+    return start << ROW_BITS | resume
+
+
 @kernel
 def emit_failure(out, used, partition, row, status):
     """Append what stands for a start row whose search failed (matches by range), for which there must be room."""
-    _blank(out, used, partition, row << 32, row)
+    _blank(out, used, partition, packed_rows(row, 0), row)
     out[used, LABEL] = status
     out[used, FLAGS] = LAST_OF_MATCH | FAILED
     return used + 1
@@ -104,7 +121,15 @@ def emit_failure(out, used, partition, row, status):
 
 @kernel
 def next_start(start, length, skip, targets, path, labels):
-    """Where matching resumes and a status."""
+    """Where matching resumes after a match, and a status.
+
+    Args:
+        skip: PAST_LAST_ROW, TO_NEXT_ROW, TO_FIRST or TO_LAST. targets: (labels,) whether it is to be skipped to.
+        path: the match's positions. labels: of each position.
+
+    Returns:
+        (row, status): OK, SKIP_TARGET_ABSENT or SKIP_TO_FIRST_ROW.
+    """
     if length == 0 or skip == TO_NEXT_ROW:
         return start + 1, OK
     if skip == PAST_LAST_ROW:

@@ -35,8 +35,10 @@ from sparkcep.exec.kernels.rows.output import (
     emit_match,
     emit_unmatched,
     next_start,
+    packed_rows,
 )
 from sparkcep.exec.kernels.rows.search import AT_END, AT_START, find_dependent, find_independent
+from sparkcep.exec.kernels.rows.tables import Match, Partition, Start
 from sparkcep.exec.kernels.rows.viability import ACCEPT, NONE, earliest_ends, viability
 from sparkcep.exec.kernels.statuses import (
     OK,
@@ -49,10 +51,38 @@ from sparkcep.exec.kernels.statuses import (
 )
 
 __all__ = [
-    "ACCEPT", "AT_END", "AT_START", "CURRENT", "EXCLUDED", "FAILED", "FIXED", "FLAGS", "LABEL", "LAST_OF_MATCH",
-    "MAPPED_ROWS", "NONE", "NUMBER", "OMIT_EMPTY", "ONE_ROW", "PARTITION", "PAST_LAST_ROW", "REACHED", "SELF",
-    "SHOW_EMPTY", "STOP", "TO_FIRST", "TO_LAST", "TO_NEXT_ROW", "UNREACHED", "WITH_UNMATCHED", "earliest_ends",
-    "emit_match", "emit_unmatched", "match_partitions", "next_start",
+    "ACCEPT",
+    "AT_END",
+    "AT_START",
+    "CURRENT",
+    "EXCLUDED",
+    "FAILED",
+    "FIXED",
+    "FLAGS",
+    "LABEL",
+    "LAST_OF_MATCH",
+    "MAPPED_ROWS",
+    "NONE",
+    "NUMBER",
+    "OMIT_EMPTY",
+    "ONE_ROW",
+    "PARTITION",
+    "PAST_LAST_ROW",
+    "PROGRESS",
+    "REACHED",
+    "SELF",
+    "SHOW_EMPTY",
+    "STOP",
+    "TO_FIRST",
+    "TO_LAST",
+    "TO_NEXT_ROW",
+    "UNREACHED",
+    "WITH_UNMATCHED",
+    "earliest_ends",
+    "emit_match",
+    "emit_unmatched",
+    "match_partitions",
+    "next_start",
 ]  # fmt: skip
 
 
@@ -60,78 +90,71 @@ __all__ = [
 #: which matches cover it, steps taken, rows that count to the limit, rows given back; how much of the output is used;
 #: whether viability is filled in; how many rows of the partition came before those of the batch.
 AT_PARTITION, AT_ROW, MATCHES, COVERED, STEPS, EMITTED, UNDONE, USED, PREPARED, FIRST_ROW = range(10)
+PROGRESS = 10
 
 #: Marks of rows for matches by range: no match can start, one can, matching ends before this row.
 UNREACHED, REACHED, STOP = range(3)
 
 
 @kernel
-def match_partitions(
-    offsets, masks, automaton, use_within, within, skip, mode, every_row, output, dependent, conditions, columns,
-    max_steps, max_rows, viable, ends, search, memo, first_epoch, is_open, ahead, output_ahead,
-    progress, out, marks,
-):  # fmt: skip
-    """Match every partition of a batch from where ``progress`` stands.
+def match_partitions(query, given, room, progress, out):
+    """Match every partition of a batch from where ``progress`` stands; O(rows x positions) without match-dependent
+    conditions.
+
+    Where the batch's last partition is open, matching ends before the first row whose outcome may depend on what is to
+    come; ``progress`` says which.
 
     Args:
-        offsets: (partitions + 1,) row borders.
-        masks: (words, rows) uint64, one bit per match-independent condition.
-        automaton, within, output, conditions, columns, trail: see tables.py.
-        memo: see tables.py. first_epoch: what stands for the first partition there, above those of earlier calls.
-        viable: (rows of the longest partition + 1, words), without WITHIN. ends: (as many, positions), with WITHIN.
-        is_open: whether the last partition goes on in a later batch. Matching then ends before the first row whose
-            outcome may depend on what is to come; ``progress`` says which.
-        ahead, output_ahead: how many rows after the tested row, after a match, conditions and slots look at.
-        progress: (10,) see above. At first all zeros, or where an earlier batch has left its last partition.
-        out: (n, FIXED + slots) output rows; rows and slots count from the partition's first row in the batch.
-        marks: empty; or, for matches by range, (rows,) REACHED where matching may resume, STOP at the first row that
-            is another range's, else UNREACHED. All matches that can be reached are put out, whether or not one lies in
-            another; their NUMBER is start << 32 | the row where matching resumes. An error becomes a FAILED row.
+        query, given, room: see tables.py.
+        progress: (PROGRESS,) see above. At first all zeros, or where an earlier batch has left its last partition.
+        out: (n, FIXED + slots) output rows; rows and slots count from the partition's first row in the batch. For
+            matches by range all are put out that can be reached, whether or not one lies in another; their NUMBER is
+            ``packed_rows``. An error becomes a FAILED row.
 
     Returns:
         A status; OUTPUT_FULL: call again with a larger ``out``, or with USED at 0 once what is there is read.
     """
-    partitions = offsets.shape[0] - 1
+    partitions = given.offsets.shape[0] - 1
     for q in range(progress[AT_PARTITION], partitions):
-        base = offsets[q]
-        rows = offsets[q + 1] - base
-        open_here = is_open and q == partitions - 1
+        base = given.offsets[q]
+        rows = given.offsets[q + 1] - base
+        is_open = given.is_open != 0 and q == partitions - 1
         if not progress[PREPARED]:
-            if use_within:
-                earliest_ends(base, rows, open_here, masks, automaton, ends)
+            if query.use_within:
+                earliest_ends(base, rows, is_open, given.masks, query.automaton, room.ends)
             else:
-                viability(base, rows, open_here, masks, automaton, viable)
+                viability(base, rows, is_open, given.masks, query.automaton, room.viable)
             progress[PREPARED] = 1
-        status = _match_partition(
-            q, base, rows, open_here, automaton, use_within, within, skip, mode, every_row, output, dependent,
-            conditions, columns, max_steps, max_rows, viable, ends, search, memo, first_epoch, ahead, output_ahead,
-            progress, out, marks,
-        )  # fmt: skip
+        origin = np.int64(0) if progress[FIRST_ROW] == 0 else np.int64(-1)
+        open_row = rows - query.ahead if is_open else NONE
+        partition = Partition(q, base, rows, origin, open_row, is_open, given.first_epoch + q)
+        status = _match_partition(partition, query, given, room, progress, out)
         if status != OK:
             return status
         progress[AT_PARTITION] = q + 1
-        if not open_here:
+        if not is_open:
             for k in (AT_ROW, MATCHES, COVERED, STEPS, EMITTED, UNDONE, PREPARED, FIRST_ROW):
                 progress[k] = 0
     return OK
 
 
 @inlined
-def _match_partition(
-    q, base, rows, open_here, automaton, use_within, within, skip, mode, every_row, output, dependent, conditions,
-    columns, max_steps, max_rows, viable, ends, search, memo, first_epoch, ahead, output_ahead, progress, out,
-    marks,
-):  # fmt: skip
+def _match_partition(partition, query, given, room, progress, out):
+    """Match a partition from start row to start row, as AFTER MATCH SKIP says.
+
+    Invariant: ``progress`` tells of all start rows before AT_ROW and of no other, so that the row may be searched again
+    where its output has no room (OUTPUT_FULL) or more rows of the partition are needed (OK before its end).
+
+    Returns:
+        A status.
+    """
+    base, rows = partition.base, partition.rows
+    marks, search, emission = given.marks, room.search, query.emission
     ranged = marks.shape[0] > 0
     _empty(search.counts)
     start = progress[AT_ROW]
-    reached = start - 1
-    reach = np.int64(-(2**63))
-    limit = rows
-    steps = progress[STEPS]
-    used = progress[USED]
-    origin = np.int64(0) if progress[FIRST_ROW] == 0 else np.int64(-1)
-    open_row = rows - ahead if open_here else NONE
+    reached, reach, limit = start - 1, np.int64(-(2**63)), rows
+    steps, used = progress[STEPS], progress[USED]
     while start < rows:
         if ranged:
             if marks[base + start] == STOP:
@@ -140,66 +163,34 @@ def _match_partition(
                 start += 1
                 continue
         progress[AT_ROW] = start
-        if use_within:
-            # Keys ascend, but key + interval need not (months, DST, an interval that is a column).
-            bound = within.bound[base + start]
-            if within.null[0, base + start] or within.null[1, base + start]:
-                reached = start - 1
-            else:
-                reached = start - 1 if bound < reach else max(reached, start - 1)
-                while (
-                    reached + 1 < rows
-                    and not within.null[0, base + reached + 1]
-                    and (within.key[base + reached + 1] <= bound)
-                ):
-                    reached += 1
-                reach = bound
-            limit = reached + 1 if open_here and reached == rows - 1 else reached
-        if dependent:
-            length, status, steps, progress[UNDONE] = find_dependent(
-                first_epoch + q, base, start, rows, origin, open_row, progress[MATCHES] + 1, automaton, use_within,
-                limit, viable, ends, conditions, columns, search, memo, steps, max_steps, progress[UNDONE],
-            )  # fmt: skip
-        else:
-            length, status = find_independent(
-                start, rows, origin, open_row, automaton, use_within, limit, viable, ends, search.path
-            )  # fmt: skip
-            steps += max(length, 1)
-            if status == OK and steps > max_steps:
-                status = TOO_MANY_STEPS
-        # The rows to come may tell that a condition that failed is never to be evaluated.
-        if open_here and (status == OVERFLOW or status == ZERO_DIVISION):
-            status = UNDECIDED
+        if query.use_within:
+            reached, reach = _within_reach(start, reached, reach, partition, given.within)
+            limit = reached + 1 if partition.is_open and reached == rows - 1 else reached
+        length, status, steps = _find(start, limit, steps, partition, query, given.columns, room, progress)
         if ranged and status != OK and status != TOO_MANY_STEPS:
             if used == out.shape[0]:
                 return OUTPUT_FULL
-            used = emit_failure(out, used, q, start, status)
+            used = emit_failure(out, used, partition.number, start, status)
             progress[USED] = used
             _empty(search.counts)
             start += 1
             continue
-        if open_here and status == OK and length > 0 and start + length + output_ahead > rows:
-            status = UNDECIDED  # slots look at rows to come
         if status != OK:
             return OK if status == UNDECIDED else status
-        if used + (length if every_row and length > 0 else 1) > out.shape[0]:
+        if used + (length if emission.rows and length > 0 else 1) > out.shape[0]:
             return OUTPUT_FULL
         progress[STEPS] = steps
         before = used
         if length >= 0:
             progress[MATCHES] += 1
-            used = emit_match(
-                out, used, q, progress[MATCHES], start, length, rows, automaton, mode, every_row, output, search
-            )  # fmt: skip
+            match = Match(partition.number, progress[MATCHES], start, length, rows)
+            used = emit_match(out, used, match, query.automaton, emission, search)
             _empty(search.counts)
             progress[COVERED] = max(progress[COVERED], start + length)
-            resume, status = next_start(start, length, skip, output.targets, search.path, automaton.labels)
+            targets, labels = emission.output.targets, query.automaton.labels
+            resume, status = next_start(start, length, emission.skip, targets, search.path, labels)
             if ranged:
-                for at in range(before, used):
-                    out[at, NUMBER] = start << 32 | resume
-                    if status != OK:
-                        out[at, LABEL] = status
-                        out[at, FLAGS] |= FAILED
+                _emit_range(start, resume, status, before, used, out)
                 if status == OK:
                     _reach(marks, base + resume, base + rows)
                 status = OK
@@ -207,19 +198,69 @@ def _match_partition(
             else:
                 start = resume
         else:
-            if mode == WITH_UNMATCHED and start >= progress[COVERED]:
-                used = emit_unmatched(out, used, q, start)
+            if emission.mode == WITH_UNMATCHED and start >= progress[COVERED]:
+                used = emit_unmatched(out, used, partition.number, start)
             start += 1
             if ranged:
                 _reach(marks, base + start, base + rows)
         progress[USED] = used
-        progress[EMITTED] += min(used - before, 1) if every_row == MAPPED_ROWS else used - before
-        if progress[EMITTED] > max_rows and not ranged:
+        progress[EMITTED] += min(used - before, 1) if emission.rows == MAPPED_ROWS else used - before
+        if progress[EMITTED] > query.max_rows and not ranged:
             return TOO_MANY_ROWS
         if status != OK:
             return status
     progress[AT_ROW] = start
     return OK
+
+
+@inlined
+def _within_reach(start, reached, reach, partition, within):
+    """The last row that WITHIN lets a match from ``start`` take, and its bound; ``reached`` and ``reach``: those of the
+    start row before, so that a partition is walked once where bounds ascend."""
+    base = partition.base
+    # Keys ascend, but key + interval need not (months, DST, an interval that is a column).
+    bound = within.bound[base + start]
+    if within.null[0, base + start] or within.null[1, base + start]:
+        return start - 1, reach
+    reached = start - 1 if bound < reach else max(reached, start - 1)
+    while (
+        reached + 1 < partition.rows
+        and not within.null[0, base + reached + 1]
+        and within.key[base + reached + 1] <= bound
+    ):
+        reached += 1
+    return reached, bound
+
+
+@inlined
+def _find(start, limit, steps, partition, query, columns, room, progress):
+    """The preferred match from a start row: (length, status, steps), -1 where there is none."""
+    begin = Start(start, limit, progress[MATCHES] + 1)
+    if query.dependent:
+        length, status, steps, progress[UNDONE] = find_dependent(
+            begin, steps, progress[UNDONE], partition, query, columns, room
+        )
+    else:
+        length, status = find_independent(begin, partition, query, room)
+        steps += max(length, 1)
+        if status == OK and steps > query.max_steps:
+            status = TOO_MANY_STEPS
+    if partition.is_open:
+        # The rows to come may tell that a condition that failed is never to be evaluated; slots may look at them.
+        failed = status == OVERFLOW or status == ZERO_DIVISION
+        if failed or (status == OK and length > 0 and start + length + query.output_ahead > partition.rows):
+            status = UNDECIDED
+    return length, status, steps
+
+
+@inlined
+def _emit_range(start, resume, status, before, used, out):
+    """Turn the output rows of a match, ``before`` to ``used``, into those of a match by range."""
+    for at in range(before, used):
+        out[at, NUMBER] = packed_rows(start, resume)
+        if status != OK:
+            out[at, LABEL] = status
+            out[at, FLAGS] |= FAILED
 
 
 @inlined

@@ -12,19 +12,25 @@ from sparkcep.exec.kernels.statuses import FALSE, OK, TOO_MANY_STEPS, TRUE, UNDE
 
 AT_START, AT_END = 1, 2
 
+#: Rows of a partition beyond its own that its patience counts.
+_PATIENT_ROWS = 64
+
 
 @inlined
-def find_independent(start, rows, origin, open_row, automaton, use_within, limit, viable, ends, path):
-    """Find the preferred match from a start row.
+def find_independent(begin, partition, query, room):
+    """Find the preferred match from a start row whose every condition is in the masks; it goes to ``search.path``.
+
+    Invariant: a match can be completed from every (row, position) taken, so no step is undone: O(length x edges).
 
     Args:
-        origin: the row where ``^`` holds, -1: none.
-        open_row: the first row that cannot be decided before more rows have come; NONE where the partition is whole.
+        begin, partition, query, room: see tables.py.
 
     Returns:
         (length, status): length -1 when there is none, status UNDECIDED when it takes more rows to tell.
     """
+    automaton, path = query.automaton, room.search.path
     edge_start, edge_target, edge_condition = automaton.edge_start, automaton.edge_target, automaton.edge_condition
+    start, limit, rows = begin.row, begin.limit, partition.rows
     state = automaton.labels.shape[0]
     length = np.int64(0)
     while True:
@@ -32,14 +38,14 @@ def find_independent(start, rows, origin, open_row, automaton, use_within, limit
         chosen = np.int64(-2)
         for e in range(edge_start[U(state)], edge_start[U(state + 1)]):
             when = edge_condition[U(e)]
-            if (when & AT_START and r != origin) or (when & AT_END and r != rows):
+            if (when & AT_START and r != partition.origin) or (when & AT_END and r != rows):
                 continue
             target = edge_target[U(e)]
-            if r >= open_row and (when & AT_END or target != ACCEPT):
+            if r >= partition.open_row and (when & AT_END or target != ACCEPT):
                 return length, UNDECIDED
             if target == ACCEPT:
                 return length, OK
-            if r < rows and can_take(target, r, use_within, limit, viable, ends):
+            if r < rows and can_take(target, r, query.use_within, limit, room.viable, room.ends):
                 chosen = target
                 break
         if chosen == -2:
@@ -50,22 +56,25 @@ def find_independent(start, rows, origin, open_row, automaton, use_within, limit
 
 
 @inlined
-def find_dependent(
-    q, base, start, rows, origin, open_row, number, automaton, use_within, limit, viable, ends, conditions, columns,
-    search, memo, steps, max_steps, undone,
-):  # fmt: skip
-    """As find_independent, testing match-dependent conditions and backtracking.
+def find_dependent(begin, steps, undone, partition, query, columns, room):
+    """As find_independent, testing match-dependent conditions and backtracking on an explicit stack.
 
-    All registers must be empty; a search that finds nothing leaves them so. ``undone`` counts the rows given back in
-    this partition: only once they are many are failed states kept and looked up.
+    All registers must be empty; a search that finds nothing leaves them so. ``undone`` counts the
+    rows given back in this partition: only once they are many are failed states kept and looked up (memo.py).
+
+    Invariant: ``path`` up to ``length`` holds by all conditions, ``edge_at`` says which edges are left to try there,
+    and the registers have seen just its rows. With the memo, each (position, row, look-back) fails once as long as it
+    is not pushed out; without, the worst case is exponential.
 
     Returns:
         (length, status, steps, undone).
     """
-    patience = memo.patience * (rows + 64)
+    automaton, conditions, search, memo = query.automaton, query.conditions, room.search, room.memo
+    start, limit, number, epoch = begin.row, begin.limit, begin.number, partition.epoch
+    patience = memo.patience * (partition.rows + _PATIENT_ROWS)
     memo_number = number if memo.reads_number else np.int64(0)
     edge_start, edge_target, edge_condition = automaton.edge_start, automaton.edge_target, automaton.edge_condition
-    labels = automaton.labels
+    labels, rows, base = automaton.labels, partition.rows, partition.base
     path, edge_at = search.path, search.edge_at
     length = np.int64(0)
     state = labels.shape[0]
@@ -73,7 +82,7 @@ def find_dependent(
     last = edge_start[U(state + 1)]
     while True:
         steps += 1
-        if steps > max_steps:
+        if steps > query.max_steps:
             return np.int64(-1), TOO_MANY_STEPS, steps, undone
         r = start + length
         if e >= last:
@@ -82,8 +91,8 @@ def find_dependent(
             length -= 1
             undone += 1
             if undone > patience:
-                place = fill_key(q, path[U(length)], r - 1, memo_number, search, memo)
-                record_failure(place, limit, memo)
+                slot = fill_key(epoch, path[U(length)], r - 1, memo_number, search, memo)
+                record_failure(slot, limit, memo)
             retreat(path[U(length)], conditions, search)
             state = path[U(length - 1)] if length > 0 else labels.shape[0]
             e = edge_at[U(length)]
@@ -91,21 +100,21 @@ def find_dependent(
             continue
         when, target = edge_condition[U(e)], edge_target[U(e)]
         e += 1
-        if (when & AT_START and r != origin) or (when & AT_END and r != rows):
+        if (when & AT_START and r != partition.origin) or (when & AT_END and r != rows):
             continue
-        if target == ACCEPT and (r < open_row or not when & AT_END):
+        if target == ACCEPT and (r < partition.open_row or not when & AT_END):
             return length, OK, steps, undone
-        if r < rows and not can_take(target, r, use_within, limit, viable, ends):
+        if r < rows and not can_take(target, r, query.use_within, limit, room.viable, room.ends):
             continue
-        if r >= open_row:
+        if r >= partition.open_row:
             return np.int64(-1), UNDECIDED, steps, undone
         if r >= rows:
             continue
         advance(target, r, base, conditions, columns, search)
         result = holds(labels[U(target)], r, base, rows, number, conditions, columns, search)
         if result == TRUE and undone > patience:
-            place = fill_key(q, target, r, memo_number, search, memo)
-            if has_failed(place, limit, memo):
+            slot = fill_key(epoch, target, r, memo_number, search, memo)
+            if has_failed(slot, limit, memo):
                 result = FALSE
         if result == TRUE:
             path[U(length)] = target
