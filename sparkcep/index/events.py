@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 
 from sparkcep import settings
 from sparkcep.errors import LimitError, PatternIndexError, near_name
+from sparkcep.exec.kernels.index.keys import TYPE_BITS
 from sparkcep.index.tables import (
     INTEGERS,
     LARGEST_INTERVALS,
@@ -201,7 +202,7 @@ class Dictionary:
         new = sorted((first, name) for name, first in found.items() if name not in self.codes)
         codes = dict(self.codes)
         low = len(codes)
-        limit = min(settings.read_event_types(spark.conf.get), MAX_TYPES, 1 << 20)
+        limit = min(settings.read_event_types(spark.conf.get), MAX_TYPES, 1 << TYPE_BITS)
         if low + len(new) > limit:
             raise LimitError(
                 "CEP_TYPE_LIMIT",

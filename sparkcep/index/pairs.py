@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from sparkcep.errors import LimitError
 from sparkcep.exec.kernels.index import postings as kernel
+from sparkcep.exec.kernels.index.keys import INTERVAL_BITS, TYPE_BITS
 from sparkcep.exec.kernels.index.postings import Cases, Lists
 
 Longs = npt.NDArray[np.int64]
@@ -128,10 +129,10 @@ def pack_pairs(cases: Cases, options: PairOptions) -> pa.RecordBatch:
     keys, stats = lists.keys[used], table[used]
     out, ends = _places(table, used, options.streams)
     kernel.pack_pairs(cases, 0, lists, 0, 0, _scratch(cases), lookback, options.with_times, out, True)
-    interval_mask = (1 << kernel.INTERVAL_BITS) - 1
+    interval_mask = (1 << INTERVAL_BITS) - 1
     columns: dict[str, pa.Array] = {
-        "a": pa.array((keys >> (kernel.TYPE_BITS + kernel.INTERVAL_BITS)).astype(np.int32)),
-        "b": pa.array(((keys >> kernel.INTERVAL_BITS) & ((1 << kernel.TYPE_BITS) - 1)).astype(np.int32)),
+        "a": pa.array((keys >> (TYPE_BITS + INTERVAL_BITS)).astype(np.int32)),
+        "b": pa.array(((keys >> INTERVAL_BITS) & ((1 << TYPE_BITS) - 1)).astype(np.int32)),
         "interval": pa.array(((keys & interval_mask) + origin).astype(np.int32)),
         "count": pa.array(stats[:, kernel.COUNT].astype(np.int32)),
         "fresh": pa.array(stats[:, kernel.FRESH]),

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from sparkcep.errors import PatternIndexError, near_name
+from sparkcep.exec.kernels.index.keys import INTERVAL_BITS
 
 #: Version of the layout below; an index of another version is refused, never misread.
 FORMAT_VERSION = 1
@@ -41,7 +42,7 @@ _DURATION = re.compile(r"(?:interval\s+)?((?:\s*\d+\s*[a-z]+)+)\s*", re.IGNORECA
 #: Times up to this far from zero: differences of two then never overflow.
 LARGEST_TIME = 2**61
 #: Intervals have 23 bits in a posting list's key.
-LARGEST_INTERVALS = 2**23
+LARGEST_INTERVALS = 1 << INTERVAL_BITS
 
 
 #: Spark's names of whole numbers.

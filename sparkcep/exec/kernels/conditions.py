@@ -117,8 +117,14 @@ def navigate(k, navigations, width, search, rows):
 def holds(label, row, base, rows, number, conditions, columns, search):
     """Test a label's condition on a row that its registers have seen: TRUE, FALSE (also for NULL), or an error.
 
+    Runs instructions ``conditions.code_start[label]`` up to those of the next label, O(1) each. Invariant: entries
+    up to ``top`` of the stack (``search.si``, ``sf``, ``sn``; STACK each) are the values of what has been evaluated and
+    not used; a NULL's value is of no meaning. A test that is NULL does not end the condition, as a later error must
+    be told, but makes it FALSE.
+
     Args:
-        row: the tested row, within the partition. base: the partition's first row in the columns.
+        row: the tested row, within the partition. base: the partition's first row in the columns. rows: those of the
+            partition. number: what MATCH_NUMBER() is. conditions, columns, search: see tables.py.
 
     Returns:
         TRUE, FALSE, OVERFLOW or ZERO_DIVISION (both under ANSI only).

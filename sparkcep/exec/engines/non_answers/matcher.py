@@ -19,6 +19,7 @@ from sparkcep.exec.kernels.non_answers import reasons as kernel
 from sparkcep.exec.kernels.non_answers.facts import tell_facts
 from sparkcep.exec.kernels.non_answers.tables import UNBOUNDED, Flags
 from sparkcep.exec.kernels.rows.output import PARTITION
+from sparkcep.exec.kernels.runs.progress import PROGRESS
 from sparkcep.exec.kernels.statuses import OUTPUT_FULL
 from sparkcep.exec.reference.reasons import ReasonSearch
 from sparkcep.exec.statuses import raise_status
@@ -133,7 +134,7 @@ class Reasons:
         checks = prechecked(self.checks, run, self.programs, longest)
         ahead = np.empty((len(self.machine.state_component), longest + 2), np.int32)
         best = np.empty((2, longest + 2), np.int64)
-        progress = np.zeros(kernel.PROGRESS, np.int64)
+        progress = np.zeros(PROGRESS, np.int64)
         out = np.full((partitions, 4), -1, np.int64)
         trace = np.empty((max(longest, 1024), 2), np.int64)
         while True:

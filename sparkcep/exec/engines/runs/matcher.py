@@ -32,6 +32,7 @@ from sparkcep.exec.engines.runs.tables import (
 from sparkcep.exec.kernels.rows.output import FIXED
 from sparkcep.exec.kernels.runs import runs as kernel
 from sparkcep.exec.kernels.runs.collapse import collapse_runs
+from sparkcep.exec.kernels.runs.progress import AT_PARTITION, MATCHES, PROGRESS, TRACED, USED
 from sparkcep.exec.kernels.statuses import OUTPUT_FULL, TOO_MANY_ROWS
 from sparkcep.exec.statuses import (
     SKIPS,
@@ -99,7 +100,7 @@ class RunMatcher:
         times = interval(batch)
         checks = prechecked(self.checks, spec, self.programs, longest)
         merging = merging_tables(spec, self.machine, self.programs, longest)
-        progress = np.zeros(kernel.PROGRESS, np.int64)
+        progress = np.zeros(PROGRESS, np.int64)
         out = np.empty((ROWS, FIXED + len(spec.slots) + 1), np.int64)
         trace = np.empty((EVENTS if spec.traced else 1, 2), np.int32)
         nodes, components = len(self.machine.state_component), len(self.machine.test_bit)
@@ -127,7 +128,7 @@ class RunMatcher:
                     self.output, self.conditions._replace(const_i=const_i), columns, spec.limit_steps, limit,
                     spec.most_matches, work, frames, merging, search, shown, progress, out, trace,
                 )  # fmt: skip
-            used, traced = int(progress[kernel.USED]), int(progress[kernel.TRACED])
+            used, traced = int(progress[USED]), int(progress[TRACED])
             much = out[:used].nbytes + trace[:traced].nbytes >= PIECE_BYTES
             if to_count and (status == TOO_MANY_ROWS or (status == OUTPUT_FULL and much)):
                 self.check_counts(batch)
@@ -138,17 +139,17 @@ class RunMatcher:
                 break
             size = out[:used].nbytes + trace[:traced].nbytes
             if used and size >= most_bytes:
-                given = given + size if progress[kernel.AT_PARTITION] == of else size
-                of = int(progress[kernel.AT_PARTITION])
+                given = given + size if progress[AT_PARTITION] == of else size
+                of = int(progress[AT_PARTITION])
                 if given > MAX_BYTES:
-                    raise too_large_matches(int(progress[kernel.MATCHES]), MAX_BYTES, fewer_matches(spec))
+                    raise too_large_matches(int(progress[MATCHES]), MAX_BYTES, fewer_matches(spec))
                 yield out[:used], trace[:traced]
-                progress[kernel.USED] = progress[kernel.TRACED] = used = traced = 0
+                progress[USED] = progress[TRACED] = used = traced = 0
             out = grown(out, used, max(longest, 1))
             if spec.traced:
                 trace = grown(trace, traced, max(room, 1))
         raise_status(status, spec, fewer_matches(spec))
-        yield out[: progress[kernel.USED]], trace[: progress[kernel.TRACED]]
+        yield out[: progress[USED]], trace[: progress[TRACED]]
 
     def check_counts(self, batch: Batch) -> None:
         """Raise before matches are enumerated that are too many.

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from sparkcep.exec.kernels.caching import inlined, inner, kernel
 from sparkcep.exec.kernels.conditions import U
+from sparkcep.exec.kernels.index.keys import INTERVAL_BITS, TYPE_BITS
 from sparkcep.exec.kernels.tables import Ints
 
 Codes = npt.NDArray[np.int32]
@@ -26,9 +27,6 @@ STREAM_COUNT = 5
 WIDTH = STREAMS + STREAM_COUNT
 #: Durations are summed above and below this bit: a sum of microseconds alone would overflow.
 SPLIT = 20
-#: Bits of a key: first type, second type, interval.
-TYPE_BITS = 20
-INTERVAL_BITS = 23
 
 
 class Cases(NamedTuple):

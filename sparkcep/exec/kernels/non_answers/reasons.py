@@ -11,7 +11,8 @@ import numpy as np
 from sparkcep.exec.kernels.caching import inlined, inner, kernel, spliced
 from sparkcep.exec.kernels.conditions import U, advance, retreat
 from sparkcep.exec.kernels.runs.graph import ACCEPT, prepare, sees
-from sparkcep.exec.kernels.runs.runs import NEXT, REACHED, STRICT, passes, row_limit, takes
+from sparkcep.exec.kernels.runs.progress import REACHED, STAYED, TAKEN
+from sparkcep.exec.kernels.runs.runs import NEXT, STRICT, passes, row_limit, takes
 from sparkcep.exec.kernels.statuses import FALSE, OK, OUTPUT_FULL, TOO_MANY_STEPS, TRUE
 
 NO_EVENT, NO_SUCCESSOR, CONDITION, WINDOW, NEGATION = range(5)
@@ -19,7 +20,6 @@ NO_EVENT, NO_SUCCESSOR, CONDITION, WINDOW, NEGATION = range(5)
 #: What ``progress`` holds: the partition the kernel is at, how much of ``trace`` is used, steps in the partition, and
 #: at REACHED what row_limit keeps.
 AT_PARTITION, TRACED, STEPS = range(3)
-PROGRESS = 12
 #: Columns of ``out``: reason, component (-1: none), row of the event (-1: none), where its run ends in ``trace``.
 REASON, COMPONENT, EVENT, END = range(4)
 
@@ -35,7 +35,7 @@ def explain_partitions(
 
     Args:
         offsets, masks, machine, checks, selection, use_within, strict, within, conditions, columns, max_steps, work,
-        frames, trail: as for match_runs. type_word, type_bit (components,): where the masks tell a component's type
+        frames, search: as for match_runs. type_word, type_bit (components,): where the masks tell a component's type
         alone, bit -1: every event. needed: components that every match takes, in order.
         ahead (nodes, rows + 2): scratch. best (2, rows + 2): scratch, edge and row of each event of the longest run.
         out (partitions, 4), trace (m, 2): component and row of each event of the longest runs.
@@ -135,6 +135,9 @@ def _walk(
 ):  # fmt: skip
     """Look for a run from a start row that is longer than ``length``; it goes to ``best``.
 
+    Invariant: frames 1 to ``depth`` hold a run whose events the registers have seen; what by ``ahead`` cannot become
+    longer than ``length`` is not walked. As of runs.py, without acceptance.
+
     Returns:
         The length of the longest run; a negative number: minus a status that is an error.
     """
@@ -155,7 +158,7 @@ def _walk(
         high = machine.edge_start[U(node + 1)]
         if e >= high:
             # A row that some edge took is not skipped, but for one that ends a Kleene (NFAb's ignore-proceed).
-            final = depth == 0 or selection == STRICT or (selection == NEXT and frames.taken[depth] >= 2)
+            final = depth == 0 or selection == STRICT or (selection == NEXT and frames.taken[depth] >= STAYED)
             if not final:
                 j = _next_row(node, j + 1, machine, work)
             if final or j > limit or depth + np.int64(_best_from(node, j, machine, ahead)) <= length:
@@ -182,7 +185,7 @@ def _walk(
         frames.row[depth + 1], frames.edge[depth + 1], frames.state[depth + 1] = j, e, target
         result = takes(e, depth, base, rows, j, machine, checks, strict, conditions, columns, work, frames, search)
         if result == TRUE:
-            frames.taken[depth] |= 1 if machine.ends[U(e)] else 3
+            frames.taken[depth] |= TAKEN if machine.ends[U(e)] else TAKEN | STAYED
             if longer:
                 depth += 1
                 if depth > length:
@@ -229,7 +232,12 @@ def _explain(
     q, base, rows, length, masks, machine, checks, selection, use_within, strict, within, conditions, columns,
     type_word, type_bit, needed, work, frames, search, best, progress, out,
 ):  # fmt: skip
-    """Fill ``out`` for a partition from its longest run; returns a status."""
+    """Fill ``out`` for a partition from its longest run, which is in ``best``; returns a status.
+
+    In order (LANGUAGE, section 3, item 12): a needed type has no event; the run has all its events, and its end or a
+    negation keeps it from being a match; the first event that could go on does not, for WITHIN, a condition or a
+    negation; an event has the right type and not what it must be by itself; there is none behind the run.
+    """
     out[q, COMPONENT], out[q, EVENT] = -1, -1
     for k in range(needed.shape[0]):
         if not _has_type(needed[k], base, 0, rows, masks, type_word, type_bit):

@@ -36,9 +36,9 @@ def repair_partitions(
     Args:
         offsets, masks: as for match_runs. key, null: (rows,) the ORDER BY key as int64, ascending, and whether it is
             NULL.
-        sequence, limits, scratch, found: see repair_tables.py. gaps (n * 4,): places i and j, the least and the most
+        sequence, limits, scratch, found: see tables.py. gaps (n * 4,): places i and j, the least and the most
             of the positions from i to j.
-        machine, checks, conditions, columns, work, frames, trail: see graph_tables.py and tables.py; state p of the
+        machine, checks, conditions, columns, work, frames, search: see graph_tables.py and tables.py; state p of the
             machine has taken the event of place p. max_steps: steps of the search per partition.
 
     Returns:
@@ -150,7 +150,10 @@ def _merge(low, middle, high, scratch):
 
 @inner
 def _suffixes(base, count, masks, sequence, limits, scratch):
-    """Fill ``cost``: per place and node the least cost of this place and those behind it; the least of all."""
+    """Fill ``cost``: per place and node the least cost of this place and those behind it; returns the least of all.
+
+    O(places x nodes): a queue holds the minimum of a sliding window.
+    """
     length = sequence.length
     time, queue, cost = scratch.time, scratch.queue, scratch.cost
     least = INFINITE
@@ -202,7 +205,15 @@ def _search(
     q, base, rows, count, key, null, best, easy, sequence, limits, gaps, machine, checks, conditions, columns, work,
     frames, search, max_steps, scratch, found,
 ):  # fmt: skip
-    """The best repair of a partition that costs at most ``best`` into ``found``; ``easy``: the first is the best."""
+    """Find the best repair of a partition that costs at most ``best``; it goes to ``found``.
+
+    Depth first over places, each place's nodes by time. Invariant: places below ``p`` have the nodes ``at``, whose rows
+    differ and which satisfy all that can be decided of them; ``spent`` is their cost, and ``cost`` bounds what is to
+    come from below. Exponential in the worst case, which ``max_steps`` ends. ``easy``: the first one found is the best.
+
+    Returns:
+        A status.
+    """
     length = sequence.length
     time, cost, at, last, spent = scratch.time, scratch.cost, scratch.at, scratch.last, scratch.spent
     has_best = False

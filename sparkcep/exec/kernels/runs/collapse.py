@@ -24,7 +24,7 @@ from sparkcep.exec.kernels.rows.output import (
     SLOT_WIDTH,
 )
 from sparkcep.exec.kernels.runs.graph import ACCEPT, next_taken, prepare, sees
-from sparkcep.exec.kernels.runs.runs import (
+from sparkcep.exec.kernels.runs.progress import (
     AT_LAST,
     AT_PARTITION,
     AT_ROW,
@@ -35,10 +35,8 @@ from sparkcep.exec.kernels.runs.runs import (
     STEPS,
     TRACED,
     USED,
-    clear_behind,
-    passes,
-    row_limit,
 )
+from sparkcep.exec.kernels.runs.runs import clear_behind, passes, row_limit
 from sparkcep.exec.kernels.statuses import FALSE, OK, OUTPUT_FULL, TOO_MANY_ROWS, TOO_MANY_STEPS, TRUE
 
 
@@ -170,6 +168,9 @@ def _forward(
 ):  # fmt: skip
     """Find the rows that a run from ``start`` can reach: ``live`` in order, their states in ``forward``.
 
+    Invariant: ``seen[e, 0]`` is how far the counted rows see over edge e; counted are rows before the one at hand that
+    lie at an earlier time. O(rows reached x edges).
+
     ``before``: the last row that is out of reach of a leading negation; ``guarded``: whether that is to be tested.
     Returns a status and how many rows there are.
     """
@@ -259,7 +260,12 @@ def _ends(k, end, limit, machine, work, forward):
 
 @inlined
 def _backward(last, limit, machine, work, forward, backward, seen, live, traced, trace):
-    """Append the candidates of live rows up to number ``last``, the end, to ``trace``; -1 where there is no room."""
+    """Append the candidates of live rows up to number ``last``, the end, to ``trace``: those from which the end can be
+    reached. O(rows reached x edges).
+
+    Returns:
+        How much of ``trace`` is used; -1 where there is no room.
+    """
     components, states = machine.test_bit.shape[0], machine.automata[1]
     if traced + (last + 1) * components > trace.shape[0]:
         return np.int64(-1)

@@ -127,9 +127,7 @@ class Frames(NamedTuple):
 
     ``state``, ``row``, ``edge`` (the one taken to come here; in the first frame the number the match would have): what
     the frame has taken. ``candidate``: the row looked
-    at, -1 before the first; ``cursor``: the edge to try on it; ``phase``: 0 edges before acceptance, 1 acceptance,
-    2 edges after it, 3 nothing is left; ``taken``: 1 some edge could take the candidate, 2 one that stays inside a
-    Kleene could;
+    at, -1 before the first; ``cursor``: the edge to try on it; ``phase`` and ``taken``: see progress.py;
     ``fresh``: whether no row is known yet that extends the run.
     """
 

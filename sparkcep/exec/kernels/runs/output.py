@@ -17,9 +17,7 @@ from sparkcep.exec.kernels.rows.output import (
     SELF,
     SLOT_WIDTH,
 )
-
-#: Places in ``progress``; see runs.py.
-_USED, _TRACED = 6, 7
+from sparkcep.exec.kernels.runs.progress import TRACED, USED
 
 
 @inner
@@ -42,19 +40,23 @@ def _slot_values(out, at, rows, slots, running, depth, machine, frames, shown):
 def emit_run(
     partition, number, depth, rows, machine, every_row, traced, output, frames, shown, progress, out, trace
 ):  # fmt: skip
-    """Append the output rows of the match in frames 1 to ``depth``, for which there must be room."""
-    used = progress[_USED]
+    """Append the output rows and the events of the match in frames 1 to ``depth``, for which there must be room.
+
+    O(depth x (registers + slots)). USED and TRACED in ``progress`` say how much of ``out`` (n, FIXED + slots + 1) and
+    ``trace`` (m, 2) is used; the last column of ``out`` is where the match's events end in ``trace``.
+    """
+    used = progress[USED]
     first = used
     registers = output.membership.shape[0]
     for g in range(registers):
         shown.counts[g] = 0
-    end = progress[_TRACED]
+    end = progress[TRACED]
     if traced:
         for d in range(1, depth + 1):
             trace[end, 0] = machine.state_component[frames.state[d]]
             trace[end, 1] = frames.row[d]
             end += 1
-        progress[_TRACED] = end
+        progress[TRACED] = end
     for d in range(1, depth + 1):
         label = machine.state_component[frames.state[d]]
         row = frames.row[d]
@@ -74,4 +76,4 @@ def emit_run(
             used += 1
     for at in range(first, used):
         _slot_values(out, at, rows, output.slots, 0, depth, machine, frames, shown)
-    progress[_USED] = used
+    progress[USED] = used

@@ -16,6 +16,28 @@ from sparkcep.exec.kernels.rows.output import MAPPED_ROWS, TO_FIRST, TO_LAST, TO
 from sparkcep.exec.kernels.runs.graph import ACCEPT, prepare, sees
 from sparkcep.exec.kernels.runs.merging import first_to_look_at, remember
 from sparkcep.exec.kernels.runs.output import emit_run
+from sparkcep.exec.kernels.runs.progress import (
+    ACCEPTANCE,
+    AT_PARTITION,
+    AT_ROW,
+    BEFORE_ACCEPTANCE,
+    BEHIND_ACCEPTANCE,
+    DEPTH,
+    DONE,
+    EMITTED,
+    FULL,
+    IDLE,
+    MATCHES,
+    PREPARED,
+    REACHED,
+    SEARCHING,
+    STAYED,
+    STEPS,
+    TAKEN,
+    TRACED,
+    UNDER_WAY,
+    USED,
+)
 from sparkcep.exec.kernels.runs.spans import NEVER, SAFE, precheck
 from sparkcep.exec.kernels.statuses import (
     FALSE,
@@ -29,17 +51,6 @@ from sparkcep.exec.kernels.statuses import (
 )
 
 STRICT, NEXT, ANY = range(3)
-
-#: What ``progress`` holds: the partition and the start row matching is at; matches of the partition; the end
-#: row that collapsing is at, 0: none; steps; rows that count to the limit; how much of ``out`` and ``trace`` is used;
-#: whether the partition is prepared; the depth of a search that waits for room, 0: none; whether a search goes on; the
-#: last row known to be within the interval.
-AT_PARTITION, AT_ROW, MATCHES, AT_LAST, STEPS, EMITTED, USED, TRACED, PREPARED, DEPTH, SEARCHING, REACHED = range(12)
-PROGRESS = 12
-#: ``Frames.phase``: no way on is left.
-DONE = 3
-#: SEARCHING: a match was found for which there was no room.
-FULL = 2
 
 CHECK_WIDTH = 10
 
@@ -58,11 +69,11 @@ def match_runs(
     Args:
         offsets: (partitions + 1,) row borders. masks: (words, rows) uint64, one bit per match-independent condition.
         machine, checks, within, work, frames, merging: see graph_tables.py.
-        output, conditions, columns, trail: see tables.py.
+        output, conditions, columns, search: see tables.py.
         selection: STRICT, NEXT or ANY. one_per_start: only the preferred match of a start row, after which matching
             goes on as ``skip`` says; else all matches of every start row. first_only: end with the first match.
         strict: whether time must grow strictly. traced: whether ``trace`` gets (component, row) of every event.
-        shown: registers of the output's slots, as a trail.
+        shown: registers of the output's slots, as a search's state.
         every_row: see output.py. max_rows: of a partition; where all matches are wanted, matching may go on past it.
         most_matches: after so many matches a partition is left, as nobody asks for more.
         out: (n, FIXED + slots + 1); the last column is where the match's events end in ``trace`` (m, 2).
@@ -102,6 +113,14 @@ def _match_partition(
     every_row, traced, output, conditions, columns, max_steps, max_rows, most_matches, work, frames, merging, search,
     shown, progress, out, trace,
 ):  # fmt: skip
+    """Match a partition from start row to start row; the arguments are those of ``match_runs``.
+
+    Invariant: ``progress`` tells of all start rows before AT_ROW; of that one, where a search is UNDER_WAY or FULL, the
+    frames hold it, so that it goes on where it was left.
+
+    Returns:
+        A status.
+    """
     start_node = machine.automata[1]
     low, high = machine.edge_start[U(start_node)], machine.edge_start[U(start_node + 1)]
     start = progress[AT_ROW]
@@ -127,9 +146,9 @@ def _match_partition(
             frames.row[0] = -1
             frames.edge[0] = progress[MATCHES] + 1
             frames.candidate[0] = -1
-            frames.phase[0] = 0
+            frames.phase[0] = BEFORE_ACCEPTANCE
             progress[DEPTH] = 0
-            progress[SEARCHING] = 1
+            progress[SEARCHING] = UNDER_WAY
         while True:
             if progress[SEARCHING] != FULL:
                 status = _search(
@@ -144,7 +163,7 @@ def _match_partition(
             if _is_full(progress, out, trace, depth, every_row, traced):
                 progress[SEARCHING] = FULL
                 return OUTPUT_FULL
-            progress[SEARCHING] = 1
+            progress[SEARCHING] = UNDER_WAY
             found += 1
             progress[MATCHES] += 1
             before = progress[USED]
@@ -157,7 +176,7 @@ def _match_partition(
                 return TOO_MANY_ROWS
             if one_per_start or progress[MATCHES] >= most_matches:
                 break
-        progress[SEARCHING] = 0
+        progress[SEARCHING] = IDLE
         if first_only and found:
             return OK
         if progress[MATCHES] >= most_matches:
@@ -215,7 +234,11 @@ def _search(
     base, rows, start, limit, machine, checks, selection, use_within, strict, within, conditions, columns, max_steps,
     work, frames, merging, search, progress,
 ):  # fmt: skip
-    """Go on to the next match of a start row; ``progress[DEPTH]`` is then its length, or -1.
+    """Go on to the next match of a start row, in order of preference; ``progress[DEPTH]`` is then its length, or -1.
+
+    Invariant: frames 1 to ``depth`` hold a run that satisfies all that can be decided of it and whose events the
+    registers have seen; candidates, cursors and phases say what is left to try behind it. Each step tries one edge on
+    one row, moves on to a row, or accepts; the runs walked may be exponentially many (SASE+, section 5).
 
     Returns:
         A status.
@@ -234,8 +257,8 @@ def _search(
             retreat(machine.state_component[U(node)], conditions, search)
             depth -= 1
             continue
-        if frames.phase[U(depth)] == 1:
-            frames.phase[U(depth)] = 2
+        if frames.phase[U(depth)] == ACCEPTANCE:
+            frames.phase[U(depth)] = BEHIND_ACCEPTANCE
             frames.candidate[U(depth)] = -1
             frames.taken[U(depth)] = 0
             end = accept
@@ -276,8 +299,8 @@ def _search(
                     frames.fresh[U(depth)] = False
             if j > limit:
                 # No row is left for these edges.
-                if frames.phase[U(depth)] == 0 and accept >= 0:
-                    frames.phase[U(depth)] = 1
+                if frames.phase[U(depth)] == BEFORE_ACCEPTANCE and accept >= 0:
+                    frames.phase[U(depth)] = ACCEPTANCE
                     continue
                 if depth > 0:
                     retreat(machine.state_component[U(node)], conditions, search)
@@ -290,7 +313,7 @@ def _search(
         frames.cursor[U(depth)] = e + 1
         if machine.target[U(e)] == ACCEPT:
             continue
-        explored = accept < 0 or (e < accept) == (frames.phase[U(depth)] == 0)
+        explored = accept < 0 or (e < accept) == (frames.phase[U(depth)] == BEFORE_ACCEPTANCE)
         if not explored and selection != NEXT:
             continue
         component = machine.component[U(e)]
@@ -313,12 +336,13 @@ def _search(
             result = takes(e, depth, base, rows, j, machine, checks, strict, conditions, columns, work, frames,
                             search)  # fmt: skip
         if result == TRUE:
-            frames.taken[U(depth)] |= 1 if machine.ends[U(e)] else 3
+            frames.taken[U(depth)] |= TAKEN if machine.ends[U(e)] else TAKEN | STAYED
             if explored and viable:
                 depth += 1
                 frames.candidate[U(depth)] = -1
                 # A state whose first way on is acceptance has no rows to look at before.
-                frames.phase[U(depth)] = 1 if machine.edge_start[U(target)] == machine.accept_edge[U(target)] else 0
+                at_once = machine.edge_start[U(target)] == machine.accept_edge[U(target)]
+                frames.phase[U(depth)] = ACCEPTANCE if at_once else BEFORE_ACCEPTANCE
                 frames.fresh[U(depth)] = True
                 continue
         retreat(component, conditions, search)
@@ -343,7 +367,7 @@ def _row_is_last(selection, depth, frames):
     """Whether no row after the candidate may be taken instead of it."""
     if depth == 0 or selection == STRICT:
         return True
-    return selection == NEXT and frames.taken[U(depth)] >= 2
+    return selection == NEXT and frames.taken[U(depth)] >= STAYED
 
 
 @inlined
@@ -360,7 +384,7 @@ def _next_candidate(depth, j, known, start, limit, low, high, selection, machine
     for e in range(low, high):
         if machine.target[U(e)] == ACCEPT:
             continue
-        if selection == ANY and not (accept < 0 or (e < accept) == (frames.phase[U(depth)] == 0)):
+        if selection == ANY and not (accept < 0 or (e < accept) == (frames.phase[U(depth)] == BEFORE_ACCEPTANCE)):
             continue
         target = machine.target[U(e)]
         if selection == ANY and work.earliest[target, first] > limit:
@@ -496,7 +520,10 @@ def clear_behind(accept, last, limit, machine, work):
 def _none_between(
     bits, depth, i, j, base, rows, strict, machine, checks, conditions, columns, work, frames, search
 ):  # fmt: skip
-    """Whether no event between rows ``i`` and ``j`` is one of these dependent negations' (one component each)."""
+    """Whether no event between rows ``i`` and ``j`` is one of these dependent negations' (one component each).
+
+    ``depth``: frames taken before such an event. O(rows between x checks) for each negation.
+    """
     x = 0
     while bits:
         if bits & np.uint64(1):
@@ -519,7 +546,13 @@ def _none_between(
 
 @inner
 def passes(group, depth, row, base, rows, machine, checks, conditions, columns, work, frames, search):
-    """Test a group of checks on a row that its registers have seen; ``depth``: frames taken before it."""
+    """Test a group of checks on a row that its registers have seen, each as soon as it can be decided.
+
+    ``depth``: frames taken before the row. A check with a register to go through is tested for each of its events.
+
+    Returns:
+        TRUE, FALSE, or the status of the first check that fails with an error.
+    """
     counts = search.counts
     for k in range(checks.group_start[U(group)], checks.group_start[U(group + 1)]):
         at = U(CHECK_WIDTH * k)

@@ -89,7 +89,7 @@ class Ranks(NamedTuple):
 
 
 class Fields(NamedTuple):
-    """What is added up; see trend_sums.py. Per field: ``kind``, ``offset`` in its pool, ``value`` (column, -1: one),
+    """What is added up; see sums.py. Per field: ``kind``, ``offset`` in its pool, ``value`` (column, -1: one),
     ``nulls`` (column, -1: never NULL), ``weight``: offset of the count it weighs by. ``member`` (fields * components,):
     whether a component's events count. ``words``, ``floats``: width of a record in each pool; ``empty`` (words,): the
     words of a record of no trends. ``plain``: nothing but COUNT_FLOAT.
@@ -225,7 +225,7 @@ class Tests(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Room for one partition (``work``) and one block; ``jobs``: pairs of records to add up, see trend_sums.py."""
+    """Room for one partition (``work``) and one block; ``jobs``: pairs of records to add up, see sums.py."""
 
     work: Work
     ranks: Ranks

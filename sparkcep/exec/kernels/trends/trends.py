@@ -80,7 +80,7 @@ def aggregate_trends(offsets, trends, events, windows, within, tests, scratch, p
 
     Args:
         offsets: (partitions + 1,) row borders. within: the ORDER BY key, see graph_tables.py.
-        trends, events, windows, tests, scratch: see trend_tables.py.
+        trends, events, windows, tests, scratch: see tables.py.
         out: (n, 2) partition and window, with ``out_words`` and ``out_floats`` (n, width) a record each.
 
     Returns:

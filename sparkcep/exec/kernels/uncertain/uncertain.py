@@ -37,7 +37,7 @@ from sparkcep.exec.kernels.uncertain.confidence import (
     mass_upto,
 )
 
-#: What ``progress`` holds; USED, EMITTED and TRACED lie where run_output.py wants them.
+#: What ``progress`` holds; USED, EMITTED and TRACED lie where runs/output.py wants them.
 AT_PARTITION, SIGNATURES, MATCHES, DEAD_ENDS, STEPS, EMITTED, USED, TRACED = range(8)
 PROGRESS = 8
 #: A bound on a confidence may be this much too low.
@@ -53,9 +53,9 @@ def match_uncertain(
     """Match every partition of a batch from ``progress[AT_PARTITION]`` on.
 
     Args:
-        offsets, masks, machine, checks, work, frames, output, conditions, columns, trail, shown, every_row, traced,
+        offsets, masks, machine, checks, work, frames, output, conditions, columns, search, shown, every_row, traced,
             most_matches, out, trace: as of runs.match_runs; ``masks`` in the order of ``events``.
-        query, events, stack, graph, elements, masses: see uncertain_tables.py.
+        query, events, stack, graph, elements, masses: see tables.py.
         found: (n,) confidence of each row of ``out``. found_ticks: (n, 2) earliest and latest tick.
 
     Returns:
@@ -403,6 +403,15 @@ def _search(
     most_matches, work, frames, stack, graph, elements, masses, search, shown, result, ticks, progress, out, trace,
     found, found_ticks,
 ):  # fmt: skip
+    """Find the feasible signatures of a partition, and put out those whose confidence is high enough.
+
+    Invariant: frames 1 to ``d`` hold a run that some world has and may complete, with its bounds in ``stack``; its
+    events are ``taken``, and the registers have seen them. Exponential in the worst case, as there may be so many
+    signatures; ``max_steps`` ends it. The arguments are those of ``match_uncertain``.
+
+    Returns:
+        A status.
+    """
     for g in range(search.counts.shape[0]):
         search.counts[g] = 0
     start = machine.automata[1]
