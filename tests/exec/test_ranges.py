@@ -178,3 +178,12 @@ def test_keys_at_the_ends_of_their_type(edge: int) -> None:
     found = by_ranges([rows], 2, Ranges(32, 2, True), spec)
     assert found == whole([rows], 2, spec)
     assert len(found) == 1
+
+
+def test_more_rows_than_a_number_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Start and resume rows share a number: what would grow into the other's bits is refused."""
+    rows = [(key, 3, 0, key) for key in range(3)]
+    spec = spec_of(Concatenation((Variable("A"), Variable("B"))), SkipMode.PAST_LAST_ROW, "A", "none", False)
+    assert outcome(lambda: by_ranges([rows], 2, Ranges(32, 2, True), spec)) == whole([rows], 2, spec)
+    monkeypatch.setattr("sparkcep.exec.engines.rows.ranges.MAX_RANGE_ROWS", 2)
+    assert outcome(lambda: by_ranges([rows], 2, Ranges(32, 2, True), spec)) == "CEP_EVENT_LIMIT"
