@@ -6,7 +6,9 @@ import importlib.metadata
 import os
 import re
 import sys
+import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -97,21 +99,37 @@ def workers() -> Finding:
 
 
 def kernels() -> Finding:
-    """Where compiled kernels are kept, and whether they are there."""
-    own = Path(__file__).parents[1] / "exec" / "kernels"
-    chosen = os.environ.get("NUMBA_CACHE_DIR")
-    folder = Path(chosen) if chosen else own / "__pycache__"
-    place = folder
-    while not place.exists():
-        place = place.parent
-    if not os.access(place, os.W_OK):
+    """Where compiled kernels come from, and where those are kept that are compiled here."""
+    try:
+        from sparkcep.exec.kernel_cache.places import places
+        from sparkcep.exec.kernel_cache.report import held
+        from sparkcep.session.warmup import ENTRIES
+    except ImportError as error:
+        return Finding("Kernels", f"{error.name} is not installed", "pip install 'sparkcep[local]'", True)
+    names = [entry._cache.name for entry in ENTRIES]
+    found = Counter[str](held(name) for name in names)
+    kept = places()
+    if found["none"] == 0:
+        text = f"compiled for {', '.join(_WHOSE[how] for how in _WHOSE if found[how])}"
+    elif found["none"] == len(names):
+        text = "not compiled yet; the first pattern query of each kind does it"
+    else:
+        text = f"{found['none']} of {len(names)} not compiled yet; the first pattern query of each kind does it"
+    because = "".join(f"; {reason}" for reason in kept.refused)
+    if kept.write is None:
         return Finding(
-            "Kernels", f"{folder} cannot be written, so every process compiles them again",
-            "export NUMBA_CACHE_DIR=a folder that can be, on the driver and the workers",
+            "Kernels", f"{text}; none can be kept, so every process compiles what is missing{because}", _KEEP if
+            found["none"] else "",
         )  # fmt: skip
-    if not any(folder.rglob("rows.match_partitions*.nbc")):
-        return Finding("Kernels", "not compiled yet; the first pattern query does it", "sparkcep warmup does it ahead")
-    return Finding("Kernels", f"compiled, in {folder}")
+    text += f"; kept in {kept.write}{because}"
+    if Path(tempfile.gettempdir()) in kept.write.parents:
+        return Finding("Kernels", text, _KEEP)
+    return Finding("Kernels", text, "sparkcep warmup does it ahead" if found["none"] else "")
+
+
+#: By what :func:`held` says.
+_WHOSE = {"native": "this processor", "portable": "all of its level", "shipped": "all of its level, by the package"}
+_KEEP = "export NUMBA_CACHE_DIR=a folder that lasts and only you can write to, on the driver and the workers"
 
 
 def settings() -> Finding:

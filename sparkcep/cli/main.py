@@ -182,14 +182,34 @@ def command_doctor(arguments: argparse.Namespace) -> int:
     return int(fatal)
 
 
-def command_warmup(_: argparse.Namespace) -> None:
-    """Compile the kernels into Numba's cache."""
-    from sparkcep.session.warmup import warm_up
+def command_warmup(arguments: argparse.Namespace) -> None:
+    """Compile the kernels into a cache, and say what was compiled."""
+    from sparkcep.exec.kernel_cache.places import places
+    from sparkcep.session.warmup import ship_kernels, warm_for
 
+    kept = places()
+    if kept.write is None:
+        from sparkcep.errors import SparkCepError
+
+        raise SparkCepError(
+            "CEP_KERNEL_CACHE", f"Compiled kernels can be kept nowhere: {'; '.join(kept.refused)}.",
+            hint="export NUMBA_CACHE_DIR=a folder that only you can write to",
+        )  # fmt: skip
     started = time.perf_counter()
-    compiled = warm_up(os.cpu_count() or 1)
+    compiled = 0
+    for group in warm_for(os.cpu_count() or 1, arguments.portable or arguments.into is not None):
+        compiled += group.compiled
+        if group.compiled:
+            kernels = "1 kernel" if group.compiled == 1 else f"{group.compiled} kernels"
+            print(f"{group.name:<12} {kernels:<10} {group.cpu:6.1f} s of a processor", flush=True)
     seconds = time.perf_counter() - started
-    print(f"Compiled {compiled} kernels in {seconds:.1f} s." if compiled else "All kernels were compiled before.")
+    print(
+        f"Compiled {compiled} kernels in {seconds:.1f} s, into {kept.write}."
+        if compiled else f"All kernels were compiled before, in {', '.join(map(str, kept.read))}."
+    )  # fmt: skip
+    if arguments.into is not None:
+        files = ship_kernels(arguments.into)
+        print(f"{len(files)} files, {sum(f.stat().st_size for f in files) / 1e6:.1f} MB, in {files[0].parent}")
 
 
 def _steps(parser: argparse.ArgumentParser) -> None:
@@ -217,6 +237,12 @@ def parser() -> argparse.ArgumentParser:
     demo = commands.add_parser("demo", help="find delays that grow leg by leg in 336,776 real flights")
     demo.set_defaults(run=command_demo)
     warmup = commands.add_parser("warmup", help="compile the matching kernels ahead, once per machine and version")
+    warmup.add_argument(
+        "--portable", action="store_true", help="for all processors of a level (x86-64-v2), not just for this machine's"
+    )
+    warmup.add_argument(
+        "--into", metavar="FOLDER", type=Path, help="copy what a wheel brings there; implies --portable"
+    )
     warmup.set_defaults(run=command_warmup)
     doctor = commands.add_parser("doctor", help="say what this machine lacks for pattern queries, and how to fix it")
     doctor.add_argument("--no-query", action="store_true", help="do not run one pattern query at the end")

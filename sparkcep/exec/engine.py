@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol, TypeVar, runtime_checkable
 
@@ -109,6 +109,6 @@ class Engine(Protocol[S_contra]):
         """What matches batches by a spec."""
         ...
 
-    def warm_ups(self) -> Sequence[Callable[[], None]]:
-        """Calls that compile the engine's kernels on tiny inputs; they may run in different processes."""
+    def warm_ups(self) -> Mapping[str, Callable[[], None]]:
+        """Calls that compile the engine's kernels on tiny inputs, by name; they may run in different processes."""
         ...

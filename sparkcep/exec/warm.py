@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from sparkcep.exec.kernels.non_answers import facts, reasons, repair
@@ -32,4 +32,6 @@ ENTRIES: tuple[Any, ...] = (
     select_chain,
 )
 
-PARTS: tuple[Callable[[], None], ...] = tuple(part for engine in ENGINES.values() for part in engine.warm_ups())
+PARTS: Mapping[str, Callable[[], None]] = {
+    name: part for engine in ENGINES.values() for name, part in engine.warm_ups().items()
+}

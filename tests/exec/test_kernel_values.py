@@ -15,8 +15,6 @@ from sparkcep.exec.conditions.expressions import Call, Constant, Expression, Loa
 from sparkcep.exec.engines.rows.matcher import Matcher
 from sparkcep.exec.engines.rows.program import compile_pattern
 from sparkcep.exec.engines.rows.spec import ConditionSet
-from sparkcep.exec.kernels.caching import source_stamp
-from sparkcep.exec.kernels.conditions import holds
 from sparkcep.exec.kernels.rows.rows import NUMBER, match_partitions
 from sparkcep.pattern import Concatenation, Permutation, Quantified, Variable
 
@@ -173,9 +171,3 @@ def test_one_signature() -> None:
         batch([1, 1], within=(pa.array([1.0, 2.0]), pa.array([2.0, None])))
     )
     assert len(match_partitions.signatures) == 1
-
-
-def test_cache_stamp_covers_all_kernel_modules() -> None:
-    """Numba alone would keep rows' machine code when conditions.py changes."""
-    stamps = {f._cache._cache_file._source_stamp for f in (match_partitions, holds)}
-    assert stamps == {source_stamp()}

@@ -1,42 +1,13 @@
-"""The decorator of all kernels: compiled once per machine, again when any kernel's source has changed.
-
-Numba's own ``cache=True`` looks at the file of the cached function only. Callers have their callees compiled in, so a
-change to another kernel module (an upgrade of sparkcep) would leave stale machine code in use.
-"""
+"""The decorators of all kernels: compiled on first use, or taken from where compiled kernels are kept."""
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from numba import njit
-from numba.core.caching import FunctionCache
 
-
-def source_stamp() -> bytes:
-    """A digest of all kernel sources."""
-    digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.rglob("*.py")):
-        digest.update(path.read_bytes())
-    return digest.digest()
-
-
-_STAMP = source_stamp()
-
-
-class KernelCache(FunctionCache):  # type: ignore[misc]
-    """Numba's on-disk cache with the stamp of all kernels in place of one file's.
-
-    The stamp is also part of the version, which Numba compares before it unpickles an index: one that other sources
-    have left may name table types that are no more.
-    """
-
-    def __init__(self, py_func: Callable[..., Any]) -> None:
-        super().__init__(py_func)
-        self._cache_file._source_stamp = _STAMP
-        self._cache_file._version = f"{self._cache_file._version} {_STAMP.hex()}"
+from sparkcep.exec.kernel_cache.cache import cached
 
 
 def kernel(function: Callable[..., Any]) -> Any:
@@ -64,6 +35,4 @@ def spliced(function: Callable[..., Any]) -> Any:
 
 
 def _cached(function: Callable[..., Any], options: dict[str, bool]) -> Any:
-    dispatcher = njit(nogil=True, error_model="numpy", _nrt=False, **options)(function)
-    dispatcher._cache = KernelCache(function)
-    return dispatcher
+    return cached(njit(nogil=True, error_model="numpy", _nrt=False, **options)(function))

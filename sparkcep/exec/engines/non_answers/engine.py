@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -38,8 +38,8 @@ class NonAnswersEngine:
     def matcher(self, spec: RepairSpec, shape: OperatorColumns) -> NonAnswerTables:
         return NonAnswerTables(spec)
 
-    def warm_ups(self) -> Sequence[Callable[[], None]]:
-        return (_warm_up,)
+    def warm_ups(self) -> Mapping[str, Callable[[], None]]:
+        return {"non-answers": _warm_up}
 
 
 class NonAnswerTables(Matcher):

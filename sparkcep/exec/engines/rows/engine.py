@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping
 
 import numpy as np
 import pyarrow as pa
@@ -35,8 +35,8 @@ class RowsEngine:
     def matcher(self, spec: MatchSpec, shape: OperatorColumns) -> RowsMatcher:
         return RowsMatcher(spec, shape)
 
-    def warm_ups(self) -> Sequence[Callable[[], None]]:
-        return (_warm_rows, _warm_ranges)
+    def warm_ups(self) -> Mapping[str, Callable[[], None]]:
+        return {"rows": _warm_rows, "ranges": _warm_ranges}
 
 
 class RowsMatcher:

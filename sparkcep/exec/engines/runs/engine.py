@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -33,8 +33,8 @@ class RunsEngine:
     def matcher(self, spec: RunSpec, shape: OperatorColumns) -> RunsMatcher:
         return RunsMatcher(spec, shape)
 
-    def warm_ups(self) -> Sequence[Callable[[], None]]:
-        return (_warm_runs, _warm_collapsed)
+    def warm_ups(self) -> Mapping[str, Callable[[], None]]:
+        return {"runs": _warm_runs, "collapsed": _warm_collapsed}
 
 
 def run_columns(shape: OperatorColumns) -> tuple[OutputColumn, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import pyarrow as pa
@@ -29,8 +29,8 @@ class TrendsEngine:
     def matcher(self, spec: TrendSpec, shape: OperatorColumns) -> TrendTables:
         return TrendTables(spec)
 
-    def warm_ups(self) -> Sequence[Callable[[], None]]:
-        return (_warm_up,)
+    def warm_ups(self) -> Mapping[str, Callable[[], None]]:
+        return {"trends": _warm_up}
 
 
 def trend_matcher(spec: TrendSpec) -> TrendMatcher | EnumeratingMatcher | ConjunctionMatcher:

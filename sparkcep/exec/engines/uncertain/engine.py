@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -30,8 +30,8 @@ class UncertainEngine:
     def matcher(self, spec: UncertainSpec, shape: OperatorColumns) -> UncertainTables:
         return UncertainTables(spec, shape)
 
-    def warm_ups(self) -> Sequence[Callable[[], None]]:
-        return (_warm_up,)
+    def warm_ups(self) -> Mapping[str, Callable[[], None]]:
+        return {"uncertain": _warm_up}
 
 
 class UncertainTables(Matcher):
