@@ -9,6 +9,7 @@ from pathlib import Path
 
 from benchmarks import harness
 from benchmarks.backtracking import main as backtracking
+from benchmarks.cold import main as cold
 from benchmarks.flink import DEFAULT_VENV
 from benchmarks.generate import DATA
 from benchmarks.index import pattern_index
@@ -31,6 +32,7 @@ BENCHMARKS = {
 }
 #: Benchmarks with rounds of their own: peers there are none, or every query runs once.
 ALONE = {
+    "cold": cold,
     "pruning": pruning,
     "backtracking": backtracking,
     "repair": repair,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -15,6 +16,7 @@ from sparkcep.errors import SparkCepError
 from sparkcep.exec import warm as exec_warm
 from sparkcep.exec.kernel_cache import target
 from sparkcep.exec.kernel_cache.ship import ship
+from sparkcep.exec.kernel_cache.stamp import SOURCES
 from sparkcep.index import warm as index_warm
 
 #: Each calls kernels on tiny inputs; kernels have one signature each, whatever the query, so this is all there is.
@@ -89,7 +91,16 @@ def ship_kernels(folder: Path) -> list[Path]:
     Returns:
         The files written.
     """
-    return ship(folder, [entry._cache.name for entry in ENTRIES])
+    kernels = [
+        value.py_func
+        for name, module in sys.modules.items()
+        if name.startswith(SOURCES + ".")
+        for value in vars(module).values()
+        if hasattr(value, "py_func")
+    ]
+    named = {name for function in kernels for name in function.__code__.co_names}
+    called = {entry._cache.name for entry in ENTRIES if entry.py_func.__name__ in named}
+    return ship(folder, [entry._cache.name for entry in ENTRIES], called)
 
 
 def _warm(name: str) -> Warmed:

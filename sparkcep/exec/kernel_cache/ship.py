@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
+from typing import Any
+
+from llvmlite.binding import parse_assembly
 
 from sparkcep.exec.kernel_cache.places import places
 from sparkcep.exec.kernel_cache.stamp import stamp
@@ -12,8 +15,12 @@ from sparkcep.exec.kernel_cache.store import Store
 from sparkcep.exec.kernel_cache.target import portable_key, portable_tag
 
 
-def ship(folder: Path, names: Sequence[str]) -> list[Path]:
+def ship(folder: Path, names: Sequence[str], called: Collection[str]) -> list[Path]:
     """Copy entries from this machine's caches to ``folder``, below the name of this Python, system and kind of machine.
+
+    Args:
+        names: of the functions' files.
+        called: those of them that kernels call, too, so that compilers need more of them than machine code.
 
     Returns:
         The files written; what was there before is deleted.
@@ -34,9 +41,21 @@ def ship(folder: Path, names: Sequence[str]) -> list[Path]:
             store = Store(place, name, digest)
             found = next((k for k in store.index() if k[1] == portable_key()), None)
             if found is not None:
-                Store(out, name, digest).save(found, store.load(found))
+                entry = store.load(found)
+                Store(out, name, digest).save(found, entry if name in called else _machine_code(entry))
                 break
         if found is None:
             raise LookupError(f"{name} was not compiled for the portable level")
     (out / "saving.lock").unlink(missing_ok=True)
     return sorted(out.iterdir())
+
+
+def _machine_code(entry: Any) -> Any:
+    """An entry, as `CompileResult._reduce` makes it, without two thirds of its size, which are there for compiling its
+    callers and for showing how it was typed."""
+    library, descriptor, environment, signature, objects, lifted, _, reload, environments = entry
+    name, kind, (code, _) = library
+    # What Python calls is found in the machine code where the module says that it is defined.
+    entry_point = f'define void @"{descriptor.llvm_cpython_wrapper_name}"() {{ ret void }}'
+    module = parse_assembly(entry_point).as_bitcode()
+    return ((name, kind, (code, module)), descriptor, environment, signature, objects, lifted, "", reload, environments)

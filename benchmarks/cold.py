@@ -1,0 +1,252 @@
+"""The first answer on a machine: nothing compiled, what the package ships, and everything compiled for this processor.
+
+Each line is a process of its own over a copy of the package without caches, with an empty home. Spark is started and
+has run a query of its own before the clock starts; *first* is a pattern query from its text to its rows, *again* the
+same one once more. CPU seconds are of the driver's Python, its JVM, the workers and what they start. The speed of
+machine code is measured in processes that take turns, on prepared batches.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import sparkcep
+from benchmarks.harness import RESULTS, cpu_seconds
+
+PACKAGE = Path(sparkcep.__file__).parent
+ROOT = PACKAGE.parent
+ROUNDS = 5
+LOG = (
+    "(SELECT id DIV 10 AS c, id AS t, substr('ABC', 1 + CAST(id % 3 AS INT), 1) AS e, CAST(id * 7 % 11 AS INT) AS v "
+    "FROM range(1000))"
+)
+_BLOCK = f"FROM {LOG} PARTITION BY c ORDER BY t EVENT TYPE e PATTERN "
+#: A query of each engine, and of the kernels of one engine that are apart from each other.
+QUERIES = {
+    "rows": f"SELECT * FROM {LOG} MATCH_RECOGNIZE (PARTITION BY c ORDER BY t MEASURES A.t AS a, LAST(B.t) AS b "
+    "PATTERN (A B+) DEFINE A AS e = 'A', B AS v > LAST(B.v, 1) OR e = 'B')",
+    "runs": _BLOCK + "SEQ(A a, B+ b[], C c) EVENT SELECTION SKIP TILL ANY MATCH RETURN c.t AS found",
+    "collapsed": _BLOCK + "SEQ(A a, B+ b[], C c) EVENT SELECTION SKIP TILL ANY MATCH COLLAPSED",
+    "trends": f"FROM {LOG} ORDER BY t EVENT TYPE e PATTERN A S+ WHERE S.v > NEXT(S).v GROUP BY c "
+    "RETURN c, COUNT(*) AS n",
+    "uncertain": _BLOCK + "SEQ(A a, B b) UNCERTAINTY 1 EVENT SELECTION SKIP TILL ANY MATCH",
+    "non-answers": _BLOCK + "SEQ(A a, B b, A d, A e) WITHIN 3 EXPLAIN NON ANSWERS (4, 2, 1)",
+}  # fmt: skip
+#: What there is before the first query: shipped kernels, and a run of the same query in another process.
+CONDITIONS = {"nothing": (False, False), "shipped": (True, False), "warm": (False, True)}
+
+
+# -- the first answer --------------------------------------------------------------------------------------------------
+
+
+def children_seconds() -> float:
+    """CPU seconds of this process and of all that it has started: those that live, too, such as the JVM."""
+    own = resource.getrusage(resource.RUSAGE_SELF)
+    ticks = os.sysconf("SC_CLK_TCK")
+    parents: dict[int, int] = {}
+    took: dict[int, float] = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            fields = (folder / "stat").read_text().rpartition(")")[2].split()
+        except OSError:  # has ended
+            continue
+        parents[int(folder.name)] = int(fields[1])
+        # Its own, and those of its children that have ended.
+        took[int(folder.name)] = sum(map(int, fields[11:15])) / ticks
+
+    def below(process: int) -> bool:
+        while process not in (0, 1, os.getpid()):
+            process = parents.get(process, 0)
+        return process == os.getpid()
+
+    return own.ru_utime + own.ru_stime + sum(s for p, s in took.items() if p != os.getpid() and below(p))
+
+
+def first_answer(query: str) -> dict[str, float]:
+    """Seconds and CPU seconds of the first answer, and of the second, in this process."""
+    from sparkcep.session.local import local_session
+
+    spark = local_session("local[2]")
+    spark.sql("SELECT id % 3 AS k, count(*) FROM range(1000) GROUP BY 1").collect()
+    out = {}
+    for name in ("first", "again"):
+        started, cpu = time.perf_counter(), children_seconds()
+        rows = spark.sql(query).collect()
+        assert rows
+        out[name], out[f"{name}_cpu"] = time.perf_counter() - started, children_seconds() - cpu
+    return out
+
+
+def _copied(folder: Path, shipped: Path | None) -> Path:
+    """The package as it is installed: nothing compiled."""
+    shutil.copytree(PACKAGE, folder / "sparkcep", ignore=shutil.ignore_patterns("__pycache__", "shipped"))
+    if shipped is not None:
+        shutil.copytree(shipped, folder / "sparkcep" / "exec" / "kernel_cache" / "shipped")
+    return folder
+
+
+def _child(argument: str, packages: Path, **environ: str) -> Any:
+    inherited = {k: v for k, v in os.environ.items() if not k.startswith(("NUMBA_", "SPARKCEP_", "XDG_"))}
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.cold", argument], cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True,
+        env={**inherited, "PYTHONPATH": f"{packages}:{ROOT}", "PYTHONSAFEPATH": "1", "PYSPARK_PYTHON": sys.executable,
+             **environ},
+    )  # fmt: skip
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def first_answers(shipped: Path) -> Mapping[str, Mapping[str, Mapping[str, float]]]:
+    out: dict[str, dict[str, Mapping[str, float]]] = {}
+    for engine in QUERIES:
+        out[engine] = {}
+        for condition, (ships, warmed) in CONDITIONS.items():
+            with tempfile.TemporaryDirectory() as name:
+                packages = _copied(Path(name), shipped if ships else None)
+                home = packages / "home"
+                home.mkdir()
+                if warmed:
+                    _child(engine, packages, HOME=str(home))
+                out[engine][condition] = _child(engine, packages, HOME=str(home))
+            print(engine, condition, out[engine][condition], flush=True)
+    return out
+
+
+# -- the speed of machine code -----------------------------------------------------------------------------------------
+
+
+def workloads() -> Mapping[str, Callable[[], object]]:
+    """Work of each engine's kernels on prepared batches, some tenths of a second each."""
+    import numpy as np
+    import pyarrow as pa
+
+    from benchmarks import repair, runs, trends, uncertain
+    from sparkcep.exec.batch import Batch
+    from sparkcep.exec.conditions.expressions import BIGINT, Call, Load, NavigationSlot
+    from sparkcep.exec.engines.non_answers.matcher import NonAnswers
+    from sparkcep.exec.engines.non_answers.spec import Bound
+    from sparkcep.exec.engines.rows.matcher import Matcher
+    from sparkcep.exec.engines.rows.program import compile_pattern
+    from sparkcep.exec.engines.rows.spec import ConditionSet, MatchSpec
+    from sparkcep.exec.engines.runs.matcher import RunMatcher
+    from sparkcep.exec.engines.trends.matcher import TrendMatcher
+    from sparkcep.pattern import Concatenation, Quantified, Variable
+    from sparkcep.query import RowsPerMatch, Selection, SkipMode
+
+    rng = np.random.default_rng(3)
+    count = 1_000_000
+    # A B+ C, B above A's value.
+    navigation = (NavigationSlot(0, False, 0, 0, 0), NavigationSlot(1, False, 0, 0, 0))
+    conditions = ConditionSet(
+        {1: Call("<", (Load(0), Load(1)))}, navigation, (BIGINT,), (frozenset([0]), frozenset([1]))
+    )
+    pattern = Concatenation((Variable("A"), Quantified(Variable("B"), 1, None), Variable("C")))
+    rows = Matcher(
+        MatchSpec(
+            program=compile_pattern(pattern), condition_bits={0: 0, 2: 1}, mask_words=1, use_within=False,
+            rows_per_match=RowsPerMatch.ONE, skip=SkipMode.PAST_LAST_ROW, skip_labels=frozenset(), skip_target="",
+            slots=(), slot_registers=(), every_row=False, conditions=conditions, ansi=True, limit_steps=10**12,
+            limit_rows=10**9,
+        )
+    )  # fmt: skip
+    values = Batch(
+        np.arange(0, count + 1, 1000), [pa.array(rng.integers(0, 4, count))], [pa.array(rng.integers(0, 100, count))]
+    )
+    run = runs.spec(runs.TEMPLATE, Selection.ANY)
+    stream = runs.batch(runs.stream(1000, 8, rng), 1000)
+    matchers = {"runs": RunMatcher(run), "collapsed": RunMatcher(replace(run, collapsed=True))}
+    ordered = trends.plan(trends.A_PLUS, (trends.APPROXIMATE,), (trends.falls("v"),))
+    n = 100_000
+    falling = trends.batch(ordered, np.ones(n, np.int64), rng.integers(0, 1_000_000, n))
+    trend = TrendMatcher(ordered.engine.spec)
+    imprecise = uncertain.matcher(uncertain.sequence(3), Selection.ANY, 100)
+    pieces = list(uncertain.pieces(uncertain.stream(3, 50_000), 10))
+    answers = NonAnswers(repair.repair_spec(5, (Bound(0, 1, None, 8), Bound(1, 2, 1, None))))
+    cases = repair.batch_of(*repair.cases(5, 20, 5_000, rng))
+    return {
+        "rows": lambda: rows.match(values),
+        **{name: lambda made=made: [None for _ in made.pieces(stream)] for name, made in matchers.items()},
+        "trends": lambda: trend.aggregate(falling),
+        "uncertain": lambda: [imprecise.match(piece) for piece in pieces],
+        "non-answers": lambda: answers.explain(cases),
+    }
+
+
+def speeds(shipped: Path) -> Mapping[str, Mapping[str, float]]:
+    """Median CPU seconds of each workload with native and with portable machine code, processes in turn."""
+    took: dict[str, dict[str, list[float]]] = {}
+    with tempfile.TemporaryDirectory() as name:
+        packages = _copied(Path(name), shipped)
+        _child("speed", packages, SPARKCEP_KERNELS="native")  # compiles
+        for _ in range(ROUNDS):
+            for choice in ("native", "portable"):
+                for engine, seconds in _child("speed", packages, SPARKCEP_KERNELS=choice).items():
+                    took.setdefault(engine, {}).setdefault(choice, []).append(seconds)
+    return {e: {c: statistics.median(s) for c, s in by.items()} for e, by in took.items()}
+
+
+# -- the page ----------------------------------------------------------------------------------------------------------
+
+
+def main(quick: bool = False) -> None:
+    from importlib.metadata import version
+
+    with tempfile.TemporaryDirectory() as name:
+        shipped = Path(name)
+        subprocess.run([sys.executable, "-m", "sparkcep", "warmup", "--into", name], check=True, cwd=ROOT)
+        files = [f for f in shipped.rglob("*") if f.is_file()]
+        archive = Path(shutil.make_archive(f"{name}-kernels", "zip", name))
+        size, packed = sum(f.stat().st_size for f in files) / 1e6, archive.stat().st_size / 1e6
+        archive.unlink()
+        answers = first_answers(shipped)
+        speed = {} if quick else speeds(shipped)
+    lines = [
+        "# First answers", "",
+        "Seconds of a pattern query from its text to its rows, the first one of a machine, in a Spark session that has "
+        "run another query. *nothing*: no kernel is compiled, as in releases before; *shipped*: with the kernels that "
+        "a wheel brings; *warm*: all compiled before, for this processor. CPU seconds are of the driver, its JVM and "
+        "the workers.",
+        "",
+        "| engine | nothing | CPU | shipped | CPU | warm | CPU | shipped above warm | the same again |",
+        "|--|--:|--:|--:|--:|--:|--:|--:|--:|",
+    ]  # fmt: skip
+    for engine, by in answers.items():
+        cells = [f"{by[c][key]:.1f}" for c in CONDITIONS for key in ("first", "first_cpu")]
+        above = by["shipped"]["first"] - by["warm"]["first"]
+        lines.append(f"| {engine} | {' | '.join(cells)} | {above:+.1f} | {by['shipped']['again']:.1f} |")
+    lines += [
+        "",
+        f"Shipped kernels: {size:.1f} MB on disk, {packed:.1f} MB in a wheel, for each Python, system and kind of "
+        "machine.",
+    ]
+    if speed:
+        lines += [
+            "", "CPU seconds of the kernels on prepared batches, medians of five processes each, in turn:", "",
+            "| engine | native | portable | portable / native |", "|--|--:|--:|--:|",
+            *(f"| {e} | {s['native']:.3f} | {s['portable']:.3f} | {s['portable'] / s['native']:.2f} |"
+              for e, s in speed.items()),
+        ]  # fmt: skip
+    lines += ["", f"Python {sys.version.split()[0]}, Numba {version('numba')}, {os.cpu_count()} cores."]
+    text = "\n".join(lines) + "\n"
+    print(text)
+    if not quick:
+        (RESULTS / "cold.md").write_text(text)
+        (RESULTS / "cold.json").write_text(json.dumps({"answers": answers, "speed": speed}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "speed":
+        print(json.dumps({name: cpu_seconds(work, 3) for name, work in workloads().items()}))
+    else:
+        print(json.dumps(first_answer(QUERIES[sys.argv[1]])))

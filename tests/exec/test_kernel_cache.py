@@ -1,0 +1,361 @@
+"""Where compiled kernels are kept and taken from, on machines that are not like this one."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sparkcep
+from sparkcep.exec.kernel_cache import places as places_module
+from sparkcep.exec.kernel_cache.places import Place
+from sparkcep.exec.kernel_cache.stamp import _digest
+from sparkcep.exec.kernel_cache.store import Store
+
+SOURCE = Path(sparkcep.__file__).parent
+#: A user without name and home.
+NOBODY = 54321
+#: Calls one small kernel, says what had to be compiled and where that is kept.
+CALL = """
+import json, os, sys, tempfile
+if os.environ.get("NO_TEMPORARY"):
+    tempfile.tempdir = os.environ["NO_TEMPORARY"]
+import numpy as np
+from sparkcep.exec.kernels.index import postings
+from sparkcep.exec.kernel_cache.places import places
+from sparkcep.exec.kernel_cache.report import held
+before = held(postings.set_bit._cache.name)
+row = np.zeros(16, np.uint8)
+postings.set_bit(row, 0, 1, 2, 1)
+found = places()
+print(json.dumps({
+    "compiled": sum(postings.set_bit.stats.cache_misses.values()), "from": before, "bits": row.tolist(),
+    "write": found.write and str(found.write), "refused": found.refused, "file": postings.__file__,
+}))
+"""
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """A folder that all users can look into; pytest's own are private."""
+    with tempfile.TemporaryDirectory() as name:
+        os.chmod(name, 0o755)
+        (Path(name) / "tmp").mkdir()
+        os.chmod(Path(name) / "tmp", 0o1777)
+        yield Path(name)
+
+
+@pytest.fixture
+def package(folder: Path) -> Path:
+    """The package without anything compiled, in a folder of its own."""
+    copy_package(folder / "packages")
+    return folder / "packages"
+
+
+def copy_package(folder: Path, shipped: bool = False) -> None:
+    left_out = ("__pycache__",) if shipped else ("__pycache__", "shipped")
+    shutil.copytree(SOURCE, folder / "sparkcep", ignore=shutil.ignore_patterns(*left_out))
+
+
+def environment(packages: Path, home: Path, **more: str) -> dict[str, str]:
+    inherited = {k: v for k, v in os.environ.items() if not k.startswith(("NUMBA_", "SPARKCEP_", "XDG_"))}
+    temporary = str(packages.parent / "tmp")
+    python = {"PYTHONPATH": str(packages), "PYTHONSAFEPATH": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    return inherited | python | {"HOME": str(home), "TMPDIR": temporary} | more
+
+
+def start(packages: Path, home: Path, code: str = CALL, user: int | None = None, **more: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", code]
+    if user is not None:
+        command = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", *command]
+    return subprocess.Popen(
+        command, env=environment(packages, home, **more), cwd=packages.parent, text=True, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )  # fmt: skip
+
+
+def result(process: subprocess.Popen[str]) -> Mapping[str, Any]:
+    out, err = process.communicate()
+    assert process.returncode == 0, err
+    found: Mapping[str, Any] = json.loads(out.splitlines()[-1])
+    return found
+
+
+def call(packages: Path, home: Path, code: str = CALL, user: int | None = None, **more: str) -> Mapping[str, Any]:
+    return result(start(packages, home, code, user, **more))
+
+
+def can_be_nobody() -> bool:
+    if not hasattr(os, "geteuid") or os.geteuid() != 0 or shutil.which("setpriv") is None:
+        return False
+    command = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", sys.executable, "-c"]
+    return subprocess.run([*command, "import numba"], capture_output=True, check=False).returncode == 0
+
+
+as_nobody = pytest.mark.skipif(not can_be_nobody(), reason="needs root, setpriv and a Python that others can run")
+
+
+# -- where there is no folder to write to ------------------------------------------------------------------------------
+
+
+def test_beside_the_sources(package: Path, folder: Path) -> None:
+    first, second = call(package, folder), call(package, folder)
+    assert (first["compiled"], second["compiled"]) == (1, 0)
+    assert (first["from"], second["from"]) == ("none", "native")
+    assert second["write"] == str(package / "sparkcep" / "exec" / "kernels" / "__pycache__")
+    assert first["bits"] == second["bits"]
+
+
+@as_nobody
+def test_unknown_user_without_a_home(package: Path, folder: Path) -> None:
+    """Numba alone: RuntimeError, cannot cache function. What is compiled is kept among temporary files, for this user."""
+    found = [call(package, Path("/no/such/home"), user=NOBODY) for _ in range(2)]
+    assert [f["compiled"] for f in found] == [1, 0]
+    kept = Path(found[1]["write"])
+    assert kept.parent == folder / "tmp" / f"sparkcep-{NOBODY}"
+    assert stat.S_IMODE(kept.parent.stat().st_mode) == stat.S_IMODE(kept.stat().st_mode) == 0o700
+    assert kept.stat().st_uid == NOBODY
+    assert any("cannot be written" in reason for reason in found[1]["refused"])
+
+
+@as_nobody
+def test_nowhere_to_write(package: Path) -> None:
+    """Every process compiles, and answers."""
+    found = [call(package, Path("/no/such/home"), user=NOBODY, NO_TEMPORARY="/no/such") for _ in range(2)]
+    assert [(f["compiled"], f["write"]) for f in found] == [(1, None)] * 2
+    assert len(found[0]["refused"]) == 3
+
+
+@as_nobody
+def test_what_root_has_compiled_serves_all(package: Path, folder: Path) -> None:
+    """An image: compiled while it is built, run by another user."""
+    assert call(package, folder)["compiled"] == 1
+    assert call(package, Path("/no/such/home"), user=NOBODY)["compiled"] == 0
+    named = str(folder / "kernels")
+    shutil.rmtree(package / "sparkcep" / "exec" / "kernels" / "__pycache__")
+    assert call(package, folder, NUMBA_CACHE_DIR=named)["compiled"] == 1
+    assert call(package, Path("/no/such/home"), user=NOBODY, NUMBA_CACHE_DIR=named)["compiled"] == 0
+
+
+@as_nobody
+def test_a_read_only_home(package: Path, folder: Path) -> None:
+    """A home that exists and is not the user's."""
+    (folder / "home").mkdir()
+    found = call(package, folder / "home", user=NOBODY)
+    assert Path(found["write"]).parent == folder / "tmp" / f"sparkcep-{NOBODY}"
+
+
+# -- packages in a zip -------------------------------------------------------------------------------------------------
+
+
+def zipped(package: Path, name: str) -> Path:
+    made = package.parent / name
+    with zipfile.ZipFile(made, "w") as archive:
+        for path in sorted(package.rglob("*")):
+            if path.is_file():
+                archive.write(path, str(path.relative_to(package)))
+    return made
+
+
+def test_a_zip_and_its_successor(package: Path, folder: Path) -> None:
+    """Machine code of the zip that was there before is not run."""
+    made = zipped(package, "all.zip")
+    first, second = call(made, folder), call(made, folder)
+    assert first["file"].startswith(str(made))
+    assert (first["compiled"], second["compiled"]) == (1, 0)
+    assert folder in Path(second["write"]).parents
+    postings = package / "sparkcep" / "exec" / "kernels" / "index" / "postings.py"
+    line = "    bits[begin + (at >> 3)] |= np.uint8(1 << (at & 7))\n"
+    assert postings.read_text().count(line) == 1
+    postings.write_text(postings.read_text().replace(line, f"{line}    bits[15] = np.uint8(77)\n"))
+    third = call(zipped(package, "all.zip"), folder)
+    assert (first["bits"][15], third["bits"][15], third["compiled"]) == (0, 77, 1)
+
+
+def test_a_wheel_on_the_path(package: Path, folder: Path) -> None:
+    made = zipped(package, "sparkcep-1-py3-none-any.whl")
+    assert [call(made, folder)["compiled"] for _ in range(2)] == [1, 0]
+
+
+def test_the_stamp_covers_all_sources(package: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Callers have their callees compiled in; and another version is another stamp whatever its sources."""
+    kernels = package / "sparkcep" / "exec" / "kernels"
+    stamps = {_digest(kernels), _digest(zipfile.Path(zipped(package, "all.zip"), "sparkcep/exec/kernels/"))}
+    assert len(stamps) == 1
+    for path in kernels.rglob("*.py"):
+        before = path.read_bytes()
+        path.write_bytes(before + b"#")
+        assert _digest(kernels) not in stamps
+        path.write_bytes(before)
+    assert _digest(kernels) in stamps
+    monkeypatch.setattr("sparkcep.exec.kernel_cache.stamp.__version__", "0.0.0")
+    assert _digest(kernels) not in stamps
+    (folder / "empty").mkdir()
+    assert _digest(folder / "empty") is None
+
+
+# -- others on the machine ---------------------------------------------------------------------------------------------
+
+
+def test_two_processes_compile_once(package: Path, folder: Path) -> None:
+    found = [result(p) for p in [start(package, folder) for _ in range(3)]]
+    assert sum(f["compiled"] for f in found) == 1
+    assert len({json.dumps(f["bits"]) for f in found}) == 1
+
+
+@as_nobody
+@pytest.mark.parametrize("trap", ["another user's", "open to all", "a link"])
+def test_a_folder_laid_out_by_somebody_else(package: Path, folder: Path, trap: str) -> None:
+    """The name of a folder among temporary files can be guessed."""
+    own = folder / "tmp" / f"sparkcep-{NOBODY}"
+    if trap == "a link":
+        (folder / "elsewhere").mkdir()
+        os.chown(folder / "elsewhere", NOBODY, NOBODY)
+        own.symlink_to(folder / "elsewhere")
+    else:
+        own.mkdir()
+        os.chown(own, NOBODY + (trap == "another user's"), NOBODY)
+        os.chmod(own, 0o777)
+    found = call(package, Path("/no/such/home"), user=NOBODY)
+    assert (found["compiled"], found["write"]) == (1, None)
+    said = {"another user's": "belongs to another user", "open to all": "is open to other users", "a link": "no folder"}
+    assert said[trap] in found["refused"][-1]
+    assert not any(folder.rglob("*.nbc"))
+
+
+def test_folders_that_others_can_change(tmp_path: Path) -> None:
+    own = Place(tmp_path / "a" / "b", tmp_path / "a")
+    assert own.refusal() == ""  # is not there yet
+    own.make()
+    assert own.refusal() == ""
+    os.chmod(own.folder, 0o770)
+    assert "open to other users" in own.refusal()
+    os.chmod(own.folder, 0o755)
+    os.chmod(tmp_path, 0o777)
+    assert "anyone may rename" in own.refusal()
+    os.chmod(tmp_path, 0o1777)
+    assert own.refusal() == ""
+    # Beside the sources: as open as these, which run, too.
+    (tmp_path / "kernels" / "__pycache__").mkdir(parents=True)
+    beside = Place(tmp_path / "kernels" / "__pycache__", tmp_path / "kernels", beside_sources=True)
+    os.chmod(beside.folder, 0o775)
+    assert "open to other users" in beside.refusal()
+    os.chmod(tmp_path / "kernels", 0o775)
+    assert beside.refusal() == ""
+
+
+def test_what_numba_cache_dir_names_is_refused_where_all_may_write(package: Path, folder: Path) -> None:
+    (folder / "open").mkdir()
+    os.chmod(folder / "open", 0o777)
+    found = call(package, folder, NUMBA_CACHE_DIR=str(folder / "open"))
+    assert "anyone may rename" in found["refused"][0]
+    assert found["write"].endswith("__pycache__")
+
+
+# -- files -------------------------------------------------------------------------------------------------------------
+
+
+def test_damaged_files_are_compiled_again(package: Path, folder: Path) -> None:
+    for pattern in ("*.nbc", "*.nbi"):
+        call(package, folder)
+        (damaged,) = (package / "sparkcep" / "exec" / "kernels" / "__pycache__").glob(
+            f"index.postings.set_bit.{pattern}"
+        )
+        damaged.write_bytes(damaged.read_bytes()[:-7])
+        assert call(package, folder)["compiled"] == 1
+        assert call(package, folder)["compiled"] == 0
+
+
+def test_a_store_keeps_what_its_stamp_says(tmp_path: Path) -> None:
+    old, new = Store(tmp_path, "f", b"o" * 32), Store(tmp_path, "f", b"n" * 32)
+    old.save("int", "old int")
+    old.save("float", "old float")
+    assert (old.load("int"), old.load("float"), new.load("int")) == ("old int", "old float", None)
+    new.save("int", "new int")
+    assert (new.load("int"), new.load("float"), old.load("int")) == ("new int", None, None)
+    assert len(list(tmp_path.glob("*.nbc"))) == 1  # what no index names is deleted
+    assert not list(tmp_path.glob("*.tmp"))
+
+
+def test_without_a_stamp_nothing_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(places_module, "stamp", lambda: None)
+    places_module.places.cache_clear()
+    try:
+        found = places_module.places()
+    finally:
+        places_module.places.cache_clear()
+    assert (found.read, found.write) == ((), None)
+
+
+# -- what a wheel brings -----------------------------------------------------------------------------------------------
+
+#: Ships one small kernel: what `sparkcep warmup --into` does with all.
+SHIP = """
+import json, sys
+from pathlib import Path
+import numpy as np
+from sparkcep.exec.kernels.index import postings
+from sparkcep.exec.kernel_cache.ship import ship
+postings.set_bit(np.zeros(16, np.uint8), 0, 1, 2, 1)
+print(json.dumps([str(f) for f in ship(Path(sys.argv[1]) if len(sys.argv) > 1 else Path("shipped"),
+                                       [postings.set_bit._cache.name], ())]))
+"""
+
+
+@pytest.fixture
+def shipping(package: Path, folder: Path) -> Path:
+    """A package that brings one kernel, and has no cache."""
+    from sparkcep.exec.kernel_cache.target import level
+
+    found = level()
+    if found is None:
+        pytest.skip("no portable level for this kind of machine")
+    files = call(package, folder, SHIP, **found.environment)
+    assert len(files) == 2
+    shutil.rmtree(package / "sparkcep" / "exec" / "kernels" / "__pycache__")
+    shutil.move(folder / "shipped", package / "sparkcep" / "exec" / "kernel_cache" / "shipped")
+    return package
+
+
+def test_shipped_kernels_serve_until_native_ones_are_there(shipping: Path, folder: Path) -> None:
+    first = call(shipping, folder)
+    assert (first["compiled"], first["from"]) == (0, "shipped")
+    native = call(shipping, folder, SPARKCEP_KERNELS="native")
+    assert (native["compiled"], native["from"], native["bits"]) == (1, "none", first["bits"])
+    assert call(shipping, folder)["from"] == "native"
+    assert call(shipping, folder, SPARKCEP_KERNELS="portable")["from"] == "shipped"
+
+
+def test_shipped_kernels_in_a_zip(shipping: Path, folder: Path) -> None:
+    found = call(zipped(shipping, "all.zip"), folder)
+    assert (found["compiled"], found["from"]) == (0, "shipped")
+
+
+@pytest.mark.parametrize("change", ["sources", "version", "damage", "processor"])
+def test_shipped_kernels_that_do_not_fit(shipping: Path, folder: Path, change: str) -> None:
+    """They are compiled here."""
+    package = shipping / "sparkcep"
+    if change == "sources":
+        with open(package / "exec" / "kernels" / "conditions.py", "a") as file:
+            file.write("# changed\n")
+    elif change == "version":
+        text = (package / "__init__.py").read_text()
+        (package / "__init__.py").write_text(text.replace(f'"{sparkcep.__version__}"', '"9.9.9"'))
+    elif change == "damage":
+        (data,) = (package / "exec" / "kernel_cache" / "shipped").rglob("*.nbc")
+        data.write_bytes(data.read_bytes()[:-1] + b"\0")
+    else:
+        target = package / "exec" / "kernel_cache" / "target.py"
+        target.write_text(target.read_text().replace('"popcnt", ', '"popcnt", "no-such-feature", '))
+    found = call(shipping, folder)
+    assert found["compiled"] == 1
