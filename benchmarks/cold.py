@@ -44,7 +44,7 @@ QUERIES = {
     "uncertain": _BLOCK + "SEQ(A a, B b) UNCERTAINTY 1 EVENT SELECTION SKIP TILL ANY MATCH",
     "non-answers": _BLOCK + "SEQ(A a, B b, A d, A e) WITHIN 3 EXPLAIN NON ANSWERS (4, 2, 1)",
 }  # fmt: skip
-#: What there is before the first query: shipped kernels, and a run of the same query in another process.
+#: What there is before the first query: shipped kernels, and those that were compiled for this processor.
 CONDITIONS = {"nothing": (False, False), "shipped": (True, False), "warm": (False, True)}
 
 
@@ -89,9 +89,15 @@ def first_answer(query: str) -> dict[str, float]:
     return out
 
 
-def _copied(folder: Path, shipped: Path | None) -> Path:
-    """The package as it is installed: nothing compiled."""
+def _copied(folder: Path, shipped: Path | None, compiled: bool = False) -> Path:
+    """The package as it is installed, with nothing compiled or with what was compiled here."""
+    from sparkcep.exec.kernel_cache.places import places
+
     shutil.copytree(PACKAGE, folder / "sparkcep", ignore=shutil.ignore_patterns("__pycache__", "shipped"))
+    if compiled:
+        for place in reversed(places().read):
+            kept = folder / "sparkcep" / "exec" / "kernels" / "__pycache__"
+            shutil.copytree(place, kept, dirs_exist_ok=True, ignore=shutil.ignore_patterns("*.pyc", "*.lock"))
     if shipped is not None:
         shutil.copytree(shipped, folder / "sparkcep" / "exec" / "kernel_cache" / "shipped")
     return folder
@@ -113,11 +119,9 @@ def first_answers(shipped: Path) -> Mapping[str, Mapping[str, Mapping[str, float
         out[engine] = {}
         for condition, (ships, warmed) in CONDITIONS.items():
             with tempfile.TemporaryDirectory() as name:
-                packages = _copied(Path(name), shipped if ships else None)
+                packages = _copied(Path(name), shipped if ships else None, warmed)
                 home = packages / "home"
                 home.mkdir()
-                if warmed:
-                    _child(engine, packages, HOME=str(home))
                 out[engine][condition] = _child(engine, packages, HOME=str(home))
             print(engine, condition, out[engine][condition], flush=True)
     return out
@@ -187,8 +191,7 @@ def speeds(shipped: Path) -> Mapping[str, Mapping[str, float]]:
     """Median CPU seconds of each workload with native and with portable machine code, processes in turn."""
     took: dict[str, dict[str, list[float]]] = {}
     with tempfile.TemporaryDirectory() as name:
-        packages = _copied(Path(name), shipped)
-        _child("speed", packages, SPARKCEP_KERNELS="native")  # compiles
+        packages = _copied(Path(name), shipped, compiled=True)
         for _ in range(ROUNDS):
             for choice in ("native", "portable"):
                 for engine, seconds in _child("speed", packages, SPARKCEP_KERNELS=choice).items():
@@ -204,7 +207,8 @@ def main(quick: bool = False) -> None:
 
     with tempfile.TemporaryDirectory() as name:
         shipped = Path(name)
-        subprocess.run([sys.executable, "-m", "sparkcep", "warmup", "--into", name], check=True, cwd=ROOT)
+        for options in ([], ["--into", name]):
+            subprocess.run([sys.executable, "-m", "sparkcep", "warmup", *options], check=True, cwd=ROOT)
         files = [f for f in shipped.rglob("*") if f.is_file()]
         archive = Path(shutil.make_archive(f"{name}-kernels", "zip", name))
         size, packed = sum(f.stat().st_size for f in files) / 1e6, archive.stat().st_size / 1e6

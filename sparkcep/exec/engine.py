@@ -109,6 +109,10 @@ class Engine(Protocol[S_contra]):
         """What matches batches by a spec."""
         ...
 
+    def needs(self, spec: S_contra, shape: OperatorColumns) -> tuple[str, ...]:
+        """Which of the groups of kernels in ``warm_ups``, the engine's own or another's, a spec is matched by."""
+        ...
+
     def warm_ups(self) -> Mapping[str, Callable[[], None]]:
         """Calls that compile the engine's kernels on tiny inputs, by name; they may run in different processes."""
         ...

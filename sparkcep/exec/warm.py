@@ -11,27 +11,33 @@ from sparkcep.exec.kernels.rows.ranges import mark_ranges, select_chain
 from sparkcep.exec.kernels.runs import collapse, runs
 from sparkcep.exec.kernels.trends import trends
 from sparkcep.exec.kernels.uncertain import uncertain
-from sparkcep.exec.operator import ENGINES
+from sparkcep.exec.operator import ENGINES, Spec
+from sparkcep.exec.shape import OperatorColumns
 
-#: What Python calls; all other kernels are parts of these.
-ENTRIES: tuple[Any, ...] = (
-    kernel.match_partitions,
-    kernel.earliest_ends,
-    kernel.emit_match,
-    kernel.emit_unmatched,
-    kernel.next_start,
-    runs.match_runs,
-    collapse.collapse_runs,
-    trends.aggregate_trends,
-    trends.longest_block,
-    repair.repair_partitions,
-    reasons.explain_partitions,
-    facts.tell_facts,
-    uncertain.match_uncertain,
-    mark_ranges,
-    select_chain,
-)
+#: What Python calls, by group; all other kernels are parts of these.
+GROUPS: Mapping[str, tuple[Any, ...]] = {
+    "rows": (
+        kernel.match_partitions,
+        kernel.earliest_ends,
+        kernel.emit_match,
+        kernel.emit_unmatched,
+        kernel.next_start,
+    ),
+    "runs": (runs.match_runs,),
+    "collapsed": (collapse.collapse_runs,),
+    "trends": (trends.aggregate_trends, trends.longest_block),
+    "non-answers": (repair.repair_partitions, reasons.explain_partitions, facts.tell_facts),
+    "uncertain": (uncertain.match_uncertain,),
+    "ranges": (mark_ranges, select_chain),
+}
+ENTRIES: tuple[Any, ...] = tuple(entry for group in GROUPS.values() for entry in group)
 
+#: What compiles a group, on tiny inputs.
 PARTS: Mapping[str, Callable[[], None]] = {
     name: part for engine in ENGINES.values() for name, part in engine.warm_ups().items()
 }
+
+
+def needed(spec: Spec, shape: OperatorColumns) -> tuple[str, ...]:
+    """The groups of kernels that a spec is matched by."""
+    return ENGINES[type(spec)].needs(spec, shape)

@@ -118,7 +118,7 @@ def test_beside_the_sources(package: Path, folder: Path) -> None:
 
 @as_nobody
 def test_unknown_user_without_a_home(package: Path, folder: Path) -> None:
-    """Numba alone: RuntimeError, cannot cache function. What is compiled is kept among temporary files, for this user."""
+    """Numba alone raises RuntimeError: cannot cache function. Here it is kept among temporary files, for this user."""
     found = [call(package, Path("/no/such/home"), user=NOBODY) for _ in range(2)]
     assert [f["compiled"] for f in found] == [1, 0]
     kept = Path(found[1]["write"])

@@ -38,6 +38,9 @@ class NonAnswersEngine:
     def matcher(self, spec: RepairSpec, shape: OperatorColumns) -> NonAnswerTables:
         return NonAnswerTables(spec)
 
+    def needs(self, spec: RepairSpec, shape: OperatorColumns) -> tuple[str, ...]:
+        return ("runs", "non-answers")
+
     def warm_ups(self) -> Mapping[str, Callable[[], None]]:
         return {"non-answers": _warm_up}
 

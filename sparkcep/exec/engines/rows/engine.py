@@ -35,6 +35,9 @@ class RowsEngine:
     def matcher(self, spec: MatchSpec, shape: OperatorColumns) -> RowsMatcher:
         return RowsMatcher(spec, shape)
 
+    def needs(self, spec: MatchSpec, shape: OperatorColumns) -> tuple[str, ...]:
+        return ("rows",) if shape.ranges is None else ("rows", "ranges")
+
     def warm_ups(self) -> Mapping[str, Callable[[], None]]:
         return {"rows": _warm_rows, "ranges": _warm_ranges}
 

@@ -33,6 +33,11 @@ class RunsEngine:
     def matcher(self, spec: RunSpec, shape: OperatorColumns) -> RunsMatcher:
         return RunsMatcher(spec, shape)
 
+    def needs(self, spec: RunSpec, shape: OperatorColumns) -> tuple[str, ...]:
+        if spec.searched:
+            return ()
+        return ("collapsed",) if spec.collapsed else ("runs",)
+
     def warm_ups(self) -> Mapping[str, Callable[[], None]]:
         return {"runs": _warm_runs, "collapsed": _warm_collapsed}
 

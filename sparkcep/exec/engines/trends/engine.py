@@ -29,6 +29,9 @@ class TrendsEngine:
     def matcher(self, spec: TrendSpec, shape: OperatorColumns) -> TrendTables:
         return TrendTables(spec)
 
+    def needs(self, spec: TrendSpec, shape: OperatorColumns) -> tuple[str, ...]:
+        return ("runs",) if spec.enumerated else ("trends",)
+
     def warm_ups(self) -> Mapping[str, Callable[[], None]]:
         return {"trends": _warm_up}
 

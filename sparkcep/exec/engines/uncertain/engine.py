@@ -30,6 +30,9 @@ class UncertainEngine:
     def matcher(self, spec: UncertainSpec, shape: OperatorColumns) -> UncertainTables:
         return UncertainTables(spec, shape)
 
+    def needs(self, spec: UncertainSpec, shape: OperatorColumns) -> tuple[str, ...]:
+        return ("uncertain",)
+
     def warm_ups(self) -> Mapping[str, Callable[[], None]]:
         return {"uncertain": _warm_up}
 
