@@ -7,7 +7,7 @@ VENV ?= .venv
 SHORT := -m 'not long' --durations 5 --durations-min 5
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-long warm audit test-kernels test-sql test-spark test-index test-connect test-versions check bench docs clean
+.PHONY: demo test test-long warm wheel audit test-kernels test-sql test-spark test-index test-connect test-versions check bench docs clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -49,6 +49,19 @@ audit: $(VENV)/.test
 
 warm: $(VENV)/.test
 	$(BIN)/sparkcep warmup
+
+# The wheel of a release: with kernels that are compiled for the portable level, by each Python that is named.
+PYTHONS ?= $(PYTHON)
+SHIPPED := sparkcep/exec/kernel_cache/shipped
+wheel:
+	rm -rf $(SHIPPED)
+	set -e; for python in $(PYTHONS); do \
+		made=.venvs/wheel-$$(basename $$python); \
+		$$python -m venv $$made; \
+		$$made/bin/python -m pip install --quiet -e '.[local]'; \
+		$$made/bin/sparkcep warmup --into $(SHIPPED); \
+	done
+	.venvs/wheel-$(notdir $(firstword $(PYTHONS)))/bin/python -m pip wheel --quiet --no-deps --wheel-dir dist .
 
 # Most queries of tests/sql run once, over a few rows: Spark would compile them for longer than it runs them. Its own
 # listTables needs the compiler.

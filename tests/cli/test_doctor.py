@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 
 from sparkcep.cli import doctor
 from sparkcep.cli.main import main
+from sparkcep.exec.kernel_cache.places import Places
 
 
 def test_all_is_well(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
@@ -26,7 +27,7 @@ def test_what_is_missing_has_its_mend(
     versions = {"pyspark": ("3.5.1", (3, 5)), "pandas": ("3.0.0", (3, 0)), "pyarrow": ("14.0", (14, 0))}
     monkeypatch.setattr(doctor, "_version", versions.get)
     monkeypatch.delenv("PYSPARK_PYTHON")
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr("sparkcep.exec.kernel_cache.report.held", lambda name: "none")
     monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
     (tmp_path / "spark-defaults.conf").write_text("spark.sparkcep.limit.steps 5\nspark.master local\n")
     assert main(["doctor"]) == 1
@@ -41,3 +42,29 @@ def test_what_is_missing_has_its_mend(
     ):
         assert said in out
     assert "A pattern query" not in out
+
+
+def test_where_kernels_come_from(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """In a cache that lasts, in one that does not, and nowhere."""
+    found = dict.fromkeys(("native", "portable", "shipped"))
+    answers = iter(range(10**6))
+    monkeypatch.setattr("sparkcep.exec.kernel_cache.report.held", lambda name: [*found][next(answers) % len(found)])
+    lasting = Places((tmp_path,), tmp_path, ())
+    monkeypatch.setattr("sparkcep.exec.kernel_cache.places.places", lambda: lasting)
+    monkeypatch.setattr("tempfile.gettempdir", lambda: "/other")
+    said = doctor.kernels()
+    assert not said.mend
+    assert said.text == (
+        f"compiled for this processor, all of its level, all of its level, by the package; kept in {tmp_path}"
+    )
+    monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path.parent))
+    assert doctor.kernels().mend.startswith("export NUMBA_CACHE_DIR=")
+    found.clear()
+    found["none"] = None
+    nowhere = Places((), None, ("/home cannot be written (Read-only file system)",))
+    monkeypatch.setattr("sparkcep.exec.kernel_cache.places.places", lambda: nowhere)
+    said = doctor.kernels()
+    assert not said.fatal
+    assert said.text.startswith("not compiled yet; the first pattern query of each kind does it; none can be kept")
+    assert said.text.endswith("; /home cannot be written (Read-only file system)")
+    assert said.mend.startswith("export NUMBA_CACHE_DIR=")

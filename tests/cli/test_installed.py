@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -168,6 +169,24 @@ def test_help_answers_at_once(python: str, tmp_path: Path) -> None:
         ).stdout.splitlines()[-2:]  # fmt: skip
         assert float(seconds) < 0.5, command
         assert loaded == "[]", command
+
+
+@pytest.mark.long
+def test_a_wheel_brings_compiled_kernels(tmp_path: Path) -> None:
+    """Though git ignores them."""
+    project, source = tmp_path / "project", SOURCE.parent
+    project.mkdir()
+    for name in ("sparkcep", "dbt_sparkcep", "sql_examples"):
+        shutil.copytree(source / name, project / name, ignore=shutil.ignore_patterns("__pycache__", "shipped"))
+    for name in ("pyproject.toml", "README.md", "LICENSE", ".gitignore"):
+        shutil.copy(source / name, project / name)
+    shipped = project / "sparkcep" / "exec" / "kernel_cache" / "shipped" / "cpython-311-linux-x86_64"
+    shipped.mkdir(parents=True)
+    (shipped / "rows.nbi").write_bytes(b"compiled")
+    isolation = ["--no-build-isolation"] if importlib.util.find_spec("hatchling") else []
+    run([sys.executable, "-m", "pip", "wheel", "--no-deps", *isolation, "--wheel-dir", str(tmp_path), "."], project)
+    (wheel,) = tmp_path.glob("*.whl")
+    assert "sparkcep/exec/kernel_cache/shipped/cpython-311-linux-x86_64/rows.nbi" in zipfile.ZipFile(wheel).namelist()
 
 
 def test_bare_is_help(python: str, tmp_path: Path) -> None:

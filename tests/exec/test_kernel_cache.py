@@ -128,6 +128,7 @@ def test_unknown_user_without_a_home(package: Path, folder: Path) -> None:
     assert any("cannot be written" in reason for reason in found[1]["refused"])
 
 
+@pytest.mark.long
 @as_nobody
 def test_nowhere_to_write(package: Path) -> None:
     """Every process compiles, and answers."""
@@ -136,6 +137,7 @@ def test_nowhere_to_write(package: Path) -> None:
     assert len(found[0]["refused"]) == 3
 
 
+@pytest.mark.long
 @as_nobody
 def test_what_root_has_compiled_serves_all(package: Path, folder: Path) -> None:
     """An image: compiled while it is built, run by another user."""
@@ -147,6 +149,7 @@ def test_what_root_has_compiled_serves_all(package: Path, folder: Path) -> None:
     assert call(package, Path("/no/such/home"), user=NOBODY, NUMBA_CACHE_DIR=named)["compiled"] == 0
 
 
+@pytest.mark.long
 @as_nobody
 def test_a_read_only_home(package: Path, folder: Path) -> None:
     """A home that exists and is not the user's."""
@@ -182,6 +185,7 @@ def test_a_zip_and_its_successor(package: Path, folder: Path) -> None:
     assert (first["bits"][15], third["bits"][15], third["compiled"]) == (0, 77, 1)
 
 
+@pytest.mark.long
 def test_a_wheel_on_the_path(package: Path, folder: Path) -> None:
     made = zipped(package, "sparkcep-1-py3-none-any.whl")
     assert [call(made, folder)["compiled"] for _ in range(2)] == [1, 0]
@@ -214,7 +218,14 @@ def test_two_processes_compile_once(package: Path, folder: Path) -> None:
 
 
 @as_nobody
-@pytest.mark.parametrize("trap", ["another user's", "open to all", "a link"])
+@pytest.mark.parametrize(
+    "trap",
+    [
+        "another user's",
+        pytest.param("open to all", marks=pytest.mark.long),
+        pytest.param("a link", marks=pytest.mark.long),
+    ],
+)
 def test_a_folder_laid_out_by_somebody_else(package: Path, folder: Path, trap: str) -> None:
     """The name of a folder among temporary files can be guessed."""
     own = folder / "tmp" / f"sparkcep-{NOBODY}"
@@ -254,6 +265,7 @@ def test_folders_that_others_can_change(tmp_path: Path) -> None:
     assert beside.refusal() == ""
 
 
+@pytest.mark.long
 def test_what_numba_cache_dir_names_is_refused_where_all_may_write(package: Path, folder: Path) -> None:
     (folder / "open").mkdir()
     os.chmod(folder / "open", 0o777)
@@ -262,9 +274,33 @@ def test_what_numba_cache_dir_names_is_refused_where_all_may_write(package: Path
     assert found["write"].endswith("__pycache__")
 
 
+def test_ahead_of_a_query(package: Path, folder: Path) -> None:
+    """What is missing is compiled by a process of its own, once; what is there, or on another machine, is not."""
+    code = """
+import json
+from sparkcep.session import ahead
+class Session:
+    class conf:
+        get = staticmethod(lambda key, default: master)
+master = "spark://elsewhere:7077"
+far = ahead.compile_ahead(Session, ["ranges"])
+ahead._seen.clear()
+master = "local[2]"
+started = ahead.compile_ahead(Session, ["ranges"])
+again = ahead.compile_ahead(Session, ["ranges"])
+codes = [process.wait() for process in started]
+ahead._seen.clear()
+names = [entry._cache.name for entry in ahead.GROUPS["ranges"]]
+print(json.dumps([len(far), codes, len(again), len(ahead.compile_ahead(Session, ["ranges"])),
+                  [ahead.held(name) for name in names]]))
+"""
+    assert call(package, folder, code) == [0, [0], 0, 0, ["native", "native"]]
+
+
 # -- files -------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_damaged_files_are_compiled_again(package: Path, folder: Path) -> None:
     for pattern in ("*.nbc", "*.nbi"):
         call(package, folder)
@@ -336,12 +372,15 @@ def test_shipped_kernels_serve_until_native_ones_are_there(shipping: Path, folde
     assert call(shipping, folder, SPARKCEP_KERNELS="portable")["from"] == "shipped"
 
 
+@pytest.mark.long
 def test_shipped_kernels_in_a_zip(shipping: Path, folder: Path) -> None:
     found = call(zipped(shipping, "all.zip"), folder)
     assert (found["compiled"], found["from"]) == (0, "shipped")
 
 
-@pytest.mark.parametrize("change", ["sources", "version", "damage", "processor"])
+@pytest.mark.parametrize(
+    "change", ["sources", *(pytest.param(c, marks=pytest.mark.long) for c in ("version", "damage", "processor"))]
+)
 def test_shipped_kernels_that_do_not_fit(shipping: Path, folder: Path, change: str) -> None:
     """They are compiled here."""
     package = shipping / "sparkcep"
