@@ -36,10 +36,11 @@ class RowsEngine:
         return RowsMatcher(spec, shape)
 
     def needs(self, spec: MatchSpec, shape: OperatorColumns) -> tuple[str, ...]:
-        return ("rows",) if shape.ranges is None else ("rows", "ranges")
+        matching = "interpreted" if spec.conditions.interpreted else "rows"
+        return (matching,) if shape.ranges is None else (matching, "ranges")
 
     def warm_ups(self) -> Mapping[str, Callable[[], None]]:
-        return {"rows": _warm_rows, "ranges": _warm_ranges}
+        return {"rows": _warm_rows, "interpreted": _warm_interpreted, "ranges": _warm_ranges}
 
 
 class RowsMatcher:
@@ -69,29 +70,36 @@ class RowsMatcher:
 
 
 def _warm_rows() -> None:
+    _match_tiny(False)
+
+
+def _warm_interpreted() -> None:
+    _match_tiny(True)
+
+
+def _match_tiny(interpreted: bool) -> None:
     condition = Call("<", (Load(0), Load(1)))
     slots = (NavigationSlot(0, False, 0, 0, 0), NavigationSlot(1, False, 0, 0, 0))
     registers = (frozenset([0]), frozenset([1]))
-    for interpreted in (False, True):
-        spec = MatchSpec(
-            program=compile_pattern(Concatenation((Variable("A"), Variable("B")))),
-            condition_bits={},
-            mask_words=1,
-            use_within=False,
-            rows_per_match=RowsPerMatch.ALL_WITH_UNMATCHED,
-            skip=SkipMode.PAST_LAST_ROW,
-            skip_labels=frozenset(),
-            skip_target="",
-            slots=(),
-            slot_registers=(),
-            every_row=False,
-            conditions=ConditionSet({1: condition}, slots, (BIGINT,), registers, interpreted),
-            ansi=True,
-            limit_steps=1000,
-            limit_rows=1000,
-        )
-        batch = Batch(np.array([0, 3]), [pa.array([0, 0, 0])], [pa.array([2, 1, 2])])
-        Matcher(spec).match(batch)
+    spec = MatchSpec(
+        program=compile_pattern(Concatenation((Variable("A"), Variable("B")))),
+        condition_bits={},
+        mask_words=1,
+        use_within=False,
+        rows_per_match=RowsPerMatch.ALL_WITH_UNMATCHED,
+        skip=SkipMode.PAST_LAST_ROW,
+        skip_labels=frozenset(),
+        skip_target="",
+        slots=(),
+        slot_registers=(),
+        every_row=False,
+        conditions=ConditionSet({1: condition}, slots, (BIGINT,), registers, interpreted),
+        ansi=True,
+        limit_steps=1000,
+        limit_rows=1000,
+    )
+    batch = Batch(np.array([0, 3]), [pa.array([0, 0, 0])], [pa.array([2, 1, 2])])
+    Matcher(spec).match(batch)
 
 
 def _warm_ranges() -> None:
