@@ -10,6 +10,7 @@ import contextlib
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Iterable
 
 from pyspark.sql import SparkSession
@@ -37,8 +38,9 @@ def compile_ahead(spark: SparkSession, groups: Iterable[str]) -> list[subprocess
                 missing.append(name)
     if not missing or places().write is None or not _is_local(spark):
         return []
-    # The notebook or script may have extended its path.
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    # Modules are looked for where this process does: a notebook or script may have extended its path.
+    path = os.pathsep.join(p or os.getcwd() for p in sys.path)
+    environment = os.environ | {"PYTHONPATH": path, "PYTHONSAFEPATH": "1"}
     started = []
     for name in missing:
         with contextlib.suppress(OSError):  # the workers compile, then
@@ -47,6 +49,7 @@ def compile_ahead(spark: SparkSession, groups: Iterable[str]) -> list[subprocess
                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             )  # fmt: skip
             atexit.register(process.kill)
+            threading.Thread(target=process.wait, daemon=True).start()  # so that none is left as a zombie
             started.append(process)
     return started
 

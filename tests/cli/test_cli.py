@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
@@ -9,6 +11,8 @@ from pyspark.sql import SparkSession
 from sparkcep.cli.main import main
 from sparkcep.cli.messages import is_sparks, short_message
 from sparkcep.cli.printing import print_csv, print_json, print_table
+from sparkcep.exec.kernel_cache.places import Places
+from sparkcep.session.warmup import Warmed
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
@@ -27,6 +31,33 @@ def test_warmup_compiles_once(capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
     assert main(["warmup"]) == 0
     assert capsys.readouterr().out.startswith("All kernels were compiled before, in ")
+
+
+def test_warmup_says_where_it_may_not_write(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Rather than compile for minutes what no other process sees."""
+    found = Places((), None, ("/a cannot be written (Read-only file system)", "/b belongs to another user"))
+    monkeypatch.setattr("sparkcep.exec.kernel_cache.places.places", lambda: found)
+    assert main(["warmup"]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("[CEP_KERNEL_CACHE] Compiled kernels can be kept nowhere: /a cannot be written")
+    assert "Hint: export NUMBA_CACHE_DIR=" in said
+
+
+def test_warmup_says_what_it_compiles(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def warm(processes: int, portable: bool) -> Iterator[Warmed]:
+        assert not portable
+        yield Warmed("trends", 2, 41.0, 38.76)
+        yield Warmed("runs", 0, 1.0, 0.2)
+        yield Warmed("facts", 1, 1.0, 0.5)
+
+    monkeypatch.setattr("sparkcep.session.warmup.warm_for", warm)
+    assert main(["warmup"]) == 0
+    trends, facts, summary = capsys.readouterr().out.splitlines()
+    assert trends.split() == ["trends", "2", "kernels", "38.8", "s", "of", "a", "processor"]
+    assert facts.split()[:3] == ["facts", "1", "kernel"]
+    assert summary.startswith("Compiled 3 kernels in ")
 
 
 def test_executor_errors_lose_their_traceback() -> None:

@@ -191,6 +191,21 @@ def test_a_wheel_on_the_path(package: Path, folder: Path) -> None:
     assert [call(made, folder)["compiled"] for _ in range(2)] == [1, 0]
 
 
+@pytest.mark.long
+@as_nobody
+def test_commands_of_an_unknown_user(package: Path) -> None:
+    """With a wheel on the path: doctor says where what is compiled would go."""
+    code = (
+        "import json, sys\nfrom sparkcep.cli import doctor\nfound = doctor.kernels()\n"
+        "print(json.dumps([found.text, found.mend, found.fatal]))"
+    )
+    text, mend, fatal = call(zipped(package, "sparkcep.whl"), Path("/no/such/home"), code, NOBODY)
+    assert text.startswith("not compiled yet; the first pattern query of each kind does it; kept in ")
+    assert f"/tmp/sparkcep-{NOBODY}/" in text
+    assert mend.startswith("export NUMBA_CACHE_DIR=")
+    assert not fatal
+
+
 def test_the_stamp_covers_all_sources(package: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Callers have their callees compiled in; and another version is another stamp whatever its sources."""
     kernels = package / "sparkcep" / "exec" / "kernels"
