@@ -15,6 +15,7 @@ from typing import Any
 from sparkcep.errors import SparkCepError
 from sparkcep.exec import warm as exec_warm
 from sparkcep.exec.kernel_cache import target
+from sparkcep.exec.kernel_cache.report import kept
 from sparkcep.exec.kernel_cache.ship import ship
 from sparkcep.exec.kernel_cache.stamp import SOURCES
 from sparkcep.index import warm as index_warm
@@ -59,7 +60,7 @@ def warm_groups(processes: int = 1) -> Iterator[Warmed]:
 
 
 def warm_for(processes: int, portable: bool) -> Iterator[Warmed]:
-    """Compile in other processes for this machine's processor, or for all of the portable level.
+    """Compile in other processes for this machine's processor, or for all of the portable level, what no cache holds.
 
     Raises:
         SparkCepError: this machine does not run code of the portable level, or there is none (CEP_ARGUMENTS).
@@ -73,6 +74,8 @@ def warm_for(processes: int, portable: bool) -> Iterator[Warmed]:
                 hint="sparkcep warmup compiles for this machine alone",
             )  # fmt: skip
         environment |= level.environment
+    if all(kept(entry._cache.name, portable) for entry in ENTRIES):
+        return
     before = {name: os.environ.get(name) for name in environment}
     os.environ.update(environment)
     try:

@@ -34,3 +34,12 @@ def held(name: str) -> Held:
                     return "shipped"
                 return "native" if wanted == key_of(codegen) != portable_key() else "portable"
     return "none"
+
+
+def kept(name: str, portable: bool) -> bool:
+    """Whether a cache of this machine holds a kernel, for the portable level or else for this processor."""
+    digest = stamp()
+    if digest is None:
+        return False
+    wanted = portable_key() if portable else key_of(cpu_target.target_context.codegen())
+    return any(key == wanted for folder in places().read for _, key in Store(folder, name, digest).index())
