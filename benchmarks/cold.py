@@ -204,21 +204,7 @@ def speeds(shipped: Path) -> Mapping[str, Mapping[str, float]]:
 # -- the page ----------------------------------------------------------------------------------------------------------
 
 
-def main(quick: bool = False) -> None:
-    from importlib.metadata import version
-
-    load = [os.getloadavg()[0]]
-    with tempfile.TemporaryDirectory() as name:
-        shipped = Path(name)
-        for options in ([], ["--into", name]):
-            subprocess.run([sys.executable, "-m", "sparkcep", "warmup", *options], check=True, cwd=ROOT)
-        files = [f for f in shipped.rglob("*") if f.is_file()]
-        archive = Path(shutil.make_archive(f"{name}-kernels", "zip", name))
-        size, packed = sum(f.stat().st_size for f in files) / 1e6, archive.stat().st_size / 1e6
-        archive.unlink()
-        answers = first_answers(shipped)
-        speed = {} if quick else speeds(shipped)
-    load.append(os.getloadavg()[0])
+def page(found: Mapping[str, Any]) -> str:
     lines = [
         "# First answers", "",
         "Seconds of a pattern query from its text to its rows, the first one of its engine on a machine, in a Spark "
@@ -226,35 +212,52 @@ def main(quick: bool = False) -> None:
         "is compiled, as in releases before; *shipped*: with the kernels that a wheel brings; *warm*: all compiled "
         "before, for this processor. CPU seconds are of the driver, its JVM and the workers.",
         "",
-        "| engine | nothing | CPU | shipped | CPU | warm | CPU | shipped above warm | the same again |",
+        "| engine | nothing | CPU | shipped | CPU | warm | CPU | shipped above warm | CPU |",
         "|--|--:|--:|--:|--:|--:|--:|--:|--:|",
     ]  # fmt: skip
-    for engine, by in answers.items():
+    for engine, by in found["answers"].items():
         cells = [f"{by[c][key]:.1f}" for c in CONDITIONS for key in ("first", "first_cpu")]
-        above = by["shipped"]["first"] - by["warm"]["first"]
-        lines.append(f"| {engine} | {' | '.join(cells)} | {above:+.1f} | {by['shipped']['again']:.1f} |")
+        cells += [f"{by['shipped'][key] - by['warm'][key]:+.1f}" for key in ("first", "first_cpu")]
+        lines.append(f"| {engine} | {' | '.join(cells)} |")
     lines += [
-        "",
-        f"Shipped kernels: {size:.1f} MB on disk, {packed:.1f} MB in a wheel, for each Python, system and kind of "
-        "machine.",
-    ]
-    if speed:
+        "", f"Shipped kernels: {found['megabytes']:.1f} MB on disk, {found['zipped megabytes']:.1f} MB in a wheel, for "
+        "each Python, system and kind of machine.",
+    ]  # fmt: skip
+    if found["speed"]:
         lines += [
             "", "CPU seconds of the kernels on prepared batches, medians of five processes each, in turn:", "",
             "| engine | native | portable | portable / native |", "|--|--:|--:|--:|",
             *(f"| {e} | {s['native']:.3f} | {s['portable']:.3f} | {s['portable'] / s['native']:.2f} |"
-              for e, s in speed.items()),
+              for e, s in found["speed"].items()),
         ]  # fmt: skip
-    lines += [
-        "",
-        f"Python {sys.version.split()[0]}, Numba {version('numba')}, {os.cpu_count()} cores, load "
-        f"{load[0]:.0f} to {load[1]:.0f}.",
-    ]
-    text = "\n".join(lines) + "\n"
-    print(text)
+    low, high = min(found["load"]), max(found["load"])
+    lines += ["", f"{found['versions']}, {found['cores']} cores under a load of {low:.0f} to {high:.0f}."]
+    return "\n".join(lines) + "\n"
+
+
+def main(quick: bool = False) -> None:
+    from importlib.metadata import version
+
+    found: dict[str, Any] = {
+        "versions": f"Python {sys.version.split()[0]}, Numba {version('numba')}", "cores": os.cpu_count(),
+        "load": [os.getloadavg()[0]],
+    }  # fmt: skip
+    with tempfile.TemporaryDirectory() as name:
+        shipped = Path(name)
+        for options in ([], ["--into", name]):
+            subprocess.run([sys.executable, "-m", "sparkcep", "warmup", *options], check=True, cwd=ROOT)
+        archive = Path(shutil.make_archive(f"{name}-kernels", "zip", name))
+        found["zipped megabytes"] = archive.stat().st_size / 1e6
+        archive.unlink()
+        found["megabytes"] = sum(f.stat().st_size for f in shipped.rglob("*") if f.is_file()) / 1e6
+        found["answers"] = first_answers(shipped)
+        found["load"].append(os.getloadavg()[0])
+        found["speed"] = {} if quick else speeds(shipped)
+    found["load"].append(os.getloadavg()[0])
+    print(page(found))
     if not quick:
-        (RESULTS / "cold.md").write_text(text)
-        (RESULTS / "cold.json").write_text(json.dumps({"answers": answers, "speed": speed}, indent=1) + "\n")
+        (RESULTS / "cold.md").write_text(page(found))
+        (RESULTS / "cold.json").write_text(json.dumps(found, indent=1) + "\n")
 
 
 if __name__ == "__main__":
