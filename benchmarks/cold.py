@@ -133,7 +133,7 @@ def first_answers(shipped: Path) -> Mapping[str, Mapping[str, Mapping[str, float
 
 
 def workloads() -> Mapping[str, Callable[[], object]]:
-    """Work of each engine's kernels on prepared batches, some tenths of a second each."""
+    """Work of each engine's kernels on prepared batches, some hundredths of a second each."""
     import numpy as np
     import pyarrow as pa
 
@@ -208,9 +208,10 @@ def page(found: Mapping[str, Any]) -> str:
     lines = [
         "# First answers", "",
         "Seconds of a pattern query from its text to its rows, the first one of its engine on a machine, in a Spark "
-        "session that has run another query; *rows* is the first of all and starts the workers. *nothing*: no kernel "
-        "is compiled, as in releases before; *shipped*: with the kernels that a wheel brings; *warm*: all compiled "
-        "before, for this processor. CPU seconds are of the driver, its JVM and the workers.",
+        "session that has run another query; *rows* and *non-answers* are the first of their sessions and start the "
+        "workers. *nothing*: no kernel is compiled, and a process beside Spark begins; *shipped*: with the kernels that a "
+        "wheel brings; *warm*: all compiled before, for this processor. CPU seconds are of the driver, its JVM, the "
+        "workers and the compiler.",
         "",
         "| engine | nothing | CPU | shipped | CPU | warm | CPU | shipped above warm | CPU |",
         "|--|--:|--:|--:|--:|--:|--:|--:|--:|",
