@@ -209,9 +209,9 @@ def page(found: Mapping[str, Any]) -> str:
         "# First answers", "",
         "Seconds of a pattern query from its text to its rows, the first one of its engine on a machine, in a Spark "
         "session that has run another query; *rows* and *non-answers* are the first of their sessions and start the "
-        "workers. *nothing*: no kernel is compiled, and a process beside Spark begins; *shipped*: with the kernels that a "
-        "wheel brings; *warm*: all compiled before, for this processor. CPU seconds are of the driver, its JVM, the "
-        "workers and the compiler.",
+        "workers. *nothing*: no kernel is compiled, and a process beside Spark begins; *shipped*: with the kernels "
+        "that a wheel brings; *warm*: all compiled before, for this processor. CPU seconds are of the driver, its JVM, "
+        "the workers and the compiler.",
         "",
         "| engine | nothing | CPU | shipped | CPU | warm | CPU | shipped above warm | CPU |",
         "|--|--:|--:|--:|--:|--:|--:|--:|--:|",
