@@ -16,22 +16,13 @@ from pyspark.sql.types import StructType
 
 from sparkcep import settings
 from sparkcep.errors import PatternAnalysisError, SparkCepError, streaming_unsupported, warn
+from sparkcep.exec.warm import needed
 from sparkcep.planner.engines.runs.censored import LOG_END, log_end_sql
 from sparkcep.planner.explain import explain_plan
 from sparkcep.planner.plan import AnyPlan
 from sparkcep.query import PREFIX
-from sparkcep.session.analyzer import Arguments, SparkAnalyzer, SqlMethod
-from sparkcep.exec.engines.non_answers.facts import partition_facts
-from sparkcep.exec.engines.non_answers.spec import RepairSpec
-from sparkcep.exec.operator import match
-from sparkcep.exec.warm import needed
-from sparkcep.planner.engines.non_answers.sql import FACTS
-from sparkcep.planner.engines.runs.censored import LOG_END, log_end_sql
-from sparkcep.planner.explain import explain_plan
-from sparkcep.planner.plan import AnyPlan
-from sparkcep.query import PREFIX, SOURCE, unescape
 from sparkcep.session.ahead import compile_ahead
-from sparkcep.session.analyzer import located, outer_reference
+from sparkcep.session.analyzer import Arguments, SparkAnalyzer, SqlMethod
 from sparkcep.session.functions import create_function
 from sparkcep.session.index_choice import prune
 from sparkcep.session.joined_input import joined_input, plain_names
@@ -181,6 +172,8 @@ class StatementExecution:
             for sentence in pruning.unknown:
                 warn(sentence)
         source = given if pruning.frame is None else self.planner.merged(query, pruning.frame)
+        if not self.explain_only and planned.fold is None:
+            compile_ahead(self.analyzer.spark, needed(planned.engine.spec, planned.input.shape))
         sql = relation_sql(self.analyzer, name, planned, source, input_sql if pruning.frame is None else None)
         if (facts := planned.engine.facts) is not None:
             sql = with_facts(self.analyzer, name, planned, facts, given, sql)
@@ -231,43 +224,6 @@ class StatementExecution:
         if frame.isStreaming:
             raise streaming_unsupported(self.statement.text, form.relation_start)
         return frame
-
-    def relation_sql(self, name: str, planned: AnyPlan, source: DataFrame, input_sql: InputSql | None) -> str:
-        """The subquery that takes the form's place. Spark analyses it once, as a part of the user's statement.
-
-        Args:
-            input_sql: the query that reads ``source``, None where there is none.
-        """
-        if planned.fold is not None:
-            if input_sql is None:  # a DataFrame
-                self.matched[name], text = source, f"{{{name}}}"
-            else:
-                text = input_sql.plain_table or f"({input_sql.text})"
-            return f"({planned.fold.sql().replace(f'{{{SOURCE}}}', text)})"
-        if not self.explain_only:
-            compile_ahead(self.spark, needed(planned.engine.spec, planned.input.shape))
-        frame = self.prepared(planned, source)
-        try:
-            found = match(frame, planned.input.layout, planned.input.shape, planned.engine.spec)
-        except PySparkNotImplementedError as error:
-            raise _untransportable(planned, frame, error) from None
-        self.matched[name] = found.frame
-        return f"({planned.output.sql().replace(f'{{{SOURCE}}}', found.sql(f'{{{name}}}'))})"
-
-    def with_facts(self, name: str, planned: AnyPlan, facts: RepairSpec, given: DataFrame, sql: str) -> str:
-        """What the log says of a query comes from all partitions, whatever an index leaves of them."""
-        if f"{{{FACTS}}}" not in sql:
-            return sql
-        told = partition_facts(self.prepared(planned, given), planned.input.layout, planned.input.shape, facts)
-        self.matched[name + "_facts"] = told
-        return sql.replace(f"{{{FACTS}}}", f"{{{name}_facts}}")
-
-    def prepared(self, planned: AnyPlan, source: DataFrame) -> DataFrame:
-        """The operator's input."""
-        try:
-            return self.analyzed(planned.before(), source)
-        except AnalysisException as error:
-            raise self.diagnosed(planned, source, error) from None
 
     def blamed(self, action: Callable[[], T]) -> T:
         """Run what reads the relations made so far; what a form is to blame for comes back with its place."""
