@@ -162,6 +162,8 @@ _REPORTED = re.compile(
     r"\[((?:CEP|MATCH_RECOGNIZE)_[A-Z_]+|ARITHMETIC_OVERFLOW|DIVIDE_BY_ZERO)\] (.*?)(?:\nHint: (.*))?", re.DOTALL
 )
 
+#: What a task says of an executor's Python, see sparkcep.shipping.
+_WORKER = re.compile(r"RuntimeError: (\[CEP_WORKER_[A-Z]+\] [^\n]*(?:\n\s*Hint: [^\n]*)?)")
 _RAISED = re.compile(r"\[USER_RAISED_EXCEPTION\] (\[.*?)(?:\n?\s*SQLSTATE: P0001|$)", re.DOTALL)
 
 
@@ -182,5 +184,5 @@ def error_behind(error: BaseException) -> SparkCepError | None:
     if isinstance(error, SparkCepError):
         return error
     # What goes wrong inside a subquery is no PySparkException on a classic session; the text is there all the same.
-    found = _RAISED.search(str(error))
+    found = _RAISED.search(str(error)) or _WORKER.search(str(error))
     return reported(found[1]) if found is not None else None

@@ -16,6 +16,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from sparkcep.errors import SparkCepError
 from sparkcep.query import ERROR, PREFIX
+from sparkcep.shipping import shipped
 
 ERROR_FIELD = StructField(ERROR, StringType())
 _FOUND = PREFIX + "found"
@@ -49,9 +50,9 @@ class Matched:
         return f"(SELECT inline(CASE WHEN {ERROR} IS NULL THEN {row} ELSE raise_error({ERROR}) END) FROM {name})"
 
 
-def matched_rows(df: DataFrame, body: RowsReport, out: StructType) -> Matched:
-    """The rows layout's output. ``out``: its columns, beside the error's."""
-    return Matched(df.mapInArrow(body.run, StructType([*out.fields, ERROR_FIELD])), tuple(out.names))
+def matched_rows(df: DataFrame, body: RowsReport, out: StructType, name: str = "sparkcep_rows") -> Matched:
+    """The rows layout's output. ``out``: its columns, beside the error's; ``name``: what plans call the body."""
+    return Matched(df.mapInArrow(shipped(body.run, name), StructType([*out.fields, ERROR_FIELD])), tuple(out.names))
 
 
 class ListsReport:

@@ -34,6 +34,7 @@ from sparkcep.index.tables import (
     Definition,
     include_columns,
 )
+from sparkcep.shipping import shipped
 
 #: Cases of so few events are not worth further posting lists.
 FEW_EVENTS = 50_000
@@ -317,7 +318,9 @@ class Reader:
                     }
                 )
 
-        frame = lists.mapInArrow(expand, "id bigint, type string, position int, time bigint")
+        frame = lists.mapInArrow(
+            shipped(expand, "sparkcep_activities"), "id bigint, type string, position int, time bigint"
+        )
         return self._of(self._alive(frame), ids)
 
     def _alive(self, frame: DataFrame) -> DataFrame:

@@ -21,6 +21,7 @@ from sparkcep.index.pairs import Longs, packs
 from sparkcep.index.snapshots import TableState
 from sparkcep.index.storage import Location, filesystem
 from sparkcep.index.tables import SIGNATURE_SCHEMA
+from sparkcep.shipping import shipped
 
 #: Bytes of a signature: the first half for types, the second for pairs.
 WIDTH = 512
@@ -37,7 +38,9 @@ def signatures(whole: DataFrame) -> DataFrame:
             for low in range(0, batch.num_rows, 10_000):
                 yield batch.slice(low, 10_000)
 
-    return whole.select("id", "first_new", "codes", "times").mapInArrow(sign, SIGNATURE_SCHEMA)
+    return whole.select("id", "first_new", "codes", "times").mapInArrow(
+        shipped(sign, "sparkcep_signatures"), SIGNATURE_SCHEMA
+    )
 
 
 def sign_cases(cases: Cases) -> npt.NDArray[np.uint8]:

@@ -21,6 +21,7 @@ from sparkcep.index import catalog
 from sparkcep.index.plain_sequence import EventType, read_plain_sequence
 from sparkcep.index.reader import Reader
 from sparkcep.index.tables import COUNTS, Definition, Source
+from sparkcep.shipping import shipped
 
 MODES = ("fast", "accurate", "hybrid")
 _MICROSECOND = "INTERVAL '0.000001' SECOND"
@@ -278,7 +279,7 @@ def _matched(reader: Reader, types: Sequence[str], candidates: Sequence[str] | N
 
         yield count_continuations(batches, pattern, wanted, names)
 
-    parts = cases.mapInArrow(count, _CONTINUATIONS)
+    parts = cases.mapInArrow(shipped(count, "sparkcep_continuations"), _CONTINUATIONS)
     sums = ("completions", "cases", "counted", "total")
     return parts.groupBy("next_event").agg(*(F.sum(name).alias(name) for name in sums))
 

@@ -49,6 +49,7 @@ from sparkcep.planner.fields import quote
 from sparkcep.query import string_literal, unescape
 from sparkcep.session.originals import FUNCTIONS
 from sparkcep.settings import Settings
+from sparkcep.shipping import check_here, versions
 from sparkcep.sql.function import FunctionSyntax, read_function
 from sparkcep.sql.occurrences import read_statement
 from sparkcep.sql.statement import Statement
@@ -131,6 +132,8 @@ class _Types:
 def handler(definition: Definition) -> type:
     """The table function's class. Made here, so that it travels with its definition."""
 
+    made_by = versions()
+
     class PatternFunction:
         @staticmethod
         def analyze(table: AnalyzeArgument) -> AnalyzeResult:
@@ -141,6 +144,7 @@ def handler(definition: Definition) -> type:
                 raise
 
         def __init__(self, analyzed: Analyzed) -> None:
+            check_here(*made_by)
             self.analyzed = analyzed
             self.whole = analyzed.partitioned or _is_partitioned()
             self.rows: list[Row] = []

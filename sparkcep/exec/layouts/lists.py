@@ -22,6 +22,7 @@ from sparkcep.exec.layouts.output import ROWS, list_items, own_types
 from sparkcep.exec.reports import FOUND, ListsReport, Matched, reported_type
 from sparkcep.exec.shape import OperatorColumns, batch_of
 from sparkcep.query import PREFIX
+from sparkcep.shipping import shipped
 
 S = TypeVar("S")
 
@@ -40,7 +41,9 @@ def match_lists(df: DataFrame, engine: Engine[S], shape: OperatorColumns, spec: 
 
 def list_function(body: Callable[..., pa.Array], found: str) -> Callable[..., Column]:
     """A body as a function of columns. ``found``: the Spark type of what it gives for each partition."""
-    function: Callable[..., Column] = F.arrow_udf(ListsReport(body).run, reported_type(found))  # type: ignore[attr-defined]
+    function: Callable[..., Column] = F.arrow_udf(  # type: ignore[attr-defined]
+        shipped(ListsReport(body).run, "sparkcep_lists"), reported_type(found)
+    )
     return function
 
 

@@ -57,14 +57,14 @@ def match_ranges(df: DataFrame, shape: OperatorColumns, spec: MatchSpec) -> Matc
     ranges = RangeMatcher(shape, spec)
     first = RowsReport(ranges.run, ranges.empty)
     read = df.select(*needed_columns(shape, columns), _RANGE)
-    found = matched_rows(read, first, StructType([*keys, *place, *values])).frame
+    found = matched_rows(read, first, StructType([*keys, *place, *values]), "sparkcep_ranges").frame
     partition = f"PARTITION BY {', '.join(f.name for f in keys)} " if keys else ""
     nulls = "FIRST" if shape.ranges.nulls_first else "LAST"
     order = f"ORDER BY {_RANGE} NULLS {nulls}, {_START}, {PREFIX}self"
     ordered = found.selectExpr("*", f"row_number() OVER ({partition}{order}) AS {PREFIX}row").drop(_RANGE)
     out = StructType([*keys, StructField(f"{PREFIX}number", LongType()), *values])
     selector = ChainSelector(spec, shape.chunk_bytes)
-    return matched_rows(ordered, RowsReport(selector.run, selector.empty), out)
+    return matched_rows(ordered, RowsReport(selector.run, selector.empty), out, "sparkcep_chain")
 
 
 class RangeMatcher:
