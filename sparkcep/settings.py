@@ -183,7 +183,14 @@ INDEX_PATH = Setting(
     "index.path",
     "sparkcep-index",
     "Directory or URI of the pattern indexes (local, s3a, abfss, gs). A relative path is below the session's working "
-    "directory, as spark-warehouse is.",
+    "directory, as spark-warehouse is; on a cluster, where executors have others, it is refused.",
+)
+INDEX_STORAGE_PREFIX = PREFIX + "index.storage."
+INDEX_STORAGE = Setting(
+    "index.storage.<option>",
+    "",
+    "Options of the object store, handed to deltalake as they are (AWS_ALLOW_HTTP, AZURE_STORAGE_ACCOUNT_KEY ...); "
+    "they win over what is read from Hadoop's keys fs.s3a, fs.azure and fs.gs, of one bucket or account or of all.",
 )
 LIMIT_TYPES = Setting("limit.eventTypes", "100000", "Most event types of a pattern index; its driver holds them all.")
 
@@ -216,6 +223,7 @@ ALL: tuple[Setting, ...] = (
     LOG_TIEBREAK,
     LOG_EVENT,
     INDEX_PATH,
+    INDEX_STORAGE,
     LIMIT_TYPES,
 )
 

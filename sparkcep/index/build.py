@@ -20,6 +20,7 @@ from sparkcep.index import facts
 from sparkcep.index import pairs as packing
 from sparkcep.index.facts import Facts
 from sparkcep.index.pairs import PairOptions
+from sparkcep.index.path import not_shared
 from sparkcep.index.snapshots import Written
 from sparkcep.index.storage import Location, call, data_files, write_small
 from sparkcep.index.storage_errors import disk_full
@@ -36,6 +37,7 @@ from sparkcep.index.tables import (
     include_columns,
     symbol,
 )
+from sparkcep.shipping import shipped
 
 Progress = Callable[[str, float], None]
 
@@ -146,6 +148,9 @@ class Work:
                 raise full from error
             raise
         files = call(self.spark, data_files, self.build.child(table), self.batch)
+        if not files and self.build.local is not None:
+            # Spark writes at least one file, if without rows.
+            raise not_shared(self.build, f"what Spark has written of {table} is not seen")
         self.written[table] = Written(self.batch, files, frame.schema.json(), replaces)
         self.seconds[table] = self.seconds.get(table, 0) + clock.perf_counter() - started
 
@@ -266,7 +271,7 @@ def pair_lists(whole: DataFrame, options: PairOptions, stats_only: bool = False)
     schema = options.schema()
     if stats_only:
         schema = schema.split(", cases binary")[0]
-    return whole.select("id", "first_new", "codes", "times").mapInArrow(pack, schema)
+    return whole.select("id", "first_new", "codes", "times").mapInArrow(shipped(pack, "sparkcep_pack_pairs"), schema)
 
 
 def activity_lists(whole: DataFrame) -> DataFrame:
@@ -276,7 +281,9 @@ def activity_lists(whole: DataFrame) -> DataFrame:
         for cases in packing.packs(batches):
             yield from packing.slices(packing.pack_activities(cases))
 
-    return whole.select("id", "first_new", "codes", "times").mapInArrow(pack, packing.ACTIVITY_SCHEMA)
+    return whole.select("id", "first_new", "codes", "times").mapInArrow(
+        shipped(pack, "sparkcep_pack_activities"), packing.ACTIVITY_SCHEMA
+    )
 
 
 def new_cases(cases: DataFrame) -> DataFrame:

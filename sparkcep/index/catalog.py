@@ -16,6 +16,7 @@ from sparkcep.errors import PatternIndexError, near_name
 from sparkcep.index import sources
 from sparkcep.index.build import Progress, no_progress
 from sparkcep.index.events import define
+from sparkcep.index.path import WRONG_PATH, check_shared, index_path
 from sparkcep.index.snapshots import (
     DROPPED,
     READY,
@@ -25,7 +26,7 @@ from sparkcep.index.snapshots import (
     read_current,
     refresher,
 )
-from sparkcep.index.storage import Location, call, delete_directory, filesystem, index_path
+from sparkcep.index.storage import Location, call, delete_directory, filesystem
 from sparkcep.index.storage_errors import DAMAGED, FORMAT
 from sparkcep.index.tables import KINDS, SNAPSHOTS, Definition, Source, checked_name, read_options
 from sparkcep.index.updates import Summary, build
@@ -134,6 +135,7 @@ def create(
             blame="option:lookback",
         )
     with changing(spark, index):
+        check_shared(spark, index)
         return build(spark, index, definition, frame, state, base, progress, "created")
 
 
@@ -156,6 +158,7 @@ def refresh(
     with changing(spark, index):
         # Read again behind the lock: whoever held it may have committed.
         index, base = current(spark, name)
+        check_shared(spark, index)
         return run_refresh(spark, index, base, full, batch, batch_id, progress)
 
 
@@ -233,7 +236,16 @@ def show(spark: SparkSession, source: Source | None = None) -> list[dict[str, An
 
 
 def known(spark: SparkSession) -> Found:
-    """As :func:`found`, of a Connect session as of some seconds ago."""
+    """As :func:`found`, of a Connect session as of some seconds ago; none where there is no path for indexes."""
+    try:
+        return _known(spark)
+    except PatternIndexError as error:
+        if error.error_class != WRONG_PATH:
+            raise
+        return Found()
+
+
+def _known(spark: SparkSession) -> Found:
     if not is_remote(spark):
         return found(spark)
     at = f"{id(spark)}:{spark.conf.get(settings.INDEX_PATH.key, settings.INDEX_PATH.default)}"

@@ -7,40 +7,28 @@ in this module runs inside a Spark task, through :func:`call`.
 from __future__ import annotations
 
 import base64
+import functools
 import json
-import os
 import pickle
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from sparkcep import settings
-from sparkcep.errors import PatternIndexError, SparkCepError
+from sparkcep.errors import PatternIndexError, SparkCepError, error_behind
 from sparkcep.index.storage_errors import classed
+from sparkcep.shipping import shipped
 from sparkcep.spark_plan import is_remote
 
 T = TypeVar("T")
-
-#: Hadoop's credential keys and delta-rs's names for them.
-CREDENTIALS = {
-    "fs.s3a.access.key": "AWS_ACCESS_KEY_ID",
-    "fs.s3a.secret.key": "AWS_SECRET_ACCESS_KEY",
-    "fs.s3a.session.token": "AWS_SESSION_TOKEN",
-    "fs.s3a.endpoint": "AWS_ENDPOINT_URL",
-    "fs.s3a.endpoint.region": "AWS_REGION",
-    "fs.gs.auth.service.account.json.keyfile": "GOOGLE_SERVICE_ACCOUNT",
-    "fs.azure.account.auth.type": "",
-    "fs.azure.account.oauth2.client.id": "AZURE_CLIENT_ID",
-    "fs.azure.account.oauth2.client.secret": "AZURE_CLIENT_SECRET",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +36,8 @@ class Location:
     """A directory by its URI, with what delta-rs needs to open it."""
 
     uri: str
-    options: tuple[tuple[str, str], ...] = ()
+    # Secrets are among them.
+    options: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
     def child(self, *names: str) -> Location:
         return Location("/".join((self.uri.rstrip("/"), *names)), self.options)
@@ -74,29 +63,6 @@ class Location:
         return dict(self.options)
 
 
-def index_path(spark: SparkSession) -> Location:
-    """Where indexes live: ``spark.sparkcep.index.path``."""
-    value = str(spark.conf.get(settings.INDEX_PATH.key, settings.INDEX_PATH.default))
-    if "://" in value and not value.startswith("file:"):
-        options = []
-        for hadoop, own in CREDENTIALS.items():
-            found = _conf(spark, f"spark.hadoop.{hadoop}")
-            if own and found:
-                options.append((own, found))
-        return Location(value, tuple(options))
-    path = Location(value).local
-    assert path is not None
-    # Relative as Spark's own warehouse is: to where the session runs.
-    return Location(str(path) if path.is_absolute() else call(spark, os.path.abspath, str(path)))
-
-
-def _conf(spark: SparkSession, key: str) -> str | None:
-    try:
-        return spark.conf.get(key, None)
-    except Exception:  # locked-down sessions refuse to read some keys
-        return None
-
-
 def call(spark: SparkSession, function: Callable[..., T], *args: Any) -> T:
     """Run a function of plain values where the storage can be seen.
 
@@ -105,13 +71,14 @@ def call(spark: SparkSession, function: Callable[..., T], *args: Any) -> T:
     """
     if not is_remote(spark):
         return _run(function, args)
-    packed = pickle.dumps((function, args))
-
-    def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for _ in batches:
-            yield pa.record_batch({"answer": pa.array([_answer(packed)])})
-
-    rows = spark.range(0, 1, 1, 1).mapInArrow(task, "answer string").collect()
+    task = shipped(functools.partial(_task, pickle.dumps((function, args))), f"sparkcep_{function.__name__.strip('_')}")
+    try:
+        rows = spark.range(0, 1, 1, 1).mapInArrow(task, "answer string").collect()
+    except PySparkException as error:
+        own = error_behind(error)
+        if own is None:
+            raise
+        raise PatternIndexError(own.error_class, own.sentence, blame="name", hint=own.hint) from None
     done, value = pickle.loads(base64.b64decode(rows[0][0]))
     if not done:
         raise value
@@ -128,6 +95,11 @@ def _run(function: Callable[..., T], args: Sequence[Any]) -> T:
         if found is None:
             raise
         raise found from error
+
+
+def _task(packed: bytes, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for _ in batches:
+        yield pa.record_batch({"answer": pa.array([_answer(packed)])})
 
 
 def _answer(packed: bytes) -> str:
@@ -165,7 +137,9 @@ def data_files(table: Location, batch: str) -> tuple[DataFile, ...]:
     fs = filesystem(table)
     out = []
     for info in fs.get_file_info(pafs.FileSelector(f"data/{batch}", allow_not_found=True, recursive=True)):
-        if info.type == pafs.FileType.File and info.base_name.endswith(".parquet") and info.base_name[0] not in "._":
+        # What Spark itself does not read: attempts under _temporary, and whatever else is hidden.
+        is_hidden = any(part[0] in "._" for part in info.path.split("/"))
+        if info.type == pafs.FileType.File and info.base_name.endswith(".parquet") and not is_hidden:
             rows = pq.read_metadata(info.path, filesystem=fs).num_rows
             out.append(DataFile(info.path, info.size, rows))
     return tuple(sorted(out, key=lambda f: f.path))

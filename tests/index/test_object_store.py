@@ -1,0 +1,117 @@
+"""What `deltalake` is told of an object store, and where an index path is refused; without a store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from unittest.mock import Mock
+
+import pytest
+
+from sparkcep import SparkCepError
+from sparkcep.index.object_store import is_own_server, options_of
+from sparkcep.index.path import index_path
+from sparkcep.index.storage import Location
+
+S3 = {"spark.hadoop.fs.s3a.access.key": "all", "spark.hadoop.fs.s3a.secret.key": "hush"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "uri", "expected"),
+    [
+        (S3, "s3a://b/x", {"AWS_ACCESS_KEY_ID": "all", "AWS_SECRET_ACCESS_KEY": "hush"}),
+        (S3, "gs://b/x", {}),
+        (
+            {**S3, "spark.hadoop.fs.s3a.bucket.b.access.key": "own", "spark.hadoop.fs.s3a.bucket.c.access.key": "no"},
+            "s3a://b/x",
+            {"AWS_ACCESS_KEY_ID": "own", "AWS_SECRET_ACCESS_KEY": "hush"},
+        ),
+        (
+            {"spark.hadoop.fs.s3a.endpoint": "minio:9000", "spark.hadoop.fs.s3a.connection.ssl.enabled": "false"},
+            "s3a://b/x",
+            {"AWS_ENDPOINT_URL": "http://minio:9000", "AWS_REGION": "us-east-1", "AWS_ALLOW_HTTP": "true"},
+        ),
+        (
+            {"spark.hadoop.fs.s3a.endpoint": "s3.eu-west-1.amazonaws.com"},
+            "s3a://b/x",
+            {"AWS_ENDPOINT_URL": "https://s3.eu-west-1.amazonaws.com"},
+        ),
+        (
+            {**S3, "spark.sparkcep.index.storage.aws_access_key_id": "mine", "spark.sparkcep.index.storage.new": "1"},
+            "s3://b/x",
+            {"AWS_SECRET_ACCESS_KEY": "hush", "aws_access_key_id": "mine", "new": "1"},
+        ),
+        (
+            {
+                "spark.hadoop.fs.azure.account.key.acc.dfs.core.windows.net": "own",
+                "spark.hadoop.fs.azure.account.key": "all",
+                "spark.hadoop.fs.azure.account.oauth2.client.endpoint": "https://login.microsoftonline.com/t/oauth2/token",
+            },
+            "abfss://c@acc.dfs.core.windows.net/x",
+            {"AZURE_STORAGE_ACCOUNT_NAME": "acc", "AZURE_STORAGE_ACCOUNT_KEY": "own", "AZURE_STORAGE_TENANT_ID": "t"},
+        ),
+    ],
+)
+def test_options(settings: Mapping[str, str], uri: str, expected: Mapping[str, str]) -> None:
+    assert dict(options_of(settings, uri)) == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "uri", "text"),
+    [
+        ({"AWS_ENDPOINT_URL": "http://minio:9000"}, "s3://b/x", "AWS_ALLOW_HTTP = true allows it"),
+        ({"AWS_S3_ALLOW_UNSAFE_RENAME": "true"}, "s3://b/x", "AWS_S3_LOCKING_PROVIDER = dynamodb names a lock"),
+        ({"conditional_put": "disabled"}, "s3://b/x", "lets one commit overwrite another"),
+        ({}, "s3://key:hush@b/x", "user's name or secret"),
+    ],
+)
+def test_refused_options(options: Mapping[str, str], uri: str, text: str) -> None:
+    with pytest.raises(SparkCepError) as raised:
+        options_of({f"spark.sparkcep.index.storage.{k}": v for k, v in options.items()}, uri)
+    assert raised.value.error_class == "CEP_INDEX_STORAGE_OPTION"
+    assert text in str(raised.value)
+    assert "hush" not in str(raised.value)
+
+
+def test_a_named_lock_allows_what_conditional_put_would_have_to_do() -> None:
+    own = {"AWS_S3_ALLOW_UNSAFE_RENAME": "true", "AWS_S3_LOCKING_PROVIDER": "dynamodb"}
+    assert dict(options_of({f"spark.sparkcep.index.storage.{k}": v for k, v in own.items()}, "s3://b/x")) == own
+
+
+def test_whose_server_it_is() -> None:
+    assert is_own_server({"AWS_ENDPOINT_URL": "https://minio:9000"})
+    assert not is_own_server({"AWS_ENDPOINT_URL": "https://s3.eu-west-1.amazonaws.com"})
+    assert not is_own_server({})
+
+
+def test_secrets_are_in_no_repr() -> None:
+    location = Location("s3a://b/x", options_of(S3, "s3a://b/x"))
+    assert "hush" not in f"{location} {location!r} {location.child('y')!r}"
+
+
+@pytest.mark.parametrize(
+    ("path", "master", "text"),
+    [
+        ("indexes", "spark://host:7077", "a relative path"),
+        ("indexes", "yarn", "a relative path"),
+        ("indexes", None, "a relative path"),
+        ("dbfs:/indexes", "local[2]", "files of DBFS"),
+        ("/dbfs/indexes", "local[2]", "files of DBFS"),
+    ],
+)
+def test_refused_paths(path: str, master: str | None, text: str) -> None:
+    known: dict[str, Any] = {"spark.sparkcep.index.path": path, "spark.master": master}
+    spark = Mock(conf=Mock(get=known.get))
+    with pytest.raises(SparkCepError) as raised:
+        index_path(spark)
+    assert raised.value.error_class == "CEP_INDEX_PATH"
+    assert text in str(raised.value)
+    assert "SET spark.sparkcep.index.path to " in str(raised.value)
+
+
+def test_absolute_and_local_paths() -> None:
+    known = {"spark.sparkcep.index.path": "/shared/indexes", "spark.master": "yarn"}
+    spark = Mock(conf=Mock(get=known.get))
+    assert index_path(spark).uri == "/shared/indexes"
+    known |= {"spark.sparkcep.index.path": "indexes", "spark.master": "local[*]"}
+    assert index_path(spark).uri.endswith("/indexes")
