@@ -19,6 +19,7 @@ import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
 from sparkcep.errors import PatternIndexError
+from sparkcep.index.claims import claimed
 from sparkcep.index.storage import DataFile, Location, busy, commit_files, filesystem, is_conflict
 from sparkcep.index.storage_errors import STORAGE, classed, damaged, refusal
 from sparkcep.index.tables import FORMAT_VERSION, SNAPSHOTS, Definition
@@ -263,17 +264,51 @@ class Written:
 
 
 def commit(index: Location, base: Snapshot | None, target: Snapshot, written: Mapping[str, Written]) -> Snapshot:
-    """Commit every written table, then the snapshot that names them.
+    """Commit every written table, then the snapshot that names them. Of a local index the caller is its refresher.
 
     Args:
         base: the snapshot that is extended, None where the build begins.
         target: the new snapshot, its tables still those of ``base``.
         written: new files by table.
+
+    Raises:
+        PatternIndexError: CEP_INDEX_BUSY; no table has been touched then.
     """
+    if index.local is not None:
+        return _commit(index, base, target, written, lambda: None)
+    with claimed(index) as check:
+        check_newest(index, base)
+        return _commit(index, base, target, written, check)
+
+
+def commit_as_refresher(
+    index: Location, base: Snapshot | None, target: Snapshot, written: Mapping[str, Written]
+) -> Snapshot:
+    """As :func:`commit`, from a task: the client that runs the refresh could not take the lock."""
+    with refresher(index):
+        check_newest(index, base)
+        return commit(index, base, target, written)
+
+
+def check_newest(index: Location, base: Snapshot | None) -> None:
+    """Raises CEP_INDEX_BUSY where a snapshot came behind the one that a refresh extends."""
+    newest = read_current(index)
+    if newest is not None and (base is None or newest.number != base.number):
+        raise busy(f"snapshot {newest.number} is there")
+
+
+def _commit(
+    index: Location,
+    base: Snapshot | None,
+    target: Snapshot,
+    written: Mapping[str, Written],
+    check: Callable[[], None],
+) -> Snapshot:
     build = index.child(target.build)
     tables = dict(target.tables)
     for name, new in written.items():
         fault_point(f"before {name}")
+        check()
         old = tables.get(name)
         version = commit_files(
             build.child(name), old.version if old else None, new.files, new.schema, new.replaces, target.build
@@ -282,6 +317,7 @@ def commit(index: Location, base: Snapshot | None, target: Snapshot, written: Ma
         own = ((new.batch, new.files),) if new.files else ()
         tables[name] = TableState(version, new.schema, (*kept, *own))
     fault_point("before snapshots")
+    check()
     number = base.number + 1 if base else 0
     since = base.committed_at if base else 0.0
     committed = commit_snapshot(index, replace(target, number=number, committed_at=since, tables=tables))
@@ -293,8 +329,8 @@ def commit(index: Location, base: Snapshot | None, target: Snapshot, written: Ma
 def refresher(index: Location, is_here: bool = True) -> Iterator[None]:
     """Hold an index for one refresher of this machine; the system lets go of it when the process ends, however it ends.
 
-    On object stores, and from a Connect client (``is_here`` False), there is no such lock: the second refresher then
-    fails at its first commit.
+    On object stores, and from a Connect client (``is_here`` False), there is no such lock before :func:`commit`, where
+    the second refresher is then told.
     """
     if index.local is None or os.name != "posix" or not is_here:
         yield

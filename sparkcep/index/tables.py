@@ -16,6 +16,8 @@ FORMAT_VERSION = 1
 SEQUENCES, ACTIVITIES, PAIRS, COUNTS = "sequences", "activities", "pairs", "counts"
 SIGNATURES, DICTIONARY, REJECTED = "signatures", "dictionary", "rejected"
 SNAPSHOTS = "snapshots"
+#: Who is at work, where a store has no locks; see claims.py.
+CLAIMS = "claims"
 
 #: Tables of each kind of index; `rejected` comes to life with the first bad row.
 KINDS: dict[str, tuple[str, ...]] = {

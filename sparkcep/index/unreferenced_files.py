@@ -10,8 +10,8 @@ from pyspark.sql import SparkSession
 from sparkcep.errors import PatternIndexError
 from sparkcep.index.catalog import changing, locate
 from sparkcep.index.snapshots import DROPPED, Snapshot, read_snapshots
-from sparkcep.index.storage import Location, call, filesystem
-from sparkcep.index.tables import SNAPSHOTS
+from sparkcep.index.storage import Location, call, delete_directory, filesystem
+from sparkcep.index.tables import CLAIMS, SNAPSHOTS
 
 
 def vacuum(spark: SparkSession, name: str, retain_hours: float = 168) -> tuple[int, int]:
@@ -54,7 +54,7 @@ def sweep(index: Location, horizon: float) -> tuple[int, int]:
                 continue
             young = info.mtime is not None and info.mtime.timestamp() >= horizon
             old = old and not young
-            if info.path in named or young or "/_delta_log/" in info.path:
+            if info.path in named or young or "/_delta_log/" in info.path or _checked_file(info.path) in named:
                 continue
             fs.delete_file(info.path)
             files, size = files + 1, size + info.size
@@ -62,7 +62,14 @@ def sweep(index: Location, horizon: float) -> tuple[int, int]:
             fs.delete_dir(entry.path)
     if dropped:
         fs.delete_dir(SNAPSHOTS)
+        delete_directory(index, CLAIMS)
     return files, size
+
+
+def _checked_file(path: str) -> str | None:
+    """The file whose bytes Hadoop's local checksum file vouches for; None: the path is none."""
+    folder, _, name = path.rpartition("/")
+    return f"{folder}/{name[1:-4]}" if name.startswith(".") and name.endswith(".crc") else None
 
 
 def _kept(snapshots: list[Snapshot], horizon: float) -> list[Snapshot]:

@@ -38,7 +38,8 @@ from sparkcep.index.events import (
     survey,
 )
 from sparkcep.index.facts import Facts
-from sparkcep.index.snapshots import READY, Snapshot, Totals, commit
+from sparkcep.index.path import check_shared
+from sparkcep.index.snapshots import READY, Snapshot, Totals, commit, commit_as_refresher
 from sparkcep.index.sources import Changes, State
 from sparkcep.index.storage import Location, call
 from sparkcep.index.storage_errors import damaged
@@ -51,6 +52,7 @@ from sparkcep.index.tables import (
     Definition,
 )
 from sparkcep.index.verify import found_in
+from sparkcep.spark_plan import is_remote
 
 #: Batch directories of a snapshot; one more, and everything is written anew as one.
 MAX_BATCHES = 32
@@ -101,6 +103,8 @@ def build(
     _write_rejected(work, events, found)
     made = work.facts()
     if made.events != found.events:
+        # Either files of some executors are not seen, or the source has changed.
+        check_shared(spark, index)
         raise _changed(definition)
     work.write_postings(new_cases(work.read(SEQUENCES)))
     totals = Totals(
@@ -387,7 +391,7 @@ def _commit(
     work: Work, index: Location, base: Snapshot | None, target: Snapshot, started: float, action: str, reason: str
 ) -> tuple[Snapshot, Summary]:
     work.progress("commit", 0.97)
-    done = call(work.spark, commit, index, base, target, work.written)
+    done = call(work.spark, commit_as_refresher if is_remote(work.spark) else commit, index, base, target, work.written)
     work.progress("done", 1.0)
     return done, _summary(done, action, reason, started, work.seconds)
 

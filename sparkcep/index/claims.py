@@ -1,0 +1,87 @@
+"""One commit at a time on stores that have no locks: who commits first claims the index, in a Delta table of its own.
+
+A refresh commits table by table and then its snapshot. If two did so at once, the loser would undo the winner's files
+in a table's log on its way to being told CEP_INDEX_BUSY. A claim is a commit to `claims`, by conditional put; it ends
+with the refresh's commits, or where the process dies, after some minutes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from sparkcep.index.storage import Location, busy, is_conflict
+from sparkcep.index.tables import CLAIMS
+
+#: How long a claim holds whose process has died.
+LEASE_SECONDS = 300
+_SCHEMA = '{"type":"struct","fields":[{"name":"claim","type":"long","nullable":true,"metadata":{}}]}'
+
+
+@contextlib.contextmanager
+def claimed(index: Location) -> Iterator[Callable[[], None]]:
+    """Hold an index for the commits of a refresh. What is yielded raises where the claim has run out meanwhile.
+
+    Raises:
+        PatternIndexError: CEP_INDEX_BUSY, somebody else holds it.
+    """
+    since = time.monotonic()
+    _write(index, LEASE_SECONDS)
+
+    def check() -> None:
+        if time.monotonic() - since > LEASE_SECONDS * 0.9:
+            raise busy("this one's claim has run out, its commits took too long")
+
+    try:
+        yield check
+    finally:
+        # One that cannot be ended ends by itself.
+        with contextlib.suppress(Exception):
+            _write(index, 0, own=True)
+
+
+def _write(index: Location, seconds: float, own: bool = False) -> None:
+    """Claim an index for some seconds from now, 0 to end a claim of one's ``own``."""
+    from deltalake import CommitProperties, DeltaTable, Schema, Transaction
+    from deltalake.exceptions import DeltaError, TableNotFoundError
+    from deltalake.transaction import create_table_with_add_actions
+
+    table = index.child(CLAIMS)
+    options = table.storage_options()
+    schema = Schema.from_json(_SCHEMA)
+    now = time.time()
+
+    def properties(number: int) -> Any:
+        who = f"{socket.gethostname()} {os.getpid()}"
+        # Two that claim the same number are in conflict.
+        return CommitProperties(
+            custom_metadata={"claimed_by": who, "claimed_until": str(now + seconds)},
+            app_transactions=[Transaction("claims", number)],
+            max_commit_retries=0,
+        )
+
+    try:
+        try:
+            delta = DeltaTable(table.delta, storage_options=options)
+        except TableNotFoundError:
+            if table.local is not None:
+                table.local.mkdir(parents=True, exist_ok=True)
+            create_table_with_add_actions(
+                table.delta, schema, [], mode="error", storage_options=options, commit_properties=properties(0)
+            )
+            return
+        last = delta.history(1)[0]
+        if not own and float(last.get("claimed_until", 0)) > now:
+            raise busy(
+                f"{last.get('claimed_by')} has claimed it for another {float(last['claimed_until']) - now:.0f} s"
+            )
+        number = int(delta.transaction_version("claims") or 0) + 1
+        delta.create_write_transaction([], "append", schema, commit_properties=properties(number))
+    except DeltaError as error:
+        if not is_conflict(error):
+            raise
+        raise busy(str(error)) from None
