@@ -62,9 +62,16 @@ def spark() -> Finding:
     return Finding("Spark", text)
 
 
+def is_thin() -> bool:
+    """Whether Spark is a Connect client alone, which starts no Java."""
+    return not _version("pyspark") and bool(_version("pyspark-client") or _version("databricks-connect"))
+
+
 def java() -> Finding:
     from sparkcep.session.java import ensure_java
 
+    if is_thin():
+        return Finding("Java", "not needed: Spark is a Connect client")
     try:
         return Finding("Java", ensure_java())
     except SparkCepError as error:
@@ -90,6 +97,8 @@ def pandas() -> Finding:
 def workers() -> Finding:
     """Workers take the system Python unless told."""
     chosen = os.environ.get("PYSPARK_PYTHON")
+    if is_thin():
+        return Finding("Python of the workers", "the server's")
     if chosen is None:
         return Finding(
             "Python of the workers", "PYSPARK_PYTHON is not set",
@@ -170,4 +179,10 @@ def findings(run: bool = True) -> Iterator[Finding]:
         fatal |= found.fatal
         yield found
     if run and not fatal:
-        yield a_query()
+        yield (
+            a_query()
+            if not is_thin()
+            else Finding(
+                "A pattern query", "not run: sparkcep doctor --cluster --remote sc://host:port runs one on a server"
+            )
+        )

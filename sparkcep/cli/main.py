@@ -176,7 +176,14 @@ def command_doctor(arguments: argparse.Namespace) -> int:
     from sparkcep.cli.doctor import findings
 
     fatal = False
-    for found in findings(not arguments.no_query):
+    if arguments.cluster or arguments.remote or arguments.master:
+        from sparkcep.cli.doctor_cluster import cluster_findings
+
+        arguments.flights = arguments.stocks = False
+        found_here = cluster_findings(_session(arguments))
+    else:
+        found_here = findings(not arguments.no_query)
+    for found in found_here:
         print(found.line(), flush=True)
         fatal |= found.fatal
     return int(fatal)
@@ -220,11 +227,15 @@ def _steps(parser: argparse.ArgumentParser) -> None:
 
 
 def _session_options(parser: argparse.ArgumentParser) -> None:
+    _where(parser)
+    parser.add_argument("--flights", action="store_true", help="create the view `flights` of the examples first")
+    parser.add_argument("--stocks", action="store_true", help="create the view `stocks` of the examples first")
+
+
+def _where(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--master", help="Spark master (default local[*])")
     parser.add_argument("--remote", help="Spark Connect address, sc://host:port, instead of a master")
     parser.add_argument("--conf", metavar="KEY=VALUE", action="append", default=[], help="Spark configuration")
-    parser.add_argument("--flights", action="store_true", help="create the view `flights` of the examples first")
-    parser.add_argument("--stocks", action="store_true", help="create the view `stocks` of the examples first")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -246,6 +257,8 @@ def parser() -> argparse.ArgumentParser:
     warmup.set_defaults(run=command_warmup)
     doctor = commands.add_parser("doctor", help="say what this machine lacks for pattern queries, and how to fix it")
     doctor.add_argument("--no-query", action="store_true", help="do not run one pattern query at the end")
+    doctor.add_argument("--cluster", action="store_true", help="look at a session's executors instead of this machine")
+    _where(doctor)
     doctor.set_defaults(run=command_doctor)
     sql = commands.add_parser("sql", help="run statements that may hold pattern queries")
     _steps(sql)

@@ -22,14 +22,57 @@ _lock = threading.RLock()
 def _session_classes() -> list[type]:
     """The classic class and, where its packages are installed, the unrelated Spark Connect class."""
     from pyspark.errors import PySparkException
-    from pyspark.sql import SparkSession
 
+    # Where there is only a Connect client, this needs all of its packages.
+    with _no_exit():
+        from pyspark.sql import SparkSession
     classes: list[type] = [SparkSession]
-    with contextlib.suppress(ImportError, PySparkException):
+    with contextlib.suppress(ImportError, PySparkException), _no_exit():
         from pyspark.sql.connect.session import SparkSession as ConnectSession
 
         classes.append(ConnectSession)
     return classes
+
+
+#: Modules that PySpark's Connect client needs, and the packages that bring them.
+_CONNECT = {
+    "pandas": "pandas",
+    "pyarrow": "pyarrow",
+    "grpc": "grpcio",
+    "grpc_status": "grpcio-status",
+    "google.rpc": "googleapis-common-protos",
+    "zstandard": "zstandard",
+}
+
+
+@contextlib.contextmanager
+def _no_exit() -> Iterator[None]:
+    """PySpark ends the process, with 0, where its Connect client lacks a package and the program is not a file
+    (`python -c`): it takes itself for its own doctests.
+
+    Raises:
+        ImportError: instead, with the packages.
+    """
+    import io
+    import sys
+    from importlib.util import find_spec
+
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(said):
+            yield
+    except SystemExit:
+
+        def is_missing(name: str) -> bool:
+            try:
+                return find_spec(name) is None
+            except ImportError:  # its parent is not there
+                return True
+
+        missing = [package for name, package in _CONNECT.items() if is_missing(name)]
+        lacks = f"lacks {', '.join(missing)}: pip install {' '.join(missing)}" if missing else said.getvalue().strip()
+        raise ImportError(f"PySpark's Spark Connect client {lacks}") from None
+    sys.stderr.write(said.getvalue())
 
 
 def enable() -> None:

@@ -65,16 +65,19 @@ def local_session(
     Args:
         master: Spark master, all cores of this machine by default.
         remote: Spark Connect address (``sc://host:port``) instead of a master.
-        conf: more configuration.
+        conf: more configuration; `spark.pyspark.python` is the executors' Python (else this process's).
 
     Raises:
         SparkCepError: pyspark or Java is missing (CEP_SPARK_MISSING, CEP_JAVA_MISSING).
     """
+    values = dict(conf or {})
+    if "spark.pyspark.python" in values:
+        # PySpark itself reads this key only where spark-submit has started the program.
+        os.environ["PYSPARK_PYTHON"] = values["spark.pyspark.python"]
     prepare_process(needs_java=remote is None)
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.appName("sparkcep")
-    values = dict(conf or {})
     if remote is None:
         builder = builder.master(master or "local[*]")
         scratch = tempfile.mkdtemp(prefix="sparkcep-warehouse-")
