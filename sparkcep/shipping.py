@@ -9,7 +9,6 @@ and only then unpickles ours.
 from __future__ import annotations
 
 import functools
-import pickle
 import zlib
 from collections.abc import Callable, Iterator
 from importlib.resources import files
@@ -122,15 +121,6 @@ def loader(packed: bytes, version: str, sources: str) -> Callable[[], Any]:
             raise lacks(error) from None
 
     return load
-
-
-def check_here(version: str, sources: str) -> None:
-    """As what :func:`loader` makes, for what has been unpickled already.
-
-    Raises:
-        RuntimeError: CEP_WORKER_VERSION.
-    """
-    loader(pickle.dumps(None), version, sources)()
 
 
 def versions() -> tuple[str, str]:

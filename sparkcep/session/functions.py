@@ -9,6 +9,7 @@ So a pattern block in ``spark.sql`` stays the fast way, and a function is the on
 
 from __future__ import annotations
 
+import pickle
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -49,7 +50,7 @@ from sparkcep.planner.fields import quote
 from sparkcep.query import string_literal, unescape
 from sparkcep.session.originals import FUNCTIONS
 from sparkcep.settings import Settings
-from sparkcep.shipping import check_here, versions
+from sparkcep.shipping import loader, versions
 from sparkcep.sql.function import FunctionSyntax, read_function
 from sparkcep.sql.occurrences import read_statement
 from sparkcep.sql.statement import Statement
@@ -129,43 +130,77 @@ class _Types:
         return StructType(fields)
 
 
+class PatternFunction:
+    """What a call of the function does on an executor, for one partition after the other."""
+
+    def __init__(self, analyzed: Analyzed) -> None:
+        self.analyzed = analyzed
+        self.whole = analyzed.partitioned or _is_partitioned()
+        self.rows: list[Row] = []
+
+    def eval(self, row: Row) -> None:
+        self.rows.append(row)
+
+    def terminate(self) -> Iterator[tuple[Any, ...]]:
+        try:
+            if not self.whole:
+                check_single_partition(len(self.rows))
+            cache = self.analyzed.matcher
+            if not cache:
+                assert self.analyzed.spec is not None
+                cache.append(FunctionMatcher(self.analyzed.spec))
+            yield from cache[0].match(self.rows)
+        except SparkCepError:
+            hide_traceback()
+            raise
+
+
+def analyze_call(definition: Definition, table: AnalyzeArgument) -> Analyzed:
+    """As :func:`analyze`, where an error leaves a worker."""
+    try:
+        return analyze(definition, table)
+    except SparkCepError:
+        hide_traceback()
+        raise
+
+
 def handler(definition: Definition) -> type:
-    """The table function's class. Made here, so that it travels with its definition."""
+    """The table function's class. It travels as a whole, and looks for the package itself (sparkcep.shipping)."""
+    load = loader(pickle.dumps((definition, analyze_call, PatternFunction)), *versions())
 
-    made_by = versions()
-
-    class PatternFunction:
+    class Handler:
         @staticmethod
         def analyze(table: AnalyzeArgument) -> AnalyzeResult:
-            try:
-                return analyze(definition, table)
-            except SparkCepError:
-                hide_traceback()
-                raise
+            import pickle
+            from dataclasses import field, make_dataclass
 
-        def __init__(self, analyzed: Analyzed) -> None:
-            check_here(*made_by)
-            self.analyzed = analyzed
-            self.whole = analyzed.partitioned or _is_partitioned()
-            self.rows: list[Row] = []
+            from pyspark.sql.udtf import AnalyzeResult
+
+            definition, analyze_call, _ = load()
+            found = analyze_call(definition, table)
+            # `made`: what is packed, once a process, since its matcher serves all partitions.
+            own = [("packed", bytes, b""), ("made", list, field(default_factory=list))]
+            call = make_dataclass("Call", own, bases=(AnalyzeResult,))
+            return call(  # type: ignore[no-any-return]
+                found.schema, partitionBy=found.partitionBy, select=found.select, packed=pickle.dumps(found)
+            )
+
+        def __init__(self, call: Any) -> None:
+            import pickle
+
+            if not call.made:
+                make = load()[2]
+                call.made += [make, pickle.loads(call.packed)]
+            make, analyzed = call.made
+            self.function = make(analyzed)
 
         def eval(self, row: Row) -> None:
-            self.rows.append(row)
+            self.function.eval(row)
 
         def terminate(self) -> Iterator[tuple[Any, ...]]:
-            try:
-                if not self.whole:
-                    check_single_partition(len(self.rows))
-                cache = self.analyzed.matcher
-                if not cache:
-                    assert self.analyzed.spec is not None
-                    cache.append(FunctionMatcher(self.analyzed.spec))
-                yield from cache[0].match(self.rows)
-            except SparkCepError:
-                hide_traceback()
-                raise
+            yield from self.function.terminate()
 
-    return PatternFunction
+    return Handler
 
 
 def _is_partitioned() -> bool:

@@ -42,7 +42,7 @@ QUESTIONS: list[tuple[str, dict[str, str], list[str]]] = [
         f"FROM events {BLOCK} PATTERN SEQ(A a, B+ b[], C c) EVENT SELECTION SKIP TILL ANY MATCH COLLAPSED"]),
     ("trends", {}, [
         f"FROM events {BLOCK} PATTERN SEQ(A+ a[], B b) WHERE a[i].v > a[i-1].v EVENT SELECTION SKIP TILL ANY MATCH "
-        "GROUP BY k RETURN k, COUNT(*) AS trends, SUM(a[].v) AS v"]),
+        "GROUP BY k RETURN k, COUNT(*) AS trends, SUM(a.v) AS v"]),
     ("uncertain", {}, [
         f"FROM few {BLOCK} PATTERN SEQ(A a, B b, C c) WHERE c.v > a.v UNCERTAINTY 1 "
         "RETURN k, a.n AS a, b.n AS b, c.n AS c"]),
