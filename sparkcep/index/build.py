@@ -37,6 +37,7 @@ from sparkcep.index.tables import (
     include_columns,
     symbol,
 )
+from sparkcep.jobs import described
 from sparkcep.shipping import shipped
 
 Progress = Callable[[str, float], None]
@@ -142,7 +143,8 @@ class Work:
             .options(**(options or {}))
         )
         try:
-            writer.parquet(self.directory(table))
+            with described(self.spark, f"write {table}"):
+                writer.parquet(self.directory(table))
         except Exception as error:
             if (full := disk_full(error)) is not None:
                 raise full from error

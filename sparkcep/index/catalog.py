@@ -31,6 +31,7 @@ from sparkcep.index.storage_errors import DAMAGED, FORMAT
 from sparkcep.index.tables import KINDS, SNAPSHOTS, Definition, Source, checked_name, read_options
 from sparkcep.index.updates import Summary, build
 from sparkcep.index.updates import refresh as run_refresh
+from sparkcep.jobs import described, tagged
 from sparkcep.spark_plan import is_remote
 
 Answer = tuple[Snapshot, Summary]
@@ -45,9 +46,17 @@ TOLD_SECONDS = 10.0
 
 @contextmanager
 def changing(spark: SparkSession, index: Location) -> Iterator[None]:
-    """The only one at work on an index; what was known of it is then forgotten."""
+    """The only one at work on an index; what was known of it is then forgotten.
+
+    The tag `sparkcep-index-NAME` cancels its jobs, see :func:`sparkcep.jobs.tagged`.
+    """
+    name = index.uri.rpartition("/")[2]
     try:
-        with refresher(index, not is_remote(spark)):
+        with (
+            refresher(index, not is_remote(spark)),
+            tagged(spark, f"sparkcep-index-{name}"),
+            described(spark, f"pattern index {name}"),
+        ):
             yield
     finally:
         _told.clear()

@@ -10,15 +10,22 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
+import threading
 import time
+import uuid
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from sparkcep.index.storage import Location, busy, is_conflict
+from sparkcep.errors import PatternIndexError
+from sparkcep.index.object_store import LOCK
+from sparkcep.index.storage import Location, busy, delete_directory, is_conflict
 from sparkcep.index.tables import CLAIMS
 
 #: How long a claim holds whose process has died.
 LEASE_SECONDS = 300
+#: Commits at once that tell whether a store lets one overwrite another.
+_PROBES = 6
 _SCHEMA = '{"type":"struct","fields":[{"name":"claim","type":"long","nullable":true,"metadata":{}}]}'
 
 
@@ -42,6 +49,53 @@ def claimed(index: Location) -> Iterator[Callable[[], None]]:
         # One that cannot be ended ends by itself.
         with contextlib.suppress(Exception):
             _write(index, 0, own=True)
+
+
+def check_conditional_put(root: Location) -> None:
+    """See to it that a store refuses to write a commit that is there, before anything relies on it.
+
+    Some commits are made at once, of which one may succeed: the store is asked as deltalake asks it, which has no other
+    way to put a file. Costs a second.
+
+    Raises:
+        PatternIndexError: CEP_INDEX_STORAGE_OPTION, more than one succeeded.
+    """
+    from deltalake import CommitProperties, Schema, Transaction
+    from deltalake.transaction import create_table_with_add_actions
+
+    probe = root.child(f"_probe-{uuid.uuid4().hex[:12]}")
+    schema = Schema.from_json(_SCHEMA)
+    start = threading.Barrier(_PROBES)
+
+    def create(_: int) -> Exception | None:
+        start.wait()
+        try:
+            # Without retries, which would commit behind the one that is there.
+            once = CommitProperties(app_transactions=[Transaction("claims", 0)], max_commit_retries=0)
+            create_table_with_add_actions(
+                probe.delta, schema, [], "error", storage_options=probe.storage_options(), commit_properties=once
+            )
+        except Exception as error:
+            return error
+        return None
+
+    try:
+        with ThreadPoolExecutor(_PROBES) as threads:
+            said = list(threads.map(create, range(_PROBES)))
+        errors = [error for error in said if error is not None]
+        if len(errors) == _PROBES:
+            raise next((e for e in errors if not is_conflict(e)), errors[0])
+        if len(errors) < _PROBES - 1:
+            raise PatternIndexError(
+                "CEP_INDEX_STORAGE_OPTION",
+                f"The store of {root.uri} has no conditional put: of {_PROBES} commits at once "
+                f"{_PROBES - len(errors)} have overwritten each other.",
+                blame="name",
+                hint=f"use a store that has it (S3, Azure, GCS, current MinIO), or {LOCK}",
+            )
+    finally:
+        with contextlib.suppress(Exception):
+            delete_directory(probe, "")
 
 
 def _write(index: Location, seconds: float, own: bool = False) -> None:

@@ -14,7 +14,8 @@ from pyspark.sql import SparkSession
 from sparkcep import settings
 from sparkcep.errors import PatternIndexError
 from sparkcep.executors import is_spread, on_executors
-from sparkcep.index.object_store import store_options
+from sparkcep.index.claims import check_conditional_put
+from sparkcep.index.object_store import has_lock, is_own_server, store_options
 from sparkcep.index.storage import Location, call
 from sparkcep.spark_plan import is_remote
 
@@ -62,14 +63,25 @@ def _wrong(error_class: str, sentence: str, hint: str) -> PatternIndexError:
     return PatternIndexError(error_class, sentence, blame="name", hint=hint)
 
 
-def check_shared(spark: SparkSession, index: Location) -> None:
-    """See to it that all executors, and the driver, see what is written into an index's local directory.
+#: Servers that are known to have conditional put.
+_probed: set[str] = set()
 
-    Costs a short Spark job, on a cluster only.
+
+def check_shared(spark: SparkSession, index: Location) -> None:
+    """See to it that all executors, and the driver, see what is written into an index's local directory, and that a
+    server of one's own that speaks S3 can be relied on.
+
+    Costs a short Spark job on a cluster, and a second once a process for such a server.
 
     Raises:
-        PatternIndexError: CEP_INDEX_PATH_NOT_SHARED, with those that do not see it.
+        PatternIndexError: CEP_INDEX_PATH_NOT_SHARED, with those that do not see it; CEP_INDEX_STORAGE_OPTION.
     """
+    options = index.storage_options()
+    if index.local is None and is_own_server(options) and not has_lock(options):
+        root = Location(index.uri.rpartition("/")[0], index.options)
+        if root.uri not in _probed:
+            call(spark, check_conditional_put, root)
+            _probed.add(root.uri)
     if index.local is None or not is_spread(spark):
         return
     marker = index.local / f"shared-{uuid.uuid4().hex[:12]}"

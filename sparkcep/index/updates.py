@@ -52,6 +52,7 @@ from sparkcep.index.tables import (
     Definition,
 )
 from sparkcep.index.verify import found_in
+from sparkcep.jobs import log
 from sparkcep.spark_plan import is_remote
 
 #: Batch directories of a snapshot; one more, and everything is written anew as one.
@@ -393,7 +394,13 @@ def _commit(
     work.progress("commit", 0.97)
     done = call(work.spark, commit_as_refresher if is_remote(work.spark) else commit, index, base, target, work.written)
     work.progress("done", 1.0)
-    return done, _summary(done, action, reason, started, work.seconds)
+    summary = _summary(done, action, reason, started, work.seconds)
+    log(
+        f"pattern index {summary.name}: {action} ({reason})", index=summary.name, action=action, reason=reason,
+        snapshot=done.number, events=summary.events, cases=summary.cases, bytes=summary.size,
+        seconds=round(summary.total_seconds, 3),
+    )  # fmt: skip
+    return done, summary
 
 
 def _summary(snapshot: Snapshot, action: str, reason: str, started: float, seconds: Mapping[str, float]) -> Summary:

@@ -22,12 +22,14 @@ _lock = threading.RLock()
 def _session_classes() -> list[type]:
     """The classic class and, where its packages are installed, the unrelated Spark Connect class."""
     from pyspark.errors import PySparkException
+    from pyspark.util import is_remote_only
 
-    # Where there is only a Connect client, this needs all of its packages.
     with _no_exit():
         from pyspark.sql import SparkSession
     classes: list[type] = [SparkSession]
-    with contextlib.suppress(ImportError, PySparkException), _no_exit():
+    # Where Spark is a Connect client alone, there is nothing to do without it.
+    lacking = () if is_remote_only() else (ImportError, PySparkException)
+    with contextlib.suppress(*lacking), _no_exit():
         from pyspark.sql.connect.session import SparkSession as ConnectSession
 
         classes.append(ConnectSession)

