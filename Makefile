@@ -33,7 +33,8 @@ test: $(VENV)/.test
 	$(MAKE) -j3 test-spark test-sql test-index test-connect test-kernels
 
 # What takes too long for every change: dbt and other processes, all SQL tests on Connect, thousands of random patterns,
-# logs and statements, pairs of plans with and without an index, faults, and known weaknesses of what is installed.
+# logs and statements, pairs of plans with and without an index, faults, a cluster, and known
+# weaknesses of what is installed.
 test-long: test
 	$(BIN)/python -m pytest -q -m long tests
 	$(QUICK) SPARKCEP_TEST_SESSION=connect SPARKCEP_TEST_CONNECT=all $(BIN)/python -m pytest -q tests/sql
@@ -41,6 +42,7 @@ test-long: test
 	$(BIN)/python -m tests.exec.pairs 100000
 	$(BIN)/python -m tests.index.plans 420
 	$(BIN)/python -m tests.index.faults 200
+	$(BIN)/python -m tests.cluster
 	$(MAKE) audit
 
 # Known weaknesses of what is installed; skipped where no advisories can be reached.

@@ -12,14 +12,14 @@ import sparkcep
 
 #: Stands first; `client` makes PySpark believe that it is `pyspark-client`, without a JVM's classes.
 HIDE = """
-import importlib.abc, sys
+from importlib.machinery import PathFinder
 
-class Hide(importlib.abc.MetaPathFinder):
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in ("grpc", "grpc_status"):
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+find = PathFinder.find_spec
 
-sys.meta_path.insert(0, Hide())
+def find_others(name, path=None, target=None):
+    return None if name.partition(".")[0] in ("grpc", "grpc_status") else find(name, path, target)
+
+PathFinder.find_spec = find_others
 import pyspark.util
 pyspark.util.is_remote_only = lambda: CLIENT
 """

@@ -17,6 +17,13 @@ UNUSABLE = (DAMAGED, STORAGE, FORMAT)
 ANEW = "REFRESH PATTERN INDEX builds it anew from its source; of batches, DROP PATTERN INDEX and create it again"
 
 
+#: Secrets and signatures in addresses and answers of object stores.
+_SECRETS = re.compile(
+    r"(?i)((?<![a-z])(?:sig|signature|signatureprovided|x-amz-(?:signature|credential|security-token)|awsaccesskeyid)"
+    r"[=>]\s*)[^&\s<]+"
+)
+
+
 def damaged(reason: str, hint: str = ANEW) -> PatternIndexError:
     return PatternIndexError("CEP_INDEX_DAMAGED", f"The pattern index is damaged: {reason}.", blame="name", hint=hint)
 
@@ -31,6 +38,7 @@ def classed(error: Exception) -> PatternIndexError | None:
     if not isinstance(error, (OSError, pa.ArrowException, DeltaError)):
         return None
     text = re.sub("\x1b\\[[0-9;]*m", "", str(error)).replace("\u21b3", ":")
+    text = _SECRETS.sub(r"\1...", text)
     reason = " ".join(text.split("stack backtrace", maxsplit=1)[0].split())[:300].rstrip(". ")
     refused = isinstance(error, OSError) and error.errno is not None and not isinstance(error, FileNotFoundError)
     if refused or re.search(r"os error|Generic (?!delta )\w+ error|loading credentials|Unknown scheme", text):

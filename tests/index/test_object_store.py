@@ -12,6 +12,7 @@ from sparkcep import SparkCepError
 from sparkcep.index.object_store import is_own_server, options_of
 from sparkcep.index.path import index_path
 from sparkcep.index.storage import Location
+from sparkcep.index.storage_errors import classed
 
 S3 = {"spark.hadoop.fs.s3a.access.key": "all", "spark.hadoop.fs.s3a.secret.key": "hush"}
 
@@ -87,6 +88,21 @@ def test_whose_server_it_is() -> None:
 def test_secrets_are_in_no_repr() -> None:
     location = Location("s3a://b/x", options_of(S3, "s3a://b/x"))
     assert "hush" not in f"{location} {location!r} {location.child('y')!r}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Generic MicrosoftAzure error: GET https://a.dfs.core.windows.net/c/x?sv=2024&sig=hush%3D&se=1: 403",
+        "Generic S3 error: GET https://b/x?X-Amz-Credential=hush/20261123&X-Amz-Signature=hush&x=1",
+        "Generic S3 error: 403 <Error><AWSAccessKeyId>hush</AWSAccessKeyId><SignatureProvided>hush</SignatureProvided>",
+    ],
+)
+def test_secrets_are_in_no_error(text: str) -> None:
+    error = classed(OSError(text))
+    assert error is not None
+    assert "hush" not in str(error)
+    assert "..." in str(error)
 
 
 @pytest.mark.parametrize(
