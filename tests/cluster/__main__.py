@@ -66,9 +66,13 @@ class Setting:
                 command, stdout=subprocess.PIPE, stderr=log, text=True, env=env, cwd=self.scratch
             )
             assert running.stdout is not None
-            for line in running.stdout:
-                log.write(line)
-                on_line(line.split())
+            try:
+                for line in running.stdout:
+                    log.write(line)
+                    on_line(line.split())
+            finally:
+                if running.poll() is None and sys.exc_info()[0] is not None:
+                    running.kill()
             if running.wait():
                 raise AssertionError(f"{name} ended with {running.returncode}, see {log.name}")
         return out

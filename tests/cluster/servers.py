@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -16,9 +17,12 @@ HOST = "127.0.0.1"
 
 
 def free_port() -> int:
-    with socket.socket() as found:
-        found.bind((HOST, 0))
-        return int(found.getsockname()[1])
+    """A port that nobody listens at; 10,000 more is one, too, where SeaweedFS has its second."""
+    while True:
+        port = random.randrange(20_000, 32_000)
+        with socket.socket() as found, suppress(OSError):
+            found.bind((HOST, port))
+            return port
 
 
 def environment(spark_home: Path, more: Mapping[str, str] | None = None) -> dict[str, str]:
