@@ -21,11 +21,11 @@ from benchmarks.harness import RESULTS, timed
 from benchmarks.index import SHARED
 from benchmarks.spark import spark_session
 from sparkcep import index
-from sparkcep.settings import INDEX, INDEX_CASES, INDEX_PATH, INDEX_WAY
+from sparkcep.settings import INDEX, INDEX_ACCESS_PATH, INDEX_CASES, INDEX_PATH
 
 ROUNDS = 5
 #: Settings planner.index.enabled, .events and .cases.
-WAYS = {
+ACCESS_PATHS = {
     "no index": ("false", "auto", "auto"),
     "index": ("true", "auto", "auto"),
     "scan": ("true", "sequences", "scan"),
@@ -33,11 +33,11 @@ WAYS = {
 }
 ABOUT = """# Patterns that a log all but matches
 
-Seconds from the text to the rows, medians of {rounds}; every way gives the same answer. *repeated*: one case of
+Seconds from the text to the rows, medians of {rounds}; every access path gives the same answer. *repeated*: one case of
 {events:,} events, and one that has the missing type. {real}*index* is what the planner chooses, *scan* and *lists* read
 `sequences`, whose cases are picked by looking at all events or by posting lists.
 
-| log | pattern | rows | {ways} |
+| log | pattern | rows | {paths} |
 |--|--|--|{line}|
 """
 REAL = (
@@ -63,24 +63,24 @@ def repeated(folder: Path, events: str) -> Path:
 
 
 def measured(spark: SparkSession, name: str, log: Path, types: Sequence[str]) -> tuple[int, dict[str, float]]:
-    """How many rows a sequence of types has, and seconds by way."""
+    """How many rows a sequence of types has, and seconds by access path."""
     spark.read.parquet(str(log)).createOrReplaceTempView(name)
     parts = ", ".join(f"`{t}` a{k}" for k, t in enumerate(types))
     text = (
         f"FROM {name} PARTITION BY case_id ORDER BY ts, pos EVENT TYPE activity PATTERN SEQ({parts}) MATCHES FIRST "
         "RETURN case_id, a0.ts AS t_first, a0.pos AS first"
     )
-    took: dict[str, list[float]] = {way: [] for way in WAYS}
+    took: dict[str, list[float]] = {path: [] for path in ACCESS_PATHS}
     rows: set[int] = set()
     for _ in range(ROUNDS + 1):
-        for way, values in WAYS.items():
-            for setting, value in zip((INDEX, INDEX_WAY, INDEX_CASES), values, strict=True):
+        for path, values in ACCESS_PATHS.items():
+            for setting, value in zip((INDEX, INDEX_ACCESS_PATH, INDEX_CASES), values, strict=True):
                 spark.conf.set(setting.key, value)
             answer = timed(lambda: spark.sql(text).collect())
-            took[way].append(answer.seconds)
+            took[path].append(answer.seconds)
             rows.add(len(answer.rows))
     assert len(rows) == 1, rows
-    return rows.pop(), {way: statistics.median(seconds[1:]) for way, seconds in took.items()}
+    return rows.pop(), {path: statistics.median(seconds[1:]) for path, seconds in took.items()}
 
 
 def main(quick: bool = False) -> None:
@@ -111,14 +111,14 @@ def main(quick: bool = False) -> None:
             shown = (
                 ", ".join(types) if name == "repeated" else "five most frequent" if k == 2 else "four and the rarest"
             )
-            cells = " | ".join(f"{seconds[way]:.2f}" for way in WAYS)
+            cells = " | ".join(f"{seconds[path]:.2f}" for path in ACCESS_PATHS)
             lines.append(f"| {name} | {shown} | {rows} | {cells} |")
             print(lines[-1], flush=True)
             facts[f"{name}: {shown}"] = seconds
     if not quick:
         about = ABOUT.format(
-            rounds=ROUNDS, events=events, real=REAL if hospital.exists() else "", ways=" | ".join(WAYS),
-            line="--|" * (len(WAYS) - 1) + "--",
+            rounds=ROUNDS, events=events, real=REAL if hospital.exists() else "", paths=" | ".join(ACCESS_PATHS),
+            line="--|" * (len(ACCESS_PATHS) - 1) + "--",
         )  # fmt: skip
         RESULTS.mkdir(exist_ok=True)
         (RESULTS / "backtracking.md").write_text(about + "\n".join(lines) + "\n")

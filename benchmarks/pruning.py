@@ -1,4 +1,4 @@
-"""Patterns over an indexed log: through each way of the index, without it, and hand-written Spark SQL beside.
+"""Patterns over an indexed log: through each access path of the index, without it, and hand-written Spark SQL beside.
 
 Every pattern runs once on every system, in turn; medians are over patterns. Answers are compared before they count.
 """
@@ -27,7 +27,7 @@ from benchmarks.generate import LogShape, ensure_parquet
 from benchmarks.harness import RESULTS, timed
 from benchmarks.sequences import Query, arrays_sql, windows_sql
 from sparkcep import index
-from sparkcep.settings import INDEX, INDEX_CASES, INDEX_PATH, INDEX_WAY
+from sparkcep.settings import INDEX, INDEX_ACCESS_PATH, INDEX_CASES, INDEX_PATH
 
 EVENTS = 10_000_000
 LENGTHS = (2, 5, 10)
@@ -36,8 +36,8 @@ YARDSTICKS = ("trivial", "same rows")
 IN_TURN = ("index", "index, Arrow")
 Timed = Callable[[], Iterable[Sequence[Any]]]
 
-#: Ways of an index: its kind, and the settings planner.index.events and planner.index.cases.
-WAYS = {
+#: Access paths of an index: its kind, and the settings planner.index.events and planner.index.cases.
+ACCESS_PATHS = {
     "index": ("siesta", "auto", "auto"),
     "index, Arrow": ("siesta", "auto", "auto"),
     "activities": ("siesta", "activities", "lists"),
@@ -124,15 +124,15 @@ class Systems:
         self.rows = 0
         self.runs = itertools.count()
 
-    def through(self, way: str) -> Callable[[Pattern], Timed]:
+    def through(self, path: str) -> Callable[[Pattern], Timed]:
         def of(pattern: Pattern) -> Timed:
-            self.spark.conf.set(INDEX.key, str(way != "no index").lower())
-            kind, events, cases = WAYS.get(way, ("siesta", "auto", "auto"))
+            self.spark.conf.set(INDEX.key, str(path != "no index").lower())
+            kind, events, cases = ACCESS_PATHS.get(path, ("siesta", "auto", "auto"))
             self.spark.conf.set(INDEX_PATH.key, f"{self.folder}/{kind}")
-            self.spark.conf.set(INDEX_WAY.key, events)
+            self.spark.conf.set(INDEX_ACCESS_PATH.key, events)
             self.spark.conf.set(INDEX_CASES.key, cases)
             text = f"{pattern.block('events')} -- {next(self.runs)}"
-            if way == "index, Arrow":
+            if path == "index, Arrow":
                 return lambda: rows_of(self.spark.sql(text).toArrow())
             return lambda: self.spark.sql(text).collect()
 
@@ -151,7 +151,11 @@ class Systems:
 
 
 def main(
-    quick: bool = False, events: int = EVENTS, number: int = 100, every: int = 5, ways: Sequence[str] = tuple(WAYS)
+    quick: bool = False,
+    events: int = EVENTS,
+    number: int = 100,
+    every: int = 5,
+    paths: Sequence[str] = tuple(ACCESS_PATHS),
 ) -> None:
     """Run and write results/pruning.md; of another size, a file with its name.
 
@@ -164,7 +168,7 @@ def main(
     lines = [ABOUT.format(events=events, cases=shape.cases, types=shape.types, number=number, every=every)]
     facts: dict[str, object] = {}
     with tempfile.TemporaryDirectory() as folder, sparks.spark_session({"events": log}) as spark:
-        for kind in dict.fromkeys(WAYS[way][0] for way in [*IN_TURN, *ways]):
+        for kind in dict.fromkeys(ACCESS_PATHS[path][0] for path in [*IN_TURN, *paths]):
             spark.conf.set(INDEX_PATH.key, f"{folder}/{kind}")
             started = time.perf_counter()
             done = index.create(
@@ -180,7 +184,7 @@ def main(
         systems = Systems(spark, folder)
         always = {*YARDSTICKS, *IN_TURN, "no index"}
         runs: dict[str, Callable[[Pattern], Timed | None]] = {"trivial": systems.trivial}
-        runs |= {way: systems.through(way) for way in dict.fromkeys([*IN_TURN, *ways, "no index"])}
+        runs |= {path: systems.through(path) for path in dict.fromkeys([*IN_TURN, *paths, "no index"])}
         runs["same rows"] = systems.same_rows
         runs |= {"windows": systems.by_hand(windows_sql), "arrays": systems.by_hand(arrays_sql)}
         head = ["length", *runs, *(f"{name} / trivial" for name in IN_TURN), "by hand / index"]
@@ -230,8 +234,8 @@ if __name__ == "__main__":
     parser.add_argument("--events", type=int, default=EVENTS)
     parser.add_argument("--number", type=int, default=100)
     parser.add_argument("--every", type=int, default=5)
-    parser.add_argument("--ways", nargs="*", default=list(WAYS), choices=list(WAYS))
+    parser.add_argument("--paths", nargs="*", default=list(ACCESS_PATHS), choices=list(ACCESS_PATHS))
     options = parser.parse_args()
     os.environ["TZ"] = "UTC"
     time.tzset()
-    main(options.quick, options.events, options.number, options.every, options.ways)
+    main(options.quick, options.events, options.number, options.every, options.paths)

@@ -96,11 +96,11 @@ INDEX = Setting(
     "Read the input of a pattern through a pattern index that serves it.",
     ("true", "false"),
 )
-INDEX_WAY = Setting(
+INDEX_ACCESS_PATH = Setting(
     "planner.index.events",
     "auto",
     "Where events of candidate cases come from: the index's activities or sequences, or the source. auto: by estimated "
-    "bytes; a way that cannot serve a query is not taken.",
+    "bytes; one that cannot serve a query is not used.",
     ("auto", "activities", "sequences", "source"),
 )
 INDEX_CASES = Setting(
@@ -147,7 +147,7 @@ LIMIT_EVENTS = Setting(
     "limit.events",
     "20000000",
     "Most events of one partition that is matched whole: in the lists layout; under event selection strategies, for "
-    "trends and non-answers in both. A MATCH_RECOGNIZE in the rows layout reads a partition in pieces of any number.",
+    "trends and non-answers in both. A MATCH_RECOGNIZE in the rows layout reads a partition in chunks of any number.",
 )
 LIMIT_REPAIR = Setting(
     "limit.repairNodes",
@@ -205,7 +205,7 @@ ALL: tuple[Setting, ...] = (
     KEY_PREDICATES,
     RANGE_SPLITTING,
     INDEX,
-    INDEX_WAY,
+    INDEX_ACCESS_PATH,
     INDEX_CASES,
     LIMIT_PROGRAM,
     LIMIT_PERMUTE,
@@ -256,7 +256,7 @@ class Settings:
     log_tiebreak: str = ""
     log_event: str = ""
     index: bool = True
-    index_way: str = "auto"
+    index_access_path: str = "auto"
     index_cases: str = "auto"
     ansi: bool = True
     case_sensitive: bool = False
@@ -327,7 +327,7 @@ def read(get: Callable[[str, str], Any]) -> Settings:
         sampling_bytes=_integer(SAMPLING_BYTES, text(SAMPLING_BYTES)),
         range_splitting=text(RANGE_SPLITTING) == "true",
         index=text(INDEX) == "true",
-        index_way=text(INDEX_WAY),
+        index_access_path=text(INDEX_ACCESS_PATH),
         index_cases=text(INDEX_CASES),
         limit_program=_integer(LIMIT_PROGRAM, text(LIMIT_PROGRAM)),
         limit_permute=_integer(LIMIT_PERMUTE, text(LIMIT_PERMUTE)),

@@ -19,7 +19,7 @@ Where to go next
 
 
 def run_demo() -> None:
-    """Run the demo; raises SparkCepError with the mend where Java, Spark or the data is missing."""
+    """Run the demo; raises SparkCepError with the fix where Java, Spark or the data is missing."""
     # What is missing is said before anything else.
     flights_source()
     example = read_example(folder("flights") / "1_knock_on_delays.sql")

@@ -1,4 +1,4 @@
-"""`sparkcep doctor`: what this machine lacks for pattern queries, each with its mend."""
+"""`sparkcep doctor`: what this machine lacks for pattern queries, each with its fix."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ PYTHON_MINIMUM = (3, 11)
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """``mend``: what to do about it; empty where all is well. ``fatal``: pattern queries do not run without it."""
+    """``fix``: what to do about it; empty where all is well. ``fatal``: pattern queries do not run without it."""
 
     subject: str
     text: str
-    mend: str = ""
+    fix: str = ""
     fatal: bool = False
 
     def line(self) -> str:
-        sign = "ok" if not self.mend else "MISSING" if self.fatal else "note"
-        mend = f"\n{'':10}{self.mend}" if self.mend else ""
-        return f"{sign:<8}  {self.subject}: {self.text}{mend}"
+        sign = "ok" if not self.fix else "MISSING" if self.fatal else "note"
+        fix = f"\n{'':10}{self.fix}" if self.fix else ""
+        return f"{sign:<8}  {self.subject}: {self.text}{fix}"
 
 
 def _version(package: str) -> tuple[str, tuple[int, ...]] | None:

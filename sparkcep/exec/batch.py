@@ -33,11 +33,11 @@ class Batch:
 class Resume:
     """Where matching was left in a partition that goes on.
 
-    To go on, give the rows of its piece from ``drop`` on again, followed by more; where it turns out to have ended, by
+    To go on, give the rows of its chunk from ``drop`` on again, followed by more; where it turns out to have ended, by
     none, though no row may be left. ``row`` and ``covered`` count within
-    the piece to come: nothing is decided from ``row`` on, and matches cover rows before ``covered``. ``first_row`` is
-    how many rows of the partition come before that piece. ``matches``, ``steps`` and ``emitted``: matches found, steps
-    taken and rows put out so far.
+    the chunk to come: nothing is decided from ``row`` on, and matches cover rows before ``covered``. ``first_row`` is
+    how many rows of the partition come before that chunk. ``matches``, ``steps`` and ``emitted``: matches found, steps
+    taken and rows emitted so far.
     """
 
     drop: int

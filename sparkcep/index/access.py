@@ -26,7 +26,7 @@ from sparkcep.planner.pruning import Requirements
 from sparkcep.spark_plan import is_remote
 
 #: Where events may come from.
-ACTIVITIES_WAY, SEQUENCES_WAY, SOURCE_WAY = WAYS = ("activities", "sequences", "source")
+FROM_ACTIVITIES, FROM_SEQUENCES, FROM_SOURCE = ACCESS_PATHS = ("activities", "sequences", "source")
 #: Events that the driver takes from `activities` itself; more are read by Spark.
 MAX_LOCAL_EVENTS = 4_000_000
 #: So few events are grouped by one task, without a shuffle.
@@ -45,13 +45,13 @@ _SETTING = Lock()
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """``frame``: rows of all cases that can match, with the columns asked for; ``way``: where they come from.
+    """``frame``: rows of all cases that can match, with the columns asked for; ``access_path``: where they come from.
 
-    ``candidates``: None: cases are picked while they are read. ``cost``: estimated bytes by way.
+    ``candidates``: None: cases are picked while they are read. ``cost``: estimated bytes by access path.
     """
 
     frame: DataFrame
-    way: str
+    access_path: str
     candidates: Candidates | None
     cost: dict[str, int]
 
@@ -66,7 +66,7 @@ def access(
     source: DataFrame,
     coverage: Coverage,
     source_bytes: int,
-    way: str = "auto",
+    access_path: str = "auto",
     cases: str = "auto",
 ) -> Access:
     """Read the events of the cases that can match.
@@ -75,7 +75,7 @@ def access(
         ask: what a match needs. source: the relation that the query names.
         coverage: how the index stands to it; `current`, or `stale` with files added.
         source_bytes: its size.
-        way: one of WAYS, where it can serve; auto: the cheapest.
+        access_path: one of ACCESS_PATHS, where it can serve; auto: the cheapest.
         cases: how they are found, `lists` or `scan` (only with sequences); auto: the cheapest.
 
     Raises:
@@ -86,13 +86,13 @@ def access(
     if ask.groups and reader.definition.case_type not in _ARROW_TYPES:
         raise IndexNotBeneficial(f"cases of type {reader.definition.case_type} are not looked up for GROUPS")
     costs = _costs(reader, ask, coverage, source_bytes)
-    if way == "auto" or way not in costs:
-        way = min(costs, key=costs.__getitem__)
+    if access_path == "auto" or access_path not in costs:
+        access_path = min(costs, key=costs.__getitem__)
     d = reader.definition
-    if way == SEQUENCES_WAY and _scans(reader, ask, cases):
-        return Access(_exploded(reader, _scan(reader, ask), ask), way, None, costs)
+    if access_path == FROM_SEQUENCES and _scans(reader, ask, cases):
+        return Access(_exploded(reader, _scan(reader, ask), ask), access_path, None, costs)
     types = sorted(t for t in ask.only or () if t in reader.dictionary())
-    is_local = way == ACTIVITIES_WAY and _is_local(reader, types)
+    is_local = access_path == FROM_ACTIVITIES and _is_local(reader, types)
     with ThreadPoolExecutor(1) as aside:
         # Which events are needed does not wait for which cases.
         lists = aside.submit(reader.lists_of_types, types) if is_local else None
@@ -101,13 +101,13 @@ def access(
         else:
             found = reader.candidates(ask.branches, ask.bound, ask.ordered)
     share = len(found.ids) / max(1, found.total)
-    if way == SOURCE_WAY and share > MAX_SHARE:
+    if access_path == FROM_SOURCE and share > MAX_SHARE:
         raise IndexNotBeneficial(f"{share:.0%} of the cases can match, and the events must come from the source")
     if lists is not None:
         frame = _from_lists(reader, types, lists.result(), found.ids)
-    elif way == ACTIVITIES_WAY:
+    elif access_path == FROM_ACTIVITIES:
         frame = _from_activities(reader, types, found.ids)
-    elif way == SEQUENCES_WAY:
+    elif access_path == FROM_SEQUENCES:
         ids = None if share == 1 else found.ids
         frame = _exploded(reader, reader.lists(ids), ask)
     else:
@@ -117,22 +117,22 @@ def access(
             keys = keys.union(new.select(F.col(quoted(d.case)))).distinct()
         keys = keys.toDF("__cep_case")
         frame = source.join(F.broadcast(keys), source[quoted(d.case)].eqNullSafe(keys["__cep_case"]), "left_semi")
-    return Access(frame, way, found, costs)
+    return Access(frame, access_path, found, costs)
 
 
 def _costs(reader: Reader, ask: Requirements, coverage: Coverage, source_bytes: int) -> dict[str, int]:
-    """Estimated bytes to read, by way that can serve."""
+    """Estimated bytes to read, by access path that can serve."""
     d, sizes = reader.definition, reader.sizes()
-    costs = {SOURCE_WAY: source_bytes}
+    costs = {FROM_SOURCE: source_bytes}
     if coverage.state != "current":
         return costs
     stored = {d.case, d.time, d.event}
     tie = {d.tiebreak} if d.tiebreak is not None else set()
     if ask.columns <= stored | tie | set(d.include):
-        costs[SEQUENCES_WAY] = sizes[SEQUENCES][0]
+        costs[FROM_SEQUENCES] = sizes[SEQUENCES][0]
     if ACTIVITIES in sizes and ask.only is not None and ask.columns <= stored:
         known = ask.only & reader.dictionary().keys()
-        costs[ACTIVITIES_WAY] = round(sizes[ACTIVITIES][0] * len(known) / max(1, len(reader.dictionary())))
+        costs[FROM_ACTIVITIES] = round(sizes[ACTIVITIES][0] * len(known) / max(1, len(reader.dictionary())))
     return costs
 
 

@@ -39,9 +39,9 @@ Answer = tuple[Snapshot, Summary]
 
 #: Snapshots by where they are, so that a query need not read again what has not changed.
 _kept: dict[tuple[str, str, int], Snapshot] = {}
-#: What a Connect session was told last: asking costs a Spark job.
-_told: dict[str, tuple[float, Found]] = {}
-TOLD_SECONDS = 10.0
+#: The indexes that a Connect session last saw: listing them costs a Spark job.
+_listing_cache: dict[str, tuple[float, Found]] = {}
+LISTING_CACHE_SECONDS = 10.0
 
 
 @contextmanager
@@ -59,7 +59,7 @@ def changing(spark: SparkSession, index: Location) -> Iterator[None]:
         ):
             yield
     finally:
-        _told.clear()
+        _listing_cache.clear()
 
 
 def locate(spark: SparkSession, name: str) -> Location:
@@ -259,9 +259,9 @@ def _known(spark: SparkSession) -> Found:
         return found(spark)
     at = f"{id(spark)}:{spark.conf.get(settings.INDEX_PATH.key, settings.INDEX_PATH.default)}"
     now = time.monotonic()
-    if at not in _told or now - _told[at][0] > TOLD_SECONDS:
-        _told[at] = now, found(spark)
-    return _told[at][1]
+    if at not in _listing_cache or now - _listing_cache[at][0] > LISTING_CACHE_SECONDS:
+        _listing_cache[at] = now, found(spark)
+    return _listing_cache[at][1]
 
 
 def _found(root: Location) -> Found:

@@ -67,8 +67,8 @@ def footer(table: Location, file: DataFile, keys: tuple[str, ...]) -> Footer:
 def key_bounds(metadata: pq.FileMetaData, keys: Sequence[str]) -> tuple[Longs, Longs]:
     """Bounds of row groups' keys, as near as statistics of single columns and the order of the rows tell.
 
-    In a group with more than one first key any second key may stand with any of them, by its own statistics. But its
-    rows come after those of the group before and ahead of those of the group behind.
+    In a group with more than one first key any second key may be combined with any of them, by its own statistics. But
+    its rows come after those of the group before and ahead of those of the group behind.
     """
     places = {metadata.schema.column(k).path: k for k in range(metadata.num_columns)}
     groups = [metadata.row_group(g) for g in range(metadata.num_row_groups)]

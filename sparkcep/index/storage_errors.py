@@ -68,8 +68,8 @@ def cause_of(error: Exception) -> str:
     What has no class of PySpark's own (a format that is not there, a file that is no Parquet) comes as the bridge to
     the JVM found it.
     """
-    told = error.getMessage() if isinstance(error, PySparkException) else None
-    text = told or str(error)
+    message = error.getMessage() if isinstance(error, PySparkException) else None
+    text = message or str(error)
     with_class = re.findall(r"\[[A-Z_]+(?:\.[A-Z_]+)*\] [^\n]*", text)
     if with_class:
         # The file that failed, and what its reader then says.

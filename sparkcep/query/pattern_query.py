@@ -98,7 +98,7 @@ class PatternQuery:
     where plain STRICT takes them for conditions. ``subsets``: a clause's unions of variables.
 
     Output: ``measures`` per match; ``trends`` aggregates over all matches, with ``group_by``; a block has one or the
-    other. ``has_return``: the block's RETURN lists them, so that keys are not put out (``hidden_keys``: how many of the
+    other. ``has_return``: the block's RETURN lists them, so that keys are not emitted (``hidden_keys``: how many of the
     last). ``output``: for trends, what RETURN lists in its order, each a group key's expression, a trend's name or
     ``window``, with its output name. ``wanted``: case-folded names of the output columns that the statement around the
     form may use, None for all. ``limit``: the statement takes any so many rows of the result. ``omit_censored``: OMIT
@@ -219,7 +219,7 @@ DEFAULT_OUTPUT = ("start_time", "end_time", "events")
 
 
 def default_measures(time: str, components: Sequence[Component]) -> tuple[Measure, ...]:
-    """match_number, start_time, end_time, events: what a block without RETURN puts out. ``time``: of an event."""
+    """match_number, start_time, end_time, events: what a block without RETURN emits. ``time``: of an event."""
     start = Navigation(RowExpression((time,)), None, True, 0, 0, False)
     end = Navigation(RowExpression((time,)), None, False, 0, 0, False)
     events = Events(time, tuple(c.variable for c in components))

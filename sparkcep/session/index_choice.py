@@ -160,7 +160,7 @@ def _through(reader: Reader, plan: AnyPlan, source: DataFrame, state: sources.St
         needs = requirements(plan, Roles(d.case, d.time, d.event, d.tiebreak, totals.ties == 0))
         files: Sequence[Sequence[int]] = list(state.get("files", {}).values())
         found = access.access(
-            reader, needs, source, coverage, sum(f[0] for f in files), settings.index_way, settings.index_cases
+            reader, needs, source, coverage, sum(f[0] for f in files), settings.index_access_path, settings.index_cases
         )
     except (NotPrunable, IndexNotBeneficial) as error:
         return unused(str(error))
@@ -169,7 +169,7 @@ def _through(reader: Reader, plan: AnyPlan, source: DataFrame, state: sources.St
             raise
         return unused(_sentence(error))
     steps = found.candidates.steps if found.candidates is not None and len(needs.branches) == 1 else ()
-    return Pruning(found.frame, [*_told(reader, needs, coverage, found), *unknown], steps, unknown)
+    return Pruning(found.frame, [*_explained(reader, needs, coverage, found), *unknown], steps, unknown)
 
 
 def _unknown(reader: Reader, plan: AnyPlan) -> tuple[str, ...]:
@@ -183,7 +183,7 @@ def _unknown(reader: Reader, plan: AnyPlan) -> tuple[str, ...]:
     return tuple(lacks(reader.definition.event, value, known) for value in named if value not in known)
 
 
-def _told(reader: Reader, needs: Requirements, coverage: Coverage, found: Access) -> list[str]:
+def _explained(reader: Reader, needs: Requirements, coverage: Coverage, found: Access) -> list[str]:
     """What EXPLAIN says about an index that is used."""
     d = reader.definition
     lines = [f"{d.name} ({d.kind}), snapshot {reader.snapshot.number}"]
@@ -208,6 +208,6 @@ def _told(reader: Reader, needs: Requirements, coverage: Coverage, found: Access
             f"cases: {len(candidates.ids):,} of {candidates.total:,}; "
             f"{describe_bytes(candidates.bytes_read)} of posting lists read"
         )
-    costs = ", ".join(f"{way} {describe_bytes(size)}" for way, size in found.cost.items())
-    lines.append(f"events from {found.way} (estimated: {costs})")
+    costs = ", ".join(f"{access_path} {describe_bytes(size)}" for access_path, size in found.cost.items())
+    lines.append(f"events from {found.access_path} (estimated: {costs})")
     return lines

@@ -62,8 +62,8 @@ def with_facts(
     """What the log says of a query comes from all partitions, whatever an index leaves of them."""
     if f"{{{FACTS}}}" not in sql:
         return sql
-    told = partition_facts(prepared(analyzer, planned, given), planned.input.layout, planned.input.shape, facts)
-    analyzer.matched[name + "_facts"] = told
+    log_facts = partition_facts(prepared(analyzer, planned, given), planned.input.layout, planned.input.shape, facts)
+    analyzer.matched[name + "_facts"] = log_facts
     return sql.replace(f"{{{FACTS}}}", f"{{{name}_facts}}")
 
 

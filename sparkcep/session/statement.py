@@ -259,7 +259,7 @@ class StatementExecution:
         return self.analyzer.spark.createDataFrame([("\n".join(parts),)], "plan string")
 
     def actual(self, relation: Relation) -> list[str]:
-        """What EXPLAIN ANALYZE tells of a form: partitions and rows of its input, behind the index, and put out."""
+        """What EXPLAIN ANALYZE says of a pattern: partitions and rows of its input, behind the index, and emitted."""
 
         def size(frame: DataFrame) -> str:
             partitions, rows = counted(self.analyzer, relation.plan, frame)

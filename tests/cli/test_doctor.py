@@ -22,7 +22,7 @@ def test_all_is_well(spark: SparkSession, capsys: pytest.CaptureFixture[str]) ->
     assert [line.split()[0] for line in lines if "Spark:" in line or "Java:" in line] == ["ok", "ok"]
 
 
-def test_what_is_missing_has_its_mend(
+def test_what_is_missing_has_its_fix(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     versions = {"pyspark": ("3.5.1", (3, 5)), "pandas": ("3.0.0", (3, 0)), "pyarrow": ("14.0", (14, 0))}

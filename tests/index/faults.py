@@ -27,11 +27,11 @@ from pyspark.sql import SparkSession
 
 from sparkcep import SparkCepError, index
 from sparkcep.index import catalog
-from sparkcep.index.access import WAYS
+from sparkcep.index.access import ACCESS_PATHS
 from sparkcep.index.reader import Reader
 from sparkcep.index.snapshots import Snapshot
 from sparkcep.index.storage import Location
-from sparkcep.settings import INDEX_WAY
+from sparkcep.settings import INDEX_ACCESS_PATH
 
 from ..quick import QUICK
 from .helpers import Row, frame, visible
@@ -125,15 +125,15 @@ class World:
         if self.mode != "files" or not any(self.folder.glob("*.parquet")):
             return
         self.spark.read.parquet(str(self.folder)).createOrReplaceTempView(self.name)
-        self.spark.conf.set(INDEX_WAY.key, self.random.choice(["auto", *WAYS]))
+        self.spark.conf.set(INDEX_ACCESS_PATH.key, self.random.choice(["auto", *ACCESS_PATHS]))
         try:
             found = {r.c: r.n for r in self.spark.sql(QUERY.format(self.name)).collect()}
         finally:
-            self.spark.conf.unset(INDEX_WAY.key)
+            self.spark.conf.unset(INDEX_ACCESS_PATH.key)
         assert found == pairs_by_case(self.source, "A", "B")
 
     def recover(self) -> str:
-        """Refresh to the end; an index that says it cannot be mended is dropped and made anew."""
+        """Refresh to the end; an index that says it cannot be repaired is dropped and made anew."""
         try:
             self.refresh()
         except SparkCepError as error:
@@ -183,12 +183,12 @@ def strike(world: World, kind: str, fault: Fault) -> str:
 
 @dataclass
 class FaultyRun:
-    """Faults one after the other, eight in a world. ``told``: what came of them, by kind."""
+    """Faults one after the other, eight in a world. ``outcomes``: what came of them, by kind."""
 
     spark: SparkSession
     seed: int
     kinds: dict[str, Fault]
-    told: Counter[str] = field(default_factory=Counter)
+    outcomes: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
         self.random = random.Random(self.seed)
@@ -208,7 +208,7 @@ class FaultyRun:
         if not self.deck:
             self.deck = self.random.sample(list(self.kinds), len(self.kinds))
         kind = self.deck.pop()
-        self.told[f"{kind}: {strike(world, kind, self.kinds[kind])}"] += 1
+        self.outcomes[f"{kind}: {strike(world, kind, self.kinds[kind])}"] += 1
 
     def many(self, count: int) -> None:
         """Raises AssertionError where something is lost, doubled or wrong."""
@@ -245,15 +245,17 @@ def main(count: int, seed: int, kinds: list[str]) -> int:
     sparkcep.enable()
     started, failed = time.monotonic(), 0
     run = FaultyRun(spark, seed, {name: KINDS[name] for name in kinds or KINDS})
-    while (done := run.told.total() + failed) < count:
+    while (done := run.outcomes.total() + failed) < count:
         try:
             run.many(min(8, count - done))
         except Exception:
             # The world is lost; the next fault strikes another one.
             failed += 1
             traceback.print_exc(file=sys.stdout)
-        print(f"{run.told.total() + failed} faults, {failed} failed, {time.monotonic() - started:.0f} s", flush=True)
-    print("\n".join(f"{number:4} {line}" for line, number in sorted(run.told.items())))
+        print(
+            f"{run.outcomes.total() + failed} faults, {failed} failed, {time.monotonic() - started:.0f} s", flush=True
+        )
+    print("\n".join(f"{number:4} {line}" for line, number in sorted(run.outcomes.items())))
     return min(1, failed)
 
 

@@ -1,6 +1,6 @@
 """Random (log, query) pairs with and without an index, through Spark, for as long as is asked for.
 
-python -m tests.index.plans 600 SEED    prints pairs and differences; each query goes two ways through the index
+python -m tests.index.plans 600 SEED    prints pairs and differences; each query reads the index by two access paths
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 import sparkcep
-from sparkcep.index.access import WAYS
+from sparkcep.index.access import ACCESS_PATHS
 from sparkcep.session.local import local_session
 
 from ..quick import QUICK
@@ -42,7 +42,7 @@ def main(seconds: int, number: int) -> int:
     @settings(
         max_examples=4, deadline=None, database=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate]
     )
-    @given(log=logs(), forms=st.lists(queries(), min_size=5, max_size=8), other=st.sampled_from(WAYS))
+    @given(log=logs(), forms=st.lists(queries(), min_size=5, max_size=8), other=st.sampled_from(ACCESS_PATHS))
     def compared(log: Log, forms: list[str], other: str) -> None:
         nonlocal pairs, examples
         test_answers_are_the_same.hypothesis.inner_test(spark, Folders(), log, forms, other)

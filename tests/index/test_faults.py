@@ -1,4 +1,4 @@
-"""A handful of injected faults, and what the errors of storage are told as; `python -m tests.index.faults 200 SEED`."""
+"""A handful of injected faults, and how errors of storage are reported; `python -m tests.index.faults 200 SEED`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_handful_of_faults(spark: SparkSession) -> None:
     kinds = ("lost: a data file", "lost to another release", "dies while writing", "no space for the commit")
     run = FaultyRun(spark, 3, {kind: KINDS[kind] for kind in kinds})
     run.many(len(kinds))
-    assert run.told.total() == len(kinds)
+    assert run.outcomes.total() == len(kinds)
 
 
 def test_errors_of_storage_are_told_apart() -> None:

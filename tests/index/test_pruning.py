@@ -17,8 +17,8 @@ from pyspark.sql import SparkSession
 
 import sparkcep
 from sparkcep import index
-from sparkcep.index.access import WAYS
-from sparkcep.settings import INDEX, INDEX_WAY
+from sparkcep.index.access import ACCESS_PATHS
+from sparkcep.settings import INDEX, INDEX_ACCESS_PATH
 
 from ..conftest import IS_CONNECT
 
@@ -143,7 +143,7 @@ EXAMPLES = 100 if settings.get_current_profile_name() == "long" else 4
 
 
 @settings(max_examples=EXAMPLES, phases=[Phase.explicit, Phase.generate], suppress_health_check=list(HealthCheck))
-@given(log=logs(), forms=st.lists(queries(), min_size=5, max_size=8), other=st.sampled_from(WAYS))
+@given(log=logs(), forms=st.lists(queries(), min_size=5, max_size=8), other=st.sampled_from(ACCESS_PATHS))
 def test_answers_are_the_same(
     spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, log: Log, forms: list[str], other: str
 ) -> None:
@@ -170,19 +170,19 @@ def test_answers_are_the_same(
     texts = [form.replace("{n}", str(n)).replace("{source}", name) for n, form in enumerate(forms)]
     statement = " UNION ALL ".join(texts)
 
-    def rows(enabled: str, way: str = "auto") -> list[tuple[Any, ...]]:
+    def rows(enabled: str, access_path: str = "auto") -> list[tuple[Any, ...]]:
         spark.conf.set(INDEX.key, enabled)
-        spark.conf.set(INDEX_WAY.key, way)
+        spark.conf.set(INDEX_ACCESS_PATH.key, access_path)
         return sorted(tuple(r) for r in spark.sql(statement).collect())
 
     spark.conf.set("spark.sql.session.timeZone", log.zone)
     try:
         expected = rows("false")
-        for way in ("auto", other):
-            assert rows("true", way) == expected, (way, sparkcep.explain(spark, statement))
+        for access_path in ("auto", other):
+            assert rows("true", access_path) == expected, (access_path, sparkcep.explain(spark, statement))
     finally:
         spark.conf.unset(INDEX.key)
-        spark.conf.unset(INDEX_WAY.key)
+        spark.conf.unset(INDEX_ACCESS_PATH.key)
         spark.conf.set("spark.sql.session.timeZone", "UTC")
         index.drop(spark, name)
         index.vacuum(spark, name, 0)

@@ -20,7 +20,7 @@ from sparkcep import index
 from sparkcep.index.access import holds
 from sparkcep.index.build import symbols as symbols_sql
 from sparkcep.index.tables import MAX_TYPES, symbol
-from sparkcep.settings import INDEX, INDEX_WAY
+from sparkcep.settings import INDEX, INDEX_ACCESS_PATH
 
 from ..conftest import IS_CONNECT
 
@@ -69,7 +69,7 @@ def test_scan_finds_what_the_definition_says(spark: SparkSession) -> None:
 def compared(spark: SparkSession, name: str, folder: Path, statement: str) -> list[tuple[object, ...]]:
     """Rows of a statement through the index, which are those without it."""
     index.create(spark, name, f"parquet.`{folder}`", case="k", time="t", event="e")
-    spark.conf.set(INDEX_WAY.key, "sequences")
+    spark.conf.set(INDEX_ACCESS_PATH.key, "sequences")
     try:
         assert "picked by a scan of" in sparkcep.explain(spark, statement)
         found = sorted(map(tuple, spark.sql(statement).collect()))
@@ -78,7 +78,7 @@ def compared(spark: SparkSession, name: str, folder: Path, statement: str) -> li
         return found
     finally:
         spark.conf.unset(INDEX.key)
-        spark.conf.unset(INDEX_WAY.key)
+        spark.conf.unset(INDEX_ACCESS_PATH.key)
         index.drop(spark, name)
         index.vacuum(spark, name, 0)
 

@@ -112,7 +112,7 @@ def test_large_statements_end_in_bounded_time(name: str) -> None:
         ("FROM t PATTERN A{30000}", "CEP_PROGRAM_TOO_LARGE"),
     ],
 )
-def test_mended_refusals(text: str, error_class: str) -> None:
+def test_fixed_refusals(text: str, error_class: str) -> None:
     assert outcome(text) == error_class
 
 

@@ -1,6 +1,6 @@
 """The rows layout: rows sorted by a window, sent as they are, partitions stitched across Arrow batches.
 
-Any size of a partition, any order. A matcher that can go on in the middle of a partition gets the stream in pieces of
+Any size of a partition, any order. A matcher that can go on in the middle of a partition gets the stream in chunks of
 bounded size, any other one gets whole partitions.
 """
 

@@ -57,8 +57,8 @@ class Prefilter:
         if sample is None:
             return Prefilter((), f"{self.reason}; the input is smaller than {SAMPLING_BYTES.key}")
         share = sample.share()
-        told = f"{self.reason}; by a sample of {sample.rows} rows, {share:.0%} of the partitions have them"
-        return replace(self, needed=self.needed if share <= MAX_SHARE else (), reason=told, joins=share <= MAX_SHARE)
+        reason = f"{self.reason}; by a sample of {sample.rows} rows, {share:.0%} of the partitions have them"
+        return replace(self, needed=self.needed if share <= MAX_SHARE else (), reason=reason, joins=share <= MAX_SHARE)
 
     def having(self, bits: Mapping[int, int]) -> str:
         """Lists layout: SQL test over the mask words of a group's rows that it has every mandatory variable."""

@@ -181,7 +181,7 @@ def spark_type(kind: Type) -> str:
     """Spark's name of a type that the interpreter computes.
 
     Raises:
-        NotCompilable: a type that cannot be put out.
+        NotCompilable: a type that cannot be emitted.
     """
     if kind.kind == "int":
         return {8: "tinyint", 16: "smallint", 32: "int", 64: "bigint"}[kind.size]

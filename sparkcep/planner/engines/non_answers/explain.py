@@ -37,11 +37,11 @@ def explain_non_answers(plan: PatternPlan[NonAnswersPlan]) -> list[str]:
         lines.append(f"    by the reference search (slow), since the kernel has no {plan.engine.searched_because}")
     lines += _repair(plan)
     reasons = f"of the longest run of each partition that is not repaired: {', '.join(REASONS)}"
-    lines.append(f"  Reasons: {'nobody asks for them' if spec.repairs_only else reasons}")
-    told = sum(1 for t in fact_texts(query, spec) if t)
+    lines.append(f"  Reasons: {'not requested' if spec.repairs_only else reasons}")
+    questions = sum(1 for t in fact_texts(query, spec) if t)
     asks = plan.engine.warns
-    lines.append(f"  Warnings: {f'{told} questions to the whole log' if asks else 'nobody asks for them'}")
-    return [*lines, layout_line(plan), filter_line(plan, plan.engine.kept_because)]
+    lines.append(f"  Warnings: {f'{questions} questions to the whole log' if asks else 'not requested'}")
+    return [*lines, layout_line(plan), filter_line(plan, plan.engine.filter_reason)]
 
 
 def _repair(plan: PatternPlan[NonAnswersPlan]) -> list[str]:

@@ -52,7 +52,7 @@ class NonAnswersPlan:
     unrepaired: str
     searched_because: str
     warns: bool
-    kept_because: str = "every partition counts, and positions are shown"
+    filter_reason: str = "every partition counts, and positions are shown"
     name: ClassVar[str] = "non_answers"
 
     @property
@@ -130,7 +130,7 @@ class NonAnswersPlanner(BlockPlanner):
         )  # fmt: skip
         filters = self.kept_rows()
         engine = NonAnswersPlan(spec, dependent, conditions, unrepaired, self.searched_because, sql.warns)
-        given = self.given(keys, tests, bits, (layout, why), shape, (filters, engine.kept_because), dependent.pairs)
+        given = self.given(keys, tests, bits, (layout, why), shape, (filters, engine.filter_reason), dependent.pairs)
         return PatternPlan(input=given, engine=engine, output=sql)
 
     # -- the clause itself -----------------------------------------------------------------------------------------

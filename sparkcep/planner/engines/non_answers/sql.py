@@ -12,7 +12,7 @@ from sparkcep.query import ERROR, PREFIX, SOURCE, PatternQuery, string_literal, 
 
 #: How the statement names the operator that tells facts.
 FACTS = PREFIX + "facts"
-_TOLD = PREFIX + "told"
+_WARNINGS = PREFIX + "warnings"
 
 
 class NonAnswersSql(OutputSql):
@@ -41,7 +41,7 @@ class NonAnswersSql(OutputSql):
         items += [f"{value} AS {name}" for name, value in self.columns()]
         source = f"{{{SOURCE}}}"
         if self.warns:
-            source = f"(SELECT *, {self.warnings()} AS {_TOLD} FROM {source})"
+            source = f"(SELECT *, {self.warnings()} AS {_WARNINGS} FROM {source})"
         return f"{self.query.with_prefix}SELECT {', '.join(items)} FROM {source}"
 
     def columns(self) -> list[tuple[str, str]]:
@@ -70,7 +70,9 @@ class NonAnswersSql(OutputSql):
             ("run", run),
         ]
         if self.warns:
-            raised = f"CASE WHEN {_TOLD}.error IS NULL THEN {_TOLD}.told ELSE raise_error({_TOLD}.error) END"
+            raised = (
+                f"CASE WHEN {_WARNINGS}.error IS NULL THEN {_WARNINGS}.texts ELSE raise_error({_WARNINGS}.error) END"
+            )
             out.append(("warnings", raised))
         return out
 
@@ -119,8 +121,8 @@ class NonAnswersSql(OutputSql):
             word, bit = divmod(fact, 63)
             if text:
                 tests.append(f"CASE WHEN ({PREFIX}w{word} & {1 << bit}L) = 0L THEN {string_literal(text)} END")
-        told = f"array_compact(array({', '.join(tests)}))" if tests else "CAST(array() AS ARRAY<STRING>)"
-        return f"(SELECT struct({told} AS told, {ERROR} AS error) FROM (SELECT {', '.join(words)} FROM {{{FACTS}}}))"
+        texts = f"array_compact(array({', '.join(tests)}))" if tests else "CAST(array() AS ARRAY<STRING>)"
+        return f"(SELECT struct({texts} AS texts, {ERROR} AS error) FROM (SELECT {', '.join(words)} FROM {{{FACTS}}}))"
 
 
 def fact_texts(query: PatternQuery, spec: RepairSpec) -> list[str]:

@@ -45,5 +45,5 @@ def explain_rows(plan: PatternPlan[RowsPlan]) -> list[str]:
     if plan.input.layout == "rows" and query.partition_predicate:
         lines.append(f"  Key predicates: {unescape(query.partition_predicate)}")
     if engine.unwanted:
-        lines.append(f"  Column pruning: nobody asks for {', '.join(engine.unwanted)}")
+        lines.append(f"  Column pruning: the statement does not use {', '.join(engine.unwanted)}")
     return lines

@@ -26,7 +26,7 @@ def explain_runs(plan: PatternPlan[RunsPlan]) -> list[str]:
     if engine.collapse is not None:
         kept = "exact" if engine.collapse.exact else "not exact, candidates may make no match together"
         lines.append(f"  Collapsed: {len(engine.collapse.postponed)} conditions postponed; {kept}")
-    return [*lines, layout_line(plan), filter_line(plan, engine.kept_because)]
+    return [*lines, layout_line(plan), filter_line(plan, engine.filter_reason)]
 
 
 def run_lines(plan: AnyPlan, spec: RunSpec) -> list[str]:
@@ -60,10 +60,10 @@ def check_lines(
     if not spec.checks:
         lines.append("    nothing but the event graph")
     for check in spec.checks:
-        told = ""
+        class_text = ""
         if query.selection is Selection.ANY:  # subsets of candidates are enumerated
-            told = condition_class(spec.automaton, conditions[check.number], check.span is not None)
-        lines.append(check_line(check, query, spec, dependent) + told)
+            class_text = condition_class(spec.automaton, conditions[check.number], check.span is not None)
+        lines.append(check_line(check, query, spec, dependent) + class_text)
     return lines
 
 

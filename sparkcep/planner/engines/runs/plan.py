@@ -30,14 +30,14 @@ from sparkcep.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class RunsPlan(EngineDefaults):
-    """A pattern under a strategy. ``dependent``, ``conditions``: what depends on the match. ``kept_because``: why rows
+    """A pattern under a strategy. ``dependent``, ``conditions``: what depends on the match. ``filter_reason``: why rows
     that nothing can take are kept, or that they are not. ``searched_because``: what the kernel lacks, empty where it
     serves."""
 
     spec: RunSpec
     dependent: MatchConditions
     conditions: Sequence[Condition]
-    kept_because: str
+    filter_reason: str
     searched_because: str = ""
     collapse: Collapse | None = None
     name: ClassVar[str] = "runs"

@@ -44,7 +44,7 @@ def explain_trends(plan: PatternPlan[TrendsPlan]) -> list[str]:
             lines += [f"    {granularity(plan, part, c, shown)}" for c in part.spec.classes]
     groups = ", ".join(unescape(k.expression) for k in query.group_by)
     lines.append(f"  Spark evaluates after: partial results by {groups or '(one group)'}" + ", window" * spec.windowed)
-    return [*lines, layout_line(plan), filter_line(plan, plan.engine.kept_because)]
+    return [*lines, layout_line(plan), filter_line(plan, plan.engine.filter_reason)]
 
 
 def of_part(code: int, plan: PatternPlan[TrendsPlan]) -> str:

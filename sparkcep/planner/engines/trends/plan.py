@@ -54,11 +54,11 @@ from sparkcep.query import (
 
 @dataclass(frozen=True, slots=True)
 class TrendsPlan(EngineDefaults):
-    """Aggregates over trends. ``kept_because``: why rows that nothing can take are kept, or that they are not."""
+    """Aggregates over trends. ``filter_reason``: why rows that nothing can take are kept, or that they are not."""
 
     spec: TrendSpec
     dependent: MatchConditions
-    kept_because: str
+    filter_reason: str
     name: ClassVar[str] = "trends"
 
     @property

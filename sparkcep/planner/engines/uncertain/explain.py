@@ -15,4 +15,4 @@ def explain_uncertain(plan: PatternPlan[UncertainPlan]) -> list[str]:
     lines += check_lines(plan.query, engine.spec.run, engine.dependent, engine.conditions)
     first, *more = engine.notes
     lines += [f"  Uncertainty: {first}", *(f"    {note}" for note in more)]
-    return [*lines, layout_line(plan), filter_line(plan, engine.kept_because)]
+    return [*lines, layout_line(plan), filter_line(plan, engine.filter_reason)]

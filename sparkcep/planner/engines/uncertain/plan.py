@@ -45,7 +45,7 @@ class UncertainPlan(EngineDefaults):
     spec: UncertainSpec
     dependent: MatchConditions
     conditions: Sequence[Condition]
-    kept_because: str
+    filter_reason: str
     ticks: Ticks
     notes: Sequence[str]
     name: ClassVar[str] = "uncertain"
