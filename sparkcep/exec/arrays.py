@@ -74,4 +74,9 @@ def struct_lists(ends: Ints, columns: Mapping[str, pa.Array]) -> pa.ListArray:
 
 
 def int32(values: Ints | Rows) -> pa.Array:
+    """Numbers as an Arrow int32 column.
+
+    Raises:
+        ArrowInvalid: a number has more than 32 bits.
+    """
     return pa.array(np.ascontiguousarray(values)).cast(pa.int32())

@@ -65,10 +65,12 @@ class Automaton:
 
     @property
     def states(self) -> int:
+        """How many there are; the initial one, which has taken nothing, is not counted."""
         return len(self.components)
 
     @property
     def initial(self) -> tuple[Edge, ...]:
+        """Where a match may begin: edges in order of preference that no event comes before."""
         return self.edges[-1]
 
     def describe(self, shown: Mapping[str, str] | None = None) -> str:

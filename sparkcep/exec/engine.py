@@ -61,6 +61,7 @@ class MatchTable:
         return len(self.partition)
 
     def slice(self, low: int, rows: int) -> MatchTable:
+        """So many rows from ``low`` on."""
         columns = {name: values.slice(low, rows) for name, values in self.columns.items()}
         return MatchTable(self.partition[low : low + rows], columns)
 

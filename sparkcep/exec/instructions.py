@@ -30,6 +30,7 @@ PER_POSITION = 20
 
 
 def too_large(limit: int) -> LimitError:
+    """CEP_PROGRAM_TOO_LARGE, with ``limit`` in positions; the caller raises it."""
     return LimitError(
         "CEP_PROGRAM_TOO_LARGE",
         f"The pattern unrolls to more than {limit} positions ({LIMIT_PROGRAM.key}).",
@@ -57,6 +58,11 @@ class Instructions:
         self.labels: list[int] = []
 
     def emit(self, kind: int, argument: int = 0) -> int:
+        """Append an instruction that goes nowhere yet; returns its number.
+
+        Raises:
+            LimitError: CEP_PROGRAM_TOO_LARGE.
+        """
         if len(self.kind) > PER_POSITION * self.limit:
             raise too_large(self.limit)
         self.kind.append(kind)
@@ -85,6 +91,11 @@ class Instructions:
         return self.other(node, after)
 
     def take(self, node: Variable, after: int) -> int:
+        """A position that takes one row as a leaf's code and goes on at ``after``; returns its instruction.
+
+        Raises:
+            LimitError: CEP_PROGRAM_TOO_LARGE.
+        """
         if len(self.labels) >= self.limit:
             raise too_large(self.limit)
         here = self.emit(TAKE, len(self.labels))
@@ -134,6 +145,7 @@ class Instructions:
         return entry
 
     def quantified(self, node: Quantified, after: int) -> int:
+        """Code of a quantifier that continues at ``after``; returns its entry. Subclasses know what an iteration is."""
         raise NotImplementedError
 
     def other(self, node: Pattern, after: int) -> int:

@@ -156,6 +156,7 @@ def too_large_matches(found: int, most_bytes: int, hint: str) -> LimitError:
 
 
 def too_many_events(limit: int) -> LimitError:
+    """CEP_EVENT_LIMIT, with the ``limit`` that a partition passes; the caller raises it."""
     return LimitError(
         "CEP_EVENT_LIMIT",
         f"One partition has more than {limit} events, and is matched whole ({LIMIT_EVENTS.key}).",

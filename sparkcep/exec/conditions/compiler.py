@@ -154,11 +154,23 @@ class Compiler:
         return kind
 
     def boolean(self, node: Expression, refusal: str) -> None:
+        """Emit a truth value, as 0, 1 or NULL on the stack.
+
+        ``refusal``: what the error says, with ``{}`` for the type that is there instead.
+
+        Raises:
+            NotCompilable: the type is neither boolean nor NULL.
+        """
         kind = self.on_stack(node)
         if kind.kind not in ("boolean", "null"):
             raise NotCompilable(refusal.format(kind.kind))
 
     def column(self, index: int) -> tuple[str, int]:
+        """How a kernel column is stored and its place among those of int64, or of float64.
+
+        Raises:
+            NotCompilable: a type that fits neither, such as a decimal of more than 18 digits.
+        """
         if index == ROW_COLUMN and index not in self.out.columns:
             self.out.columns[index] = ("int", sum(s != "float" for s, _ in self.out.columns.values()))
         if index not in self.out.columns:
@@ -190,6 +202,13 @@ class Compiler:
         raise NotCompilable("a value of the row inside an aggregate")
 
     def constant(self, node: Constant) -> Operand:
+        """A place in the table of constants.
+
+        Decimals are scaled to integers, a string is a rank that each batch fills in.
+
+        Raises:
+            NotCompilable: a decimal of more than 18 digits, or a type without a representation.
+        """
         value, kind = node.value, node.type
         if value is None:
             return _NOTHING
@@ -208,14 +227,21 @@ class Compiler:
         raise NotCompilable(f"a constant of type {kind.kind}")
 
     def int_constant(self, value: int) -> Operand:
+        """A new place in ``const_i``; equal constants are not shared."""
         self.out.const_i.append(value)
         return op.CONST_I, len(self.out.const_i) - 1, 0
 
     def float_constant(self, value: float) -> Operand:
+        """A new place in ``const_f``; equal constants are not shared."""
         self.out.const_f.append(value)
         return op.CONST_F, len(self.out.const_f) - 1, 0
 
     def load(self, slot: ConditionSlot) -> tuple[Type, Operand]:
+        """The operand that reads a slot, and its type; notes what the condition looks back at (``reads``).
+
+        Raises:
+            NotCompilable: CLASSIFIER or MATCH_NUMBER inside navigation, a column that the kernel cannot hold.
+        """
         if isinstance(slot, NumberSlot):
             self.out.reads_number = True
             return BIGINT, (op.MATCH_NUMBER, 0, 0)
@@ -236,6 +262,11 @@ class Compiler:
         return self.aggregate(slot)
 
     def aggregate(self, slot: AggregateSlot) -> tuple[Type, Operand]:
+        """The operand that reads a running aggregate of a register, and its type; equal aggregates are kept once.
+
+        Raises:
+            NotCompilable: DISTINCT, FILTER, a function or an argument that the kernel does not keep.
+        """
         if slot.function not in _AGGREGATES or slot.distinct or slot.filter is not None or len(slot.arguments) > 1:
             raise NotCompilable(f"{slot.function}(...) of this form")
         kind = _AGGREGATES[slot.function]
@@ -338,6 +369,13 @@ class Compiler:
         return operand if node.value is None else self.float_constant(float(node.value))
 
     def comparison(self, name: str, left: Expression, right: Expression, test: bool = False) -> Type:
+        """Emit a comparison.
+
+        ``test``: it is a whole conjunct, so a row fails at once and nothing goes to the stack.
+
+        Raises:
+            NotCompilable: decimals of different scales, arrays and other types.
+        """
         a, b, x, y, floats = self.operands(left, right, name, combine=False)
         check_comparable(name, a, b, self.out.ansi)
         if not floats and "decimal" in (a.kind, b.kind) and (a.kind, a.scale) != (b.kind, b.scale):
@@ -349,6 +387,11 @@ class Compiler:
         return BOOLEAN
 
     def arithmetic(self, name: str, left: Expression, right: Expression) -> Type:
+        """Emit + - * / % or div with Spark's result type; dates and intervals count in microseconds.
+
+        Raises:
+            NotCompilable: over decimals, `div` over doubles.
+        """
         a, b, x, y, floats = self.operands(left, right, name, combine=True)
         kind = arithmetic_type(name, a, b, self.out.ansi)
         if kind.kind == "decimal" or ("decimal" in (a.kind, b.kind) and not floats):

@@ -27,6 +27,7 @@ class Type:
 
     @property
     def is_numeric(self) -> bool:
+        """Whether it is a number; intervals, dates and times are not."""
         return self.kind in ("int", "double", "float", "decimal")
 
 
@@ -70,6 +71,8 @@ def parse_type(text: str) -> Type:
 
 @dataclass(frozen=True, slots=True)
 class Constant:
+    """A literal: ``value`` is the bool, int, float, str or Decimal that ``type`` has; None is NULL."""
+
     value: Any
     type: Type
 

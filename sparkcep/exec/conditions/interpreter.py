@@ -118,6 +118,11 @@ class Interpreter:
         return lambda state: evaluate(state, -1) is True
 
     def prepare(self, node: Expression) -> tuple[Evaluator, Type]:
+        """A closure that evaluates an expression at (match state, row), None for NULL, and its type.
+
+        Raises:
+            NotCompilable: what no condition can do, named.
+        """
         if isinstance(node, Constant):
             value = node.value
             return (lambda s, r: value), node.type
@@ -134,6 +139,7 @@ class Interpreter:
     # -- slots -----------------------------------------------------------------------------------------------------
 
     def slot(self, slot: ConditionSlot) -> tuple[Evaluator, Type]:
+        """As :meth:`prepare`, of a navigation, an aggregate or MATCH_NUMBER; NULL for rows outside of the partition."""
         if isinstance(slot, NumberSlot):
             return (lambda s, r: s.number), BIGINT
         if isinstance(slot, AggregateSlot):
@@ -152,6 +158,7 @@ class Interpreter:
         return navigate, kind
 
     def aggregate(self, slot: AggregateSlot) -> tuple[Evaluator, Type]:
+        """As :meth:`prepare`, of an aggregate over a register's rows, which are all read anew each time."""
         prepared = [self.prepare(a) for a in slot.arguments]
         of = [p[0] for p in prepared]
         kinds = [p[1] for p in prepared]
@@ -195,6 +202,11 @@ class Interpreter:
         return extreme, kinds[0]
 
     def fold(self, name: str, kinds: list[Type]) -> tuple[Callable[[list[Any]], Any], Type]:
+        """What an aggregate makes of its values, in row order and without NULLs, and its type.
+
+        Raises:
+            NotCompilable: an aggregate that conditions lack.
+        """
         kind = kinds[0] if kinds else BIGINT
         if name == "count":
             return len, BIGINT
@@ -231,6 +243,7 @@ class Interpreter:
         raise NotCompilable(f"{name}({kind.kind})")
 
     def summation(self, kind: Type) -> tuple[Callable[[list[Any]], Any], Type]:
+        """``sum`` over values without NULLs: NULL of none, overflow as in Spark, doubles added in row order."""
         if kind.kind == "int":
             return (lambda v: self.numbers.integer(sum(v), 64) if v else None), BIGINT
         if kind.kind == "decimal":
@@ -248,6 +261,11 @@ class Interpreter:
     # -- operators and functions -----------------------------------------------------------------------------------
 
     def call(self, node: Call) -> tuple[Evaluator, Type]:
+        """As :meth:`prepare`, of an operator or a function.
+
+        Raises:
+            NotCompilable: a function, or types for it, that are not here.
+        """
         name = node.name
         prepared = [self.prepare(a) for a in node.arguments]
         of = [p[0] for p in prepared]
@@ -303,6 +321,7 @@ class Interpreter:
         return self.function(node, of, kinds)
 
     def joined(self, of: list[Evaluator]) -> Evaluator:
+        """concat_ws: NULL arguments are left out, a NULL separator makes NULL."""
         separator, *parts = of
 
         def evaluate(s: MatchState, r: int) -> Any:
@@ -312,6 +331,7 @@ class Interpreter:
         return evaluate
 
     def logic(self, name: str, of: list[Evaluator]) -> Evaluator:
+        """AND and OR in three values; the right side is not evaluated where the left one decides."""
         decisive = name == "or"
         x, y = of
 
@@ -327,6 +347,7 @@ class Interpreter:
         return evaluate
 
     def comparison(self, name: str, x: Evaluator, y: Evaluator, a: Type, b: Type) -> Evaluator:
+        """A comparison of values of types ``a`` and ``b`` in Spark's order; ``<=>`` takes NULLs as equal."""
         test: Callable[[int], bool] = {
             "=": lambda o: o == 0,
             "<>": lambda o: o != 0,
@@ -350,6 +371,12 @@ class Interpreter:
         return evaluate
 
     def arithmetic(self, name: str, x: Evaluator, y: Evaluator, kind: Type) -> Evaluator:
+        """An operation whose result has type ``kind``; NULL where an operand is, or by zero without ANSI.
+
+        Raises:
+            DivisionByZero: under ANSI, when it is evaluated.
+        """
+
         def evaluate(s: MatchState, r: int) -> Any:
             u, v = x(s, r), y(s, r)
             if u is None or v is None:
@@ -367,6 +394,11 @@ class Interpreter:
         return evaluate
 
     def operate(self, name: str, u: Any, v: Any, kind: Type) -> Any:
+        """One operation on values that are not NULL and have been converted to ``kind``.
+
+        Raises:
+            Overflow: under ANSI; without it integers wrap and decimals become NULL.
+        """
         if kind.kind == "decimal":
             operation = {
                 "+": DECIMALS.add,
@@ -395,6 +427,7 @@ class Interpreter:
         return self.numbers.integer(out, kind.size) if kind.kind == "int" else out
 
     def membership(self, of: list[Evaluator], kinds: list[Type]) -> Evaluator:
+        """IN over a list, NULL instead of false where an element is NULL."""
         for kind in kinds[1:]:
             check_comparable("=", kinds[0], kind, self.ansi)
         if any(k.kind in ("double", "float") for k in kinds):

@@ -44,6 +44,11 @@ class Numbers:
     ansi: bool
 
     def integer(self, value: int, bits: int) -> int:
+        """The value in so many bits, two's complement, if it fits; else it wraps without ANSI.
+
+        Raises:
+            Overflow: under ANSI.
+        """
         half = 1 << (bits - 1)
         if -half <= value < half:
             return value
@@ -63,6 +68,11 @@ class Numbers:
         return half - 1 if value >= half else -half if value < -half else int(value)
 
     def decimal(self, value: Decimal, kind: Type) -> Decimal | None:
+        """The value rounded to the type's scale; NULL without ANSI where it has too many digits.
+
+        Raises:
+            Overflow: under ANSI.
+        """
         out = value.quantize(Decimal(1).scaleb(-kind.scale), context=DECIMALS)
         if out.adjusted() >= kind.size - kind.scale and out != 0:
             if self.ansi:
@@ -75,12 +85,14 @@ class Numbers:
 
 
 def substring(text: str, start: int, length: int = 2**31) -> str:
+    """Spark's: positions from 1, negative ones from the end; 0 is as 1."""
     low = start - 1 if start > 0 else (len(text) + start if start < 0 else 0)
     high = low + length
     return text[max(low, 0) : high] if high > max(low, 0) else ""
 
 
 def levenshtein(a: str, b: str) -> int:
+    """Edit distance in characters; time is the product of the lengths, space that of ``b``."""
     row = list(range(len(b) + 1))
     for i, x in enumerate(a, 1):
         before, row[0] = row[0], i

@@ -29,6 +29,7 @@ class Body(Generic[S]):
 
     @property
     def matcher(self) -> Matcher:
+        """Made at the first use, on the executor: what it compiles is not pickled."""
         if self._matcher is None:
             self._matcher = self.engine.matcher(self.spec, self.shape)
         return self._matcher

@@ -112,4 +112,5 @@ def _events(column: Events, lists: pa.ListArray, first_rows: Ints, field: Callab
 
 
 def record_batch(columns: Mapping[str, pa.Array]) -> pa.RecordBatch:
+    """Columns by name, in order, of equal length."""
     return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))

@@ -40,6 +40,7 @@ def match_rows(df: DataFrame, engine: Engine[S], shape: OperatorColumns, spec: S
 
 
 def key_fields(df: DataFrame, shape: OperatorColumns) -> list[StructField]:
+    """Types of the partition keys (``k0``, ``k1``, ...) in the output, as the input has them."""
     return [f for f in df.schema.fields if f.name in {f"{PREFIX}k{i}" for i in range(shape.keys)}]
 
 
@@ -114,6 +115,7 @@ class Chunk:
     keys: list[pa.Array]
 
     def field(self, number: int) -> pa.Array:
+        """A prepared field of all of the chunk's rows."""
         return column(self.table, f"f{number}")
 
     def key_columns(self, partitions: Ints) -> dict[str, pa.Array]:
@@ -208,6 +210,11 @@ class RowsBody(Body[S]):
         return max(1, min(CHUNK, self.shape.chunk_bytes // max(1, width)))
 
     def batch(self, chunk: Chunk, part: MatchTable, first_row: int = 0) -> pa.RecordBatch:
+        """One record batch: keys, then the engine's columns, a row for each of the table's.
+
+        ``first_row``: rows of the first partition that came before the chunk; row numbers count from the partition's
+        first.
+        """
         origin = np.where(part.partition == 0, first_row, 0) if first_row else None
         first_rows = np.asarray(chunk.batch.offsets, np.int64)[part.partition]
         values = arrays(self.columns, part, first_rows, chunk.field, origin)

@@ -58,6 +58,7 @@ class ReferenceCondition:
     each: tuple[str, ...] = ()
 
     def holds(self, path: Path) -> bool:
+        """Whether a path may go on: the condition is true, or nothing says yet that it must be."""
         if not all(_count(path, keys) for keys in self.required):
             return True
         if self.first_only and _count(path, self.decided_by) > 1:
@@ -102,6 +103,10 @@ class Way:
 
 
 def ways_on(rest: _Rest, crossed: tuple[Negation, ...] = (), leaves: bool = False) -> Iterator[Way]:
+    """What may be taken next of the rest of a pattern, in order of preference.
+
+    ``crossed``: negations passed on the way; ``leaves``: a Kleene that could go on was left.
+    """
     if not rest:
         yield Way(None, crossed, leaves, ())
         return
@@ -176,6 +181,7 @@ class Place:
 
 
 def between(crossed: tuple[Negation, ...], after: int | None, before: int | None) -> tuple[Gap, ...]:
+    """The negations as gaps between two taken rows; None: before the first, behind the last."""
     return tuple(Gap(negation, after, before) for negation in crossed)
 
 
@@ -195,6 +201,7 @@ class ReferenceCase:
     leading_last: bool = False
 
     def follows(self, row: int, other: int) -> bool:
+        """Whether a row is behind another one; under STRICT TIME, later in time too."""
         return row > other and (self.strict_time is None or self.strict_time[row] > self.strict_time[other])
 
     def takes(self, path: Path) -> bool:
@@ -234,6 +241,7 @@ class ReferenceCase:
         return found
 
     def accepts(self, path: Path, place: Place, way: Way) -> bool:
+        """Whether a path may end here by a way to the end: conditions decided by leaving hold, no gap is violated."""
         gaps = (*place.gaps, *between(way.crossed, path[-1][1], None))
         return all(c.holds(path) for c in self.conditions if self.is_left(c, path, None)) and not any(
             self.violated(gap, path, None) for gap in gaps
