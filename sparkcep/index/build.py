@@ -57,6 +57,7 @@ WITHOUT_SPARK = 256 << 20
 
 
 def pair_options(d: Definition, with_times: bool | None = None) -> PairOptions:
+    """How pairs are extracted for a definition. ``with_times``: other than its option `postings` says."""
     times = d.options.postings == "timestamps" if with_times is None else with_times
     return PairOptions(d.options.lookback, d.interval, times)
 
@@ -128,6 +129,7 @@ class Work:
     seconds: dict[str, float] = field(default_factory=dict)
 
     def directory(self, table: str) -> str:
+        """Where Spark writes a table's files of this batch."""
         return self.build.child(table, "data", self.batch).spark
 
     def write(
@@ -243,6 +245,7 @@ class Work:
         )
 
     def write_counts(self, lists: DataFrame, replaces: bool = False) -> None:
+        """Write the table `counts` from the pairs' lists. ``replaces``: it takes the place of earlier counts."""
         self.write(COUNTS, counts_of(lists), replaces)
 
 

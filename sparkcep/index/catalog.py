@@ -295,6 +295,7 @@ def _found(root: Location) -> Found:
 
 
 def same(one: Source, other: Source) -> bool:
+    """Whether two sources have the same name, of which one may lack catalog and schema. Links are not resolved."""
     if one.kind != other.kind:
         return False
     if one.kind == "table":

@@ -139,6 +139,7 @@ class Survey:
 
     @property
     def rejected(self) -> int:
+        """Rows that cannot be indexed, whatever the reason."""
         return sum(self.bad.values())
 
 

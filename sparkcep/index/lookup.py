@@ -292,6 +292,7 @@ def _tables(table: Location, state: TableState, columns: Sequence[str]) -> Itera
 
 
 def dictionary(table: Location, state: TableState) -> dict[str, int]:
+    """Event types with their codes; a type has one code over all batches."""
     out: dict[str, int] = {}
     for rows in _tables(table, state, ["code", "type"]):
         out.update(zip(rows["type"].to_pylist(), rows["code"].to_pylist(), strict=True))
@@ -324,6 +325,7 @@ def counts(table: Location, state: TableState, wanted: Sequence[tuple[int, int]]
 
 
 def all_ids(table: Location, state: TableState) -> Longs:
+    """Ids of all cases, ascending."""
     return ascending([r["id"].to_numpy() for r in _tables(table, state, ["id"])])
 
 

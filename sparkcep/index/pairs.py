@@ -46,6 +46,7 @@ class PairOptions:
 
     @property
     def streams(self) -> int:
+        """How many packed streams a pair has: its cases, two positions and, with times, two times."""
         return 5 if self.with_times else 3
 
     def schema(self) -> str:

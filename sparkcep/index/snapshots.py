@@ -37,6 +37,7 @@ def on_fault_point(action: Callable[[str], None]) -> None:
 
 
 def fault_point(step: str) -> None:
+    """A step of a commit with this name is about to happen; see :func:`on_fault_point`."""
     _fault(step)
 
 
@@ -50,14 +51,17 @@ class TableState:
 
     @property
     def files(self) -> tuple[DataFile, ...]:
+        """Files of all live batches, batch by batch."""
         return tuple(f for _, files in self.batches for f in files)
 
     @property
     def rows(self) -> int:
+        """Of all live files, as Parquet counts them."""
         return sum(f.rows for f in self.files)
 
     @property
     def size(self) -> int:
+        """Bytes of all live files."""
         return sum(f.size for f in self.files)
 
 
@@ -97,13 +101,16 @@ class Snapshot:
 
     @property
     def size(self) -> int:
+        """Bytes of all tables."""
         return sum(t.size for t in self.tables.values())
 
     @property
     def batches(self) -> int:
+        """How many live batches the table with the most of them has."""
         return max((len(t.batches) for t in self.tables.values()), default=0)
 
     def as_json(self) -> str:
+        """The body of a row of the table `snapshots`; :meth:`from_row` reads it again."""
         tables = {
             name: [t.version, t.schema, [[b, [[f.path, f.size, f.rows] for f in fs]] for b, fs in t.batches]]
             for name, t in self.tables.items()
@@ -123,6 +130,11 @@ class Snapshot:
 
     @classmethod
     def from_row(cls, number: int, committed_at: float, state: str, body: str) -> Snapshot:
+        """A row of the table `snapshots`. ``committed_at``: seconds since 1970.
+
+        Raises:
+            KeyError, TypeError, ValueError: the body is of another format.
+        """
         data = json.loads(body)
         tables = {
             name: TableState(version, schema, tuple((b, tuple(DataFile(*f) for f in fs)) for b, fs in batches))
@@ -351,5 +363,6 @@ def refresher(index: Location, is_here: bool = True) -> Iterator[None]:
 
 
 def exists(root: Location, name: str) -> bool:
+    """Whether an index of this name has a first commit under ``root``; it may be damaged."""
     log = filesystem(root).get_file_info(f"{name}/{SNAPSHOTS}/_delta_log")
     return bool(log.type == pafs.FileType.Directory)

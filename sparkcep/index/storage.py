@@ -40,6 +40,7 @@ class Location:
     options: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
     def child(self, *names: str) -> Location:
+        """A place below, with the same options."""
         return Location("/".join((self.uri.rstrip("/"), *names)), self.options)
 
     @property
@@ -60,6 +61,7 @@ class Location:
         return str(self.local) if self.local is not None else self.uri
 
     def storage_options(self) -> dict[str, str]:
+        """As deltalake takes them."""
         return dict(self.options)
 
 
@@ -156,6 +158,7 @@ def write_small(table: Location, batch: str, rows: pa.Table) -> tuple[DataFile, 
 
 
 def delete_directory(location: Location, below: str) -> None:
+    """Delete a directory under ``location`` with all in it; one that is not there is no error."""
     fs = filesystem(location)
     if fs.get_file_info(below).type == pafs.FileType.Directory:
         fs.delete_dir(below)
@@ -219,6 +222,7 @@ def is_conflict(error: Exception) -> bool:
 
 
 def busy(reason: str) -> PatternIndexError:
+    """CEP_INDEX_BUSY; the caller raises it."""
     return PatternIndexError(
         "CEP_INDEX_BUSY",
         f"Another refresh of this pattern index is running ({reason}).",

@@ -25,6 +25,7 @@ _SECRETS = re.compile(
 
 
 def damaged(reason: str, hint: str = ANEW) -> PatternIndexError:
+    """CEP_INDEX_DAMAGED, files that should be there and cannot be read; the caller raises it."""
     return PatternIndexError("CEP_INDEX_DAMAGED", f"The pattern index is damaged: {reason}.", blame="name", hint=hint)
 
 
@@ -47,6 +48,7 @@ def classed(error: Exception) -> PatternIndexError | None:
 
 
 def refusal(reason: str) -> PatternIndexError:
+    """CEP_INDEX_STORAGE, a write that the storage refuses for a ``reason`` of its own; the caller raises it."""
     return PatternIndexError(
         "CEP_INDEX_STORAGE",
         f"The pattern index's storage refuses: {reason}.",

@@ -199,6 +199,7 @@ class Definition:
 
     @property
     def tables(self) -> tuple[str, ...]:
+        """Names of the tables that an index of this kind has, without `snapshots`."""
         return KINDS[self.kind]
 
     @property
@@ -213,14 +214,21 @@ class Definition:
         return self.time_type in ("timestamp", "timestamp_ntz", "date")
 
     def lookback_text(self) -> str:
+        """As SHOW and EXPLAIN print it: none, a duration, or units of a numeric time."""
         value = self.options.lookback
         return "none" if value is None else duration_text(value) if self.is_clock else str(value)
 
     def as_json(self) -> dict[str, Any]:
+        """For the table `snapshots`; :meth:`from_json` reads it again."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Definition:
+        """What :meth:`as_json` has written.
+
+        Raises:
+            KeyError, TypeError: another format.
+        """
         data = dict(value)
         source = dict(data.pop("source"))
         source["parts"] = tuple(source["parts"])

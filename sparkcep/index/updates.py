@@ -77,6 +77,7 @@ class Summary:
 
     @property
     def size(self) -> int:
+        """Bytes of all tables written."""
         return sum(self.sizes.values())
 
 
@@ -344,6 +345,7 @@ def _work(
 
 
 def work_build(work: Work) -> str:
+    """Name of the build directory, in which all batches of one build lie."""
     return work.build.uri.rsplit("/", 1)[1]
 
 
