@@ -9,6 +9,7 @@ from sparkcep.query import unescape
 
 
 def indent(text: str, by: str = "    ") -> str:
+    """Each line with ``by`` in front."""
     return "\n".join(by + line for line in text.splitlines())
 
 
@@ -33,6 +34,7 @@ def before_lines(plan: AnyPlan, tested: Mapping[int, str] | None = None) -> list
 
 
 def layout_line(plan: AnyPlan) -> str:
+    """The layout and why it was chosen."""
     return f"  Layout: {plan.input.layout} ({plan.input.layout_reason})"
 
 

@@ -52,4 +52,5 @@ class Fields:
 
     @staticmethod
     def name(number: int) -> str:
+        """The column of a field in what Spark prepares for the operator."""
         return f"{PREFIX}f{number}"

@@ -46,13 +46,16 @@ class InputPlan:
         return self.rows_sql() if self.layout == "rows" else self.lists_sql(self.mask_sql(shifted=False))
 
     def field_items(self) -> list[str]:
+        """SELECT items of the prepared fields, in order of their numbers."""
         texts = (self.replaced.get(i, f"({text})") for i, text in enumerate(self.fields.texts))
         return [f"{text} AS {Fields.name(i)}" for i, text in enumerate(texts)]
 
     def key_items(self) -> list[str]:
+        """SELECT items of the partition keys."""
         return [f"({text}) AS {PREFIX}k{i}" for i, (text, _) in enumerate(self.keys)]
 
     def rows_sql(self) -> str:
+        """The statement over ``{SOURCE}`` that prepares rows for the rows layout, sorted within partitions."""
         # What is written to Python costs for each row and column: keys go with a partition's first row only, and that
         # row has the bits of its mask inverted, which makes the mask negative.
         first = f"row_number() OVER {PREFIX}w = 1"
@@ -92,6 +95,7 @@ class InputPlan:
         return f"{self.query.with_prefix}SELECT {group}, sort_array({PREFIX}rows) AS {PREFIX}rows FROM ({grouped})"
 
     def where(self) -> str:
+        """The filters as a WHERE with a space in front; empty without any."""
         return f" WHERE {' AND '.join(f'({f})' for f in self.filters)}" if self.filters else ""
 
     def condition_texts(self) -> list[tuple[RowCondition, str]]:
@@ -100,6 +104,7 @@ class InputPlan:
         return [(c, self.select([f"({c.sql()}) AS c"]) + window) for cs in self.tests.values() for c in cs]
 
     def select(self, items: Sequence[str], source: str = f"{{{SOURCE}}}") -> str:
+        """A SELECT behind the statement's own WITH."""
         return f"{self.query.with_prefix}SELECT {', '.join(items)} FROM {source}"
 
     def window(self, more_keys: Sequence[str] = ()) -> str:

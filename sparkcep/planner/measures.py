@@ -80,6 +80,7 @@ class MeasureSql(OutputSql):
 
     @property
     def has_aggregates(self) -> bool:
+        """Whether Spark must aggregate over the rows of a match."""
         return any(isinstance(s, Aggregate) for m in self.query.measures for s in m.expression.slots)
 
     def prepare(self) -> None:
@@ -125,6 +126,7 @@ class MeasureSql(OutputSql):
         return " ".join(out)
 
     def measure_text(self, scalar: Scalar) -> str:
+        """A measure over the columns that its slots have become; NULL in rows that no match takes."""
         text = "".join(p if isinstance(p, str) else self.slot_columns[p] for p in scalar.pieces)
         if self.query.rows_per_match is RowsPerMatch.ALL_WITH_UNMATCHED:
             text = f"CASE WHEN {MATCH_NUMBER} IS NOT NULL THEN ({text}) END"
@@ -143,6 +145,7 @@ class MeasureSql(OutputSql):
     # -- slots -----------------------------------------------------------------------------------------------------
 
     def slot_column(self, slot: Slot) -> None:
+        """Give a slot a column of the statement over the operator's output."""
         if slot in self.slot_columns:
             return
         name = f"{PREFIX}s{len(self.slot_columns)}"
@@ -182,6 +185,7 @@ class MeasureSql(OutputSql):
         self.carried.append((name, scope, f"CASE WHEN {LABEL} IS NOT NULL THEN ({text}) END"))
 
     def label_sql(self, code: str) -> str:
+        """SQL of a variable's name from its code; NULL for a code outside of the pattern."""
         names = ", ".join(string_literal(n) for n in self.outputs.names)
         return f"get(array({names}), {code})"
 
@@ -234,6 +238,7 @@ class MeasureSql(OutputSql):
 
     @property
     def kept(self) -> list[Measure]:
+        """Measures that the statement around the clause may read, and those whose errors it must see."""
         return [m for m in self.query.measures if not self.is_unwanted(m)]
 
     @property

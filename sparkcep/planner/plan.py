@@ -45,19 +45,24 @@ class EnginePlan(Protocol):
     matches."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The engine's name, by which EXPLAIN finds what to say of the plan."""
 
     @property
-    def spec(self) -> Spec: ...
+    def spec(self) -> Spec:
+        """What the operator runs; its type says which engine does."""
 
     @property
-    def names(self) -> Sequence[str]: ...
+    def names(self) -> Sequence[str]:
+        """Components by code, as the spec numbers them."""
 
     @property
-    def facts(self) -> RepairSpec | None: ...
+    def facts(self) -> RepairSpec | None:
+        """What is asked of all partitions, also those that an index leaves out; None: nothing."""
 
     @property
-    def index_needs(self) -> IndexNeeds: ...
+    def index_needs(self) -> IndexNeeds:
+        """What an index may leave out."""
 
 
 class EngineDefaults:
@@ -67,10 +72,12 @@ class EngineDefaults:
 
     @property
     def facts(self) -> RepairSpec | None:
+        """Nothing is asked beside the matches."""
         return None
 
     @property
     def index_needs(self) -> IndexNeeds:
+        """Any case that cannot match may be left out, order and WITHIN count."""
         return IndexNeeds()
 
 

@@ -79,6 +79,7 @@ class PlanSteps:
     # -- keys, order -----------------------------------------------------------------------------------------------
 
     def plan_keys(self) -> list[tuple[str, str]]:
+        """Expression and output name of each partition key."""
         out: list[tuple[str, str]] = []
         for key in self.query.partition_by:
             column = self.fields.column_of(key.expression)
@@ -103,14 +104,21 @@ class PlanSteps:
         self.fields.sort_fields = len(self.fields.texts)
 
     def field_types(self) -> list[str]:
+        """Spark's types of the prepared fields; Spark is asked only about those that are not columns."""
         texts = self.fields.texts
         types = [self.column_types[c] for t in texts if (c := self.fields.column_of(t)) is not None]
         return types + [t for _, t in self.analyze([t for t in texts if self.fields.column_of(t) is None])]
 
     def unorderable_field(self) -> str | None:
+        """Type of a field that a list of structs cannot be sorted by; None where all can."""
         return next((t for t in self.field_types() if not is_orderable(t)), None)
 
     def plan_within(self) -> Within | None:
+        """The key and key plus interval, of one type, as fields; None without WITHIN.
+
+        Raises:
+            PatternAnalysisError: CEP_WITHIN_TYPE.
+        """
         query = self.query
         if query.within is None:
             return None

@@ -36,14 +36,17 @@ class TimeUnits:
 
     @property
     def kind(self) -> Type:
+        """Spark's type, parsed."""
         return parse_type(self.type)
 
     @property
     def is_number(self) -> bool:
+        """Whether differences are numbers, not intervals."""
         return self.kind.kind in ("int", "decimal")
 
     @property
     def scale(self) -> int:
+        """How many units one is: 10 to the power of a decimal's scale, 1 of any other type."""
         return 10**self.kind.scale if self.kind.kind == "decimal" else 1
 
     def count(self, text: str, physical: bool = False) -> Fraction | None:

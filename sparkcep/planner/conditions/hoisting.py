@@ -34,11 +34,17 @@ class Collector(Protocol):
     slots: list[ConditionSlot]
     columns: list[int]
 
-    def register(self, variables: tuple[str, ...] | None, each: bool = False) -> int: ...
+    def register(self, variables: tuple[str, ...] | None, each: bool = False) -> int:
+        """Number of the register with the rows of some variables (None: all).
 
-    def column(self, text: str) -> int: ...
+        ``each``: a register of its own, which a condition goes through row by row.
+        """
 
-    def slot(self, slot: ConditionSlot) -> Load: ...
+    def column(self, text: str) -> int:
+        """Number of the kernel column for an expression over one row."""
+
+    def slot(self, slot: ConditionSlot) -> Load:
+        """A reference to a slot; equal slots are stored once."""
 
 
 SLOT = PREFIX + "s"
@@ -133,6 +139,7 @@ class Hoisting:
         return text
 
     def name(self, value: Expression) -> str:
+        """Text that stands for a value from here on: a name that no column has, with a space on either side."""
         name = f"{TEXT}{len(self.loads)}"
         self.loads[name] = value
         return f" {name} "

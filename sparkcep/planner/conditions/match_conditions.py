@@ -78,6 +78,7 @@ class MatchConditions:
         self.pairs = bool(pairs)
 
     def unsupported(self, scalar: Scalar, what: str) -> PatternAnalysisError:
+        """CEP_UNSUPPORTED_CONDITION at a condition. ``what``: the part that cannot be used; the caller raises it."""
         return PatternAnalysisError(
             "CEP_UNSUPPORTED_CONDITION",
             f"A condition that depends on the match cannot use {what}.",
@@ -108,6 +109,7 @@ class MatchConditions:
         return self.columns.index(number)
 
     def slot(self, slot: ConditionSlot) -> Load:
+        """A reference to a slot; equal slots are stored once."""
         if slot not in self.slots:
             self.slots.append(slot)
         return Load(self.slots.index(slot))
@@ -129,6 +131,7 @@ def describe(scalar: Scalar) -> str:
 
 
 def describe_slot(slot: object) -> str:
+    """A slot as a user would write it, for EXPLAIN."""
     if isinstance(slot, MatchNumber):
         return "MATCH_NUMBER()"
     if isinstance(slot, Aggregate):

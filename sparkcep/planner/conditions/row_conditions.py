@@ -32,6 +32,7 @@ class RowCondition:
 
     @property
     def shifts(self) -> tuple[Shift, ...]:
+        """Its PREV and NEXT, in order; such a condition needs the neighbours of a row."""
         return tuple(p for p in self.pieces if isinstance(p, Shift))
 
     def sql(self) -> str:

@@ -65,6 +65,11 @@ class Conjunct(Hoisting):
     """Turns one expression into the kernel's tree."""
 
     def convert(self) -> Expression:
+        """The conjunct as an expression, with whatever Spark can evaluate row by row taken out as columns.
+
+        Raises:
+            NotCompilable: naming the part of it that cannot be evaluated over several rows.
+        """
         self.text = self.lift(self.text)
         tree = parse_expression(self.text)
         if tree is None:
@@ -81,6 +86,11 @@ class Conjunct(Hoisting):
         return None if any(t.upper in _MAY_FAIL for t in tokens) else self.lift_call(text, tokens)
 
     def node(self, tree: exp.Expr) -> Expression:
+        """One node of sqlglot's tree as an expression.
+
+        Raises:
+            NotCompilable: what conditions lack.
+        """
         if isinstance(tree, exp.Paren):
             return self.node(tree.this)
         if isinstance(tree, (exp.Column, exp.Dot)):
@@ -138,6 +148,11 @@ class Conjunct(Hoisting):
         return self.owner.slot(replace(slot, column=self.owner.column(f"CAST({text} AS TIMESTAMP_NTZ)")))
 
     def construct(self, tree: exp.Expr) -> Expression:
+        """Forms that are no plain call: IS, BETWEEN, IN, LIKE, IF, COALESCE, DATEDIFF, arrays and the like.
+
+        Raises:
+            NotCompilable: any other.
+        """
         if isinstance(tree, exp.Is):
             value = self.node(tree.this)
             if isinstance(tree.expression, exp.Null):
@@ -184,6 +199,7 @@ class Conjunct(Hoisting):
         raise NotCompilable(what(tree))
 
     def case(self, tree: exp.Case) -> Expression:
+        """CASE as one call: condition, value, condition, value, ..., default."""
         subject = self.node(tree.this) if tree.this is not None else None
         out: list[Expression] = []
         for branch in tree.args["ifs"]:
@@ -194,6 +210,11 @@ class Conjunct(Hoisting):
         return Call("case", (*out, self.node(default) if default is not None else Constant(None, NULL)))
 
     def cast(self, tree: exp.Cast) -> Expression:
+        """CAST and TRY_CAST to the types that conditions hold; a typed literal (`1.5D`) is a constant.
+
+        Raises:
+            NotCompilable: another type.
+        """
         to = tree.to.this
         value = tree.this
         if isinstance(value, exp.Literal) and not value.is_string:  # 1.5D, 10L
@@ -206,6 +227,11 @@ class Conjunct(Hoisting):
         raise NotCompilable(f"CAST to {tree.to.sql()} over several rows of the match")
 
     def column(self, tree: exp.Expr) -> Expression:
+        """A name: what was lifted, a slot, else a column of the row at hand with the path into it.
+
+        Raises:
+            NotCompilable: a field of a lifted value, or a form that is not a name.
+        """
         parts = [p.name for p in tree.parts] if isinstance(tree, exp.Column) else []
         if isinstance(tree, exp.Dot):
             at: exp.Expr = tree
@@ -226,6 +252,7 @@ class Conjunct(Hoisting):
         return self.row_value(unescape(quote(first) + path))
 
     def slot(self, slot: object, path: str) -> Expression:
+        """A slot as an expression, with registers and columns made for what it reads. ``path``: fields below it."""
         if isinstance(slot, RowMarker):
             return RowValue(LABEL_COLUMN) if slot is RowMarker.LABEL else CurrentNumber()
         if isinstance(slot, MatchNumber):

@@ -230,6 +230,7 @@ class Fold:
         return FORGET if move.origin == 0 else KEEP
 
     def taken(self, gather: int) -> str:
+        """SQL of a gathered field of the row at hand, ``e``."""
         return f"e.{Fields.name(self.gathers[gather].field)}"
 
     def register(self, gather: int, moves: Sequence[Move]) -> str:

@@ -29,6 +29,7 @@ class FoldPlan:
 
     @property
     def fold(self) -> Fold:
+        """The SQL of the machine, with a typed NULL for each gathered field."""
         fields = [g.field for g in self.input.shape.gathers]
         nulls = [self.typed_null(f) or f"get({PREFIX}rows, -1).{Fields.name(f)}" for f in fields]
         return Fold(self.machine, self.alphabet, self.spec, self.input.shape.gathers, nulls, self.first_only)

@@ -57,14 +57,17 @@ class NonAnswersPlan:
 
     @property
     def names(self) -> Sequence[str]:
+        """See :class:`EnginePlan`; the repair and the matcher number components alike."""
         return self.spec.run.automaton.names
 
     @property
     def facts(self) -> RepairSpec:
+        """Warnings are about the whole log, also where an index leaves out partitions."""
         return self.spec
 
     @property
     def index_needs(self) -> IndexNeeds:
+        """An index serves repairs only, without order and WITHIN, which a repair may change."""
         wants_all = "each partition without a match gives a row; WHERE cost IS NOT NULL asks for repairs only"
         return IndexNeeds("" if self.spec.repairs_only else wants_all, "a repair may change it", bounded=False)
 
@@ -77,6 +80,11 @@ class NonAnswersPlanner(BlockPlanner):
     """
 
     def plan(self) -> PatternPlan[NonAnswersPlan]:
+        """See :class:`NonAnswersPlanner`.
+
+        Raises:
+            PatternAnalysisError: CEP_NON_ANSWERS, CEP_NON_ANSWERS_TYPE, CEP_UNSUPPORTED_CONDITION.
+        """
         query = self.query
         self.refuse()
         keys = self.plan_keys()
@@ -136,6 +144,11 @@ class NonAnswersPlanner(BlockPlanner):
     # -- the clause itself -----------------------------------------------------------------------------------------
 
     def refuse(self) -> None:
+        """Refuse what has no meaning for partitions without a match.
+
+        Raises:
+            PatternAnalysisError: CEP_NON_ANSWERS.
+        """
         query = self.query
         assert query.non_answers is not None
         wrong = [
@@ -193,6 +206,13 @@ class NonAnswersPlanner(BlockPlanner):
         return step, min(most.__floor__(), _LARGEST), uncertainty // step
 
     def length(self, text: str, part: int, name: str) -> int:
+        """A length of time in units of the ORDER BY key, a bare number of a time in seconds.
+
+        ``part``: which argument it is, from 0; ``name``: what messages call it.
+
+        Raises:
+            PatternAnalysisError: CEP_NON_ANSWERS: not a fixed length, or below zero.
+        """
         found = self.units.count(text, physical=True)
         if found is None and not self.units.is_number:
             plain = re.fullmatch(r"\s*-?\d+(\.\d+)?\s*", text) is not None  # seconds, as elsewhere
@@ -219,6 +239,7 @@ class NonAnswersPlanner(BlockPlanner):
         return int(found)
 
     def negative(self, name: str, text: str, part: int) -> PatternAnalysisError:
+        """CEP_NON_ANSWERS, a length below zero; the caller raises it."""
         return self.error(
             "CEP_NON_ANSWERS", f"{name} must not be negative; it is {unescape(text).strip()}.", part,
             "lengths are taken both ways",

@@ -45,6 +45,7 @@ class NonAnswersSql(OutputSql):
         return f"{self.query.with_prefix}SELECT {', '.join(items)} FROM {source}"
 
     def columns(self) -> list[tuple[str, str]]:
+        """Expression and name of each output column, over the operator's; docs/non_answers.md says what they mean."""
         names = self.names("m.c")
         moved = f"m.f + {self.shift('m.n')}" if self.is_number else self.moved("m.f", "m.n")
         time = "m.f"
@@ -80,6 +81,7 @@ class NonAnswersSql(OutputSql):
 
     @property
     def is_number(self) -> bool:
+        """Whether times are numbers; otherwise a shift is an interval."""
         return parse_type(self.time_type).kind in ("int", "decimal")
 
     def shift(self, steps: str) -> str:

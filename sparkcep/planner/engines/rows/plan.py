@@ -31,4 +31,5 @@ class RowsPlan(EngineDefaults):
 
     @property
     def names(self) -> Sequence[str]:
+        """See :class:`EnginePlan`: variables in the order of their codes."""
         return self.spec.program.names

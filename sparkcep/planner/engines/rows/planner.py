@@ -46,6 +46,11 @@ class RowsPlanner(PlanSteps):
         super().__init__(query, self.program.names, settings, analyze, sample, column_types)
 
     def plan(self) -> PatternPlan[RowsPlan]:
+        """The plan of one clause, rules applied.
+
+        Raises:
+            PatternAnalysisError, LimitError: CEP_WITHIN_TYPE, CEP_UNSUPPORTED_CONDITION, CEP_PROGRAM_TOO_LARGE.
+        """
         query = self.query
         keys = self.plan_keys()
         self.add_sort_fields()
@@ -97,6 +102,7 @@ class RowsPlanner(PlanSteps):
     # -- conditions ------------------------------------------------------------------------------------------------
 
     def split_conditions(self) -> tuple[dict[int, list[RowCondition]], MatchConditions]:
+        """Conditions on one row and its neighbours by variable's code, which Spark evaluates; and the others."""
         local: dict[int, list[RowCondition]] = {}
         dependent = MatchConditions(self.query, self.fields, self.column_types, self.settings.limit_pairs)
         for defined in self.query.conditions:

@@ -38,6 +38,7 @@ class RuleContext:
 
     @property
     def any_layout(self) -> bool:
+        """Whether a rule may choose the layout: the setting exec.layout demands none."""
         return self.settings.layout == "auto"
 
     @property

@@ -44,6 +44,7 @@ class RunsPlan(EngineDefaults):
 
     @property
     def names(self) -> Sequence[str]:
+        """See :class:`EnginePlan`: component keys in the order of their codes."""
         return self.spec.automaton.names
 
 
@@ -51,6 +52,12 @@ class RunPlanner(BlockPlanner):
     """Plans one bound block; see :class:`BlockPlanner`."""
 
     def plan(self) -> PatternPlan[RunsPlan]:
+        """The plan of one pattern under a strategy.
+
+        Raises:
+            PatternAnalysisError, LimitError: CEP_WITHIN_TYPE, CEP_UNSUPPORTED_CONDITION, CEP_CENSORED,
+                CEP_PROGRAM_TOO_LARGE.
+        """
         query = self.query
         keys = self.plan_keys()
         self.add_sort_fields()
@@ -121,6 +128,7 @@ class RunPlanner(BlockPlanner):
         return PatternPlan(input=given, engine=engine, output=measures)
 
     def preference_waits(self, spec: RunSpec) -> str:
+        """See BlockPlanner: a leading negation may decide between places only when the match has ended."""
         leading = any(e.present for e in self.automaton.initial)
         if not leading or spec.collapsed:
             return ""

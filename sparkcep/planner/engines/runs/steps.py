@@ -70,6 +70,11 @@ class BlockPlanner(PlanSteps):
         self.searched_because = ""
 
     def compile_pattern(self, query: PatternQuery, settings: Settings) -> Automaton:
+        """The pattern's automaton.
+
+        Raises:
+            SparkCepError: CEP_PROGRAM_TOO_LARGE, CEP_EMPTY_NEGATION, CEP_UNSUPPORTED_PATTERN, at the pattern.
+        """
         try:
             return compile_automaton(
                 query.pattern,
@@ -120,6 +125,11 @@ class BlockPlanner(PlanSteps):
         return local, self.depend(left), left
 
     def depend(self, conditions: Sequence[Condition]) -> MatchConditions:
+        """Conditions that depend on the match with what they read; numbers are places in ``conditions``.
+
+        Raises:
+            PatternAnalysisError: CEP_UNSUPPORTED_CONDITION.
+        """
         dependent = MatchConditions(self.query, self.fields, self.column_types, self.settings.limit_pairs)
         for number, condition in enumerate(conditions):
             dependent.add(number, condition.scalar)
@@ -180,6 +190,8 @@ class BlockPlanner(PlanSteps):
         return out, checks
 
     def check(self, number: int, c: Condition, dependent: MatchConditions) -> Check:
+        """When a condition is tested and over which registers, as the kernel takes it."""
+
         def codes(keys: Sequence[str]) -> frozenset[int]:
             return frozenset(self.names.index(k) for k in keys)
 
@@ -227,6 +239,11 @@ class BlockPlanner(PlanSteps):
     # -- time, rows ------------------------------------------------------------------------------------------------
 
     def plan_times(self) -> Within | None:
+        """The times that the kernel compares, if any: WITHIN, STRICT TIME, and how far back a leading negation looks.
+
+        Raises:
+            PatternAnalysisError: CEP_WITHIN_TYPE.
+        """
         query = self.query
         if query.within is None:
             if not query.strict_time:
@@ -324,10 +341,20 @@ def condition_beyond(attempt: Callable[[int], object], conditions: Sequence[Cond
 
 
 def in_kernel(conditions: ConditionSet, ansi: bool, number: int) -> None:
+    """Try whether the kernel can evaluate one condition.
+
+    Raises:
+        NotCompilable: it cannot, with what it lacks.
+    """
     compile_conditions(replace(conditions, conditions={number: conditions.conditions[number]}), ansi)
 
 
 def in_search(conditions: ConditionSet, ansi: bool, number: int) -> None:
+    """Try whether the search by definition can evaluate one condition.
+
+    Raises:
+        NotCompilable: it cannot, with what it lacks.
+    """
     Interpreter(conditions.slots, conditions.column_types, ansi).condition(conditions.conditions[number])
 
 

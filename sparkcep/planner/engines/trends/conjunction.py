@@ -64,6 +64,11 @@ class ConjunctionPlanner(TrendPlanner):
             side.fields = self.fields
 
     def compile_pattern(self, query: PatternQuery, settings: Settings) -> Automaton:
+        """The product of both sides' automata: trends that both match.
+
+        Raises:
+            SparkCepError: CEP_PROGRAM_TOO_LARGE, at the pattern.
+        """
         labels = query.labels
         left, right = (s.automaton for s in self.sides)
         # Both automata in the codes of the product; a component that stands in pairs only has none of its own.
@@ -78,6 +83,11 @@ class ConjunctionPlanner(TrendPlanner):
         return recoded(made, labels)
 
     def plan_kernel(self, trends: Sequence[tuple[Trend, str, str]], width: int, slide: int) -> Kernel:
+        """Three counts as one kernel: trends of the left side, of the right one, and of both.
+
+        Raises:
+            PatternAnalysisError: CEP_UNSUPPORTED_CONDITION.
+        """
         reason = self.construction_reason()
         found: list[Kernel] = []
         if not reason:
@@ -123,6 +133,7 @@ class ConjunctionPlanner(TrendPlanner):
         return local, dependent, spec
 
     def filters(self, local: dict[int, list[RowCondition]], dependent: MatchConditions) -> tuple[list[str], str]:
+        """None by component: a row that one side cannot take may be taken by the other."""
         return self.kept_rows(), "each side of AND takes rows that the other cannot"
 
 

@@ -126,6 +126,14 @@ class EdgeConditions:
     def filled(
         self, c: Condition, tail: Sequence[tuple[int, str]], earlier: frozenset[int], seen: int | None
     ) -> Scalar:
+        """A condition whose navigations point at the events of an edge, or are NULL where there is none.
+
+        ``tail``: components of these events with their sides; ``earlier``: components that may have come before;
+        ``seen``: how many events of an `each` count.
+
+        Raises:
+            NotAdjacent: an event is read that may lie further back.
+        """
         pieces: list[str | Navigation] = []
         for p in c.scalar.pieces:
             if isinstance(p, str):
@@ -148,12 +156,14 @@ class EdgeConditions:
         return Scalar(tuple(pieces), c.scalar.position)
 
     def far(self, c: Condition) -> NotAdjacent:
+        """Why trends must be constructed for a condition; the caller raises it."""
         if any(isinstance(s, Aggregate) for s in c.scalar.slots):
             return NotAdjacent(f"{self.text(c)} aggregates over the events of a trend")
         return NotAdjacent(f"{self.text(c)} relates events that need not be adjacent in a trend")
 
     @staticmethod
     def text(c: Condition) -> str:
+        """A condition as the user wrote it, or as near to that as is known."""
         return unescape(c.source) or describe(c.scalar)
 
 

@@ -63,6 +63,7 @@ class TrendsPlan(EngineDefaults):
 
     @property
     def names(self) -> Sequence[str]:
+        """See :class:`EnginePlan`: component keys in the order of their codes."""
         return self.spec.automaton.names
 
 
@@ -75,6 +76,12 @@ class TrendPlanner(BlockPlanner):
     """
 
     def plan(self) -> PatternPlan[TrendsPlan]:
+        """The plan of aggregates over trends.
+
+        Raises:
+            PatternAnalysisError, LimitError: CEP_WITHIN_TYPE, CEP_UNSUPPORTED_AGGREGATE, CEP_UNSUPPORTED_CONDITION,
+                CEP_PROGRAM_TOO_LARGE.
+        """
         query = self.query
         keys = self.plan_keys()
         self.add_sort_fields()
@@ -113,6 +120,7 @@ class TrendPlanner(BlockPlanner):
     # -- windows and arguments -------------------------------------------------------------------------------------
 
     def error(self, error_class: str, sentence: str, position: int, hint: str | None = None) -> PatternAnalysisError:
+        """An error with a caret, at the block's start where ``position`` is 0; the caller raises it."""
         return PatternAnalysisError(
             error_class, sentence, text=self.query.text or None, position=position or self.query.start, hint=hint
         )
@@ -162,6 +170,11 @@ class TrendPlanner(BlockPlanner):
         return out
 
     def result_type(self, trend: Trend, type_: str) -> str:
+        """Spark's type of an aggregate over an argument of a type. Counts are exact, hence decimals of 38 digits.
+
+        Raises:
+            PatternAnalysisError: CEP_UNSUPPORTED_AGGREGATE.
+        """
         if trend.function in ("count", "try_count"):
             return "decimal(38,0)"
         if trend.function == "approx_count":
@@ -180,6 +193,7 @@ class TrendPlanner(BlockPlanner):
         return f"decimal(38,{kind.scale})"
 
     def unsupported_aggregate(self, trend: Trend, type_: str, hint: str) -> PatternAnalysisError:
+        """CEP_UNSUPPORTED_AGGREGATE; the caller raises it."""
         return self.error(
             "CEP_UNSUPPORTED_AGGREGATE", f"{trend.function} over trends cannot take {type_}.", trend.position, hint
         )
@@ -288,6 +302,11 @@ class TrendPlanner(BlockPlanner):
         return local, dependent, spec
 
     def demands(self, conditions: Sequence[Condition]) -> list[list[Demand]]:
+        """For each state and each of its edges, what the conditions demand there.
+
+        Raises:
+            NotAdjacent: a condition looks further back than one event.
+        """
         resolver = EdgeConditions(self.automaton, conditions)
         return [[resolver.demand(s, e) for e in edges] for s, edges in enumerate(self.automaton.edges)]
 
@@ -306,6 +325,11 @@ class TrendPlanner(BlockPlanner):
     def granularity(
         self, state: int, edges: tuple[int, ...], demand: Demand, row: list[Demand], dependent: MatchConditions
     ) -> tuple[Granularity, Order | None]:
+        """What the kernel keeps of the trends in a state, and the order by which it finds those that go on.
+
+        ``demand``: what all of ``edges`` demand; ``row``: each of the state's edges by itself. See
+        :class:`Granularity`.
+        """
         selection = self.query.selection
         if selection is Selection.STRICT:
             return Granularity.PAIRS, None
@@ -350,6 +374,11 @@ class TrendPlanner(BlockPlanner):
         return a.kind == b.kind and (a.is_integer_like or a.kind == "string")
 
     def compile_pairs(self, dependent: MatchConditions, scalars: Sequence[Scalar]) -> ConditionSet:
+        """Programs over two registers, the event before and the one after; scalar k is condition k.
+
+        Raises:
+            PatternAnalysisError: CEP_UNSUPPORTED_CONDITION.
+        """
         if not scalars:
             return ConditionSet()
         found = self.analyze([self.fields.texts[i] for i in dependent.columns])
@@ -365,6 +394,7 @@ class TrendPlanner(BlockPlanner):
         return out
 
     def run_spec(self, bits: dict[int, int], conditions: ConditionSet, checks: tuple[Check, ...]) -> RunSpec:
+        """The spec for trends that are constructed one by one: all matches, whose events are traced."""
         query = self.query
         return RunSpec(
             pattern=query.pattern, automaton=self.automaton,
@@ -392,6 +422,11 @@ class TrendPlanner(BlockPlanner):
     def enumerated(
         self, reason: str, trends: Sequence[tuple[Trend, str, str]], width: int, slide: int
     ) -> tuple[dict[int, list[RowCondition]], MatchConditions, TrendSpec]:
+        """What the kernel is given where trends must be constructed. ``reason``: why, for EXPLAIN.
+
+        Raises:
+            PatternAnalysisError: CEP_UNSUPPORTED_CONDITION.
+        """
         local, dependent, conditions = self.split()
         aggregates = self.aggregates(trends, dependent)
         condition_set, checks = self.compile_runs(dependent, conditions)

@@ -62,6 +62,7 @@ class TrendSql(OutputSql):
     # -- windows ---------------------------------------------------------------------------------------------------
 
     def window(self) -> str:
+        """A struct with the window's start, inclusive, and its end, of the ORDER BY key's type."""
         start = f"({_WINDOW} * {self.spec.slide}L)"
         return f"named_struct('start', {self.time(start)}, 'end', {self.time(f'({start} + {self.spec.width}L)')})"
 
@@ -96,6 +97,7 @@ class TrendSql(OutputSql):
         return [f"{fails} AS {PREFIX}o{n}", f"CAST(try_sum({value}) AS {a.type}) AS {value}"]
 
     def value(self, n: int) -> str:
+        """Aggregate ``n`` of a group. Where it passes its type it raises an error, or is NULL (try_count)."""
         a = self.spec.aggregates[n]
         value = f"{PREFIX}v{n}"
         if a.is_scaled:
@@ -139,10 +141,12 @@ class TrendSql(OutputSql):
         return f"aggregate({PREFIX}s{n}, 0D, (a, x) -> a + x.{m} * {scale})"
 
     def scaled_sum(self, n: int) -> str:
+        """A sum whose partial results are mantissas and exponents of 2^512, so that only the result can overflow."""
         half = f"power(2D, 256D * {PREFIX}e{n})"  # 2^512 itself may be too much where the mantissa is small
         return f"CASE WHEN size({PREFIX}s{n}) > 0 THEN {self.total(n, 'm', 'e')} * {half} * {half} END"
 
     def quotient(self, n: int) -> str:
+        """An average from two such numbers, sum and count, whose exponents cancel before they are applied."""
         half = f"power(2D, 256D * ({PREFIX}e{n} - {PREFIX}f{n}))"
         parts = f"{self.total(n, 'm', 'e')} / {self.total(n, 'n', 'f')}"
         return f"CASE WHEN size({PREFIX}s{n}) > 0 THEN {parts} * {half} * {half} END"

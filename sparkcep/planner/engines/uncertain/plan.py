@@ -52,10 +52,12 @@ class UncertainPlan(EngineDefaults):
 
     @property
     def names(self) -> Sequence[str]:
+        """See :class:`EnginePlan`: component keys in the order of their codes."""
         return self.spec.run.automaton.names
 
     @property
     def index_needs(self) -> IndexNeeds:
+        """The order of events within a case says nothing, since another world may have the opposite one."""
         return IndexNeeds(unordered="with UNCERTAINTY events may change places")
 
 
@@ -67,6 +69,12 @@ class UncertainPlanner(BlockPlanner):
     """
 
     def plan(self) -> PatternPlan[UncertainPlan]:
+        """The plan of a block with UNCERTAINTY.
+
+        Raises:
+            PatternAnalysisError, LimitError: CEP_UNCERTAINTY, CEP_WITHIN_TYPE, CEP_UNSUPPORTED_CONDITION,
+                CEP_PROGRAM_TOO_LARGE.
+        """
         query = self.query
         assert query.uncertainty is not None
         self.uncertainty: Uncertainty = query.uncertainty
@@ -121,6 +129,7 @@ class UncertainPlanner(BlockPlanner):
     # -- what is refused -------------------------------------------------------------------------------------------
 
     def refused(self, what: str, why: str, hint: str | None = None) -> PatternAnalysisError:
+        """CEP_UNCERTAINTY: ``what`` cannot be combined with it; the caller raises it."""
         return PatternAnalysisError(
             "CEP_UNCERTAINTY", f"UNCERTAINTY cannot be combined with {what}: {why}.", text=self.query.text or None,
             position=self.uncertainty.position, hint=hint,
@@ -172,6 +181,10 @@ class UncertainPlanner(BlockPlanner):
     # -- EXPLAIN ---------------------------------------------------------------------------------------------------
 
     def notes(self, spec: UncertainSpec, ticks: Ticks, sequences: Mapping[int, str]) -> list[str]:
+        """Lines for EXPLAIN.
+
+        ``sequences``: components whose Kleene keeps the order of its events, with the reason; empty: it is a set.
+        """
         u = self.uncertainty
         names = self.automaton.names
         shown = {c.key: c.variable for c in self.query.components}

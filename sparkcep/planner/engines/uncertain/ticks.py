@@ -45,12 +45,18 @@ class TickPlanner:
     def error(
         self, sentence: str, hint: str | None = None, position: int = 0, error_class: str = "CEP_UNCERTAINTY"
     ) -> PatternAnalysisError:
+        """An error with a caret, at UNCERTAINTY where ``position`` is 0; the caller raises it."""
         return PatternAnalysisError(
             error_class, sentence, text=self.query.text or None, position=position or self.uncertainty.position,
             hint=hint,
         )  # fmt: skip
 
     def plan(self) -> Ticks:
+        """SQL of each event's first and last tick, checked when it runs, and of its probabilities.
+
+        Raises:
+            PatternAnalysisError: CEP_UNCERTAINTY, CEP_WITHIN_TYPE.
+        """
         if self.kind not in (*TIMES, "int", "decimal", "double", "float"):
             raise self.error(
                 f"UNCERTAINTY needs an ORDER BY key of a date, timestamp or numeric type; this one is {self.type}."
@@ -92,6 +98,7 @@ class TickPlanner:
         return length
 
     def shown_step(self) -> str:
+        """A tick's length as the user wrote it, or the default: 1, of a date one day."""
         default = "INTERVAL 1 DAY" if self.kind == "date" else "1"
         return unescape(self.uncertainty.step or default)
 
@@ -110,6 +117,11 @@ class TickPlanner:
         return number if number.is_finite() else None
 
     def within(self, step: Decimal) -> int | None:
+        """WITHIN in whole ticks, rounded down; None without WITHIN.
+
+        Raises:
+            PatternAnalysisError: CEP_WITHIN_TYPE: not a fixed length of time.
+        """
         if self.query.within is None:
             return None
         length = self.length(self.query.within)
@@ -129,12 +141,18 @@ class TickPlanner:
 
     @staticmethod
     def decimal(text: str) -> Decimal | None:
+        """A plain number; None for any other expression."""
         try:
             return Decimal(text.strip())
         except InvalidOperation:
             return None
 
     def check_width(self, width: str) -> None:
+        """Refuse a half width that cannot be added to the key.
+
+        Raises:
+            PatternAnalysisError: CEP_UNCERTAINTY.
+        """
         kind = parse_type(self.analyze([f"({width})"])[0][1])
         fits = kind.kind == "interval" if self.kind in TIMES else kind.is_numeric
         if self.kind == "date":
@@ -163,9 +181,11 @@ class TickPlanner:
 
     @staticmethod
     def floored(units: str, step: int) -> str:
+        """SQL of whole steps in ``units``, rounded down, also below zero."""
         return units if step == 1 else f"(({units} - pmod({units}, {step}L)) div {step}L)"
 
     def time(self, tick: str, step: Decimal) -> str:
+        """SQL of a tick's time, of the ORDER BY key's type."""
         if self.kind == "int":
             return f"CAST(({tick} * {int(step)}L) AS {self.type})"
         if self.kind == "date":
@@ -191,6 +211,11 @@ class TickPlanner:
         return f"CAST(raise_error(concat({text}, {named})) AS {type_})"
 
     def checked_probability(self, text: str, low: str, high: str) -> str:
+        """SQL of an ARRAY<DOUBLE>, one probability per tick; it raises where they are too few or do not add up to 1.
+
+        Raises:
+            PatternAnalysisError: CEP_UNCERTAINTY: the expression is not an array of numbers.
+        """
         type_ = self.analyze([text])[0][1]
         kind = parse_type(type_)
         if kind.kind != "array" or kind.element is None or not kind.element.is_numeric:
