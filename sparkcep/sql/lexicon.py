@@ -22,6 +22,8 @@ class SparkCepDialect(Spark):
     """Spark without the tokeniser's short cuts that would hide a statement's text."""
 
     class Tokenizer(Spark.Tokenizer):
+        """Spark's, which reads no statement as one string and knows no Jinja."""
+
         # A leading EXPLAIN or SHOW would turn the rest of the statement into one string.
         COMMANDS: ClassVar[set[TokenType]] = set()
         # Jinja is not Spark SQL; `{#` and `{%` may stand in a row pattern.

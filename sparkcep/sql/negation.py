@@ -24,6 +24,8 @@ from sparkcep.pattern import (
 
 @dataclass(frozen=True, slots=True)
 class NegationFault:
+    """A sentence and a hint for the user, and the offset in the statement that they are about."""
+
     message: str
     hint: str
     position: int

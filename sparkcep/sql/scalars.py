@@ -60,11 +60,13 @@ class Scope:
         return (name,) if name in self.primaries else None
 
     def is_column(self, name: str) -> bool:
+        """Whether the input has it, by the session's case sensitivity."""
         if self.case_sensitive:
             return name in self.columns
         return name.casefold() in {c.casefold() for c in self.columns}
 
     def error(self, error_class: str, message: str, token: Token, hint: str | None = None) -> PatternAnalysisError:
+        """An error with a caret at a token; the caller raises it."""
         return PatternAnalysisError(error_class, message, text=self.statement.text, position=token.start, hint=hint)
 
 
@@ -214,6 +216,11 @@ class ScalarReader:
         return name, column
 
     def refuse_window(self, i: int) -> None:
+        """Refuse `f(...) OVER`.
+
+        Raises:
+            PatternAnalysisError: MATCH_RECOGNIZE_UNSUPPORTED_WINDOW_FUNCTION.
+        """
         if self.s.word(i) == "OVER" and self.s.operator(i - 1) == ")":
             raise self.scope.error(
                 "MATCH_RECOGNIZE_UNSUPPORTED_WINDOW_FUNCTION",
@@ -272,6 +279,13 @@ class ScalarReader:
         return False
 
     def call(self, i: int, running: bool) -> tuple[Slot, int] | None:
+        """A call that reads rows of the match, with the token behind it; None: it is Spark's.
+
+        ``running``: under RUNNING, up to the current row, not FINAL.
+
+        Raises:
+            PatternAnalysisError: CEP_ARGUMENTS and those of :meth:`navigation` and :meth:`aggregate`.
+        """
         s = self.s
         word = s.word(i)
         close = s.pairs.get(i + 1)
@@ -292,6 +306,11 @@ class ScalarReader:
         return None
 
     def classifier_variables(self, low: int, high: int) -> tuple[str, ...] | None:
+        """The variables that CLASSIFIER(v) looks at; None for CLASSIFIER(), which looks at all.
+
+        Raises:
+            PatternAnalysisError: CEP_UNDEFINED_VARIABLE.
+        """
         if low == high:
             return None
         token = self.s.tokens[low]
@@ -322,6 +341,11 @@ class ScalarReader:
         return out
 
     def offset(self, arguments: list[Range], default: int, name: str, i: int) -> int:
+        """The second argument of a navigation, a literal; ``default`` where it is left out. ``name``: for the error.
+
+        Raises:
+            PatternAnalysisError: CEP_NAVIGATION_OFFSET.
+        """
         if len(arguments) < 2:
             return default
         low, high = arguments[1]
@@ -438,6 +462,11 @@ class ScalarReader:
         return RowExpression(tuple(pieces)), next(iter(names), None)
 
     def aggregate(self, i: int, close: int, running: bool) -> tuple[Aggregate, int]:
+        """An aggregate over rows of the match, with the token behind it and its FILTER.
+
+        Raises:
+            PatternAnalysisError: CEP_UNSUPPORTED_AGGREGATE, CEP_MIXED_VARIABLES, CEP_UNDEFINED_VARIABLE.
+        """
         s = self.s
         name = s.word(i).lower()
         low = i + 2

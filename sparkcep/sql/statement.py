@@ -86,6 +86,7 @@ class Statement:
         return ""
 
     def operator(self, index: int) -> str:
+        """The operator at a token; empty for any other token, and outside of the statement."""
         if 0 <= index < len(self.tokens) and self.tokens[index].kind == "op":
             return self.tokens[index].upper
         return ""

@@ -98,9 +98,15 @@ class BlockBinder:
         )
 
     def error(self, error_class: str, message: str, position: int, hint: str | None = None) -> PatternAnalysisError:
+        """An error with a caret; the caller raises it."""
         return PatternAnalysisError(error_class, message, text=self.s.text, position=position, hint=hint)
 
     def bind(self, with_prefix: str) -> PatternQuery:
+        """The block as a query. ``with_prefix``: the statement's WITH, which goes before SQL that is made of it.
+
+        Raises:
+            PatternAnalysisError: what the sections of a block can be refused for; see docs/errors.md.
+        """
         syntax, positions = self.syntax, self.syntax.positions
         self.check_columns()
         components = self.typed_components()
@@ -175,6 +181,11 @@ class BlockBinder:
     # -- parts -----------------------------------------------------------------------------------------------------
 
     def check_brackets(self, behind_pattern: int) -> None:
+        """Refuse a bracket without its partner outside of the pattern. ``behind_pattern``: the first token after it.
+
+        Raises:
+            PatternParseError: CEP_SYNTAX_ERROR.
+        """
         matched = {*self.syntax.closers, *self.syntax.closers.values()}
         for i in (*range(*self.form.head), *range(behind_pattern, self.form.body[1])):
             bracket = self.s.operator(i)
@@ -185,6 +196,11 @@ class BlockBinder:
                 )
 
     def check_columns(self) -> None:
+        """Refuse an input whose columns cannot be told apart by name or are named like ours.
+
+        Raises:
+            PatternAnalysisError: CEP_RESERVED_COLUMN, CEP_DUPLICATE_COLUMN.
+        """
         seen: set[str] = set()
         for column in self.scope.columns:
             if column.casefold().startswith(PREFIX):
@@ -229,6 +245,11 @@ class BlockBinder:
         return (Selection.ANY if returned.trends else Selection.NEXT), False
 
     def matches(self, returned: Returns) -> Matches:
+        """Which matches of a partition count: as MATCHES says, else all (the first one in SIESTA's notation).
+
+        Raises:
+            PatternAnalysisError: CEP_TREND_MATCHES.
+        """
         named = self.syntax.matches
         if named and named != "ALL" and returned.trends:
             position = self.syntax.positions.get("MATCHES", self.syntax.positions.get("RETURN-ALL", 0))
@@ -238,6 +259,11 @@ class BlockBinder:
         return Matches.FIRST if self.pattern.siesta and not returned.trends else Matches.ALL
 
     def check_conjunction(self, returned: Returns) -> None:
+        """AND(P, Q) encloses the pattern, and trends are counted.
+
+        Raises:
+            PatternAnalysisError: CEP_CONJUNCTION.
+        """
         found = [n for n in walk(self.pattern.pattern) if isinstance(n, Conjunction)]
         if not found:
             return
@@ -258,6 +284,11 @@ class BlockBinder:
             )  # fmt: skip
 
     def check_within(self, source: Source) -> None:
+        """WITHIN needs time to go up.
+
+        Raises:
+            PatternAnalysisError: CEP_WITHIN_ORDER.
+        """
         position = self.syntax.positions.get("WITHIN")
         if position is not None and not source.order_by[0].ascending:
             raise self.error(
@@ -268,6 +299,7 @@ class BlockBinder:
             )
 
     def identifiers(self, source: Source, returned: Returns) -> frozenset[str]:
+        """Case-folded names that the block mentions; other columns of the input need not be read."""
         low = min(self.form.head[0], self.form.body[0])
         names = {t.text.casefold() for t in self.s.tokens[low : self.form.body[1]] if t.kind in ("word", "quoted")}
         names |= {n.casefold() for n in source.names}
@@ -300,6 +332,11 @@ class BlockBinder:
         return plain(self.scope, span)
 
     def unit(self, name: str, tokens: Sequence[Token]) -> str:
+        """Spark's name of a unit of time from a word for it. ``tokens``: where it stands.
+
+        Raises:
+            PatternAnalysisError: CEP_INTERVAL.
+        """
         found = _UNITS.get(name.lower())
         if found is None:
             token = next((t for t in tokens if t.text.endswith(name)), tokens[0])
@@ -313,6 +350,13 @@ class BlockBinder:
         return found
 
     def constraint(self, conditions: ConditionBinder, span: Range) -> Condition:
+        """SIESTA's `(time | gap, within | atleast, a, b, length)` as a condition.
+
+        ``span``: its tokens with the parentheses.
+
+        Raises:
+            PatternAnalysisError: CEP_CONSTRAINT, CEP_INTERVAL.
+        """
         low, high = span
         parts = split_arguments(self.scope, low + 1, high - 1)
         length: tuple[str, bool] | None = None
@@ -324,6 +368,7 @@ class BlockBinder:
         return conditions.constraint(low, high, length, self.scope.order_key)
 
     def between(self) -> tuple[str, str] | None:
+        """Expressions of the first and the last time of BETWEEN, both inclusive."""
         span = self.syntax.between
         return None if span is None else (plain(self.scope, span[0]), plain(self.scope, span[1]))
 
@@ -368,6 +413,11 @@ class BlockBinder:
         return tuple(out)
 
     def group(self, low: int, high: int) -> tuple[int | str, ...]:
+        """One list of GROUPS: numbers (ranges spelled out) or names of cases, each once.
+
+        Raises:
+            PatternAnalysisError: CEP_GROUPS.
+        """
         numbers: list[int | str] = []
         for a, b in split_arguments(self.scope, low, high):
             if b - a == 1 and self.s.tokens[a].kind == "string":
@@ -394,6 +444,7 @@ class BlockBinder:
         return tuple(dict.fromkeys(numbers))
 
     def uncertainty(self) -> Uncertainty | None:
+        """UNCERTAINTY with STEP and PROBABILITY: two bounds, or a half width around the ORDER BY key."""
         span = self.syntax.uncertainty
         if span is None:
             return None
@@ -420,6 +471,11 @@ class BlockBinder:
         return _TIME_INSIDE.sub(interval, plain(self.scope, span))
 
     def check_uncertainty(self, query: PatternQuery) -> None:
+        """Refuse what has no meaning where the order of events is not known.
+
+        Raises:
+            PatternAnalysisError: CEP_UNCERTAINTY.
+        """
         position = self.syntax.positions.get("CONFIDENCE", 0)
         if query.uncertainty is None:
             if query.confidence is not None:
@@ -437,6 +493,11 @@ class BlockBinder:
                 )
 
     def check_censored(self, query: PatternQuery) -> None:
+        """Refuse OMIT CENSORED MATCHES where the log's end decides nothing.
+
+        Raises:
+            PatternAnalysisError: CEP_CENSORED.
+        """
         if not query.omit_censored:
             return
         others = [
@@ -454,6 +515,11 @@ class BlockBinder:
                 )
 
     def confidence(self) -> float | None:
+        """The least confidence, from 0 to 1; percentages are converted.
+
+        Raises:
+            PatternAnalysisError: CEP_CONFIDENCE.
+        """
         span = self.syntax.confidence
         if span is None:
             return None
@@ -468,6 +534,7 @@ class BlockBinder:
         return float(text[:-1]) / 100 if text.endswith("%") else float(text)
 
     def non_answers(self) -> NonAnswers | None:
+        """EXPLAIN NON ANSWERS (k, uncertainty, step) as SQL; a bare k is a number whatever the ORDER BY key's type."""
         if not self.syntax.non_answers:
             return None
         # A bare k is a number whatever the ORDER BY key is; all else is a length of time.

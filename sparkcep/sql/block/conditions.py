@@ -56,6 +56,7 @@ class ConditionBinder:
     # -- variables -------------------------------------------------------------------------------------------------
 
     def components(self, variable: str) -> list[Component]:
+        """All components of a variable; one that is written twice has two."""
         return [c for c in self.pattern.components if c.variable == variable]
 
     def place(self, keys: Keys) -> int:
@@ -68,6 +69,7 @@ class ConditionBinder:
         return len(keys) > 1 or any(k in self.pattern.repeated for k in keys)
 
     def is_kleene(self, variable: str) -> bool:
+        """Whether one of its components takes any number of events, so that `v.x` alone is ambiguous."""
         return any(c.kleene for c in self.components(variable))
 
     def normal(self, reference: Reference) -> Reference:
@@ -132,6 +134,13 @@ class ConditionBinder:
         return out
 
     def decided(self, parts: tuple[Part, ...], references: list[Reference]) -> list[Condition]:
+        """A conjunct as conditions with the variable whose event decides them, usually the last of the pattern.
+
+        One for each negation that a negated variable stands in.
+
+        Raises:
+            PatternAnalysisError: CEP_AMBIGUOUS_VARIABLE, CEP_TWO_NEGATIONS.
+        """
         keys: dict[str, Keys] = {}
         negated: list[str] = []
         for variable in dict.fromkeys(r.variable for r in references):
@@ -306,6 +315,11 @@ class ConditionBinder:
         )
 
     def endpoint(self, part: Range) -> Component:
+        """The component that a constraint's position, from 1, means.
+
+        Raises:
+            PatternAnalysisError: CEP_CONSTRAINT.
+        """
         token = self.scope.statement.tokens[part[0]]
         count = len(self.pattern.components)
         if part[1] - part[0] != 1 or not re.fullmatch(r"\d{1,9}", token.text) or not 1 <= int(token.text) <= count:

@@ -114,6 +114,11 @@ class BlockParser:
         self.out = BlockSyntax(form.body, self.closers)
 
     def parse(self) -> BlockSyntax:
+        """The block's token ranges: sections before PATTERN, the pattern, sections behind it.
+
+        Raises:
+            PatternParseError: CEP_SYNTAX_ERROR, CEP_DUPLICATE_CLAUSE, CEP_PATTERN_SYNTAX.
+        """
         self.sections()
         self.at, self.end = self.form.body
         self.refuse_having()
@@ -145,6 +150,11 @@ class BlockParser:
             i += 1
 
     def sections(self) -> None:
+        """Read sections in any order up to ``end``.
+
+        Raises:
+            PatternParseError: CEP_SYNTAX_ERROR, CEP_DUPLICATE_CLAUSE.
+        """
         in_head = self.end == self.form.head[1]
         while self.at < self.end:
             name = self.section(self.at)
@@ -168,6 +178,7 @@ class BlockParser:
     def error(
         self, message: str, error_class: str = "CEP_SYNTAX_ERROR", hint: str | None = None, at: int | None = None
     ) -> PatternParseError:
+        """An error with a caret at a token (the current one, or behind the block's last); the caller raises it."""
         index = self.at if at is None else at
         tokens = self.s.tokens
         # At a block's end the place is behind its last token.
@@ -186,11 +197,13 @@ class BlockParser:
         return k - i
 
     def accept(self, *expected: str) -> bool:
+        """Pass these words if all of them stand here; otherwise nothing is read."""
         length = self.words(self.at, *expected)
         self.at += length
         return length > 0
 
     def wants_operand(self, i: int) -> bool:
+        """Whether what stands before a token is left without its right side, so that a keyword here is a name."""
         before = self.s.tokens[i - 1]
         if before.kind == "op":
             return before.upper not in ENDS_OPERAND
@@ -245,6 +258,7 @@ class BlockParser:
         return name is not None and (name != "BETWEEN" or self.is_between_clause(start, self.at))
 
     def skip_to_section(self) -> None:
+        """Pass tokens up to the next section or the end; brackets are passed whole."""
         start = self.at
         while self.at < self.end and not self.ends_part(start):
             self.at = self.closers.get(self.at, self.at) + 1
@@ -294,12 +308,18 @@ class BlockParser:
         return start, self.at
 
     def comma(self) -> bool:
+        """Pass a comma if one stands here."""
         if self.at < self.end and self.s.operator(self.at) == ",":
             self.at += 1
             return True
         return False
 
     def items(self, what: str) -> list[Range]:
+        """Items between commas, at least one. ``what``: for the error where one is empty.
+
+        Raises:
+            PatternParseError: CEP_SYNTAX_ERROR.
+        """
         out = [self.item(what)]
         while self.comma():
             out.append(self.item(what))
@@ -308,10 +328,12 @@ class BlockParser:
     # -- head ------------------------------------------------------------------------------------------------------
 
     def read_partition_by(self) -> None:
+        """PARTITION BY expression, ..."""
         self.accept("PARTITION", "BY")
         self.out.partition_by = self.items("A partition expression")
 
     def read_order_by(self) -> None:
+        """ORDER BY expression [ASC | DESC] [NULLS FIRST | LAST], ..."""
         self.accept("ORDER", "BY")
         w = self.s.word
         for start, stop in self.items("A sort key"):
@@ -327,6 +349,7 @@ class BlockParser:
             self.out.order_by.append(item)
 
     def read_event_type(self) -> None:
+        """EVENT TYPE column | NONE; parentheses around it are left out."""
         self.accept("EVENT", "TYPE")
         at = self.at
         # No clause begins here: a clause's word with nothing of a clause behind it is a column.
@@ -340,12 +363,14 @@ class BlockParser:
         self.out.event_type = (low, high)
 
     def read_return(self) -> None:
+        """RETURN item [[AS] name], ..."""
         self.at += 1
         self.out.returns = self.items("An item to return")
 
     # -- clauses ---------------------------------------------------------------------------------------------------
 
     def read_where(self) -> None:
+        """WHERE up to the next section: it may have commas."""
         self.at += 1
         start = self.at
         self.skip_to_section()
@@ -354,12 +379,14 @@ class BlockParser:
         self.out.where = (start, self.at)
 
     def read_within(self) -> None:
+        """WITHIN interval [SLIDE interval]"""
         self.at += 1
         self.out.within = self.item("An interval", "SLIDE")
         if self.accept("SLIDE"):
             self.out.slide = self.item("An interval")
 
     def read_between(self) -> None:
+        """BETWEEN time AND time"""
         self.at += 1
         low = self.item("A time", "AND")
         if not self.accept("AND"):
@@ -367,18 +394,22 @@ class BlockParser:
         self.out.between = (low, self.item("A time"))
 
     def read_group_by(self) -> None:
+        """GROUP BY column, ..."""
         self.accept("GROUP", "BY")
         self.out.group_by = self.items("A column")
 
     def read_groups(self) -> None:
+        """GROUPS [(1-3,8),(5-7)]"""
         self.at += 1
         self.out.groups = self.item("A list of groups")
 
     def read_event_selection(self) -> None:
+        """EVENT SELECTION strategy, which is bound later."""
         self.accept("EVENT", "SELECTION")
         self.out.selection = self.item("A strategy")
 
     def read_matches(self) -> None:
+        """MATCHES ALL | NON OVERLAPPING | FIRST"""
         self.at += 1
         if self.accept("ALL"):
             self.out.matches = "ALL"
@@ -393,6 +424,7 @@ class BlockParser:
             raise self.error("MATCHES is followed by ALL, NON OVERLAPPING or FIRST.", hint=hint)
 
     def read_return_all(self) -> None:
+        """RETURN-ALL true | false: SIESTA's words for NON OVERLAPPING and FIRST."""
         self.accept("RETURN", "ALL")
         if self.accept("TRUE"):
             self.out.matches = "NON OVERLAPPING"
@@ -402,20 +434,24 @@ class BlockParser:
             raise self.error("RETURN-ALL is followed by true or false.")
 
     def read_collapsed(self) -> None:
+        """COLLAPSED"""
         self.at += 1
         self.out.collapsed = True
 
     def read_omit_censored_matches(self) -> None:
+        """OMIT CENSORED MATCHES"""
         self.accept("OMIT", "CENSORED")
         if not self.accept("MATCHES"):
             raise self.error("OMIT CENSORED is followed by MATCHES.", hint="write OMIT CENSORED MATCHES")
         self.out.omit_censored = True
 
     def read_strict_time(self) -> None:
+        """STRICT TIME"""
         self.accept("STRICT", "TIME")
         self.out.strict_time = True
 
     def read_uncertainty(self) -> None:
+        """UNCERTAINTY (lower, upper) | width [STEP interval] [PROBABILITY column], the last two in any order."""
         self.at += 1
         self.out.uncertainty = self.item("(lower, upper) or an interval", "STEP", "PROBABILITY")
         for _ in range(2):
@@ -425,6 +461,7 @@ class BlockParser:
                 self.out.probability = self.item("A column", "STEP")
 
     def read_confidence(self) -> None:
+        """CONFIDENCE >= number"""
         self.at += 1
         if self.s.operator(self.at) != ">=":
             raise self.error("CONFIDENCE is followed by >= and a number.", hint="CONFIDENCE >= 0.5")
@@ -432,6 +469,10 @@ class BlockParser:
         self.out.confidence = self.item("A number")
 
     def read_explain_non_answers(self) -> None:
+        """EXPLAIN NON ANSWERS (k, uncertainty, step), by place or by name.
+
+        `<k, uncertainty, step>` is the paper's notation.
+        """
         self.accept("EXPLAIN", "NON", "ANSWERS")
         start = self.at
         if self.s.operator(start) == "(" and start in self.closers:

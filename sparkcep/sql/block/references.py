@@ -95,6 +95,7 @@ class Reader:
         return _merged(self.parts)
 
     def cut(self, start: int, resume: int, new: Part) -> None:
+        """End a piece of copied text at offset ``start``, put ``new`` behind it and go on copying at ``resume``."""
         if start > self.text_start:
             self.parts.append(self.scope.render(self.text_start, start))
         if new:
@@ -104,6 +105,11 @@ class Reader:
     # -- words -----------------------------------------------------------------------------------------------------
 
     def refuse(self, i: int, low: int) -> None:
+        """Refuse a token that no expression of a block may have. ``low``: the expression's first token.
+
+        Raises:
+            PatternAnalysisError: MATCH_RECOGNIZE_UNSUPPORTED_WINDOW_FUNCTION, CEP_EQUIVALENCE.
+        """
         s = self.scope.statement
         token = s.tokens[i]
         if s.word(i) == "OVER" and s.operator(i - 1) == ")":
@@ -274,6 +280,11 @@ class Reader:
     # -- calls -----------------------------------------------------------------------------------------------------
 
     def call(self, i: int) -> tuple[Reference, int] | None:
+        """A call that reads events of the match, with the token behind it; None: it is Spark's.
+
+        Raises:
+            PatternAnalysisError: CEP_SYNTAX_ERROR, CEP_NOT_IN_BLOCK and those of :meth:`aggregate`.
+        """
         s = self.scope.statement
         word = s.word(i)
         close = self.scope.closers.get(i + 1)
@@ -304,6 +315,11 @@ class Reader:
         return Reference(variable, Index.PLAIN, s.tokens[i], RowExpression((column,)), next=True), after
 
     def aggregate(self, i: int, close: int) -> tuple[Reference, int]:
+        """An aggregate over a variable's events, with the token behind it.
+
+        Raises:
+            PatternAnalysisError: CEP_UNSUPPORTED_AGGREGATE, CEP_AGGREGATE_RANGE, CEP_MIXED_VARIABLES.
+        """
         s = self.scope.statement
         name = s.word(i).lower()
         if name not in self.aggregates:

@@ -63,6 +63,7 @@ class ReturnBinder:
         self.out = Returns()
 
     def bind(self) -> Returns:
+        """Measures of one match, or aggregates over all trends where GROUP BY, SLIDE or such an aggregate is there."""
         items = [self.item(low, high) for low, high in self.syntax.returns]
         counting = any(self.bare_aggregate(i) is not None for i in items)
         if self.syntax.group_by or self.syntax.slide is not None or counting:
@@ -75,6 +76,7 @@ class ReturnBinder:
     # -- items -----------------------------------------------------------------------------------------------------
 
     def item(self, low: int, high: int) -> Item:
+        """An item without its alias, with or without AS."""
         tokens = self.s.tokens
         last = tokens[high - 1]
         if last.kind not in ("word", "quoted") or high - low < 2:
@@ -90,6 +92,7 @@ class ReturnBinder:
         return Item(low, high - 1, last) if complete and last.upper not in _NOT_ALIASES else Item(low, high, None)
 
     def text(self, item: Item) -> str:
+        """As the user wrote it."""
         return self.s.text[self.s.tokens[item.low].start : self.s.tokens[item.high - 1].end]
 
     def keys(self, variable: str, token: Token) -> Keys:
@@ -122,6 +125,7 @@ class ReturnBinder:
     # -- per match -------------------------------------------------------------------------------------------------
 
     def measure(self, item: Item) -> None:
+        """Add the columns of one item: whole events, `a.(x, y)` or an expression."""
         s, low = self.s, item.low
         token = s.tokens[low]
         variable = self.scope.variable(token)
@@ -146,6 +150,7 @@ class ReturnBinder:
         return f"struct({', '.join(quoted(c) for c in self.scope.columns if c != GROUP_ID)})"
 
     def add(self, item: Item, name: str, text: str, *pieces: str | Slot) -> None:
+        """Add a measure. ``name``: without an alias; ``text``: instead of it where that name is taken."""
         scalar = Scalar(pieces, self.s.tokens[item.low].start)
         self.out.measures.append(Measure(self.unique(item, name, text), scalar))
 
@@ -169,6 +174,11 @@ class ReturnBinder:
             self.add(item, name.text, f"{token.text}.{name.text}", value)
 
     def expression(self, item: Item) -> None:
+        """Add an item that is one expression.
+
+        Raises:
+            PatternAnalysisError: CEP_AMBIGUOUS_COLUMN, CEP_NEXT, CEP_INDEX.
+        """
         reader = Reader(self.scope, AGGREGATES, constant=lambda name: name.casefold() in self.constants)
         parts: list[Part] = []
         for part in reader.read(item.low, item.high):
@@ -220,6 +230,11 @@ class ReturnBinder:
         return None
 
     def bind_trends(self, items: list[Item]) -> None:
+        """Bind all items as aggregates over all trends and group keys.
+
+        Raises:
+            PatternAnalysisError: CEP_TREND_RETURN, CEP_NOT_IN_GROUP_BY, CEP_MIXED_RETURN.
+        """
         tokens = self.s.tokens
         for low, high in self.syntax.group_by:
             self.out.group_by.append(KeyExpression(plain(self.scope, (low, high)), tokens[low].start))
@@ -257,6 +272,11 @@ class ReturnBinder:
             )
 
     def trend(self, item: Item, at: int) -> None:
+        """Add an aggregate over all trends; ``at``: its token.
+
+        Raises:
+            PatternAnalysisError: CEP_MIXED_RETURN, CEP_TREND_ARGUMENT.
+        """
         s = self.s
         token = s.tokens[at]
         close = self.scope.closers.get(at + 1, item.high)
@@ -293,6 +313,11 @@ class ReturnBinder:
         self.out.output.append((name, name))
 
     def trend_argument(self, low: int, high: int, function: str) -> tuple[RowExpression, Keys]:
+        """What is aggregated, over columns of one event, and the components whose events count.
+
+        Raises:
+            PatternAnalysisError: CEP_TREND_ARGUMENT.
+        """
         found: list[tuple[str, Index]] = []
         expression = Reader(self.scope, AGGREGATES).row_expression(low, high, function, found)
         token = self.s.tokens[low]

@@ -34,6 +34,7 @@ class Index(enum.Enum):
 
     @property
     def is_range(self) -> bool:
+        """Whether it means several events, which only an aggregate can take."""
         return self in (Index.ALL, Index.BEFORE, Index.UP_TO)
 
 
@@ -79,6 +80,7 @@ class BlockScope:
 
     @property
     def variables(self) -> tuple[str, ...]:
+        """In the order of the pattern, each once."""
         return tuple(dict.fromkeys(c.variable for c in self.components))
 
     def variable(self, token: Token) -> str | None:
@@ -91,14 +93,17 @@ class BlockScope:
         return alike[0] if len(alike) == 1 else None
 
     def is_column(self, name: str) -> bool:
+        """Whether the input has it, by the session's case sensitivity."""
         if self.case_sensitive:
             return name in self.columns
         return name.casefold() in {c.casefold() for c in self.columns}
 
     def error(self, error_class: str, message: str, token: Token, hint: str | None = None) -> PatternAnalysisError:
+        """An error with a caret at a token; the caller raises it."""
         return PatternAnalysisError(error_class, message, text=self.statement.text, position=token.start, hint=hint)
 
     def no_variable(self, token: Token) -> PatternAnalysisError:
+        """CEP_UNDEFINED_VARIABLE; the caller raises it."""
         near = near_name(token.text, self.variables)
         return self.error(
             "CEP_UNDEFINED_VARIABLE",
@@ -108,6 +113,7 @@ class BlockScope:
         )
 
     def no_column(self, token: Token) -> PatternAnalysisError:
+        """CEP_UNRESOLVED_COLUMN; the caller raises it."""
         near = near_name(token.text, self.columns)
         return self.error(
             "CEP_UNRESOLVED_COLUMN",

@@ -64,6 +64,7 @@ class BlockFinder:
         return before.kind == "word" and before.upper in _WANTS_OPERAND and self.s.operator(i - 2) != "."
 
     def begins_head(self, i: int) -> bool:
+        """Whether a section that may come before PATTERN begins at a token."""
         word, second = self.s.word(i), self.s.word(i + 1)
         if word == "RETURN":  # an alias, where PATTERN follows at once
             return not (second == "PATTERN" and self.begins_pattern(i + 2))
@@ -110,6 +111,10 @@ class BlockFinder:
         return False
 
     def block_end(self, i: int, high: int) -> int:
+        """The token behind a block: a set operator, LIMIT, ORDER BY, a join, `;` or `|>`, or ``high``.
+
+        ``i``: a token of the block from which to look.
+        """
         s = self.s
         while i < high:
             word, op = s.word(i), s.operator(i)
@@ -151,4 +156,5 @@ def is_values_row(s: Statement, start: int, comma: int) -> bool:
 
 
 def is_list(tokens: tuple[Token, ...]) -> bool:
+    """Whether tokens are single ones with commas between them."""
     return len(tokens) % 2 == 1 and all((t.upper == ",") == (k % 2 == 1) for k, t in enumerate(tokens))

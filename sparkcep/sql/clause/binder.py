@@ -72,9 +72,15 @@ class Binder:
         self.scope = Scope(statement, self.primaries, {}, qualifiers, tuple(columns), settings.case_sensitive, render)
 
     def error(self, error_class: str, message: str, position: int, hint: str | None = None) -> PatternAnalysisError:
+        """An error with a caret; the caller raises it."""
         return PatternAnalysisError(error_class, message, text=self.s.text, position=position, hint=hint)
 
     def bind(self, with_prefix: str = "") -> PatternQuery:
+        """The clause as a query. ``with_prefix``: the statement's WITH, which goes before SQL that is made of it.
+
+        Raises:
+            PatternAnalysisError: what the parts of a clause can be refused for; see docs/errors.md.
+        """
         clause = self.clause
         self.check_columns()
         self.check_permutations()
@@ -125,6 +131,11 @@ class Binder:
     # -- parts -----------------------------------------------------------------------------------------------------
 
     def check_columns(self) -> None:
+        """Refuse an input whose columns cannot be told apart by name or are named like ours.
+
+        Raises:
+            PatternAnalysisError: CEP_RESERVED_COLUMN, CEP_DUPLICATE_COLUMN.
+        """
         position = self.s.tokens[self.body[0] - 2].start
         seen: set[str] = set()
         for column in self.scope.columns:
@@ -141,6 +152,11 @@ class Binder:
             seen.add(folded)
 
     def check_permutations(self) -> None:
+        """Each PERMUTE keeps limit.permute, since n patterns have n! orders.
+
+        Raises:
+            PatternAnalysisError: MATCH_RECOGNIZE_PERMUTE_TOO_MANY_PATTERNS.
+        """
         for node in walk(self.pattern):
             if isinstance(node, Permutation) and len(node.items) > self.settings.limit_permute:
                 raise self.error(
@@ -185,6 +201,7 @@ class Binder:
             )
 
     def event_type(self) -> str | None:
+        """The column of EVENT TYPE as SQL; None without it."""
         token = self.clause.event_type
         if token is None:
             return None
@@ -193,6 +210,11 @@ class Binder:
         return self.render(token.start, token.end)
 
     def bind_within(self) -> tuple[str | None, int]:
+        """WITHIN's interval as SQL, None without it, and its offset in the statement.
+
+        Raises:
+            PatternAnalysisError: CEP_WITHIN_ORDER.
+        """
         span = self.clause.within
         if span is None:
             return None, 0
@@ -213,6 +235,11 @@ class Binder:
         return text, position
 
     def bind_non_answers(self) -> NonAnswers | None:
+        """EXPLAIN NON ANSWERS, None without it.
+
+        Raises:
+            PatternAnalysisError: CEP_NON_ANSWERS.
+        """
         clause = self.clause
         if not clause.non_answers:
             return None
@@ -236,6 +263,11 @@ class Binder:
         return NonAnswers(cost, uncertainty, step, position, positions)
 
     def bind_subsets(self) -> None:
+        """Put SUBSET's unions of primary variables into the scope (ISO/IEC 19075-5).
+
+        Raises:
+            PatternAnalysisError: CEP_SUBSET, CEP_UNDEFINED_VARIABLE.
+        """
         for name, parts in self.clause.subsets:
             union = variable_name(name)
             if union in self.primaries or union in self.scope.unions:
@@ -253,6 +285,7 @@ class Binder:
             self.scope.unions[union] = tuple(dict.fromkeys(members))
 
     def undefined(self, token: Token) -> PatternAnalysisError:
+        """CEP_UNDEFINED_VARIABLE; the caller raises it."""
         near = near_name(token.text, (*self.primaries, *self.scope.unions))
         return self.error(
             "CEP_UNDEFINED_VARIABLE",
@@ -262,6 +295,11 @@ class Binder:
         )
 
     def bind_skip(self) -> Skip:
+        """AFTER MATCH SKIP with the primary variables that its target stands for.
+
+        Raises:
+            PatternAnalysisError: CEP_UNDEFINED_VARIABLE, CEP_NEGATED_VARIABLE.
+        """
         token = self.clause.skip_target
         if token is None:
             return Skip(self.clause.skip)
@@ -274,6 +312,11 @@ class Binder:
         return Skip(self.clause.skip, name, targets)
 
     def bind_measures(self, one_row: bool) -> tuple[Measure, ...]:
+        """MEASURES in order. ``one_row``: under ONE ROW PER MATCH, where functions are FINAL.
+
+        Raises:
+            PatternAnalysisError: CEP_DUPLICATE_COLUMN and those of :class:`ScalarReader`.
+        """
         reader = ScalarReader(self.scope, running=not one_row, in_define=False, one_row=one_row)
         out: list[Measure] = []
         keys = {self.s.tokens[a].text.casefold() for a, b in self.clause.partition_by if b - a == 1}
@@ -328,6 +371,7 @@ class Binder:
         return tuple(out)
 
     def defined(self, name: str, conjunct: Scalar, source: str) -> Condition:
+        """One conjunct of DEFINE as a condition of a variable; ``source``: as the user wrote it."""
         if name not in self.negated:
             return Condition(self.positive(conjunct), (name,), source=source)
         # A negation is decided when what it reads has been taken.

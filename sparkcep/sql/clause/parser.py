@@ -39,6 +39,8 @@ _ORDER_HINT = (
 
 @dataclass(slots=True)
 class SortItem:
+    """``nulls_first``: None where the user does not say, which leaves it to Spark: first where ascending."""
+
     expression: Range
     ascending: bool = True
     nulls_first: bool | None = None
@@ -90,6 +92,11 @@ class ClauseParser:
         self.out = ClauseSyntax()
 
     def parse(self) -> ClauseSyntax:
+        """The clause's token ranges; each part at most once and in the order of the standard.
+
+        Raises:
+            PatternParseError: CEP_SYNTAX_ERROR, CEP_DUPLICATE_CLAUSE, CEP_CLAUSE_ORDER, CEP_PATTERN_MISSING.
+        """
         seen: list[str] = []
         while self.at < self.end:
             name = self.section(self.at)
@@ -116,6 +123,7 @@ class ClauseParser:
     def error(
         self, message: str, error_class: str = "CEP_SYNTAX_ERROR", hint: str | None = None, at: int | None = None
     ) -> PatternParseError:
+        """An error with a caret at a token (the current one); the caller raises it."""
         index = self.at if at is None else at
         token = self.s.tokens[min(index, self.end, len(self.s.tokens) - 1)]
         return PatternParseError(error_class, message, text=self.s.text, position=token.start, hint=hint)
@@ -128,10 +136,20 @@ class ClauseParser:
         return False
 
     def expect_words(self, *expected: str) -> None:
+        """Pass these words.
+
+        Raises:
+            PatternParseError: CEP_SYNTAX_ERROR: other words stand here.
+        """
         if not self.words(*expected):
             raise self.error(f"{' '.join(expected)} is expected here.")
 
     def name(self, what: str) -> Token:
+        """Pass a word or a quoted name. ``what``: for the error.
+
+        Raises:
+            PatternParseError: CEP_SYNTAX_ERROR.
+        """
         token = self.s.tokens[self.at] if self.at < self.end else None
         if token is None or token.kind not in ("word", "quoted"):
             raise self.error(f"{what} is expected here.")
@@ -187,6 +205,7 @@ class ClauseParser:
         return start, self.at
 
     def comma(self) -> bool:
+        """Pass a comma if one stands here."""
         if self.at < self.end and self.s.operator(self.at) == ",":
             self.at += 1
             return True
@@ -195,12 +214,14 @@ class ClauseParser:
     # -- sections --------------------------------------------------------------------------------------------------
 
     def read_partition_by(self) -> None:
+        """PARTITION BY expression, ..."""
         self.at += 2
         self.out.partition_by.append(self.item("A partition expression"))
         while self.comma():
             self.out.partition_by.append(self.item("A partition expression"))
 
     def read_order_by(self) -> None:
+        """ORDER BY expression [ASC | DESC] [NULLS FIRST | LAST], ..."""
         self.at += 2
         while True:
             start, end = self.item("A sort key")
@@ -218,10 +239,16 @@ class ClauseParser:
                 return
 
     def read_event_type(self) -> None:
+        """EVENT TYPE column"""
         self.at += 2
         self.out.event_type = self.name("The event type column")
 
     def read_measures(self) -> None:
+        """MEASURES expression AS name, ...
+
+        Raises:
+            PatternParseError: MATCH_RECOGNIZE_EMPTY_MEASURES, MATCH_RECOGNIZE_MEASURES_MUST_BE_ALIASED.
+        """
         keyword = self.at
         self.at += 1
         if self.at >= self.end or self.section(self.at):
@@ -261,6 +288,7 @@ class ClauseParser:
             i += 1
 
     def read_rows_per_match(self) -> None:
+        """ONE ROW PER MATCH | ALL ROWS PER MATCH [SHOW | OMIT EMPTY MATCHES | WITH UNMATCHED ROWS]"""
         self.out.rows_position = self.s.tokens[self.at].start
         if self.words("ONE"):
             self.expect_words("ROW", "PER", "MATCH")
@@ -277,6 +305,7 @@ class ClauseParser:
             self.out.rows_per_match = RowsPerMatch.ALL_WITH_UNMATCHED
 
     def read_after_match_skip(self) -> None:
+        """AFTER MATCH SKIP PAST LAST ROW | TO NEXT ROW | TO [FIRST | LAST] variable"""
         self.expect_words("AFTER", "MATCH", "SKIP")
         if self.words("PAST"):
             self.expect_words("LAST", "ROW")
@@ -293,6 +322,7 @@ class ClauseParser:
         self.out.skip_target = self.name("A pattern variable")
 
     def read_event_selection(self) -> None:
+        """EVENT SELECTION strategy; its words may be joined by underscores."""
         self.at += 2
         for selection in Selection:
             name = selection.value.split()
@@ -302,6 +332,7 @@ class ClauseParser:
         raise self.error("STRICT CONTIGUITY, SKIP TILL NEXT MATCH or SKIP TILL ANY MATCH is expected here.")
 
     def read_pattern(self) -> None:
+        """PATTERN (row pattern)"""
         open_ = self.at + 1
         close = self.s.pairs[open_]
         tokens = self.s.tokens[open_ + 1 : close]
@@ -310,10 +341,12 @@ class ClauseParser:
         self.at = close + 1
 
     def read_within(self) -> None:
+        """WITHIN interval"""
         self.at += 1
         self.out.within = self.item("An interval")
 
     def read_subset(self) -> None:
+        """SUBSET union = (variable, ...), ..."""
         self.at += 1
         while True:
             name = self.name("A union variable")
@@ -331,6 +364,11 @@ class ClauseParser:
                 return
 
     def read_define(self) -> None:
+        """DEFINE variable AS condition, ...
+
+        Raises:
+            PatternParseError: CEP_DUPLICATE_DEFINITION.
+        """
         self.at += 1
         while True:
             name = self.name("A pattern variable")
@@ -345,6 +383,7 @@ class ClauseParser:
                 return
 
     def read_explain_non_answers(self) -> None:
+        """EXPLAIN NON ANSWERS (k, uncertainty, step), by place or by name."""
         self.out.non_answers_position = self.s.tokens[self.at].start
         self.at += 3
         start = self.at
