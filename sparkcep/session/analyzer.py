@@ -60,6 +60,11 @@ class SparkAnalyzer:
         return self.plain(text if values else unescape(text), self.args, **values)
 
     def analyzed(self, statement: str, source: DataFrame | None = None) -> DataFrame:
+        """A statement's DataFrame, analysed now also on Connect. ``source``: what ``{SOURCE}`` stands for.
+
+        Raises:
+            AnalysisException: Spark's own.
+        """
         frame = self.run(statement, source=source)
         if type(frame).__module__.startswith("pyspark.sql.connect."):
             _ = frame.schema  # Connect analyses lazily; errors belong here, where the clause is known

@@ -70,6 +70,11 @@ class Definition:
     zone: str
 
     def plan(self, schema: StructType) -> FunctionPlan:
+        """The plan for a table of this schema.
+
+        Raises:
+            PatternAnalysisError: CEP_DUPLICATE_COLUMN, and all that the text can be refused for.
+        """
         statement = read_statement(self.text)
         syntax = read_function(statement)
         assert syntax is not None

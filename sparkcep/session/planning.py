@@ -33,6 +33,7 @@ class OccurrencePlanner:
 
     @property
     def settings(self) -> Settings:
+        """The statement's settings."""
         return self.analyzer.settings
 
     def planned(
@@ -67,6 +68,13 @@ class OccurrencePlanner:
         return keep(PLANS, made_from, planned) if may_keep and len(analyzer.volatile) == asked else planned
 
     def plan_clause(self, form: PatternOccurrence, source: DataFrame, input_sql: InputSql, by_name: bool) -> AnyPlan:
+        """Parse, bind and plan a MATCH_RECOGNIZE over ``source``.
+
+        ``by_name``: the statement around it names the columns that it reads by the names they have here.
+
+        Raises:
+            PatternParseError, PatternAnalysisError: see :func:`parse_clause` and :func:`bind`.
+        """
         clause = parse_clause(self.statement, form.body, formatted=bool(self.analyzer.kwargs))
         query = bind(
             self.statement,
@@ -85,6 +93,7 @@ class OccurrencePlanner:
         return self.plan_bound(self.asked_of(query, form), source, input_sql)
 
     def plan_block(self, form: PatternOccurrence, source: DataFrame, input_sql: InputSql, by_name: bool) -> AnyPlan:
+        """Parse, bind and plan a pattern block; arguments and errors as for :meth:`plan_clause`."""
         query = self.bound_block(form, source, input_sql)
         source = self.merged(query, source)
         if self.settings.column_pruning and by_name:
@@ -101,6 +110,7 @@ class OccurrencePlanner:
         return replace(query, non_answers=asked)
 
     def bound_block(self, form: PatternOccurrence, source: DataFrame, input_sql: InputSql) -> PatternQuery:
+        """A block's query; its relation's properties are asked of Spark where they are needed."""
         prefix = self.rewriter.with_prefix(form)
         return bind_block(
             self.statement, form, source.schema.names, self.rewriter.qualifiers(form), self.rewriter.render,
@@ -133,6 +143,7 @@ class OccurrencePlanner:
         )  # fmt: skip
 
     def partition_predicate(self, query: PatternQuery, form: PatternOccurrence) -> str:
+        """What the statement demands of partition keys, as SQL over the input's columns; empty if nothing."""
         fields = Fields(query.columns, self.settings.case_sensitive)
         keys = {fields.column_of(k.expression) for k in query.partition_by}
 

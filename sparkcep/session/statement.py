@@ -152,6 +152,7 @@ class StatementExecution:
     # -- one form --------------------------------------------------------------------------------------------------
 
     def plan_form(self, form: PatternOccurrence) -> None:
+        """Plan one pattern and put its relation into the text; inner ones come first."""
         input_sql = self.rewriter.input_sql(form)
         source = parsed(self.statement.text, lambda: self.blamed(lambda: self.input(form, input_sql)))
         renamed = joined_input(
@@ -244,6 +245,7 @@ class StatementExecution:
     # -- results ---------------------------------------------------------------------------------------------------
 
     def explain(self, command: Explain) -> DataFrame:
+        """One row with the plan of each pattern and Spark's own; ANALYZE runs the query once and adds row counts."""
         for relation in self.relations:
             check(self.analyzer, relation)
         rewritten = self.rewriter.render(command.query_start, len(self.statement.text))
@@ -273,6 +275,11 @@ class StatementExecution:
         return [*lines, f"    output: {rows:,} rows", *noted]
 
     def create_view(self, command: TemporaryView) -> DataFrame:
+        """CREATE TEMPORARY VIEW; the view has the rewritten query's plan, not its rows.
+
+        Raises:
+            PatternAnalysisError: CEP_VIEW_COLUMNS.
+        """
         frame = self.rewritten(command.query_start)
         if command.columns:
             if len(command.columns) != len(frame.columns):
