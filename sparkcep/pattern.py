@@ -20,6 +20,8 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class Concatenation:
+    """One item after the other; rows of two neighbours are adjacent unless the strategy skips events."""
+
     items: tuple[Pattern, ...]
 
 

@@ -28,6 +28,7 @@ class Setting:
 
     @property
     def key(self) -> str:
+        """As the session's configuration has it, ``spark.sparkcep...``."""
         return PREFIX + self.name
 
 

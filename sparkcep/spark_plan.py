@@ -14,6 +14,7 @@ LOG_PROPERTIES = tuple(f"sparkcep.{role}" for role in ("case", "time", "tiebreak
 
 
 def is_remote(spark: SparkSession) -> bool:
+    """Whether it is a Spark Connect session, which has no JVM and may not see the storage."""
     return type(spark).__module__.startswith("pyspark.sql.connect.")
 
 

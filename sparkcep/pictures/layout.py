@@ -61,6 +61,8 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Text:
+    """``kind``: quantifier, or forbidden (at the frame of a negation); its middle is at ``x``."""
+
     x: float
     y: float
     text: str
@@ -69,6 +71,8 @@ class Text:
 
 @dataclass(slots=True)
 class Drawing:
+    """All marks of one pattern on a plane from (0, 0) to (``width``, ``height``), y downwards."""
+
     boxes: list[Box] = field(default_factory=list)
     lines: list[Line] = field(default_factory=list)
     texts: list[Text] = field(default_factory=list)

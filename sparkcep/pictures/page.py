@@ -20,7 +20,8 @@ class Specified(Protocol):
     """A picture: whatever has a Vega-Lite specification."""
 
     @property
-    def spec(self) -> dict[str, Any]: ...
+    def spec(self) -> dict[str, Any]:
+        """A Vega-Lite 5 specification that holds its own data."""
 
 
 #: Of Vega-Lite, as vl-convert-python names it.

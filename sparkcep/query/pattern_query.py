@@ -24,6 +24,8 @@ from sparkcep.query.scalars import Events, MatchNumber, Navigation, RowExpressio
 
 
 class RowsPerMatch(enum.Enum):
+    """What rows the output has: one per match, or those of matches and, if asked for, the others (ISO/IEC 19075-5)."""
+
     ONE = "ONE ROW PER MATCH"
     ALL_SHOW_EMPTY = "ALL ROWS PER MATCH SHOW EMPTY MATCHES"
     ALL_OMIT_EMPTY = "ALL ROWS PER MATCH OMIT EMPTY MATCHES"
@@ -31,10 +33,13 @@ class RowsPerMatch(enum.Enum):
 
     @property
     def is_all(self) -> bool:
+        """Whether the output has a row for each row of a match."""
         return self is not RowsPerMatch.ONE
 
 
 class SkipMode(enum.Enum):
+    """Where the search for the next match begins; TO_FIRST and TO_LAST go to a variable's row (AFTER MATCH SKIP)."""
+
     PAST_LAST_ROW = "SKIP PAST LAST ROW"
     TO_NEXT_ROW = "SKIP TO NEXT ROW"
     TO_FIRST = "SKIP TO FIRST"
@@ -61,6 +66,7 @@ class SortKey:
 
     @property
     def text(self) -> str:
+        """As SQL, with direction and order of NULLs always said."""
         return (
             f"{self.expression} {'ASC' if self.ascending else 'DESC'} NULLS {'FIRST' if self.nulls_first else 'LAST'}"
         )
@@ -76,6 +82,8 @@ class KeyExpression:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
+    """An output column; ``expression`` is evaluated once per match, or per row of it under ALL ROWS PER MATCH."""
+
     name: str
     expression: Scalar
 
@@ -180,6 +188,11 @@ class PatternQuery:
         return tuple(e for e in self.equivalences if e not in partitioning)
 
     def component(self, key: str) -> Component:
+        """The component of a key, which is unique in the pattern.
+
+        Raises:
+            StopIteration: there is none.
+        """
         return next(c for c in self.components if c.key == key)
 
     def tells_apart(self, keys: Sequence[str]) -> bool:

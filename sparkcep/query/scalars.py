@@ -32,10 +32,12 @@ class RowExpression:
 
     @property
     def markers(self) -> frozenset[RowMarker]:
+        """What the expression needs of the match beside columns of the row."""
         return frozenset(p for p in self.pieces if isinstance(p, RowMarker))
 
     @property
     def is_label(self) -> bool:
+        """Whether it is CLASSIFIER() and nothing else."""
         return [p for p in self.pieces if p != ""] == [RowMarker.LABEL]
 
 
@@ -105,8 +107,10 @@ class Scalar:
 
     @property
     def slots(self) -> tuple[Slot, ...]:
+        """What Spark cannot evaluate by itself, in order; a slot may come more than once."""
         return tuple(p for p in self.pieces if not isinstance(p, str))
 
     @property
     def text(self) -> str:
+        """For messages and EXPLAIN, each slot as ``?``."""
         return "".join(p if isinstance(p, str) else "?" for p in self.pieces)
