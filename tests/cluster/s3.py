@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import multiprocessing
+import random
 import sys
 import time
 import uuid
@@ -68,9 +69,10 @@ def refresher(url: str, name: str, number: int, barrier: Any, told: Any) -> None
     base = read_current(index)
     assert base is not None
     new = written(index, base.build, number)
-    # Longer between its commits than the other needs to begin.
-    snapshots.on_fault_point(lambda step: time.sleep(0.05))
+    # The other one begins anywhere between the first of its commits and the last.
+    snapshots.on_fault_point(lambda step: time.sleep(0.2))
     barrier.wait()
+    time.sleep(random.random() * 0.8)
     try:
         done = commit(index, base, replace(base), new)
         told.put(("committed", done.number, {t: [f.path for f in w.files] for t, w in new.items()}))
