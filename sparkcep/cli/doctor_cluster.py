@@ -1,4 +1,4 @@
-"""`sparkcep doctor --cluster`: what a session's executors lack for pattern queries, each with its mend."""
+"""`sparkcep doctor --cluster`: what a session's executors lack for pattern queries, each with its fix."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def cluster_findings(spark: SparkSession) -> Iterator[Finding]:
         bad = [f for f in others if f.fatal]
         fatal |= bool(bad)
         yield Finding(
-            "Other executors", f"{len(others) - len(bad)} of {len(others)} are well", bad[0].mend if bad else ""
+            "Other executors", f"{len(others) - len(bad)} of {len(others)} are well", bad[0].fix if bad else ""
         )
     yield memory_finding(lambda key, default: _setting(spark, key, default))
     yield _index_path(spark, fatal)
@@ -87,7 +87,7 @@ def looker() -> Callable[[], Mapping[str, Any]]:
 
             found["sources"] = stamp()
             said = kernels()
-            found["cache"] = [said.text, said.mend]
+            found["cache"] = [said.text, said.fix]
         except ImportError as error:
             found["broken"] = str(error)
         found["limit"] = None
@@ -111,13 +111,13 @@ def executor_finding(executor: Mapping[str, Any], version: str, sources: str) ->
     own = f"sparkcep {executor['version']}" if executor["version"] else "no sparkcep"
     limit = f", at most {executor['limit'] >> 20:,} MiB of memory" if executor["limit"] else ""
     text = f"{own}, Python {executor['python']} ({executor['executable']}), {packages}{limit}"
-    mend = _INSTALL.format(version)
+    fix = _INSTALL.format(version)
     if executor["broken"]:
-        return Finding(subject, f"{text}; {executor['broken']}", mend, True)
+        return Finding(subject, f"{text}; {executor['broken']}", fix, True)
     if executor["version"] != version:
-        return Finding(subject, text, f"the driver has {version}: {mend}", True)
+        return Finding(subject, text, f"the driver has {version}: {fix}", True)
     if executor["sources"] != sources:
-        return Finding(subject, text, f"its source files of {version} are other ones than the driver's: {mend}", True)
+        return Finding(subject, text, f"its source files of {version} are other ones than the driver's: {fix}", True)
     return Finding(subject, text)
 
 

@@ -110,6 +110,7 @@ def check_shared(spark: SparkSession, index: Location) -> None:
 
 
 def not_shared(index: Location, reason: str) -> PatternIndexError:
+    """The error CEP_INDEX_PATH_NOT_SHARED. ``reason``: who does not see the directory."""
     return PatternIndexError(
         "CEP_INDEX_PATH_NOT_SHARED",
         f"{index.uri} is not one directory for the driver and all executors: {reason}.",

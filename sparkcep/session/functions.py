@@ -144,9 +144,11 @@ class PatternFunction:
         self.rows: list[Row] = []
 
     def eval(self, row: Row) -> None:
+        """Take one row of the partition."""
         self.rows.append(row)
 
     def terminate(self) -> Iterator[tuple[Any, ...]]:
+        """Rows of the partition's matches, once all of its rows are there."""
         try:
             if not self.whole:
                 check_single_partition(len(self.rows))

@@ -54,12 +54,12 @@ def test_where_kernels_come_from(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     monkeypatch.setattr("sparkcep.exec.kernel_cache.places.places", lambda: lasting)
     monkeypatch.setattr("tempfile.gettempdir", lambda: "/other")
     said = doctor.kernels()
-    assert not said.mend
+    assert not said.fix
     assert said.text == (
         f"compiled for this processor, all of its level, all of its level, by the package; kept in {tmp_path}"
     )
     monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path.parent))
-    assert doctor.kernels().mend.startswith("export NUMBA_CACHE_DIR=")
+    assert doctor.kernels().fix.startswith("export NUMBA_CACHE_DIR=")
     found.clear()
     found["none"] = None
     nowhere = Places((), None, ("/home cannot be written (Read-only file system)",))
@@ -68,7 +68,7 @@ def test_where_kernels_come_from(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     assert not said.fatal
     assert said.text.startswith("not compiled yet; the first pattern query of each kind does it; none can be kept")
     assert said.text.endswith("; /home cannot be written (Read-only file system)")
-    assert said.mend.startswith("export NUMBA_CACHE_DIR=")
+    assert said.fix.startswith("export NUMBA_CACHE_DIR=")
 
 
 def test_a_cluster_is_looked_at(spark: SparkSession) -> None:
@@ -96,12 +96,12 @@ def test_an_executor(change: dict[str, object], said: str) -> None:
     }  # fmt: skip
     found = executor_finding({**well, **change}, "1.0", "s")
     assert found.fatal == bool(said)
-    assert said in found.mend
+    assert said in found.fix
     assert "at most 2,048 MiB" in found.text
 
 
 @pytest.mark.parametrize(
-    ("settings", "mend"),
+    ("settings", "fix"),
     [
         ({}, "spark.executor.memoryOverhead=850m"),
         ({"spark.executor.cores": "4", "spark.executor.memory": "8g"}, "spark.executor.memoryOverhead=3400m"),
@@ -109,9 +109,9 @@ def test_an_executor(change: dict[str, object], said: str) -> None:
         ({"spark.executor.pyspark.memory": "512m"}, "spark.executor.pyspark.memory=850m"),
     ],
 )
-def test_memory_beside_the_heap(settings: dict[str, str], mend: str) -> None:
+def test_memory_beside_the_heap(settings: dict[str, str], fix: str) -> None:
     found = memory_finding(settings.get)  # type: ignore[arg-type]
-    assert (mend in found.mend) if mend else not found.mend
+    assert (fix in found.fix) if fix else not found.fix
 
 
 def test_a_thin_client_needs_no_java(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -197,12 +197,12 @@ def test_commands_of_an_unknown_user(package: Path) -> None:
     """With a wheel on the path: doctor says where what is compiled would go."""
     code = (
         "import json, sys\nfrom sparkcep.cli import doctor\nfound = doctor.kernels()\n"
-        "print(json.dumps([found.text, found.mend, found.fatal]))"
+        "print(json.dumps([found.text, found.fix, found.fatal]))"
     )
-    text, mend, fatal = call(zipped(package, "sparkcep.whl"), Path("/no/such/home"), code, NOBODY)
+    text, fix, fatal = call(zipped(package, "sparkcep.whl"), Path("/no/such/home"), code, NOBODY)
     assert text.startswith("not compiled yet; the first pattern query of each kind does it; kept in ")
     assert f"/tmp/sparkcep-{NOBODY}/" in text
-    assert mend.startswith("export NUMBA_CACHE_DIR=")
+    assert fix.startswith("export NUMBA_CACHE_DIR=")
     assert not fatal
 
 

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import os
-import pickle
 import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
 
-import numba
 import numpy as np
 import pyarrow as pa
-import pytest
 
 import sparkcep
 from sparkcep.exec.conditions.expressions import DOUBLE, STRING, AggregateSlot, Call, Constant, Load, RowValue
 from sparkcep.exec.engines.rows.matcher import Batch, Matcher
 from sparkcep.exec.engines.rows.spec import ConditionSet, OutputSlot
-from sparkcep.exec.kernels.caching import KernelCache
 from sparkcep.pattern import Concatenation, Quantified, Variable
 from sparkcep.query import RowsPerMatch, SkipMode
 from sparkcep.session.warmup import ENTRIES, warm_up
@@ -56,18 +52,6 @@ def test_one_signature_for_all_queries() -> None:
                     _, resume = Matcher(spec).match_piece(data, more=True)
                     assert resume is not None
     assert [len(entry.signatures) for entry in ENTRIES] == [1] * len(ENTRIES)
-
-
-def test_a_cache_of_other_sources_is_not_unpickled(tmp_path: Path) -> None:
-    """It may name types of tables that this version does not have."""
-    cache = KernelCache(make_spec)._cache_file
-    cache._index_path = str(tmp_path / "kernel.nbi")
-    gone = b"cnumpy\nNoSuchType\n."
-    Path(cache._index_path).write_bytes(pickle.dumps(numba.__version__) + gone)
-    assert cache._load_index() == {}
-    Path(cache._index_path).write_bytes(pickle.dumps(cache._version) + gone)
-    with pytest.raises(AttributeError):
-        cache._load_index()
 
 
 def test_second_process_compiles_nothing() -> None:

@@ -48,10 +48,13 @@ class KernelCache(_Cache):  # type: ignore[misc]
 
     @property
     def cache_path(self) -> str | None:
+        """The folder that compiled kernels are kept in; None: nowhere."""
         folder = places().write
         return None if folder is None else str(folder)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """A compiled kernel of a signature, from the first place that has one this processor can run; None: it is to be
+        compiled. Waits while another process of this machine compiles it."""
         digest = stamp()
         if not self._enabled or digest is None:
             return None
@@ -80,6 +83,7 @@ class KernelCache(_Cache):  # type: ignore[misc]
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep what has been compiled where processes that come later look for it."""
         digest, folder = stamp(), places().write
         if not self._enabled or digest is None or folder is None or data.library.has_dynamic_globals:
             return
@@ -88,9 +92,11 @@ class KernelCache(_Cache):  # type: ignore[misc]
             Store(folder, self.name, digest).save((sig, key_of(data.codegen)), data._reduce())
 
     def enable(self) -> None:
+        """As Numba's own caches: load and keep from now on."""
         self._enabled = True
 
     def disable(self) -> None:
+        """As Numba's own caches: neither load nor keep from now on."""
         self._enabled = False
 
     def flush(self) -> None:

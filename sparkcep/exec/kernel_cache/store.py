@@ -42,6 +42,7 @@ class Store:
         return pickle.loads(data) if hashlib.sha256(data).hexdigest() == digest else None
 
     def index(self) -> Mapping[Any, str]:
+        """Digests of compiled kernels by signature and processor; empty where there are none of these sources."""
         try:
             content = self.folder.joinpath(f"{self.name}.nbi").read_bytes()
         except OSError:

@@ -32,6 +32,7 @@ class Level:
 
     @property
     def feature_text(self) -> str:
+        """The features as Numba and LLVM want them: `+sse3,+ssse3`."""
         return ",".join("+" + f for f in self.features)
 
 
@@ -47,6 +48,7 @@ _MACHINES = {"amd64": "x86_64", "arm64": "aarch64"}
 
 
 def machine() -> str:
+    """The kind of machine by its common name, whatever the system calls it."""
     name = platform.machine().lower()
     return _MACHINES.get(name, name)
 
