@@ -33,7 +33,10 @@ _MAXIMUM_GUARDS = 6
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """``target``: state or ACCEPT. ``component``: code, -1 for ACCEPT. ``ends``: leaves a Kleene that might go on."""
+    """``target``: state or ACCEPT. ``component``: code, -1 for ACCEPT. ``ends``: leaves a Kleene that might go on.
+
+    ``absent``, ``present``: numbers of negations that must not, or must, occur between the two events.
+    """
 
     target: int
     component: int

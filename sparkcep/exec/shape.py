@@ -71,10 +71,11 @@ class Ranges:
 class OperatorColumns:
     """Which prepared columns go where.
 
-    ``columns``: fields that match-dependent conditions load. ``labels``: slots that hold labels. ``mask_updates``:
-    lists layout only, per mask word the lambda body that finishes conditions with PREV or NEXT. ``ranges``: rows layout
-    only, how partitions are cut into ranges. ``trace``: of runs, fields that go out for each event of a match; None
-    where its events do not. ``limit_events``: of a partition that is matched whole.
+    ``keys``, ``masks``: how many partition keys and mask words there are. ``gathers``: fields at rows of the match that
+    measures read. ``columns``: fields that match-dependent conditions load. ``labels``: slots that hold labels.
+    ``mask_updates``: lists layout only, per mask word the lambda body that finishes conditions with PREV or NEXT.
+    ``ranges``: rows layout only, how partitions are cut into ranges. ``trace``: of runs, fields that go out for each
+    event of a match; None where its events do not. ``limit_events``: of a partition that is matched whole.
     ``chunk_bytes``: rows layout only, of rows that are matched, or go out, at once.
     """
 

@@ -129,7 +129,11 @@ BAD_REASON = (
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """A first look at a batch: its event types with their first times, its rows, and those that cannot be indexed."""
+    """A first look at a batch: its event types with their first times, its rows, and those that cannot be indexed.
+
+    ``bad``: rows by what is wrong with them. Times are stored ones, microseconds or units of an integer TIME; the first
+    and last are None of a batch without good rows.
+    """
 
     events: int
     types: Mapping[str, int]

@@ -30,7 +30,10 @@ MAX_KEYS_KEPT = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class PairCount:
-    """A row of `counts`; durations in units of the index's times."""
+    """A row of `counts`: how often a pair is completed, and in how many cases.
+
+    ``total``, ``shortest``, ``longest``: its durations, in units of the index's times.
+    """
 
     completions: int
     cases: int

@@ -65,7 +65,10 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """Cases that may match: ascending ids of living cases, and how they were found."""
+    """Cases that may match: ascending ids of living cases, and how they were found.
+
+    ``total``: living cases there are. ``bytes_read``: of posting lists.
+    """
 
     ids: Longs
     total: int

@@ -86,7 +86,12 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """One state of an index."""
+    """One state of an index.
+
+    ``committed_at``: seconds since 1970. ``state``: ready or dropped. ``build``: directory of the tables' files.
+    ``definition``: as ALTER has left it; ``built_with``: as it was when the files were written. ``source_state``: what
+    the source was, to tell what is new. ``batch_ids``: of batches handed over, so that none is indexed twice.
+    """
 
     number: int
     committed_at: float
@@ -267,7 +272,10 @@ def commit_snapshot(index: Location, snapshot: Snapshot) -> Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What a refresh has written for a table, before it is committed."""
+    """What a refresh has written for a table, before it is committed.
+
+    ``replaces``: the table then has nothing but this batch.
+    """
 
     batch: str
     files: tuple[DataFile, ...]

@@ -91,7 +91,10 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What WITH sets. ``lookback``: microseconds (units of an integer TIME), None without limit."""
+    """What WITH sets; docs/pattern_index.md has the values.
+
+    ``lookback``: microseconds (units of an integer TIME), None without limit.
+    """
 
     lookback: int | None = None
     interval_days: int = 30
@@ -180,7 +183,11 @@ def duration_text(value: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A CREATE PATTERN INDEX as data. Types are Spark's simple strings of the source's columns."""
+    """A CREATE PATTERN INDEX as data. Types are Spark's simple strings of the source's columns.
+
+    ``include``: columns that `sequences` have beside case, time, type and tiebreak, with ``include_types``. ``kind``:
+    siesta, signature or set_containment.
+    """
 
     name: str
     source: Source

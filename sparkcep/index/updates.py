@@ -61,7 +61,10 @@ MAX_BATCHES = 32
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a build or refresh did. ``seconds`` by table; ``rows`` and ``size`` are of the whole index."""
+    """What a build or refresh did. ``seconds`` by table; all numbers but the seconds are of the whole index.
+
+    ``action``: built, extended, compacted or unchanged; ``reason``: why just this was done.
+    """
 
     name: str
     action: str

@@ -21,7 +21,7 @@ def quote(name: str) -> str:
 class Fields:
     """Registry of row expressions: text -> number. A plain column of the input is one field whatever its spelling.
 
-    The first fields are the sort key: ORDER BY keys and tie-breaking columns.
+    The first ``sort_fields`` are the sort key: ORDER BY keys and tie-breaking columns.
     """
 
     columns: Sequence[str]

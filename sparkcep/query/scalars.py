@@ -45,8 +45,8 @@ class RowExpression:
 class Navigation:
     """``PREV/NEXT(FIRST/LAST(argument, logical), physical)`` over the rows mapped to ``variables`` (None: all rows).
 
-    ``physical`` is negative for PREV. ``each``: counts only the rows up to the one that a condition over every event
-    of these variables is at (block.Condition.each).
+    ``physical`` is negative for PREV. ``running``: up to the current row, not to the match's last one. ``each``: counts
+    only the rows up to the one that a condition over every event of these variables is at (:class:`Condition`).
     """
 
     argument: RowExpression
@@ -62,7 +62,7 @@ class Navigation:
 @dataclass(frozen=True, slots=True)
 class Aggregate:
     """``function(arguments)`` over the rows mapped to ``variables`` (None: all rows); ``star`` for count(*), count(v.*)
-    and count(). ``each`` as for :class:`Navigation`. ``before``: without the last of the rows (``v[..i-1]``)."""
+    and count(). ``running``, ``each`` as for :class:`Navigation`. ``before``: without the last row (``v[..i-1]``)."""
 
     function: str
     arguments: tuple[RowExpression, ...]

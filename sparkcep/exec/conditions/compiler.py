@@ -62,8 +62,9 @@ class ConditionPrograms:
 
     ``spans`` and ``reads``: variable code -> its instructions in ``code`` (in ascending order of codes), what it looks
     at. ``columns``: kernel column -> ('int' | 'float' | 'string' | 'decimal', place). ``string_constants``: place in
-    ``const_i`` -> text, filled per batch with the text's rank. ``reads_number``: whether conditions read
-    MATCH_NUMBER().
+    ``const_i`` -> text, filled per batch with the text's rank. ``nav``: register, whether from its first row, logical
+    and physical offset. ``agg``: function, register and place of the column, -1 for none. ``reads_number``: whether
+    conditions read MATCH_NUMBER().
     """
 
     ansi: bool

@@ -13,7 +13,8 @@ ROW_COLUMN = -2
 @dataclass(frozen=True, slots=True)
 class Type:
     """A Spark type as far as conditions care. ``kind``: int (``size`` bits), double, float, boolean, string, date,
-    timestamp, timestamp_ntz, interval (day-time), decimal (``size`` precision, ``scale``), array, null or other."""
+    timestamp, timestamp_ntz, interval (day-time), decimal (``size`` precision, ``scale``), array (of
+    ``element``), null or other."""
 
     kind: str
     size: int = 0
@@ -110,7 +111,11 @@ Expression: TypeAlias = Constant | Load | RowValue | CurrentNumber | Call
 
 @dataclass(frozen=True, slots=True)
 class NavigationSlot:
-    """A navigation to a column (or, with ``argument``, to an expression over the row it points at)."""
+    """A navigation to a column (or, with ``argument``, to an expression over the row it points at).
+
+    The row is ``logical`` rows from the first (``from_first``) or last one of a register, then ``physical`` rows of the
+    partition further on, back where negative.
+    """
 
     register: int
     from_first: bool

@@ -41,7 +41,7 @@ Path: TypeAlias = tuple[Taken, ...]
 
 @dataclass(frozen=True)
 class ReferenceCondition:
-    """block.Condition with a Python function in place of the scalar.
+    """query.Condition with a Python function in place of the scalar.
 
     ``test(path)``: the path ends with the tested event (TAKE), with the event that leaves, or as accepted (LEAVE); for
     a negated component it is the run followed by the negative events so far. With ``each``, ``test(path, k)`` for the

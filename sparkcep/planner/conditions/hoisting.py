@@ -25,7 +25,7 @@ from sparkcep.sql.lexicon import Token, pair_parentheses, tokenize
 
 
 class Collector(Protocol):
-    """What collects the columns and slots of conditions; see DependentConditions."""
+    """What collects the columns and slots of conditions; see MatchConditions."""
 
     fields: Fields
     column_types: Mapping[str, str]

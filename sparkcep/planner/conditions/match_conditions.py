@@ -21,7 +21,13 @@ MAXIMUM_DEPTH = 100
 
 @dataclass(slots=True)
 class MatchConditions:
-    """Collects the match-dependent part of all definitions: conditions, their slots and the fields they load."""
+    """Collects the match-dependent part of all definitions: conditions, their slots and the fields they load.
+
+    ``conditions``, ``descriptions``: by label, what is evaluated and what EXPLAIN says. ``registers``: labels whose
+    rows each holds; ``each``: those that a condition goes through row by row. ``columns``: fields, by kernel column.
+    ``pairs``: Spark evaluates something for every pair of rows, in partitions of up to ``limit_pairs``. ``labels``:
+    other names of registers' rows than the query's.
+    """
 
     query: PatternQuery
     fields: Fields

@@ -40,7 +40,7 @@ class Index(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """An aggregate over a variable's events."""
+    """An aggregate over a variable's events; ``star``: count(*) of them, without arguments."""
 
     function: str
     arguments: tuple[RowExpression, ...]
@@ -51,7 +51,10 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """One mention of a variable. ``next``: `NEXT(v).x`."""
+    """One mention of a variable: ``expression`` over the event that ``index`` says, or ``call`` over its events.
+
+    ``offset``: the k of `v[i-k]`. ``next``: `NEXT(v).x`.
+    """
 
     variable: str
     index: Index
@@ -67,7 +70,11 @@ Part = str | Reference
 
 @dataclass(slots=True)
 class BlockScope:
-    """Names that a block's expressions may use. ``order_key`` is the text of the first ORDER BY key."""
+    """Names that a block's expressions may use. ``order_key`` is the text of the first ORDER BY key.
+
+    ``qualifiers``: the input relation's own names, folded. ``render``: text of a span with nested forms replaced.
+    ``closers``: index of each bracket to that of the one that closes it.
+    """
 
     statement: Statement
     components: tuple[Component, ...]
