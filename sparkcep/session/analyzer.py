@@ -153,16 +153,14 @@ class SparkAnalyzer:
             self.properties[id(source)] = source, log_properties(source)
         return self.properties[id(source)][1]
 
-    def table_properties(self, input_sql: InputSql, source: DataFrame) -> Mapping[str, str]:
-        """Properties of the table that an input is; none where it is none."""
-        if input_sql.table is None:
-            return {}
+    def table_properties(self, relation: str, source: DataFrame) -> Mapping[str, str]:
+        """Properties of the table whose name an input is, ``relation``; none where there is no such table."""
         known = self.log_properties(source)
         if known is not None:
             return known
-        self.volatile.append(input_sql.table)
+        self.volatile.append(relation)
         try:
-            rows = self.plain(f"SHOW TBLPROPERTIES {input_sql.table}").collect()
+            rows = self.plain(f"SHOW TBLPROPERTIES {relation}").collect()
         except AnalysisException:
             return {}
         return {row[0]: row[1] for row in rows}

@@ -70,7 +70,7 @@ class _Expansion:
             raise _not_a_block(text, form.start)
         input_sql = run.rewriter.input_sql(form)
         source = run.blamed(lambda: run.input(form, input_sql))
-        query = run.planner.bound_block(form, source, input_sql)
+        query = run.planner.bound_block(form, source)
         source = run.planner.merged(query, source)
         if query.trends:
             raise _not_a_block(text, query.trends[0].position)

@@ -94,7 +94,7 @@ class OccurrencePlanner:
 
     def plan_block(self, form: PatternOccurrence, source: DataFrame, input_sql: InputSql, by_name: bool) -> AnyPlan:
         """Parse, bind and plan a pattern block; arguments and errors as for :meth:`plan_clause`."""
-        query = self.bound_block(form, source, input_sql)
+        query = self.bound_block(form, source)
         source = self.merged(query, source)
         if self.settings.column_pruning and by_name:
             query = replace(query, wanted=wanted_names(self.statement, form))
@@ -109,12 +109,12 @@ class OccurrencePlanner:
         asked = replace(query.non_answers, repairs_only=wants_repairs_only(self.statement, form))
         return replace(query, non_answers=asked)
 
-    def bound_block(self, form: PatternOccurrence, source: DataFrame, input_sql: InputSql) -> PatternQuery:
+    def bound_block(self, form: PatternOccurrence, source: DataFrame) -> PatternQuery:
         """A block's query; its relation's properties are asked of Spark where they are needed."""
         prefix = self.rewriter.with_prefix(form)
         return bind_block(
             self.statement, form, source.schema.names, self.rewriter.qualifiers(form), self.rewriter.render,
-            self.settings, prefix, lambda _: self.analyzer.table_properties(input_sql, source),
+            self.settings, prefix, lambda relation: self.analyzer.table_properties(relation, source),
             lambda expression: str(self.analyzer.run(f"{prefix}SELECT {expression} FROM {{{SOURCE}}}", source).schema[0]
                                    .dataType.simpleString()),
         )  # fmt: skip
