@@ -115,6 +115,6 @@ def test_a_stamp_is_of_all_modules_from_a_zip_too(tmp_path: Path) -> None:
         return done.stdout.split()
 
     assert asked() == [f"{archive}/sparkcep/__init__.py", shipping.stamp()]
-    (tmp_path / "copy" / "sparkcep" / "query.py").write_text("")
+    (tmp_path / "copy" / "sparkcep" / "pattern.py").write_text("")
     shutil.make_archive(str(tmp_path / "package"), "zip", tmp_path / "copy")
     assert asked()[1] != shipping.stamp()

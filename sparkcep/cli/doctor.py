@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import sparkcep
 from sparkcep.errors import SparkCepError
 
 #: Versions that the tests run with: the first that serves, and the first that is too new.
@@ -131,7 +132,9 @@ def kernels() -> Finding:
             found["none"] else "",
         )  # fmt: skip
     text += f"; kept in {kept.write}{because}"
-    if Path(tempfile.gettempdir()) in kept.write.parents:
+    # A package in a temporary folder, a checkout for example, is kept for as long as its kernels.
+    beside = Path(sparkcep.__file__).parent in kept.write.parents
+    if Path(tempfile.gettempdir()) in kept.write.parents and not beside:
         return Finding("Kernels", text, _KEEP)
     return Finding("Kernels", text, "sparkcep warmup does it ahead" if found["none"] else "")
 

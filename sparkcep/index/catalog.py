@@ -249,7 +249,7 @@ def known(spark: SparkSession) -> Found:
     try:
         return _known(spark)
     except PatternIndexError as error:
-        if error.error_class != WRONG_PATH:
+        if error.error_class not in (WRONG_PATH, "CEP_INDEX_STORAGE_OPTION"):
             raise
         return Found()
 

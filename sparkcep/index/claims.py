@@ -37,7 +37,8 @@ def claimed(index: Location) -> Iterator[Callable[[], None]]:
         PatternIndexError: CEP_INDEX_BUSY, somebody else holds it.
     """
     since = time.monotonic()
-    _write(index, LEASE_SECONDS)
+    token = uuid.uuid4().hex
+    _write(index, LEASE_SECONDS, token)
 
     def check() -> None:
         if time.monotonic() - since > LEASE_SECONDS * 0.9:
@@ -48,7 +49,7 @@ def claimed(index: Location) -> Iterator[Callable[[], None]]:
     finally:
         # One that cannot be ended ends by itself.
         with contextlib.suppress(Exception):
-            _write(index, 0, own=True)
+            _write(index, 0, token, ends=True)
 
 
 def check_conditional_put(root: Location) -> None:
@@ -98,8 +99,8 @@ def check_conditional_put(root: Location) -> None:
             delete_directory(probe, "")
 
 
-def _write(index: Location, seconds: float, own: bool = False) -> None:
-    """Claim an index for some seconds from now, 0 to end a claim of one's ``own``."""
+def _write(index: Location, seconds: float, token: str, ends: bool = False) -> None:
+    """Claim an index for some seconds from now, or end the claim of a ``token`` where nobody has claimed it since."""
     from deltalake import CommitProperties, DeltaTable, Schema, Transaction
     from deltalake.exceptions import DeltaError, TableNotFoundError
     from deltalake.transaction import create_table_with_add_actions
@@ -113,7 +114,7 @@ def _write(index: Location, seconds: float, own: bool = False) -> None:
         who = f"{socket.gethostname()} {os.getpid()}"
         # Two that claim the same number are in conflict.
         return CommitProperties(
-            custom_metadata={"claimed_by": who, "claimed_until": str(now + seconds)},
+            custom_metadata={"claimed_by": who, "claimed_until": str(now + seconds), "claim": token},
             app_transactions=[Transaction("claims", number)],
             max_commit_retries=0,
         )
@@ -129,7 +130,9 @@ def _write(index: Location, seconds: float, own: bool = False) -> None:
             )
             return
         last = delta.history(1)[0]
-        if not own and float(last.get("claimed_until", 0)) > now:
+        if ends and last.get("claim") != token:
+            return  # ours has run out, and somebody else has claimed the index
+        if not ends and float(last.get("claimed_until", 0)) > now:
             raise busy(
                 f"{last.get('claimed_by')} has claimed it for another {float(last['claimed_until']) - now:.0f} s"
             )

@@ -57,7 +57,9 @@ def options_of(settings: Mapping[str, str], uri: str) -> Options:
             lets one commit overwrite another, or secrets in the URI.
     """
     parts = urlsplit(uri)
-    if ("@" in parts.netloc and parts.scheme in ("s3", "s3a", "s3n")) or ":" in parts.netloc.split("@")[0]:
+    user, at, _ = parts.netloc.rpartition("@")
+    # Azure's container stands before the @; what has a colon is a password behind a name.
+    if at and (parts.scheme in ("s3", "s3a", "s3n") or ":" in user):
         raise _refused(
             "CEP_INDEX_STORAGE_OPTION",
             "The index's URI holds a user's name or secret.",
