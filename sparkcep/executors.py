@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -9,8 +10,12 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
+from sparkcep.spark_plan import is_remote
+
 #: How long a task waits, so that no core runs two before each has run one.
 _SECONDS = 0.5
+#: So many tasks look at most; a default parallelism above the number of cores would make rounds of waiting.
+MAX_TASKS = 256
 
 
 def is_spread(spark: SparkSession) -> bool:
@@ -49,7 +54,16 @@ def on_executors(spark: SparkSession, look: Callable[[], Mapping[str, Any]]) -> 
         yield pa.record_batch({"answer": pa.array([json.dumps({**look(), **place})])})
 
     visit.__name__ = visit.__qualname__ = "sparkcep_look"
-    # As many tasks as the session has cores.
-    answers = [json.loads(row[0]) for row in spark.range(0, 100_000).mapInArrow(visit, "answer string").collect()]
+    rows = spark.range(0, 100_000, 1, _tasks(spark)).mapInArrow(visit, "answer string").collect()
+    answers = [json.loads(row[0]) for row in rows]
     found = {(a["host"], a["folder"]): a for a in answers}
     return [found[place] for place in sorted(found)]
+
+
+def _tasks(spark: SparkSession) -> int | None:
+    """As many as the session has cores, at most MAX_TASKS whatever its default parallelism is; None: Spark's default."""
+    if is_remote(spark):
+        return None
+    with contextlib.suppress(Exception):
+        return min(MAX_TASKS, spark.sparkContext.defaultParallelism)
+    return None

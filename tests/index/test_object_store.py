@@ -125,6 +125,10 @@ def test_refused_paths(path: str, master: str | None, text: str) -> None:
     assert "SET spark.sparkcep.index.path to " in str(raised.value)
 
 
+def test_a_port_is_no_secret() -> None:
+    assert options_of({}, "hdfs://namenode:8020/indexes") == ()
+
+
 def test_absolute_and_local_paths() -> None:
     known = {"spark.sparkcep.index.path": "/shared/indexes", "spark.master": "yarn"}
     spark = Mock(conf=Mock(get=known.get))
