@@ -61,7 +61,7 @@ def on_executors(spark: SparkSession, look: Callable[[], Mapping[str, Any]]) -> 
 
 
 def _tasks(spark: SparkSession) -> int | None:
-    """As many as the session has cores, at most MAX_TASKS whatever its default parallelism is; None: Spark's default."""
+    """As many as the session has cores, but at most MAX_TASKS; None: Spark's default."""
     if is_remote(spark):
         return None
     with contextlib.suppress(Exception):
