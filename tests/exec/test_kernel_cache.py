@@ -18,6 +18,7 @@ import pytest
 
 import sparkcep
 from sparkcep.exec.kernel_cache import places as places_module
+from sparkcep.exec.kernel_cache import report, target
 from sparkcep.exec.kernel_cache.places import Place
 from sparkcep.exec.kernel_cache.stamp import _digest
 from sparkcep.exec.kernel_cache.store import Store
@@ -310,6 +311,24 @@ print(json.dumps([len(far), codes, len(again), len(ahead.compile_ahead(Session, 
                   [ahead.held(name) for name in names]]))
 """
     assert call(package, folder, code) == [0, [0], 0, 0, ["native", "native"]]
+
+
+@pytest.mark.parametrize("machine", ["ppc64le", "s390x", "riscv64", "i686", "armv7l", ""])
+def test_a_kind_of_machine_without_a_portable_level(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, machine: str
+) -> None:
+    monkeypatch.setattr("platform.machine", lambda: machine)
+    target.fits.cache_clear()
+    monkeypatch.setattr(report, "places", lambda: places_module.Places((tmp_path,), tmp_path, ()))
+    digest = report.stamp()
+    assert digest is not None
+    own = report.key_of(report.cpu_target.target_context.codegen())
+    try:
+        assert report.held("f") == "none"
+        Store(tmp_path, "f", digest).save(("int", own), "machine code")
+        assert report.held("f") == "native"
+    finally:
+        target.fits.cache_clear()
 
 
 # -- files -------------------------------------------------------------------------------------------------------------

@@ -32,7 +32,7 @@ def held(name: str) -> Held:
             if folder is not None and any(key == wanted for _, key in Store(folder, name, digest).index()):
                 if folder is folders[-1]:
                     return "shipped"
-                return "native" if wanted == key_of(codegen) != portable_key() else "portable"
+                return "portable" if wanted[0] == "portable" else "native"
     return "none"
 
 
