@@ -39,7 +39,10 @@ def compile_ahead(spark: SparkSession, groups: Iterable[str]) -> list[subprocess
     if not missing or places().write is None or not _is_local(spark):
         return []
     # Modules are looked for where this process does: a notebook or script may have extended its path.
-    path = os.pathsep.join(p or os.getcwd() for p in sys.path)
+    try:
+        path = os.pathsep.join(p or os.getcwd() for p in sys.path)
+    except OSError:  # the working directory was deleted, so that nothing is found there
+        path = os.pathsep.join(filter(None, sys.path))
     environment = os.environ | {"PYTHONPATH": path, "PYTHONSAFEPATH": "1"}
     started = []
     for name in missing:

@@ -22,6 +22,7 @@ from sparkcep.exec.kernel_cache import report, target
 from sparkcep.exec.kernel_cache.places import Place
 from sparkcep.exec.kernel_cache.stamp import _digest
 from sparkcep.exec.kernel_cache.store import Store
+from sparkcep.session import ahead
 
 SOURCE = Path(sparkcep.__file__).parent
 #: A user without name and home.
@@ -222,6 +223,43 @@ def test_the_stamp_covers_all_sources(package: Path, folder: Path, monkeypatch: 
     assert _digest(kernels) not in stamps
     (folder / "empty").mkdir()
     assert _digest(folder / "empty") is None
+
+
+def candidates(monkeypatch: pytest.MonkeyPatch, temporary: Path) -> list[Path]:
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    return [place.folder for place in places_module._candidates("name")]
+
+
+def test_temporary_files_serve_where_they_are_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert candidates(monkeypatch, tmp_path)[-1] == tmp_path / f"sparkcep-{os.geteuid()}" / "name"
+
+
+def test_a_working_directory_that_was_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    monkeypatch.setattr(places_module.config, "CACHE_DIR", "relative")
+    found = candidates(monkeypatch, tmp_path)
+    assert found[-1] == tmp_path / f"sparkcep-{os.geteuid()}" / "name"
+    assert not any(folder.name == "sparkcep-name" for folder in found)
+    # Nor does it keep a query from having its kernels compiled.
+    monkeypatch.setattr(sys, "path", ["", *sys.path])
+    monkeypatch.setattr(ahead, "held", lambda name: "none")
+    monkeypatch.setattr(ahead, "places", lambda: places_module.Places((), tmp_path, ()))
+    monkeypatch.setattr(ahead, "_is_local", lambda spark: True)
+    monkeypatch.setattr(ahead, "_seen", set())
+    paths: list[str] = []
+
+    def refuse(command: object, env: Mapping[str, str], **options: object) -> None:
+        paths.append(env["PYTHONPATH"])
+        raise OSError
+
+    monkeypatch.setattr(ahead.subprocess, "Popen", refuse)
+    assert ahead.compile_ahead(None, ["ranges"]) == []  # type: ignore[arg-type]
+    assert paths == [os.pathsep.join(sys.path[1:])]
 
 
 # -- others on the machine ---------------------------------------------------------------------------------------------

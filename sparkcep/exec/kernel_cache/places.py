@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import stat
 import tempfile
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -92,8 +93,9 @@ def _candidates(name: str) -> list[Place]:
     files."""
     found = []
     if config.CACHE_DIR:
-        own = Path(config.CACHE_DIR).absolute() / f"sparkcep-{name}"
-        found.append(Place(own, own))
+        with suppress(OSError):  # a relative one, where the working directory was deleted
+            own = Path(config.CACHE_DIR).absolute() / f"sparkcep-{name}"
+            found.append(Place(own, own))
     sources = files(SOURCES)
     if isinstance(sources, Path) and sources.is_dir():
         found.append(Place(sources / "__pycache__", sources, beside_sources=True))
@@ -102,12 +104,11 @@ def _candidates(name: str) -> list[Place]:
         found.append(Place(user / name, user))
     try:
         temporary = Path(tempfile.gettempdir()).absolute()
-    except FileNotFoundError:
+    except OSError:  # there is none, or it is relative to a working directory that was deleted
         return found
-    if temporary != Path.cwd():  # its last resort
-        who = os.geteuid() if hasattr(os, "geteuid") else os.environ.get("USERNAME", "user")
-        own = temporary / f"sparkcep-{who}"
-        found.append(Place(own / name, own, private=True))
+    who = os.geteuid() if hasattr(os, "geteuid") else os.environ.get("USERNAME", "user")
+    own = temporary / f"sparkcep-{who}"
+    found.append(Place(own / name, own, private=True))
     return found
 
 
