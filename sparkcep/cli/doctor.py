@@ -111,12 +111,15 @@ def workers() -> Finding:
 def kernels() -> Finding:
     """Where compiled kernels come from, and where those are kept that are compiled here."""
     try:
+        from sparkcep.exec.kernel_cache.cache import names as names_of
         from sparkcep.exec.kernel_cache.places import places
         from sparkcep.exec.kernel_cache.report import held
         from sparkcep.session.warmup import ENTRIES
     except ImportError as error:
         return Finding("Kernels", f"{error.name} is not installed", "pip install 'sparkcep[local]'", True)
-    names = [entry._cache.name for entry in ENTRIES]
+    names = names_of(ENTRIES)
+    if not names:
+        return Finding("Kernels", "run by Python, since Numba compiles nothing", "unset NUMBA_DISABLE_JIT")
     found = Counter[str](held(name) for name in names)
     kept = places()
     if found["none"] == 0:

@@ -15,6 +15,7 @@ from collections.abc import Iterable
 
 from pyspark.sql import SparkSession
 
+from sparkcep.exec.kernel_cache.cache import names
 from sparkcep.exec.kernel_cache.places import places
 from sparkcep.exec.kernel_cache.report import held
 from sparkcep.exec.warm import GROUPS, PARTS
@@ -34,7 +35,7 @@ def compile_ahead(spark: SparkSession, groups: Iterable[str]) -> list[subprocess
     for name in groups:
         if name not in _seen:
             _seen.add(name)
-            if any(held(entry._cache.name) == "none" for entry in GROUPS[name]):
+            if any(held(kernel) == "none" for kernel in names(GROUPS[name])):
                 missing.append(name)
     if not missing or places().write is None or not _is_local(spark):
         return []

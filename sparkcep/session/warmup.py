@@ -15,6 +15,7 @@ from typing import Any
 from sparkcep.errors import SparkCepError
 from sparkcep.exec import warm as exec_warm
 from sparkcep.exec.kernel_cache import target
+from sparkcep.exec.kernel_cache.cache import names
 from sparkcep.exec.kernel_cache.report import kept
 from sparkcep.exec.kernel_cache.ship import ship
 from sparkcep.exec.kernel_cache.stamp import SOURCES
@@ -63,7 +64,8 @@ def warm_for(processes: int, portable: bool) -> Iterator[Warmed]:
     """Compile in other processes for this machine's processor, or for all of the portable level, what no cache holds.
 
     Raises:
-        SparkCepError: this machine does not run code of the portable level, or there is none (CEP_ARGUMENTS).
+        SparkCepError: this machine does not run code of the portable level, or there is none; or Numba compiles
+            nothing (CEP_ARGUMENTS).
     """
     environment = {target.CHOICE: "native"}
     if portable:
@@ -74,7 +76,9 @@ def warm_for(processes: int, portable: bool) -> Iterator[Warmed]:
                 hint="sparkcep warmup compiles for this machine alone",
             )  # fmt: skip
         environment |= level.environment
-    if all(kept(entry._cache.name, portable) for entry in ENTRIES):
+    if not names(ENTRIES):
+        raise SparkCepError("CEP_ARGUMENTS", "Numba compiles nothing.", hint="unset NUMBA_DISABLE_JIT")
+    if all(kept(name, portable) for name in names(ENTRIES)):
         return
     before = {name: os.environ.get(name) for name in environment}
     os.environ.update(environment)
@@ -102,8 +106,8 @@ def ship_kernels(folder: Path) -> list[Path]:
         if hasattr(value, "py_func")
     ]
     named = {name for function in kernels for name in function.__code__.co_names}
-    called = {entry._cache.name for entry in ENTRIES if entry.py_func.__name__ in named}
-    return ship(folder, [entry._cache.name for entry in ENTRIES], called)
+    called = names(entry for entry in ENTRIES if entry.py_func.__name__ in named)
+    return ship(folder, names(ENTRIES), called)
 
 
 def _warm(name: str) -> Warmed:
@@ -114,4 +118,4 @@ def _warm(name: str) -> Warmed:
 
 def compiled() -> int:
     """Kernels compiled in this process so far."""
-    return sum(sum(entry.stats.cache_misses.values()) for entry in ENTRIES)
+    return sum(sum(entry.stats.cache_misses.values()) for entry in ENTRIES if hasattr(entry, "stats"))

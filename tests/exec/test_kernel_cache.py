@@ -369,6 +369,30 @@ def test_a_kind_of_machine_without_a_portable_level(
         target.fits.cache_clear()
 
 
+def test_where_numba_compiles_nothing(package: Path, folder: Path) -> None:
+    """NUMBA_DISABLE_JIT, for a debugger: kernels are Python's functions."""
+    code = """
+import json
+import numpy as np
+from sparkcep.exec.kernels.index import postings
+from sparkcep.cli import doctor
+from sparkcep.errors import SparkCepError
+from sparkcep.session import ahead, warmup
+row = np.zeros(16, np.uint8)
+postings.set_bit(row, 0, 1, 2, 1)
+try:
+    said = list(warmup.warm_for(1, False))
+except SparkCepError as error:
+    said = str(error)
+started = ahead.compile_ahead(None, ["ranges"])
+print(json.dumps([row.any().item(), started, warmup.compiled(), doctor.kernels().fix, said]))
+"""
+    changed, started, compiled, fix, said = call(package, folder, code, NUMBA_DISABLE_JIT="1")
+    assert (changed, started, compiled, fix) == (True, [], 0, "unset NUMBA_DISABLE_JIT")
+    assert "compiles nothing" in said
+    assert not any(folder.rglob("*.nbi"))
+
+
 # -- files -------------------------------------------------------------------------------------------------------------
 
 

@@ -110,7 +110,9 @@ def shipped_folder() -> Any:
 
 
 def cached(dispatcher: Any) -> Any:
-    """Give a function that Numba compiles its cache."""
+    """Give a function that Numba compiles its cache; with NUMBA_DISABLE_JIT it stays Python's."""
+    if not hasattr(dispatcher, "py_func"):
+        return dispatcher
     dispatcher._cache = KernelCache(dispatcher.py_func)
     compile_ = dispatcher.compile
 
@@ -124,6 +126,11 @@ def cached(dispatcher: Any) -> Any:
 
     dispatcher.compile = compile_once
     return dispatcher
+
+
+def names(kernels: Iterable[Any]) -> list[str]:
+    """The names of kernels' files; none where Numba compiles nothing (NUMBA_DISABLE_JIT)."""
+    return [kernel._cache.name for kernel in kernels if hasattr(kernel, "_cache")]
 
 
 def _leave() -> None:
