@@ -94,9 +94,9 @@ def _places(plan: Any) -> dict[str, str]:
 
 
 def estimated_size(frame: DataFrame) -> float | None:
-    """Bytes of a relation by Spark's estimate, behind its optimizer; None on Spark Connect, which shows no plans."""
+    """Bytes of a relation by Spark's estimate, before its optimizer; None on Spark Connect, which shows no plans."""
     with suppress(Exception):
-        return float(str(frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes().toString()))
+        return float(str(_analysed(frame).stats().sizeInBytes()))
     return None
 
 
@@ -107,7 +107,7 @@ def scans_columns(frame: DataFrame) -> bool:
         plan = _analysed(frame)
         while plan.nodeName() in ("SubqueryAlias", "View", "Project", "Filter"):
             plan = plan.children().head()
-        if plan.nodeName() in ("LocalRelation", "Range", "LogicalRDD"):
+        if plan.nodeName() in ("LocalRelation", "Range"):
             return True
         if plan.nodeName() == "LogicalRelation":
             return str(plan.relation().fileFormat().shortName()).lower() in ("parquet", "orc", "delta")

@@ -14,6 +14,8 @@ _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 
 #: Bytes of a row in a list beside its fields, and of a field of it, in the JVM.
 ROW_BYTES, FIELD_BYTES = 48, 16
+#: So many rows of a partition must have been seen before its share tells anything.
+CERTAIN = 30
 #: How many times a row's bytes in files are its bytes in memory.
 UNPACKED = 3
 
@@ -23,7 +25,8 @@ class Sample:
     """How many of the first rows there are, of how many partitions, and how many of them pass each test.
 
     ``bytes``: of the input, Spark's estimate. ``total``: rows of the input, 0 where they were not looked at.
-    ``largest``: the share of its rows that are of one partition, the largest.
+    ``largest``: the share of its rows that are of one partition, the largest, of
+    which ``largest_rows`` were seen. ``columns``: of the input.
     """
 
     rows: int
@@ -32,13 +35,18 @@ class Sample:
     bytes: float = 0.0
     total: float = 0.0
     largest: float = 0.0
+    largest_rows: int = 0
+    columns: int = 0
 
     def largest_list(self, fields: int) -> float:
         """Bytes in memory of the list of the largest partition, whose rows have so many fields."""
+        if self.largest_rows < CERTAIN:
+            return 0.0
+        width = ROW_BYTES + FIELD_BYTES * fields
         if not self.total:
-            return self.largest * self.bytes * UNPACKED
-        width = max(ROW_BYTES + FIELD_BYTES * fields, UNPACKED * self.bytes / self.total)
-        return self.largest * self.total * width
+            return self.largest_rows * width
+        carried = min(1.0, fields / max(1, self.columns))
+        return self.largest * self.total * (width + UNPACKED * carried * self.bytes / self.total)
 
     @property
     def partition_rows(self) -> float:
@@ -66,8 +74,8 @@ def sample_sql(tests: Sequence[str], keys: Sequence[str], source: str) -> str:
 def largest_sql(keys: Sequence[str], source: str, share: float) -> str:
     """A query for how many rows there are, and how many of one partition at most, of a random ``share`` of all rows;
     of the first SIZE rows where the share is 0."""
-    rows = f"{source} WHERE rand(17) < {share:.9f}" if share else _first(source)
-    grouped = f"SELECT count(*) AS n FROM {rows} GROUP BY {', '.join(keys)}"
+    rows = f"{source} WHERE rand(17) < {share!r}D" if share else _first(source)
+    grouped = f"SELECT count(*) AS n FROM {rows} GROUP BY struct({', '.join(keys)})"
     return f"SELECT coalesce(sum(n), 0), coalesce(max(n), 0) FROM ({grouped})"
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias, TypeVar
 
-from pyspark.errors import AnalysisException
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from sparkcep.errors import SparkCepError
@@ -117,19 +118,25 @@ class SparkAnalyzer:
         size = self.input_bytes(input_sql, source)
         if size < self.settings.sampling_bytes:
             return None
-        question = (id(self.spark), magnitude(size), input_sql.text, tuple(tests), tuple(keys))
-        if question in SAMPLES:
+        may_be_long = not tests and size * 4 > self.settings.list_bytes
+        question = (id(self.spark), magnitude(size), input_sql.text, tuple(tests), tuple(keys), may_be_long)
+        if question in SAMPLES and not (self.args or self.kwargs):
             return SAMPLES[question]
         text = query.with_prefix + sample_sql(tests, keys, f"{{{SOURCE}}}")
         rows, partitions, *passing = self.checked(query, lambda: self.run(text, source).collect()[0])
         found = Sample(rows, partitions, tuple(passing), size)
-        if not tests:
+        if may_be_long:
             # To read all rows pays where columns can be read alone.
             share = min(1.0, SIZE * ROW_IN_FILE / size) if scans_columns(source) else 0.0
             text = query.with_prefix + largest_sql(keys, f"{{{SOURCE}}}", share)
-            seen, largest = self.checked(query, lambda: self.run(text, source).collect()[0])
-            found = replace(found, total=seen / share if share else 0.0, largest=largest / max(1, seen))
-        return keep(SAMPLES, question, found)
+            with suppress(PySparkException):  # of rows that the query itself may never look at
+                seen, largest = self.run(text, source).collect()[0]
+                found = replace(
+                    found, total=seen / share if share else 0.0, largest=largest / max(1, seen), largest_rows=largest,
+                    columns=len(query.columns),
+                )  # fmt: skip
+        # Arguments may be anything.
+        return found if self.args or self.kwargs else keep(SAMPLES, question, found)
 
     def input_bytes(self, input_sql: InputSql, source: DataFrame) -> float:
         """Spark's estimate of an input's size; 0 where it has none."""

@@ -15,6 +15,7 @@ from sparkcep.query import SOURCE, PatternQuery, unescape
 from sparkcep.session.analyzer import SparkAnalyzer
 from sparkcep.session.plan_cache import PLANS, keep
 from sparkcep.settings import Settings
+from sparkcep.spark_plan import estimated_size
 from sparkcep.sql.block.binder import bind_block
 from sparkcep.sql.clause.binder import bind
 from sparkcep.sql.clause.parser import parse_clause
@@ -54,7 +55,7 @@ class OccurrencePlanner:
         roles = None if properties is None else tuple(sorted(properties.items()))
         made_from = (
             id(analyzer.spark), analyzer.text, form.start, input_sql.text, columns, self.settings, roles,
-            magnitude(analyzer.input_bytes(input_sql, source)),
+            magnitude(estimated_size(source) or 0),
         )  # fmt: skip
         # Arguments may be anything.
         may_keep = alone and not (analyzer.kwargs or analyzer.args)
