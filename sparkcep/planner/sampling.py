@@ -68,19 +68,23 @@ Sampler = Callable[[Sequence[str], Sequence[str]], Sample | None]
 def sample_sql(tests: Sequence[str], keys: Sequence[str], source: str) -> str:
     """A query for rows, partitions and the rows that pass each test, of the first SIZE rows."""
     counts = ["count(*)", f"count(DISTINCT struct({', '.join(keys)}))", *(f"count_if({test})" for test in tests)]
-    return f"SELECT {', '.join(counts)} FROM {_first(source)}"
+    return f"SELECT {', '.join(counts)} FROM {first_rows(source)}"
 
 
-def largest_sql(keys: Sequence[str], source: str, share: float) -> str:
-    """A query for how many rows there are, and how many of one partition at most, of a random ``share`` of all rows;
-    of the first SIZE rows where the share is 0."""
-    rows = f"{source} WHERE rand(17) < {share!r}D" if share else _first(source)
+def partitions_sql(keys: Sequence[str], rows: str) -> str:
+    """A query for how many rows and partitions a relation has, and how many rows of one partition at most."""
     grouped = f"SELECT count(*) AS n FROM {rows} GROUP BY struct({', '.join(keys)})"
-    return f"SELECT coalesce(sum(n), 0), coalesce(max(n), 0) FROM ({grouped})"
+    return f"SELECT coalesce(sum(n), 0), count(*), coalesce(max(n), 0) FROM ({grouped})"
 
 
-def _first(source: str) -> str:
+def first_rows(source: str) -> str:
+    """The first SIZE rows of a relation."""
     return f"(SELECT * FROM {source} LIMIT {SIZE})"
+
+
+def random_rows(source: str, share: float) -> str:
+    """A random share of all rows of a relation, the same ones each time."""
+    return f"(SELECT * FROM {source} WHERE rand(17) < {share!r}D)"
 
 
 def magnitude(size: float) -> int:

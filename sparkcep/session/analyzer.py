@@ -12,7 +12,16 @@ from pyspark.sql import DataFrame, SparkSession
 
 from sparkcep.errors import SparkCepError
 from sparkcep.planner.fields import Fields
-from sparkcep.planner.sampling import SIZE, Sample, estimated_bytes, largest_sql, magnitude, sample_sql
+from sparkcep.planner.sampling import (
+    SIZE,
+    Sample,
+    estimated_bytes,
+    first_rows,
+    magnitude,
+    partitions_sql,
+    random_rows,
+    sample_sql,
+)
 from sparkcep.query import SOURCE, WHOLE, PatternQuery, unescape
 from sparkcep.session.plan_cache import SAMPLES, SIZES, keep
 from sparkcep.session.spark_errors import fragments, located
@@ -39,6 +48,7 @@ class SparkAnalyzer:
         matched: results of operators that formatted text may name, by name.
         volatile: questions asked so far whose answers may change from one statement to the next.
         properties: inputs by identity, and what their plans tell of their tables' properties. sizes: likewise, bytes.
+        samples: of inputs that arguments are part of.
     """
 
     spark: SparkSession
@@ -50,7 +60,8 @@ class SparkAnalyzer:
     matched: dict[str, DataFrame] = field(default_factory=dict)
     volatile: list[str] = field(default_factory=list)
     properties: dict[int, tuple[DataFrame, Mapping[str, str] | None]] = field(default_factory=dict)
-    sizes: dict[int, tuple[DataFrame, float]] = field(default_factory=dict)
+    sizes: dict[int, tuple[DataFrame, float | None]] = field(default_factory=dict)
+    samples: dict[tuple[object, ...], Sample | None] = field(default_factory=dict)
 
     def run(self, text: str, source: DataFrame | None = None) -> DataFrame:
         """Spark's own sql on formatted text that may name ``source`` and the operators' results so far."""
@@ -120,38 +131,55 @@ class SparkAnalyzer:
             return None
         may_be_long = not tests and size * 4 > self.settings.list_bytes
         question = (id(self.spark), magnitude(size), input_sql.text, tuple(tests), tuple(keys), may_be_long)
-        if question in SAMPLES and not (self.args or self.kwargs):
-            return SAMPLES[question]
-        text = query.with_prefix + sample_sql(tests, keys, f"{{{SOURCE}}}")
-        rows, partitions, *passing = self.checked(query, lambda: self.run(text, source).collect()[0])
-        found = Sample(rows, partitions, tuple(passing), size)
-        if may_be_long:
-            # To read all rows pays where columns can be read alone.
-            share = min(1.0, SIZE * ROW_IN_FILE / size) if scans_columns(source) else 0.0
-            text = query.with_prefix + largest_sql(keys, f"{{{SOURCE}}}", share)
-            with suppress(PySparkException):  # of rows that the query itself may never look at
-                seen, largest = self.run(text, source).collect()[0]
-                found = replace(
-                    found, total=seen / share if share else 0.0, largest=largest / max(1, seen), largest_rows=largest,
-                    columns=len(query.columns),
-                )  # fmt: skip
-        # Arguments may be anything.
-        return found if self.args or self.kwargs else keep(SAMPLES, question, found)
+        # Arguments may be anything: of what they stand for no other statement knows.
+        known = self.samples if self.args or self.kwargs else SAMPLES
+        if question not in known:
+            if tests:
+                text = query.with_prefix + sample_sql(tests, keys, f"{{{SOURCE}}}")
+                rows, partitions, *passing = self.checked(query, lambda: self.run(text, source).collect()[0])
+                found = Sample(rows, partitions, tuple(passing), size)
+            else:
+                found = self._partitions(query, source, keys, size, may_be_long)
+            keep(known, question, found)
+        return known[question]
+
+    def _partitions(
+        self, query: PatternQuery, source: DataFrame, keys: Sequence[str], size: float, may_be_long: bool
+    ) -> Sample:
+        """How rows are spread over partitions. ``may_be_long``: one partition may be too long for a list."""
+
+        def counted(of: str) -> tuple[int, int, int]:
+            rows, partitions, largest = self.run(query.with_prefix + partitions_sql(keys, of), source).collect()[0]
+            return rows, partitions, largest
+
+        rows, partitions, largest = self.checked(query, lambda: counted(first_rows(f"{{{SOURCE}}}")))
+        found = Sample(rows, partitions, (), size)
+        if not may_be_long:
+            return found
+        found = replace(found, largest=largest / max(1, rows), largest_rows=largest, columns=len(query.columns))
+        if scans_columns(source):
+            # To read all rows pays where columns can be read alone; some of them the query itself may never look at.
+            share = min(1.0, SIZE * ROW_IN_FILE / size)
+            with suppress(PySparkException):
+                rows, _, largest = counted(random_rows(f"{{{SOURCE}}}", share))
+                found = replace(found, total=rows / share, largest=largest / max(1, rows), largest_rows=largest)
+        return found
 
     def input_bytes(self, input_sql: InputSql, source: DataFrame) -> float:
         """Spark's estimate of an input's size; 0 where it has none."""
+        known = self.planned_bytes(source)
+        if known is not None:
+            return known
+        question = (id(self.spark), input_sql.text)
+        if question not in SIZES:
+            costs = self.run(f"EXPLAIN COST {input_sql.text}").collect()[0][0]
+            keep(SIZES, question, estimated_bytes(str(costs)))
+        return SIZES[question]
+
+    def planned_bytes(self, source: DataFrame) -> float | None:
+        """As :func:`spark_plan.estimated_size`, asked once for an input."""
         if id(source) not in self.sizes:
-            known = estimated_size(source)
-            if known is None:  # Spark Connect
-                question = (id(self.spark), input_sql.text)
-                if question not in SIZES:
-                    keep(
-                        SIZES,
-                        question,
-                        estimated_bytes(str(self.run(f"EXPLAIN COST {input_sql.text}").collect()[0][0])),
-                    )
-                known = SIZES[question]
-            self.sizes[id(source)] = source, known
+            self.sizes[id(source)] = source, estimated_size(source)
         return self.sizes[id(source)][1]
 
     def log_properties(self, source: DataFrame) -> Mapping[str, str] | None:

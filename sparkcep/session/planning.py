@@ -15,7 +15,6 @@ from sparkcep.query import SOURCE, PatternQuery, unescape
 from sparkcep.session.analyzer import SparkAnalyzer
 from sparkcep.session.plan_cache import PLANS, keep
 from sparkcep.settings import Settings
-from sparkcep.spark_plan import estimated_size
 from sparkcep.sql.block.binder import bind_block
 from sparkcep.sql.clause.binder import bind
 from sparkcep.sql.clause.parser import parse_clause
@@ -49,24 +48,26 @@ class OccurrencePlanner:
             renamed: columns of the input have other names outside of the form.
         """
         analyzer = self.analyzer
-        columns = tuple((f.name, f.dataType.simpleString()) for f in source.schema.fields)
-        is_block = form.kind is OccurrenceKind.BLOCK
-        properties = analyzer.log_properties(source) if is_block else None
-        roles = None if properties is None else tuple(sorted(properties.items()))
-        made_from = (
-            id(analyzer.spark), analyzer.text, form.start, input_sql.text, columns, self.settings, roles,
-            magnitude(estimated_size(source) or 0),
-        )  # fmt: skip
         # Arguments may be anything.
         may_keep = alone and not (analyzer.kwargs or analyzer.args)
+        made_from = self.made_from(form, source, input_sql) if may_keep else ()
         if may_keep and made_from in PLANS:
             return PLANS[made_from]
         asked = len(analyzer.volatile)
         # Whether the query around a form says which of its columns it reads, and by the names that they have here.
         by_name = not analyzer.kwargs and not renamed
-        make = self.plan_block if is_block else self.plan_clause
+        make = self.plan_block if form.kind is OccurrenceKind.BLOCK else self.plan_clause
         planned = make(form, source, input_sql, by_name)
         return keep(PLANS, made_from, planned) if may_keep and len(analyzer.volatile) == asked else planned
+
+    def made_from(self, form: PatternOccurrence, source: DataFrame, input_sql: InputSql) -> tuple[object, ...]:
+        """All that a plan is made from, where Spark was asked for nothing else."""
+        analyzer = self.analyzer
+        columns = tuple((f.name, f.dataType.simpleString()) for f in source.schema.fields)
+        properties = analyzer.log_properties(source) if form.kind is OccurrenceKind.BLOCK else None
+        roles = None if properties is None else tuple(sorted(properties.items()))
+        size = magnitude(analyzer.planned_bytes(source) or 0)
+        return id(analyzer.spark), analyzer.text, form.start, input_sql.text, columns, self.settings, roles, size
 
     def plan_clause(self, form: PatternOccurrence, source: DataFrame, input_sql: InputSql, by_name: bool) -> AnyPlan:
         """Parse, bind and plan a MATCH_RECOGNIZE over ``source``.
