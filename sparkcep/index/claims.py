@@ -19,7 +19,7 @@ from typing import Any
 
 from sparkcep.errors import PatternIndexError
 from sparkcep.index.object_store import LOCK
-from sparkcep.index.storage import Location, busy, delete_directory, is_conflict
+from sparkcep.index.storage import Location, busy, conflicts_are_busy, delete_directory, is_conflict, opened
 from sparkcep.index.tables import CLAIMS
 
 #: How long a claim holds whose process has died.
@@ -101,12 +101,10 @@ def check_conditional_put(root: Location) -> None:
 
 def _write(index: Location, seconds: float, token: str, ends: bool = False) -> None:
     """Claim an index for some seconds from now, or end the claim of a ``token`` where nobody has claimed it since."""
-    from deltalake import CommitProperties, DeltaTable, Schema, Transaction
-    from deltalake.exceptions import DeltaError, TableNotFoundError
+    from deltalake import CommitProperties, Schema, Transaction
     from deltalake.transaction import create_table_with_add_actions
 
     table = index.child(CLAIMS)
-    options = table.storage_options()
     schema = Schema.from_json(_SCHEMA)
     now = time.time()
 
@@ -119,12 +117,9 @@ def _write(index: Location, seconds: float, token: str, ends: bool = False) -> N
             max_commit_retries=0,
         )
 
-    try:
-        try:
-            delta = DeltaTable(table.delta, storage_options=options)
-        except TableNotFoundError:
-            if table.local is not None:
-                table.local.mkdir(parents=True, exist_ok=True)
+    with conflicts_are_busy():
+        if (delta := opened(table)) is None:
+            options = table.storage_options()
             create_table_with_add_actions(
                 table.delta, schema, [], mode="error", storage_options=options, commit_properties=properties(0)
             )
@@ -138,7 +133,3 @@ def _write(index: Location, seconds: float, token: str, ends: bool = False) -> N
             )
         number = int(delta.transaction_version("claims") or 0) + 1
         delta.create_write_transaction([], "append", schema, commit_properties=properties(number))
-    except DeltaError as error:
-        if not is_conflict(error):
-            raise
-        raise busy(str(error)) from None

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 
 from sparkcep.errors import PatternIndexError
 from sparkcep.index.claims import claimed
-from sparkcep.index.storage import DataFile, Location, busy, commit_files, filesystem, is_conflict
+from sparkcep.index.storage import DataFile, Location, busy, commit_files, conflicts_are_busy, filesystem, opened
 from sparkcep.index.storage_errors import STORAGE, classed, damaged, refusal
 from sparkcep.index.tables import FORMAT_VERSION, SNAPSHOTS, Definition
 
@@ -242,20 +242,15 @@ def commit_snapshot(index: Location, snapshot: Snapshot) -> Snapshot:
     Raises:
         PatternIndexError: CEP_INDEX_BUSY, another one came first.
     """
-    from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
-    from deltalake.exceptions import DeltaError, TableNotFoundError
+    from deltalake import CommitProperties, Transaction, write_deltalake
 
     table = index.child(SNAPSHOTS)
     # Moments never go back, though clocks do: VACUUM reads from them how long a snapshot was the newest.
     snapshot = replace(snapshot, committed_at=max(time.time(), snapshot.committed_at))
     properties = CommitProperties(app_transactions=[Transaction("snapshots", snapshot.number)], max_commit_retries=0)
-    options = table.storage_options()
-    try:
-        try:
-            delta = DeltaTable(table.delta, storage_options=options)
-        except TableNotFoundError:
-            if table.local is not None:
-                table.local.mkdir(parents=True, exist_ok=True)
+    with conflicts_are_busy():
+        if (delta := opened(table)) is None:
+            options = table.storage_options()
             write_deltalake(
                 table.delta, _row(snapshot), mode="error", storage_options=options, commit_properties=properties
             )
@@ -263,10 +258,6 @@ def commit_snapshot(index: Location, snapshot: Snapshot) -> Snapshot:
         if delta.transaction_version("snapshots") != snapshot.number - 1:
             raise busy(f"snapshot {snapshot.number} is there")
         write_deltalake(delta, _row(snapshot), mode="append", commit_properties=properties)
-    except DeltaError as error:
-        if not is_conflict(error):
-            raise
-        raise busy(str(error)) from None
     return snapshot
 
 

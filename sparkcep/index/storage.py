@@ -7,6 +7,7 @@ in this module runs inside a Spark task, through :func:`call`.
 from __future__ import annotations
 
 import base64
+import contextlib
 import functools
 import json
 import pickle
@@ -186,7 +187,6 @@ def commit_files(
         PatternIndexError: CEP_INDEX_BUSY, another refresh has committed meanwhile.
     """
     from deltalake import CommitProperties, DeltaTable, Schema, Transaction
-    from deltalake.exceptions import DeltaError
     from deltalake.transaction import AddAction, create_table_with_add_actions
 
     now = int(time.time() * 1000)
@@ -195,7 +195,7 @@ def commit_files(
     properties = CommitProperties(app_transactions=[Transaction(batch, 1)], max_commit_retries=0)
     schema = Schema.from_json(schema_json)
     options = table.storage_options()
-    try:
+    with conflicts_are_busy():
         if version is None:
             create_table_with_add_actions(
                 table.delta, schema, adds, mode="error", storage_options=options, commit_properties=properties
@@ -209,10 +209,32 @@ def commit_files(
         mode = "overwrite" if replaces else "append"
         delta.create_write_transaction(adds, mode, schema, commit_properties=properties)
         return before + 1
+
+
+@contextlib.contextmanager
+def conflicts_are_busy() -> Iterator[None]:
+    """Raise CEP_INDEX_BUSY where a commit of the block fails since another one was there."""
+    from deltalake.exceptions import DeltaError
+
+    try:
+        yield
     except DeltaError as error:
         if not is_conflict(error):
             raise
         raise busy(str(error)) from None
+
+
+def opened(table: Location) -> Any:
+    """A table that is to be extended, as deltalake's; None where it begins, for which a local folder is made."""
+    from deltalake import DeltaTable
+    from deltalake.exceptions import TableNotFoundError
+
+    try:
+        return DeltaTable(table.delta, storage_options=table.storage_options())
+    except TableNotFoundError:
+        if table.local is not None:
+            table.local.mkdir(parents=True, exist_ok=True)
+        return None
 
 
 def is_conflict(error: Exception) -> bool:
