@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import functools
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from importlib.resources import files
-from importlib.resources.abc import Traversable
 from typing import Any, TypeVar
 
 import pyarrow as pa
 from pyspark import cloudpickle
+
+from sparkcep.sources import sources
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -25,17 +26,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 def stamp() -> str:
     """A checksum of all of the package's modules, wherever it was imported from, a zip included."""
     found = 0
-    for source in _sources(files("sparkcep")):
-        found = zlib.crc32(source, found)
+    for name, content in sorted(sources(files("sparkcep"))):
+        found = zlib.crc32(content, zlib.crc32(name.encode(), found))
     return f"{found:08x}"
-
-
-def _sources(folder: Traversable) -> Iterator[bytes]:
-    for entry in sorted(folder.iterdir(), key=lambda e: e.name):
-        if entry.is_dir():
-            yield from _sources(entry)
-        elif entry.name.endswith(".py"):
-            yield entry.read_bytes()
 
 
 def shipped(function: F, name: str) -> F:

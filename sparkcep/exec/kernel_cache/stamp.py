@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -13,6 +12,7 @@ import numba
 import numpy as np
 
 from sparkcep import __version__
+from sparkcep.sources import sources
 
 SOURCES = "sparkcep.exec.kernels"
 #: Counts up where what is cached is laid out in another way.
@@ -36,16 +36,8 @@ def _digest(folder: Traversable) -> bytes | None:
     digest = hashlib.sha256()
     versions = (_LAYOUT, __version__, numba.__version__, llvmlite.__version__, np.__version__.split(".")[0])
     digest.update(repr(versions).encode())
-    found = sorted(_sources(folder, ""))
+    found = sorted(sources(folder))
     for name, content in found:
         digest.update(f"\0{name}\0{len(content)}\0".encode())
         digest.update(content)
     return digest.digest() if found else None
-
-
-def _sources(folder: Traversable, below: str) -> Iterator[tuple[str, bytes]]:
-    for entry in folder.iterdir():
-        if entry.name.endswith(".py"):
-            yield below + entry.name, entry.read_bytes()
-        elif entry.name != "__pycache__" and entry.is_dir():
-            yield from _sources(entry, f"{below}{entry.name}/")
