@@ -164,7 +164,7 @@ def _index_path(spark: SparkSession, blind: bool) -> Finding:
         location = index_path(spark)
         if blind and is_remote(spark):
             return Finding(subject, location.uri)
-        check_shared(spark, location)
+        check_shared(spark, location, location)
         found = catalog.found(spark)
     except PatternIndexError as error:
         return Finding(subject, error.sentence, error.hint or "see the sentence")

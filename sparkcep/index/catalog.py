@@ -16,7 +16,7 @@ from sparkcep.errors import PatternIndexError, near_name
 from sparkcep.index import sources
 from sparkcep.index.build import Progress, no_progress
 from sparkcep.index.events import define
-from sparkcep.index.path import WRONG_PATH, check_shared, index_path
+from sparkcep.index.path import WRONG_PATH, check_index, index_path
 from sparkcep.index.snapshots import (
     DROPPED,
     READY,
@@ -144,7 +144,7 @@ def create(
             blame="option:lookback",
         )
     with changing(spark, index):
-        check_shared(spark, index)
+        check_index(spark, index)
         return build(spark, index, definition, frame, state, base, progress, "created")
 
 
@@ -167,7 +167,7 @@ def refresh(
     with changing(spark, index):
         # Read again behind the lock: whoever held it may have committed.
         index, base = current(spark, name)
-        check_shared(spark, index)
+        check_index(spark, index)
         return run_refresh(spark, index, base, full, batch, batch_id, progress)
 
 

@@ -67,24 +67,30 @@ def _wrong(error_class: str, sentence: str, hint: str) -> PatternIndexError:
 _probed: set[str] = set()
 
 
-def check_shared(spark: SparkSession, index: Location) -> None:
-    """See to it that all executors, and the driver, see what is written into an index's local directory, and that a
-    server of one's own that speaks S3 can be relied on.
+def check_index(spark: SparkSession, index: Location) -> None:
+    """As :func:`check_shared`, of the directory that an index is in, and of its own."""
+    check_shared(spark, index, Location(index.uri.rpartition("/")[0], index.options))
+
+
+def check_shared(spark: SparkSession, place: Location, root: Location) -> None:
+    """See to it that all executors, and the driver, see what is written into a local directory, and that a server of
+    one's own that speaks S3 can be relied on.
 
     Costs a short Spark job on a cluster, and a second once a process for such a server.
+
+    Args:
+        place: the directory. root: where such a server is tried, all indexes' own.
 
     Raises:
         PatternIndexError: CEP_INDEX_PATH_NOT_SHARED, with those that do not see it; CEP_INDEX_STORAGE_OPTION.
     """
-    options = index.storage_options()
-    if index.local is None and is_own_server(options) and not has_lock(options):
-        root = Location(index.uri.rpartition("/")[0], index.options)
-        if root.uri not in _probed:
-            call(spark, check_conditional_put, root)
-            _probed.add(root.uri)
-    if index.local is None or not is_spread(spark):
+    options = place.storage_options()
+    if place.local is None and is_own_server(options) and not has_lock(options) and root.uri not in _probed:
+        call(spark, check_conditional_put, root)
+        _probed.add(root.uri)
+    if place.local is None or not is_spread(spark):
         return
-    marker = index.local / f"shared-{uuid.uuid4().hex[:12]}"
+    marker = place.local / f"shared-{uuid.uuid4().hex[:12]}"
     blind: list[str] = []
     call(spark, _write, str(marker))
     try:
@@ -106,7 +112,7 @@ def check_shared(spark: SparkSession, index: Location) -> None:
         with contextlib.suppress(PatternIndexError):
             call(spark, _remove, str(marker))
     if blind:
-        raise not_shared(index, "; ".join(blind[:3]) + ("; and others" if len(blind) > 3 else ""))
+        raise not_shared(place, "; ".join(blind[:3]) + ("; and others" if len(blind) > 3 else ""))
 
 
 def not_shared(index: Location, reason: str) -> PatternIndexError:

@@ -38,7 +38,7 @@ from sparkcep.index.events import (
     survey,
 )
 from sparkcep.index.facts import Facts
-from sparkcep.index.path import check_shared
+from sparkcep.index.path import check_index
 from sparkcep.index.snapshots import READY, Snapshot, Totals, commit, commit_as_refresher
 from sparkcep.index.sources import Changes, State
 from sparkcep.index.storage import Location, call
@@ -109,7 +109,7 @@ def build(
     made = work.facts()
     if made.events != found.events:
         # Either files of some executors are not seen, or the source has changed.
-        check_shared(spark, index)
+        check_index(spark, index)
         raise _changed(definition)
     work.write_postings(new_cases(work.read(SEQUENCES)))
     totals = Totals(
