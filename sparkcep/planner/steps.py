@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from sparkcep.errors import PatternAnalysisError
@@ -37,12 +38,11 @@ def too_long(sample: Sample | None, fields: int, settings: Settings) -> str:
     return f"{sample.largest:.0%} of a sample's rows are of one partition, too many for a list of {LIST_BYTES.key}"
 
 
-class PlanSteps:
+class PlanSteps(ABC):
     """What planners share.
 
     Args:
-        query: keys, order and outputs.
-        names: components by code.
+        query: what was bound.
         settings: the session's settings.
         analyze: types of expressions over the input.
         sample: asks the first rows of a large input.
@@ -52,23 +52,26 @@ class PlanSteps:
     def __init__(
         self,
         query: PatternQuery,
-        names: tuple[str, ...],
         settings: Settings,
         analyze: Analyzer,
         sample: Sampler,
         column_types: Sequence[str],
     ) -> None:
-        self.query = query
         self.settings = settings
         self.analyze = analyze
         self.sample = sample
         self.column_types = dict(zip(query.columns, column_types, strict=True))
+        self.query = query
         #: Components, by code.
-        self.names = names
+        self.names = self.compile()
         self.fields = Fields(query.columns, settings.case_sensitive)
         self.outputs = Outputs(self.names, self.fields)
         self.within_type = ""
         self.within_text = ""
+
+    @abstractmethod
+    def compile(self) -> tuple[str, ...]:
+        """Compile ``query``'s pattern; gives components by code."""
 
     def may_multiply(self, sample: Sample | None) -> bool:
         """Whether matches that may hold many more rows than their partition are better not held in a list."""

@@ -8,7 +8,7 @@ from sparkcep.errors import LimitError
 from sparkcep.exec.conditions.compiler import compile_conditions
 from sparkcep.exec.conditions.expressions import NotCompilable, Type, parse_type
 from sparkcep.exec.conditions.interpreter import Interpreter
-from sparkcep.exec.engines.rows.program import Program, compile_pattern
+from sparkcep.exec.engines.rows.program import compile_pattern
 from sparkcep.exec.engines.rows.spec import ConditionSet, MatchSpec, words_of
 from sparkcep.exec.shape import OperatorColumns
 from sparkcep.planner.conditions.match_conditions import MatchConditions
@@ -34,16 +34,17 @@ class RowsPlanner(PlanSteps):
         LimitError: CEP_PROGRAM_TOO_LARGE.
     """
 
-    def __init__(
-        self,
-        query: PatternQuery,
-        settings: Settings,
-        analyze: Analyzer,
-        sample: Sampler,
-        column_types: Sequence[str],
-    ) -> None:
-        self.program = compiled(query, settings)
-        super().__init__(query, self.program.names, settings, analyze, sample, column_types)
+    def compile(self) -> tuple[str, ...]:
+        """The program of the clause's pattern.
+
+        Raises:
+            LimitError: CEP_PROGRAM_TOO_LARGE.
+        """
+        try:
+            self.program = compile_pattern(self.query.pattern, self.settings.limit_program)
+        except LimitError as error:
+            raise error.placed(self.query.text or None, self.query.start) from None
+        return self.program.names
 
     def plan(self) -> PatternPlan[RowsPlan]:
         """The plan of one clause, rules applied.
@@ -141,18 +142,6 @@ class RowsPlanner(PlanSteps):
             conditions.conditions, conditions.slots, conditions.column_types, conditions.registers, interpreted=True
         )
         return interpreted, reason
-
-
-def compiled(query: PatternQuery, settings: Settings) -> Program:
-    """The program of a clause's pattern.
-
-    Raises:
-        LimitError: CEP_PROGRAM_TOO_LARGE.
-    """
-    try:
-        return compile_pattern(query.pattern, settings.limit_program)
-    except LimitError as error:
-        raise error.placed(query.text or None, query.start) from None
 
 
 def plan_rows(

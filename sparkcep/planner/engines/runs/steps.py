@@ -23,7 +23,6 @@ from sparkcep.planner.conditions.row_conditions import RowCondition, row_conditi
 from sparkcep.planner.fields import quote
 from sparkcep.planner.input_plan import InputPlan
 from sparkcep.planner.plan import Analyzer
-from sparkcep.planner.sampling import Sampler
 from sparkcep.planner.steps import PlanSteps
 from sparkcep.query import (
     Component,
@@ -36,7 +35,6 @@ from sparkcep.query import (
     TestedAt,
     string_literal,
 )
-from sparkcep.settings import Settings
 
 #: WITHIN as a bare number.
 _NUMBER = re.compile(r"\s*(\d+(?:\.\d+)?)\s*")
@@ -56,30 +54,27 @@ class BlockPlanner(PlanSteps):
         LimitError: CEP_PROGRAM_TOO_LARGE.
     """
 
-    def __init__(
-        self,
-        query: PatternQuery,
-        settings: Settings,
-        analyze: Analyzer,
-        sample: Sampler,
-        column_types: Sequence[str],
-    ) -> None:
-        query = typed_query(query, analyze)
-        self.automaton = self.compile_pattern(query, settings)
-        super().__init__(query, self.automaton.names, settings, analyze, sample, column_types)
-        self.searched_because = ""
+    #: What the kernel lacks for the conditions, empty where it serves.
+    searched_because = ""
 
-    def compile_pattern(self, query: PatternQuery, settings: Settings) -> Automaton:
+    def compile(self) -> tuple[str, ...]:
+        """The automaton of the query's pattern, and the query as its strategy can take it."""
+        self.query = typed_query(self.query, self.analyze)
+        self.automaton = self.compile_pattern()
+        return self.automaton.names
+
+    def compile_pattern(self) -> Automaton:
         """The pattern's automaton.
 
         Raises:
             SparkCepError: CEP_PROGRAM_TOO_LARGE, CEP_EMPTY_NEGATION, CEP_UNSUPPORTED_PATTERN, at the pattern.
         """
+        query = self.query
         try:
             return compile_automaton(
                 query.pattern,
                 query.labels,
-                settings.limit_program,
+                self.settings.limit_program,
                 ordered=not (query.trends or query.uncertainty),
                 leaves=query.selection is Selection.NEXT,
             )

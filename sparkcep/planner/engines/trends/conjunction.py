@@ -63,21 +63,20 @@ class ConjunctionPlanner(TrendPlanner):
         for side in self.sides:
             side.fields = self.fields
 
-    def compile_pattern(self, query: PatternQuery, settings: Settings) -> Automaton:
+    def compile_pattern(self) -> Automaton:
         """The product of both sides' automata: trends that both match.
 
         Raises:
             SparkCepError: CEP_PROGRAM_TOO_LARGE, at the pattern.
         """
-        labels = query.labels
+        query, labels = self.query, self.query.labels
         left, right = (s.automaton for s in self.sides)
         # Both automata in the codes of the product; a component that stands in pairs only has none of its own.
         names = tuple(dict.fromkeys((*labels, *self.parts[0].labels, *self.parts[1].labels)))
         pairs = {(names.index(a), names.index(b)): labels.index(c.key) for (a, b), c in self.pairs.items()}
         try:
-            made = intersect(
-                recoded(left, names), recoded(right, names, len(left.negations)), pairs, settings.limit_program
-            )
+            both = recoded(left, names), recoded(right, names, len(left.negations))
+            made = intersect(*both, pairs, self.settings.limit_program)
         except SparkCepError as error:
             raise error.placed(query.text or None, query.start) from None
         return recoded(made, labels)
