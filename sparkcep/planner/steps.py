@@ -11,31 +11,13 @@ from sparkcep.exec.engines.rows.spec import BITS_PER_WORD, words_of
 from sparkcep.exec.shape import Within
 from sparkcep.planner.conditions.row_conditions import RowCondition, lambda_text
 from sparkcep.planner.fields import Fields, quote
+from sparkcep.planner.layouts import fits_python, is_orderable, multiplies, too_long, unsortable
 from sparkcep.planner.outputs import Outputs
 from sparkcep.planner.plan import Analyzer
 from sparkcep.planner.rules.range_splitting import fixed_distance, whole_within
 from sparkcep.planner.sampling import Sample, Sampler
 from sparkcep.query import PREFIX, PatternQuery, unescape
-from sparkcep.settings import LIST_BYTES, Settings
-
-#: Partitions of this many rows are better sorted by a window than gathered into one list each.
-LONG_PARTITION = 2000
-#: The same where the matches of a partition may hold many times its rows.
-MULTIPLIED = 100
-#: Spark cannot send these to Python.
-YEAR_MONTH = ("interval year", "interval month", "interval year to month")
-_UNORDERABLE = ("map<", "variant", "interval", "geometry", "geography", "object")
-
-
-def too_long(sample: Sample | None, fields: int, settings: Settings) -> str:
-    """Why no partition is to be held in one list; empty where all may be.
-
-    Args:
-        fields: how many of a row are held.
-    """
-    if sample is None or sample.largest_list(fields) <= settings.list_bytes:
-        return ""
-    return f"{sample.largest:.0%} of a sample's rows are of one partition, too many for a list of {LIST_BYTES.key}"
+from sparkcep.settings import Settings
 
 
 class PlanSteps(ABC):
@@ -75,9 +57,7 @@ class PlanSteps(ABC):
 
     def may_multiply(self, sample: Sample | None) -> bool:
         """Whether matches that may hold many more rows than their partition are better not held in a list."""
-        if self.settings.layout != "auto" or any(t in YEAR_MONTH for t in self.field_types()):
-            return False
-        return sample is None or sample.partition_rows >= MULTIPLIED
+        return self.settings.layout == "auto" and multiplies(sample) and fits_python(self.field_types())
 
     # -- keys, order -----------------------------------------------------------------------------------------------
 
@@ -111,10 +91,6 @@ class PlanSteps(ABC):
         texts = self.fields.texts
         types = [self.column_types[c] for t in texts if (c := self.fields.column_of(t)) is not None]
         return types + [t for _, t in self.analyze([t for t in texts if self.fields.column_of(t) is None])]
-
-    def unorderable_field(self) -> str | None:
-        """Type of a field that a list of structs cannot be sorted by; None where all can."""
-        return next((t for t in self.field_types() if not is_orderable(t)), None)
 
     def plan_within(self) -> Within | None:
         """The key and key plus interval, of one type, as fields; None without WITHIN.
@@ -181,12 +157,11 @@ class PlanSteps(ABC):
         """The layout and why, once all fields are known: not lists that cannot be sorted or held."""
         if layout == "rows":
             return layout, reason
-        if bad := self.unorderable_field():
-            return "rows", f"column of type {bad} cannot be sorted inside a list"
+        if why := unsortable(self.field_types()):
+            return "rows", why
         if self.settings.layout == "auto":
             sample = self.sample((), [k.expression for k in self.query.partition_by])
-            why = too_long(sample, len(self.fields.texts), self.settings)
-            if why and not any(t in YEAR_MONTH for t in self.field_types()):
+            if (why := too_long(sample, len(self.fields.texts), self.settings)) and fits_python(self.field_types()):
                 return "rows", why
         return layout, reason
 
@@ -208,10 +183,3 @@ class PlanSteps(ABC):
                 parts.append(f"CASE WHEN ({mask} & {value}L) <> 0L AND ({shifts[label]}) THEN {value}L ELSE 0L END")
             out.append(unescape(" | ".join(parts)))  # goes to Spark as it is, not through formatting
         return tuple(out)
-
-
-def is_orderable(type_: str) -> bool:
-    """Whether Spark can sort by a type; year-month and day-time intervals can, calendar intervals cannot."""
-    if type_.startswith("interval "):
-        return True
-    return not any(bad in type_ for bad in _UNORDERABLE)

@@ -105,7 +105,7 @@ def _sees_gaps(slot: Slot, gaps: frozenset[str]) -> bool:
 def gap_elimination(
     query: PatternQuery,
     program: Program,
-    local: Mapping[int, list[RowCondition]],
+    local: Mapping[int, Sequence[RowCondition]],
     dependent: Iterable[int],
     alphabet: Alphabet | None,
     slots: Sequence[tuple[OutputSlot, frozenset[int]]],
@@ -134,7 +134,7 @@ def gap_elimination(
 def _by_symbols(
     query: PatternQuery,
     program: Program,
-    local: Mapping[int, list[RowCondition]],
+    local: Mapping[int, Sequence[RowCondition]],
     alphabet: Alphabet,
     slots: Sequence[tuple[OutputSlot, frozenset[int]]],
 ) -> GapElimination | None:
@@ -162,7 +162,7 @@ def _by_symbols(
 
 
 def _by_positions(
-    query: PatternQuery, program: Program, local: Mapping[int, list[RowCondition]], dependent: Iterable[int]
+    query: PatternQuery, program: Program, local: Mapping[int, Sequence[RowCondition]], dependent: Iterable[int]
 ) -> GapElimination:
     names = program.names
     # (who looks, at what). A gap's own condition may name itself: X.activity <> 'b' is a condition on the row.
@@ -188,5 +188,5 @@ def _by_positions(
     return GapElimination(" OR ".join([*takes, *refuses]), f"{skipping} only skip rows")
 
 
-def _conjunction(conditions: list[RowCondition]) -> str:
+def _conjunction(conditions: Sequence[RowCondition]) -> str:
     return "(" + " AND ".join(f"({c.sql()})" for c in conditions) + ")"

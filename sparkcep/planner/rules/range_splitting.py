@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sparkcep.exec.conditions.expressions import (
@@ -108,7 +108,7 @@ class RangeSplitting:
 def range_splitting(
     query: PatternQuery,
     program: Program,
-    local: dict[int, list[RowCondition]],
+    local: Mapping[int, Sequence[RowCondition]],
     conditions: ConditionSet,
     slots: list[OutputSlot],
     distance: int | None,

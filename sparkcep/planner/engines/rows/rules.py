@@ -13,6 +13,7 @@ from typing import TypeAlias
 from sparkcep.pattern import repeats
 from sparkcep.planner.conditions.symbols import alphabet
 from sparkcep.planner.engines.rows.plan import RowsPlan
+from sparkcep.planner.layouts import LONG_PARTITION, fits_python, multiplies, too_long, unsortable
 from sparkcep.planner.plan import Decision, PatternPlan
 from sparkcep.planner.rules.fold import can_fold
 from sparkcep.planner.rules.folded import FoldPlan
@@ -20,7 +21,6 @@ from sparkcep.planner.rules.gap_elimination import GapElimination, gap_eliminati
 from sparkcep.planner.rules.join_prefilter import Prefilter, prefilter
 from sparkcep.planner.rules.range_splitting import RangeSplitting, range_splitting
 from sparkcep.planner.sampling import Sample, Sampler
-from sparkcep.planner.steps import LONG_PARTITION, MULTIPLIED, YEAR_MONTH, is_orderable, too_long
 from sparkcep.query import Matches, SkipMode, unescape
 from sparkcep.settings import GAP_ELIMINATION, JOIN_PREFILTER, RANGE_SPLITTING, Settings
 
@@ -40,11 +40,6 @@ class RuleContext:
     def any_layout(self) -> bool:
         """Whether a rule may choose the layout: the setting exec.layout demands none."""
         return self.settings.layout == "auto"
-
-    @property
-    def year_month(self) -> bool:
-        """Whether a field is of a type that the rows layout cannot take to Python."""
-        return any(t in YEAR_MONTH for t in self.field_types())
 
     def sample(self, plan: Plan, tests: Sequence[str] = ()) -> Sample | None:
         """Some rows of the input, where it is large; None where no partition can be told from another."""
@@ -87,10 +82,8 @@ def sort_in_rows(plan: Plan, context: RuleContext) -> tuple[Plan, None]:
     """What cannot be sorted inside a list is sorted by a window."""
     if plan.input.layout == "rows":
         return plan, None
-    bad = next((t for t in context.field_types() if not is_orderable(t)), None)
-    if bad is None:
-        return plan, None
-    return _with_layout(plan, "rows", f"column of type {bad} cannot be sorted inside a list"), None
+    why = unsortable(context.field_types())
+    return (_with_layout(plan, "rows", why) if why else plan), None
 
 
 def hold_no_long_list(plan: Plan, context: RuleContext) -> tuple[Plan, None]:
@@ -99,7 +92,7 @@ def hold_no_long_list(plan: Plan, context: RuleContext) -> tuple[Plan, None]:
     if plan.input.layout != "lists" or not context.any_layout:
         return plan, None
     reason = too_long(context.sample(plan), len(plan.input.fields.texts), context.settings)
-    return (_with_layout(plan, "rows", reason) if reason and not context.year_month else plan), None
+    return (_with_layout(plan, "rows", reason) if reason and fits_python(context.field_types()) else plan), None
 
 
 def keep_lists_short(plan: Plan, context: RuleContext) -> tuple[Plan, None]:
@@ -108,12 +101,12 @@ def keep_lists_short(plan: Plan, context: RuleContext) -> tuple[Plan, None]:
         return plan, None
     sample = context.sample(plan)
     size = sample.partition_rows if sample is not None else 0
-    if size >= LONG_PARTITION and not context.year_month:
+    if size >= LONG_PARTITION and fits_python(context.field_types()):
         return _with_layout(plan, "rows", f"long partitions, {size:.0f} rows or more in a sample"), None
     query = plan.query
     overlap = query.skip.mode is not SkipMode.PAST_LAST_ROW and repeats(query.pattern)
     unbounded = plan.engine.measures.has_aggregates and plan.input.shape.within is None
-    if unbounded and overlap and (sample is None or size >= MULTIPLIED) and not context.year_month:
+    if unbounded and overlap and multiplies(sample) and fits_python(context.field_types()):
         return _with_layout(plan, "rows", "aggregates over matches that overlap, of any length"), None
     return plan, None
 
@@ -171,13 +164,12 @@ def _gaps(plan: Plan, context: RuleContext) -> GapElimination:
     if not context.settings.gap_elimination:
         return GapElimination("", f"{GAP_ELIMINATION.key} = false")
     given, engine = plan.input, plan.engine
-    tests = {code: list(conditions) for code, conditions in given.tests.items()}
     dependent = engine.dependent.conditions
     symbols = None
-    if not dependent and not any(c.shifts for own in tests.values() for c in own):
-        symbols = alphabet(len(engine.names), tests, given.fields, given.column_types)
+    if not dependent and not any(c.shifts for own in given.tests.values() for c in own):
+        symbols = alphabet(len(engine.names), given.tests, given.fields, given.column_types)
     slots = [(s, engine.outputs.slot_registers[s.register]) for s in engine.outputs.slots]
-    return gap_elimination(plan.query, engine.spec.program, tests, dependent, symbols, slots)
+    return gap_elimination(plan.query, engine.spec.program, given.tests, dependent, symbols, slots)
 
 
 def _mandatory(plan: Plan, context: RuleContext) -> Prefilter:
@@ -194,8 +186,7 @@ def _ranges(plan: Plan, context: RuleContext) -> RangeSplitting:
     if not context.settings.range_splitting:
         return RangeSplitting(None, f"{RANGE_SPLITTING.key} = false")
     within = given.shape.within
-    tests = {code: list(conditions) for code, conditions in given.tests.items()}
     return range_splitting(
-        plan.query, engine.spec.program, tests, engine.spec.conditions, engine.outputs.slots,
+        plan.query, engine.spec.program, given.tests, engine.spec.conditions, engine.outputs.slots,
         within.distance if within is not None else None,
     )  # fmt: skip

@@ -35,9 +35,9 @@ from sparkcep.planner.engines.trends.edges import (
     comparison,
 )
 from sparkcep.planner.engines.trends.sql import TrendSql
+from sparkcep.planner.layouts import is_orderable
 from sparkcep.planner.plan import EngineDefaults, PatternPlan
 from sparkcep.planner.rules.range_splitting import fixed_distance
-from sparkcep.planner.steps import is_orderable
 from sparkcep.planner.test_codes import edge_test, of_components
 from sparkcep.query import (
     Condition,

@@ -1,0 +1,50 @@
+"""When the rows of partitions are sorted by a window, instead of being gathered into a list each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sparkcep.planner.sampling import Sample
+from sparkcep.settings import LIST_BYTES, Settings
+
+#: Partitions of this many rows are better sorted by a window than gathered into one list each.
+LONG_PARTITION = 2000
+#: The same where the matches of a partition may hold many times its rows.
+MULTIPLIED = 100
+#: Spark cannot send these to Python.
+YEAR_MONTH = ("interval year", "interval month", "interval year to month")
+_UNORDERABLE = ("map<", "variant", "interval", "geometry", "geography", "object")
+
+
+def is_orderable(type_: str) -> bool:
+    """Whether Spark can sort by a type; year-month and day-time intervals can, calendar intervals cannot."""
+    if type_.startswith("interval "):
+        return True
+    return not any(bad in type_ for bad in _UNORDERABLE)
+
+
+def unsortable(types: Iterable[str]) -> str:
+    """Why a list of rows with fields of these types cannot be sorted; empty where it can."""
+    bad = next((t for t in types if not is_orderable(t)), None)
+    return "" if bad is None else f"column of type {bad} cannot be sorted inside a list"
+
+
+def fits_python(types: Iterable[str]) -> bool:
+    """Whether the rows layout can send fields of these types to Python."""
+    return not any(t in YEAR_MONTH for t in types)
+
+
+def too_long(sample: Sample | None, fields: int, settings: Settings) -> str:
+    """Why no partition is to be held in one list; empty where all may be.
+
+    Args:
+        fields: how many of a row are held.
+    """
+    if sample is None or sample.largest_list(fields) <= settings.list_bytes:
+        return ""
+    return f"{sample.largest:.0%} of a sample's rows are of one partition, too many for a list of {LIST_BYTES.key}"
+
+
+def multiplies(sample: Sample | None) -> bool:
+    """Whether matches that hold many times the rows of their partition may be too many for a list."""
+    return sample is None or sample.partition_rows >= MULTIPLIED
