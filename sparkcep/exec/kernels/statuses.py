@@ -26,7 +26,7 @@ from __future__ import annotations
 
 #: The kernel is to be called again, with more room.
 REQUESTS = (OUTPUT_FULL, STACK_FULL, POOL_FULL, NODES_FULL)
-#: Nothing that the kernel has put out since it was called counts.
+#: Nothing that the kernel has emitted since it was called counts.
 ERRORS = (
     TOO_MANY_STEPS, TOO_MANY_ROWS, TOO_MANY_SHARED, SKIP_TO_FIRST_ROW, SKIP_TARGET_ABSENT, OVERFLOW, ZERO_DIVISION,
 )  # fmt: skip

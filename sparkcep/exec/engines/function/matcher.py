@@ -39,7 +39,7 @@ class FunctionSpec:
     ``columns``: names of the input's columns that it reads, ``kinds`` their types. ``order``: sort keys as (program,
     ascending, NULLs first); none where rows come in order. ``filters``: what rows must satisfy. ``masks``: per
     component code, the conditions of one event. ``fields``: programs of the kernel's fields, in its order. ``keys``:
-    programs of the partition columns that are put out. ``time``: the first sort key. ``variables``: per component code,
+    programs of the partition columns of the output. ``time``: the first sort key. ``variables``: per component code,
     the name shown in ``events``. ``items``: RETURN; None for the default output. ``exact``: of a COLLAPSED block.
     """
 

@@ -108,7 +108,7 @@ def match_partitions(query, given, room, progress, out):
         query, given, room: see tables.py.
         progress: (PROGRESS,) see above. At first all zeros, or where an earlier batch has left its last partition.
         out: (n, FIXED + slots) output rows; rows and slots count from the partition's first row in the batch. For
-            matches by range all are put out that can be reached, whether or not one lies in another; their NUMBER is
+            matches by range all are emitted that can be reached, whether or not one lies in another; their NUMBER is
             ``packed_rows``. An error becomes a FAILED row.
 
     Returns:

@@ -16,7 +16,7 @@ Flags = npt.NDArray[np.uint8]
 
 
 class Emission(NamedTuple):
-    """What matches put out. ``mode``: ONE_ROW, SHOW_EMPTY, OMIT_EMPTY or WITH_UNMATCHED. ``rows``: which of their
+    """What matches emit. ``mode``: ONE_ROW, SHOW_EMPTY, OMIT_EMPTY or WITH_UNMATCHED. ``rows``: which of their
     rows, LAST_ROW, MAPPED_ROWS or SHOWN_ROWS. ``skip``: where matching resumes behind one, see ``next_start``."""
 
     output: Output

@@ -26,7 +26,7 @@ from sparkcep.exec.kernels.trends.trees import entering, standing_before
 
 STRICT, NEXT, ANY = range(3)
 
-#: What ``progress`` holds: the partition and row it is at, the first window that is not done, records put out, whether
+#: What ``progress`` holds: the partition and row it is at, the first window that is not done, records emitted, whether
 #: the partition is prepared, predecessors tested in it.
 AT_PARTITION, AT_ROW, AT_WINDOW, USED, PREPARED, STEPS = range(6)
 PROGRESS = 6

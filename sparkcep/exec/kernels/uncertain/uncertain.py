@@ -403,7 +403,7 @@ def _search(
     most_matches, work, frames, stack, graph, elements, masses, search, shown, result, ticks, progress, out, trace,
     found, found_ticks,
 ):  # fmt: skip
-    """Find the feasible signatures of a partition, and put out those whose confidence is high enough.
+    """Find the feasible signatures of a partition, and emit those whose confidence is high enough.
 
     Invariant: frames 1 to ``d`` hold a run that some world has and may complete, with its bounds in ``stack``; its
     events are ``taken``, and the registers have seen them. Exponential in the worst case, as there may be so many
