@@ -150,6 +150,17 @@ LIMIT_EVENTS = Setting(
     "Most events of one partition that is matched whole: in the lists layout; under event selection strategies, for "
     "trends and non-answers in both. A MATCH_RECOGNIZE in the rows layout reads a partition in chunks of any number.",
 )
+LIMIT_STREAM_ROWS = Setting(
+    "limit.streamRows",
+    "0",
+    "Streams: most rows that are kept of one partition where MATCH_RECOGNIZE has no WITHIN; 0: it is refused.",
+)
+STREAM_BUCKETS = Setting(
+    "streaming.buckets",
+    "32",
+    "Streams: into how many buckets partitions go, each with one state. A multiple of spark.sql.shuffle.partitions "
+    "keeps all tasks busy, more of them cost calls of Python in each micro-batch. It is part of the checkpoint.",
+)
 LIMIT_REPAIR = Setting(
     "limit.repairNodes",
     "50000000",
@@ -219,6 +230,8 @@ ALL: tuple[Setting, ...] = (
     LIMIT_SHARED,
     LIMIT_PAIRS,
     LIMIT_REPAIR,
+    LIMIT_STREAM_ROWS,
+    STREAM_BUCKETS,
     LOG_CASE,
     LOG_TIME,
     LOG_TIEBREAK,
@@ -252,6 +265,8 @@ class Settings:
     limit_repair: int = int(LIMIT_REPAIR.default)
     limit_ticks: int = int(LIMIT_TICKS.default)
     limit_shared: int = int(LIMIT_SHARED.default)
+    limit_stream_rows: int = int(LIMIT_STREAM_ROWS.default)
+    stream_buckets: int = int(STREAM_BUCKETS.default)
     log_case: str = ""
     log_time: str = ""
     log_tiebreak: str = ""
@@ -274,15 +289,15 @@ def _checked(setting: Setting, value: str) -> str:
     return value.lower() if setting.choices else value
 
 
-def _integer(setting: Setting, value: str) -> int:
+def _integer(setting: Setting, value: str, least: int = 1) -> int:
     try:
         number = int(value)
     except ValueError:
-        number = 0
-    if number < 1:
+        number = least - 1
+    if number < least:
         raise SparkCepError(
             "CEP_INVALID_SETTING",
-            f"{setting.key} is {value!r}; it must be a whole number from 1.",
+            f"{setting.key} is {value!r}; it must be a whole number from {least}.",
             hint=f"SET {setting.key} = {setting.default}",
         )
     return number
@@ -341,6 +356,8 @@ def read(get: Callable[[str, str], Any]) -> Settings:
         limit_repair=_integer(LIMIT_REPAIR, text(LIMIT_REPAIR)),
         limit_ticks=_integer(LIMIT_TICKS, text(LIMIT_TICKS)),
         limit_shared=_integer(LIMIT_SHARED, text(LIMIT_SHARED)),
+        limit_stream_rows=_integer(LIMIT_STREAM_ROWS, text(LIMIT_STREAM_ROWS), least=0),
+        stream_buckets=_integer(STREAM_BUCKETS, text(STREAM_BUCKETS)),
         log_case=text(LOG_CASE),
         log_time=text(LOG_TIME),
         log_tiebreak=text(LOG_TIEBREAK),

@@ -6,6 +6,8 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol, TypeVar, runtime_checkable
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from sparkcep.exec.arrays import Ints
@@ -94,6 +96,68 @@ class ResumableMatcher(Matcher, Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Released:
+    """What a step of a stream finds. ``table``: output rows. ``drop`` (partitions,): how many rows of each, from its
+    first, nothing depends on any more. ``changed``: matches behind which SKIP went on elsewhere than it says."""
+
+    table: MatchTable
+    drop: Ints
+    changed: int = 0
+
+
+class ReleasedMatcher(Protocol):
+    """Matches the rows of a stream up to its watermark, as far as no row to come can change what it gives.
+
+    ``bounded``: whether WITHIN says how long a row matters. ``closes``: whether something may be decided when the bound
+    of a start row is reached, though no row comes.
+    """
+
+    bounded: bool
+    closes: bool
+
+    def due(self, times: Ints, bounds: Ints | None, released: int, watermark: int) -> npt.NDArray[np.bool_]:
+        """(rows,) whether something happens to a row's partition between two watermarks (microseconds).
+
+        Args:
+            bounds: up to when WITHIN lets a match go on that begins at a row.
+        """
+        ...
+
+    def wake(self, times: Ints, watermark: int) -> int | None:
+        """When there is something to do for kept rows of these times beside what their bounds say."""
+        ...
+
+    def match_released(self, batch: Batch, times: Ints, left: Ints, released: int, watermark: int) -> Released:
+        """Match partitions whose rows begin with those that were kept.
+
+        Args:
+            batch: rows up to the watermark. times (rows,): theirs, in microseconds.
+            left: (partitions, PROGRESS) where each was left, see kernels.rows; is set to where it is left now, counted
+                from the first row that is not dropped.
+            released, watermark: what was emitted before was decided by the first; what is emitted now, by the second.
+        """
+        ...
+
+
+class ReleasedDefaults:
+    """What most engines do: a new row is something, and so is a start row's bound."""
+
+    bounded = True
+    closes = True
+
+    def due(self, times: Ints, bounds: Ints | None, released: int, watermark: int) -> npt.NDArray[np.bool_]:
+        """See :class:`ReleasedMatcher`."""
+        due: npt.NDArray[np.bool_] = times > released
+        if bounds is not None and self.closes:
+            due = due | ((bounds > released) & (bounds <= watermark))
+        return due
+
+    def wake(self, times: Ints, watermark: int) -> int | None:
+        """Nothing."""
+        return None
+
+
 S_contra = TypeVar("S_contra", contravariant=True)
 
 
@@ -116,4 +180,12 @@ class Engine(Protocol[S_contra]):
 
     def warm_ups(self) -> Mapping[str, Callable[[], None]]:
         """Calls that compile the engine's kernels on tiny inputs, by name; they may run in different processes."""
+        ...
+
+
+class StreamingEngine(Engine[S_contra], Protocol[S_contra]):
+    """An engine that matches streams as well."""
+
+    def released(self, spec: S_contra, shape: OperatorColumns) -> ReleasedMatcher:
+        """What matches the released rows of a stream by a spec."""
         ...

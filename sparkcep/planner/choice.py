@@ -39,5 +39,9 @@ def make_plan(
         return plan_uncertain(query, settings, analyze, sample, column_types)
     if not query.is_block and query.selection is Selection.STRICT:
         return plan_rows(query, settings, analyze, sample, column_types)
-    sequence = gap_sequence_plan(query, settings, analyze, sample, column_types) if query.is_block else None
+    sequence = (
+        gap_sequence_plan(query, settings, analyze, sample, column_types)
+        if query.is_block and not query.streaming
+        else None
+    )
     return sequence or plan_runs(query, settings, analyze, sample, column_types)

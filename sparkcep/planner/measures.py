@@ -6,13 +6,16 @@ function's meaning are Spark's), all other text is the user's own.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from sparkcep.errors import PatternAnalysisError
 from sparkcep.exec.shape import CURRENT_ROW, SELF_ROW
+from sparkcep.exec.streaming.collected import MATCH, PLACE
 from sparkcep.planner.conditions.match_conditions import describe_slot
 from sparkcep.planner.fields import quote
 from sparkcep.planner.output_sql import OutputSql
 from sparkcep.planner.outputs import Outputs
+from sparkcep.planner.streaming.aggregates import KNOWN, array_aggregate
 from sparkcep.query import (
     DEFAULT_OUTPUT,
     LABEL,
@@ -53,6 +56,7 @@ class MeasureSql(OutputSql):
         keys: (expression, name) of PARTITION BY; the last ``query.hidden_keys`` of them are not shown.
         outputs: collects what the measures need of the operator.
         order: the operator's column that orders the rows of a match.
+        analyze: types of expressions over the input, for aggregates over a stream.
     """
 
     def __init__(
@@ -61,11 +65,15 @@ class MeasureSql(OutputSql):
         keys: list[tuple[str, str]],
         outputs: Outputs,
         order: str = _SELF,
+        analyze: Callable[[Sequence[str]], list[tuple[str, str]]] | None = None,
     ) -> None:
         self.query = query
         self.keys = keys
         self.outputs = outputs
         self.order = order
+        self.analyze = analyze or (lambda items: [])
+        #: Columns of the operator's output that it collects of all rows of a match, without prefix.
+        self.collected: dict[str, None] = {}
         self.slot_columns: dict[Slot, str] = {}
         self.direct: dict[Slot, int] = {}
         self.inner: list[str] = []
@@ -157,6 +165,8 @@ class MeasureSql(OutputSql):
             names = ", ".join(string_literal(n) for n in slot.shown)
             event = f"struct(get(array({names}), e.c) AS variable, e.r AS position, e.f{time} AS time)"
             self.inner.append(f"transform({PREFIX}events, e -> {event}) AS {name}")
+        elif isinstance(slot, Aggregate) and self.query.streaming:
+            self.inner.append(f"{self.collected_aggregate(slot)} AS {name}")
         elif isinstance(slot, Aggregate):
             self.windows.append(f"{self.aggregate(slot)} AS {name}")
         elif slot.argument.is_label:
@@ -212,6 +222,61 @@ class MeasureSql(OutputSql):
         if slot.function in _TAKES_NULLS:
             arguments = [*arguments[:1], "true"]
         return f"{slot.function}({', '.join(arguments)}) {over}"
+
+    def collected_aggregate(self, slot: Aggregate) -> str:
+        """The aggregate over the match's rows as the operator collects them: a stream has no windows.
+
+        Raises:
+            PatternAnalysisError: CEP_STREAMING_UNSUPPORTED.
+        """
+        function = "count" if slot.star else slot.function
+        rows = f"slice({MATCH}, 1, {PLACE})" if slot.running else MATCH
+        names = (
+            range(len(self.outputs.names)) if slot.variables is None else map(self.outputs.names.index, slot.variables)
+        )
+        inside = f"r.code IN ({', '.join(map(str, names))})"
+        self.collected.setdefault("code")
+        if slot.filter is not None:
+            inside += f" AND r.{self.collect(slot.filter, slot)}"
+        rows = f"filter({rows}, r -> {inside})"
+        if slot.star:
+            return f"CAST(size({rows}) AS BIGINT)"
+        first, *more = slot.arguments
+        if first.is_label:
+            values = f"transform({rows}, r -> {self.label_sql('r.code')})"
+        else:
+            values = f"transform({rows}, r -> r.{self.collect(first, slot)})"
+        if slot.distinct:
+            values = f"array_distinct({values})"
+        typed = "''" if first.is_label else first.text
+        parameters = [a.text for a in more]
+        type_ = self.analyze([f"{function}({', '.join([typed, *parameters])})"])[0][1]
+        found = array_aggregate(function, values, type_, parameters)
+        if found is None:
+            raise self.no_stream(slot, f"the aggregate {slot.function}()", f"over a stream there are {KNOWN}")
+        return found
+
+    def collect(self, expression: RowExpression, slot: Aggregate) -> str:
+        """Name of the collected column with an expression of each row."""
+        if expression.markers:
+            raise self.no_stream(
+                slot, "CLASSIFIER() or MATCH_NUMBER() inside of an aggregate's argument", "use CLASSIFIER() alone"
+            )
+        name = f"g{self.outputs.gather(CURRENT_ROW, expression.text)}"
+        self.collected.setdefault(name)
+        return name
+
+    def no_stream(self, slot: Aggregate, what: str, hint: str) -> PatternAnalysisError:
+        """CEP_STREAMING_UNSUPPORTED at the measure of an aggregate; the caller raises it."""
+        query = self.query
+        position = next((m.expression.position for m in query.measures if slot in m.expression.slots), query.start)
+        return PatternAnalysisError(
+            "CEP_STREAMING_UNSUPPORTED",
+            f"A pattern over a stream cannot have {what}.",
+            text=query.text or None,
+            position=position,
+            hint=hint,
+        )
 
     def inside(self, argument: RowExpression, condition: str) -> str:
         """An argument that is NULL outside of the aggregate's rows; aggregate functions ignore NULLs."""

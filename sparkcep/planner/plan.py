@@ -11,6 +11,7 @@ from typing import Generic, Protocol, TypeAlias, TypeVar
 
 from sparkcep.exec.engines.non_answers.spec import RepairSpec
 from sparkcep.exec.operator import Spec
+from sparkcep.exec.streaming.step import StreamPlan
 from sparkcep.planner.input_plan import InputPlan
 from sparkcep.planner.output_sql import OutputSql
 from sparkcep.planner.rules.folded import FoldPlan
@@ -81,13 +82,24 @@ class EngineDefaults:
         return IndexNeeds()
 
 
+@dataclass(frozen=True, slots=True)
+class StreamInput:
+    """What a plan over a stream has more. ``plan``: of the operator. ``sql``: the statement over ``{SOURCE}`` that
+    gives it its rows. ``decided``, ``kept``: sentences for EXPLAIN."""
+
+    plan: StreamPlan
+    sql: str
+    decided: str
+    kept: str
+
+
 E_co = TypeVar("E_co", bound=EnginePlan, covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
 class PatternPlan(Generic[E_co]):
     """A planned occurrence. ``fold``: where Spark follows the pattern itself. ``decisions``: of rules, in order.
-    ``sequence``: the block that runs as a row pattern, where one does."""
+    ``sequence``: the block that runs as a row pattern, where one does. ``stream``: where the input is one."""
 
     input: InputPlan
     engine: E_co
@@ -95,6 +107,7 @@ class PatternPlan(Generic[E_co]):
     fold: FoldPlan | None = None
     decisions: tuple[Decision, ...] = ()
     sequence: PatternQuery | None = None
+    stream: StreamInput | None = None
 
     @property
     def query(self) -> PatternQuery:
@@ -108,6 +121,8 @@ class PatternPlan(Generic[E_co]):
 
     def before(self) -> str:
         """The statement over ``{SOURCE}`` that gives the operator its input, or the fold its lists."""
+        if self.stream is not None:
+            return self.stream.sql
         return self.fold.before() if self.fold is not None else self.input.sql()
 
 

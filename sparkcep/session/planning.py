@@ -6,11 +6,14 @@ from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame
 
+from sparkcep.exec.streaming.spark import WATERMARK
 from sparkcep.planner.choice import make_plan
 from sparkcep.planner.fields import Fields, quote
 from sparkcep.planner.groups import merge_groups
 from sparkcep.planner.plan import Analyzer, AnyPlan
 from sparkcep.planner.sampling import Sampler, magnitude
+from sparkcep.planner.streaming.plan import streamed
+from sparkcep.planner.streaming.refusals import check_query
 from sparkcep.query import SOURCE, PatternQuery, unescape
 from sparkcep.session.analyzer import SparkAnalyzer
 from sparkcep.session.plan_cache import PLANS, keep
@@ -66,8 +69,10 @@ class OccurrencePlanner:
         columns = tuple((f.name, f.dataType.simpleString()) for f in source.schema.fields)
         properties = analyzer.log_properties(source) if form.kind is OccurrenceKind.BLOCK else None
         roles = None if properties is None else tuple(sorted(properties.items()))
-        size = magnitude(analyzer.planned_bytes(source) or 0)
-        return id(analyzer.spark), analyzer.text, form.start, input_sql.text, columns, self.settings, roles, size
+        size = magnitude((0 if source.isStreaming else analyzer.planned_bytes(source)) or 0)
+        streaming = tuple(WATERMARK in (f.metadata or {}) for f in source.schema.fields) if source.isStreaming else ()
+        of_input = input_sql.text, columns, streaming, size
+        return id(analyzer.spark), analyzer.text, form.start, *of_input, self.settings, roles
 
     def plan_clause(self, form: PatternOccurrence, source: DataFrame, input_sql: InputSql, by_name: bool) -> AnyPlan:
         """Parse, bind and plan a MATCH_RECOGNIZE over ``source``.
@@ -92,7 +97,7 @@ class OccurrencePlanner:
             query = replace(query, wanted=wanted_names(self.statement, form))
         if self.settings.key_predicates and by_name:
             query = replace(query, partition_predicate=self.partition_predicate(query, form))
-        return self.plan_bound(self.asked_of(query, form), source, input_sql)
+        return self.plan_input(self.asked_of(query, form), form, source, input_sql)
 
     def plan_block(self, form: PatternOccurrence, source: DataFrame, input_sql: InputSql, by_name: bool) -> AnyPlan:
         """Parse, bind and plan a pattern block; arguments and errors as for :meth:`plan_clause`."""
@@ -102,7 +107,27 @@ class OccurrencePlanner:
             query = replace(query, wanted=wanted_names(self.statement, form))
         query = replace(query, limit=plain_limit(self.statement, form))
         # Groups are no columns of the input.
-        return self.plan_bound(self.asked_of(query, form), source, None if query.groups else input_sql)
+        return self.plan_input(self.asked_of(query, form), form, source, None if query.groups else input_sql)
+
+    def plan_input(
+        self, query: PatternQuery, form: PatternOccurrence, source: DataFrame, input_sql: InputSql | None
+    ) -> AnyPlan:
+        """A bound query's plan over its input, be that at rest or a stream.
+
+        Raises:
+            PatternAnalysisError: CEP_STREAMING_*.
+        """
+        if not source.isStreaming:
+            return self.plan_bound(query, source, input_sql)
+        watermarked = [f.name for f in source.schema.fields if WATERMARK in (f.metadata or {})]
+        query = replace(query, streaming=True, limit=None)
+        check_query(query, self.settings, watermarked)
+        settings = replace(self.settings, layout="rows")
+        arguments = self.planner_arguments(query, source)
+        plan = make_plan(arguments[0], settings, *arguments[2:])
+        form_text = " ".join(self.statement.text[form.start : form.end].split())
+        types = [f"{f.name} {f.dataType.simpleString()}" for f in source.schema.fields]
+        return streamed(plan, settings, [form_text, repr(self.analyzer.args), *types])
 
     def asked_of(self, query: PatternQuery, form: PatternOccurrence) -> PatternQuery:
         """With what the statement around EXPLAIN NON ANSWERS makes of its rows."""

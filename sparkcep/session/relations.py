@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any, cast
 
 from pyspark.errors import AnalysisException, PySparkNotImplementedError
 from pyspark.sql import DataFrame
 
 from sparkcep.errors import PatternAnalysisError
+from sparkcep.exec.engine import StreamingEngine
 from sparkcep.exec.engines.non_answers.facts import partition_facts
 from sparkcep.exec.engines.non_answers.spec import RepairSpec
-from sparkcep.exec.operator import match
+from sparkcep.exec.operator import ENGINES, match
+from sparkcep.exec.reports import Matched
+from sparkcep.exec.streaming.spark import match_stream
 from sparkcep.planner.engines.non_answers.sql import FACTS
 from sparkcep.planner.plan import AnyPlan
-from sparkcep.query import SOURCE, unescape
+from sparkcep.query import PREFIX, SOURCE, unescape
 from sparkcep.session.analyzer import SparkAnalyzer
 from sparkcep.session.index_choice import Pruning
 from sparkcep.session.spark_errors import located
@@ -49,11 +53,20 @@ def relation_sql(
         return f"({planned.fold.sql().replace(f'{{{SOURCE}}}', text)})"
     frame = prepared(analyzer, planned, source)
     try:
-        found = match(frame, planned.input.layout, planned.input.shape, planned.engine.spec)
+        found = matched(planned, frame, name)
     except PySparkNotImplementedError as error:
         raise _untransportable(planned, frame, error) from None
     analyzer.matched[name] = found.frame
     return f"({planned.output.sql().replace(f'{{{SOURCE}}}', found.sql(f'{{{name}}}'))})"
+
+
+def matched(planned: AnyPlan, frame: DataFrame, name: str) -> Matched:
+    """The operator over its input. ``name``: of the relation, by which a stream's metrics go."""
+    shape, spec = planned.input.shape, planned.engine.spec
+    if planned.stream is None:
+        return match(frame, planned.input.layout, shape, spec)
+    engine = cast("StreamingEngine[Any]", ENGINES[type(spec)])
+    return match_stream(frame, engine, shape, spec, planned.stream.plan, name.replace(PREFIX, "sparkcep_"))
 
 
 def with_facts(

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from sparkcep import settings
-from sparkcep.errors import PatternAnalysisError, SparkCepError, streaming_unsupported, warn
+from sparkcep.errors import PatternAnalysisError, SparkCepError, warn
 from sparkcep.exec.warm import needed
 from sparkcep.planner.engines.runs.censored import LOG_END, log_end_sql
 from sparkcep.planner.explain import explain_plan
@@ -24,7 +24,7 @@ from sparkcep.query import PREFIX
 from sparkcep.session.ahead import compile_ahead
 from sparkcep.session.analyzer import Arguments, SparkAnalyzer, SqlMethod
 from sparkcep.session.functions import create_function
-from sparkcep.session.index_choice import prune
+from sparkcep.session.index_choice import Pruning, prune
 from sparkcep.session.joined_input import joined_input, plain_names
 from sparkcep.session.no_rows import notes
 from sparkcep.session.planning import OccurrencePlanner
@@ -168,7 +168,11 @@ class StatementExecution:
         if query.groups:
             self.notes.append(f"{len(query.groups)} groups are partitions, an event is in each group of its case")
         given = self.planner.merged(query, source)
-        pruning = prune(self.analyzer.spark, planned, source, input_sql, self.analyzer.settings)
+        pruning = (
+            Pruning(lines=["not used: a pattern over a stream"])
+            if planned.stream is not None
+            else prune(self.analyzer.spark, planned, source, input_sql, self.analyzer.settings)
+        )
         if not self.explain_only and not isinstance(classify(self.statement), Explain):
             for sentence in pruning.unknown:
                 warn(sentence)
@@ -211,19 +215,13 @@ class StatementExecution:
         self.rewriter.replace(form, f"(SELECT * FROM {{{name}}})")
 
     def input(self, form: PatternOccurrence, input_sql: InputSql) -> DataFrame:
-        """A form's input relation, analysed.
-
-        Raises:
-            PatternAnalysisError: CEP_STREAMING_UNSUPPORTED.
-        """
+        """A form's input relation, analysed."""
         table = input_sql.plain_table
         try:
             frame = self.analyzer.spark.table(table) if table else self.analyzer.run(input_sql.text)
             _ = frame.schema
         except AnalysisException as error:
             raise outer_reference(self.statement, form, error) or error from None
-        if frame.isStreaming:
-            raise streaming_unsupported(self.statement.text, form.relation_start)
         return frame
 
     def blamed(self, action: Callable[[], T]) -> T:

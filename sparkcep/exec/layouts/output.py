@@ -93,7 +93,7 @@ def arrays(
             if column.is_row and origin is not None:
                 values = int32(values.to_numpy() + origin)
         elif isinstance(column, Events):
-            values = _events(column, table.columns[column.name], first_rows, field)
+            values = _events(column, table.columns[column.name], first_rows, field, origin)
         else:
             rows = table.columns[column.row].fill_null(-1).to_numpy()
             values = field(column.field).take(pa.array(first_rows + rows, pa.int64(), mask=rows < 0))
@@ -101,11 +101,17 @@ def arrays(
     return out
 
 
-def _events(column: Events, lists: pa.ListArray, first_rows: Ints, field: Callable[[int], pa.Array]) -> pa.Array:
+def _events(
+    column: Events, lists: pa.ListArray, first_rows: Ints, field: Callable[[int], pa.Array], origin: Ints | None
+) -> pa.Array:
     offsets = lists.offsets.to_numpy()
     events = lists.flatten()
+    rows = events.field("r").to_numpy()
     children = [events.field(own) for own, _ in column.own]
-    at = pa.array(events.field("r").to_numpy() + np.repeat(first_rows, np.diff(offsets)))
+    if origin is not None:
+        position = int32(rows + np.repeat(origin, np.diff(offsets)))
+        children = [position if own == "r" else child for (own, _), child in zip(column.own, children, strict=True)]
+    at = pa.array(rows + np.repeat(first_rows, np.diff(offsets)))
     children += [field(number).take(at) for _, number in column.fields]
     names = [own for own, _ in (*column.own, *column.fields)]
     return pa.ListArray.from_arrays(pa.array(offsets - offsets[0]), pa.StructArray.from_arrays(children, names=names))

@@ -14,7 +14,8 @@ from sparkcep.exec.batch import Batch
 from sparkcep.exec.engine import Events, FieldAt, Matcher, MatchTable, OutputColumn, Value
 from sparkcep.exec.engines.non_answers.matcher import FactTeller, NonAnswers
 from sparkcep.exec.engines.non_answers.spec import Facts, Repair, RepairSpec
-from sparkcep.exec.engines.runs.engine import event_column, tiny_spec
+from sparkcep.exec.engines.runs.engine import tiny_spec
+from sparkcep.exec.engines.runs.output import event_column
 from sparkcep.exec.shape import OperatorColumns
 from sparkcep.pattern import Variable
 

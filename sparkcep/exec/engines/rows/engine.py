@@ -13,6 +13,7 @@ from sparkcep.exec.engine import MatchTable, OutputColumn
 from sparkcep.exec.engines.rows.matcher import Matcher
 from sparkcep.exec.engines.rows.output import match_columns, match_table
 from sparkcep.exec.engines.rows.program import compile_pattern
+from sparkcep.exec.engines.rows.released import RowsReleased
 from sparkcep.exec.engines.rows.spec import ConditionSet, MatchSpec
 from sparkcep.exec.kernels.rows.ranges import mark_ranges, select_chain
 from sparkcep.exec.layouts.rows import CHUNK
@@ -34,6 +35,9 @@ class RowsEngine:
 
     def matcher(self, spec: MatchSpec, shape: OperatorColumns) -> RowsMatcher:
         return RowsMatcher(spec, shape)
+
+    def released(self, spec: MatchSpec, shape: OperatorColumns) -> RowsReleased:
+        return RowsReleased(spec, shape)
 
     def needs(self, spec: MatchSpec, shape: OperatorColumns) -> tuple[str, ...]:
         matching = "interpreted" if spec.conditions.interpreted else "rows"

@@ -36,6 +36,9 @@ from sparkcep.exec.statuses import MODES, SKIPS, emitted_rows, interpreted, rais
 __all__ = ["Batch", "Matcher", "Resume"]
 
 _NO_MARKS = np.zeros(0, np.uint8)
+_NO_STREAM = np.zeros((0, kernel.PROGRESS), np.int64)
+#: A watermark that has reached nothing.
+_BEFORE_ALL = -(2**63)
 
 
 class Matcher:
@@ -122,9 +125,35 @@ class Matcher:
             int(progress[kernel.MATCHES]), int(progress[kernel.STEPS]), int(progress[kernel.EMITTED]),
         )  # fmt: skip
 
+    def match_released(self, batch: Batch, left: Ints, watermark: int) -> Ints:
+        """Match the rows of a stream up to the watermark, as far as they decide.
+
+        Args:
+            batch: partitions, each from the first row that is kept of it.
+            left: (partitions, PROGRESS) where each was left, see kernels.rows; is set to where it is left now.
+            watermark: in units of the kernel's WITHIN bound: no row of a key up to it is still to come.
+
+        Returns:
+            Output rows (n, FIXED + slots).
+
+        Raises:
+            LimitError, SparkCepError: as :meth:`match_piece`.
+        """
+        masks = mask_words(batch, self.spec.mask_words)
+        within = within_table(batch, int(batch.offsets[-1]))
+        progress = np.zeros(kernel.PROGRESS, np.int64)
+        if self.programs is None:
+            with interpreted():
+                return Search(self, batch, masks, within).run_released(left, watermark, progress)
+        parts = self.run(self.programs, batch, masks, within, progress, False, WHOLE_BYTES, left, watermark)
+        table = next(parts)
+        if next(parts, None) is not None:
+            raise too_much_output()
+        return table
+
     def run(
         self, programs: ConditionPrograms, batch: Batch, masks: Words, within: Within, progress: Ints, more: bool,
-        most_bytes: int,
+        most_bytes: int, left: Ints = _NO_STREAM, watermark: int = _BEFORE_ALL,
     ) -> Iterator[Ints]:  # fmt: skip
         """Run the kernel, with more room for output as often as it asks, or an empty one where that is large."""
         spec = self.spec
@@ -142,7 +171,7 @@ class Matcher:
             int(spec.use_within), self.ahead, self.output_ahead, spec.limit_steps, spec.limit_rows,
         )  # fmt: skip
         marks = _NO_MARKS if batch.marks is None else batch.marks
-        given = Rows(offsets, masks, columns, within, marks, int(more), epoch)
+        given = Rows(offsets, masks, columns, within, marks, int(more), epoch, left, watermark)
         room = Room(viable, ends, search, self.memo)
         out = np.empty((1024, kernel.FIXED + len(spec.slots)), np.int64)
         while True:

@@ -18,7 +18,7 @@ from sparkcep.exec.kernels import tables as kernel_tables
 from sparkcep.exec.kernels.rows import rows as kernel
 from sparkcep.exec.kernels.rows.tables import Emission, Match
 from sparkcep.exec.kernels.rows.viability import NONE
-from sparkcep.exec.kernels.statuses import OK, TOO_MANY_ROWS, TOO_MANY_STEPS
+from sparkcep.exec.kernels.statuses import OK, SKIP_TARGET_ABSENT, TOO_MANY_ROWS, TOO_MANY_STEPS
 from sparkcep.exec.kernels.tables import Within, Words
 from sparkcep.exec.statuses import CONDITION_FAILURES
 
@@ -109,6 +109,9 @@ class Search:
         self.steps = 0
         self.origin = 0
         self.open_row = 0
+        #: Up to where all rows of a stream have come.
+        self.watermark = -(2**63)
+        self.streams = False
 
     def run(self, progress: Ints, more: bool) -> Ints:
         """As kernels.rows.match_partitions; ``progress`` tells where the last partition was left."""
@@ -122,6 +125,17 @@ class Search:
                 progress[kernel.USED] = used
         return out[: progress[kernel.USED]]
 
+    def run_released(self, left: Ints, watermark: int, progress: Ints) -> Ints:
+        """As kernels.rows.match_partitions for the partitions of a stream, each of which goes on."""
+        self.watermark, self.streams = watermark, True
+        out = np.empty((1024, kernel.FIXED + len(self.spec.slots)), np.int64)
+        kept = [k for k in range(kernel.PROGRESS) if k not in kernel.OF_BATCH]
+        for q in range(len(self.batch.offsets) - 1):
+            progress[kept] = left[q, kept]
+            out = self.match_partition(q, True, progress, out)
+            left[q, kept] = progress[kept]
+        return out[: progress[kernel.USED]]
+
     def match_partition(self, q: int, more: bool, progress: Ints, out: Ints) -> Ints:
         """Append a partition's output rows; returns the buffer."""
         spec, program, emission = self.spec, self.spec.program, self.m.emission
@@ -133,13 +147,18 @@ class Search:
         state = MatchState(self.columns, base, rows, program.names)
         state.first_row = int(progress[kernel.FIRST_ROW])
         self.origin = 0 if progress[kernel.FIRST_ROW] == 0 else -1
-        self.open_row = rows - self.m.ahead if more else int(NONE)
         self.failed, self.words, self.undone = {}, 0, 0
         self.steps = int(progress[kernel.STEPS])
         start, number = int(progress[kernel.AT_ROW]), int(progress[kernel.MATCHES])
+        goes_on = more
         while start < rows:
             progress[kernel.AT_ROW] = start
             limit = self.reach(base, rows, start)
+            if goes_on and spec.use_within and limit == rows - 1:
+                more = bool(self.within.bound[base + start] > self.watermark)
+            else:
+                more = goes_on
+            self.open_row = rows - self.m.ahead if more else int(NONE)
             try:
                 path = self.find(state, start, number + 1, ends, limit + 1 if more and limit == rows - 1 else limit)
             except (Undecided, Overflow, DivisionByZero, *CONDITION_FAILURES) as error:
@@ -166,6 +185,10 @@ class Search:
                 start, status = kernel.next_start(
                     start, len(path), emission.skip, emission.output.targets, search.path, self.m.automaton.labels
                 )
+                if self.streams and status != OK:
+                    start += max(len(path), 1) if status == SKIP_TARGET_ABSENT else 1
+                    status = OK
+                    progress[kernel.CHANGED] += 1
             progress[kernel.USED] = used
             emitted = used - before
             progress[kernel.EMITTED] += min(emitted, 1) if emission.rows == kernel.MAPPED_ROWS else emitted

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 
-from sparkcep.exec.arrays import Ints, Rows, int32, struct_lists
 from sparkcep.exec.automaton import compile_automaton
 from sparkcep.exec.batch import Batch
-from sparkcep.exec.engine import Events, MatchTable, OutputColumn
-from sparkcep.exec.engines.rows.output import match_columns, match_table
+from sparkcep.exec.engine import MatchTable, OutputColumn
 from sparkcep.exec.engines.rows.spec import ConditionSet
 from sparkcep.exec.engines.runs.matcher import RunMatcher
+from sparkcep.exec.engines.runs.output import run_columns, run_table
+from sparkcep.exec.engines.runs.released import RunsReleased
 from sparkcep.exec.engines.runs.search import RunSearch
 from sparkcep.exec.engines.runs.spec import RunSpec
 from sparkcep.exec.shape import OperatorColumns
@@ -33,6 +33,9 @@ class RunsEngine:
     def matcher(self, spec: RunSpec, shape: OperatorColumns) -> RunsMatcher:
         return RunsMatcher(spec, shape)
 
+    def released(self, spec: RunSpec, shape: OperatorColumns) -> RunsReleased:
+        return RunsReleased(spec, shape)
+
     def needs(self, spec: RunSpec, shape: OperatorColumns) -> tuple[str, ...]:
         if spec.searched:
             return ()
@@ -40,25 +43,6 @@ class RunsEngine:
 
     def warm_ups(self) -> Mapping[str, Callable[[], None]]:
         return {"runs": _warm_runs, "collapsed": _warm_collapsed}
-
-
-def run_columns(shape: OperatorColumns) -> tuple[OutputColumn, ...]:
-    """Columns of matches, and where they are wanted their events: component code ``c``, row ``r`` and traced fields."""
-    events = () if shape.trace is None else (event_column("events", shape.trace),)
-    return (*match_columns(shape), *events)
-
-
-def event_column(name: str, fields: Sequence[int]) -> Events:
-    """An array of (component code ``c``, row of the partition ``r``, prepared fields ``f*``)."""
-    return Events(name, (("c", "int"), ("r", "int")), tuple((f"f{f}", f) for f in fields))
-
-
-def run_table(out: Ints, trace: Ints | Rows, shape: OperatorColumns, **more: pa.Array) -> MatchTable:
-    """Output rows as :meth:`RunMatcher.pieces` gives them. ``more``: an engine's own columns."""
-    if shape.trace is not None:
-        events = {"c": int32(trace[:, 0]), "r": int32(trace[:, 1])}
-        more["events"] = struct_lists(np.ascontiguousarray(out[:, -1]), events)
-    return match_table(out, shape, **more)
 
 
 class RunsMatcher:

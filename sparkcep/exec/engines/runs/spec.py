@@ -45,6 +45,21 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
+class StreamedRuns:
+    """What runs over a stream need of their matches: slots of the first and the last event, and of the event that SKIP
+    goes on at (-1 where it names none). ``closes``: whether a trailing negation waits for WITHIN to pass. ``behind``:
+    how many rows before a match its output looks at. ``looks_back``: a leading negation looks at rows before it, which
+    WITHIN bounds."""
+
+    first: int
+    last: int
+    target: int = -1
+    closes: bool = False
+    behind: int = 0
+    looks_back: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class RunSpec:
     """One pattern, ready to run.
 
@@ -52,8 +67,7 @@ class RunSpec:
     matches. ``first_only``: the partition's first match. ``most_matches``: more of a partition are not asked for.
     ``traced``: the events of each match are wanted. ``collapsed``: one row per start and end event; then checks in
     ``postponed`` are not tested. ``merging``: whether equivalent runs share what they skip. ``searched``: by
-    run_search.py, not by the kernel. The rest
-    is as in spec.MatchSpec.
+    run_search.py, not by the kernel. ``stream``: where the input is one. The rest is as in spec.MatchSpec.
     """
 
     pattern: Pattern
@@ -83,3 +97,4 @@ class RunSpec:
     postponed: frozenset[int] = frozenset()
     merging: bool = True
     searched: bool = False
+    stream: StreamedRuns | None = None

@@ -11,7 +11,8 @@ import pyarrow as pa
 from sparkcep.exec.arrays import Ints, int32
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.engine import Matcher, MatchTable, OutputColumn, Value
-from sparkcep.exec.engines.runs.engine import run_columns, run_table, tiny_batch, tiny_spec
+from sparkcep.exec.engines.runs.engine import tiny_batch, tiny_spec
+from sparkcep.exec.engines.runs.output import run_columns, run_table
 from sparkcep.exec.engines.uncertain.matcher import UncertainMatcher
 from sparkcep.exec.engines.uncertain.spec import UncertainSpec
 from sparkcep.exec.kernels.rows.output import NUMBER, PARTITION

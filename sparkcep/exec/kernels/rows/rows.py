@@ -44,6 +44,7 @@ from sparkcep.exec.kernels.statuses import (
     OK,
     OUTPUT_FULL,
     OVERFLOW,
+    SKIP_TARGET_ABSENT,
     TOO_MANY_ROWS,
     TOO_MANY_STEPS,
     UNDECIDED,
@@ -54,6 +55,7 @@ __all__ = [
     "ACCEPT",
     "AT_END",
     "AT_START",
+    "CHANGED",
     "CURRENT",
     "EXCLUDED",
     "FAILED",
@@ -64,6 +66,7 @@ __all__ = [
     "MAPPED_ROWS",
     "NONE",
     "NUMBER",
+    "OF_BATCH",
     "OMIT_EMPTY",
     "ONE_ROW",
     "PARTITION",
@@ -88,9 +91,12 @@ __all__ = [
 
 #: What ``progress`` holds: the partition and the row matching is at; of this partition the matches found, the row up to
 #: which matches cover it, steps taken, rows that count to the limit, rows given back; how much of the output is used;
-#: whether viability is filled in; how many rows of the partition came before those of the batch.
-AT_PARTITION, AT_ROW, MATCHES, COVERED, STEPS, EMITTED, UNDONE, USED, PREPARED, FIRST_ROW = range(10)
-PROGRESS = 10
+#: whether viability is filled in; how many rows of the partition came before those of the batch; of a stream, behind
+#: how many matches SKIP went on elsewhere than it says.
+AT_PARTITION, AT_ROW, MATCHES, COVERED, STEPS, EMITTED, UNDONE, USED, PREPARED, FIRST_ROW, CHANGED = range(11)
+PROGRESS = 11
+#: Those of them that are of a batch, not of a partition.
+OF_BATCH = (AT_PARTITION, UNDONE, USED, PREPARED)
 
 #: Marks of rows for matches by range: no match can start, one can, matching ends before this row.
 UNREACHED, REACHED, STOP = range(3)
@@ -102,7 +108,8 @@ def match_partitions(query, given, room, progress, out):
     conditions.
 
     Where the batch's last partition is open, matching ends before the first row whose outcome may depend on what is to
-    come; ``progress`` says which.
+    come; ``progress`` says which. Of a stream every partition is open and goes on from its own line of ``given.left``,
+    where it is left again; a start row whose bound of WITHIN the watermark has reached sees no more rows.
 
     Args:
         query, given, room: see tables.py.
@@ -115,11 +122,15 @@ def match_partitions(query, given, room, progress, out):
         A status; OUTPUT_FULL: call again with a larger ``out``, or with USED at 0 once what is there is read.
     """
     partitions = given.offsets.shape[0] - 1
+    streams = given.left.shape[0] > 0
     for q in range(progress[AT_PARTITION], partitions):
         base = given.offsets[q]
         rows = given.offsets[q + 1] - base
-        is_open = given.is_open != 0 and q == partitions - 1
+        is_open = streams or (given.is_open != 0 and q == partitions - 1)
         if not progress[PREPARED]:
+            if streams:
+                for k in (AT_ROW, MATCHES, COVERED, STEPS, EMITTED, FIRST_ROW, CHANGED):
+                    progress[k] = given.left[q, k]
             if query.use_within:
                 earliest_ends(base, rows, is_open, given.masks, query.automaton, room.ends)
             else:
@@ -132,7 +143,10 @@ def match_partitions(query, given, room, progress, out):
         if status != OK:
             return status
         progress[AT_PARTITION] = q + 1
-        if not is_open:
+        if streams:
+            for k in (AT_ROW, MATCHES, COVERED, STEPS, EMITTED, FIRST_ROW, CHANGED):
+                given.left[q, k] = progress[k]
+        if streams or not is_open:
             for k in (AT_ROW, MATCHES, COVERED, STEPS, EMITTED, UNDONE, PREPARED, FIRST_ROW):
                 progress[k] = 0
     return OK
@@ -163,10 +177,14 @@ def _match_partition(partition, query, given, room, progress, out):
                 start += 1
                 continue
         progress[AT_ROW] = start
+        seen = partition
         if query.use_within:
             reached, reach = _within_reach(start, reached, reach, partition, given.within)
-            limit = reached + 1 if partition.is_open and reached == rows - 1 else reached
-        length, status, steps = _find(start, limit, steps, partition, query, given.columns, room, progress)
+            # Rows up to the watermark have all come: none is to come that WITHIN would let the match take.
+            if partition.is_open and reached == rows - 1 and given.within.bound[base + start] <= given.watermark:
+                seen = Partition(partition.number, base, rows, partition.origin, NONE, False, partition.epoch)
+            limit = reached + 1 if seen.is_open and reached == rows - 1 else reached
+        length, status, steps = _find(start, limit, steps, seen, query, given.columns, room, progress)
         if ranged and status != OK and status != TOO_MANY_STEPS:
             if used == out.shape[0]:
                 return OUTPUT_FULL
@@ -189,6 +207,11 @@ def _match_partition(partition, query, given, room, progress, out):
             progress[COVERED] = max(progress[COVERED], start + length)
             targets, labels = emission.output.targets, query.automaton.labels
             resume, status = next_start(start, length, emission.skip, targets, search.path, labels)
+            if given.left.shape[0] > 0 and status != OK:
+                # The error would come back whenever the stream is started again.
+                resume = start + max(length, 1) if status == SKIP_TARGET_ABSENT else start + 1
+                status = OK
+                progress[CHANGED] += 1
             if ranged:
                 _emit_range(start, resume, status, before, used, out)
                 if status == OK:

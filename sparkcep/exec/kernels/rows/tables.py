@@ -46,7 +46,9 @@ class Rows(NamedTuple):
     ``offsets`` (partitions + 1,): row borders. ``masks`` (words, rows): one bit per match-independent condition.
     ``marks``: empty; or, for matches by range, (rows,) REACHED where matching may resume, STOP at the first row that is
     another range's, else UNREACHED. ``is_open``: whether the last partition goes on in a later batch. ``first_epoch``:
-    what stands for the first partition in the memo, above those of earlier calls.
+    what stands for the first partition in the memo, above those of earlier calls. ``left``: empty; or, of a stream,
+    (partitions, PROGRESS) where each partition was left, and ``watermark``: in units of WITHIN's bound, up to where all
+    rows have come.
     """
 
     offsets: Ints
@@ -56,6 +58,8 @@ class Rows(NamedTuple):
     marks: Flags
     is_open: int
     first_epoch: int
+    left: Ints2
+    watermark: int
 
 
 class Room(NamedTuple):

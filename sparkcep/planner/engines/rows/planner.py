@@ -58,7 +58,7 @@ class RowsPlanner(PlanSteps):
         local, dependent = self.split_conditions()
         within = self.plan_within()
         shifts, layout, reason = self.choose_layout(local, dependent.pairs)
-        measures = MeasureSql(query, keys, self.outputs)
+        measures = MeasureSql(query, keys, self.outputs, analyze=self.analyze)
         measures.prepare()
         conditions, interpreted = self.compile_dependent(dependent)
         bits = {label: bit for bit, label in enumerate(sorted(local))}
@@ -98,6 +98,8 @@ class RowsPlanner(PlanSteps):
         unwanted = [m.name for m in query.measures if measures.is_unwanted(m)]
         engine = RowsPlan(spec, dependent, interpreted, measures, self.outputs, unwanted)
         plan = PatternPlan(input=given, engine=engine, output=measures)
+        if query.streaming:
+            return plan
         return apply_rules(plan, RuleContext(self.settings, self.sample, self.field_types))
 
     # -- conditions ------------------------------------------------------------------------------------------------
@@ -110,7 +112,8 @@ class RowsPlanner(PlanSteps):
             (variable,) = defined.decided_by
             label = self.names.index(variable)
             condition = row_condition(defined.scalar, variable)
-            if condition is None:
+            # The neighbours of a stream's row may be in other micro-batches: the kernel looks at them.
+            if condition is None or (self.query.streaming and condition.shifts):
                 dependent.add(label, defined.scalar)
             elif condition.sql().strip().lower() != "true":
                 local.setdefault(label, []).append(condition)

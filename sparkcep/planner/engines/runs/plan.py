@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from sparkcep.exec.automaton import ACCEPT
 from sparkcep.exec.engines.rows.spec import words_of
-from sparkcep.exec.engines.runs.spec import NO_LIMIT, RunSpec
+from sparkcep.exec.engines.runs.spec import NO_LIMIT, RunSpec, StreamedRuns
 from sparkcep.exec.shape import OperatorColumns
 from sparkcep.pattern import repeats
 from sparkcep.planner.conditions.match_conditions import MatchConditions
@@ -21,7 +22,9 @@ from sparkcep.query import (
     Condition,
     Matches,
     Measure,
+    Navigation,
     PatternQuery,
+    RowExpression,
     Scalar,
     SkipMode,
 )
@@ -70,11 +73,12 @@ class RunPlanner(BlockPlanner):
         if collapsed is not None:
             exact = Measure("exact", Scalar((str(collapsed.exact).lower(),)))
             self.query = replace(query, measures=(*query.measures, exact))
-        measures = MeasureSql(self.query, keys, self.outputs)
+        measures = MeasureSql(self.query, keys, self.outputs, analyze=self.analyze)
         measures.prepare()
         if query.omit_censored:
             check_censored(query, self.automaton)
             measures.filters.append(decided_sql(query, self.automaton, measures, self.within_text))
+        stream = self.stream_slots() if query.streaming else None
         condition_set, checks = self.compile_runs(dependent, conditions)
         bits = {label: bit for bit, label in enumerate(sorted(local))}
         words = words_of(len(bits))
@@ -107,6 +111,7 @@ class RunPlanner(BlockPlanner):
             most_matches=NO_LIMIT if query.limit is None or not stops else query.limit,
             collapsed=collapsed is not None,
             postponed=collapsed.postponed if collapsed is not None else frozenset(),
+            stream=stream,
         )
         spec = self.with_engine(spec, conditions, dependent)
         shape = OperatorColumns(
@@ -126,6 +131,27 @@ class RunPlanner(BlockPlanner):
         engine = RunsPlan(spec, dependent, conditions, why, self.searched_because, collapsed)
         given = self.given(keys, local, bits, (layout, reason), shape, (filters, why), dependent.pairs)
         return PatternPlan(input=given, engine=engine, output=measures)
+
+    def stream_slots(self) -> StreamedRuns:
+        """What runs over a stream need of their matches."""
+        skip = self.query.skip
+
+        def slot(variables: tuple[str, ...] | None, first: bool) -> int:
+            return self.outputs.slot(Navigation(RowExpression(("",)), variables, first, 0, 0, False), False)
+
+        target = -1
+        if skip.mode in (SkipMode.TO_FIRST, SkipMode.TO_LAST):
+            target = slot(tuple(skip.variables), skip.mode is SkipMode.TO_FIRST)
+        first, last = slot(None, True), slot(None, False)
+        edges = [e for state in self.automaton.edges for e in state if e.target == ACCEPT]
+        return StreamedRuns(
+            first=first,
+            last=last,
+            target=target,
+            closes=any(e.absent or e.present for e in edges),
+            behind=-min(0, *(s.physical for s in self.outputs.slots)),
+            looks_back=any(e.absent or e.present for e in self.automaton.initial),
+        )
 
     def preference_waits(self, spec: RunSpec) -> str:
         """See BlockPlanner: a leading negation may decide between places only when the match has ended."""

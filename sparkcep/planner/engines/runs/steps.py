@@ -140,7 +140,8 @@ class BlockPlanner(PlanSteps):
         left: list[Condition] = []
         for condition in conditions:
             own = row_conditions(condition)
-            if own is None:
+            # The neighbours of a stream's row may be in other micro-batches: the kernel looks at them.
+            if own is None or (query.streaming and any(one.shifts for one in own.values())):
                 left.append(condition)
                 continue
             for key, one in own.items():

@@ -1,0 +1,105 @@
+"""Rows in the order that Spark sorts them, and partition keys as Spark groups them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from sparkcep.exec.arrays import Ints, ordered_ints, rank_strings
+
+Key = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class SortField:
+    """A prepared field that rows are sorted by."""
+
+    field: int
+    ascending: bool = True
+    nulls_first: bool = True
+
+
+def sort_keys(array: pa.Array, ascending: bool = True, nulls_first: bool = True) -> list[Key]:
+    """Arrays of integers, the most significant first, that sort as Spark sorts the values: NaN is the greatest number,
+    0.0 equals -0.0, strings by their bytes, structs by their fields, arrays by their items and then their length."""
+    values = [v if ascending else ~v for v in _values(array)]
+    if array.null_count == 0:
+        return values
+    nulls = np.asarray(array.is_null().to_numpy(zero_copy_only=False))
+    for v in values:
+        v[nulls] = 0
+    return [~nulls if nulls_first else nulls, *values]
+
+
+def order_of(keys: Sequence[Key], rows: int) -> Ints:
+    """(rows,) which row comes first, second ...; equal ones as they stand."""
+    if not keys:
+        return np.arange(rows)
+    return np.lexsort(list(reversed(keys)))
+
+
+def groups_of(columns: Sequence[pa.Array], rows: int) -> tuple[Ints, int]:
+    """(rows,) the number of each row's group of equal values, as GROUP BY has them, and how many groups there are."""
+    keys = [k for column in columns for k in sort_keys(column)]
+    if not keys:
+        return np.zeros(rows, np.int64), min(rows, 1)
+    if rows == 0:
+        return np.zeros(0, np.int64), 0
+    order = order_of(keys, rows)
+    first = np.zeros(rows, bool)
+    first[0] = True
+    for key in keys:
+        ordered = key[order]
+        first[1:] |= ordered[1:] != ordered[:-1]
+    groups = np.empty(rows, np.int64)
+    groups[order] = np.cumsum(first) - 1
+    return groups, int(first.sum())
+
+
+def _values(array: pa.Array) -> list[Key]:
+    """Writeable keys of the values; of no meaning where they are NULL."""
+    kind = array.type
+    if pa.types.is_null(kind):
+        return [np.zeros(len(array), np.int64)]
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or _is_binary(kind):
+        return [rank_strings([array], [])[0][0]]
+    if pa.types.is_decimal(kind):
+        words = np.frombuffer(array.buffers()[1], np.int64)[2 * array.offset : 2 * (array.offset + len(array))]
+        low, high = words[::2].view(np.uint64), words[1::2]
+        return [high.copy(), low.copy()]
+    if pa.types.is_struct(kind):
+        # A field of a NULL struct is NULL as well; flatten() says so.
+        return [k.astype(np.int64) for child in array.flatten() for k in sort_keys(child)]
+    if pa.types.is_nested(kind):
+        return [_ranks([_comparable(v) for v in array.to_pylist()])]
+    return [np.array(ordered_ints(array)[0], np.int64)]
+
+
+def _is_binary(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
+
+
+def _ranks(values: list[Any]) -> Ints:
+    rank = {value: n for n, value in enumerate(sorted(set(values)))}
+    return np.array([rank[v] for v in values], np.int64)
+
+
+def _comparable(value: Any) -> Any:
+    """A nested value that Python compares as Spark does: NULL first, NaN last."""
+    if value is None:
+        return (0,)
+    if isinstance(value, str):
+        return (1, value.encode())
+    if isinstance(value, float):
+        return (2,) if math.isnan(value) else (1, value + 0.0)
+    if isinstance(value, list):
+        return (1, tuple(_comparable(v) for v in value))
+    if isinstance(value, dict):
+        return (1, tuple(_comparable(v) for v in value.values()))
+    return (1, value)

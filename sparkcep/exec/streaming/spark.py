@@ -1,0 +1,155 @@
+"""The operator of a stream behind one of Spark's stateful operators, which holds nothing but bytes."""
+
+from __future__ import annotations
+
+import logging
+import pickle
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.streaming.state import GroupStateTimeout
+from pyspark.sql.types import BinaryType, IntegerType, StringType, StructField, StructType, TimestampType
+
+from sparkcep.errors import SparkCepError
+from sparkcep.exec.engine import StreamingEngine
+from sparkcep.exec.layouts.output import struct_fields
+from sparkcep.exec.reports import Matched
+from sparkcep.exec.shape import OperatorColumns
+from sparkcep.exec.streaming.blobs import BUCKET, ROWS, TIME, WANTED, Unpack, from_bytes, pack, to_bytes
+from sparkcep.exec.streaming.collected import collected_fields
+from sparkcep.exec.streaming.step import BucketOperator, Step, StreamPlan
+from sparkcep.query import ERROR, PREFIX
+from sparkcep.shipping import shipped
+
+S = TypeVar("S")
+#: Metadata of a column that has a watermark.
+WATERMARK = "spark.watermarkDelayMs"
+#: What a step says of rows it dropped, as columns of the operator's output.
+COUNTS = ("late", "untimed", "changed")
+_NEVER = PREFIX + "never"
+
+
+def match_stream(
+    df: DataFrame, engine: StreamingEngine[S], shape: OperatorColumns, spec: S, plan: StreamPlan, name: str
+) -> Matched:
+    """Run an engine over a stream of prepared rows.
+
+    Args:
+        df: keys ``__cep_k*``, masks ``__cep_m*``, fields ``__cep_f*``, the time ``__cep_t`` with its watermark and the
+            bucket of the row's partition, ``__cep_bucket``.
+        name: of the metrics of dropped rows among a query's observed ones.
+    """
+    operator = BucketOperator(engine, shape, spec, plan)
+    types = {f.name: f.dataType for f in df.schema.fields}
+    metadata = df.schema[TIME].metadata
+    needed = [BUCKET, WANTED, *operator.needed()]
+    # Spark drops rows whose time the watermark has passed. A blob has none of its own: what is late, a step says.
+    packed = StructType(
+        [StructField(BUCKET, IntegerType()), StructField(ROWS, BinaryType()),
+         StructField(_NEVER, TimestampType(), True, metadata)]
+    )  # fmt: skip
+    blobs = df.select(*needed).mapInArrow(shipped(_pack, "sparkcep_pack"), packed)
+    counted = ", ".join(f"{count} bigint" for count in COUNTS)
+    stepped = blobs.groupBy(BUCKET).applyInPandasWithState(
+        _shipped_state(StreamBody(engine, shape, spec, plan)),
+        f"{ROWS} binary, {ERROR} string, {counted}",
+        "state binary",
+        "append",
+        GroupStateTimeout.EventTimeTimeout,
+    )
+    keys = [StructField(f"{PREFIX}k{i}", types[f"{PREFIX}k{i}"]) for i in range(shape.keys)]
+    fields = struct_fields(operator.columns, types)
+    fields += collected_fields(fields, plan.collected) if plan.collected else []
+    out = StructType([*keys, *fields, StructField(ERROR, StringType())])
+    observed = stepped.observe(name, *(_total(count) for count in COUNTS))
+    rows = observed.select(ROWS, ERROR).mapInArrow(
+        shipped(Unpack(to_arrow_schema(out, timezone="UTC")).run, "sparkcep_unpack"), out
+    )
+    return Matched(rows, tuple(f.name for f in out.fields[:-1]))
+
+
+def _total(count: str) -> Column:
+    return F.coalesce(F.sum(count), F.lit(0)).alias(count)
+
+
+def _pack(batches: Iterator[Any]) -> Iterator[Any]:
+    for batch in pack(batches):
+        never = pa.nulls(batch.num_rows, pa.timestamp("us", "UTC"))
+        yield batch.append_column(_NEVER, never)
+
+
+@dataclass(frozen=True, slots=True)
+class StreamBody(Generic[S]):
+    """Body of the stateful operator: one call for each bucket of a micro-batch."""
+
+    engine: StreamingEngine[S]
+    shape: OperatorColumns
+    spec: S
+    plan: StreamPlan
+
+    def run(self, key: tuple[Any, ...], frames: Iterator[Any], state: Any) -> Iterator[Any]:
+        """Output of one bucket; see applyInPandasWithState."""
+        import pandas as pd  # type: ignore[import-untyped]  # in which Spark wants rows
+
+        operator = _operator(self)
+        watermark = state.getCurrentWatermarkMs()
+        new = [] if state.hasTimedOut else [from_bytes(v)[0] for frame in frames for v in frame[ROWS]]
+        before = bytes(state.get[0]) if state.exists else None
+        try:
+            done = operator.step(before, new, watermark * 1000)
+        except SparkCepError as error:
+            # Raised behind the operator, so that the batch fails and no state is kept of it.
+            yield pd.DataFrame({ROWS: [None], ERROR: [str(error)]} | {count: [0] for count in COUNTS})
+            return
+        if done.state is not None:
+            state.update((done.state,))
+        if done.wake is not None:
+            # Spark calls back when the watermark is above this.
+            state.setTimeoutTimestamp(max(-(-done.wake // 1000) - 1, watermark + 1))
+        counts = report(done)
+        if done.rows is not None or any(counts.values()):
+            rows = None if done.rows is None else to_bytes(pa.Table.from_batches([done.rows]))
+            yield pd.DataFrame({ROWS: [rows], ERROR: [None]} | {name: [n] for name, n in counts.items()})
+
+
+def report(done: Step) -> Mapping[str, int]:
+    """What was dropped, by name; in the log as well."""
+    counts = {"late": done.late, "untimed": done.untimed, "changed": done.changed}
+    if any(counts.values()):
+        logging.getLogger("sparkcep").warning(
+            "%d late rows and %d rows without a time dropped, %d matches without the row that SKIP names",
+            *counts.values(),
+        )
+    return counts
+
+
+#: Operators of a worker, the last ones used, by what they were made from: a worker serves many micro-batches.
+_OPERATORS: dict[bytes, BucketOperator[Any]] = {}
+_MOST_OPERATORS = 4
+
+
+def _operator(body: StreamBody[S]) -> BucketOperator[S]:
+    """The operator of a body; what it compiles is not pickled."""
+    made_from = pickle.dumps(body)
+    found = _OPERATORS.pop(made_from, None)
+    if found is None:
+        found = BucketOperator(body.engine, body.shape, body.spec, body.plan)
+    _OPERATORS[made_from] = found
+    while len(_OPERATORS) > _MOST_OPERATORS:
+        del _OPERATORS[next(iter(_OPERATORS))]
+    return found
+
+
+def _shipped_state(body: StreamBody[S]) -> Callable[..., Any]:
+    """The body as it is sent; Spark looks at how many arguments it takes."""
+    run = shipped(body.run, "sparkcep_stream")
+
+    def stream(key: Any, frames: Any, state: Any) -> Any:
+        return run(key, frames, state)
+
+    return stream

@@ -1,0 +1,249 @@
+"""The operator of a stream without Spark: rows of a bucket in, what the watermark decides out, state between."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from sparkcep.errors import LimitError
+from sparkcep.exec.arrays import Ints, int_values, ordered_ints
+from sparkcep.exec.engine import MatchTable, ReleasedMatcher, StreamingEngine
+from sparkcep.exec.kernels.rows.rows import FIRST_ROW, OF_BATCH, PROGRESS
+from sparkcep.exec.layouts.output import arrays, record_batch
+from sparkcep.exec.layouts.rows import column, needed_columns
+from sparkcep.exec.shape import OperatorColumns, batch_of
+from sparkcep.exec.streaming.blobs import TIME, concatenated
+from sparkcep.exec.streaming.collected import collected
+from sparkcep.exec.streaming.ordering import SortField, groups_of, order_of, sort_keys
+from sparkcep.exec.streaming.state import BucketState, read_state
+from sparkcep.query import PREFIX
+from sparkcep.settings import LIMIT_STREAM_ROWS
+
+S = TypeVar("S")
+#: What of ``progress`` is kept for a partition.
+LEFT = [k for k in range(PROGRESS) if k not in OF_BATCH]
+
+
+@dataclass(frozen=True, slots=True)
+class StreamPlan:
+    """How the rows of a stream are matched.
+
+    ``order``: fields that rows of a partition are sorted by, the watermarked column first. ``fingerprint``: of the
+    query. ``remembers``: whether output tells how many rows or matches of a partition came before, so that partitions
+    are remembered when they have no rows left. ``most_rows``: kept of one partition, where WITHIN bounds nothing; 0 for
+    no limit. ``collected``: columns of the output of which each row of a match has those of all its rows, see
+    collected.py; ``last_only``: whether only a match's last row is emitted.
+    """
+
+    order: tuple[SortField, ...]
+    fingerprint: str
+    remembers: bool = False
+    most_rows: int = 0
+    collected: tuple[str, ...] = ()
+    last_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What a step gives: output rows if there are any, the bucket's state, and the watermark (microseconds) at which
+    it has something to do though no row comes; None: never. ``late``: rows that came too late, ``untimed``: rows
+    without a time; both were dropped. ``changed``: matches behind which SKIP went on elsewhere than it says."""
+
+    rows: pa.RecordBatch | None
+    state: bytes | None
+    wake: int | None
+    late: int = 0
+    untimed: int = 0
+    changed: int = 0
+
+
+class BucketOperator(Generic[S]):
+    """Matches the partitions of buckets.
+
+    A step drops rows that the watermark had passed when the bucket was last looked at, sorts the others in among those
+    that were kept, and gives the engine, of each partition to which something has happened, the rows up to the
+    watermark. It is deterministic: the same rows, state and watermark give the same output.
+    """
+
+    def __init__(self, engine: StreamingEngine[S], shape: OperatorColumns, spec: S, plan: StreamPlan) -> None:
+        self.shape = shape
+        self.plan = plan
+        self.columns = engine.columns(spec, shape)
+        self.matcher: ReleasedMatcher = engine.released(spec, shape)
+        self.keys = [f"{PREFIX}k{i}" for i in range(shape.keys)]
+
+    def step(self, state: bytes | None, new: Sequence[pa.Table], watermark: int) -> Step:
+        """One step.
+
+        Args:
+            state: what the step before gave; None at first.
+            new: prepared rows of the bucket: keys, masks, fields and the time.
+            watermark: microseconds; all rows up to it have come.
+
+        Raises:
+            SparkCepError: CEP_STREAMING_STATE_CHANGED; LimitError; and as engines do.
+        """
+        before = read_state(state, self.plan.fingerprint) if state is not None else None
+        released = before.released if before is not None else -(2**62)
+        tables = [before.rows] if before is not None else []
+        kept_rows = before.rows.num_rows if before is not None else 0
+        tables += list(new)
+        if not tables:
+            return Step(None, None, None)
+        rows = concatenated(tables)
+        times, missing = int_values(rows.column(TIME).chunk(0) if rows.num_rows else rows.column(TIME).combine_chunks())
+        untimed = missing.astype(bool)
+        late = ~untimed & (times <= released)
+        late[:kept_rows] = False
+        if (dropped := late | untimed).any():
+            rows, times = _filtered(rows, ~dropped), times[~dropped]
+        counts = int(late.sum()), int(untimed.sum())
+        bucket = self.sorted(rows, times, before, kept_rows)
+        done = self.advance(bucket, released, watermark)
+        return replace(done, late=counts[0], untimed=counts[1])
+
+    def sorted(self, rows: pa.Table, times: Ints, before: BucketState | None, kept_rows: int) -> _Bucket:
+        """Rows by partition and order, with where each partition was left."""
+        n = rows.num_rows
+        left_keys = [] if before is None else [before.left.column(k).combine_chunks() for k in self.keys]
+        columns = [_one(rows, k) for k in self.keys]
+        if before is not None:
+            columns = [pa.concat_arrays([a, b.cast(a.type)]) for a, b in zip(columns, left_keys, strict=True)]
+        lines = before.left.num_rows if before is not None else 0
+        groups, count = groups_of(columns, n + lines)
+        own, of_lines = groups[:n], groups[n:]
+        left = np.zeros((count, PROGRESS), np.int64)
+        if before is not None:
+            for k in LEFT:
+                left[of_lines, k] = before.left.column(f"p{k}").to_numpy()
+        sort: list[npt.NDArray[np.int64]] = [own]
+        for field in self.plan.order:
+            sort += sort_keys(_one(rows, f"{PREFIX}f{field.field}"), field.ascending, field.nulls_first)
+        order = order_of(sort, n)
+        first = np.full(count, -1, np.int64)
+        first[groups[::-1]] = np.arange(n + lines)[::-1]
+        keys = [c.take(pa.array(first)) for c in columns]
+        return _Bucket(rows.take(pa.array(order)).combine_chunks(), times[order], own[order], left, keys)
+
+    def advance(self, bucket: _Bucket, released: int, watermark: int) -> Step:
+        """Match what the watermark has released."""
+        watermark = max(watermark, released)
+        n = len(bucket.times)
+        ready = bucket.times <= watermark
+        bounds = self.bounds(bucket.rows)
+        due = ready & self.matcher.due(bucket.times, bounds, released, watermark)
+        active = np.zeros(len(bucket.left), bool)
+        active[bucket.groups[due]] = True
+        chosen = ready & active[bucket.groups]
+        keep = np.ones(n, bool)
+        wake: list[int] = bucket.times[~ready].min(keepdims=True).tolist() if not ready.all() else []
+        out: pa.RecordBatch | None = None
+        changed = 0
+        if chosen.any():
+            at = np.flatnonzero(chosen)
+            table = _filtered(bucket.rows, chosen)
+            groups = bucket.groups[at]
+            starts = np.flatnonzero(np.diff(groups, prepend=-1))
+            offsets = np.append(starts, len(at)).astype(np.int64)
+            parts = groups[starts]
+            left = np.ascontiguousarray(bucket.left[parts])
+            origin = left[:, FIRST_ROW].copy()
+            batch = batch_of(
+                offsets,
+                [column(table, f"m{w}") for w in range(self.shape.masks)]
+                + [column(table, f"f{i}") for i in self.shape.kernel_fields],
+                self.shape,
+            )
+            found = self.matcher.match_released(batch, bucket.times[at], left, released, watermark)
+            changed = found.changed
+            if len(found.table):
+                out = self.output(found.table, table, offsets, origin, bucket, parts)
+            bucket.left[parts] = left
+            dropped = np.arange(len(at)) - np.repeat(starts, np.diff(offsets)) < np.repeat(found.drop, np.diff(offsets))
+            keep[at[dropped]] = False
+        rest = _filtered(bucket.rows, keep)
+        self.check_rows(bucket.groups[keep & ready])
+        if bounds is not None:
+            # A start row's bound decides; the last one clears the bucket.
+            ahead = bounds[keep & ready]
+            ahead = ahead[ahead > watermark]
+            if len(ahead):
+                wake.append(int(ahead.min() if self.matcher.closes else ahead.max()))
+        if (more := self.matcher.wake(bucket.times[keep & ready], watermark)) is not None:
+            wake.append(more)
+        state = BucketState(rest, self.lines(bucket, keep), watermark)
+        return Step(out, state.to_bytes(self.plan.fingerprint), min(wake) if wake else None, changed=changed)
+
+    def bounds(self, rows: pa.Table) -> Ints | None:
+        """(rows,) up to when WITHIN lets a match go on that begins at a row; None without WITHIN."""
+        within = self.shape.within
+        if within is None or self.matcher.bounded is False:
+            return None
+        key = column(rows, f"f{within.key}")
+        return ordered_ints(within.bounds(key) if within.bound is None else column(rows, f"f{within.bound}"))[0]
+
+    def output(
+        self, found: MatchTable, table: pa.Table, offsets: Ints, origin: Ints, bucket: _Bucket, parts: Ints
+    ) -> pa.RecordBatch:
+        """Output rows: keys, then the engine's columns; row numbers count from the partition's first row ever."""
+        of = found.partition
+        values = arrays(self.columns, found, offsets[of], lambda n: column(table, f"f{n}"), origin[of])
+        if self.plan.collected:
+            values, chosen = collected(found, values, self.plan.collected, self.plan.last_only)
+            of = of[chosen]
+        at = pa.array(parts[of])
+        keys = {name: values_.take(at) for name, values_ in zip(self.keys, bucket.keys, strict=True)}
+        return record_batch(keys | values)
+
+    def lines(self, bucket: _Bucket, keep: npt.NDArray[np.bool_]) -> pa.Table:
+        """Where partitions were left, of those that the rest of the stream depends on."""
+        wanted = bucket.left[:, LEFT].any(axis=1)
+        if not self.plan.remembers:
+            has_rows = np.zeros(len(bucket.left), bool)
+            has_rows[bucket.groups[keep]] = True
+            wanted &= has_rows
+        at = pa.array(np.flatnonzero(wanted))
+        columns = {name: values.take(at) for name, values in zip(self.keys, bucket.keys, strict=True)}
+        return pa.table(columns | {f"p{k}": pa.array(bucket.left[wanted, k]) for k in LEFT})
+
+    def check_rows(self, groups: Ints) -> None:
+        """Raises LimitError: CEP_STREAM_ROWS_LIMIT, a partition keeps too many rows."""
+        if self.plan.most_rows and len(groups) and np.bincount(groups).max() > self.plan.most_rows:
+            raise LimitError(
+                "CEP_STREAM_ROWS_LIMIT",
+                f"A partition has more than {self.plan.most_rows} rows that are still to be decided "
+                f"({LIMIT_STREAM_ROWS.key}).",
+                hint="add WITHIN, which bounds what is kept, or raise the limit and start the query again",
+            )
+
+    def needed(self) -> list[str]:
+        """Prepared columns that are kept of a row."""
+        names = needed_columns(self.shape, self.columns)
+        names += [f"{PREFIX}f{field.field}" for field in self.plan.order]
+        return list(dict.fromkeys([*names, TIME]))
+
+
+@dataclass(frozen=True, slots=True)
+class _Bucket:
+    """``rows`` by partition and order, their ``times`` and ``groups``; of each group where it was ``left`` and its
+    ``keys``."""
+
+    rows: pa.Table
+    times: Ints
+    groups: Ints
+    left: Ints
+    keys: list[pa.Array]
+
+
+def _filtered(rows: pa.Table, mask: npt.NDArray[np.bool_]) -> pa.Table:
+    return rows if mask.all() else rows.filter(pa.array(mask)).combine_chunks()
+
+
+def _one(rows: pa.Table, name: str) -> pa.Array:
+    chunked = rows.column(name)
+    return chunked.chunk(0) if chunked.num_chunks == 1 else chunked.combine_chunks()

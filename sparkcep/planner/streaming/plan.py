@@ -1,0 +1,102 @@
+"""The streaming part of a plan: how rows reach the operator, what it keeps, when it decides."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sparkcep import __version__
+from sparkcep.exec.engines.rows.spec import MatchSpec
+from sparkcep.exec.engines.runs.spec import RunSpec
+from sparkcep.exec.engines.trends.spec import TrendSpec
+from sparkcep.exec.streaming.blobs import BUCKET, TIME, WANTED
+from sparkcep.exec.streaming.ordering import SortField
+from sparkcep.exec.streaming.step import StreamPlan
+from sparkcep.pattern import Anchor, walk
+from sparkcep.planner.input_plan import InputPlan
+from sparkcep.planner.measures import MeasureSql
+from sparkcep.planner.plan import AnyPlan, StreamInput
+from sparkcep.planner.streaming.refusals import check_plan
+from sparkcep.query import PREFIX, Events, Matches, MatchNumber, PatternQuery
+from sparkcep.settings import Settings
+
+
+def streamed(plan: AnyPlan, settings: Settings, given: Sequence[str]) -> AnyPlan:
+    """A plan over a stream.
+
+    Args:
+        given: what beside the plan's SQL says what the query is: its text, arguments, types of the input's columns.
+
+    Raises:
+        PatternAnalysisError: CEP_STREAMING_UNSUPPORTED.
+    """
+    check_plan(plan)
+    query = plan.query
+    order = [SortField(n, k.ascending, k.nulls_first) for n, k in enumerate(query.order_by)]
+    order += [SortField(n) for n in range(len(query.order_by), plan.input.fields.sort_fields)]
+    keys = [text for text, _ in plan.input.keys]
+    # Trends of one group are added up across its partitions.
+    bucketed = [k.expression for k in query.group_by] if query.trends else keys
+    sql = bucket_sql(plan.input, bucketed, settings.stream_buckets)
+    parts = [__version__, sql, plan.output.sql(), str(settings.ansi), settings.time_zone, *given]
+    stream = StreamPlan(
+        order=tuple(order),
+        fingerprint=hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32],
+        remembers=remembers(query, plan),
+        most_rows=settings.limit_stream_rows if query.within is None else 0,
+        collected=tuple(plan.output.collected) if isinstance(plan.output, MeasureSql) else (),
+        last_only=not query.rows_per_match.is_all,
+    )
+    return replace(plan, stream=StreamInput(stream, sql, decided(query, plan), kept(query, settings)))
+
+
+def bucket_sql(given: InputPlan, keys: Sequence[str], buckets: int) -> str:
+    """The statement over ``{SOURCE}`` that prepares a stream's rows, each with its time and its partition's bucket."""
+    time = given.query.order_by[0].expression
+    hashed = f"CAST(pmod(xxhash64({', '.join(keys)}), {buckets}) AS INT)" if keys else "0"
+    masks = [f"{sql} AS {PREFIX}m{w}" for w, sql in enumerate(given.mask_sql(shifted=True))]
+    items = [*given.key_items(), *given.field_items(), *masks, f"{time} AS {TIME}", f"{hashed} AS {BUCKET}"]
+    # A WHERE would be pushed below the watermark, which then would not see the rows that are left out.
+    wanted = [f"({text})" for text in (*given.filters, given.query.partition_predicate) if text]
+    items.append(f"{' AND '.join(wanted) or 'true'} AS {WANTED}")
+    return given.select(items)
+
+
+def remembers(query: PatternQuery, plan: AnyPlan) -> bool:
+    """Whether the output counts matches or rows of a partition, or only its first row or match is of interest."""
+    if query.trends:
+        return False
+    if any(isinstance(node, Anchor) and node.at_start for node in walk(query.pattern)):
+        return True
+    if query.matches is Matches.FIRST and query.is_block:
+        return True
+    numbered = any(isinstance(s, MatchNumber | Events) for m in query.measures for s in m.expression.slots)
+    spec = plan.engine.spec
+    reads = isinstance(spec, MatchSpec | RunSpec) and any(
+        type(s).__name__ == "NumberSlot" for s in spec.conditions.slots
+    )
+    return numbered or reads
+
+
+def decided(query: PatternQuery, plan: AnyPlan) -> str:
+    """For EXPLAIN: as soon as what the output is emitted."""
+    spec = plan.engine.spec
+    if isinstance(spec, TrendSpec):
+        return "a window is emitted when the watermark reaches its end"
+    if isinstance(spec, RunSpec):
+        if spec.one_per_start:
+            return "a match is emitted when the watermark reaches its first event + WITHIN: it is preferred for certain"
+        if spec.stream is not None and spec.stream.closes:
+            return "a match is emitted when the watermark reaches its first event + WITHIN (a trailing negation)"
+        return "a match is emitted when the watermark reaches its last event"
+    if query.within is None:
+        return "a match is emitted when no row to come can change it"
+    return "a match is emitted when no row to come can change it, at latest when the watermark reaches its first row + WITHIN"
+
+
+def kept(query: PatternQuery, settings: Settings) -> str:
+    """For EXPLAIN: which rows are kept between micro-batches."""
+    if query.within is None:
+        return f"rows that are still to be decided, at most {settings.limit_stream_rows:,} of a partition"
+    return f"rows above the watermark less WITHIN {query.within}, and rows above the watermark"

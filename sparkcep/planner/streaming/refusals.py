@@ -1,0 +1,154 @@
+"""What a pattern cannot have over a stream, said when the statement is analysed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import numpy as np
+
+from sparkcep.errors import PatternAnalysisError
+from sparkcep.exec.conditions.expressions import NavigationSlot
+from sparkcep.exec.engines.rows.program import ACCEPT, Program
+from sparkcep.exec.engines.rows.spec import MatchSpec
+from sparkcep.exec.engines.runs.spec import RunSpec
+from sparkcep.planner.fields import Fields
+from sparkcep.planner.plan import AnyPlan
+from sparkcep.query import PatternQuery
+from sparkcep.settings import LIMIT_STREAM_ROWS, Settings
+
+
+def unsupported(query: PatternQuery, what: str, hint: str, position: int = -1) -> PatternAnalysisError:
+    """CEP_STREAMING_UNSUPPORTED. ``what``: the part that a stream cannot have; the caller raises it."""
+    return PatternAnalysisError(
+        "CEP_STREAMING_UNSUPPORTED",
+        f"A pattern over a stream cannot have {what}.",
+        text=query.text or None,
+        position=query.start if position < 0 else position,
+        hint=hint,
+    )
+
+
+def check_query(query: PatternQuery, settings: Settings, watermarked: Collection[str]) -> None:
+    """Refuse what is never decided, or kept for ever.
+
+    Args:
+        watermarked: the input's columns that have a watermark.
+
+    Raises:
+        PatternAnalysisError: CEP_STREAMING_UNSUPPORTED, CEP_STREAMING_WATERMARK, CEP_STREAMING_WITHIN.
+    """
+    batch = "let the stream write a table, and match the pattern over that table"
+    if query.groups:
+        raise unsupported(query, "GROUPS", batch, query.groups_position)
+    if query.uncertainty is not None:
+        raise unsupported(query, "UNCERTAINTY", batch)
+    if query.non_answers is not None:
+        raise unsupported(query, "EXPLAIN NON ANSWERS: that something is missing is known at the end", batch)
+    if query.omit_censored:
+        raise unsupported(query, "OMIT CENSORED MATCHES", "leave it out: nothing undecided is emitted",
+                          query.censored_position)  # fmt: skip
+    check_order(query, settings, watermarked)
+    if query.within is not None or query.trends:
+        if query.within is None:
+            raise _within(query, "Aggregates over a stream need WITHIN, which says when a window closes.",
+                          "add WITHIN, and SLIDE for windows that overlap")  # fmt: skip
+        return
+    if query.is_block or query.selection.value != "STRICT CONTIGUITY":
+        raise _within(query, "A pattern over a stream needs WITHIN: without it all events would be kept for ever.",
+                      "add WITHIN")  # fmt: skip
+    if not settings.limit_stream_rows:
+        raise _within(
+            query, "MATCH_RECOGNIZE over a stream needs WITHIN: without it undecided rows may be kept for ever.",
+            f"add WITHIN, or set {LIMIT_STREAM_ROWS.key} to the most rows that are kept of a partition",
+        )  # fmt: skip
+
+
+def check_order(query: PatternQuery, settings: Settings, watermarked: Collection[str]) -> None:
+    """The watermark must say up to where all rows of a partition have come.
+
+    Raises:
+        PatternAnalysisError: CEP_STREAMING_WATERMARK.
+    """
+    fields = Fields(query.columns, settings.case_sensitive)
+    first = query.order_by[0] if query.order_by else None
+    if first is not None and first.ascending and fields.column_of(first.expression) in watermarked:
+        return
+    named = sorted(watermarked)
+    hint = (
+        f"order by {named[0]}, ascending, before all else"
+        if named
+        else "give the stream a watermark on the ORDER BY column: "
+        "df.withWatermark('ts', '10 minutes'), or FROM STREAM t WATERMARK ts DELAY OF INTERVAL 10 MINUTES"
+    )
+    raise PatternAnalysisError(
+        "CEP_STREAMING_WATERMARK",
+        "A pattern over a stream needs as its first ORDER BY key, ascending, a column with a watermark.",
+        text=query.text or None,
+        position=first.position if first is not None and first.position > 0 else query.start,
+        hint=hint,
+    )
+
+
+def _within(query: PatternQuery, sentence: str, hint: str) -> PatternAnalysisError:
+    return PatternAnalysisError(
+        "CEP_STREAMING_WITHIN", sentence, text=query.text or None, position=query.start, hint=hint
+    )
+
+
+def check_plan(plan: AnyPlan) -> None:
+    """Refuse what only shows once the pattern is planned: rows behind the match that may never come, the partition's
+    end.
+
+    Raises:
+        PatternAnalysisError: CEP_STREAMING_UNSUPPORTED.
+    """
+    query, spec = plan.query, plan.engine.spec
+    if plan.input.pairs:
+        raise unsupported(query, "a condition with a function of two rows of the match",
+                          "compute it as a column of the input, or compare values of one row at a time")  # fmt: skip
+    slots = spec.slots if isinstance(spec, MatchSpec | RunSpec) else ()
+    if isinstance(spec, MatchSpec):
+        check_program(query, spec)
+        after = rows_after(spec.program)
+        beyond = [
+            s for s in slots if s.physical > 0 and _least(spec, after, spec.slot_registers[s.register]) < s.physical
+        ]
+    else:
+        beyond = [s for s in slots if s.physical > 0]
+    if beyond:
+        raise unsupported(
+            query, "NEXT in MEASURES or RETURN that may look behind the match, at a row that may never come",
+            "look at a variable of the pattern",
+        )  # fmt: skip
+    types = [plan.input.column_types.get(name, "") for _, name in plan.input.keys]
+    if any("collate" in t for t in types):
+        raise unsupported(query, "a PARTITION BY column with a collation", "cast the column to STRING in a subquery")
+
+
+def check_program(query: PatternQuery, spec: MatchSpec) -> None:
+    """``$``, and NEXT in conditions of rows that may be the match's last."""
+    program = spec.program
+    if (program.edge_condition & 2).any():
+        raise unsupported(query, "`$`: a stream's partitions have no end", "use WITHIN to say when a match is over")
+    after = rows_after(program)
+    for slot in spec.conditions.slots:
+        if not isinstance(slot, NavigationSlot) or slot.physical <= 0:
+            continue
+        if _least(spec, after, spec.conditions.registers[slot.register]) < slot.physical:
+            raise unsupported(
+                query, "NEXT in DEFINE that may look behind the match, at a row that may never come",
+                "add a variable for that row to the pattern",
+            )  # fmt: skip
+
+
+def rows_after(program: Program) -> list[int]:
+    """Of each position, how many rows a match takes behind it at least."""
+    after = [0 if any(t == ACCEPT for t, _ in program.successors(p)) else np.inf for p in range(program.positions)]
+    for _ in range(program.positions):
+        for p in range(program.positions):
+            after[p] = min([after[p], *(after[t] + 1 for t, _ in program.successors(p) if t != ACCEPT)])
+    return [int(n) if n != np.inf else 0 for n in after]
+
+
+def _least(spec: MatchSpec, after: list[int], labels: frozenset[int]) -> int:
+    return min((n for n, label in zip(after, spec.program.labels.tolist(), strict=True) if label in labels), default=0)

@@ -1,0 +1,179 @@
+"""A stream gives what the same log at rest gives: whatever its split, disorder within the delay, and restarts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from sparkcep.errors import PatternAnalysisError, SparkCepError
+from sparkcep.exec.conditions.expressions import BIGINT, NavigationSlot, NumberSlot
+from sparkcep.exec.engines.rows.program import compile_pattern
+from sparkcep.exec.engines.rows.spec import ConditionSet, MatchSpec
+from sparkcep.exec.shape import SELF_ROW, Gather, OperatorColumns, Within
+from sparkcep.exec.streaming.blobs import TIME
+from sparkcep.exec.streaming.ordering import SortField
+from sparkcep.exec.streaming.step import StreamPlan
+from sparkcep.pattern import Pattern, variables
+from sparkcep.planner.streaming.refusals import check_program
+from sparkcep.query import PREFIX, Matches, PatternQuery, SkipMode
+
+from .helpers import make_spec
+from .run_engine import analyze, plan_case
+from .run_strategies import RunCase, run_cases
+from .strategies import NAMES, patterns
+from .streams import arrivals, batched, streamed
+from .test_conditions_equal_reference import SHAPES, conditions, slots
+from .test_open_ends import MODES
+
+Log = Sequence[tuple[int, int, int, int | None, int]]  # key, time, mask, value, reach of WITHIN
+
+LOGS = st.lists(
+    st.tuples(
+        st.integers(0, 2), st.integers(0, 20), st.integers(0, 3), st.none() | st.integers(-2, 3), st.just(4)
+    ),
+    max_size=16,
+)  # fmt: skip
+#: Time, value and a number of each row that breaks ties, and the bound where it is no fixed distance.
+TIME_FIELD, VALUE, TIE, BOUND = range(4)
+
+
+def prepared(log: Log) -> pa.Table:
+    columns = list(zip(*log, strict=True)) or [()] * 5
+    key, time, mask, value, reach = columns
+    return pa.table(
+        {
+            PREFIX + "k0": pa.array(key, pa.int64()),
+            PREFIX + "m0": pa.array(mask, pa.int64()),
+            PREFIX + "f0": pa.array(time, pa.int64()),
+            PREFIX + "f1": pa.array(value, pa.int64()),
+            PREFIX + "f2": pa.array(range(len(log)), pa.int64()),
+            PREFIX + "f3": pa.array([t + r for t, r in zip(time, reach, strict=True)], pa.int64()),
+            TIME: pa.array(time, pa.int64()),
+        }
+    )
+
+
+def same_rows(spec: MatchSpec, log: Log, fixed: bool, data: st.DataObject) -> None:
+    try:
+        check_program(PatternQuery(*[()] * 3, None, *[()] * 3, None, (), frozenset()), spec)  # type: ignore[arg-type]
+    except PatternAnalysisError:
+        assume(False)
+    within = Within(TIME_FIELD, None if fixed else BOUND, 4 if fixed else None) if spec.use_within else None
+    shape = OperatorColumns(
+        1, 1, (VALUE,) if spec.conditions.column_types else (), within, (Gather(SELF_ROW, TIE),), ()
+    )
+    plan = StreamPlan((SortField(TIME_FIELD), SortField(TIE)), "test", remembers=True)
+    table = prepared(log)
+    order = sorted(range(len(log)), key=lambda n: (log[n][0], log[n][1], n))
+    arrival = data.draw(arrivals([row[1] for row in log]))
+    try:
+        expected = batched(table, order, shape, spec)
+    except SparkCepError as error:
+        assume(error.getCondition() not in ("CEP_SKIP_TARGET_ABSENT", "CEP_SKIP_TO_FIRST_ROW"))
+        with pytest.raises(SparkCepError):
+            streamed(table, shape, spec, plan, arrival, 100)
+        return
+    found = streamed(table, shape, spec, plan, arrival, 100)
+    for key in range(3):
+        of = [r for r in found if r[PREFIX + "k0"] == key]
+        wanted = [r for r in expected if r[PREFIX + "k0"] == key]
+        # Without WITHIN what is undecided is not put out; a stream has no end.
+        assert of == (wanted if spec.use_within else wanted[: len(of)])
+
+
+@given(patterns(), LOGS, MODES, st.sampled_from(list(SkipMode)), st.booleans(), st.booleans(), st.data())
+def test_row_patterns(pattern: Pattern, log: Log, mode, skip, use_within: bool, fixed: bool, data) -> None:
+    names = compile_pattern(pattern).names
+    target = data.draw(st.sampled_from(names or ("A",)))
+    spec = make_spec(
+        pattern, {"A": 0, "B": 1}, use_within=use_within, rows_per_match=mode, skip=skip,
+        skip_labels=frozenset(k for k, n in enumerate(names) if n == target),
+    )  # fmt: skip
+    same_rows(spec, log, fixed, data)
+
+
+@pytest.mark.parametrize("interpreted", [False, True])
+@given(st.one_of(patterns(), st.sampled_from(SHAPES)), LOGS, MODES, st.booleans(), st.data())
+def test_match_conditions(interpreted: bool, pattern, log: Log, mode, use_within: bool, data) -> None:
+    """Conditions that look back, also before the match, and ahead inside of it, and at MATCH_NUMBER()."""
+    names = variables(pattern)
+    assume(names)
+    drawn = data.draw(st.lists(slots(NAMES), min_size=1, max_size=3))
+    chosen = data.draw(st.dictionaries(st.sampled_from(names), conditions(len(drawn)), max_size=2))
+    labels = compile_pattern(pattern).names
+    registers = tuple(frozenset(labels.index(n) for n in of if n in labels) for _, of in drawn)
+    of_slots = tuple(
+        slot
+        if isinstance(slot, NumberSlot)
+        else type(slot)(k, *(getattr(slot, f) for f in slot.__slots__[1:]))
+        if isinstance(slot, NavigationSlot)
+        else type(slot)(slot.function, k, slot.arguments)
+        for k, (slot, _) in enumerate(drawn)
+    )
+    dependent = ConditionSet(
+        {labels.index(name): node for name, node in chosen.items()}, of_slots, (BIGINT,), registers, interpreted
+    )
+    skip = data.draw(st.sampled_from([SkipMode.PAST_LAST_ROW, SkipMode.TO_NEXT_ROW]))
+    spec = make_spec(pattern, {"A": 0}, use_within=use_within, rows_per_match=mode, skip=skip, conditions=dependent)
+    same_rows(spec, log, True, data)
+
+
+@given(run_cases(), st.data())
+def test_blocks(case: RunCase, data: st.DataObject) -> None:
+    """Strategies, Kleene with conditions between iterations, negations, which matches; traced events and positions."""
+    within = case.within if case.within is not None else data.draw(st.integers(0, 6))
+    case = replace(case, within=within)
+    plan = plan_case(case, streaming=True)
+    shape = replace(plan.input.shape, keys=1)
+    keys = [data.draw(st.integers(0, 1)) for _ in case.types]
+    mask = [
+        sum(
+            1 << bit for component, bit in plan.input.bits.items() if case.can_take(case.components[component].key, row)
+        )
+        for row in range(len(keys))
+    ]
+    values = {"t": pa.array(case.times, pa.int64()), "e": pa.array(case.types), "v": pa.array(case.values, pa.int32())}
+    fields = plan.input.fields
+    columns: dict[str, Any] = {PREFIX + "k0": pa.array(keys, pa.int64()), PREFIX + "m0": pa.array(mask, pa.int64())}
+    columns |= {f"{PREFIX}f{n}": values[analyze([text])[0][0]] for n, text in enumerate(fields.texts)}
+    table = pa.table(columns | {TIME: values["t"]})
+
+    def by(n: int) -> tuple[Any, ...]:
+        value = case.values[n]
+        return keys[n], case.times[n], case.types[n].encode(), value is not None, value or 0
+
+    order = sorted(range(len(keys)), key=by)
+    arrival = data.draw(arrivals(case.times))
+    spec = plan.engine.spec
+    expected = batched(table, order, shape, spec)
+    stream = StreamPlan(tuple(SortField(n) for n in range(fields.sort_fields)), "test", remembers=True)
+    assert spec.stream is not None
+
+    def moments(rows: Sequence[dict[str, Any]]) -> Counter[int]:
+        """When matches are decided."""
+        events = [row[PREFIX + "events"] for row in rows]
+        waits = case.matches is not Matches.ALL or spec.stream.closes
+        return Counter((e[0] if waits else e[-1])[time] + (within if waits else 0) for e in events)
+
+    time = next(name for name in expected[0][PREFIX + "events"][0] if name not in ("c", "r")) if expected else ""
+
+    def check(watermark: int, so_far: Sequence[dict[str, Any]]) -> None:
+        """None is later than its moment, and none is early."""
+        due = Counter({m: n for m, n in moments(expected).items() if m <= watermark})
+        assert moments(so_far) == due
+
+    found = streamed(table, shape, spec, stream, arrival, 1000, check)
+    numbered = Counter((row[PREFIX + "k0"], row[PREFIX + "number"]) for row in found)
+    assert numbered == Counter((row[PREFIX + "k0"], row[PREFIX + "number"]) for row in expected)
+    assert counted(found) == counted(expected)
+
+
+def counted(rows: Sequence[dict[str, Any]]) -> Counter[str]:
+    return Counter(repr({k: v for k, v in row.items() if k != PREFIX + "number"}) for row in rows)
