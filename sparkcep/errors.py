@@ -114,14 +114,19 @@ class PatternAnalysisError(SparkCepError, AnalysisException):
     """A pattern form reads well but names or combines what it may not."""
 
 
-def streaming_unsupported(text: str | None = None, position: int | None = None) -> PatternAnalysisError:
-    """What a pattern says of an input that is a stream, wherever the pattern stands and whatever reads it."""
+def streaming_unsupported(
+    what: str,
+    text: str | None = None,
+    position: int | None = None,
+    hint: str = "let the stream write a table, and match the pattern over that table",
+) -> PatternAnalysisError:
+    """CEP_STREAMING_UNSUPPORTED. ``what``: the part that a stream cannot have; the caller raises it."""
     return PatternAnalysisError(
         "CEP_STREAMING_UNSUPPORTED",
-        "A pattern cannot be matched over a streaming relation.",
+        f"A pattern over a stream cannot have {what}.",
         text=text,
         position=position,
-        hint="let the stream write a table, and match the pattern over that table",
+        hint=hint,
     )
 
 

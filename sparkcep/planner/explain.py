@@ -35,6 +35,9 @@ def explain_plan(plan: AnyPlan, name: str, index: Sequence[str]) -> str:
         index: how an index is used, or why not.
     """
     lines = [f"Pattern relation {name}", *_ENGINES[plan.engine.name](plan)]
+    if plan.stream is not None:
+        lines += ["  Stream:", f"    emitted: {plan.stream.decided}", f"    kept: {plan.stream.kept}"]
+        lines += ["    dropped and counted: rows that come behind the watermark, rows without a time"]
     lines += [f"  Index: {index[0]}", *(f"    {line}" for line in index[1:])]
     lines += ["  SQL before:", indent(unescape(plan.before()))]
     if plan.fold is not None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from sparkcep.errors import PatternAnalysisError
+from sparkcep.errors import PatternAnalysisError, streaming_unsupported
 from sparkcep.exec.shape import CURRENT_ROW, SELF_ROW
 from sparkcep.exec.streaming.collected import MATCH, PLACE
 from sparkcep.planner.conditions.match_conditions import describe_slot
@@ -270,13 +270,7 @@ class MeasureSql(OutputSql):
         """CEP_STREAMING_UNSUPPORTED at the measure of an aggregate; the caller raises it."""
         query = self.query
         position = next((m.expression.position for m in query.measures if slot in m.expression.slots), query.start)
-        return PatternAnalysisError(
-            "CEP_STREAMING_UNSUPPORTED",
-            f"A pattern over a stream cannot have {what}.",
-            text=query.text or None,
-            position=position,
-            hint=hint,
-        )
+        return streaming_unsupported(what, query.text or None, position, hint)
 
     def inside(self, argument: RowExpression, condition: str) -> str:
         """An argument that is NULL outside of the aggregate's rows; aggregate functions ignore NULLs."""

@@ -42,7 +42,7 @@ def expand_collapsed(df: DataFrame, query: str) -> DataFrame:
     """
     spark = df.sparkSession
     if df.isStreaming:
-        raise streaming_unsupported()
+        raise streaming_unsupported("expand_collapsed()")
     statement = read_statement(query)
     if not statement.forms:
         raise _not_a_block(query, 0)

@@ -256,7 +256,7 @@ def refuse_streams(frame: DataFrame, text: str, plain: Callable[[str], DataFrame
             if statement.word(k + 2) not in ("SELECT", "WITH", "FROM", "VALUES"):
                 relation = relation[1:-1]
             if _is_stream(f"SELECT * FROM {relation}", plain):
-                raise streaming_unsupported(text, tokens[k].start)
+                raise streaming_unsupported("a pattern function", text, tokens[k].start)
 
 
 def _is_stream(query: str, plain: Callable[[str], DataFrame]) -> bool:

@@ -52,7 +52,7 @@ class _Run:
                 answer = statistics_queries.continuations(self.spark, log, pattern, **more)
         except PatternIndexError as error:
             if error.error_class == "CEP_INDEX_NOT_FOUND" and self.is_stream(log):
-                raise streaming_unsupported(self.s.text, self.place("log")) from None
+                raise streaming_unsupported("a table function over its log", self.s.text, self.place("log")) from None
             raise error.located(self.s.text, self.place(error.blame)) from None
         _ = answer.frame.schema  # Connect analyses lazily; errors belong here
         return answer.frame, f"{self.call.function}: {answer.how}"

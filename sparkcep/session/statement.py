@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from sparkcep import settings
-from sparkcep.errors import PatternAnalysisError, SparkCepError, warn
+from sparkcep.errors import PatternAnalysisError, SparkCepError, streaming_unsupported, warn
 from sparkcep.exec.warm import needed
 from sparkcep.planner.engines.runs.censored import LOG_END, log_end_sql
 from sparkcep.planner.explain import explain_plan
@@ -245,6 +245,8 @@ class StatementExecution:
     def explain(self, command: Explain) -> DataFrame:
         """One row with the plan of each pattern and Spark's own; ANALYZE runs the query once and adds row counts."""
         for relation in self.relations:
+            if command.analyze and relation.plan.stream is not None:
+                raise streaming_unsupported("EXPLAIN ANALYZE", self.statement.text, command.query_start)
             check(self.analyzer, relation)
         rewritten = self.rewriter.render(command.query_start, len(self.statement.text))
         spark_plan = self.analyzer.run(command.head + rewritten).collect()[0][0]

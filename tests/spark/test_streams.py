@@ -1,4 +1,4 @@
-"""Every form over a streaming input is refused by name, until streams are supported."""
+"""What a pattern over a stream refuses, by class, caret and hint, when the statement is analysed."""
 
 from __future__ import annotations
 
@@ -11,80 +11,117 @@ import sparkcep
 from sparkcep.errors import PatternAnalysisError
 
 HEAD = "PARTITION BY k ORDER BY t EVENT TYPE e"
-RELATIONS = {
-    "view": "st_view",
-    "join": "(SELECT s.* FROM st_view s JOIN st_names n ON s.e = n.name)",
-    "union": "(SELECT * FROM st_view UNION ALL SELECT * FROM st_view)",
-}
-FORMS = {
-    "clause": "SELECT * FROM {} MATCH_RECOGNIZE (PARTITION BY k ORDER BY t EVENT TYPE e MEASURES A.t AS a "
-    "PATTERN (A B))",
-    "all rows": "SELECT * FROM {} MATCH_RECOGNIZE (ORDER BY t ALL ROWS PER MATCH PATTERN (A B))",
-    "selection": "SELECT * FROM {} MATCH_RECOGNIZE (PARTITION BY k ORDER BY t EVENT TYPE e "
-    "EVENT SELECTION SKIP TILL ANY MATCH PATTERN (A B))",
-    "block": f"FROM {{}} {HEAD} PATTERN SEQ(A a, B b)",
-    "collapsed": f"FROM {{}} {HEAD} PATTERN SEQ(A a, B+ b[]) COLLAPSED",
-    "trends": f"FROM {{}} {HEAD} PATTERN SEQ(A, B+) WITHIN 1 minute SLIDE 10 seconds RETURN COUNT(*)",
-    "uncertain": f"FROM {{}} {HEAD} PATTERN SEQ(A a, B b) UNCERTAINTY 5 seconds STEP 1 second",
-    "non answers": f"FROM {{}} {HEAD} PATTERN SEQ(A a, B b) EXPLAIN NON ANSWERS (1 minute, 1 minute, 1 second)",
-    "common table": f"WITH m AS (FROM {{}} {HEAD} PATTERN SEQ(A a, B b)) SELECT count(*) FROM m",
-    "view of it": f"CREATE OR REPLACE TEMPORARY VIEW st_made AS FROM {{}} {HEAD} PATTERN SEQ(A a, B b)",
-    "explain": f"EXPLAIN FROM {{}} {HEAD} PATTERN SEQ(A a, B b)",
-}
+CLAUSE = "SELECT * FROM st_view MATCH_RECOGNIZE (PARTITION BY k ORDER BY t"
+#: Form, error class, where the caret stands, what the hint names.
+REFUSED = {
+    "order is no watermark": (
+        "FROM st_view PARTITION BY k ORDER BY n, t EVENT TYPE e PATTERN SEQ(A a, B b) WITHIN 1 minute",
+        "WATERMARK", "n, t", "order by t",
+    ),
+    "descending": (
+        "SELECT * FROM st_view MATCH_RECOGNIZE (PARTITION BY k ORDER BY t DESC PATTERN (A B) DEFINE A AS n = 1)",
+        "WATERMARK", "t DESC", "order by t",
+    ),
+    "no watermark": (
+        f"FROM st_plain {HEAD} PATTERN SEQ(A a, B b) WITHIN 1 minute", "WATERMARK", "t EVENT", "withWatermark",
+    ),
+    "block without within": (f"FROM st_view {HEAD} PATTERN SEQ(A a, B b)", "WITHIN", "PATTERN", "add WITHIN"),
+    "clause without within": (
+        f"{CLAUSE} PATTERN (A B) DEFINE A AS n = 1)", "WITHIN", "MATCH_RECOGNIZE", "spark.sparkcep.limit.streamRows",
+    ),
+    "selection without within": (
+        f"{CLAUSE} EVENT TYPE e EVENT SELECTION SKIP TILL ANY MATCH PATTERN (A B))", "WITHIN", "MATCH_RECOGNIZE",
+        "add WITHIN",
+    ),
+    "trends without within": (
+        f"FROM st_view {HEAD} PATTERN SEQ(A a, B b) RETURN COUNT(*)", "WITHIN", "PATTERN", "SLIDE",
+    ),
+    "end": (
+        f"{CLAUSE} PATTERN (A B $) WITHIN INTERVAL 1 MINUTE DEFINE A AS n = 1)", "UNSUPPORTED", "MATCH_RECOGNIZE",
+        "WITHIN",
+    ),
+    "next behind the match": (
+        f"{CLAUSE} PATTERN (A B) WITHIN INTERVAL 1 MINUTE DEFINE B AS n < NEXT(n))", "UNSUPPORTED", "MATCH_RECOGNIZE",
+        "variable",
+    ),
+    "next in measures": (
+        f"{CLAUSE} MEASURES NEXT(B.n) AS x PATTERN (A B) WITHIN INTERVAL 1 MINUTE DEFINE A AS n = 1)", "UNSUPPORTED",
+        "MATCH_RECOGNIZE", "variable",
+    ),
+    "aggregate": (
+        f"{CLAUSE} MEASURES 1 AS o, MODE(n) AS x PATTERN (A B) WITHIN INTERVAL 1 MINUTE DEFINE A AS n = 1)",
+        "UNSUPPORTED", "MODE", "count sum avg",
+    ),
+    "uncertain": (
+        f"FROM st_view {HEAD} PATTERN SEQ(A a, B b) WITHIN 1 minute UNCERTAINTY 5 seconds STEP 1 second", "UNSUPPORTED",
+        "PATTERN", "write a table",
+    ),
+    "non answers": (
+        f"FROM st_view {HEAD} PATTERN SEQ(A a, B b) EXPLAIN NON ANSWERS (1 minute, 1 minute, 1 second)", "UNSUPPORTED",
+        "PATTERN", "write a table",
+    ),
+    "censored": (
+        f"FROM st_view {HEAD} PATTERN SEQ(A a, !B b) WITHIN 1 minute OMIT CENSORED MATCHES", "UNSUPPORTED", "OMIT",
+        "leave it out",
+    ),
+    "explain analyze": (
+        f"EXPLAIN ANALYZE FROM st_view {HEAD} PATTERN SEQ(A a, B b) WITHIN 1 minute", "UNSUPPORTED", "FROM",
+        "write a table",
+    ),
+}  # fmt: skip
 
 
 @pytest.fixture
 def stream(spark: SparkSession) -> DataFrame:
     rate = spark.readStream.format("rate").option("rowsPerSecond", "1").load()
-    made = rate.selectExpr("value % 3 AS k", "timestamp AS t", "IF(value % 2 = 0, 'A', 'B') AS e")
+    plain = rate.selectExpr("value % 3 AS k", "timestamp AS t", "IF(value % 2 = 0, 'A', 'B') AS e", "value AS n")
+    made = plain.withWatermark("t", "10 seconds")
+    plain.createOrReplaceTempView("st_plain")
     made.createOrReplaceTempView("st_view")
-    spark.sql("CREATE OR REPLACE TEMPORARY VIEW st_names AS SELECT * FROM VALUES ('A'), ('B') n(name)")
     spark.sql(
         "CREATE OR REPLACE TEMPORARY VIEW st_log AS SELECT id % 3 AS k, timestamp_seconds(id) AS t, "
-        "IF(id % 2 = 0, 'A', 'B') AS e FROM range(9)"
+        "IF(id % 2 = 0, 'A', 'B') AS e, id AS n FROM range(9)"
     )
     return made
 
 
-def assert_refused(error: PatternAnalysisError, caret: str) -> None:
-    assert error.error_class == "CEP_STREAMING_UNSUPPORTED"
-    message = str(error)
-    assert "Hint: " in message
+@pytest.mark.parametrize("case", REFUSED)
+def test_refused(case: str, spark: SparkSession, stream: DataFrame) -> None:
+    text, error_class, caret, hint = REFUSED[case]
+    with pytest.raises(PatternAnalysisError) as caught:
+        spark.sql(text)
+    assert caught.value.error_class == f"CEP_STREAMING_{error_class}"
+    message = str(caught.value)
+    assert hint in message.partition("Hint: ")[2]
     _, source, pad, *_ = message.split("\n")
     assert source[pad.index("^") :].startswith(caret), message
 
 
-@pytest.mark.parametrize("relation", RELATIONS)
-@pytest.mark.parametrize("form", FORMS)
-def test_forms(form: str, relation: str, spark: SparkSession, stream: DataFrame) -> None:
-    if relation != "view" and form not in ("clause", "block"):
-        pytest.skip("the input is asked before anything else")
-    with pytest.raises(PatternAnalysisError) as caught:
-        spark.sql(FORMS[form].format(RELATIONS[relation]))
-    assert_refused(caught.value, RELATIONS[relation])
-
-
-@pytest.mark.parametrize("layout", ["lists", "rows"])
-def test_layouts(layout: str, spark: SparkSession, stream: DataFrame) -> None:
-    spark.conf.set("spark.sparkcep.exec.layout", layout)
+def test_a_limit_of_rows_takes_the_place_of_within(spark: SparkSession, stream: DataFrame) -> None:
+    spark.conf.set("spark.sparkcep.limit.streamRows", "1000")
     try:
-        with pytest.raises(PatternAnalysisError, match="CEP_STREAMING_UNSUPPORTED"):
-            spark.sql(FORMS["clause"].format("st_view"))
+        assert spark.sql(f"{CLAUSE} PATTERN (A B) DEFINE A AS n = 1)").isStreaming
     finally:
-        spark.conf.unset("spark.sparkcep.exec.layout")
+        spark.conf.unset("spark.sparkcep.limit.streamRows")
 
 
-def test_data_frame(spark: SparkSession, stream: DataFrame) -> None:
-    with pytest.raises(PatternAnalysisError) as caught:
-        spark.sql(FORMS["block"].replace("{}", "{{df}}").format(), df=stream)
-    assert_refused(caught.value, "{df}")
+def test_next_inside_of_the_match(spark: SparkSession, stream: DataFrame) -> None:
+    text = f"{CLAUSE} MEASURES NEXT(A.n) AS x PATTERN (A B) WITHIN INTERVAL 1 MINUTE DEFINE A AS n < NEXT(n))"
+    assert spark.sql(text).isStreaming
+
+
+def test_explain_says_when_and_what(spark: SparkSession, stream: DataFrame) -> None:
+    text = spark.sql(f"EXPLAIN FROM st_view {HEAD} PATTERN SEQ(A a, !C c, B b, !A x) WITHIN 1 minute").collect()[0][0]
+    assert "Layout: stream (the input is a stream; 32 buckets, spark.sparkcep.streaming.buckets)" in text
+    assert "emitted: a match is emitted when the watermark reaches its first event + WITHIN (a trailing" in text
+    assert "kept: rows until the watermark passes them by WITHIN" in text
+    assert "Index: not used: a pattern over a stream" in text
 
 
 def test_expand(spark: SparkSession, stream: DataFrame) -> None:
+    collapsed = f"FROM st_log {HEAD} PATTERN SEQ(A a, B+ b[]) WITHIN 1 minute COLLAPSED"
     with pytest.raises(PatternAnalysisError, match="CEP_STREAMING_UNSUPPORTED"):
-        sparkcep.expand_collapsed(spark.table("st_log"), FORMS["collapsed"].format("st_view"))
-    with pytest.raises(PatternAnalysisError, match="CEP_STREAMING_UNSUPPORTED"):
-        sparkcep.expand_collapsed(stream, FORMS["collapsed"].format("st_log"))
+        sparkcep.expand_collapsed(stream, collapsed)
 
 
 @pytest.mark.parametrize("argument", ["st_view", "SELECT * FROM st_view"])
@@ -92,11 +129,13 @@ def test_functions(argument: str, spark: SparkSession, stream: DataFrame) -> Non
     spark.sql(f"CREATE OR REPLACE TEMPORARY PATTERN FUNCTION st_f AS {HEAD} PATTERN SEQ(A a, B b)")
     with pytest.raises(PatternAnalysisError) as caught:
         spark.sql(f"SELECT * FROM st_f(TABLE({argument}))")
-    assert_refused(caught.value, f"TABLE({argument})")
+    assert caught.value.error_class == "CEP_STREAMING_UNSUPPORTED"
+    _, source, pad, *_ = str(caught.value).split("\n")
+    assert source[pad.index("^") :].startswith(f"TABLE({argument})")
 
 
 def test_streams_beside_a_pattern(spark: SparkSession, stream: DataFrame) -> None:
-    """Only what the pattern reads must be at rest."""
+    """A pattern over a table, joined with a stream."""
     spark.sql(f"CREATE OR REPLACE TEMPORARY PATTERN FUNCTION st_f AS {HEAD} PATTERN SEQ(A a, B b)")
     for found in (f"(FROM st_log {HEAD} PATTERN SEQ(A a, B b))", "st_f(TABLE(st_log))"):
         joined = spark.sql(f"SELECT s.k, m.match_number FROM st_view s JOIN {found} m ON s.k = m.k")

@@ -11,10 +11,13 @@ from pyspark.sql.types import ArrayType, IntegerType, StructField, StructType
 from sparkcep.exec.arrays import Ints
 from sparkcep.exec.engine import MatchTable
 from sparkcep.exec.kernels.rows.output import LAST_OF_MATCH
+from sparkcep.exec.streaming.ordering import groups_of
 from sparkcep.query import PREFIX
 
 #: Columns that :func:`collected` adds: the match's rows, and the place of the output row among them, from 1.
 MATCH, PLACE = PREFIX + "match", PREFIX + "place"
+#: Of trends: the window's number, and the partial results of a group's partitions.
+WINDOW, PARTIALS = PREFIX + "w", PREFIX + "partials"
 
 
 def collected_fields(fields: Sequence[StructField], names: Sequence[str]) -> list[StructField]:
@@ -52,3 +55,30 @@ def collected(
     out[MATCH] = lists.take(pa.array(match[chosen]))
     out[PLACE] = pa.array(place[chosen], pa.int32())
     return out, chosen
+
+
+def partial_fields(fields: Sequence[StructField], keys: Sequence[StructField]) -> list[StructField]:
+    """Types of what :func:`partials` gives. ``fields``: of the engine's output; ``keys``: of the groups."""
+    window = next(f for f in fields if f.name == WINDOW)
+    struct = StructType([StructField(f.name.removeprefix(PREFIX), f.dataType) for f in fields if f.name != WINDOW])
+    return [*keys, window, StructField(PARTIALS, ArrayType(struct))]
+
+
+def partials(keys: Sequence[pa.Array], values: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
+    """A row for each group and window: the group's keys ``__cep_g*``, the window, and an array of its partial results.
+
+    Args:
+        keys: of the group of each row. values: output columns of the engine by name.
+    """
+    n = len(values[WINDOW])
+    groups, _ = groups_of([*keys, values[WINDOW]], n)
+    order = np.argsort(groups, kind="stable")
+    heads = np.flatnonzero(np.diff(groups[order], prepend=-1))
+    names = [name for name in values if name != WINDOW]
+    rows = pa.StructArray.from_arrays(
+        [values[name] for name in names], names=[name.removeprefix(PREFIX) for name in names]
+    )
+    lists = pa.ListArray.from_arrays(pa.array(np.append(heads, n), pa.int32()), rows.take(pa.array(order)))
+    first = pa.array(order[heads])
+    out = {f"{PREFIX}g{k}": key.take(first) for k, key in enumerate(keys)}
+    return out | {WINDOW: values[WINDOW].take(first), PARTIALS: lists}

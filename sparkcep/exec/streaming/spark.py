@@ -21,7 +21,7 @@ from sparkcep.exec.layouts.output import struct_fields
 from sparkcep.exec.reports import Matched
 from sparkcep.exec.shape import OperatorColumns
 from sparkcep.exec.streaming.blobs import BUCKET, ROWS, TIME, WANTED, Unpack, from_bytes, pack, to_bytes
-from sparkcep.exec.streaming.collected import collected_fields
+from sparkcep.exec.streaming.collected import collected_fields, partial_fields
 from sparkcep.exec.streaming.step import BucketOperator, Step, StreamPlan
 from sparkcep.query import ERROR, PREFIX
 from sparkcep.shipping import shipped
@@ -65,6 +65,9 @@ def match_stream(
     keys = [StructField(f"{PREFIX}k{i}", types[f"{PREFIX}k{i}"]) for i in range(shape.keys)]
     fields = struct_fields(operator.columns, types)
     fields += collected_fields(fields, plan.collected) if plan.collected else []
+    if plan.groups is not None:
+        of_groups = [StructField(f"{PREFIX}g{n}", keys[k].dataType) for n, k in enumerate(plan.groups)]
+        keys, fields = [], partial_fields(fields, of_groups)
     out = StructType([*keys, *fields, StructField(ERROR, StringType())])
     observed = stepped.observe(name, *(_total(count) for count in COUNTS))
     rows = observed.select(ROWS, ERROR).mapInArrow(

@@ -18,7 +18,7 @@ from sparkcep.exec.layouts.output import arrays, record_batch
 from sparkcep.exec.layouts.rows import column, needed_columns
 from sparkcep.exec.shape import OperatorColumns, batch_of
 from sparkcep.exec.streaming.blobs import TIME, concatenated
-from sparkcep.exec.streaming.collected import collected
+from sparkcep.exec.streaming.collected import collected, partials
 from sparkcep.exec.streaming.ordering import SortField, groups_of, order_of, sort_keys
 from sparkcep.exec.streaming.state import BucketState, read_state
 from sparkcep.query import PREFIX
@@ -37,7 +37,8 @@ class StreamPlan:
     query. ``remembers``: whether output tells how many rows or matches of a partition came before, so that partitions
     are remembered when they have no rows left. ``most_rows``: kept of one partition, where WITHIN bounds nothing; 0 for
     no limit. ``collected``: columns of the output of which each row of a match has those of all its rows, see
-    collected.py; ``last_only``: whether only a match's last row is emitted.
+    collected.py; ``last_only``: whether only a match's last row is emitted. ``groups``: of trends, which keys
+    make the groups whose partial results are collected for each window; the bucket holds all of a group's partitions.
     """
 
     order: tuple[SortField, ...]
@@ -46,6 +47,7 @@ class StreamPlan:
     most_rows: int = 0
     collected: tuple[str, ...] = ()
     last_only: bool = False
+    groups: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +200,8 @@ class BucketOperator(Generic[S]):
             of = of[chosen]
         at = pa.array(parts[of])
         keys = {name: values_.take(at) for name, values_ in zip(self.keys, bucket.keys, strict=True)}
+        if self.plan.groups is not None:
+            return record_batch(partials([keys[self.keys[k]] for k in self.plan.groups], values))
         return record_batch(keys | values)
 
     def lines(self, bucket: _Bucket, keep: npt.NDArray[np.bool_]) -> pa.Table:

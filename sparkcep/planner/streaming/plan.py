@@ -14,12 +14,13 @@ from sparkcep.exec.streaming.blobs import BUCKET, TIME, WANTED
 from sparkcep.exec.streaming.ordering import SortField
 from sparkcep.exec.streaming.step import StreamPlan
 from sparkcep.pattern import Anchor, walk
+from sparkcep.planner.engines.trends.sql import TrendSql
 from sparkcep.planner.input_plan import InputPlan
 from sparkcep.planner.measures import MeasureSql
 from sparkcep.planner.plan import AnyPlan, StreamInput
 from sparkcep.planner.streaming.refusals import check_plan
 from sparkcep.query import PREFIX, Events, Matches, MatchNumber, PatternQuery
-from sparkcep.settings import Settings
+from sparkcep.settings import STREAM_BUCKETS, Settings
 
 
 def streamed(plan: AnyPlan, settings: Settings, given: Sequence[str]) -> AnyPlan:
@@ -37,7 +38,8 @@ def streamed(plan: AnyPlan, settings: Settings, given: Sequence[str]) -> AnyPlan
     order += [SortField(n) for n in range(len(query.order_by), plan.input.fields.sort_fields)]
     keys = [text for text, _ in plan.input.keys]
     # Trends of one group are added up across its partitions.
-    bucketed = [k.expression for k in query.group_by] if query.trends else keys
+    groups = tuple(plan.output.group_keys) if isinstance(plan.output, TrendSql) else None
+    bucketed = keys if groups is None else [keys[k] for k in groups]
     sql = bucket_sql(plan.input, bucketed, settings.stream_buckets)
     parts = [__version__, sql, plan.output.sql(), str(settings.ansi), settings.time_zone, *given]
     stream = StreamPlan(
@@ -47,8 +49,11 @@ def streamed(plan: AnyPlan, settings: Settings, given: Sequence[str]) -> AnyPlan
         most_rows=settings.limit_stream_rows if query.within is None else 0,
         collected=tuple(plan.output.collected) if isinstance(plan.output, MeasureSql) else (),
         last_only=not query.rows_per_match.is_all,
+        groups=groups,
     )
-    return replace(plan, stream=StreamInput(stream, sql, decided(query, plan), kept(query, settings)))
+    found = StreamInput(stream, sql, decided(query, plan), kept(query, plan, settings))
+    reason = f"the input is a stream; {settings.stream_buckets} buckets, {STREAM_BUCKETS.key}"
+    return replace(plan, input=replace(plan.input, layout="stream", layout_reason=reason), stream=found)
 
 
 def bucket_sql(given: InputPlan, keys: Sequence[str], buckets: int) -> str:
@@ -92,11 +97,21 @@ def decided(query: PatternQuery, plan: AnyPlan) -> str:
         return "a match is emitted when the watermark reaches its last event"
     if query.within is None:
         return "a match is emitted when no row to come can change it"
-    return "a match is emitted when no row to come can change it, at latest when the watermark reaches its first row + WITHIN"
+    latest = "at latest when the watermark reaches its first row + WITHIN"
+    return f"a match is emitted when no row to come can change it, {latest}"
 
 
-def kept(query: PatternQuery, settings: Settings) -> str:
-    """For EXPLAIN: which rows are kept between micro-batches."""
-    if query.within is None:
-        return f"rows that are still to be decided, at most {settings.limit_stream_rows:,} of a partition"
-    return f"rows above the watermark less WITHIN {query.within}, and rows above the watermark"
+def kept(query: PatternQuery, plan: AnyPlan, settings: Settings) -> str:
+    """For EXPLAIN: which rows are kept between micro-batches, and how long."""
+    spec = plan.engine.spec
+    if isinstance(spec, TrendSpec):
+        what = f"rows until the watermark reaches the end of their last window ({query.within} long)"
+    elif query.within is None:
+        what = f"rows that are still to be decided, at most {settings.limit_stream_rows:,} of a partition"
+    else:
+        what = f"rows until the watermark passes them by WITHIN {query.within}, or what they may be part of is decided"
+    if isinstance(spec, RunSpec) and spec.stream is not None and spec.stream.looks_back and spec.stream.closes:
+        what += "; and WITHIN once more, for the leading negation"
+    if remembers(query, plan):
+        what += "; of each partition its keys and counters for ever (match numbers, positions, ^, FIRST)"
+    return what

@@ -6,8 +6,8 @@ from collections.abc import Collection
 
 import numpy as np
 
-from sparkcep.errors import PatternAnalysisError
-from sparkcep.exec.conditions.expressions import NavigationSlot
+from sparkcep.errors import PatternAnalysisError, streaming_unsupported
+from sparkcep.exec.conditions.expressions import Call, Expression, Load, NavigationSlot
 from sparkcep.exec.engines.rows.program import ACCEPT, Program
 from sparkcep.exec.engines.rows.spec import MatchSpec
 from sparkcep.exec.engines.runs.spec import RunSpec
@@ -18,14 +18,8 @@ from sparkcep.settings import LIMIT_STREAM_ROWS, Settings
 
 
 def unsupported(query: PatternQuery, what: str, hint: str, position: int = -1) -> PatternAnalysisError:
-    """CEP_STREAMING_UNSUPPORTED. ``what``: the part that a stream cannot have; the caller raises it."""
-    return PatternAnalysisError(
-        "CEP_STREAMING_UNSUPPORTED",
-        f"A pattern over a stream cannot have {what}.",
-        text=query.text or None,
-        position=query.start if position < 0 else position,
-        hint=hint,
-    )
+    """CEP_STREAMING_UNSUPPORTED at a part of the query; the caller raises it."""
+    return streaming_unsupported(what, query.text or None, query.start if position < 0 else position, hint)
 
 
 def check_query(query: PatternQuery, settings: Settings, watermarked: Collection[str]) -> None:
@@ -131,14 +125,26 @@ def check_program(query: PatternQuery, spec: MatchSpec) -> None:
     if (program.edge_condition & 2).any():
         raise unsupported(query, "`$`: a stream's partitions have no end", "use WITHIN to say when a match is over")
     after = rows_after(program)
-    for slot in spec.conditions.slots:
-        if not isinstance(slot, NavigationSlot) or slot.physical <= 0:
-            continue
-        if _least(spec, after, spec.conditions.registers[slot.register]) < slot.physical:
-            raise unsupported(
-                query, "NEXT in DEFINE that may look behind the match, at a row that may never come",
-                "add a variable for that row to the pattern",
-            )  # fmt: skip
+    for label, condition in spec.conditions.conditions.items():
+        for number in loaded(condition):
+            slot = spec.conditions.slots[number]
+            if not isinstance(slot, NavigationSlot) or slot.physical <= 0:
+                continue
+            of = spec.conditions.registers[slot.register]
+            if label in of and not slot.from_first and not slot.logical:
+                of = frozenset([label])  # the row that is tested
+            if _least(spec, after, of) < slot.physical:
+                raise unsupported(
+                    query, "NEXT in DEFINE that may look behind the match, at a row that may never come",
+                    "add a variable for that row to the pattern",
+                )  # fmt: skip
+
+
+def loaded(node: Expression) -> set[int]:
+    """Slots that a condition reads."""
+    if isinstance(node, Load):
+        return {node.slot}
+    return set().union(*(loaded(a) for a in node.arguments)) if isinstance(node, Call) else set()
 
 
 def rows_after(program: Program) -> list[int]:

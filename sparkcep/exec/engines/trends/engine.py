@@ -14,6 +14,7 @@ from sparkcep.exec.engines.runs.engine import tiny_batch, tiny_spec
 from sparkcep.exec.engines.trends.conjunction import ConjunctionMatcher
 from sparkcep.exec.engines.trends.enumeration import EnumeratingMatcher
 from sparkcep.exec.engines.trends.matcher import TrendMatcher, TrendTable
+from sparkcep.exec.engines.trends.released import TrendsReleased
 from sparkcep.exec.engines.trends.spec import EdgeClass, Granularity, TrendAggregate, TrendSpec, result_columns
 from sparkcep.exec.shape import OperatorColumns
 
@@ -28,6 +29,9 @@ class TrendsEngine:
 
     def matcher(self, spec: TrendSpec, shape: OperatorColumns) -> TrendTables:
         return TrendTables(spec)
+
+    def released(self, spec: TrendSpec, shape: OperatorColumns) -> TrendsReleased:
+        return TrendsReleased(spec, TrendTables(spec))
 
     def needs(self, spec: TrendSpec, shape: OperatorColumns) -> tuple[str, ...]:
         return ("runs",) if spec.enumerated else ("trends",)

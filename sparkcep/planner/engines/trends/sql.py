@@ -5,12 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sparkcep.exec.engines.trends.spec import TrendAggregate, TrendSpec
+from sparkcep.exec.streaming.collected import PARTIALS
 from sparkcep.planner.fields import quote
 from sparkcep.planner.output_sql import OutputSql
 from sparkcep.query import PREFIX, SOURCE, PatternQuery, string_literal, unescape
 from sparkcep.sql.block.returns import WINDOW
 
 _WINDOW = PREFIX + "w"
+
+
+def sum_type(type_: str) -> str:
+    """Spark's type of a sum over values of a type."""
+    if not type_.startswith("decimal("):
+        return type_
+    precision, scale = (int(n) for n in type_[len("decimal(") : -1].split(","))
+    return f"decimal({min(38, precision + 10)},{scale})"
 
 
 def _folded(key: str) -> str:
@@ -30,13 +39,20 @@ class TrendSql(OutputSql):
         self.time_type = time_type
         # A key from the log's settings comes in backticks, and letters may differ in case.
         places = {_folded(key): n for n, key in reversed(list(enumerate(keys)))}
-        self.groups = {k.expression: f"{PREFIX}k{places[_folded(k.expression)]}" for k in query.group_by}
+        #: Of the groups' keys, their places among the partition keys.
+        self.group_keys = [places[_folded(k.expression)] for k in query.group_by]
+        numbers = range(len(self.group_keys))
+        columns = [f"{PREFIX}g{n}" for n in numbers] if query.streaming else [f"{PREFIX}k{k}" for k in self.group_keys]
+        self.groups = {k.expression: column for k, column in zip(query.group_by, columns, strict=True)}
 
     def sql(self) -> str:
         """One SELECT over ``{SOURCE}``."""
         by = [*self.groups.values(), _WINDOW]
-        folded = [item for n, a in enumerate(self.spec.aggregates) for item in self.folded(n, a)]
-        inner = f"SELECT {', '.join([*by, *folded])} FROM {{{SOURCE}}} GROUP BY {', '.join(by)}"
+        fold = self.folded_array if self.query.streaming else self.folded
+        folded = [item for n, a in enumerate(self.spec.aggregates) for item in fold(n, a)]
+        inner = f"SELECT {', '.join([*by, *folded])} FROM {{{SOURCE}}}"
+        if not self.query.streaming:
+            inner += f" GROUP BY {', '.join(by)}"
         largest = [item for n, a in enumerate(self.spec.aggregates) if a.is_scaled for item in self.largest(n, a)]
         if largest:
             inner = f"SELECT *, {', '.join(largest)} FROM ({inner})"
@@ -95,6 +111,25 @@ class TrendSql(OutputSql):
             ]
         fails = f"(bool_or({PREFIX}o{n}) OR (count({value}) > 0 AND try_sum({value}) IS NULL))"
         return [f"{fails} AS {PREFIX}o{n}", f"CAST(try_sum({value}) AS {a.type}) AS {value}"]
+
+    def folded_array(self, n: int, a: TrendAggregate) -> list[str]:
+        """The same of a stream, whose operator collects the partial results of a group and window."""
+        value = f"{PREFIX}v{n}"
+        some = f"filter(transform({PARTIALS}, p -> p.v{n}), x -> x IS NOT NULL)"
+        if a.function in ("min", "max"):
+            return [f"array_{a.function}({some}) AS {value}"]
+        if a.function == "approx_count":
+            return [f"CASE WHEN size({some}) > 0 THEN aggregate({some}, 0D, (a, x) -> a + x) END AS {value}"]
+        if a.is_scaled:
+            names = [f"'m', p.v{n}, 'e', p.e{n}"]
+            if a.function == "avg":
+                names.append(f"'n', p.n{n}, 'f', p.f{n}")
+            rows = f"filter({PARTIALS}, p -> p.v{n} IS NOT NULL)"
+            return [f"transform({rows}, p -> named_struct({', '.join(names)})) AS {PREFIX}s{n}"]
+        type_ = sum_type(a.type)
+        total = f"aggregate({some}, CAST(0 AS {type_}), (a, x) -> CAST(try_add(a, x) AS {type_}))"
+        fails = f"(exists({PARTIALS}, p -> p.o{n}) OR (size({some}) > 0 AND {total} IS NULL))"
+        return [f"{fails} AS {PREFIX}o{n}", f"CASE WHEN size({some}) > 0 THEN CAST({total} AS {a.type}) END AS {value}"]
 
     def value(self, n: int) -> str:
         """Aggregate ``n`` of a group. Where it passes its type it raises an error, or is NULL (try_count)."""
