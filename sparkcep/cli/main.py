@@ -165,7 +165,12 @@ def command_dbt(arguments: argparse.Namespace) -> int:
     return 0 if result.success else 1
 
 
-def command_demo(_: argparse.Namespace) -> None:
+def command_demo(options: argparse.Namespace) -> None:
+    if options.stream:
+        from sparkcep.cli.demo_stream import run_stream_demo
+
+        run_stream_demo()
+        return
     from sparkcep.cli.demo import run_demo
 
     run_demo()
@@ -246,6 +251,7 @@ def parser() -> argparse.ArgumentParser:
     out.set_defaults(run=lambda _: out.print_help())
     commands = out.add_subparsers(dest="command")
     demo = commands.add_parser("demo", help="find delays that grow leg by leg in 336,776 real flights")
+    demo.add_argument("--stream", action="store_true", help="replay ten days of them as a stream")
     demo.set_defaults(run=command_demo)
     warmup = commands.add_parser("warmup", help="compile the matching kernels ahead, once per machine and version")
     warmup.add_argument(

@@ -1,0 +1,212 @@
+"""Patterns over streams of files in Spark: the rows of the batch query, each once, across restarts."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import random
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame, SparkSession
+
+from sparkcep.errors import error_behind
+
+SCHEMA = "k long, ts timestamp, e string, v int, id long"
+BLOCK = "FROM {} PARTITION BY k ORDER BY ts, id EVENT TYPE e "
+CLAUSE = "SELECT * FROM {} MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts, id "
+#: Event times behind which every match of the log is decided.
+ENDS = (5_000, 9_000)
+STORES = {
+    "hdfs": "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider",
+    "rocksdb": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
+}
+QUERIES = {
+    "clause": CLAUSE + """MEASURES MATCH_NUMBER() AS n, COUNT(B.v) AS c, SUM(B.v) AS s, AVG(B.v) AS a, MIN(B.v) AS mi,
+        MAX(v) AS ma, COUNT(*) AS r, STDDEV(v) AS sd, COUNT(DISTINCT v) AS d, ARRAY_AGG(CLASSIFIER()) AS l,
+        SUM(v * 1.5) FILTER (WHERE v > 1) AS f, AVG(v * 1.25) AS x, MEDIAN(v) AS m, PREV(A.id) AS p
+        PATTERN (A B+) WITHIN INTERVAL 20 SECONDS DEFINE A AS e = 'A', B AS e IN ('B', 'C') AND v >= PREV(v))""",
+    "all rows": CLAUSE + """MEASURES CLASSIFIER() AS c, RUNNING SUM(v) AS s, FINAL COUNT(*) AS n, FIRST(A.ts) AS a
+        ALL ROWS PER MATCH AFTER MATCH SKIP TO NEXT ROW PATTERN (A B*? C) WITHIN INTERVAL 30 SECONDS
+        DEFINE A AS e = 'A', B AS e <> 'D', C AS e = 'C')""",
+    "absence": BLOCK + "PATTERN SEQ(A a, B b, !C c) WITHIN 20 seconds",
+    "trends": BLOCK + """PATTERN SEQ(A+ a, B b) WITHIN 20 seconds SLIDE 10 seconds GROUP BY k
+        EVENT SELECTION SKIP TILL ANY MATCH RETURN k, COUNT(*), SUM(a.v), AVG(a.v), MIN(b.v), approx_count(*)""",
+}  # fmt: skip
+LONG_QUERIES = {
+    "trends of all": BLOCK + """PATTERN SEQ(A+ a, B b) WITHIN 30 seconds EVENT SELECTION SKIP TILL ANY MATCH
+        RETURN COUNT(*), COUNT(a), SUM(a.v), MAX(b.v), AVG(b.v)""",
+    "any match": BLOCK + """PATTERN SEQ(A a, B+ b[], C c) WHERE b[i].v >= b[i-1].v WITHIN 12 seconds
+        EVENT SELECTION SKIP TILL ANY MATCH
+        RETURN a.id AS a, c.id AS c, COUNT(b[].id) AS n, AVG(b[].v) AS av, SUM(b[].v) AS s""",
+    "inner negation": BLOCK + "PATTERN SEQ(A a, !B x, C c) WITHIN 20 seconds",
+    "leading negation": BLOCK + "PATTERN SEQ(!B x, A a, C c) WITHIN 10 seconds",
+    "non overlapping": BLOCK + """PATTERN SEQ(A a, B+ b[], C c) WITHIN 30 seconds
+        EVENT SELECTION SKIP TILL NEXT MATCH MATCHES NON OVERLAPPING""",
+    "first": BLOCK + "PATTERN SEQ(A a, B b) WITHIN 30 seconds MATCHES FIRST",
+    "collapsed": BLOCK + """PATTERN SEQ(A a, B+ b[], C c) WITHIN 12 seconds EVENT SELECTION SKIP TILL ANY MATCH
+        COLLAPSED""",
+    "no partitions": "FROM {} ORDER BY ts, id EVENT TYPE e PATTERN SEQ(A a, B b) WHERE a.v = b.v WITHIN 5 seconds",
+}  # fmt: skip
+
+
+class Log:
+    """A folder of files that come one after the other, as a stream and at rest."""
+
+    def __init__(self, spark: SparkSession, folder: Path) -> None:
+        self.spark = spark
+        self.folder = folder
+        self.files = 0
+        folder.mkdir()
+
+    def add(self, rows: Sequence[tuple[Any, ...]]) -> None:
+        """One file: keys, seconds (None for no time), types, values, ids."""
+        key, seconds, types, values, ids = zip(*rows, strict=True)
+        start = dt.datetime(2024, 1, 1, tzinfo=dt.UTC)
+        times = [None if s is None else start + dt.timedelta(seconds=s) for s in seconds]
+        table = pa.table(
+            {"k": pa.array(key, pa.int64()), "ts": pa.array(times, pa.timestamp("us", "UTC")), "e": types,
+             "v": pa.array(values, pa.int32()), "id": pa.array(ids, pa.int64())}
+        )  # fmt: skip
+        path = self.folder / f"{self.files:03}.parquet"
+        pq.write_table(table, path)
+        self.files += 1
+        os.utime(path, (1_700_000_000 + 10 * self.files,) * 2)
+
+    def views(self) -> None:
+        stream = self.spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(self.folder))
+        stream.withWatermark("ts", "12 seconds").createOrReplaceTempView("sq_stream")
+        self.spark.read.schema(SCHEMA).parquet(str(self.folder)).createOrReplaceTempView("sq_rest")
+
+
+def random_rows(seed: int, rows: int = 400) -> list[tuple[Any, ...]]:
+    """Up to ten seconds out of order."""
+    drawn = random.Random(seed)
+    found = [
+        (drawn.randrange(4), drawn.randrange(300), drawn.choice("ABCD"), drawn.choice([None, 1, 2, 3, 5]), n)
+        for n in range(rows)
+    ]
+    return sorted(found, key=lambda row: row[1] + drawn.randrange(10))
+
+
+def run(df: DataFrame, checkpoint: Path, sink: list[Any]) -> Any:
+    """Take all there is, batch by batch."""
+    query = (
+        df.writeStream.option("checkpointLocation", str(checkpoint))
+        .trigger(availableNow=True)
+        .foreachBatch(lambda batch, _: sink.extend(batch.drop("match_number").collect()))
+        .start()
+    )
+    query.awaitTermination(300)
+    return query
+
+
+@pytest.fixture(autouse=True)
+def small(spark: SparkSession) -> Iterator[None]:
+    settings = {"spark.sql.shuffle.partitions": "2", "spark.sparkcep.streaming.buckets": "2"}
+    before = {key: spark.conf.get(key, None) for key in settings}
+    for key, value in settings.items():
+        spark.conf.set(key, value)
+    yield
+    for key, old in before.items():
+        spark.conf.unset(key) if old is None else spark.conf.set(key, old)
+
+
+def same_rows(spark: SparkSession, text: str, folder: Path, *, restarts: bool) -> None:
+    log = Log(spark, folder / "in")
+    rows = random_rows(1)
+    parts = [rows[n : n + 100] for n in range(0, 400, 100)]
+    parts += [[(99, end, "Z", 1, 1_000 + end)] for end in ENDS]
+    found: list[Any] = []
+    for part in parts:
+        log.add(part)
+        if restarts or part is parts[-1]:
+            log.views()
+            df = spark.sql(text.format("sq_stream"))
+            query = run(df, folder / "checkpoint", found)
+            assert query.exception() is None
+    expected = spark.sql(text.format("sq_rest"))
+    assert [(f.name, f.dataType.simpleString()) for f in df.schema] == [
+        (f.name, f.dataType.simpleString()) for f in expected.schema
+    ]
+    wanted = expected.drop("match_number").collect()
+    assert wanted
+    assert sorted(map(str, found)) == sorted(map(str, wanted))
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_queries(query: str, spark: SparkSession, tmp_path: Path) -> None:
+    same_rows(spark, QUERIES[query], tmp_path, restarts=query == "clause")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("query", LONG_QUERIES)
+def test_more_queries(query: str, spark: SparkSession, tmp_path: Path) -> None:
+    same_rows(spark, LONG_QUERIES[query], tmp_path, restarts=True)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("store", STORES)
+def test_state_stores(store: str, spark: SparkSession, tmp_path: Path) -> None:
+    key = "spark.sql.streaming.stateStore.providerClass"
+    before = spark.conf.get(key)
+    spark.conf.set(key, STORES[store])
+    try:
+        same_rows(spark, QUERIES["absence"], tmp_path, restarts=True)
+    finally:
+        spark.conf.set(key, before)
+
+
+def test_rows_that_come_too_late(spark: SparkSession, tmp_path: Path) -> None:
+    """They are dropped and counted, as are rows without a time; a match that they would be part of is not found."""
+    log = Log(spark, tmp_path / "in")
+    log.add([(1, 0, "A", 1, 1), (1, 100, "D", 1, 2)])
+    log.add([(1, 130, "D", 1, 3)])
+    log.add([(1, 1, "B", 1, 4), (1, None, "B", 1, 5), (1, 140, "A", 1, 6)])
+    log.add([(1, 141, "B", 1, 7), (1, 400, "D", 1, 8)])
+    log.add([(1, 500, "D", 1, 9)])
+    log.views()
+    found: list[Any] = []
+    text = BLOCK + "PATTERN SEQ(A a, B b) WITHIN 20 seconds RETURN a.id AS a, b.id AS b"
+    query = run(spark.sql(text.format("sq_stream")), tmp_path / "checkpoint", found)
+    assert [tuple(row) for row in found] == [(6, 7)]
+    metrics = [m for p in query.recentProgress for m in p["observedMetrics"].values()]
+    assert sum(m["late"] for m in metrics) == 1
+    assert sum(m["untimed"] for m in metrics) == 1
+
+
+def test_another_query_on_the_same_checkpoint(spark: SparkSession, tmp_path: Path) -> None:
+    """It is refused by name, and the first one goes on as if nothing had been."""
+    log = Log(spark, tmp_path / "in")
+    text = BLOCK + "PATTERN SEQ(A a, B b) WITHIN {{seconds}} seconds RETURN a.id AS a, b.id AS b"
+    text = text.replace("{{seconds}}", "20")
+    found: list[Any] = []
+    log.add([(1, 0, "A", 1, 1), (2, 0, "A", 1, 2)])
+    log.views()
+    run(spark.sql(text.format("sq_stream")), tmp_path / "checkpoint", found)
+    log.add([(1, 5, "B", 1, 3), (2, 6, "B", 1, 4)])
+    other = text.replace("20 seconds", "30 seconds")
+    with pytest.raises(StreamingQueryException) as caught:
+        run(spark.sql(other.format("sq_stream")), tmp_path / "checkpoint", found)
+    assert error_behind(caught.value).error_class == "CEP_STREAMING_STATE_CHANGED"
+    for end in ENDS:
+        log.add([(9, end, "D", 1, end)])
+    run(spark.sql(text.format("sq_stream")), tmp_path / "checkpoint", found)
+    assert sorted(tuple(row) for row in found) == [(1, 3), (2, 4)]
+
+
+def test_rows_that_nothing_takes_move_the_watermark(spark: SparkSession, tmp_path: Path) -> None:
+    log = Log(spark, tmp_path / "in")
+    log.add([(1, 0, "A", 1, 1), (1, 3, "B", 1, 2)])
+    log.add([(5, 100, "Z", 1, 3)])
+    log.add([(5, 200, "Z", 1, 4)])
+    log.views()
+    found: list[Any] = []
+    text = BLOCK + "PATTERN SEQ(A a, B b) WITHIN 20 seconds RETURN a.id AS a, b.id AS b"
+    run(spark.sql(text.format("sq_stream")), tmp_path / "checkpoint", found)
+    assert [tuple(row) for row in found] == [(1, 2)]
