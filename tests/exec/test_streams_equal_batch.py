@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, reject
 from hypothesis import strategies as st
 
 from sparkcep.errors import PatternAnalysisError, SparkCepError
@@ -31,6 +31,7 @@ from .strategies import NAMES, patterns
 from .streams import arrivals, batched, streamed
 from .test_conditions_equal_reference import SHAPES, conditions, slots
 from .test_open_ends import MODES
+from .trend_engine import TrendCase, batch_of_case, plan_trend_case, trend_cases
 
 Log = Sequence[tuple[int, int, int, int | None, int]]  # key, time, mask, value, reach of WITHIN
 
@@ -177,3 +178,39 @@ def test_blocks(case: RunCase, data: st.DataObject) -> None:
 
 def counted(rows: Sequence[dict[str, Any]]) -> Counter[str]:
     return Counter(repr({k: v for k, v in row.items() if k != PREFIX + "number"}) for row in rows)
+
+
+@given(trend_cases(), st.data())
+def test_trends(case: TrendCase, data: st.DataObject) -> None:
+    """Aggregates of windows, each once and when it ends."""
+    assume(case.width is not None)
+    try:
+        plan = plan_trend_case(case)
+    except PatternAnalysisError:
+        reject()
+    shape, spec = replace(plan.input.shape, keys=1), plan.engine.spec
+    batch = batch_of_case(case, plan)
+    rows = len(case.run.types)
+    keys = [data.draw(st.integers(0, 1)) for _ in range(rows)]
+    times = pa.array(case.run.times, pa.int64())
+    columns: dict[str, Any] = {PREFIX + "k0": pa.array(keys, pa.int64()), TIME: times}
+    columns |= {f"{PREFIX}m{w}": mask for w, mask in enumerate(batch.masks)}
+    values = [*batch.columns, *(batch.within or ())[:1]]
+    columns |= {f"{PREFIX}f{n}": v for n, v in zip(shape.kernel_fields, values, strict=False)}
+    tie = 99
+    columns |= {f"{PREFIX}f{tie}": pa.array(range(rows), pa.int64()), f"{PREFIX}f{tie + 1}": times}
+    table = pa.table(columns)
+    order = sorted(range(rows), key=lambda n: (keys[n], case.run.times[n], n))
+    expected = batched(table, order, shape, spec)
+    stream = StreamPlan((SortField(tie + 1), SortField(tie)), "test")
+
+    def check(watermark: int, so_far: Sequence[dict[str, Any]]) -> None:
+        due = [r for r in expected if r[PREFIX + "w"] * spec.slide + spec.width <= watermark]
+        assert exactly(so_far) == exactly(due)
+
+    found = streamed(table, shape, spec, stream, data.draw(arrivals(case.run.times)), 1000, check)
+    assert exactly(found) == exactly(expected)
+
+
+def exactly(rows: Sequence[dict[str, Any]]) -> Counter[str]:
+    return Counter(map(repr, rows))

@@ -13,7 +13,7 @@ import pyarrow as pa
 from sparkcep.errors import LimitError
 from sparkcep.exec.arrays import Ints, int_values, ordered_ints
 from sparkcep.exec.engine import MatchTable, ReleasedMatcher, StreamingEngine
-from sparkcep.exec.kernels.rows.rows import FIRST_ROW, OF_BATCH, PROGRESS
+from sparkcep.exec.kernels.rows.rows import AT_ROW, COVERED, FIRST_ROW, MATCHES, PROGRESS
 from sparkcep.exec.layouts.output import arrays, record_batch
 from sparkcep.exec.layouts.rows import column, needed_columns
 from sparkcep.exec.shape import OperatorColumns, batch_of
@@ -25,8 +25,8 @@ from sparkcep.query import PREFIX
 from sparkcep.settings import LIMIT_STREAM_ROWS
 
 S = TypeVar("S")
-#: What of ``progress`` is kept for a partition.
-LEFT = [k for k in range(PROGRESS) if k not in OF_BATCH]
+#: What of ``progress`` is kept for a partition: where it was left in its rows, and what was counted of it before.
+PLACES, COUNTS = (AT_ROW, COVERED), (MATCHES, FIRST_ROW)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +78,7 @@ class BucketOperator(Generic[S]):
         self.columns = engine.columns(spec, shape)
         self.matcher: ReleasedMatcher = engine.released(spec, shape)
         self.keys = [f"{PREFIX}k{i}" for i in range(shape.keys)]
+        self.left = [*PLACES, *COUNTS] if plan.remembers else [*PLACES]
 
     def step(self, state: bytes | None, new: Sequence[pa.Table], watermark: int) -> Step:
         """One step.
@@ -121,7 +122,7 @@ class BucketOperator(Generic[S]):
         own, of_lines = groups[:n], groups[n:]
         left = np.zeros((count, PROGRESS), np.int64)
         if before is not None:
-            for k in LEFT:
+            for k in self.left:
                 left[of_lines, k] = before.left.column(f"p{k}").to_numpy()
         sort: list[npt.NDArray[np.int64]] = [own]
         for field in self.plan.order:
@@ -206,14 +207,16 @@ class BucketOperator(Generic[S]):
 
     def lines(self, bucket: _Bucket, keep: npt.NDArray[np.bool_]) -> pa.Table:
         """Where partitions were left, of those that the rest of the stream depends on."""
-        wanted = bucket.left[:, LEFT].any(axis=1)
+        wanted = bucket.left[:, self.left].any(axis=1)
         if not self.plan.remembers:
             has_rows = np.zeros(len(bucket.left), bool)
             has_rows[bucket.groups[keep]] = True
             wanted &= has_rows
         at = pa.array(np.flatnonzero(wanted))
         columns = {name: values.take(at) for name, values in zip(self.keys, bucket.keys, strict=True)}
-        return pa.table(columns | {f"p{k}": pa.array(bucket.left[wanted, k]) for k in LEFT})
+        columns |= {f"p{k}": pa.array(bucket.left[wanted, k].astype(np.int32)) for k in PLACES}
+        columns |= {f"p{k}": pa.array(bucket.left[wanted, k]) for k in self.left if k not in PLACES}
+        return pa.table(columns)
 
     def check_rows(self, groups: Ints) -> None:
         """Raises LimitError: CEP_STREAM_ROWS_LIMIT, a partition keeps too many rows."""
