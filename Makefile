@@ -28,15 +28,19 @@ demo: $(VENV)/.demo
 
 # Style and types; then the tests on classic sessions, and those that a session can make a difference to again on Spark
 # Connect. A Spark session alone leaves cores idle between its jobs, hence three processes at a time, longest first.
+# On two cores this is to end within ten minutes, two and a half of them (of one core) for compiling kernels: what is
+# marked long, and whole grids of settings, are for test-long.
 test: $(VENV)/.test
-	$(MAKE) -j2 check warm
-	$(MAKE) -j3 test-spark test-sql test-index test-connect test-kernels
+	$(MAKE) -j2 warm check
+	$(MAKE) -j3 test-spark test-index test-sql test-connect test-kernels
 
-# What takes too long for every change: dbt and other processes, all SQL tests on Connect, thousands of random patterns,
-# logs and statements, pairs of plans with and without an index, faults, a cluster, and known
-# weaknesses of what is installed.
+# What takes too long for every change: dbt and other processes, whole grids of settings, and examples over large logs
+# (marked long), also on Connect; all SQL tests on Connect, thousands of random patterns, logs and statements, pairs of
+# plans with and without an index, faults, a cluster, and known weaknesses of what is installed.
 test-long: test
+	HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest -q tests/spark/test_modes.py tests/spark/test_types.py
 	$(BIN)/python -m pytest -q -m long tests
+	$(QUICK) SPARKCEP_TEST_SESSION=connect $(BIN)/python -m pytest -q -m long $(addprefix tests/spark/test_,$(CONNECT))
 	$(QUICK) SPARKCEP_TEST_SESSION=connect SPARKCEP_TEST_CONNECT=all $(BIN)/python -m pytest -q tests/sql
 	HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest -q tests/exec tests/parsing --timeout 36000
 	$(BIN)/python -m tests.exec.pairs 100000
@@ -65,8 +69,8 @@ wheel:
 	done
 	.venvs/wheel-$(notdir $(firstword $(PYTHONS)))/bin/python -m pip wheel --quiet --no-deps --wheel-dir dist .
 
-# Most queries of tests/sql run once, over a few rows: Spark would compile them for longer than it runs them. Its own
-# listTables needs the compiler.
+# Most queries of tests/sql and tests/index run once, over a few rows: Spark would compile them for longer than it runs
+# them. Its own listTables needs the compiler.
 QUICK := SPARKCEP_TEST_CODEGEN=off
 
 # What needs no Spark.
@@ -81,7 +85,7 @@ test-spark: $(VENV)/.test
 
 # The index, the commands, and all else.
 test-index: $(VENV)/.test
-	$(BIN)/python -m pytest -q $(SHORT) --ignore tests/exec --ignore tests/parsing --ignore tests/planner --ignore tests/sql \
+	$(QUICK) $(BIN)/python -m pytest -q $(SHORT) --ignore tests/exec --ignore tests/parsing --ignore tests/planner --ignore tests/sql \
 		--ignore tests/spark
 
 test-connect: $(VENV)/.test

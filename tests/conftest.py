@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -31,6 +32,15 @@ settings.register_profile("long", settings.get_profile("ci"), derandomize=False,
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 IS_CONNECT = os.environ.get("SPARKCEP_TEST_SESSION", "classic") == "connect"
+
+
+def some_on_connect(cases: Sequence[Any], some: Collection[int]) -> list[Any]:
+    """Parameters, of which those at some places alone run in `make test` on Spark Connect: engines know no session."""
+    return [
+        pytest.param(case, marks=pytest.mark.long) if IS_CONNECT and place not in some else case
+        for place, case in enumerate(cases)
+    ]
+
 
 # Workers take the system Python unless told.
 os.environ["PYSPARK_PYTHON"] = sys.executable
@@ -64,3 +74,15 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     yield session
     sparkcep.disable()
     session.stop()
+
+
+@pytest.fixture
+def compiler(spark: SparkSession) -> Iterator[None]:
+    """Lets Spark compile expressions, as its own listTables needs, whatever SPARKCEP_TEST_CODEGEN says."""
+    compiling = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}
+    before = {key: str(spark.conf.get(key)) for key in compiling}
+    for key, value in compiling.items():
+        spark.conf.set(key, value)
+    yield
+    for key, value in before.items():
+        spark.conf.set(key, value)

@@ -136,6 +136,7 @@ def test_with_spark(python: str, tmp_path: Path) -> None:
     assert "== SQL (line 2, position 2) ==\n no_such\n ^^^^^^^" in shell
 
 
+@pytest.mark.long
 def test_an_index_by_a_process(python: str, tmp_path: Path) -> None:
     """The console script itself; Ctrl-C, logs and errors of a process are in test_terminal.py."""
     script = str(Path(python).with_name("sparkcep"))
@@ -190,7 +191,8 @@ def test_a_wheel_brings_compiled_kernels(tmp_path: Path) -> None:
 
 
 def test_bare_is_help(python: str, tmp_path: Path) -> None:
-    assert run([python, "-m", "sparkcep"], tmp_path).stdout.startswith("usage: sparkcep ")
+    for command in ([python, "-m", "sparkcep"], [str(Path(python).with_name("sparkcep"))]):
+        assert run(command, tmp_path).stdout.startswith("usage: sparkcep ")
 
 
 def test_what_is_missing_is_said_before_spark_starts(python: str, tmp_path: Path) -> None:

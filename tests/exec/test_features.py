@@ -39,7 +39,13 @@ IMPORTANT = {
 }
 
 
-@pytest.mark.parametrize("name", STRATEGIES)
+#: The others draw from the same parts.
+MOST_FEATURES = "runs"
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name == MOST_FEATURES else pytest.mark.long) for name in STRATEGIES]
+)
 def test_drawn_often_enough(name: str) -> None:
     found = counted(*STRATEGIES[name], EXAMPLES)
     wanted = [feature for text in IMPORTANT[name] for line in text.splitlines() for feature in line.split("; ")]

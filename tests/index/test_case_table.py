@@ -13,7 +13,12 @@ from sparkcep import index
 from ..sqltest import read_cases
 
 FILE = Path(__file__).parents[1] / "sql" / "block" / "case_table.test"
-KINDS = (("siesta", {}), ("siesta", {"lookback": "6"}), ("signature", {}), ("set_containment", {}))
+KINDS = [
+    pytest.param("siesta", {}, id="siesta"),
+    pytest.param("siesta", {"lookback": "6"}, id="lookback", marks=pytest.mark.long),
+    pytest.param("signature", {}, id="signature"),
+    pytest.param("set_containment", {}, id="set_containment", marks=pytest.mark.long),
+]
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +37,7 @@ def statement(spark: SparkSession) -> str:
     return " UNION ALL ".join(parts)
 
 
-@pytest.mark.parametrize(("kind", "options"), KINDS, ids=["siesta", "lookback", "signature", "set_containment"])
+@pytest.mark.parametrize(("kind", "options"), KINDS)
 def test_case_table(spark: SparkSession, statement: str, kind: str, options: dict[str, str]) -> None:
     expected = sorted(
         (number, *(part.strip() for part in row.split("|")))

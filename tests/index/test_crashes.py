@@ -201,7 +201,7 @@ def test_a_reader_across_refresh_and_vacuum_sees_one_snapshot(spark: SparkSessio
     assert not list(Path(newest.index.uri).glob("build-*"))
 
 
-@pytest.mark.skipif(os.environ.get("HYPOTHESIS_PROFILE") != "long", reason="starts a Spark of its own")
+@pytest.mark.long
 def test_killed_while_spark_writes(spark: SparkSession, tmp_path: Path) -> None:
     """SIGKILL of the whole process group as soon as a first file of a table is being written."""
     create(spark, "writing", LOG[:3])

@@ -22,6 +22,8 @@ from ..conftest import IS_CONNECT
 
 STOCKS = sorted(folder("stocks").glob("*.sql"))
 FLIGHTS = sorted(folder("flights").glob("*.sql"))
+#: A third of a million rows each: each layout and form once in `make test`.
+SHORT_FLIGHTS = ("1_knock_on_delays", "3_v_shape", "6_unmatched_rows")
 PAPERS = sorted(folder("papers").rglob("*.sql"))
 LOG_KEYS = ("case", "time", "tiebreak", "event")
 
@@ -32,7 +34,10 @@ def flights(spark: SparkSession) -> SparkSession:
     return spark
 
 
-@pytest.mark.parametrize("path", FLIGHTS, ids=[p.stem for p in FLIGHTS])
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(p, id=p.stem, marks=[] if p.stem in SHORT_FLIGHTS else pytest.mark.long) for p in FLIGHTS],
+)
 def test_flights(flights: SparkSession, path: Path) -> None:
     example = read_example(path)
     assert example.question
@@ -87,6 +92,7 @@ def test_quickstart(spark: SparkSession) -> None:
     ]
 
 
+@pytest.mark.long
 def test_recovery_equals_a_plain_loop(flights: SparkSession) -> None:
     """The same question answered in Python, row by row, without any pattern matching."""
     rows = flights.sql("SELECT tailnum, departure, carrier, flight, dest, origin, dep_delay FROM flights").collect()

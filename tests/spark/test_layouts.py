@@ -11,8 +11,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 TABLE = "layout_events"
+LAYOUT, LAYOUTS = "spark.sparkcep.exec.layout", ("lists", "rows")
 KEYS = {
-    "spark.sparkcep.exec.layout": ("lists", "rows"),
     "spark.sql.shuffle.partitions": ("1", "7"),
     "spark.sql.adaptive.enabled": ("true", "false"),
     "spark.sparkcep.planner.gapElimination.enabled": ("false",),
@@ -71,12 +71,19 @@ def test_same_rows(events: SparkSession, name: str) -> None:
     clause = CLAUSES[name]
     expected = run(events, TABLE, clause)
     assert sum(expected.values()) > 30
+    for layout in LAYOUTS:
+        assert run(events, TABLE, clause, **{LAYOUT: layout}) == expected, layout
+        assert run(events, f"{TABLE}_bucketed", clause, **{LAYOUT: layout}) == expected, f"bucketed, {layout}"
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name == "independent" else pytest.mark.long) for name in CLAUSES]
+)
+def test_same_rows_whatever_is_set(events: SparkSession, name: str) -> None:
+    expected = run(events, TABLE, CLAUSES[name])
     for key, values in KEYS.items():
         for value in values:
-            assert run(events, TABLE, clause, **{key: value}) == expected, (key, value)
-    for layout in KEYS["spark.sparkcep.exec.layout"]:
-        found = run(events, f"{TABLE}_bucketed", clause, **{"spark.sparkcep.exec.layout": layout})
-        assert found == expected, f"bucketed, {layout}"
+            assert run(events, TABLE, CLAUSES[name], **{key: value}) == expected, (key, value)
 
 
 def test_partitions_are_stitched_across_arrow_batches(events: SparkSession) -> None:

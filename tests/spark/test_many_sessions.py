@@ -53,7 +53,7 @@ def threads(*targets: object) -> Iterator[list[BaseException]]:
         assert not thread.is_alive()
 
 
-def seconds_of_workers(before: float, over: float) -> float:
+def seconds_of_workers(over: float) -> float:
     """Processor seconds that Python processes below this one take in a time, on Linux; 0 elsewhere."""
 
     def used() -> dict[str, float]:
@@ -75,7 +75,6 @@ def seconds_of_workers(before: float, over: float) -> float:
 
         return {number: seconds for number, seconds in out.items() if is_ours(number)}
 
-    time.sleep(before)
     first = used()
     time.sleep(over)
     return sum(seconds - first.get(number, 0) for number, seconds in used().items() if number in first)
@@ -158,15 +157,16 @@ def test_a_cancelled_query_stops_in_python(spark: SparkSession) -> None:
         with threads(endless) as failed:
             busy, until = 0, time.monotonic() + 60
             while busy < 4 and not failed and time.monotonic() < until:
-                busy += seconds_of_workers(before=0, over=1) > 0.2 or not Path("/proc").exists()
+                busy += seconds_of_workers(over=1) > 0.2 or not Path("/proc").exists()
             assert busy == 4
             assert failed == []
             began = time.monotonic()
             context.cancelJobGroup("endless")
         assert len(failed) == 1
         assert "cancel" in str(failed[0]).lower()
-        assert seconds_of_workers(before=2, over=1) < 0.5
-        assert time.monotonic() - began < 30
+        # Spark kills a worker seconds after its task, later on a busy machine; one that goes on never stands still.
+        while seconds_of_workers(over=2) > 0.1:
+            assert time.monotonic() - began < 30
         # The worker's place is free again.
         assert answer(spark, "SELECT count(*) FROM range(10)") == [(10,)]
         assert context.statusTracker().getActiveStageIds() == []

@@ -51,8 +51,15 @@ def clock_events(spark: SparkSession, zone: str, type_: str) -> None:
             (SELECT explode(array(0, 1)) AS u)""").distinct().createOrReplaceTempView("dst")
 
 
-@pytest.mark.parametrize("zone", CHANGES)
-@pytest.mark.parametrize("type_", ["TIMESTAMP", "TIMESTAMP_NTZ"])
+@pytest.mark.parametrize(
+    ("type_", "zone"),
+    [
+        ("TIMESTAMP", "Europe/Berlin"),
+        ("TIMESTAMP_NTZ", "America/New_York"),
+        pytest.param("TIMESTAMP", "America/New_York", marks=pytest.mark.long),
+        pytest.param("TIMESTAMP_NTZ", "Europe/Berlin", marks=pytest.mark.long),
+    ],
+)
 def test_within_over_a_change_of_clocks(spark: SparkSession, zone: str, type_: str) -> None:
     """As many Bs are reached as `t + interval` reaches, in both forms and layouts."""
     bounds = BOUNDS if LONG else BOUNDS[1:4]
@@ -99,7 +106,7 @@ ANSI = (
 )
 
 
-@pytest.mark.parametrize("layout", ["lists", "rows"])
+@pytest.mark.parametrize("layout", ["lists", pytest.param("rows", marks=pytest.mark.long)])
 def test_conditions_with_ansi_on_and_off(spark: SparkSession, layout: str) -> None:
     """Off, they hold for the neighbours that `lag` says; on, they fail with Spark's class."""
     spark.sql("""SELECT id % 2 AS k, CAST(id AS INT) AS o, CAST(id + 1 AS INT) AS x, id + 1 AS l,
@@ -181,7 +188,7 @@ def test_an_index_over_nothing(spark: SparkSession, tmp_path: Path) -> None:
     assert len(index.open_index(spark, "over_nothing_siesta").candidates([["A", "B"]]).ids) == 1
 
 
-@pytest.mark.skipif(not LONG, reason="takes a minute")
+@pytest.mark.long
 def test_a_huge_case(spark: SparkSession) -> None:
     """Two million events of one case, in both layouts and forms."""
     spark.sql("SELECT 1 AS k, id AS o, if(id % 3 = 0, 'a', 'b') AS e FROM range(2000000)").createOrReplaceTempView("h")

@@ -31,7 +31,13 @@ def shell(spark: SparkSession) -> Iterator[InteractiveShell]:
     sparkcep.enable()  # as the session's fixture left it
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS[: 1 if IS_CONNECT else None], ids=lambda p: p.stem)
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(p, id=p.stem, marks=pytest.mark.long if number > (0 if IS_CONNECT else 1) else [])
+        for number, p in enumerate(NOTEBOOKS)
+    ],
+)
 def test_notebook(path: Path, shell: InteractiveShell) -> None:
     """Every cell runs, and one that is to fail says why."""
     for cell in json.loads(path.read_text())["cells"]:

@@ -28,6 +28,7 @@ EXAMPLES = sorted(folder("process").glob("*.sql"))
 Rows = list[tuple[Any, ...]]
 
 pytestmark = [
+    pytest.mark.long,
     pytest.mark.skipif(
         not all((DATA / f"{log}.parquet").exists() for log in LOGS),
         reason=f"the logs {', '.join(LOGS)} are read from ../shared/data beside the project, and are not there",
