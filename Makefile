@@ -34,6 +34,9 @@ test: $(VENV)/.test
 	$(MAKE) -j2 warm check
 	$(MAKE) -j3 test-spark test-index test-sql test-connect test-kernels
 
+# Of the random logs, queries and faults of test-long, another one each day; `make test-long SEED=...` runs them again.
+SEED ?= $(shell date +%Y%m%d)
+
 # What takes too long for every change: dbt and other processes, whole grids of settings, and examples over large logs
 # (marked long), also on Connect; all SQL tests on Connect, thousands of random patterns, logs and statements, pairs of
 # plans with and without an index, faults, a cluster, and known weaknesses of what is installed.
@@ -43,9 +46,9 @@ test-long: test
 	$(QUICK) SPARKCEP_TEST_SESSION=connect $(BIN)/python -m pytest -q -m long $(addprefix tests/spark/test_,$(CONNECT))
 	$(QUICK) SPARKCEP_TEST_SESSION=connect SPARKCEP_TEST_CONNECT=all $(BIN)/python -m pytest -q tests/sql
 	HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest -q tests/exec tests/parsing --timeout 36000
-	$(BIN)/python -m tests.exec.pairs 100000
-	$(BIN)/python -m tests.index.plans 420
-	$(BIN)/python -m tests.index.faults 200
+	$(BIN)/python -m tests.exec.pairs 100000 $(SEED)
+	$(BIN)/python -m tests.index.plans 420 $(SEED)
+	$(BIN)/python -m tests.index.faults 200 $(SEED)
 	$(BIN)/python -m tests.cluster
 	$(MAKE) audit
 

@@ -16,7 +16,7 @@ FILE = Path(__file__).parents[1] / "sql" / "block" / "case_table.test"
 KINDS = [
     pytest.param("siesta", {}, id="siesta"),
     pytest.param("siesta", {"lookback": "6"}, id="lookback", marks=pytest.mark.long),
-    pytest.param("signature", {}, id="signature"),
+    pytest.param("signature", {}, id="signature", marks=pytest.mark.long),
     pytest.param("set_containment", {}, id="set_containment", marks=pytest.mark.long),
 ]
 
