@@ -19,6 +19,7 @@ import pytest
 import sparkcep
 from sparkcep.exec.kernel_cache import places as places_module
 from sparkcep.exec.kernel_cache import report, target
+from sparkcep.exec.kernel_cache.lock import locked
 from sparkcep.exec.kernel_cache.places import Place
 from sparkcep.exec.kernel_cache.stamp import _digest
 from sparkcep.exec.kernel_cache.store import Store
@@ -317,6 +318,103 @@ def test_folders_that_others_can_change(tmp_path: Path) -> None:
     assert "open to other users" in beside.refusal()
     os.chmod(tmp_path / "kernels", 0o775)
     assert beside.refusal() == ""
+
+
+def test_all_folders_above_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever can rename a folder far above can put another one in its place."""
+    top = tmp_path / "one" / "two" / "three" / "own"
+    own = Place(top / "kernels", top)
+    own.make()
+    assert own.refusal() == ""
+    os.chmod(tmp_path / "one", 0o777)
+    assert own.refusal() == f"anyone may rename what is in {tmp_path / 'one'}"
+    os.chmod(tmp_path / "one", 0o755)
+    # Through a link, too.
+    (tmp_path / "open").mkdir()
+    os.chmod(tmp_path / "open", 0o777)
+    (tmp_path / "open" / "home").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "open" / "home")
+    linked = tmp_path / "link" / "own"
+    assert "anyone may rename" in Place(linked / "kernels", linked).refusal()
+
+
+@as_nobody
+def test_folders_above_that_are_another_users(tmp_path: Path) -> None:
+    top = tmp_path / "theirs" / "home" / "own"
+    own = Place(top / "kernels", top)
+    own.make()
+    os.chown(tmp_path / "theirs", NOBODY, NOBODY)
+    assert own.refusal() == f"another user may rename what is in {tmp_path / 'theirs'}, which is theirs"
+    os.chown(tmp_path / "theirs", 0, 0)
+    assert own.refusal() == ""
+
+
+# -- locks -------------------------------------------------------------------------------------------------------------
+
+#: Holds the lock of the small kernel until its input ends.
+HOLD = """
+import sys
+from pathlib import Path
+from sparkcep.exec.kernel_cache.lock import locked
+from sparkcep.exec.kernels.index import postings
+folder = Path(postings.set_bit._cache.cache_path)
+with locked(folder / (postings.set_bit._cache.name + ".lock"), 0) as held:
+    print(held, flush=True)
+    sys.stdin.read()
+"""
+
+
+def patient_for(seconds: float) -> str:
+    """As CALL, with so much patience."""
+    return f"import sparkcep.exec.kernel_cache.cache as cache\ncache.COMPILING = {seconds}\n{CALL}"
+
+
+def hold(package: Path, folder: Path) -> subprocess.Popen[str]:
+    """A process that holds the lock."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLD], env=environment(package, folder), text=True, stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )  # fmt: skip
+    assert process.stdout is not None and process.stdout.readline() == "True\n"
+    return process
+
+
+def test_a_lock_is_not_waited_for_without_end(package: Path, folder: Path) -> None:
+    with hold(package, folder) as holder:
+        found = call(package, folder, patient_for(0.2))
+        assert found["compiled"] == 1
+        holder.communicate()
+
+
+def test_what_nobody_may_use_is_not_waited_for(package: Path, folder: Path) -> None:
+    """What is compiled for this processor is not what SPARKCEP_KERNELS=portable asks for."""
+    with hold(package, folder) as holder:
+        waiting = start(package, folder, patient_for(600), SPARKCEP_KERNELS="portable")
+        out, _ = waiting.communicate(timeout=240)
+        assert json.loads(out)["compiled"] == 1
+        holder.communicate()
+
+
+def test_locks_are_the_users_own(tmp_path: Path) -> None:
+    path = tmp_path / "f.lock"
+    path.touch(0o644)
+    with locked(path, 0) as held, locked(path, 0.1) as twice:
+        assert (held, twice) == (True, False)
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    (tmp_path / "link").symlink_to(path)
+    with locked(tmp_path / "link", 0) as held:
+        assert not held
+    with locked(tmp_path / "no folder" / "f.lock", 0) as held:
+        assert not held
+
+
+@as_nobody
+def test_another_users_lock_is_not_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "f.lock"
+    path.touch()
+    os.chown(path, NOBODY, NOBODY)
+    with locked(path, 600) as held:
+        assert not held
 
 
 @pytest.mark.long

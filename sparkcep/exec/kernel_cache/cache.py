@@ -23,6 +23,10 @@ from sparkcep.exec.kernel_cache.stamp import SOURCES, stamp
 from sparkcep.exec.kernel_cache.store import Store
 from sparkcep.exec.kernel_cache.target import key_of, portable_tag, usable_keys
 
+#: Seconds to wait for another process that compiles the same, several times what the largest kernel takes; then it is
+#: compiled twice.
+COMPILING = 300.0
+
 
 class _Compilation(threading.local):
     """What this thread compiles: how deep in functions that functions call, and what it gives up at the end."""
@@ -62,9 +66,10 @@ class KernelCache(_Cache):  # type: ignore[misc]
         codegen = target_context.codegen()
         found = self._load(sig, codegen, digest)
         folder = places().write
-        if found is None and folder is not None and _compilation.depth == 1 and _compilation.held is not None:
-            # To be compiled, by one process.
-            _compilation.held.enter_context(locked(folder / f"{self.name}.lock"))
+        # To be compiled, by one process, where the others may use what it saves.
+        held = _compilation.held if _compilation.depth == 1 else None
+        if found is None and folder is not None and held is not None and key_of(codegen) in usable_keys(codegen):
+            held.enter_context(locked(folder / f"{self.name}.lock", COMPILING))
             found = self._load(sig, codegen, digest)
         return None if found is None else CompileResult._rebuild(target_context, *found)
 

@@ -39,16 +39,10 @@ class Place:
         if self.beside_sources:
             sources = self.folder.parent.stat()
             return _refusal(self.folder, {os.geteuid(), 0, sources.st_uid}, _OTHERS_WRITE & ~sources.st_mode)
-        above = self.top.parent
-        while not os.path.exists(above):
-            above = above.parent
-        found = above.stat()
-        if found.st_mode & stat.S_IWOTH and not found.st_mode & stat.S_ISVTX:
-            return f"anyone may rename what is in {above}"
         owners = {os.geteuid()} if self.private else {os.geteuid(), 0}
         forbidden = stat.S_IRWXG | stat.S_IRWXO if self.private else _OTHERS_WRITE
         folders = dict.fromkeys((self.top, self.folder))
-        return next(filter(None, (_refusal(f, owners, forbidden) for f in folders)), "")
+        return _above(self.top) or next(filter(None, (_refusal(f, owners, forbidden) for f in folders)), "")
 
     def make(self) -> None:
         """Make the folder.
@@ -60,6 +54,23 @@ class Place:
         for folder in (self.top, self.folder):
             folder.mkdir(0o700 if self.private else 0o755, exist_ok=True)
         tempfile.TemporaryFile(dir=self.folder).close()
+
+
+def _above(folder: Path) -> str:
+    """Who, besides this user and root, may put another folder in the place of one above; links are followed."""
+    ways = (folder, Path(os.path.realpath(folder)))
+    for above in dict.fromkeys(parent for way in ways for parent in way.parents):
+        try:
+            found = above.stat()
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            return f"{above}: {error.strerror}"
+        if found.st_mode & stat.S_IWOTH and not found.st_mode & stat.S_ISVTX:
+            return f"anyone may rename what is in {above}"
+        if found.st_uid not in (os.geteuid(), 0):
+            return f"another user may rename what is in {above}, which is theirs"
+    return ""
 
 
 def _refusal(folder: Path, owners: set[int], forbidden: int) -> str:

@@ -20,6 +20,8 @@ from numba.core.serialize import dumps
 from sparkcep.exec.kernel_cache.lock import locked
 
 _STAMP_BYTES = 32
+#: Seconds to wait for another process that saves; without its lock, what the other one has just saved may be forgotten.
+SAVING = 30.0
 
 
 class Store:
@@ -65,7 +67,7 @@ class Store:
         assert isinstance(self.folder, Path)
         data = dumps(entry)
         digest = hashlib.sha256(data).hexdigest()
-        with locked(self.folder / "saving.lock"):
+        with locked(self.folder / "saving.lock", SAVING):
             index = {**self.index(), key: digest}
             self._write(self._data_name(digest), data)
             self._write(f"{self.name}.nbi", self.stamp + dumps(index))
