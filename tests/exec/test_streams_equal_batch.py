@@ -20,7 +20,7 @@ from sparkcep.exec.shape import SELF_ROW, Gather, OperatorColumns, Within
 from sparkcep.exec.streaming.blobs import TIME
 from sparkcep.exec.streaming.ordering import SortField
 from sparkcep.exec.streaming.step import StreamPlan
-from sparkcep.pattern import Pattern, variables
+from sparkcep.pattern import Pattern, Quantified, Variable, variables
 from sparkcep.planner.streaming.refusals import check_program
 from sparkcep.query import PREFIX, Matches, PatternQuery, SkipMode
 
@@ -28,7 +28,7 @@ from .helpers import make_spec
 from .run_engine import analyze, plan_case
 from .run_strategies import RunCase, run_cases
 from .strategies import NAMES, patterns
-from .streams import arrivals, batched, streamed
+from .streams import Arrival, arrivals, batched, streamed
 from .test_conditions_equal_reference import SHAPES, conditions, slots
 from .test_open_ends import MODES
 from .trend_engine import TrendCase, batch_of_case, plan_trend_case, trend_cases
@@ -210,6 +210,19 @@ def test_trends(case: TrendCase, data: st.DataObject) -> None:
 
     found = streamed(table, shape, spec, stream, data.draw(arrivals(case.run.times)), 1000, check)
     assert exactly(found) == exactly(expected)
+
+
+@pytest.mark.parametrize("interpreted", [False, True])
+def test_a_start_whose_within_has_passed_waits_for_no_row(interpreted: bool) -> None:
+    """NEXT looks a row ahead; behind the last row that WITHIN lets a match take, none is needed."""
+    slots_ = (NavigationSlot(0, False, 0, 1, 0),)
+    dependent = ConditionSet({}, slots_, (BIGINT,), (frozenset([0]),), interpreted)
+    spec = make_spec(Quantified(Variable("A"), 1, None), {"A": 0}, use_within=True, conditions=dependent)
+    shape = OperatorColumns(1, 1, (VALUE,), Within(TIME_FIELD, None, 4), (Gather(SELF_ROW, TIE),), ())
+    plan = StreamPlan((SortField(TIME_FIELD), SortField(TIE)), "test", remembers=True)
+    log = prepared([(1, 0, 1, None, 4), (1, 5, 0, None, 4), (0, 6, 0, None, 4)])
+    found = streamed(log, shape, spec, plan, Arrival([0, 1, 2], [1, 1], 0, [False] * 3), 100)
+    assert [(r[PREFIX + "k0"], r[PREFIX + "number"]) for r in found] == [(1, 1)]
 
 
 def exactly(rows: Sequence[dict[str, Any]]) -> Counter[str]:

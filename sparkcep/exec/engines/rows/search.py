@@ -154,7 +154,7 @@ class Search:
         while start < rows:
             progress[kernel.AT_ROW] = start
             limit = self.reach(base, rows, start)
-            if goes_on and spec.use_within and limit == rows - 1:
+            if goes_on and spec.use_within:
                 more = bool(self.within.bound[base + start] > self.watermark)
             else:
                 more = goes_on

@@ -181,7 +181,7 @@ def _match_partition(partition, query, given, room, progress, out):
         if query.use_within:
             reached, reach = _within_reach(start, reached, reach, partition, given.within)
             # Rows up to the watermark have all come: none is to come that WITHIN would let the match take.
-            if partition.is_open and reached == rows - 1 and given.within.bound[base + start] <= given.watermark:
+            if partition.is_open and given.within.bound[base + start] <= given.watermark:
                 seen = Partition(partition.number, base, rows, partition.origin, NONE, False, partition.epoch)
             limit = reached + 1 if seen.is_open and reached == rows - 1 else reached
         length, status, steps = _find(start, limit, steps, seen, query, given.columns, room, progress)
