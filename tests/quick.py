@@ -9,6 +9,4 @@ JVM_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSiz
 YOUNG_JVM = {"spark.driver.extraJavaOptions": JVM_OPTIONS, "spark.sql.ui.explainMode": "simple"}
 #: Compiling a query takes longer than running it over a few rows. Spark's own listTables needs it.
 INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
-#: Nor is there anything to adapt to; tests/spark plan as users do.
-INTERPRETED |= {"spark.sql.adaptive.enabled": "false"}
 QUICK = {**YOUNG_JVM, **INTERPRETED}

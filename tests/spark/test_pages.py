@@ -21,7 +21,7 @@ from sparkcep.sql.script import split_statements
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 #: Pages whose blocks run here; those of the others run in test_docs.py, test_notebooks.py or the benchmarks.
-HERE = {"index.md", "functions.md", "pattern_index.md", "pictures.md"}
+HERE = {"index.md", "functions.md", "pattern_index.md", "pictures.md", "streaming.md"}
 ELSEWHERE = {"patterns.md", "non_answers.md", "notebooks_and_dbt.md", "benchmarks.md"}
 
 
@@ -49,6 +49,33 @@ def test_quick_start(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> No
         assert [tuple(r) for r in spark.sql(block.rstrip().rstrip(";")).collect()] == [("X", 9, 7)]
     finally:
         spark.catalog.dropTempView("ticker")
+
+
+def test_streaming(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The quick start writes what the statement gives over the days at rest, but for the last ten hours."""
+    monkeypatch.setattr("sparkcep.local_session", lambda: spark)
+    settings = {"spark.sql.shuffle.partitions": "2", "spark.sparkcep.streaming.buckets": "2"}
+    before = {key: spark.conf.get(key, None) for key in settings}
+    for key, value in settings.items():
+        spark.conf.set(key, value)
+    (code,), (clause,) = blocks("streaming.md", "python"), blocks("streaming.md", "sql")
+    names: dict[str, object] = {}
+    try:
+        exec(code.replace("/tmp/", f"{tmp_path}/"), names)
+        assert names["query"].awaitTermination(300)  # type: ignore[attr-defined]
+        assert spark.sql(clause).isStreaming
+        written = {tuple(row) for row in spark.read.parquet(f"{tmp_path}/late_and_later").collect()}
+        spark.read.parquet(f"{tmp_path}/days").createOrReplaceTempView("departures")
+        (statement,) = re.findall(r'spark\.sql\("""(.*?)"""', code, re.DOTALL)
+        expected = {tuple(row) for row in spark.sql(statement).collect()}
+        assert written
+        assert written <= expected
+        latest = max(row[1] for row in written)
+        assert {row for row in expected if row[1] < latest} <= written
+    finally:
+        for key, old in before.items():
+            spark.conf.unset(key) if old is None else spark.conf.set(key, old)
+        spark.catalog.dropTempView("departures")
 
 
 @pytest.fixture
