@@ -20,7 +20,7 @@ from sparkcep import enable, local_session
 
 from .spark.test_streaming_queries import BLOCK, ENDS, SCHEMA, Log, random_rows, run
 
-QUERY = BLOCK + "PATTERN SEQ(A a, B b, !C c) WITHIN 20 seconds"
+QUERY = BLOCK + "PATTERN SEQ(A a, B b, !C c) WITHIN 4 seconds"
 #: Rows of a file, and files.
 ROWS, FILES = 20, 40
 
