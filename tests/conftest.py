@@ -6,9 +6,10 @@ SPARKCEP_TEST_CODEGEN=off lets Spark interpret expressions.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -76,13 +77,28 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     session.stop()
 
 
+@contextlib.contextmanager
+def configured(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+    """With these settings; then with those of before."""
+    before = {key: spark.conf.get(key, None) for key in settings}
+    for key, value in settings.items():
+        spark.conf.set(key, value)
+    try:
+        yield
+    finally:
+        for key, old in before.items():
+            spark.conf.unset(key) if old is None else spark.conf.set(key, old)
+
+
 @pytest.fixture
 def compiler(spark: SparkSession) -> Iterator[None]:
     """Lets Spark compile expressions, as its own listTables needs, whatever SPARKCEP_TEST_CODEGEN says."""
-    compiling = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}
-    before = {key: str(spark.conf.get(key)) for key in compiling}
-    for key, value in compiling.items():
-        spark.conf.set(key, value)
-    yield
-    for key, value in before.items():
-        spark.conf.set(key, value)
+    with configured(spark, {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}):
+        yield
+
+
+@pytest.fixture
+def small_streams(spark: SparkSession) -> Iterator[None]:
+    """Little to start for each micro-batch."""
+    with configured(spark, {"spark.sql.shuffle.partitions": "2", "spark.sparkcep.streaming.buckets": "2"}):
+        yield

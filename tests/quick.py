@@ -9,4 +9,4 @@ JVM_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSiz
 YOUNG_JVM = {"spark.driver.extraJavaOptions": JVM_OPTIONS, "spark.sql.ui.explainMode": "simple"}
 #: Compiling a query takes longer than running it over a few rows. Spark's own listTables needs it.
 INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
-QUICK = {**YOUNG_JVM, **INTERPRETED}
+QUICK = {**YOUNG_JVM, **INTERPRETED, "spark.sql.adaptive.enabled": "false"}

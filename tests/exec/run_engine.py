@@ -62,14 +62,25 @@ def plan_case(case: RunCase, **changes: Any) -> PatternPlan[RunsPlan]:
     return KernelPlanner(query, SETTINGS, analyze, lambda *a: None, list(COLUMNS.values())).plan()
 
 
-def batch_of_case(case: RunCase, plan: PatternPlan[RunsPlan]) -> Batch:
+def mask_of_case(case: RunCase, plan: PatternPlan[RunsPlan]) -> pa.Array:
+    """Which components take each event, by its type."""
     mask = np.zeros(len(case.types), np.int64)
     for component, bit in plan.input.bits.items():
         takes = [case.can_take(case.components[component].key, row) for row in range(len(mask))]
         mask |= np.array(takes, bool).astype(np.int64) << bit
+    return pa.array(mask)
+
+
+def fields_of_case(case: RunCase, plan: PatternPlan[RunsPlan]) -> list[pa.Array]:
+    """The prepared fields of all events, by number."""
     values = {"t": pa.array(case.times, pa.int64()), "e": pa.array(case.types), "v": pa.array(case.values, pa.int32())}
-    fields = [values[analyze([plan.input.fields.texts[i]])[0][0]] for i in plan.input.shape.kernel_fields]
-    return batch_of(np.array([0, len(mask)], np.int64), [pa.array(mask), *fields], plan.input.shape)
+    return [values[analyze([text])[0][0]] for text in plan.input.fields.texts]
+
+
+def batch_of_case(case: RunCase, plan: PatternPlan[RunsPlan]) -> Batch:
+    mask, fields = mask_of_case(case, plan), fields_of_case(case, plan)
+    kernel_fields = [fields[i] for i in plan.input.shape.kernel_fields]
+    return batch_of(np.array([0, len(mask)], np.int64), [mask, *kernel_fields], plan.input.shape)
 
 
 def run_case(case: RunCase, searched: bool = False) -> list[Path]:

@@ -70,6 +70,26 @@ def conditions(slot_count: int) -> st.SearchStrategy[Expression]:
     )
 
 
+@st.composite
+def condition_sets(draw: st.DrawFn, pattern: Pattern, interpreted: bool) -> ConditionSet:
+    """Conditions of a pattern's variables over a BIGINT column; each slot has a register of its own."""
+    drawn = draw(st.lists(slots(NAMES), min_size=1, max_size=3))
+    chosen = draw(st.dictionaries(st.sampled_from(variables(pattern)), conditions(len(drawn)), max_size=2))
+    labels = compile_pattern(pattern).names
+    registers = tuple(frozenset(labels.index(n) for n in of if n in labels) for _, of in drawn)
+    of_slots = tuple(
+        slot
+        if isinstance(slot, NumberSlot)
+        else type(slot)(k, *(getattr(slot, f) for f in slot.__slots__[1:]))
+        if isinstance(slot, NavigationSlot)
+        else type(slot)(slot.function, k, slot.arguments)
+        for k, (slot, _) in enumerate(drawn)
+    )
+    return ConditionSet(
+        {labels.index(name): node for name, node in chosen.items()}, of_slots, (BIGINT,), registers, interpreted
+    )
+
+
 def plain_slot(slot: ConditionSlot, of: frozenset[str], path: Path, values: list[int | None], number: int) -> Any:
     """A slot's value, straight from its definition."""
     if isinstance(slot, NumberSlot):

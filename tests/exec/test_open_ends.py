@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sparkcep.errors import SparkCepError
-from sparkcep.exec.conditions.expressions import BIGINT, INT, Call, Constant, Load, NavigationSlot, NumberSlot
+from sparkcep.exec.conditions.expressions import BIGINT, INT, Call, Constant, Load, NavigationSlot
 from sparkcep.exec.engines.rows.matcher import Batch, Matcher, Resume
 from sparkcep.exec.engines.rows.program import compile_pattern
 from sparkcep.exec.engines.rows.spec import ConditionSet, MatchSpec, OutputSlot
@@ -22,8 +22,8 @@ from sparkcep.pattern import Concatenation, Pattern, Quantified, Variable, varia
 from sparkcep.query import RowsPerMatch, SkipMode
 
 from .helpers import make_spec
-from .strategies import NAMES, patterns
-from .test_conditions_equal_reference import SHAPES, conditions, slots
+from .strategies import patterns
+from .test_conditions_equal_reference import SHAPES, condition_sets
 
 Row = tuple[int, int | None, int, int | None]  # mask, value, WITHIN's key and bound
 
@@ -140,21 +140,7 @@ def test_dependent_conditions(interpreted: bool, pattern, parts, cuts, mode, use
     names = variables(pattern)
     if not names:
         return
-    drawn = data.draw(st.lists(slots(NAMES), min_size=1, max_size=3))
-    chosen = data.draw(st.dictionaries(st.sampled_from(names), conditions(len(drawn)), max_size=2))
-    labels = compile_pattern(pattern).names
-    registers = tuple(frozenset(labels.index(n) for n in of if n in labels) for _, of in drawn)
-    of_slots = tuple(
-        slot
-        if isinstance(slot, NumberSlot)
-        else type(slot)(k, *(getattr(slot, f) for f in slot.__slots__[1:]))
-        if isinstance(slot, NavigationSlot)
-        else type(slot)(slot.function, k, slot.arguments)
-        for k, (slot, _) in enumerate(drawn)
-    )
-    dependent = ConditionSet(
-        {labels.index(name): node for name, node in chosen.items()}, of_slots, (BIGINT,), registers, interpreted
-    )
+    dependent = data.draw(condition_sets(pattern, interpreted))
     skip = data.draw(st.sampled_from([SkipMode.PAST_LAST_ROW, SkipMode.TO_NEXT_ROW]))
     spec = make_spec(pattern, {"A": 0}, use_within=use_within, rows_per_match=mode, skip=skip, conditions=dependent)
     same(spec, parts, cuts)

@@ -13,7 +13,7 @@ from hypothesis import assume, given, reject
 from hypothesis import strategies as st
 
 from sparkcep.errors import PatternAnalysisError, SparkCepError
-from sparkcep.exec.conditions.expressions import BIGINT, NavigationSlot, NumberSlot
+from sparkcep.exec.conditions.expressions import BIGINT, NavigationSlot
 from sparkcep.exec.engines.rows.program import compile_pattern
 from sparkcep.exec.engines.rows.spec import ConditionSet, MatchSpec
 from sparkcep.exec.shape import SELF_ROW, Gather, OperatorColumns, Within
@@ -25,11 +25,11 @@ from sparkcep.planner.streaming.refusals import check_program
 from sparkcep.query import PREFIX, Matches, PatternQuery, SkipMode
 
 from .helpers import make_spec
-from .run_engine import analyze, plan_case
+from .run_engine import fields_of_case, mask_of_case, plan_case
 from .run_strategies import RunCase, run_cases
-from .strategies import NAMES, patterns
+from .strategies import patterns
 from .streams import Arrival, arrivals, batched, streamed
-from .test_conditions_equal_reference import SHAPES, conditions, slots
+from .test_conditions_equal_reference import SHAPES, condition_sets
 from .test_open_ends import MODES
 from .trend_engine import TrendCase, batch_of_case, plan_trend_case, trend_cases
 
@@ -85,7 +85,7 @@ def same_rows(spec: MatchSpec, log: Log, fixed: bool, data: st.DataObject) -> No
     for key in range(3):
         of = [r for r in found if r[PREFIX + "k0"] == key]
         wanted = [r for r in expected if r[PREFIX + "k0"] == key]
-        # Without WITHIN what is undecided is not put out; a stream has no end.
+        # Without WITHIN what is undecided is not emitted; a stream has no end.
         assert of == (wanted if spec.use_within else wanted[: len(of)])
 
 
@@ -106,21 +106,7 @@ def test_match_conditions(interpreted: bool, pattern, log: Log, mode, use_within
     """Conditions that look back, also before the match, and ahead inside of it, and at MATCH_NUMBER()."""
     names = variables(pattern)
     assume(names)
-    drawn = data.draw(st.lists(slots(NAMES), min_size=1, max_size=3))
-    chosen = data.draw(st.dictionaries(st.sampled_from(names), conditions(len(drawn)), max_size=2))
-    labels = compile_pattern(pattern).names
-    registers = tuple(frozenset(labels.index(n) for n in of if n in labels) for _, of in drawn)
-    of_slots = tuple(
-        slot
-        if isinstance(slot, NumberSlot)
-        else type(slot)(k, *(getattr(slot, f) for f in slot.__slots__[1:]))
-        if isinstance(slot, NavigationSlot)
-        else type(slot)(slot.function, k, slot.arguments)
-        for k, (slot, _) in enumerate(drawn)
-    )
-    dependent = ConditionSet(
-        {labels.index(name): node for name, node in chosen.items()}, of_slots, (BIGINT,), registers, interpreted
-    )
+    dependent = data.draw(condition_sets(pattern, interpreted))
     skip = data.draw(st.sampled_from([SkipMode.PAST_LAST_ROW, SkipMode.TO_NEXT_ROW]))
     spec = make_spec(pattern, {"A": 0}, use_within=use_within, rows_per_match=mode, skip=skip, conditions=dependent)
     same_rows(spec, log, True, data)
@@ -134,17 +120,9 @@ def test_blocks(case: RunCase, data: st.DataObject) -> None:
     plan = plan_case(case, streaming=True)
     shape = replace(plan.input.shape, keys=1)
     keys = [data.draw(st.integers(0, 1)) for _ in case.types]
-    mask = [
-        sum(
-            1 << bit for component, bit in plan.input.bits.items() if case.can_take(case.components[component].key, row)
-        )
-        for row in range(len(keys))
-    ]
-    values = {"t": pa.array(case.times, pa.int64()), "e": pa.array(case.types), "v": pa.array(case.values, pa.int32())}
-    fields = plan.input.fields
-    columns: dict[str, Any] = {PREFIX + "k0": pa.array(keys, pa.int64()), PREFIX + "m0": pa.array(mask, pa.int64())}
-    columns |= {f"{PREFIX}f{n}": values[analyze([text])[0][0]] for n, text in enumerate(fields.texts)}
-    table = pa.table(columns | {TIME: values["t"]})
+    columns: dict[str, Any] = {PREFIX + "k0": pa.array(keys, pa.int64()), PREFIX + "m0": mask_of_case(case, plan)}
+    columns |= {f"{PREFIX}f{n}": values for n, values in enumerate(fields_of_case(case, plan))}
+    table = pa.table(columns | {TIME: pa.array(case.times, pa.int64())})
 
     def by(n: int) -> tuple[Any, ...]:
         value = case.values[n]
@@ -154,7 +132,7 @@ def test_blocks(case: RunCase, data: st.DataObject) -> None:
     arrival = data.draw(arrivals(case.times))
     spec = plan.engine.spec
     expected = batched(table, order, shape, spec)
-    stream = StreamPlan(tuple(SortField(n) for n in range(fields.sort_fields)), "test", remembers=True)
+    stream = StreamPlan(tuple(SortField(n) for n in range(plan.input.fields.sort_fields)), "test", remembers=True)
     assert spec.stream is not None
 
     def moments(rows: Sequence[dict[str, Any]]) -> Counter[int]:

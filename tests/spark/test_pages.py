@@ -51,13 +51,10 @@ def test_quick_start(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> No
         spark.catalog.dropTempView("ticker")
 
 
+@pytest.mark.usefixtures("small_streams")
 def test_streaming(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The quick start writes what the statement gives over the days at rest, but for the last ten hours."""
     monkeypatch.setattr("sparkcep.local_session", lambda: spark)
-    settings = {"spark.sql.shuffle.partitions": "2", "spark.sparkcep.streaming.buckets": "2"}
-    before = {key: spark.conf.get(key, None) for key in settings}
-    for key, value in settings.items():
-        spark.conf.set(key, value)
     (code,), (clause,) = blocks("streaming.md", "python"), blocks("streaming.md", "sql")
     names: dict[str, object] = {}
     try:
@@ -73,8 +70,6 @@ def test_streaming(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, tmp_pat
         latest = max(row[1] for row in written)
         assert {row for row in expected if row[1] < latest} <= written
     finally:
-        for key, old in before.items():
-            spark.conf.unset(key) if old is None else spark.conf.set(key, old)
         spark.catalog.dropTempView("departures")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import os
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,10 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
 from sparkcep.errors import error_behind
+
+from ..conftest import configured
+
+pytestmark = pytest.mark.usefixtures("small_streams")
 
 SCHEMA = "k long, ts timestamp, e string, v int, id long"
 BLOCK = "FROM {} PARTITION BY k ORDER BY ts, id EVENT TYPE e "
@@ -108,17 +112,6 @@ def run(df: DataFrame, folder: Path) -> tuple[Any, list[Any]]:
     return query, written.drop("match_number").collect()
 
 
-@pytest.fixture(autouse=True)
-def small(spark: SparkSession) -> Iterator[None]:
-    settings = {"spark.sql.shuffle.partitions": "2", "spark.sparkcep.streaming.buckets": "2"}
-    before = {key: spark.conf.get(key, None) for key in settings}
-    for key, value in settings.items():
-        spark.conf.set(key, value)
-    yield
-    for key, old in before.items():
-        spark.conf.unset(key) if old is None else spark.conf.set(key, old)
-
-
 def same_rows(spark: SparkSession, text: str, folder: Path, *, restarts: bool) -> None:
     log = Log(spark, folder / "in")
     rows = random_rows(1)
@@ -154,13 +147,8 @@ def test_more_queries(query: str, spark: SparkSession, tmp_path: Path) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("store", STORES)
 def test_state_stores(store: str, spark: SparkSession, tmp_path: Path) -> None:
-    key = "spark.sql.streaming.stateStore.providerClass"
-    before = spark.conf.get(key)
-    spark.conf.set(key, STORES[store])
-    try:
+    with configured(spark, {"spark.sql.streaming.stateStore.providerClass": STORES[store]}):
         same_rows(spark, QUERIES["absence"], tmp_path, restarts=True)
-    finally:
-        spark.conf.set(key, before)
 
 
 def test_rows_that_come_too_late(spark: SparkSession, tmp_path: Path) -> None:

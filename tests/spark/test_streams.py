@@ -10,6 +10,8 @@ from pyspark.sql import DataFrame, SparkSession
 import sparkcep
 from sparkcep.errors import PatternAnalysisError
 
+from ..conftest import configured
+
 HEAD = "PARTITION BY k ORDER BY t EVENT TYPE e"
 CLAUSE = "SELECT * FROM st_view MATCH_RECOGNIZE (PARTITION BY k ORDER BY t"
 #: Form, error class, where the caret stands, what the hint names.
@@ -98,11 +100,8 @@ def test_refused(case: str, spark: SparkSession, stream: DataFrame) -> None:
 
 
 def test_a_limit_of_rows_takes_the_place_of_within(spark: SparkSession, stream: DataFrame) -> None:
-    spark.conf.set("spark.sparkcep.limit.streamRows", "1000")
-    try:
+    with configured(spark, {"spark.sparkcep.limit.streamRows": "1000"}):
         assert spark.sql(f"{CLAUSE} PATTERN (A B) DEFINE A AS n = 1)").isStreaming
-    finally:
-        spark.conf.unset("spark.sparkcep.limit.streamRows")
 
 
 def test_next_inside_of_the_match(spark: SparkSession, stream: DataFrame) -> None:
