@@ -17,7 +17,7 @@ from sparkcep.query import PREFIX
 #: Columns that :func:`collected` adds: the match's rows, and the place of the output row among them, from 1.
 MATCH, PLACE = PREFIX + "match", PREFIX + "place"
 #: Of trends: the window's number, and the partial results of a group's partitions.
-WINDOW, PARTIALS = PREFIX + "w", PREFIX + "partials"
+WINDOW_NUMBER, PARTIALS = PREFIX + "w", PREFIX + "partials"
 
 
 def collected_fields(fields: Sequence[StructField], names: Sequence[str]) -> list[StructField]:
@@ -59,8 +59,10 @@ def collected(
 
 def partial_fields(fields: Sequence[StructField], keys: Sequence[StructField]) -> list[StructField]:
     """Types of what :func:`partials` gives. ``fields``: of the engine's output; ``keys``: of the groups."""
-    window = next(f for f in fields if f.name == WINDOW)
-    struct = StructType([StructField(f.name.removeprefix(PREFIX), f.dataType) for f in fields if f.name != WINDOW])
+    window = next(f for f in fields if f.name == WINDOW_NUMBER)
+    struct = StructType(
+        [StructField(f.name.removeprefix(PREFIX), f.dataType) for f in fields if f.name != WINDOW_NUMBER]
+    )
     return [*keys, window, StructField(PARTIALS, ArrayType(struct))]
 
 
@@ -70,15 +72,15 @@ def partials(keys: Sequence[pa.Array], values: Mapping[str, pa.Array]) -> dict[s
     Args:
         keys: of the group of each row. values: output columns of the engine by name.
     """
-    n = len(values[WINDOW])
-    groups, _ = groups_of([*keys, values[WINDOW]], n)
+    n = len(values[WINDOW_NUMBER])
+    groups, _ = groups_of([*keys, values[WINDOW_NUMBER]], n)
     order = np.argsort(groups, kind="stable")
     heads = np.flatnonzero(np.diff(groups[order], prepend=-1))
-    names = [name for name in values if name != WINDOW]
+    names = [name for name in values if name != WINDOW_NUMBER]
     rows = pa.StructArray.from_arrays(
         [values[name] for name in names], names=[name.removeprefix(PREFIX) for name in names]
     )
     lists = pa.ListArray.from_arrays(pa.array(np.append(heads, n), pa.int32()), rows.take(pa.array(order)))
     first = pa.array(order[heads])
     out = {f"{PREFIX}g{k}": key.take(first) for k, key in enumerate(keys)}
-    return out | {WINDOW: values[WINDOW].take(first), PARTIALS: lists}
+    return out | {WINDOW_NUMBER: values[WINDOW_NUMBER].take(first), PARTIALS: lists}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sparkcep.exec.conditions.expressions import parse_type
+
 #: Names of one function.
 _SAME = {
     "array_agg": "collect_list", "every": "bool_and", "any": "bool_or", "some": "bool_or", "std": "stddev_samp",
@@ -65,13 +67,19 @@ def array_aggregate(function: str, values: str, type_: str, parameters: Sequence
     return None
 
 
+def sum_type(type_: str) -> str:
+    """Spark's type of a sum of values of a type that is the same for sums: integers, doubles, decimals."""
+    kind = parse_type(type_)
+    return f"decimal({min(38, kind.size + 10)},{kind.scale})" if kind.kind == "decimal" else type_
+
+
 def _average(some: str, type_: str) -> str:
-    if not type_.startswith("decimal"):
+    kind = parse_type(type_)
+    if kind.kind != "decimal":
         return f"aggregate({some}, 0D, (a, x) -> a + CAST(x AS DOUBLE)) / size({some})"
-    precision, scale = (int(n) for n in type_[len("decimal(") : -1].split(","))
-    # The result has four digits more than the column, on both sides; its sum has ten more before the point.
-    sum_type = f"decimal({min(38, precision - 4 + 10)},{max(0, scale - 4)})"
-    total = f"aggregate({some}, CAST(0 AS {sum_type}), (a, x) -> CAST(a + x AS {sum_type}))"
+    # The result has four digits more than the column, behind the point.
+    own = sum_type(f"decimal({kind.size - 4},{max(0, kind.scale - 4)})")
+    total = f"aggregate({some}, CAST(0 AS {own}), (a, x) -> CAST(a + x AS {own}))"
     return f"CAST({total} / CAST(size({some}) AS DECIMAL(20, 0)) AS {type_})"
 
 

@@ -5,21 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sparkcep.exec.engines.trends.spec import TrendAggregate, TrendSpec
-from sparkcep.exec.streaming.collected import PARTIALS
+from sparkcep.exec.streaming.collected import PARTIALS, WINDOW_NUMBER
 from sparkcep.planner.fields import quote
 from sparkcep.planner.output_sql import OutputSql
+from sparkcep.planner.streaming.aggregates import sum_type
 from sparkcep.query import PREFIX, SOURCE, PatternQuery, string_literal, unescape
 from sparkcep.sql.block.returns import WINDOW
-
-_WINDOW = PREFIX + "w"
-
-
-def sum_type(type_: str) -> str:
-    """Spark's type of a sum over values of a type."""
-    if not type_.startswith("decimal("):
-        return type_
-    precision, scale = (int(n) for n in type_[len("decimal(") : -1].split(","))
-    return f"decimal({min(38, precision + 10)},{scale})"
 
 
 def _folded(key: str) -> str:
@@ -47,7 +38,7 @@ class TrendSql(OutputSql):
 
     def sql(self) -> str:
         """One SELECT over ``{SOURCE}``."""
-        by = [*self.groups.values(), _WINDOW]
+        by = [*self.groups.values(), WINDOW_NUMBER]
         fold = self.folded_array if self.query.streaming else self.folded
         folded = [item for n, a in enumerate(self.spec.aggregates) for item in fold(n, a)]
         inner = f"SELECT {', '.join([*by, *folded])} FROM {{{SOURCE}}}"
@@ -79,7 +70,7 @@ class TrendSql(OutputSql):
 
     def window(self) -> str:
         """A struct with the window's start, inclusive, and its end, of the ORDER BY key's type."""
-        start = f"({_WINDOW} * {self.spec.slide}L)"
+        start = f"({WINDOW_NUMBER} * {self.spec.slide}L)"
         return f"named_struct('start', {self.time(start)}, 'end', {self.time(f'({start} + {self.spec.width}L)')})"
 
     def time(self, units: str) -> str:
@@ -103,12 +94,8 @@ class TrendSql(OutputSql):
         if a.function == "approx_count":
             return [f"sum({value}) AS {value}"]
         if a.is_scaled:
-            names = [f"'m', {value}, 'e', {PREFIX}e{n}"]
-            if a.function == "avg":
-                names.append(f"'n', {PREFIX}n{n}, 'f', {PREFIX}f{n}")
-            return [
-                f"collect_list(CASE WHEN {value} IS NOT NULL THEN named_struct({', '.join(names)}) END) AS {PREFIX}s{n}"
-            ]
+            partial = self.scaled_partial(n, a, PREFIX)
+            return [f"collect_list(CASE WHEN {value} IS NOT NULL THEN {partial} END) AS {PREFIX}s{n}"]
         fails = f"(bool_or({PREFIX}o{n}) OR (count({value}) > 0 AND try_sum({value}) IS NULL))"
         return [f"{fails} AS {PREFIX}o{n}", f"CAST(try_sum({value}) AS {a.type}) AS {value}"]
 
@@ -121,15 +108,20 @@ class TrendSql(OutputSql):
         if a.function == "approx_count":
             return [f"CASE WHEN size({some}) > 0 THEN aggregate({some}, 0D, (a, x) -> a + x) END AS {value}"]
         if a.is_scaled:
-            names = [f"'m', p.v{n}, 'e', p.e{n}"]
-            if a.function == "avg":
-                names.append(f"'n', p.n{n}, 'f', p.f{n}")
             rows = f"filter({PARTIALS}, p -> p.v{n} IS NOT NULL)"
-            return [f"transform({rows}, p -> named_struct({', '.join(names)})) AS {PREFIX}s{n}"]
+            return [f"transform({rows}, p -> {self.scaled_partial(n, a, 'p.')}) AS {PREFIX}s{n}"]
         type_ = sum_type(a.type)
         total = f"aggregate({some}, CAST(0 AS {type_}), (a, x) -> CAST(try_add(a, x) AS {type_}))"
         fails = f"(exists({PARTIALS}, p -> p.o{n}) OR (size({some}) > 0 AND {total} IS NULL))"
         return [f"{fails} AS {PREFIX}o{n}", f"CASE WHEN size({some}) > 0 THEN CAST({total} AS {a.type}) END AS {value}"]
+
+    @staticmethod
+    def scaled_partial(n: int, a: TrendAggregate, of: str) -> str:
+        """A struct of a partition's mantissas and exponents. ``of``: what stands before the names of its columns."""
+        names = [f"'m', {of}v{n}, 'e', {of}e{n}"]
+        if a.function == "avg":
+            names.append(f"'n', {of}n{n}, 'f', {of}f{n}")
+        return f"named_struct({', '.join(names)})"
 
     def value(self, n: int) -> str:
         """Aggregate ``n`` of a group. Where it passes its type it raises an error, or is NULL (try_count)."""
