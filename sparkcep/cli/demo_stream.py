@@ -6,6 +6,7 @@ import os
 import tempfile
 from pathlib import Path
 
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
@@ -51,11 +52,10 @@ def _write_days(spark: SparkSession, place: Path) -> None:
     flights = create_flights_view(spark)
     until = f"departure < TIMESTAMP_NTZ'2013-01-01' + make_dt_interval({DAYS})"
     table = flights.where(until).selectExpr("*", "date(departure) AS day").orderBy("departure").toArrow()
-    for n, day in enumerate(sorted(set(table.column("day").to_pylist()))):
-        rows = table.filter([d == day for d in table.column("day").to_pylist()]).drop_columns(["day"])
+    (place / "days").mkdir()
+    for n, day in enumerate(table.column("day").unique()):
         path = place / "days" / f"{day}.parquet"
-        path.parent.mkdir(exist_ok=True)
-        pq.write_table(rows, path)
+        pq.write_table(table.filter(pc.equal(table.column("day"), day)).drop_columns(["day"]), path)
         os.utime(path, (1_700_000_000 + 10 * n,) * 2)
 
 

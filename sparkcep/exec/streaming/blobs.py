@@ -15,6 +15,9 @@ BUCKET, TIME = PREFIX + "bucket", PREFIX + "t"
 WANTED = PREFIX + "wanted"
 #: Columns of what the operator is given (``rows``: prepared rows of one bucket) and gives (``rows``: output rows).
 ROWS = PREFIX + "rows"
+#: A column of what the operator is given that has the watermark and no time: Spark drops rows whose time the watermark
+#: has passed, and what is late among a blob's rows, a step says.
+NEVER = PREFIX + "never"
 
 
 def to_bytes(*tables: pa.Table) -> bytes:
@@ -37,7 +40,7 @@ def from_bytes(data: bytes, tables: int = 1) -> list[pa.Table]:
 
 
 def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Prepared rows that are wanted as one row for each bucket of a batch: (bucket, its rows)."""
+    """Prepared rows that are wanted as one row for each bucket of a batch: (bucket, its rows, never)."""
     for rows in batches:
         batch = rows.filter(rows.column(rows.schema.names.index(WANTED)))
         if batch.num_rows == 0:
@@ -49,8 +52,9 @@ def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         starts = np.flatnonzero(np.diff(ordered, prepend=ordered[0] - 1))
         ends = np.append(starts[1:], len(ordered))
         packed = [to_bytes(table.slice(a, b - a).combine_chunks()) for a, b in zip(starts, ends, strict=True)]
+        never = pa.nulls(len(packed), pa.timestamp("us", "UTC"))
         yield pa.RecordBatch.from_arrays(
-            [pa.array(ordered[starts], pa.int32()), pa.array(packed, pa.binary())], names=[BUCKET, ROWS]
+            [pa.array(ordered[starts], pa.int32()), pa.array(packed, pa.binary()), never], names=[BUCKET, ROWS, NEVER]
         )
 
 

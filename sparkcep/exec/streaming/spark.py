@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import pickle
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 import pyarrow as pa
@@ -18,11 +17,12 @@ from pyspark.sql.types import BinaryType, IntegerType, StringType, StructField, 
 from sparkcep.errors import SparkCepError
 from sparkcep.exec.engine import StreamingEngine
 from sparkcep.exec.layouts.output import struct_fields
+from sparkcep.exec.layouts.rows import key_fields
 from sparkcep.exec.reports import Matched
 from sparkcep.exec.shape import OperatorColumns
-from sparkcep.exec.streaming.blobs import BUCKET, ROWS, TIME, WANTED, Unpack, from_bytes, pack, to_bytes
+from sparkcep.exec.streaming.blobs import BUCKET, NEVER, ROWS, TIME, WANTED, Unpack, from_bytes, pack, to_bytes
 from sparkcep.exec.streaming.collected import collected_fields, partial_fields
-from sparkcep.exec.streaming.step import BucketOperator, Step, StreamPlan
+from sparkcep.exec.streaming.step import BucketOperator, Step, StreamPlan, kept_columns
 from sparkcep.query import ERROR, PREFIX
 from sparkcep.shipping import shipped
 
@@ -31,7 +31,10 @@ S = TypeVar("S")
 WATERMARK = "spark.watermarkDelayMs"
 #: What a step says of rows it dropped, as columns of the operator's output.
 COUNTS = ("late", "untimed", "changed")
-_NEVER = PREFIX + "never"
+
+#: Operators of a worker, the last ones used, by what they were made from: a worker serves many micro-batches.
+_OPERATORS: dict[bytes, BucketOperator[Any]] = {}
+_MOST_OPERATORS = 4
 
 
 def match_stream(
@@ -44,16 +47,15 @@ def match_stream(
             bucket of the row's partition, ``__cep_bucket``.
         name: of the metrics of dropped rows among a query's observed ones.
     """
-    operator = BucketOperator(engine, shape, spec, plan)
+    columns = engine.columns(spec, shape)
     types = {f.name: f.dataType for f in df.schema.fields}
     metadata = df.schema[TIME].metadata
-    needed = [BUCKET, WANTED, *operator.needed()]
-    # Spark drops rows whose time the watermark has passed. A blob has none of its own: what is late, a step says.
+    needed = [BUCKET, WANTED, *kept_columns(shape, columns, plan)]
     packed = StructType(
         [StructField(BUCKET, IntegerType()), StructField(ROWS, BinaryType()),
-         StructField(_NEVER, TimestampType(), True, metadata)]
+         StructField(NEVER, TimestampType(), True, metadata)]
     )  # fmt: skip
-    blobs = df.select(*needed).mapInArrow(shipped(_pack, "sparkcep_pack"), packed)
+    blobs = df.select(*needed).mapInArrow(shipped(pack, "sparkcep_pack"), packed)
     counted = ", ".join(f"{count} bigint" for count in COUNTS)
     stepped = blobs.groupBy(BUCKET).applyInPandasWithState(
         _shipped_state(StreamBody(engine, shape, spec, plan)),
@@ -62,8 +64,8 @@ def match_stream(
         "append",
         GroupStateTimeout.EventTimeTimeout,
     )
-    keys = [StructField(f"{PREFIX}k{i}", types[f"{PREFIX}k{i}"]) for i in range(shape.keys)]
-    fields = struct_fields(operator.columns, types)
+    keys = key_fields(df, shape)
+    fields = struct_fields(columns, types)
     fields += collected_fields(fields, plan.collected) if plan.collected else []
     if plan.groups is not None:
         of_groups = [StructField(f"{PREFIX}g{n}", keys[k].dataType) for n, k in enumerate(plan.groups)]
@@ -80,31 +82,37 @@ def _total(count: str) -> Column:
     return F.coalesce(F.sum(count), F.lit(0)).alias(count)
 
 
-def _pack(batches: Iterator[Any]) -> Iterator[Any]:
-    for batch in pack(batches):
-        never = pa.nulls(batch.num_rows, pa.timestamp("us", "UTC"))
-        yield batch.append_column(_NEVER, never)
-
-
-@dataclass(frozen=True, slots=True)
 class StreamBody(Generic[S]):
-    """Body of the stateful operator: one call for each bucket of a micro-batch."""
+    """Body of the stateful operator: one call for each bucket of a micro-batch. The operator is made on the executor,
+    never pickled; a worker, which serves many micro-batches, keeps the last ones."""
 
-    engine: StreamingEngine[S]
-    shape: OperatorColumns
-    spec: S
-    plan: StreamPlan
+    def __init__(self, engine: StreamingEngine[S], shape: OperatorColumns, spec: S, plan: StreamPlan) -> None:
+        self.made_from = engine, shape, spec, plan
+        self._operator: BucketOperator[S] | None = None
+
+    def __reduce__(self) -> tuple[type, tuple[StreamingEngine[S], OperatorColumns, S, StreamPlan]]:
+        return type(self), self.made_from
+
+    @property
+    def operator(self) -> BucketOperator[S]:
+        """Made at the first use in a worker."""
+        if self._operator is None:
+            key = pickle.dumps(self.made_from)
+            known = _OPERATORS.pop(key) if key in _OPERATORS else BucketOperator(*self.made_from)
+            self._operator = _OPERATORS[key] = known
+            while len(_OPERATORS) > _MOST_OPERATORS:
+                del _OPERATORS[next(iter(_OPERATORS))]
+        return self._operator
 
     def run(self, key: tuple[Any, ...], frames: Iterator[Any], state: Any) -> Iterator[Any]:
         """Output of one bucket; see applyInPandasWithState."""
         import pandas as pd  # type: ignore[import-untyped]  # in which Spark wants rows
 
-        operator = _operator(self)
         watermark = state.getCurrentWatermarkMs()
         new = [] if state.hasTimedOut else [from_bytes(v)[0] for frame in frames for v in frame[ROWS]]
         before = bytes(state.get[0]) if state.exists else None
         try:
-            done = operator.step(before, new, watermark * 1000)
+            done = self.operator.step(before, new, watermark * 1000)
         except SparkCepError as error:
             # Raised behind the operator, so that the batch fails and no state is kept of it.
             yield pd.DataFrame({ROWS: [None], ERROR: [str(error)]} | {count: [0] for count in COUNTS})
@@ -122,30 +130,13 @@ class StreamBody(Generic[S]):
 
 def report(done: Step) -> Mapping[str, int]:
     """What was dropped, by name; in the log as well."""
-    counts = {"late": done.late, "untimed": done.untimed, "changed": done.changed}
+    counts = {name: getattr(done, name) for name in COUNTS}
     if any(counts.values()):
         logging.getLogger("sparkcep").warning(
             "%d late rows and %d rows without a time dropped, %d matches without the row that SKIP names",
             *counts.values(),
         )
     return counts
-
-
-#: Operators of a worker, the last ones used, by what they were made from: a worker serves many micro-batches.
-_OPERATORS: dict[bytes, BucketOperator[Any]] = {}
-_MOST_OPERATORS = 4
-
-
-def _operator(body: StreamBody[S]) -> BucketOperator[S]:
-    """The operator of a body; what it compiles is not pickled."""
-    made_from = pickle.dumps(body)
-    found = _OPERATORS.pop(made_from, None)
-    if found is None:
-        found = BucketOperator(body.engine, body.shape, body.spec, body.plan)
-    _OPERATORS[made_from] = found
-    while len(_OPERATORS) > _MOST_OPERATORS:
-        del _OPERATORS[next(iter(_OPERATORS))]
-    return found
 
 
 def _shipped_state(body: StreamBody[S]) -> Callable[..., Any]:

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from sparkcep.errors import LimitError
 from sparkcep.exec.arrays import Ints, int_values, ordered_ints
-from sparkcep.exec.engine import MatchTable, ReleasedMatcher, StreamingEngine
+from sparkcep.exec.engine import MatchTable, OutputColumn, ReleasedMatcher, StreamingEngine
 from sparkcep.exec.kernels.rows.rows import AT_ROW, COVERED, FIRST_ROW, MATCHES, PROGRESS
 from sparkcep.exec.layouts.output import arrays, record_batch
 from sparkcep.exec.layouts.rows import column, needed_columns
@@ -77,7 +77,7 @@ class BucketOperator(Generic[S]):
         self.plan = plan
         self.columns = engine.columns(spec, shape)
         self.matcher: ReleasedMatcher = engine.released(spec, shape)
-        self.keys = [f"{PREFIX}k{i}" for i in range(shape.keys)]
+        self.keys = [f"k{i}" for i in range(shape.keys)]
         self.left = [*PLACES, *COUNTS] if plan.remembers else [*PLACES]
 
     def step(self, state: bytes | None, new: Sequence[pa.Table], watermark: int) -> Step:
@@ -99,24 +99,22 @@ class BucketOperator(Generic[S]):
         if not tables:
             return Step(None, None, None)
         rows = concatenated(tables)
-        times, missing = int_values(rows.column(TIME).chunk(0) if rows.num_rows else rows.column(TIME).combine_chunks())
+        times, missing = int_values(column(rows, TIME.removeprefix(PREFIX)))
         untimed = missing.astype(bool)
         late = ~untimed & (times <= released)
         late[:kept_rows] = False
         if (dropped := late | untimed).any():
             rows, times = _filtered(rows, ~dropped), times[~dropped]
-        counts = int(late.sum()), int(untimed.sum())
-        bucket = self.sorted(rows, times, before, kept_rows)
-        done = self.advance(bucket, released, watermark)
-        return replace(done, late=counts[0], untimed=counts[1])
+        done = self.advance(self.sorted(rows, times, before), released, watermark)
+        return replace(done, late=int(late.sum()), untimed=int(untimed.sum()))
 
-    def sorted(self, rows: pa.Table, times: Ints, before: BucketState | None, kept_rows: int) -> _Bucket:
+    def sorted(self, rows: pa.Table, times: Ints, before: BucketState | None) -> _Bucket:
         """Rows by partition and order, with where each partition was left."""
         n = rows.num_rows
-        left_keys = [] if before is None else [before.left.column(k).combine_chunks() for k in self.keys]
-        columns = [_one(rows, k) for k in self.keys]
+        columns = [column(rows, k) for k in self.keys]
         if before is not None:
-            columns = [pa.concat_arrays([a, b.cast(a.type)]) for a, b in zip(columns, left_keys, strict=True)]
+            lines_of = [column(before.left, k) for k in self.keys]
+            columns = [pa.concat_arrays([a, b.cast(a.type)]) for a, b in zip(columns, lines_of, strict=True)]
         lines = before.left.num_rows if before is not None else 0
         groups, count = groups_of(columns, n + lines)
         own, of_lines = groups[:n], groups[n:]
@@ -126,7 +124,7 @@ class BucketOperator(Generic[S]):
                 left[of_lines, k] = before.left.column(f"p{k}").to_numpy()
         sort: list[npt.NDArray[np.int64]] = [own]
         for field in self.plan.order:
-            sort += sort_keys(_one(rows, f"{PREFIX}f{field.field}"), field.ascending, field.nulls_first)
+            sort += sort_keys(column(rows, f"f{field.field}"), field.ascending, field.nulls_first)
         order = order_of(sort, n)
         first = np.full(count, -1, np.int64)
         first[groups[::-1]] = np.arange(n + lines)[::-1]
@@ -185,7 +183,7 @@ class BucketOperator(Generic[S]):
     def bounds(self, rows: pa.Table) -> Ints | None:
         """(rows,) up to when WITHIN lets a match go on that begins at a row; None without WITHIN."""
         within = self.shape.within
-        if within is None or self.matcher.bounded is False:
+        if within is None or not self.matcher.bounded:
             return None
         key = column(rows, f"f{within.key}")
         return ordered_ints(within.bounds(key) if within.bound is None else column(rows, f"f{within.bound}"))[0]
@@ -200,10 +198,13 @@ class BucketOperator(Generic[S]):
             values, chosen = collected(found, values, self.plan.collected, self.plan.last_only)
             of = of[chosen]
         at = pa.array(parts[of])
-        keys = {name: values_.take(at) for name, values_ in zip(self.keys, bucket.keys, strict=True)}
         if self.plan.groups is not None:
-            return record_batch(partials([keys[self.keys[k]] for k in self.plan.groups], values))
-        return record_batch(keys | values)
+            return record_batch(partials([bucket.keys[k].take(at) for k in self.plan.groups], values))
+        return record_batch(self.key_columns(bucket, at) | values)
+
+    def key_columns(self, bucket: _Bucket, groups: pa.Array) -> dict[str, pa.Array]:
+        """Keys of groups."""
+        return {PREFIX + name: values.take(groups) for name, values in zip(self.keys, bucket.keys, strict=True)}
 
     def lines(self, bucket: _Bucket, keep: npt.NDArray[np.bool_]) -> pa.Table:
         """Where partitions were left, of those that the rest of the stream depends on."""
@@ -212,8 +213,7 @@ class BucketOperator(Generic[S]):
             has_rows = np.zeros(len(bucket.left), bool)
             has_rows[bucket.groups[keep]] = True
             wanted &= has_rows
-        at = pa.array(np.flatnonzero(wanted))
-        columns = {name: values.take(at) for name, values in zip(self.keys, bucket.keys, strict=True)}
+        columns = self.key_columns(bucket, pa.array(np.flatnonzero(wanted)))
         columns |= {f"p{k}": pa.array(bucket.left[wanted, k].astype(np.int32)) for k in PLACES}
         columns |= {f"p{k}": pa.array(bucket.left[wanted, k]) for k in self.left if k not in PLACES}
         return pa.table(columns)
@@ -228,11 +228,11 @@ class BucketOperator(Generic[S]):
                 hint="add WITHIN, which bounds what is kept, or raise the limit and start the query again",
             )
 
-    def needed(self) -> list[str]:
-        """Prepared columns that are kept of a row."""
-        names = needed_columns(self.shape, self.columns)
-        names += [f"{PREFIX}f{field.field}" for field in self.plan.order]
-        return list(dict.fromkeys([*names, TIME]))
+
+def kept_columns(shape: OperatorColumns, columns: Sequence[OutputColumn], plan: StreamPlan) -> list[str]:
+    """Prepared columns that are kept of a row, for some output columns."""
+    sorted_by = [f"{PREFIX}f{field.field}" for field in plan.order]
+    return list(dict.fromkeys([*needed_columns(shape, columns), *sorted_by, TIME]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,8 +249,3 @@ class _Bucket:
 
 def _filtered(rows: pa.Table, mask: npt.NDArray[np.bool_]) -> pa.Table:
     return rows if mask.all() else rows.filter(pa.array(mask)).combine_chunks()
-
-
-def _one(rows: pa.Table, name: str) -> pa.Array:
-    chunked = rows.column(name)
-    return chunked.chunk(0) if chunked.num_chunks == 1 else chunked.combine_chunks()

@@ -154,10 +154,7 @@ class Search:
         while start < rows:
             progress[kernel.AT_ROW] = start
             limit = self.reach(base, rows, start)
-            if goes_on and spec.use_within:
-                more = bool(self.within.bound[base + start] > self.watermark)
-            else:
-                more = goes_on
+            more = goes_on and not (spec.use_within and self.within.bound[base + start] <= self.watermark)
             self.open_row = rows - self.m.ahead if more else int(NONE)
             try:
                 path = self.find(state, start, number + 1, ends, limit + 1 if more and limit == rows - 1 else limit)
