@@ -118,7 +118,7 @@ def streaming_unsupported(
     what: str,
     text: str | None = None,
     position: int | None = None,
-    hint: str = "let the stream write a table, and match the pattern over that table",
+    hint: str = "",
 ) -> PatternAnalysisError:
     """CEP_STREAMING_UNSUPPORTED. ``what``: the part that a stream cannot have; the caller raises it."""
     return PatternAnalysisError(
@@ -126,7 +126,7 @@ def streaming_unsupported(
         f"A pattern over a stream cannot have {what}.",
         text=text,
         position=position,
-        hint=hint,
+        hint=hint or "let the stream write a table, and match the pattern over that table",
     )
 
 

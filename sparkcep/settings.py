@@ -158,8 +158,8 @@ LIMIT_STREAM_ROWS = Setting(
 STREAM_BUCKETS = Setting(
     "streaming.buckets",
     "32",
-    "Streams: into how many buckets partitions go, each with one state. A multiple of spark.sql.shuffle.partitions "
-    "keeps all tasks busy, more of them cost calls of Python in each micro-batch. It is part of the checkpoint.",
+    "Streams: into how many buckets partitions go, each with one state. Several times spark.sql.shuffle.partitions "
+    "keep tasks about equally busy; each costs a call of Python in a micro-batch. It is part of the checkpoint.",
 )
 LIMIT_REPAIR = Setting(
     "limit.repairNodes",

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from sparkcep import __version__
+from sparkcep.exec.conditions.expressions import NumberSlot
 from sparkcep.exec.engines.rows.spec import MatchSpec
 from sparkcep.exec.engines.runs.spec import RunSpec
 from sparkcep.exec.engines.trends.spec import TrendSpec
@@ -78,9 +79,7 @@ def remembers(query: PatternQuery, plan: AnyPlan) -> bool:
         return True
     numbered = any(isinstance(s, MatchNumber | Events) for m in query.measures for s in m.expression.slots)
     spec = plan.engine.spec
-    reads = isinstance(spec, MatchSpec | RunSpec) and any(
-        type(s).__name__ == "NumberSlot" for s in spec.conditions.slots
-    )
+    reads = isinstance(spec, MatchSpec | RunSpec) and any(isinstance(s, NumberSlot) for s in spec.conditions.slots)
     return numbered or reads
 
 

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-import numpy as np
-
 from sparkcep.errors import PatternAnalysisError, streaming_unsupported
 from sparkcep.exec.conditions.expressions import Call, Expression, Load, NavigationSlot
-from sparkcep.exec.engines.rows.program import ACCEPT, Program
+from sparkcep.exec.engines.rows.program import ACCEPT, AT_END, Program
 from sparkcep.exec.engines.rows.spec import MatchSpec
 from sparkcep.exec.engines.runs.spec import RunSpec
 from sparkcep.planner.fields import Fields
 from sparkcep.planner.plan import AnyPlan
-from sparkcep.query import PatternQuery
+from sparkcep.query import PatternQuery, Selection
 from sparkcep.settings import LIMIT_STREAM_ROWS, Settings
 
 
-def unsupported(query: PatternQuery, what: str, hint: str, position: int = -1) -> PatternAnalysisError:
+def unsupported(query: PatternQuery, what: str, hint: str = "", position: int = -1) -> PatternAnalysisError:
     """CEP_STREAMING_UNSUPPORTED at a part of the query; the caller raises it."""
     return streaming_unsupported(what, query.text or None, query.start if position < 0 else position, hint)
 
@@ -31,23 +29,22 @@ def check_query(query: PatternQuery, settings: Settings, watermarked: Collection
     Raises:
         PatternAnalysisError: CEP_STREAMING_UNSUPPORTED, CEP_STREAMING_WATERMARK, CEP_STREAMING_WITHIN.
     """
-    batch = "let the stream write a table, and match the pattern over that table"
     if query.groups:
-        raise unsupported(query, "GROUPS", batch, query.groups_position)
+        raise unsupported(query, "GROUPS", position=query.groups_position)
     if query.uncertainty is not None:
-        raise unsupported(query, "UNCERTAINTY", batch)
+        raise unsupported(query, "UNCERTAINTY")
     if query.non_answers is not None:
-        raise unsupported(query, "EXPLAIN NON ANSWERS: that something is missing is known at the end", batch)
+        raise unsupported(query, "EXPLAIN NON ANSWERS: that something is missing is known at the end")
     if query.omit_censored:
         raise unsupported(query, "OMIT CENSORED MATCHES", "leave it out: nothing undecided is emitted",
                           query.censored_position)  # fmt: skip
     check_order(query, settings, watermarked)
-    if query.within is not None or query.trends:
-        if query.within is None:
-            raise _within(query, "Aggregates over a stream need WITHIN, which says when a window closes.",
-                          "add WITHIN, and SLIDE for windows that overlap")  # fmt: skip
+    if query.within is not None:
         return
-    if query.is_block or query.selection.value != "STRICT CONTIGUITY":
+    if query.trends:
+        raise _within(query, "Aggregates over a stream need WITHIN, which says when a window closes.",
+                      "add WITHIN, and SLIDE for windows that overlap")  # fmt: skip
+    if query.is_block or query.selection is not Selection.STRICT:
         raise _within(query, "A pattern over a stream needs WITHIN: without it all events would be kept for ever.",
                       "add WITHIN")  # fmt: skip
     if not settings.limit_stream_rows:
@@ -100,15 +97,12 @@ def check_plan(plan: AnyPlan) -> None:
     if plan.input.pairs:
         raise unsupported(query, "a condition with a function of two rows of the match",
                           "compute it as a column of the input, or compare values of one row at a time")  # fmt: skip
-    slots = spec.slots if isinstance(spec, MatchSpec | RunSpec) else ()
+    slots = [s for s in spec.slots if s.physical > 0] if isinstance(spec, MatchSpec | RunSpec) else []
+    beyond = slots
     if isinstance(spec, MatchSpec):
         check_program(query, spec)
         after = rows_after(spec.program)
-        beyond = [
-            s for s in slots if s.physical > 0 and _least(spec, after, spec.slot_registers[s.register]) < s.physical
-        ]
-    else:
-        beyond = [s for s in slots if s.physical > 0]
+        beyond = [s for s in slots if _least(spec, after, spec.slot_registers[s.register]) < s.physical]
     if beyond:
         raise unsupported(
             query, "NEXT in MEASURES or RETURN that may look behind the match, at a row that may never come",
@@ -122,7 +116,7 @@ def check_plan(plan: AnyPlan) -> None:
 def check_program(query: PatternQuery, spec: MatchSpec) -> None:
     """``$``, and NEXT in conditions of rows that may be the match's last."""
     program = spec.program
-    if (program.edge_condition & 2).any():
+    if (program.edge_condition & AT_END).any():
         raise unsupported(query, "`$`: a stream's partitions have no end", "use WITHIN to say when a match is over")
     after = rows_after(program)
     for label, condition in spec.conditions.conditions.items():
@@ -149,11 +143,12 @@ def loaded(node: Expression) -> set[int]:
 
 def rows_after(program: Program) -> list[int]:
     """Of each position, how many rows a match takes behind it at least."""
-    after = [0 if any(t == ACCEPT for t, _ in program.successors(p)) else np.inf for p in range(program.positions)]
-    for _ in range(program.positions):
-        for p in range(program.positions):
-            after[p] = min([after[p], *(after[t] + 1 for t, _ in program.successors(p) if t != ACCEPT)])
-    return [int(n) if n != np.inf else 0 for n in after]
+    most = program.positions  # a shortest way passes no position twice
+    after = [most] * most
+    for _ in range(most):
+        for p in range(most):
+            after[p] = min([after[p], *(0 if t == ACCEPT else after[t] + 1 for t, _ in program.successors(p))])
+    return [n if n < most else 0 for n in after]
 
 
 def _least(spec: MatchSpec, after: list[int], labels: frozenset[int]) -> int:
