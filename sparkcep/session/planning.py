@@ -69,9 +69,9 @@ class OccurrencePlanner:
         columns = tuple((f.name, f.dataType.simpleString()) for f in source.schema.fields)
         properties = analyzer.log_properties(source) if form.kind is OccurrenceKind.BLOCK else None
         roles = None if properties is None else tuple(sorted(properties.items()))
-        size = magnitude((0 if source.isStreaming else analyzer.planned_bytes(source)) or 0)
-        streaming = tuple(WATERMARK in (f.metadata or {}) for f in source.schema.fields) if source.isStreaming else ()
-        of_input = input_sql.text, columns, streaming, size
+        # Of a stream nobody knows how much will come.
+        size = watermarked(source) if source.isStreaming else magnitude(analyzer.planned_bytes(source) or 0)
+        of_input = input_sql.text, columns, source.isStreaming, size
         return id(analyzer.spark), analyzer.text, form.start, *of_input, self.settings, roles
 
     def plan_clause(self, form: PatternOccurrence, source: DataFrame, input_sql: InputSql, by_name: bool) -> AnyPlan:
@@ -119,15 +119,14 @@ class OccurrencePlanner:
         """
         if not source.isStreaming:
             return self.plan_bound(query, source, input_sql)
-        watermarked = [f.name for f in source.schema.fields if WATERMARK in (f.metadata or {})]
         query = replace(query, streaming=True, limit=None)
-        check_query(query, self.settings, watermarked)
+        check_query(query, self.settings, watermarked(source))
         settings = replace(self.settings, layout="rows")
-        arguments = self.planner_arguments(query, source)
-        plan = make_plan(arguments[0], settings, *arguments[2:])
+        plan = make_plan(query, settings, *self.planner_arguments(query, source)[2:])
         form_text = " ".join(self.statement.text[form.start : form.end].split())
         types = [f"{f.name} {f.dataType.simpleString()}" for f in source.schema.fields]
-        return streamed(plan, settings, [form_text, repr(self.analyzer.args), *types])
+        values = {k: v for k, v in self.analyzer.kwargs.items() if not isinstance(v, DataFrame)}
+        return streamed(plan, settings, [form_text, repr(self.analyzer.args), repr(values), *types])
 
     def asked_of(self, query: PatternQuery, form: PatternOccurrence) -> PatternQuery:
         """With what the statement around EXPLAIN NON ANSWERS makes of its rows."""
@@ -179,3 +178,8 @@ class OccurrencePlanner:
             return unescape(quote(column)) if column in keys and column else None
 
         return partition_predicate(self.statement, form, key_of)
+
+
+def watermarked(source: DataFrame) -> tuple[str, ...]:
+    """A stream's columns that have a watermark."""
+    return tuple(f.name for f in source.schema.fields if WATERMARK in (f.metadata or {}))
