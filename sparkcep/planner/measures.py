@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from sparkcep.errors import PatternAnalysisError, streaming_unsupported
+from sparkcep.exec.kernels.rows.output import WAITING
 from sparkcep.exec.shape import CURRENT_ROW, SELF_ROW
 from sparkcep.exec.streaming.collected import MATCH, PLACE
 from sparkcep.planner.conditions.match_conditions import describe_slot
@@ -32,6 +33,7 @@ from sparkcep.query import (
     RowsPerMatch,
     Scalar,
     Slot,
+    Waiting,
     string_literal,
     unescape,
 )
@@ -165,6 +167,9 @@ class MeasureSql(OutputSql):
             names = ", ".join(string_literal(n) for n in slot.shown)
             event = f"struct(get(array({names}), e.c) AS variable, e.r AS position, e.f{time} AS time)"
             self.inner.append(f"transform({PREFIX}events, e -> {event}) AS {name}")
+        elif isinstance(slot, Waiting):
+            names = ", ".join(string_literal(n) for n in slot.shown)
+            self.inner.append(f"get(array({names}), {_FLAGS} DIV {WAITING} - 1) AS {name}")
         elif isinstance(slot, Aggregate) and self.query.streaming:
             self.inner.append(f"{self.collected_aggregate(slot)} AS {name}")
         elif isinstance(slot, Aggregate):

@@ -85,6 +85,8 @@ def requirements(plan: AnyPlan, roles: Roles) -> Requirements:
     query = plan.query
     if query.rows_per_match is RowsPerMatch.ALL_WITH_UNMATCHED:
         raise NotPrunable("rows outside of matches are asked for")
+    if query.timed_out:
+        raise NotPrunable("a run that timed out needs no event but its first")
     needs = plan.engine.index_needs
     if needs.refused:
         raise NotPrunable(needs.refused)

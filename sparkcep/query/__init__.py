@@ -25,7 +25,17 @@ from sparkcep.query.pattern_query import (
     clause_components,
     default_measures,
 )
-from sparkcep.query.scalars import Aggregate, Events, MatchNumber, Navigation, RowExpression, RowMarker, Scalar, Slot
+from sparkcep.query.scalars import (
+    Aggregate,
+    Events,
+    MatchNumber,
+    Navigation,
+    RowExpression,
+    RowMarker,
+    Scalar,
+    Slot,
+    Waiting,
+)
 
 __all__ = [
     "DEFAULT_OUTPUT",
@@ -61,6 +71,7 @@ __all__ = [
     "TestedAt",
     "Trend",
     "Uncertainty",
+    "Waiting",
     "clause_components",
     "default_measures",
     "string_literal",

@@ -110,7 +110,7 @@ class PatternQuery:
     last). ``output``: for trends, what RETURN lists in its order, each a group key's expression, a trend's name or
     ``window``, with its output name. ``wanted``: case-folded names of the output columns that the statement around the
     form may use, None for all. ``limit``: the statement takes any so many rows of the result. ``omit_censored``: OMIT
-    CENSORED MATCHES.
+    CENSORED MATCHES. ``timed_out``: MATCHES ... WITH TIMED OUT.
 
     ``text`` is the statement, ``start`` where the form stands in it; positions are -1 where there is no such clause.
     """
@@ -152,9 +152,11 @@ class PatternQuery:
     partition_predicate: str = ""
     limit: int | None = None
     omit_censored: bool = False
+    timed_out: bool = False
     with_prefix: str = ""
     streaming: bool = False
     censored_position: int = field(default=-1, compare=False)
+    timed_out_position: int = field(default=-1, compare=False)
     groups_position: int = field(default=-1, compare=False)
     range_position: int = field(default=-1, compare=False)
     text: str = field(default="", compare=False)

@@ -95,7 +95,15 @@ class Events:
     position: int = field(default=0, compare=False)
 
 
-Slot: TypeAlias = Navigation | Aggregate | MatchNumber | Events
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Which component a run that timed out lacked; NULL of a match. ``shown``: names of components by code."""
+
+    shown: tuple[str, ...]
+    position: int = field(default=0, compare=False)
+
+
+Slot: TypeAlias = Navigation | Aggregate | MatchNumber | Events | Waiting
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,7 +96,7 @@ def _longest_runs(analyzer: SparkAnalyzer, relation: Relation) -> str:
     asked = NonAnswers("0", step.replace("1", "0"), step)
     query = replace(
         query, has_return=False, trends=(), group_by=(), output=(), collapsed=False, omit_censored=False, slide=None,
-        limit=None, non_answers=asked, wanted=frozenset({"run", "reason", "component"}),
+        timed_out=False, limit=None, non_answers=asked, wanted=frozenset({"run", "reason", "component"}),
     )  # fmt: skip
     types = [f.dataType.simpleString() for f in source.schema.fields]
     planned = plan_non_answers(

@@ -16,6 +16,7 @@ from sparkcep.errors import PatternAnalysisError, SparkCepError
 from sparkcep.exec.conditions.expressions import BIGINT, NavigationSlot
 from sparkcep.exec.engines.rows.program import compile_pattern
 from sparkcep.exec.engines.rows.spec import ConditionSet, MatchSpec
+from sparkcep.exec.kernels.rows.output import WAITING
 from sparkcep.exec.shape import SELF_ROW, Gather, OperatorColumns, Within
 from sparkcep.exec.streaming.blobs import TIME
 from sparkcep.exec.streaming.ordering import SortField
@@ -114,10 +115,15 @@ def test_match_conditions(interpreted: bool, pattern, log: Log, mode, use_within
 
 @given(run_cases(), st.data())
 def test_blocks(case: RunCase, data: st.DataObject) -> None:
-    """Strategies, Kleene with conditions between iterations, negations, which matches; traced events and positions."""
+    """Strategies, Kleene, negations, which matches, runs that timed out; traced events and positions."""
     within = case.within if case.within is not None else data.draw(st.integers(0, 6))
     case = replace(case, within=within)
-    plan = plan_case(case, streaming=True)
+    timed_out = case.matches is not Matches.FIRST and data.draw(st.booleans())
+    try:
+        plan = plan_case(case, streaming=True, timed_out=timed_out)
+    except PatternAnalysisError as error:
+        assert error.error_class == "CEP_TIMED_OUT"  # a leading negation
+        reject()
     shape = replace(plan.input.shape, keys=1)
     keys = [data.draw(st.integers(0, 1)) for _ in case.types]
     columns: dict[str, Any] = {PREFIX + "k0": pa.array(keys, pa.int64()), PREFIX + "m0": mask_of_case(case, plan)}
@@ -137,9 +143,12 @@ def test_blocks(case: RunCase, data: st.DataObject) -> None:
 
     def moments(rows: Sequence[dict[str, Any]]) -> Counter[int]:
         """When matches are decided."""
-        events = [row[PREFIX + "events"] for row in rows]
-        waits = case.matches is not Matches.ALL or spec.stream.closes
-        return Counter((e[0] if waits else e[-1])[time] + (within if waits else 0) for e in events)
+        found: Counter[int] = Counter()
+        for row in rows:
+            waits = case.matches is not Matches.ALL or spec.stream.closes or row[PREFIX + "flags"] >= WAITING
+            event = row[PREFIX + "events"][0 if waits else -1]
+            found[event[time] + (within if waits else 0)] += 1
+        return found
 
     time = next(name for name in expected[0][PREFIX + "events"][0] if name not in ("c", "r")) if expected else ""
 

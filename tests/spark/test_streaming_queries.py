@@ -39,6 +39,8 @@ QUERIES = {
         ALL ROWS PER MATCH AFTER MATCH SKIP TO NEXT ROW PATTERN (A B*? C) WITHIN INTERVAL 30 SECONDS
         DEFINE A AS e = 'A', B AS e <> 'D', C AS e = 'C')""",
     "absence": BLOCK + "PATTERN SEQ(A a, B b, !C c) WITHIN 20 seconds",
+    "timed out": BLOCK + """PATTERN SEQ(A a, B b, !D x, C c) WHERE b.v >= a.v WITHIN 20 seconds
+        MATCHES ALL WITH TIMED OUT""",
     "trends": BLOCK + """PATTERN SEQ(A+ a, B b) WITHIN 20 seconds SLIDE 10 seconds GROUP BY k
         EVENT SELECTION SKIP TILL ANY MATCH RETURN k, COUNT(*), SUM(a.v), AVG(a.v), MIN(b.v), approx_count(*)""",
 }  # fmt: skip

@@ -30,6 +30,7 @@ from sparkcep.pattern import (
     Permutation,
     Quantified,
     Variable,
+    children,
     variables,
 )
 from sparkcep.query import Matches, Selection, TestedAt
@@ -90,6 +91,21 @@ class _Loop:
 
 #: What is left of the pattern.
 _Rest: TypeAlias = tuple[Pattern | _Loop, ...]
+
+
+def least_events(node: Pattern | _Loop) -> int:
+    """The fewest events that what is left of a pattern can take."""
+    if isinstance(node, Variable):
+        return 1
+    if isinstance(node, Quantified):
+        return node.minimum * least_events(node.item)
+    if isinstance(node, _Loop):
+        return least_events(node.node)
+    if isinstance(node, Alternation):
+        return min(map(least_events, node.items))
+    if isinstance(node, Negation):
+        return 0
+    return sum(map(least_events, children(node)))
 
 
 @dataclass(frozen=True)
@@ -185,6 +201,14 @@ def between(crossed: tuple[Negation, ...], after: int | None, before: int | None
     return tuple(Gap(negation, after, before) for negation in crossed)
 
 
+def apart(gap: Gap) -> list[Gap]:
+    """A negated alternation as one negation of each alternative: one may be decided before another."""
+    item = gap.negation.item
+    if not isinstance(item, Alternation):
+        return [gap]
+    return [own for each in item.items for own in apart(replace(gap, negation=replace(gap.negation, item=each)))]
+
+
 @dataclass(frozen=True)
 class ReferenceCase:
     """One partition and the rules of one query; see :func:`reference_runs`."""
@@ -272,6 +296,53 @@ class ReferenceCase:
         """The matches that begin with a row."""
         found = self.extensions((), (Place((pattern,)),), row)
         yield from self.taken((), row, found, in_order(ways_on((pattern,))))
+
+    def timed_out(self, pattern: Pattern, row: int) -> tuple[Path, str] | None:
+        """Of the runs that begin with a row and time out, the one closest to a match, with what it waits for.
+
+        A run times out that stands at the end of its window: no event that it had to take was left, and some way on is
+        free of negations that have occurred. Closest: the fewest events are missing; among equals the preferred run.
+        """
+        best: tuple[int, Path, str] | None = None
+        found = self.extensions((), (Place((pattern,)),), row)
+        for path, places in self.branches((), row, found):
+            for standing, at in self.standing(path, places):
+                missing, key = min(self.missing(standing, at), key=lambda m: m[0], default=(0, ""))
+                if missing and (best is None or missing < best[0]):
+                    best = missing, standing, key
+        return None if best is None else best[1:]
+
+    def branches(
+        self, path: Path, row: int, found: Sequence[tuple[Way, Place]]
+    ) -> Iterator[tuple[Path, tuple[Place, ...]]]:
+        """The run with the row, as one of the components that can take it, in order of preference."""
+        for key in in_order(way for way, _ in found):
+            yield (*path, (str(key), row)), tuple(dict.fromkeys(place for way, place in found if way.key == key))
+
+    def standing(self, path: Path, places: Sequence[Place]) -> Iterator[tuple[Path, Sequence[Place]]]:
+        """The runs that begin with this one and have nothing more to take in its window, in order of preference."""
+        assert self.within is not None
+        for row in range(path[-1][1] + 1, self.rows):
+            if not self.within(path[0][1], row):
+                continue
+            found = self.extensions(path, places, row)
+            for longer, at in self.branches(path, row, found):
+                yield from self.standing(longer, at)
+            if self.selection is Selection.STRICT:
+                return
+            if self.selection is Selection.NEXT and not all(way.leaves for way, _ in found):
+                return
+        yield path, places
+
+    def missing(self, path: Path, places: Sequence[Place]) -> Iterator[tuple[int, str]]:
+        """For each component that may come next, how many events a run lacks, in order of preference."""
+        for place in places:
+            for way in ways_on(place.rest):
+                gaps = tuple(
+                    own for gap in (*place.gaps, *between(way.crossed, path[-1][1], None)) for own in apart(gap)
+                )
+                if way.key is not None and self.decide(gaps, path, None) is not None:
+                    yield 1 + sum(map(least_events, way.rest)), way.key
 
     def taken(
         self, path: Path, row: int, found: Sequence[tuple[Way, Place]], choices: Sequence[str | None]

@@ -13,7 +13,7 @@ from sparkcep.errors import PatternAnalysisError
 from sparkcep.exec.conditions.expressions import ROW_COLUMN, Call, ConditionSlot, Expression, Load, NotCompilable
 from sparkcep.planner.conditions.trees import Conjunct
 from sparkcep.planner.fields import Fields
-from sparkcep.query import POSITION, PREFIX, Aggregate, MatchNumber, Navigation, PatternQuery, Scalar, unescape
+from sparkcep.query import POSITION, PREFIX, Aggregate, MatchNumber, Navigation, PatternQuery, Scalar, Waiting, unescape
 from sparkcep.settings import LIMIT_PAIRS
 
 MAXIMUM_DEPTH = 100
@@ -144,6 +144,8 @@ def describe_slot(slot: object) -> str:
         inner = "*" if slot.star else ", ".join(a.text for a in slot.arguments)
         of = "" if slot.variables is None else " of " + "|".join(slot.variables)
         return f"{slot.function}({'DISTINCT ' if slot.distinct else ''}{inner}{of})"
+    if isinstance(slot, Waiting):
+        return "waiting_for"
     assert isinstance(slot, Navigation)
     text = slot.argument.text.replace(PREFIX + "label", "CLASSIFIER()")
     if slot.variables is not None:

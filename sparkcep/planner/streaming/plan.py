@@ -93,7 +93,8 @@ def decided(query: PatternQuery, plan: AnyPlan) -> str:
             return "a match is emitted when the watermark reaches its first event + WITHIN: it is preferred for certain"
         if spec.stream is not None and spec.stream.closes:
             return "a match is emitted when the watermark reaches its first event + WITHIN (a trailing negation)"
-        return "a match is emitted when the watermark reaches its last event"
+        late = "; a run that timed out, when it reaches the run's first event + WITHIN" if spec.timed_out else ""
+        return f"a match is emitted when the watermark reaches its last event{late}"
     if query.within is None:
         return "a match is emitted when no row to come can change it"
     latest = "at latest when the watermark reaches its first row + WITHIN"

@@ -167,6 +167,8 @@ class BlockBinder:
             case=case,
             omit_censored=syntax.omit_censored,
             censored_position=positions.get("OMIT CENSORED MATCHES", -1),
+            timed_out=syntax.timed_out >= 0,
+            timed_out_position=syntax.timed_out,
             groups_position=positions.get("GROUPS", -1),
             range_position=self.range_position,
             output=tuple(returned.output),
@@ -176,6 +178,7 @@ class BlockBinder:
         )
         self.check_uncertainty(query)
         self.check_censored(query)
+        self.check_timed_out(query)
         return query.partitioned()
 
     # -- parts -----------------------------------------------------------------------------------------------------
@@ -513,6 +516,37 @@ class BlockBinder:
                     query.censored_position,
                     "leave OMIT CENSORED MATCHES out",
                 )
+
+    def check_timed_out(self, query: PatternQuery) -> None:
+        """Refuse WITH TIMED OUT where no run of a start event times out.
+
+        Raises:
+            PatternAnalysisError: CEP_TIMED_OUT.
+        """
+        if not query.timed_out:
+            return
+        others = [
+            (bool(query.trends), "aggregates over trends, which are of matches", ""),
+            (query.uncertainty is not None, "UNCERTAINTY: its matches have a confidence instead", ""),
+            (query.non_answers is not None, "EXPLAIN NON ANSWERS, which tells why a partition has no match", ""),
+            (query.collapsed, "COLLAPSED: a row of it is many matches", "leave COLLAPSED out"),
+            (query.matches is Matches.FIRST, "MATCHES FIRST", "write MATCHES NON OVERLAPPING WITH TIMED OUT"),
+        ]
+        for found, what, hint in others:
+            if found:
+                raise self.error(
+                    "CEP_TIMED_OUT",
+                    f"WITH TIMED OUT cannot be combined with {what}.",
+                    query.timed_out_position,
+                    hint or "leave WITH TIMED OUT out",
+                )
+        if query.within is None:
+            raise self.error(
+                "CEP_TIMED_OUT",
+                "Without WITHIN no run times out.",
+                query.timed_out_position,
+                "add WITHIN: how long after its first event a match may end",
+            )
 
     def confidence(self) -> float | None:
         """The least confidence, from 0 to 1; percentages are converted.

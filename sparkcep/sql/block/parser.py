@@ -68,6 +68,7 @@ class BlockSyntax:
     matches: str = ""
     collapsed: bool = False
     omit_censored: bool = False
+    timed_out: int = -1
     strict_time: bool = False
     uncertainty: Range | None = None
     step: Range | None = None
@@ -409,7 +410,7 @@ class BlockParser:
         self.out.selection = self.item("A strategy")
 
     def read_matches(self) -> None:
-        """MATCHES ALL | NON OVERLAPPING | FIRST"""
+        """MATCHES ALL | NON OVERLAPPING | FIRST [WITH TIMED OUT]"""
         self.at += 1
         if self.accept("ALL"):
             self.out.matches = "ALL"
@@ -422,6 +423,11 @@ class BlockParser:
             near = near_name(self.s.word(self.at), modes) if self.at < self.end else None
             hint = f"did you mean {near}?" if near else "write MATCHES ALL, MATCHES NON OVERLAPPING or MATCHES FIRST"
             raise self.error("MATCHES is followed by ALL, NON OVERLAPPING or FIRST.", hint=hint)
+        if self.words(self.at, "WITH"):
+            at = self.s.tokens[self.at].start
+            if not self.accept("WITH", "TIMED", "OUT"):
+                raise self.error("WITH is followed by TIMED OUT.", hint=f"MATCHES {self.out.matches} WITH TIMED OUT")
+            self.out.timed_out = at
 
     def read_return_all(self) -> None:
         """RETURN-ALL true | false: SIESTA's words for NON OVERLAPPING and FIRST."""

@@ -21,6 +21,7 @@ from sparkcep.exec.engines.rows.tables import (
 from sparkcep.exec.engines.runs.counts import MatchCounter, is_countable
 from sparkcep.exec.engines.runs.spec import RunSpec
 from sparkcep.exec.engines.runs.tables import (
+    closest_tables,
     interval,
     machine_tables,
     merging_tables,
@@ -33,6 +34,7 @@ from sparkcep.exec.kernels.rows.output import FIXED
 from sparkcep.exec.kernels.runs import runs as kernel
 from sparkcep.exec.kernels.runs.collapse import collapse_runs
 from sparkcep.exec.kernels.runs.progress import AT_PARTITION, MATCHES, PROGRESS, TRACED, USED
+from sparkcep.exec.kernels.runs.selections import ANY, NEXT, STRICT
 from sparkcep.exec.kernels.statuses import OUTPUT_FULL, TOO_MANY_ROWS
 from sparkcep.exec.statuses import (
     SKIPS,
@@ -51,7 +53,7 @@ ROWS, EVENTS = 1024, 4096
 MAX_BYTES = 1 << 33
 #: Matches of one partition from which on it pays to count them before more are enumerated; or a piece is full.
 COUNTED_FROM = 100_000
-SELECTIONS = {Selection.STRICT: kernel.STRICT, Selection.NEXT: kernel.NEXT, Selection.ANY: kernel.ANY}
+SELECTIONS = {Selection.STRICT: STRICT, Selection.NEXT: NEXT, Selection.ANY: ANY}
 
 
 class RunMatcher:
@@ -100,6 +102,7 @@ class RunMatcher:
         times = interval(batch)
         checks = prechecked(self.checks, spec, self.programs, longest)
         merging = merging_tables(spec, self.machine, self.programs, longest)
+        closest = closest_tables(spec, longest)
         progress = np.zeros(PROGRESS, np.int64)
         out = np.empty((ROWS, FIXED + len(spec.slots) + 1), np.int64)
         trace = np.empty((EVENTS if spec.traced else 1, 2), np.int32)
@@ -126,7 +129,8 @@ class RunMatcher:
                     SKIPS[spec.skip], int(spec.first_only), int(spec.use_within), int(spec.strict_time), times,
                     emitted_rows(spec), int(spec.traced),
                     self.output, self.conditions._replace(const_i=const_i), columns, spec.limit_steps, limit,
-                    spec.most_matches, work, frames, merging, search, shown, progress, out, trace,
+                    spec.most_matches, work, frames, merging, search, closest, shown, progress, out,
+                    trace,
                 )  # fmt: skip
             used, traced = int(progress[USED]), int(progress[TRACED])
             much = out[:used].nbytes + trace[:traced].nbytes >= PIECE_BYTES

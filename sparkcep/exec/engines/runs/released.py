@@ -14,7 +14,7 @@ from sparkcep.exec.engines.runs.matcher import RunMatcher
 from sparkcep.exec.engines.runs.output import run_table
 from sparkcep.exec.engines.runs.search import RunSearch
 from sparkcep.exec.engines.runs.spec import RunSpec
-from sparkcep.exec.kernels.rows.output import FIXED, NUMBER, PARTITION
+from sparkcep.exec.kernels.rows.output import FIXED, FLAGS, NUMBER, PARTITION, WAITING
 from sparkcep.exec.kernels.rows.rows import AT_ROW, FIRST_ROW, MATCHES
 from sparkcep.exec.shape import OperatorColumns
 from sparkcep.query import SkipMode
@@ -46,7 +46,9 @@ class RunsReleased(ReleasedDefaults):
         self.spec = spec
         self.stream = spec.stream
         self.shape = shape
-        self.closes = spec.one_per_start or spec.stream.closes
+        #: Whether a match waits for the bound of its first event.
+        self.waits = spec.one_per_start or spec.stream.closes
+        self.closes = self.waits or spec.timed_out
 
     def match_released(self, batch: Batch, times: Ints, left: Ints, released: int, watermark: int) -> Released:
         """See :class:`ReleasedMatcher`."""
@@ -57,7 +59,9 @@ class RunsReleased(ReleasedDefaults):
         heads = _heads(out)
         starts = offsets[out[heads, PARTITION]] + out[heads, FIXED + self.stream.first]
         ends = offsets[out[heads, PARTITION]] + out[heads, FIXED + self.stream.last]
-        moments = bounds[starts] if self.closes else times[ends]
+        # A run that timed out is certain when its window is over.
+        late = out[heads, FLAGS] >= WAITING
+        moments = bounds[starts] if self.waits else np.where(late, bounds[starts], times[ends])
         changed = 0
         if self.spec.one_per_start:
             wanted, changed = self.chain(out[heads], moments, left, watermark)
@@ -83,6 +87,9 @@ class RunsReleased(ReleasedDefaults):
             if start < at[q] or done[q]:
                 continue
             wanted[n] = True
+            if match[FLAGS] >= WAITING:
+                at[q] = int(start) + 1
+                continue
             done[q] = self.spec.first_only
             at[q], certain = self.next_start(match, int(start))
             changed += not certain

@@ -19,7 +19,17 @@ from sparkcep.exec.conditions.interpreter import Interpreter, MatchState, normal
 from sparkcep.exec.engines.rows.spec import BITS_PER_WORD, OutputSlot
 from sparkcep.exec.engines.runs.spec import Check, RunSpec
 from sparkcep.exec.engines.runs.tables import interval
-from sparkcep.exec.kernels.rows.output import CURRENT, FIXED, FLAGS, LABEL, LAST_OF_MATCH, NUMBER, PARTITION, SELF
+from sparkcep.exec.kernels.rows.output import (
+    CURRENT,
+    FIXED,
+    FLAGS,
+    LABEL,
+    LAST_OF_MATCH,
+    NUMBER,
+    PARTITION,
+    SELF,
+    WAITING,
+)
 from sparkcep.exec.kernels.statuses import SKIP_TARGET_ABSENT, SKIP_TO_FIRST_ROW, TOO_MANY_ROWS, TOO_MANY_STEPS
 from sparkcep.exec.reference.runs import Path, ReferenceCase, ReferenceCondition
 from sparkcep.exec.statuses import fewer_matches, interpreted, raise_status
@@ -120,6 +130,11 @@ class RunSearch:
                     return
                 if spec.one_per_start:
                     break
+            if path is None and spec.timed_out and (late := case.timed_out(spec.pattern, start)) is not None:
+                number += 1
+                self.emit(q, number, late[0], rows, out, trace, self.codes[late[1]] + 1)
+                if (len(out) - begin if spec.rows_per_match.is_all else number) > spec.limit_rows:
+                    raise Limit(TOO_MANY_ROWS)
             start = self.next_start(start, path) if path is not None and spec.one_per_start else start + 1
 
     def next_start(self, start: int, path: Path) -> int:
@@ -193,9 +208,10 @@ class RunSearch:
     # -- output ----------------------------------------------------------------------------------------------------
 
     def emit(
-        self, q: int, number: int, path: Path, rows: int, out: list[list[int]], trace: list[tuple[int, int]]
-    ) -> None:
-        """Append the output rows of a match."""
+        self, q: int, number: int, path: Path, rows: int, out: list[list[int]], trace: list[tuple[int, int]],
+        waiting: int = 0,
+    ) -> None:  # fmt: skip
+        """Append the output rows of a match. ``waiting``: of a run that timed out, what it lacks, as a code plus 1."""
         spec = self.spec
         taken = [(self.codes[key], row) for key, row in path]
         if spec.traced:
@@ -206,7 +222,7 @@ class RunSearch:
             code, row = taken[d]
             line[PARTITION], line[NUMBER], line[LABEL] = q, number, code
             line[SELF] = line[CURRENT] = row
-            line[FLAGS] = LAST_OF_MATCH if d == len(taken) - 1 else 0
+            line[FLAGS] = (LAST_OF_MATCH if d == len(taken) - 1 else 0) + waiting * WAITING
             for s, slot in enumerate(spec.slots):
                 line[FIXED + s] = self.slot(slot, taken[: d + 1] if slot.running else taken, rows)
             line[-1] = len(trace)

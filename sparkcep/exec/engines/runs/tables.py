@@ -14,9 +14,9 @@ from sparkcep.exec.conditions.compiler import ConditionPrograms
 from sparkcep.exec.conditions.expressions import NotCompilable
 from sparkcep.exec.engines.rows.tables import bit_table
 from sparkcep.exec.engines.runs.spec import Check, RunSpec
-from sparkcep.exec.kernels.runs.graph_tables import Checks, Frames, Interval, Machine, Merging, Work
+from sparkcep.exec.kernels.runs.checks import CHECK_WIDTH
+from sparkcep.exec.kernels.runs.graph_tables import Checks, Closest, Frames, Interval, Machine, Merging, Work
 from sparkcep.exec.kernels.runs.merging import AGGREGATE_COUNT, AGGREGATE_VALUE, FIRST_ROW, LAST_ROW, SIZE, WORDS
-from sparkcep.exec.kernels.runs.runs import CHECK_WIDTH
 from sparkcep.exec.kernels.tables import Conditions
 from sparkcep.pattern import Negation, Pattern, children, variables
 from sparkcep.query import Selection, TestedAt
@@ -323,6 +323,29 @@ def new_work(rows: int, machine: Machine) -> Work:
         np.empty((nodes, rows + 2), np.int32), np.empty((max(negations, 1), rows + 1), np.int32),
         np.empty(rows + 1, np.int32), np.empty(rows + 1, np.int32), np.empty(len(machine.target) + 1, np.int32),
     )  # fmt: skip
+
+
+def closest_tables(spec: RunSpec, rows: int) -> Closest:
+    """Room for the runs that time out of partitions of up to so many rows."""
+    missing = missing_events(spec.automaton)
+    length = rows + 2 if spec.timed_out else 1
+    return Closest(
+        int(spec.timed_out), _ints(missing), np.empty(len(missing), np.int64), np.empty(length, np.int64),
+        np.empty(length, np.int64), np.zeros(2, np.int64),
+    )  # fmt: skip
+
+
+def missing_events(automaton: Automaton) -> list[int]:
+    """For each state the fewest events that must still be taken before a match may end."""
+    out = [len(automaton.components) + 1] * len(automaton.components)
+    changed = True
+    while changed:
+        changed = False
+        for s, edges in enumerate(automaton.edges[:-1]):
+            least = min((0 if e.target == ACCEPT else 1 + out[e.target] for e in edges), default=out[s])
+            if least < out[s]:
+                out[s], changed = least, True
+    return out
 
 
 def new_frames(rows: int) -> Frames:

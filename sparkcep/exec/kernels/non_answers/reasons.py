@@ -10,9 +10,11 @@ import numpy as np
 
 from sparkcep.exec.kernels.caching import inlined, inner, kernel, spliced
 from sparkcep.exec.kernels.conditions import U, advance, retreat
+from sparkcep.exec.kernels.runs.checks import passes, takes
 from sparkcep.exec.kernels.runs.graph import ACCEPT, prepare, sees
 from sparkcep.exec.kernels.runs.progress import REACHED, STAYED, TAKEN
-from sparkcep.exec.kernels.runs.runs import NEXT, STRICT, passes, row_limit, takes
+from sparkcep.exec.kernels.runs.runs import row_limit
+from sparkcep.exec.kernels.runs.selections import NEXT, STRICT
 from sparkcep.exec.kernels.statuses import FALSE, OK, OUTPUT_FULL, TOO_MANY_STEPS, TRUE
 
 NO_EVENT, NO_SUCCESSOR, CONDITION, WINDOW, NEGATION = range(5)

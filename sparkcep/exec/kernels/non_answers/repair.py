@@ -16,7 +16,7 @@ import numpy as np
 from sparkcep.exec.kernels.caching import inlined, inner, kernel
 from sparkcep.exec.kernels.conditions import U, advance, retreat
 from sparkcep.exec.kernels.non_answers.tables import FARTHEST
-from sparkcep.exec.kernels.runs.runs import passes
+from sparkcep.exec.kernels.runs.checks import passes
 from sparkcep.exec.kernels.statuses import FALSE, NODES_FULL, OK, TOO_MANY_STEPS, TRUE
 
 INFINITE = np.int64(1) << 61

@@ -16,6 +16,8 @@ PARTITION, NUMBER, LABEL, SELF, CURRENT, FLAGS, FIXED = range(7)
 EXCLUDED, LAST_OF_MATCH = 1, 2
 #: Of matches by range: what is at this start is not a match but the status in LABEL.
 FAILED = 4
+#: Of a run that timed out: the code of the component it lacked plus one, times this.
+WAITING = 256
 
 SLOT_WIDTH = 6
 

@@ -23,6 +23,7 @@ from sparkcep.exec.kernels.rows.output import (
     SELF,
     SLOT_WIDTH,
 )
+from sparkcep.exec.kernels.runs.checks import clear_behind, passes
 from sparkcep.exec.kernels.runs.graph import ACCEPT, next_taken, prepare, sees
 from sparkcep.exec.kernels.runs.progress import (
     AT_LAST,
@@ -36,7 +37,7 @@ from sparkcep.exec.kernels.runs.progress import (
     TRACED,
     USED,
 )
-from sparkcep.exec.kernels.runs.runs import clear_behind, passes, row_limit
+from sparkcep.exec.kernels.runs.runs import row_limit
 from sparkcep.exec.kernels.statuses import FALSE, OK, OUTPUT_FULL, TOO_MANY_ROWS, TOO_MANY_STEPS, TRUE
 
 

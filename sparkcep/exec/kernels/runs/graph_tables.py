@@ -122,6 +122,22 @@ class Work(NamedTuple):
     best: Rows
 
 
+class Closest(NamedTuple):
+    """Of runs that time out, see timed_out.py.
+
+    ``on``: whether they are wanted. ``missing`` (states,): the fewest events between a state and a match.
+    ``reached`` (states,): scratch. ``state``, ``row`` (rows + 2,): frames of the closest run so far. ``waiting`` (2,):
+    the component that it lacks next, and that of the run looked at.
+    """
+
+    on: int
+    missing: Ints
+    reached: Ints
+    state: Ints
+    row: Ints
+    waiting: Ints
+
+
 class Frames(NamedTuple):
     """The search's stack, one frame per event taken (and one for the start).
 

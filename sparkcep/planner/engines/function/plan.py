@@ -99,6 +99,14 @@ def plan_function(
             position=query.censored_position,
             hint="run the block in spark.sql",
         )
+    if query.timed_out:
+        raise PatternAnalysisError(
+            "CEP_TIMED_OUT",
+            "A pattern function gives matches only, not runs that timed out.",
+            text=statement.text,
+            position=query.timed_out_position,
+            hint="run the block in spark.sql",
+        )
     if query.trends:
         raise PatternAnalysisError(
             "CEP_FUNCTION_TRENDS",

@@ -3,13 +3,14 @@
 A match that ends in a negation with WITHIN w is decided once an event later than its first event's time plus w is
 known: only then can no forbidden event follow. Until then it is censored, as survival analysis says of what is
 observed for a shorter time than it takes. The log's last event is that of all partitions, since a partition that has
-ended tells nothing about how far the log goes.
+ended tells nothing about how far the log goes. Of WITH TIMED OUT, a run that may still become a match is censored.
 """
 
 from __future__ import annotations
 
 from sparkcep.errors import PatternAnalysisError
 from sparkcep.exec.automaton import ACCEPT, Automaton
+from sparkcep.planner.engines.runs.timed_out import waiting_slot
 from sparkcep.planner.measures import MeasureSql
 from sparkcep.query import PREFIX, SOURCE, Navigation, PatternQuery, RowExpression, RowMarker, string_literal
 
@@ -26,7 +27,7 @@ def check_censored(query: PatternQuery, automaton: Automaton) -> None:
     """
     wrong, hint = "", ""
     guarded, free = _accepting(automaton)
-    if not guarded:
+    if not guarded and not query.timed_out:
         wrong = "The pattern does not end in a negation, so each of its matches is decided."
         hint = "leave OMIT CENSORED MATCHES out"
     elif query.within is None:
@@ -63,12 +64,19 @@ def decided_sql(query: PatternQuery, automaton: Automaton, measures: MeasureSql,
     measures.slot_column(bound)
     decided = f"{measures.slot_columns[bound]} < (SELECT {_COLUMN} FROM {{{LOG_END}}})"
     guarded, free = _accepting(automaton)
-    if not free:
+    if guarded and not free:
         return decided
-    label = Navigation(RowExpression((RowMarker.LABEL,)), None, False, 0, 0, False)
-    measures.slot_column(label)
-    names = ", ".join(string_literal(automaton.names[c]) for c in sorted(guarded))
-    return f"({measures.slot_columns[label]} NOT IN ({names}) OR {decided})"
+    certain = []
+    if query.timed_out:
+        waiting = waiting_slot(query)
+        measures.slot_column(waiting)
+        certain.append(f"{measures.slot_columns[waiting]} IS NULL")
+    if guarded:
+        label = Navigation(RowExpression((RowMarker.LABEL,)), None, False, 0, 0, False)
+        measures.slot_column(label)
+        names = ", ".join(string_literal(automaton.names[c]) for c in sorted(guarded))
+        certain.append(f"{measures.slot_columns[label]} NOT IN ({names})")
+    return f"(({' AND '.join(certain)}) OR {decided})"
 
 
 def log_end_sql(query: PatternQuery) -> str:

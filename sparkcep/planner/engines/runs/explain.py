@@ -37,6 +37,8 @@ def run_lines(plan: AnyPlan, spec: RunSpec) -> list[str]:
     lines.append(f"  Selection: {query.selection.value}, {matches}{', STRICT TIME' if query.strict_time else ''}")
     if query.within is not None:
         lines.append(f"  Within: {unescape(query.within)} (inclusive)")
+    if query.timed_out:
+        lines.append("  Timed out: of start events without a match, the run that fewest events are missing from")
     if query.omit_censored:
         lines.append("  Censored: matches whose trailing negation the log's last event does not decide are left out")
     if spec.most_matches < NO_LIMIT:

@@ -15,6 +15,7 @@ from sparkcep.planner.conditions.match_conditions import MatchConditions
 from sparkcep.planner.engines.runs.censored import check_censored, decided_sql
 from sparkcep.planner.engines.runs.collapse import Collapse, collapse
 from sparkcep.planner.engines.runs.steps import BlockPlanner
+from sparkcep.planner.engines.runs.timed_out import check_timed_out, timed_out_measures
 from sparkcep.planner.measures import MeasureSql
 from sparkcep.planner.plan import Analyzer, EngineDefaults, PatternPlan
 from sparkcep.planner.sampling import Sampler
@@ -58,7 +59,7 @@ class RunPlanner(BlockPlanner):
         """The plan of one pattern under a strategy.
 
         Raises:
-            PatternAnalysisError, LimitError: CEP_WITHIN_TYPE, CEP_UNSUPPORTED_CONDITION, CEP_CENSORED,
+            PatternAnalysisError, LimitError: CEP_WITHIN_TYPE, CEP_UNSUPPORTED_CONDITION, CEP_CENSORED, CEP_TIMED_OUT,
                 CEP_PROGRAM_TOO_LARGE.
         """
         query = self.query
@@ -73,6 +74,9 @@ class RunPlanner(BlockPlanner):
         if collapsed is not None:
             exact = Measure("exact", Scalar((str(collapsed.exact).lower(),)))
             self.query = replace(query, measures=(*query.measures, exact))
+        if query.timed_out:
+            check_timed_out(query, self.automaton)
+            self.query = replace(query, measures=(*query.measures, *timed_out_measures(query)))
         measures = MeasureSql(self.query, keys, self.outputs, analyze=self.analyze)
         measures.prepare()
         if query.omit_censored:
@@ -111,6 +115,7 @@ class RunPlanner(BlockPlanner):
             most_matches=NO_LIMIT if query.limit is None or not stops else query.limit,
             collapsed=collapsed is not None,
             postponed=collapsed.postponed if collapsed is not None else frozenset(),
+            timed_out=query.timed_out,
             stream=stream,
         )
         spec = self.with_engine(spec, conditions, dependent)

@@ -1,0 +1,205 @@
+"""The run of a start row that came closest to a match before its window ended: MATCHES ... WITH TIMED OUT.
+
+A run times out where its start row has no match and it could still go on when WITHIN has passed: no event it had to
+take was left, and no negation stands between its last event and the next. Of those, the one that fewest events are
+missing from is shown; among equals the preferred one (docs/patterns.md).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sparkcep.exec.kernels.caching import inlined, inner
+from sparkcep.exec.kernels.conditions import U, advance, retreat
+from sparkcep.exec.kernels.rows.output import FLAGS, WAITING
+from sparkcep.exec.kernels.runs.checks import asks, decided_since, none_between, takes
+from sparkcep.exec.kernels.runs.graph import ACCEPT, sees
+from sparkcep.exec.kernels.runs.progress import DEPTH, STAYED, STEPS, TAKEN, USED
+from sparkcep.exec.kernels.runs.selections import NEXT, STRICT
+from sparkcep.exec.kernels.statuses import FALSE, OK, TOO_MANY_STEPS, TRUE
+
+_NONE = np.uint64(0)
+#: More events than any pattern asks for.
+NO_RUN = 2**31 - 1
+
+
+@inner
+def closest_run(
+    base, rows, start, limit, machine, checks, selection, strict, conditions, columns, max_steps, work, frames, search,
+    closest, progress,
+):  # fmt: skip
+    """Search a start row's runs that time out for the one that is closest to a match.
+
+    Frames 1 to ``progress[DEPTH]`` hold it then, -1 where there is none, and ``closest.waiting`` the component that it
+    lacks next. Runs are walked depth first in order of preference, without asking whether a match can be completed; the
+    walk ends with the first run that no other can come closer than (``_least_missing``). Like the search for matches it
+    may otherwise have to look at exponentially many.
+
+    Returns:
+        A status.
+    """
+    attainable = _least_missing(start, limit, machine, work, closest)
+    best, length = np.int64(NO_RUN), np.int64(-1)
+    for g in range(search.counts.shape[0]):
+        search.counts[g] = 0
+    frames.candidate[0] = -1
+    depth = np.int64(0)
+    steps = progress[STEPS]
+    status = np.int64(OK)
+    while depth >= 0 and best > attainable:
+        steps += 1
+        if steps > max_steps:
+            status = np.int64(TOO_MANY_STEPS)
+            break
+        node = frames.state[U(depth)]
+        low, high = machine.edge_start[U(node)], machine.edge_start[U(node + 1)]
+        j = frames.candidate[U(depth)]
+        e = frames.cursor[U(depth)]
+        if j < 0 or e >= high:
+            j, stands = _next_row(depth, j, start, limit, low, high, selection, machine, work, frames)
+            if j <= limit:
+                frames.candidate[U(depth)] = j
+                frames.cursor[U(depth)] = low
+                frames.taken[U(depth)] = 0
+                continue
+            if stands:
+                missing = _missing(
+                    depth, low, high, base, rows, limit, machine, checks, conditions, columns, work, frames, search,
+                    closest,
+                )  # fmt: skip
+                if missing < 0:
+                    status = -missing
+                    break
+                if missing < best:
+                    best, length = missing, depth
+                    closest.waiting[0] = closest.waiting[1]
+                    for d in range(1, depth + 1):
+                        closest.state[d] = frames.state[d]
+                        closest.row[d] = frames.row[d]
+            if depth > 0:
+                retreat(machine.state_component[U(node)], conditions, search)
+            depth -= 1
+            continue
+        frames.cursor[U(depth)] = e + 1
+        target = machine.target[U(e)]
+        if target == ACCEPT or work.next_row[machine.component[U(e)], j] != j:
+            continue
+        # A leading negation looks back from where the match ends, and these do not end.
+        if depth > 0 and not sees(machine.absent[U(e)], machine.present[U(e)], frames.row[U(depth)], j, work):
+            continue
+        advance(machine.component[U(e)], j, base, conditions, columns, search)
+        frames.row[U(depth + 1)] = j
+        frames.edge[U(depth + 1)] = e
+        frames.state[U(depth + 1)] = target
+        result = np.int64(TRUE)
+        if asks(e, machine, checks):
+            result = takes(e, depth, base, rows, j, machine, checks, strict, conditions, columns, work, frames,
+                            search)  # fmt: skip
+        if result == TRUE:
+            frames.taken[U(depth)] |= TAKEN if machine.ends[U(e)] else TAKEN | STAYED
+            depth += 1
+            frames.candidate[U(depth)] = -1
+            continue
+        retreat(machine.component[U(e)], conditions, search)
+        if result != FALSE:
+            status = result
+            break
+    progress[STEPS] = steps
+    for d in range(1, length + 1):
+        frames.state[d] = closest.state[d]
+        frames.row[d] = closest.row[d]
+    progress[DEPTH] = length
+    return status
+
+
+@inner
+def _least_missing(start, limit, machine, work, closest):
+    """The fewest events that a run from a start row may lack, as far as match-independent conditions tell."""
+    start_node = machine.automata[1]
+    for s in range(start_node):
+        closest.reached[s] = limit + 1
+    changed = True
+    while changed:
+        changed = False
+        for s in range(start_node + 1):
+            if s < start_node and closest.reached[s] > limit:
+                continue
+            after = start if s == start_node else closest.reached[s] + 1
+            for e in range(machine.edge_start[U(s)], machine.edge_start[U(s + 1)]):
+                target = machine.target[U(e)]
+                if target != ACCEPT:
+                    j = np.int64(work.next_row[machine.component[U(e)], after])
+                    if j < closest.reached[target] and (s < start_node or j == start):
+                        closest.reached[target] = j
+                        changed = True
+    least = np.int64(NO_RUN)
+    for s in range(start_node):
+        if closest.reached[s] <= limit:
+            # Where a run may end it has done so, or lacks one event at least.
+            least = min(least, max(np.int64(closest.missing[s]), np.int64(1)))
+    return least
+
+
+@inlined
+def _next_row(depth, j, start, limit, low, high, selection, machine, work, frames):
+    """The next row to look at, above ``limit`` where there is none; and whether the run stands there to the end."""
+    if depth == 0:
+        return (start if j < 0 else limit + 1), False
+    i = frames.row[U(depth)]
+    if selection == STRICT:
+        if i == limit:
+            return limit + 1, True
+        return (i + 1 if j < 0 and work.last_equal[i] == i else limit + 1), False
+    if selection == NEXT and j >= 0 and frames.taken[U(depth)] >= STAYED:
+        return limit + 1, False
+    first = np.int64(work.last_equal[i]) + 1 if j < 0 else j + 1
+    best = limit + 1
+    if first <= limit:
+        for e in range(low, high):
+            if machine.target[U(e)] != ACCEPT:
+                at = np.int64(work.next_row[machine.component[U(e)], first])
+                if at < best and sees(machine.absent[U(e)], _NONE, i, at, work):
+                    best = at
+    return best, True
+
+
+@inner
+def _missing(
+    depth, low, high, base, rows, limit, machine, checks, conditions, columns, work, frames, search, closest
+):  # fmt: skip
+    """How many events a run lacks that stands at its window's end; ``closest.waiting[1]`` is the component of the next.
+
+    Returns:
+        NO_RUN where negations leave it no way on; less than 0: the negative status of a condition that fails.
+    """
+    best = np.int64(NO_RUN)
+    i = frames.row[U(depth)]
+    for e in range(low, high):
+        target = machine.target[U(e)]
+        if target == ACCEPT or 1 + closest.missing[target] >= best:
+            continue
+        if not sees(machine.absent[U(e)], machine.present[U(e)], i, limit + 1, work):
+            continue
+        decided = _NONE
+        dependent = machine.absent[U(e)] & np.uint64(machine.dependent)
+        for x in range(machine.negation_group.shape[0] - 1):
+            bit = np.uint64(1) << np.uint64(x)
+            if dependent & bit and decided_since(x, machine, search) <= i:
+                decided |= bit
+        if decided:
+            result = none_between(decided, depth, i, limit + 1, base, rows, False, machine, checks, conditions,
+                                   columns, work, frames, search)  # fmt: skip
+            if result == FALSE:
+                continue
+            if result != TRUE:
+                return -result
+        best = 1 + closest.missing[target]
+        closest.waiting[1] = machine.component[U(e)]
+    return best
+
+
+@inlined
+def mark_waiting(out, first, progress, closest):
+    """Note in the output rows from ``first`` on that their run waited for a component."""
+    for at in range(first, progress[USED]):
+        out[at, FLAGS] |= (closest.waiting[0] + 1) * WAITING
