@@ -51,6 +51,7 @@ test-long: test
 	$(BIN)/python -m tests.index.faults 200 $(SEED)
 	$(BIN)/python -m tests.cluster
 	$(BIN)/python -m tests.stream_kills 50
+	$(BIN)/python -m tests.stream_soak
 	$(MAKE) audit
 
 # Known weaknesses of what is installed; skipped where no advisories can be reached.
