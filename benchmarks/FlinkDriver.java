@@ -15,7 +15,7 @@ import org.apache.flink.types.Row;
 import org.apache.flink.util.CloseableIterator;
 
 /**
- * Runs SQL statements in one embedded Flink (batch mode) and reports each as a line of JSON.
+ * Runs SQL statements in one embedded Flink (in batch mode unless the arguments say STREAMING) and reports each as a line of JSON.
  *
  * <p>Standard input: one Base64-encoded statement a line; statements that give no rows are fine. Standard output:
  * {"seconds": ..., "rows": [[...]]} or {"error": "..."}; times are milliseconds since 1970, UTC. Seconds run from the
@@ -27,16 +27,15 @@ public class FlinkDriver {
         PrintStream answers = System.out;
         System.setOut(System.err);
         Configuration configuration = new Configuration();
+        boolean streaming = false;
         for (String argument : arguments) {
             String[] pair = argument.split("=", 2);
             configuration.setString(pair[0], pair[1]);
+            streaming |= argument.equals("execution.runtime-mode=STREAMING");
         }
+        EnvironmentSettings.Builder settings = EnvironmentSettings.newInstance().withConfiguration(configuration);
         TableEnvironment environment =
-                TableEnvironment.create(
-                        EnvironmentSettings.newInstance()
-                                .inBatchMode()
-                                .withConfiguration(configuration)
-                                .build());
+                TableEnvironment.create((streaming ? settings.inStreamingMode() : settings.inBatchMode()).build());
         BufferedReader input = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         for (String line = input.readLine(); line != null; line = input.readLine()) {
             String statement = new String(Base64.getDecoder().decode(line.trim()), StandardCharsets.UTF_8);

@@ -19,6 +19,7 @@ from benchmarks.runs import main as runs
 from benchmarks.scaling import scaling
 from benchmarks.sequences import sequences
 from benchmarks.small_cases import small_cases
+from benchmarks.streaming import main as streaming
 from benchmarks.ticks import ticks
 from benchmarks.trends import main as trends
 from benchmarks.uncertain import main as uncertain
@@ -37,6 +38,7 @@ ALONE = {
     "backtracking": backtracking,
     "repair": repair,
     "runs": runs,
+    "streaming": streaming,
     "trends": trends,
     "uncertain": uncertain,
 }

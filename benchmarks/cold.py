@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import shutil
 import statistics
 import subprocess
@@ -24,6 +23,7 @@ from typing import Any
 
 import sparkcep
 from benchmarks.harness import RESULTS, cpu_seconds
+from benchmarks.processes import children_seconds
 
 PACKAGE = Path(sparkcep.__file__).parent
 ROOT = PACKAGE.parent
@@ -51,29 +51,6 @@ CONDITIONS = {"nothing": (False, False), "shipped": (True, False), "warm": (Fals
 
 
 # -- the first answer --------------------------------------------------------------------------------------------------
-
-
-def children_seconds() -> float:
-    """CPU seconds of this process and of all that it has started: those that live, too, such as the JVM."""
-    own = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    ticks = os.sysconf("SC_CLK_TCK")
-    parents: dict[int, int] = {}
-    took: dict[int, float] = {}
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            fields = (folder / "stat").read_text().rpartition(")")[2].split()
-        except OSError:  # has ended
-            continue
-        parents[int(folder.name)] = int(fields[1])
-        # Its own, and those of its children that have ended.
-        took[int(folder.name)] = sum(map(int, fields[11:15])) / ticks
-
-    def below(process: int) -> bool:
-        while process not in (0, 1, os.getpid()):
-            process = parents.get(process, 0)
-        return process == os.getpid()
-
-    return sum(u.ru_utime + u.ru_stime for u in own) + sum(s for p, s in took.items() if p != os.getpid() and below(p))
 
 
 def measured(engines: Sequence[str]) -> dict[str, dict[str, float]]:

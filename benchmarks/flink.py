@@ -84,7 +84,7 @@ class Flink:
         FlinkUnavailable: there are no jars or no JDK.
     """
 
-    def __init__(self, folder: Path = DEFAULT_VENV) -> None:
+    def __init__(self, folder: Path = DEFAULT_VENV, streaming: bool = False) -> None:
         if shutil.which("javac") is None:
             raise FlinkUnavailable("the driver needs a JDK (javac) on the path")
         jars, self.version = find_jars(folder)
@@ -103,6 +103,8 @@ class Flink:
         command = ["java", "-Xmx4g", f"-Dlog4j.configurationFile={scratch / 'log4j2.properties'}"]
         command += [f"--add-opens={package}=ALL-UNNAMED" for package in _OPENS]
         command += ["-cp", f"{classes}:{scratch}", "FlinkDriver", *(f"{k}={v}" for k, v in CONFIGURATION.items())]
+        if streaming:
+            command.append("execution.runtime-mode=STREAMING")
         self._complaints = (scratch / "stderr").open("w+")
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._complaints, text=True
@@ -115,6 +117,11 @@ class Flink:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    @property
+    def pid(self) -> int:
+        """Of the JVM."""
+        return self._process.pid
 
     def close(self) -> None:
         assert self._process.stdin is not None

@@ -161,6 +161,14 @@ STREAM_BUCKETS = Setting(
     "Streams: into how many buckets partitions go, each with one state. Several times spark.sql.shuffle.partitions "
     "keep tasks about equally busy; each costs a call of Python in a micro-batch. It is part of the checkpoint.",
 )
+STREAM_OPERATOR = Setting(
+    "streaming.operator",
+    "state",
+    "Streams: `state`: applyInPandasWithState, which any state store serves; `transform`: transformWithState, which "
+    "needs the RocksDB state store and protobuf, and which window aggregations and joins may follow. It is part of the "
+    "checkpoint.",
+    choices=("state", "transform"),
+)
 LIMIT_REPAIR = Setting(
     "limit.repairNodes",
     "50000000",
@@ -232,6 +240,7 @@ ALL: tuple[Setting, ...] = (
     LIMIT_REPAIR,
     LIMIT_STREAM_ROWS,
     STREAM_BUCKETS,
+    STREAM_OPERATOR,
     LOG_CASE,
     LOG_TIME,
     LOG_TIEBREAK,
@@ -267,6 +276,8 @@ class Settings:
     limit_shared: int = int(LIMIT_SHARED.default)
     limit_stream_rows: int = int(LIMIT_STREAM_ROWS.default)
     stream_buckets: int = int(STREAM_BUCKETS.default)
+    stream_operator: str = STREAM_OPERATOR.default
+    state_store: str = ""
     log_case: str = ""
     log_time: str = ""
     log_tiebreak: str = ""
@@ -358,6 +369,8 @@ def read(get: Callable[[str, str], Any]) -> Settings:
         limit_shared=_integer(LIMIT_SHARED, text(LIMIT_SHARED)),
         limit_stream_rows=_integer(LIMIT_STREAM_ROWS, text(LIMIT_STREAM_ROWS), least=0),
         stream_buckets=_integer(STREAM_BUCKETS, text(STREAM_BUCKETS)),
+        stream_operator=text(STREAM_OPERATOR),
+        state_store=_text(get, "spark.sql.streaming.stateStore.providerClass"),
         log_case=text(LOG_CASE),
         log_time=text(LOG_TIME),
         log_tiebreak=text(LOG_TIEBREAK),

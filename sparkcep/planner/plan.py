@@ -85,12 +85,15 @@ class EngineDefaults:
 @dataclass(frozen=True, slots=True)
 class StreamInput:
     """What a plan over a stream has more. ``plan``: of the operator. ``sql``: the statement over ``{SOURCE}`` that
-    gives it its rows. ``decided``, ``kept``: sentences for EXPLAIN."""
+    gives it its rows. ``operator``: Spark's, see exec/streaming/spark.py. ``end``: the operator's output column that
+    carries the watermark on, empty where there is none. ``decided``, ``kept``: sentences for EXPLAIN."""
 
     plan: StreamPlan
     sql: str
     decided: str
     kept: str
+    operator: str
+    end: str
 
 
 E_co = TypeVar("E_co", bound=EnginePlan, covariant=True)

@@ -66,7 +66,9 @@ def matched(planned: AnyPlan, frame: DataFrame, name: str) -> Matched:
     if planned.stream is None:
         return match(frame, planned.input.layout, shape, spec)
     engine = cast("StreamingEngine[Any]", ENGINES[type(spec)])
-    return match_stream(frame, engine, shape, spec, planned.stream.plan, name.replace(PREFIX, "sparkcep_"))
+    stream = planned.stream
+    metrics = name.replace(PREFIX, "sparkcep_")
+    return match_stream(frame, engine, shape, spec, stream.plan, metrics, stream.operator, stream.end)
 
 
 def with_facts(

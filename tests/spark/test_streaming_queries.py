@@ -12,10 +12,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pyspark.errors import StreamingQueryException
+from pyspark.errors import AnalysisException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
-from sparkcep.errors import error_behind
+from sparkcep.errors import PatternAnalysisError, error_behind
 
 from ..conftest import configured
 
@@ -151,6 +151,57 @@ def test_more_queries(query: str, spark: SparkSession, tmp_path: Path) -> None:
 def test_state_stores(store: str, spark: SparkSession, tmp_path: Path) -> None:
     with configured(spark, {"spark.sql.streaming.stateStore.providerClass": STORES[store]}):
         same_rows(spark, QUERIES["absence"], tmp_path, restarts=True)
+
+
+TRANSFORM = {
+    "spark.sql.streaming.stateStore.providerClass": STORES["rocksdb"],
+    "spark.sparkcep.streaming.operator": "transform",
+}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("query", ["clause", "absence", "trends", "timed out"])
+def test_transform_with_state(query: str, spark: SparkSession, tmp_path: Path) -> None:
+    with configured(spark, TRANSFORM):
+        same_rows(spark, QUERIES[query], tmp_path, restarts=True)
+
+
+def test_a_window_aggregation_follows(spark: SparkSession, tmp_path: Path) -> None:
+    """The end of a match that its last event decides carries the watermark on: no match is late for what follows."""
+    pattern = BLOCK + "PATTERN SEQ(A a, B+ b[], C c) WITHIN 20 seconds"
+    text = f"SELECT window(end_time, '30 seconds') AS w, k, count(*) AS n FROM ({pattern}) GROUP BY 1, 2"
+    log = Log(spark, tmp_path / "in")
+    rows = random_rows(3)
+    for part in [*(rows[n : n + 50] for n in range(0, 400, 50)), *([(99, end, "Z", 1, end)] for end in ENDS)]:
+        log.add(part)
+    log.views()
+    with configured(spark, TRANSFORM):
+        query, found = run(spark.sql(text.format("sq_stream")), tmp_path)
+    assert query.exception() is None
+    wanted = spark.sql(text.format("sq_rest")).collect()
+    assert len(wanted) > 10
+    assert sorted(map(str, found)) == sorted(map(str, wanted))
+    late = [o.get("numRowsDroppedByWatermark", 0) for p in query.recentProgress for o in p["stateOperators"]]
+    assert not any(late)
+
+
+def test_a_match_that_is_decided_late_carries_no_watermark(spark: SparkSession, tmp_path: Path) -> None:
+    log = Log(spark, tmp_path / "in")
+    log.add(random_rows(3, 10))
+    log.views()
+    pattern = BLOCK + "PATTERN SEQ(A a, B b, !C c) WITHIN 20 seconds"
+    text = f"SELECT window(end_time, '30 seconds') AS w, count(*) AS n FROM ({pattern}) GROUP BY 1"
+    with configured(spark, TRANSFORM), pytest.raises(AnalysisException, match="watermark"):
+        run(spark.sql(text.format("sq_stream")), tmp_path)
+
+
+def test_transform_with_state_needs_rocksdb(spark: SparkSession, tmp_path: Path) -> None:
+    log = Log(spark, tmp_path / "in")
+    log.add(random_rows(3, 10))
+    log.views()
+    settings = TRANSFORM | {"spark.sql.streaming.stateStore.providerClass": STORES["hdfs"]}
+    with configured(spark, settings), pytest.raises(PatternAnalysisError, match="CEP_STREAMING_UNSUPPORTED"):
+        spark.sql(QUERIES["absence"].format("sq_stream"))
 
 
 def test_rows_that_come_too_late(spark: SparkSession, tmp_path: Path) -> None:

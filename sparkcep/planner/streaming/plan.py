@@ -19,8 +19,8 @@ from sparkcep.planner.engines.trends.sql import TrendSql
 from sparkcep.planner.input_plan import InputPlan
 from sparkcep.planner.measures import MeasureSql
 from sparkcep.planner.plan import AnyPlan, StreamInput
-from sparkcep.planner.streaming.refusals import check_plan
-from sparkcep.query import PREFIX, Events, Matches, MatchNumber, PatternQuery
+from sparkcep.planner.streaming.refusals import check_operator, check_plan
+from sparkcep.query import PREFIX, Events, Matches, MatchNumber, Navigation, PatternQuery, RowExpression
 from sparkcep.settings import STREAM_BUCKETS, Settings
 
 
@@ -34,6 +34,7 @@ def streamed(plan: AnyPlan, settings: Settings, given: Sequence[str]) -> AnyPlan
         PatternAnalysisError: CEP_STREAMING_UNSUPPORTED.
     """
     check_plan(plan)
+    check_operator(plan.query, settings)
     query = plan.query
     order = [SortField(n, k.ascending, k.nulls_first) for n, k in enumerate(query.order_by)]
     order += [SortField(n) for n in range(len(query.order_by), plan.input.fields.sort_fields)]
@@ -52,7 +53,8 @@ def streamed(plan: AnyPlan, settings: Settings, given: Sequence[str]) -> AnyPlan
         last_only=not query.rows_per_match.is_all,
         groups=groups,
     )
-    found = StreamInput(stream, sql, decided(query, plan), kept(query, plan, settings))
+    sentences = decided(query, plan), kept(query, plan, settings)
+    found = StreamInput(stream, sql, *sentences, operator=settings.stream_operator, end=end_column(plan))
     reason = f"the input is a stream; {settings.stream_buckets} buckets, {STREAM_BUCKETS.key}"
     return replace(plan, input=replace(plan.input, layout="stream", layout_reason=reason), stream=found)
 
@@ -81,6 +83,20 @@ def remembers(query: PatternQuery, plan: AnyPlan) -> bool:
     spec = plan.engine.spec
     reads = isinstance(spec, MatchSpec | RunSpec) and any(isinstance(s, NumberSlot) for s in spec.conditions.slots)
     return numbered or reads
+
+
+def end_column(plan: AnyPlan) -> str:
+    """The operator's output column that carries the watermark on: the end of matches that their last event decides.
+
+    Other matches come later than the watermark passes their last event: what follows would drop them as late.
+    """
+    spec, measures = plan.engine.spec, plan.output
+    if not isinstance(spec, RunSpec) or not isinstance(measures, MeasureSql):
+        return ""
+    if spec.one_per_start or spec.timed_out or spec.collapsed or (spec.stream is not None and spec.stream.closes):
+        return ""
+    last = Navigation(RowExpression((plan.query.order_by[0].expression,)), None, False, 0, 0, False)
+    return next((f"{PREFIX}g{number}" for slot, number in measures.direct.items() if slot == last), "")
 
 
 def decided(query: PatternQuery, plan: AnyPlan) -> str:

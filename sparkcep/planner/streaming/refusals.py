@@ -12,7 +12,7 @@ from sparkcep.exec.engines.runs.spec import RunSpec
 from sparkcep.planner.fields import Fields
 from sparkcep.planner.plan import AnyPlan
 from sparkcep.query import PatternQuery, Selection
-from sparkcep.settings import LIMIT_STREAM_ROWS, Settings
+from sparkcep.settings import LIMIT_STREAM_ROWS, STREAM_OPERATOR, Settings
 
 
 def unsupported(query: PatternQuery, what: str, hint: str = "", position: int = -1) -> PatternAnalysisError:
@@ -52,6 +52,21 @@ def check_query(query: PatternQuery, settings: Settings, watermarked: Collection
             query, "MATCH_RECOGNIZE over a stream needs WITHIN: without it undecided rows may be kept for ever.",
             f"add WITHIN, or set {LIMIT_STREAM_ROWS.key} to the most rows that are kept of a partition",
         )  # fmt: skip
+
+
+def check_operator(query: PatternQuery, settings: Settings) -> None:
+    """Refuse transformWithState where the state store cannot serve it.
+
+    Raises:
+        PatternAnalysisError: CEP_STREAMING_UNSUPPORTED.
+    """
+    if settings.stream_operator == "transform" and "RocksDB" not in settings.state_store:
+        raise unsupported(
+            query,
+            f"{STREAM_OPERATOR.key} = transform without the RocksDB state store",
+            "SET spark.sql.streaming.stateStore.providerClass = "
+            "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
+        )
 
 
 def check_order(query: PatternQuery, settings: Settings, watermarked: Collection[str]) -> None:

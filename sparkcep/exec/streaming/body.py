@@ -1,0 +1,90 @@
+"""What Spark's stateful operators call, whichever it is: bytes in, bytes out."""
+
+from __future__ import annotations
+
+import logging
+import pickle
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import pyarrow as pa
+
+from sparkcep.errors import SparkCepError
+from sparkcep.exec.engine import StreamingEngine
+from sparkcep.exec.shape import OperatorColumns
+from sparkcep.exec.streaming.blobs import ROWS, from_bytes, to_bytes
+from sparkcep.exec.streaming.step import BucketOperator, Step, StreamPlan
+from sparkcep.query import ERROR
+
+S = TypeVar("S")
+#: What a step says of rows it dropped, as columns of the operator's output.
+COUNTS = ("late", "untimed", "changed")
+
+#: Operators of a worker, the last ones used, by what they were made from: a worker serves many micro-batches.
+_OPERATORS: dict[bytes, BucketOperator[Any]] = {}
+_MOST_OPERATORS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Advanced:
+    """What a call for one bucket gives. ``row``: its output row, None where there is nothing to say. ``state``: the new
+    state, None where it stays. ``wake``: milliseconds; a watermark above them is to call the bucket again."""
+
+    row: Mapping[str, Any] | None
+    state: bytes | None = None
+    wake: int | None = None
+
+
+class StreamBody(Generic[S]):
+    """One call for each bucket of a micro-batch. The operator is made on the executor, never pickled; a worker, which
+    serves many micro-batches, keeps the last ones."""
+
+    def __init__(self, engine: StreamingEngine[S], shape: OperatorColumns, spec: S, plan: StreamPlan) -> None:
+        self.made_from = engine, shape, spec, plan
+        self._operator: BucketOperator[S] | None = None
+
+    def __reduce__(self) -> tuple[type, tuple[StreamingEngine[S], OperatorColumns, S, StreamPlan]]:
+        return type(self), self.made_from
+
+    @property
+    def operator(self) -> BucketOperator[S]:
+        """Made at the first use in a worker."""
+        if self._operator is None:
+            key = pickle.dumps(self.made_from)
+            known = _OPERATORS.pop(key) if key in _OPERATORS else BucketOperator(*self.made_from)
+            self._operator = _OPERATORS[key] = known
+            while len(_OPERATORS) > _MOST_OPERATORS:
+                del _OPERATORS[next(iter(_OPERATORS))]
+        return self._operator
+
+    def advance(self, state: bytes | None, blobs: Sequence[bytes], watermark: int) -> Advanced:
+        """One step of a bucket.
+
+        Args:
+            blobs: its new rows. watermark: milliseconds.
+        """
+        try:
+            done = self.operator.step(state, [from_bytes(blob)[0] for blob in blobs], watermark * 1000)
+        except SparkCepError as error:
+            # Raised behind the operator, so that the batch fails and no state is kept of it.
+            return Advanced({ROWS: None, ERROR: str(error)} | dict.fromkeys(COUNTS, 0))
+        # Spark calls back when the watermark is above this.
+        wake = None if done.wake is None else max(-(-done.wake // 1000) - 1, watermark + 1)
+        counts = report(done)
+        row = None
+        if done.rows is not None or any(counts.values()):
+            rows = None if done.rows is None else to_bytes(pa.Table.from_batches([done.rows]))
+            row = {ROWS: rows, ERROR: None} | counts
+        return Advanced(row, done.state, wake)
+
+
+def report(done: Step) -> dict[str, int]:
+    """What was dropped, by name; in the log as well."""
+    counts = {name: getattr(done, name) for name in COUNTS}
+    if any(counts.values()):
+        logging.getLogger("sparkcep").warning(
+            "%d late rows and %d rows without a time dropped, %d matches without the row that SKIP names",
+            *counts.values(),
+        )
+    return counts
