@@ -36,7 +36,7 @@ ROUNDS = 5
 #: Rows of a file; a micro-batch takes one or ten.
 FILE_ROWS = 100_000
 BATCHES = {"100,000": 1, "1,000,000": 10}
-FULL = LogShape(cases=20_000, events=2_000_000, types=20, seed=20261123)
+FULL = LogShape(cases=10_000, events=1_000_000, types=20, seed=20261123)
 QUICK = LogShape(cases=2_000, events=200_000, types=20, seed=20261123)
 #: All cases lie in so many days, so that those of one time are many.
 DAYS = 2
@@ -60,8 +60,8 @@ SYSTEMS = (*(f"sparkcep, batches of {size}" for size in BATCHES), "Flink")
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """Events in order of time, as files: ``batches`` for Spark, one after the other; ``halves`` for Flink, a file for
-    each of two readers, each in order. ``columns``: of SQL, ``key``: that tells the halves apart."""
+    """Events in order of time, as files: ``batches`` for Spark, a folder for each size of micro-batches; ``halves`` for
+    Flink, a file for each of two readers, each in order. ``columns``: of SQL, ``rows``: how many."""
 
     name: str
     columns: str
@@ -109,14 +109,15 @@ def write_stream(name: str, table: pa.Table, columns: str, half: np.ndarray, end
         )
 
     parts = [text.slice(at, FILE_ROWS) for at in range(0, text.num_rows, FILE_ROWS)]
-    # Micro-batches of one row, so that what is decided by then is emitted whatever a micro-batch takes.
-    most = max(BATCHES.values())
-    parts += [last(n) for n in range(2 * most + -len(parts) % most)]
-    stream.batches.mkdir(parents=True)
-    for n, part in enumerate(parts):
-        path = stream.batches / f"{n:04}.csv"
-        csv.write_csv(part, path, options)
-        os.utime(path, (1_700_000_000 + 10 * n,) * 2)
+    for files in BATCHES.values():
+        folder = stream.batches / str(files)
+        folder.mkdir(parents=True)
+        # Two micro-batches of one row a file, so that all is decided and emitted.
+        ends = [last(n) for n in range(2 * files + -len(parts) % files)]
+        for n, part in enumerate([*parts, *ends]):
+            path = folder / f"{n:04}.csv"
+            csv.write_csv(part, path, options)
+            os.utime(path, (1_700_000_000 + 10 * n,) * 2)
     stream.halves.mkdir()
     for side in (0, 1):
         rows = text.filter(pa.array(half == side))
@@ -194,7 +195,7 @@ def in_spark(spark: SparkSession, stream: Stream, text: str, files: int, measure
     checkpoint = DATA / "stream_checkpoint"
     shutil.rmtree(checkpoint, ignore_errors=True)
     cpu, start = children_seconds(), time.perf_counter()
-    frame = spark.readStream.schema(schema).option("maxFilesPerTrigger", files).csv(str(stream.batches))
+    frame = spark.readStream.schema(schema).option("maxFilesPerTrigger", files).csv(str(stream.batches / str(files)))
     # An event at the watermark is late, and events of one time may be in two files.
     frame.withWatermark("ts", "1 second").createOrReplaceTempView(stream.name)
     query = (

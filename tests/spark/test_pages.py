@@ -18,6 +18,8 @@ import sparkcep
 from docs_tools.reference import PAGES
 from sparkcep.sql.script import split_statements
 
+from ..conftest import configured
+
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 #: Pages whose blocks run here; those of the others run in test_docs.py, test_notebooks.py or the benchmarks.
@@ -55,12 +57,20 @@ def test_quick_start(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> No
 def test_streaming(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The quick start writes what the statement gives over the days at rest, but for the last ten hours."""
     monkeypatch.setattr("sparkcep.local_session", lambda: spark)
-    (code,), (clause,) = blocks("streaming.md", "python"), blocks("streaming.md", "sql")
+    (code,), (clause, chained) = blocks("streaming.md", "python"), blocks("streaming.md", "sql")
     names: dict[str, object] = {}
     try:
         exec(code.replace("/tmp/", f"{tmp_path}/"), names)
         assert names["query"].awaitTermination(300)  # type: ignore[attr-defined]
         assert spark.sql(clause).isStreaming
+        *settings, followed = chained.rstrip().rstrip(";").split(";\n")
+        assert all(s.lstrip().startswith("SET ") for s in settings)
+        with configured(spark, dict(s.strip().removeprefix("SET ").split(" = ") for s in settings)):
+            query = spark.sql(followed).writeStream.format("parquet").trigger(availableNow=True).options(
+                path=f"{tmp_path}/hours", checkpointLocation=f"{tmp_path}/hours_checkpoint"
+            ).start()  # fmt: skip
+            assert query.awaitTermination(300)
+        hours = {tuple(row) for row in spark.read.parquet(f"{tmp_path}/hours").collect()}
         written = {tuple(row) for row in spark.read.parquet(f"{tmp_path}/late_and_later").collect()}
         spark.read.parquet(f"{tmp_path}/days").createOrReplaceTempView("departures")
         (statement,) = re.findall(r'spark\.sql\("""(.*?)"""', code, re.DOTALL)
@@ -69,6 +79,8 @@ def test_streaming(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, tmp_pat
         assert written <= expected
         latest = max(row[1] for row in written)
         assert {row for row in expected if row[1] < latest} <= written
+        assert hours
+        assert hours <= {tuple(row) for row in spark.sql(followed).collect()}
     finally:
         spark.catalog.dropTempView("departures")
 
