@@ -169,6 +169,12 @@ STREAM_OPERATOR = Setting(
     "checkpoint.",
     choices=("state", "transform"),
 )
+STREAM_LATE_ROWS = Setting(
+    "streaming.lateRows",
+    "",
+    "Streams: a folder, by a path or URI that all executors can write to, for rows that come too late or have no time: "
+    "Parquet files of the input's columns. Empty: they are counted only.",
+)
 LIMIT_REPAIR = Setting(
     "limit.repairNodes",
     "50000000",
@@ -241,6 +247,7 @@ ALL: tuple[Setting, ...] = (
     LIMIT_STREAM_ROWS,
     STREAM_BUCKETS,
     STREAM_OPERATOR,
+    STREAM_LATE_ROWS,
     LOG_CASE,
     LOG_TIME,
     LOG_TIEBREAK,
@@ -278,6 +285,7 @@ class Settings:
     stream_buckets: int = int(STREAM_BUCKETS.default)
     stream_operator: str = STREAM_OPERATOR.default
     state_store: str = ""
+    stream_late_rows: str = ""
     log_case: str = ""
     log_time: str = ""
     log_tiebreak: str = ""
@@ -298,6 +306,16 @@ def _checked(setting: Setting, value: str) -> str:
             hint=f"SET {setting.key} = {setting.default}",
         )
     return value.lower() if setting.choices else value
+
+
+def _absolute(setting: Setting, value: str) -> str:
+    if value and not value.startswith("/") and "://" not in value:
+        raise SparkCepError(
+            "CEP_INVALID_SETTING",
+            f"{setting.key} is {value!r}; it must be an absolute path or a URI, which means the same on all executors.",
+            hint=f"SET {setting.key} = file:///tmp/late",
+        )
+    return value
 
 
 def _integer(setting: Setting, value: str, least: int = 1) -> int:
@@ -370,6 +388,7 @@ def read(get: Callable[[str, str], Any]) -> Settings:
         limit_stream_rows=_integer(LIMIT_STREAM_ROWS, text(LIMIT_STREAM_ROWS), least=0),
         stream_buckets=_integer(STREAM_BUCKETS, text(STREAM_BUCKETS)),
         stream_operator=text(STREAM_OPERATOR),
+        stream_late_rows=_absolute(STREAM_LATE_ROWS, text(STREAM_LATE_ROWS)),
         state_store=_text(get, "spark.sql.streaming.stateStore.providerClass"),
         log_case=text(LOG_CASE),
         log_time=text(LOG_TIME),

@@ -15,7 +15,7 @@ import pytest
 from pyspark.errors import AnalysisException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
-from sparkcep.errors import PatternAnalysisError, error_behind
+from sparkcep.errors import PatternAnalysisError, SparkCepError, error_behind
 
 from ..conftest import configured
 
@@ -222,6 +222,32 @@ def test_rows_that_come_too_late(spark: SparkSession, tmp_path: Path) -> None:
     ]
     assert sum(m[0] for m in metrics) == 1, metrics
     assert sum(m[1] for m in metrics) == 1
+
+
+def test_late_rows_go_to_files(spark: SparkSession, tmp_path: Path) -> None:
+    """All of their columns, each once, those without a time too."""
+    log = Log(spark, tmp_path / "in")
+    log.add([(1, 0, "A", 1, 1), (1, 100, "A", 2, 2)])
+    log.add([(1, 110, "A", 3, 3)])
+    log.add([(1, 5, "B", 4, 4), (1, None, "C", 5, 5), (1, 111, "B", 6, 6)])
+    log.add([(99, 500, "Z", 1, 7)])
+    log.views()
+    with configured(spark, {"spark.sparkcep.streaming.lateRows": str(tmp_path / "late")}):
+        run(spark.sql(QUERIES["absence"].format("sq_stream")), tmp_path)
+    found = spark.read.parquet(str(tmp_path / "late"))
+    assert found.columns == ["k", "ts", "e", "v", "id"]
+    assert sorted(r.id for r in found.collect()) == [4, 5]
+
+
+def test_late_rows_need_a_place_that_all_executors_know(spark: SparkSession, tmp_path: Path) -> None:
+    log = Log(spark, tmp_path / "in")
+    log.add(random_rows(3, 10))
+    log.views()
+    with (
+        configured(spark, {"spark.sparkcep.streaming.lateRows": "late"}),
+        pytest.raises(SparkCepError, match="CEP_INVALID_SETTING"),
+    ):
+        spark.sql(QUERIES["absence"].format("sq_stream"))
 
 
 def test_another_query_on_the_same_checkpoint(spark: SparkSession, tmp_path: Path) -> None:

@@ -13,6 +13,8 @@ from sparkcep.query import ERROR, PREFIX
 BUCKET, TIME = PREFIX + "bucket", PREFIX + "t"
 #: Whether a prepared row is looked at at all.
 WANTED = PREFIX + "wanted"
+#: The input's row as it came, where late ones are wanted.
+ROW = PREFIX + "row"
 #: Columns of what the operator is given (``rows``: prepared rows of one bucket) and gives (``rows``: output rows).
 ROWS = PREFIX + "rows"
 #: A column of what the operator is given that has the watermark and no time: Spark drops rows whose time the watermark

@@ -14,6 +14,7 @@ from sparkcep.errors import SparkCepError
 from sparkcep.exec.engine import StreamingEngine
 from sparkcep.exec.shape import OperatorColumns
 from sparkcep.exec.streaming.blobs import ROWS, from_bytes, to_bytes
+from sparkcep.exec.streaming.late import write_late_rows
 from sparkcep.exec.streaming.step import BucketOperator, Step, StreamPlan
 from sparkcep.query import ERROR
 
@@ -66,6 +67,8 @@ class StreamBody(Generic[S]):
         """
         try:
             done = self.operator.step(state, [from_bytes(blob)[0] for blob in blobs], watermark * 1000)
+            if done.dropped is not None:
+                write_late_rows(self.operator.plan.late_rows, done.dropped, state)
         except SparkCepError as error:
             # Raised behind the operator, so that the batch fails and no state is kept of it.
             return Advanced({ROWS: None, ERROR: str(error)} | dict.fromkeys(COUNTS, 0))

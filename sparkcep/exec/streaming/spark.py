@@ -15,7 +15,7 @@ from sparkcep.exec.layouts.output import struct_fields
 from sparkcep.exec.layouts.rows import key_fields
 from sparkcep.exec.reports import Matched
 from sparkcep.exec.shape import OperatorColumns
-from sparkcep.exec.streaming.blobs import BUCKET, NEVER, ROWS, TIME, WANTED, Unpack, pack
+from sparkcep.exec.streaming.blobs import BUCKET, NEVER, ROW, ROWS, TIME, WANTED, Unpack, pack
 from sparkcep.exec.streaming.body import COUNTS, StreamBody
 from sparkcep.exec.streaming.collected import collected_fields, partial_fields
 from sparkcep.exec.streaming.step import StreamPlan, kept_columns
@@ -57,7 +57,7 @@ def match_stream(
     columns = engine.columns(spec, shape)
     types = {f.name: f.dataType for f in df.schema.fields}
     metadata = df.schema[TIME].metadata
-    needed = [BUCKET, WANTED, *kept_columns(shape, columns, plan)]
+    needed = [BUCKET, WANTED, *kept_columns(shape, columns, plan), *([ROW] if plan.late_rows else [])]
     packed = StructType(
         [StructField(BUCKET, IntegerType()), StructField(ROWS, BinaryType()),
          StructField(NEVER, TimestampType(), True, metadata)]

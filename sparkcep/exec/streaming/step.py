@@ -17,8 +17,9 @@ from sparkcep.exec.kernels.rows.rows import AT_ROW, COVERED, FIRST_ROW, MATCHES,
 from sparkcep.exec.layouts.output import arrays, record_batch
 from sparkcep.exec.layouts.rows import column, needed_columns
 from sparkcep.exec.shape import OperatorColumns, batch_of
-from sparkcep.exec.streaming.blobs import TIME, concatenated
+from sparkcep.exec.streaming.blobs import ROW, TIME, concatenated
 from sparkcep.exec.streaming.collected import collected, partials
+from sparkcep.exec.streaming.late import late_rows
 from sparkcep.exec.streaming.ordering import SortField, groups_of, order_of, sort_keys
 from sparkcep.exec.streaming.state import BucketState, read_state
 from sparkcep.query import PREFIX
@@ -39,6 +40,7 @@ class StreamPlan:
     no limit. ``collected``: columns of the output of which each row of a match has those of all its rows, see
     collected.py; ``last_only``: whether only a match's last row is emitted. ``groups``: of trends, which keys
     make the groups whose partial results are collected for each window; the bucket holds all of a group's partitions.
+    ``late_rows``: the folder for rows that are dropped, empty for none.
     """
 
     order: tuple[SortField, ...]
@@ -48,13 +50,14 @@ class StreamPlan:
     collected: tuple[str, ...] = ()
     last_only: bool = False
     groups: tuple[int, ...] | None = None
+    late_rows: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
     """What a step gives: output rows if there are any, the bucket's state, and the watermark (microseconds) at which
     it has something to do though no row comes; None: never. ``late``: rows that came too late, ``untimed``: rows
-    without a time; both were dropped. ``changed``: matches behind which SKIP went on elsewhere than it says."""
+    without a time; both were dropped, ``dropped`` are they. ``changed``: matches behind which SKIP went on elsewhere than it says."""
 
     rows: pa.RecordBatch | None
     state: bytes | None
@@ -62,6 +65,7 @@ class Step:
     late: int = 0
     untimed: int = 0
     changed: int = 0
+    dropped: pa.Table | None = None
 
 
 class BucketOperator(Generic[S]):
@@ -95,7 +99,7 @@ class BucketOperator(Generic[S]):
         released = before.released if before is not None else -(2**62)
         tables = [before.rows] if before is not None else []
         kept_rows = before.rows.num_rows if before is not None else 0
-        tables += list(new)
+        tables += [t.drop_columns([ROW]) for t in new] if self.plan.late_rows else new
         if not tables:
             return Step(None, None, None)
         rows = concatenated(tables)
@@ -103,10 +107,13 @@ class BucketOperator(Generic[S]):
         untimed = missing.astype(bool)
         late = ~untimed & (times <= released)
         late[:kept_rows] = False
+        aside = None
         if (dropped := late | untimed).any():
+            if self.plan.late_rows:
+                aside = late_rows(new, dropped[kept_rows:])
             rows, times = _filtered(rows, ~dropped), times[~dropped]
         done = self.advance(self.sorted(rows, times, before), released, watermark)
-        return replace(done, late=int(late.sum()), untimed=int(untimed.sum()))
+        return replace(done, late=int(late.sum()), untimed=int(untimed.sum()), dropped=aside)
 
     def sorted(self, rows: pa.Table, times: Ints, before: BucketState | None) -> _Bucket:
         """Rows by partition and order, with where each partition was left."""

@@ -11,7 +11,7 @@ from sparkcep.exec.conditions.expressions import NumberSlot
 from sparkcep.exec.engines.rows.spec import MatchSpec
 from sparkcep.exec.engines.runs.spec import RunSpec
 from sparkcep.exec.engines.trends.spec import TrendSpec
-from sparkcep.exec.streaming.blobs import BUCKET, TIME, WANTED
+from sparkcep.exec.streaming.blobs import BUCKET, ROW, TIME, WANTED
 from sparkcep.exec.streaming.ordering import SortField
 from sparkcep.exec.streaming.step import StreamPlan
 from sparkcep.pattern import Anchor, walk
@@ -43,6 +43,7 @@ def streamed(plan: AnyPlan, settings: Settings, given: Sequence[str]) -> AnyPlan
     groups = tuple(plan.output.group_keys) if isinstance(plan.output, TrendSql) else None
     bucketed = keys if groups is None else [keys[k] for k in groups]
     sql = bucket_sql(plan.input, bucketed, settings.stream_buckets)
+    given_sql = bucket_sql(plan.input, bucketed, settings.stream_buckets, bool(settings.stream_late_rows))
     parts = [__version__, sql, plan.output.sql(), str(settings.ansi), settings.time_zone, *given]
     stream = StreamPlan(
         order=tuple(order),
@@ -52,15 +53,19 @@ def streamed(plan: AnyPlan, settings: Settings, given: Sequence[str]) -> AnyPlan
         collected=tuple(plan.output.collected) if isinstance(plan.output, MeasureSql) else (),
         last_only=not query.rows_per_match.is_all,
         groups=groups,
+        late_rows=settings.stream_late_rows,
     )
     sentences = decided(query, plan), kept(query, plan, settings)
-    found = StreamInput(stream, sql, *sentences, operator=settings.stream_operator, end=end_column(plan))
+    found = StreamInput(stream, given_sql, *sentences, operator=settings.stream_operator, end=end_column(plan))
     reason = f"the input is a stream; {settings.stream_buckets} buckets, {STREAM_BUCKETS.key}"
     return replace(plan, input=replace(plan.input, layout="stream", layout_reason=reason), stream=found)
 
 
-def bucket_sql(given: InputPlan, keys: Sequence[str], buckets: int) -> str:
-    """The statement over ``{SOURCE}`` that prepares a stream's rows, each with its time and its partition's bucket."""
+def bucket_sql(given: InputPlan, keys: Sequence[str], buckets: int, whole: bool = False) -> str:
+    """The statement over ``{SOURCE}`` that prepares a stream's rows, each with its time and its partition's bucket.
+
+    ``whole``: and the row as it is.
+    """
     time = given.query.order_by[0].expression
     hashed = f"CAST(pmod(xxhash64({', '.join(keys)}), {buckets}) AS INT)" if keys else "0"
     masks = [f"{sql} AS {PREFIX}m{w}" for w, sql in enumerate(given.mask_sql(shifted=True))]
@@ -68,7 +73,7 @@ def bucket_sql(given: InputPlan, keys: Sequence[str], buckets: int) -> str:
     # A WHERE would be pushed below the watermark, which then would not see the rows that are left out.
     wanted = [f"({text})" for text in (*given.filters, given.query.partition_predicate) if text]
     items.append(f"{' AND '.join(wanted) or 'true'} AS {WANTED}")
-    return given.select(items)
+    return given.select([*items, f"struct(*) AS {ROW}"] if whole else items)
 
 
 def remembers(query: PatternQuery, plan: AnyPlan) -> bool:
