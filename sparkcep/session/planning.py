@@ -69,7 +69,9 @@ class OccurrencePlanner:
         columns = tuple((f.name, f.dataType.simpleString()) for f in source.schema.fields)
         properties = analyzer.log_properties(source) if form.kind is OccurrenceKind.BLOCK else None
         roles = None if properties is None else tuple(sorted(properties.items()))
-        size = magnitude((0 if source.isStreaming else analyzer.planned_bytes(source)) or 0)
+        # Where no layout is demanded, it depends on the size.
+        chosen = self.settings.layout == "auto" and not source.isStreaming
+        size = magnitude(analyzer.input_bytes(input_sql, source) if chosen else 0)
         streaming = tuple(WATERMARK in (f.metadata or {}) for f in source.schema.fields) if source.isStreaming else ()
         of_input = input_sql.text, columns, streaming, size
         return id(analyzer.spark), analyzer.text, form.start, *of_input, self.settings, roles
@@ -165,7 +167,9 @@ class OccurrencePlanner:
         """What planners are given. ``input_sql``: the query that reads ``source``, where the input may be sampled."""
         return (
             query, self.settings, lambda items: self.analyzer.analyze(query, source, items),
-            lambda tests, keys: self.analyzer.sample(query, source, input_sql, tests, keys) if input_sql else None,
+            lambda tests, keys, filters: (
+                self.analyzer.sample(query, source, input_sql, tests, keys, filters) if input_sql else None
+            ),
             [f.dataType.simpleString() for f in source.schema.fields],
         )  # fmt: skip
 

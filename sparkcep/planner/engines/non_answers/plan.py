@@ -100,7 +100,7 @@ class NonAnswersPlanner(BlockPlanner):
         typed = self.type_tests(local)
         tests = {**local, **typed}
         shifts, layout, why = self.choose_layout(tests, dependent.pairs)
-        layout, why = self.fitting_layout(layout, why)
+        layout, why = self.fitting_layout(layout, why, self.kept_rows())
         bits = {label: bit for bit, label in enumerate(sorted(tests))}
         run = RunSpec(
             pattern=query.pattern, automaton=self.automaton,

@@ -126,10 +126,10 @@ class RunPlanner(BlockPlanner):
             mask_updates=self.mask_updates(local, bits, shifts) if layout == "lists" else (),
             trace=None if self.outputs.traced is None else tuple(self.outputs.traced),
         )
-        layout, reason = self.fitting_layout(layout, reason)
         filters, why = self.filters(local, dependent)
         engine = RunsPlan(spec, dependent, conditions, why, self.searched_because, collapsed)
         given = self.given(keys, local, bits, (layout, reason), shape, (filters, why), dependent.pairs)
+        layout, reason = self.fitting_layout(layout, reason, filters)
         return PatternPlan(input=given, engine=engine, output=measures)
 
     def stream_slots(self) -> StreamedRuns:
@@ -170,7 +170,7 @@ class RunPlanner(BlockPlanner):
         resumes_inside = query.matches is not Matches.ALL and self.query.skip.mode is not SkipMode.PAST_LAST_ROW
         if query.within is not None or not (every_run or resumes_inside) or not repeats(query.pattern):
             return False
-        return self.may_multiply(self.sample((), [k.expression for k in self.query.partition_by]))
+        return self.may_multiply(self.sample((), [k.expression for k in self.query.partition_by], self.kept_rows()))
 
 
 def plan_runs(

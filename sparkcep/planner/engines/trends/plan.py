@@ -89,11 +89,11 @@ class TrendPlanner(BlockPlanner):
         aggregates_of = self.argument_types()
         local, dependent, spec = self.plan_kernel(aggregates_of, width, slide)
         shifts, layout, why = self.choose_layout(local, dependent.pairs)
-        layout, why = self.fitting_layout(layout, why)
         components = of_components(local)
         filters, filtered = self.filters(components, dependent)
         if width:
             filters.append(f"({query.order_by[0].expression}) IS NOT NULL")
+        layout, why = self.fitting_layout(layout, why, filters)
         shape = OperatorColumns(
             limit_events=self.settings.limit_events, chunk_bytes=self.settings.chunk_bytes, keys=len(keys),
             masks=spec.mask_words, columns=tuple(dependent.columns), within=within, gathers=(),

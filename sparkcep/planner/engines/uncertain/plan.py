@@ -119,11 +119,11 @@ class UncertainPlanner(BlockPlanner):
             labels=tuple(i for i, s in enumerate(self.outputs.slots) if s.label),
             trace=None if self.outputs.traced is None else tuple(self.outputs.traced),
         )  # fmt: skip
-        layout, reason = self.fitting_layout(layout, reason)
         filters, why = self.filters(local, dependent)
         filters = [f"({ticks.low}) IS NOT NULL AND ({ticks.high}) IS NOT NULL", *filters]
         engine = UncertainPlan(spec, dependent, conditions, why, ticks, self.notes(spec, ticks, sequences))
         given = self.given(keys, local, bits, (layout, reason), shape, (filters, why), dependent.pairs)
+        layout, reason = self.fitting_layout(layout, reason, filters)
         return PatternPlan(input=given, engine=engine, output=measures)
 
     # -- what is refused -------------------------------------------------------------------------------------------
