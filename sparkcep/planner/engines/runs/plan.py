@@ -108,6 +108,7 @@ class RunPlanner(BlockPlanner):
             ansi=self.settings.ansi,
             limit_steps=self.settings.limit_steps,
             limit_rows=self.settings.limit_matches,
+            task_memory=self.settings.task_memory,
             most_matches=NO_LIMIT if query.limit is None or not stops else query.limit,
             collapsed=collapsed is not None,
             postponed=collapsed.postponed if collapsed is not None else frozenset(),
@@ -118,6 +119,7 @@ class RunPlanner(BlockPlanner):
             keys=len(keys),
             limit_events=self.settings.limit_events,
             chunk_bytes=self.settings.chunk_bytes,
+            task_memory=self.settings.task_memory,
             masks=words,
             columns=tuple(dependent.columns),
             within=within,
@@ -127,9 +129,9 @@ class RunPlanner(BlockPlanner):
             trace=None if self.outputs.traced is None else tuple(self.outputs.traced),
         )
         filters, why = self.filters(local, dependent)
+        layout, reason = self.fitting_layout(layout, reason, filters)
         engine = RunsPlan(spec, dependent, conditions, why, self.searched_because, collapsed)
         given = self.given(keys, local, bits, (layout, reason), shape, (filters, why), dependent.pairs)
-        layout, reason = self.fitting_layout(layout, reason, filters)
         return PatternPlan(input=given, engine=engine, output=measures)
 
     def stream_slots(self) -> StreamedRuns:
