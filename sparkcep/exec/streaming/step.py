@@ -57,7 +57,8 @@ class StreamPlan:
 class Step:
     """What a step gives: output rows if there are any, the bucket's state, and the watermark (microseconds) at which
     it has something to do though no row comes; None: never. ``late``: rows that came too late, ``untimed``: rows
-    without a time; both were dropped, ``dropped`` are they. ``changed``: matches behind which SKIP went on elsewhere than it says."""
+    without a time; both were dropped, ``dropped`` are they where they are wanted. ``changed``: matches behind which
+    SKIP went on elsewhere than it says."""
 
     rows: pa.RecordBatch | None
     state: bytes | None
