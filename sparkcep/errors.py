@@ -184,10 +184,13 @@ def reported(text: str) -> SparkCepError | None:
 def error_behind(error: BaseException) -> SparkCepError | None:
     """What is wrong with a pattern query, where Spark tells it as an error of its own; None where it is Spark's.
 
-    What goes wrong while rows are matched comes from ``collect()`` or ``show()`` as Spark's USER_RAISED_EXCEPTION.
+    What goes wrong while rows are matched comes from ``collect()`` or ``show()`` as Spark's USER_RAISED_EXCEPTION;
+    where an executor has died, what to do about it is a note.
     """
     if isinstance(error, SparkCepError):
         return error
+    if own := next(filter(None, map(reported, getattr(error, "__notes__", ()))), None):
+        return own
     # What goes wrong inside a subquery is no PySparkException on a classic session; the text is there all the same.
     found = _RAISED.search(str(error)) or _WORKER.search(str(error))
     return reported(found[1]) if found is not None else None

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from sparkcep import task_memory
 from sparkcep.errors import SparkCepError
 
 if TYPE_CHECKING:
@@ -144,6 +145,13 @@ LIST_BYTES = Setting(
     "Largest partition, in bytes by Spark's estimate and a sample of the input, that the lists layout holds in one "
     "list; the rows of a longer one are sorted by a window. An executor that runs out of memory wants less.",
 )
+TASK_MEMORY = Setting(
+    "exec.taskMemory",
+    "auto",
+    "Memory that the matcher of one task may take for a batch, as 512m or 1g; a partition that needs more ends in "
+    "CEP_MEMORY_LIMIT. auto: what spark.executor.pyspark.memory or spark.executor.memoryOverhead leaves to each core "
+    "beside 300 MB of a worker's own, 128m at least; where neither is known, 1g.",
+)
 LIMIT_EVENTS = Setting(
     "limit.events",
     "20000000",
@@ -240,6 +248,7 @@ ALL: tuple[Setting, ...] = (
     LIMIT_EVENTS,
     CHUNK_BYTES,
     LIST_BYTES,
+    TASK_MEMORY,
     LIMIT_TICKS,
     LIMIT_SHARED,
     LIMIT_PAIRS,
@@ -278,6 +287,7 @@ class Settings:
     limit_events: int = int(LIMIT_EVENTS.default)
     chunk_bytes: int = int(CHUNK_BYTES.default)
     list_bytes: int = int(LIST_BYTES.default)
+    task_memory: int = task_memory.UNTOLD
     limit_repair: int = int(LIMIT_REPAIR.default)
     limit_ticks: int = int(LIMIT_TICKS.default)
     limit_shared: int = int(LIMIT_SHARED.default)
@@ -332,6 +342,19 @@ def _integer(setting: Setting, value: str, least: int = 1) -> int:
     return number
 
 
+def _task_memory(get: Callable[[str, str], Any], value: str) -> int:
+    if value.lower() == TASK_MEMORY.default:
+        return task_memory.task_memory(get)
+    size = task_memory.parse_size(value)
+    if not size:
+        raise SparkCepError(
+            "CEP_INVALID_SETTING",
+            f"{TASK_MEMORY.key} is {value!r}; it must be auto, or a size as 512m or 1g.",
+            hint=f"SET {TASK_MEMORY.key} = {TASK_MEMORY.default}",
+        )
+    return size
+
+
 def getter(spark: SparkSession) -> Callable[[str, str], Any]:
     """The session's ``conf.get(key, default)``, answered from all its settings at once: each get is a round trip."""
     from sparkcep.spark_plan import is_remote, texts_of  # needs pyspark
@@ -347,7 +370,7 @@ def getter(spark: SparkSession) -> Callable[[str, str], Any]:
         if key in known:
             return known[key]
         # What is not set may have a default of Spark's own.
-        return default if key.startswith(PREFIX) else spark.conf.get(key, default)
+        return spark.conf.get(key, default) if key.startswith("spark.sql.") else default
 
     return get
 
@@ -382,6 +405,7 @@ def read(get: Callable[[str, str], Any]) -> Settings:
         limit_events=_integer(LIMIT_EVENTS, text(LIMIT_EVENTS)),
         chunk_bytes=_integer(CHUNK_BYTES, text(CHUNK_BYTES)),
         list_bytes=_integer(LIST_BYTES, text(LIST_BYTES)),
+        task_memory=_task_memory(get, text(TASK_MEMORY)),
         limit_repair=_integer(LIMIT_REPAIR, text(LIMIT_REPAIR)),
         limit_ticks=_integer(LIMIT_TICKS, text(LIMIT_TICKS)),
         limit_shared=_integer(LIMIT_SHARED, text(LIMIT_SHARED)),

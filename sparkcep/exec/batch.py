@@ -19,7 +19,7 @@ class Batch:
     ``offsets`` (partitions + 1,): row borders. ``masks``: int64 arrays of condition bits. ``columns``: kernel columns.
     ``within``: ORDER BY key and key plus interval, of one type; for runs also key minus interval.
     ``marks`` (rows,) uint8: for matches by range, where
-    matching may resume; see kernels.rows.
+    matching may resume; see kernels.rows. ``held``: bytes of all of the rows' columns, of which these are some.
     """
 
     offsets: Ints
@@ -27,6 +27,7 @@ class Batch:
     columns: Sequence[pa.Array] = ()
     within: tuple[pa.Array, ...] | None = None
     marks: npt.NDArray[np.uint8] | None = None
+    held: int = 0
 
 
 @dataclass(frozen=True, slots=True)

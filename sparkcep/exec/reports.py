@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import StringType, StructField, StructType
 
 from sparkcep.errors import SparkCepError
+from sparkcep.exec.memory import out_of_memory
 from sparkcep.query import ERROR, PREFIX
 from sparkcep.shipping import shipped
 
@@ -71,7 +72,8 @@ class ListsReport:
         try:
             found = self.body(*lists)
             error = pa.nulls(rows, pa.string())
-        except SparkCepError as raised:
+        except (SparkCepError, MemoryError) as error_raised:
+            raised = named(error_raised)
             nothing = self.body(*(values.slice(0, 0) for values in lists))
             found = pa.nulls(rows, nothing.type)
             error = pa.repeat(str(raised), rows)
@@ -107,10 +109,16 @@ class RowsReport:
         try:
             for found in self.body(noted()):
                 yield found.append_column(ERROR, pa.nulls(found.num_rows, pa.string()))
-        except SparkCepError as raised:
+        except (SparkCepError, MemoryError) as error_raised:
+            raised = named(error_raised)
             types = self.empty(seen[0]).schema
             nulls = [pa.nulls(1, field.type) for field in types]
             yield pa.RecordBatch.from_arrays([*nulls, pa.array([str(raised)])], names=[*types.names, ERROR])
+
+
+def named(error: SparkCepError | MemoryError) -> SparkCepError:
+    """An error of ours as it is; where the system refuses memory, the limit that it stands for."""
+    return error if isinstance(error, SparkCepError) else out_of_memory()
 
 
 def hide_traceback() -> None:

@@ -11,6 +11,7 @@ from sparkcep.exec.arrays import Ints, ordered_ints
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.kernels.rows import rows as kernel
 from sparkcep.settings import CHUNK_BYTES, LIMIT_EVENTS
+from sparkcep.task_memory import UNTOLD
 
 #: Rows a gather can take its value from, beside slots (0, 1, ...).
 CURRENT_ROW, SELF_ROW = -1, -2
@@ -76,7 +77,8 @@ class OperatorColumns:
     ``mask_updates``: lists layout only, per mask word the lambda body that finishes conditions with PREV or NEXT.
     ``ranges``: rows layout only, how partitions are cut into ranges. ``trace``: of runs, fields that go out for each
     event of a match; None where its events do not. ``limit_events``: of a partition that is matched whole.
-    ``chunk_bytes``: rows layout only, of rows that are matched, or go out, at once.
+    ``chunk_bytes``: rows layout only, of rows that are matched, or go out, at once. ``task_memory``: bytes that rows of
+    a batch may take.
     """
 
     keys: int
@@ -90,6 +92,7 @@ class OperatorColumns:
     trace: tuple[int, ...] | None = None
     limit_events: int = int(LIMIT_EVENTS.default)
     chunk_bytes: int = int(CHUNK_BYTES.default)
+    task_memory: int = UNTOLD
 
     @property
     def kernel_fields(self) -> tuple[int, ...]:
@@ -108,8 +111,8 @@ class OperatorColumns:
         )
 
 
-def batch_of(offsets: Ints, arrays: list[pa.Array], shape: OperatorColumns) -> Batch:
-    """A batch from mask arrays followed by kernel fields."""
+def batch_of(offsets: Ints, arrays: list[pa.Array], shape: OperatorColumns, held: int = 0) -> Batch:
+    """A batch from mask arrays followed by kernel fields. ``held``: bytes of all that is held of the rows."""
     masks, fields = arrays[: shape.masks], arrays[shape.masks :]
     columns, rest = fields[: len(shape.columns)], fields[len(shape.columns) :]
     within: tuple[pa.Array, ...] | None = None
@@ -118,4 +121,4 @@ def batch_of(offsets: Ints, arrays: list[pa.Array], shape: OperatorColumns) -> B
             within = (rest[0], shape.within.bounds(rest[0]), shape.within.bounds(rest[0], -1))
         else:
             within = (rest[0], rest[1], rest[2] if len(rest) > 2 else rest[1])
-    return Batch(offsets, masks, columns, within)
+    return Batch(offsets, masks, columns, within, held=held)

@@ -6,6 +6,7 @@ those of a bucket or an account win over those of all.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from urllib.parse import urlsplit
@@ -36,6 +37,9 @@ _AZURE = {
 _GOOGLE = {"fs.gs.auth.service.account.json.keyfile": "GOOGLE_SERVICE_ACCOUNT"}
 #: The region that Hadoop takes for a server of one's own.
 _REGION = "us-east-1"
+
+#: What switches an option on, by delta-rs.
+_TRUE = ("1", "true", "on", "yes", "y")
 
 Options = tuple[tuple[str, str], ...]
 
@@ -117,7 +121,9 @@ def _of_azure(known: Mapping[str, str], host: str) -> Iterator[tuple[str, str]]:
 def _check(options: Mapping[str, str]) -> None:
     value = {k.casefold().removeprefix("aws_"): v for k, v in options.items()}
     endpoint = value.get("endpoint_url") or value.get("endpoint") or ""
-    if endpoint.startswith("http://") and value.get("allow_http", "").casefold() != "true":
+    # As deltalake reads it, which knows the environment's variables too.
+    allowed = value.get("allow_http") or os.environ.get("AWS_ALLOW_HTTP", "")
+    if endpoint.startswith("http://") and allowed.casefold() not in _TRUE:
         raise _refused(
             "CEP_INDEX_STORAGE_OPTION",
             f"The storage's endpoint {endpoint.partition('@')[2] or endpoint} is not encrypted.",

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from sparkcep.errors import PatternIndexError
 from sparkcep.index.claims import claimed
 from sparkcep.index.storage import DataFile, Location, busy, commit_files, conflicts_are_busy, filesystem, opened
-from sparkcep.index.storage_errors import STORAGE, classed, damaged, refusal
+from sparkcep.index.storage_errors import STORAGE, classed, damaged, redacted, refusal
 from sparkcep.index.tables import FORMAT_VERSION, SNAPSHOTS, Definition
 
 READY, DROPPED = "ready", "dropped"
@@ -196,7 +196,7 @@ def _unreadable(table: Location, error: Exception) -> PatternIndexError:
     found = classed(error)
     if found is not None and found.error_class == STORAGE:
         return found
-    reason = str(error).split(chr(10), maxsplit=1)[0]
+    reason = redacted(str(error)).split(chr(10), maxsplit=1)[0]
     return damaged(f"{table.uri} cannot be read ({reason})", "DROP PATTERN INDEX it and create it again")
 
 

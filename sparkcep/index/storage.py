@@ -25,7 +25,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from sparkcep.errors import PatternIndexError, SparkCepError, error_behind
-from sparkcep.index.storage_errors import classed
+from sparkcep.index.storage_errors import classed, redacted
 from sparkcep.shipping import shipped
 from sparkcep.spark_plan import is_remote
 
@@ -248,7 +248,7 @@ def busy(reason: str) -> PatternIndexError:
     """CEP_INDEX_BUSY; the caller raises it."""
     return PatternIndexError(
         "CEP_INDEX_BUSY",
-        f"Another refresh of this pattern index is running ({reason}).",
+        f"Another refresh of this pattern index is running ({redacted(reason)}).",
         blame="name",
         hint="wait until it has ended and run this again; nothing was changed",
     )

@@ -24,6 +24,11 @@ _SECRETS = re.compile(
 )
 
 
+def redacted(text: str) -> str:
+    """What a storage library says, without the secrets and signatures in it."""
+    return _SECRETS.sub(r"\1...", text)
+
+
 def damaged(reason: str, hint: str = ANEW) -> PatternIndexError:
     """CEP_INDEX_DAMAGED, files that should be there and cannot be read; the caller raises it."""
     return PatternIndexError("CEP_INDEX_DAMAGED", f"The pattern index is damaged: {reason}.", blame="name", hint=hint)
@@ -39,7 +44,7 @@ def classed(error: Exception) -> PatternIndexError | None:
     if not isinstance(error, (OSError, pa.ArrowException, DeltaError)):
         return None
     text = re.sub("\x1b\\[[0-9;]*m", "", str(error)).replace("\u21b3", ":")
-    text = _SECRETS.sub(r"\1...", text)
+    text = redacted(text)
     reason = " ".join(text.split("stack backtrace", maxsplit=1)[0].split())[:300].rstrip(". ")
     refused = isinstance(error, OSError) and error.errno is not None and not isinstance(error, FileNotFoundError)
     if refused or re.search(r"os error|Generic (?!delta )\w+ error|loading credentials|Unknown scheme", text):
@@ -79,4 +84,4 @@ def cause_of(error: Exception) -> str:
     else:
         line = text.split("\n: ")[-1].strip().split("\n")[0].removeprefix("java.lang.RuntimeException: ")
     line = re.sub(r"^(?:[a-z][\w$]*\.)+(\w*(?:Exception|Error): )", r"\1", line)
-    return line[:400].rstrip(". ")
+    return redacted(line)[:400].rstrip(". ")

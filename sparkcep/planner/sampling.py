@@ -22,10 +22,10 @@ UNPACKED = 3
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """How many of the first rows there are, of how many partitions, and how many of them pass each test.
+    """How many of the first rows a plan keeps, of how many partitions, and how many of them pass each test.
 
     ``bytes``: of the input, Spark's estimate. ``total``: rows of the input, 0 where they were not looked at.
-    ``largest``: the share of its rows that are of one partition, the largest, of
+    ``largest``: the share of all its rows that are kept and of one partition, the largest, of
     which ``largest_rows`` were seen. ``columns``: of the input.
     """
 
@@ -61,20 +61,29 @@ class Sample:
         return out
 
 
-#: Asks the input for a sample: tests and keys -> the sample, or None where the input is too small to bother.
-Sampler = Callable[[Sequence[str], Sequence[str]], Sample | None]
+#: Asks the input for a sample: tests, keys and what rows must satisfy to be looked at -> the sample, or None where the
+#: input is too small to bother.
+Sampler = Callable[[Sequence[str], Sequence[str], Sequence[str]], Sample | None]
 
 
-def sample_sql(tests: Sequence[str], keys: Sequence[str], source: str) -> str:
-    """A query for rows, partitions and the rows that pass each test, of the first SIZE rows."""
+def sample_sql(tests: Sequence[str], keys: Sequence[str], filters: Sequence[str], source: str) -> str:
+    """A query for rows, partitions and the rows that pass each test, of those of the first SIZE rows that are kept."""
     counts = ["count(*)", f"count(DISTINCT struct({', '.join(keys)}))", *(f"count_if({test})" for test in tests)]
-    return f"SELECT {', '.join(counts)} FROM {first_rows(source)}"
+    where = f" WHERE {_all_of(filters)}" if filters else ""
+    return f"SELECT {', '.join(counts)} FROM {first_rows(source)}{where}"
 
 
-def partitions_sql(keys: Sequence[str], rows: str) -> str:
-    """A query for how many rows and partitions a relation has, and how many rows of one partition at most."""
-    grouped = f"SELECT count(*) AS n FROM {rows} GROUP BY struct({', '.join(keys)})"
-    return f"SELECT coalesce(sum(n), 0), count(*), coalesce(max(n), 0) FROM ({grouped})"
+def partitions_sql(keys: Sequence[str], filters: Sequence[str], rows: str) -> str:
+    """A query for how many rows a relation has, then of those that are kept: how many, of how many partitions, and how
+    many of one partition at most."""
+    kept = f"count_if({_all_of(filters)})" if filters else "count(*)"
+    grouped = f"SELECT count(*) AS n, {kept} AS kept FROM {rows} GROUP BY struct({', '.join(keys)})"
+    sums = (f"coalesce({found}, 0)" for found in ("sum(n)", "sum(kept)", "count_if(kept > 0)", "max(kept)"))
+    return f"SELECT {', '.join(sums)} FROM ({grouped})"
+
+
+def _all_of(filters: Sequence[str]) -> str:
+    return " AND ".join(f"({f})" for f in filters)
 
 
 def first_rows(source: str) -> str:

@@ -153,14 +153,18 @@ class PlanSteps(ABC):
                 shifted[label] = " AND ".join(f"({t})" for t in texts)
         return shifted, "lists", "PARTITION BY, ascending order"
 
-    def fitting_layout(self, layout: str, reason: str) -> tuple[str, str]:
-        """The layout and why, once all fields are known: not lists that cannot be sorted or held."""
+    def fitting_layout(self, layout: str, reason: str, filters: Sequence[str]) -> tuple[str, str]:
+        """The layout and why, once all fields are known: not lists that cannot be sorted or held.
+
+        Args:
+            filters: what rows must satisfy to be looked at.
+        """
         if layout == "rows":
             return layout, reason
         if why := unsortable(self.field_types()):
             return "rows", why
         if self.settings.layout == "auto":
-            sample = self.sample((), [k.expression for k in self.query.partition_by])
+            sample = self.sample((), [k.expression for k in self.query.partition_by], filters)
             if (why := too_long(sample, len(self.fields.texts), self.settings)) and fits_python(self.field_types()):
                 return "rows", why
         return layout, reason

@@ -23,7 +23,7 @@ from sparkcep.planner.sampling import (
     sample_sql,
 )
 from sparkcep.query import SOURCE, WHOLE, PatternQuery, unescape
-from sparkcep.session.plan_cache import SAMPLES, SIZES, keep
+from sparkcep.session.plan_cache import SAMPLES, keep
 from sparkcep.session.spark_errors import fragments, located
 from sparkcep.settings import Settings
 from sparkcep.spark_plan import estimated_size, log_properties, scans_columns
@@ -118,42 +118,48 @@ class SparkAnalyzer:
         return [(f.name, f.dataType.simpleString()) for f in schema.fields]
 
     def sample(
-        self, query: PatternQuery, source: DataFrame, input_sql: InputSql, tests: Sequence[str], keys: Sequence[str]
-    ) -> Sample | None:
+        self, query: PatternQuery, source: DataFrame, input_sql: InputSql, tests: Sequence[str], keys: Sequence[str],
+        filters: Sequence[str] = (),
+    ) -> Sample | None:  # fmt: skip
         """Some rows of an input that Spark takes for large; asked once per session, input and question, and again when
         the input has grown to four times its size.
 
         Args:
             tests: of the first rows; without them, how many rows are of one partition.
+            filters: what rows must satisfy to be looked at, beside what the statement demands of keys.
         """
+        filters = [*filters, *([query.partition_predicate] if query.partition_predicate else [])]
         size = self.input_bytes(input_sql, source)
         if size < self.settings.sampling_bytes:
             return None
         may_be_long = not tests and size * 4 > self.settings.list_bytes
-        question = (id(self.spark), magnitude(size), input_sql.text, tuple(tests), tuple(keys), may_be_long)
+        asked = tuple(tests), tuple(keys), tuple(filters)
+        question = (id(self.spark), magnitude(size), input_sql.text, asked, may_be_long)
         # Arguments may be anything: of what they stand for no other statement knows.
         known = self.samples if self.args or self.kwargs else SAMPLES
         if question not in known:
             if tests:
-                text = query.with_prefix + sample_sql(tests, keys, f"{{{SOURCE}}}")
+                text = query.with_prefix + sample_sql(tests, keys, filters, f"{{{SOURCE}}}")
                 rows, partitions, *passing = self.checked(query, lambda: self.run(text, source).collect()[0])
                 found = Sample(rows, partitions, tuple(passing), size)
             else:
-                found = self._partitions(query, source, keys, size, may_be_long)
+                found = self._partitions(query, source, keys, filters, size, may_be_long)
             keep(known, question, found)
         return known[question]
 
     def _partitions(
-        self, query: PatternQuery, source: DataFrame, keys: Sequence[str], size: float, may_be_long: bool
-    ) -> Sample:
+        self, query: PatternQuery, source: DataFrame, keys: Sequence[str], filters: Sequence[str], size: float,
+        may_be_long: bool,
+    ) -> Sample:  # fmt: skip
         """How rows are spread over partitions. ``may_be_long``: one partition may be too long for a list."""
 
-        def counted(of: str) -> tuple[int, int, int]:
-            rows, partitions, largest = self.run(query.with_prefix + partitions_sql(keys, of), source).collect()[0]
-            return rows, partitions, largest
+        def counted(of: str) -> tuple[int, int, int, int]:
+            text = query.with_prefix + partitions_sql(keys, filters, of)
+            rows, kept, partitions, largest = self.run(text, source).collect()[0]
+            return rows, kept, partitions, largest
 
-        rows, partitions, largest = self.checked(query, lambda: counted(first_rows(f"{{{SOURCE}}}")))
-        found = Sample(rows, partitions, (), size)
+        rows, kept, partitions, largest = self.checked(query, lambda: counted(first_rows(f"{{{SOURCE}}}")))
+        found = Sample(kept, partitions, (), size)
         if not may_be_long:
             return found
         found = replace(found, largest=largest / max(1, rows), largest_rows=largest, columns=len(query.columns))
@@ -161,20 +167,19 @@ class SparkAnalyzer:
             # To read all rows pays where columns can be read alone; some of them the query itself may never look at.
             share = min(1.0, SIZE * ROW_IN_FILE / size)
             with suppress(PySparkException):
-                rows, _, largest = counted(random_rows(f"{{{SOURCE}}}", share))
+                rows, _, _, largest = counted(random_rows(f"{{{SOURCE}}}", share))
                 found = replace(found, total=rows / share, largest=largest / max(1, rows), largest_rows=largest)
         return found
 
     def input_bytes(self, input_sql: InputSql, source: DataFrame) -> float:
-        """Spark's estimate of an input's size; 0 where it has none."""
+        """Spark's estimate of an input's size; 0 where it has none. On Spark Connect it costs a statement, each time:
+        a table may have grown since the last one."""
         known = self.planned_bytes(source)
-        if known is not None:
-            return known
-        question = (id(self.spark), input_sql.text)
-        if question not in SIZES:
+        if known is None:
             costs = self.run(f"EXPLAIN COST {input_sql.text}").collect()[0][0]
-            keep(SIZES, question, estimated_bytes(str(costs)))
-        return SIZES[question]
+            known = estimated_bytes(str(costs))
+            self.sizes[id(source)] = source, known
+        return known
 
     def planned_bytes(self, source: DataFrame) -> float | None:
         """As :func:`spark_plan.estimated_size`, asked once for an input."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import sys
 import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -56,7 +57,6 @@ def _no_exit() -> Iterator[None]:
         ImportError: instead, with the packages.
     """
     import io
-    import sys
     from importlib.util import find_spec
 
     said = io.StringIO()
@@ -93,6 +93,8 @@ def disable() -> None:
         for cls, original in ORIGINALS.items():
             cls.sql = original  # type: ignore[attr-defined]
         ORIGINALS.clear()
+        if "sparkcep.session.lost_executors" in sys.modules:
+            sys.modules["sparkcep.session.lost_executors"].uninstall()
 
 
 @contextlib.contextmanager

@@ -13,8 +13,6 @@ T = TypeVar("T")
 PLANS: dict[tuple[object, ...], AnyPlan] = {}
 #: Answers of samples; an old one may cost time, never an answer.
 SAMPLES: dict[tuple[object, ...], Sample | None] = {}
-#: Sizes of inputs on Spark Connect, where each costs a statement.
-SIZES: dict[tuple[object, ...], float] = {}
 MAX = 1000
 
 

@@ -69,9 +69,11 @@ class OccurrencePlanner:
         columns = tuple((f.name, f.dataType.simpleString()) for f in source.schema.fields)
         properties = analyzer.log_properties(source) if form.kind is OccurrenceKind.BLOCK else None
         roles = None if properties is None else tuple(sorted(properties.items()))
-        # Of a stream nobody knows how much will come.
-        size = watermarked(source) if source.isStreaming else magnitude(analyzer.planned_bytes(source) or 0)
-        of_input = input_sql.text, columns, source.isStreaming, size
+        # Where no layout is demanded, it depends on the size; of a stream nobody knows how much will come.
+        chosen = self.settings.layout == "auto" and not source.isStreaming
+        size = magnitude(analyzer.input_bytes(input_sql, source) if chosen else 0)
+        watermarks = watermarked(source) if source.isStreaming else None
+        of_input = input_sql.text, columns, source.isStreaming, watermarks, size
         return id(analyzer.spark), analyzer.text, form.start, *of_input, self.settings, roles
 
     def plan_clause(self, form: PatternOccurrence, source: DataFrame, input_sql: InputSql, by_name: bool) -> AnyPlan:
@@ -164,7 +166,9 @@ class OccurrencePlanner:
         """What planners are given. ``input_sql``: the query that reads ``source``, where the input may be sampled."""
         return (
             query, self.settings, lambda items: self.analyzer.analyze(query, source, items),
-            lambda tests, keys: self.analyzer.sample(query, source, input_sql, tests, keys) if input_sql else None,
+            lambda tests, keys, filters: (
+                self.analyzer.sample(query, source, input_sql, tests, keys, filters) if input_sql else None
+            ),
             [f.dataType.simpleString() for f in source.schema.fields],
         )  # fmt: skip
 

@@ -20,6 +20,7 @@ from sparkcep.planner.plan import AnyPlan
 from sparkcep.query import PREFIX, SOURCE, unescape
 from sparkcep.session.analyzer import SparkAnalyzer
 from sparkcep.session.index_choice import Pruning
+from sparkcep.session.lost_executors import remember
 from sparkcep.session.spark_errors import located
 from sparkcep.sql.rewriter import InputSql
 
@@ -45,6 +46,7 @@ def relation_sql(
     Args:
         input_sql: the query that reads ``source``, None where there is none.
     """
+    remember(planned.input.layout)
     if planned.fold is not None:
         if input_sql is None:  # a DataFrame
             analyzer.matched[name], text = source, f"{{{name}}}"

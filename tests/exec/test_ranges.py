@@ -127,7 +127,7 @@ def by_ranges(partitions: list[list[Any]], distance: int, ranges: Ranges, spec: 
     keys = table["__cep_k0"].to_pylist()
     row = [1 if k == 0 or keys[k - 1] != keys[k] else 2 for k in range(len(keys))]
     table = table.drop(["__cep_range"]).append_column("__cep_row", pa.array(row, pa.int32())).combine_chunks()
-    return answer(ChainSelector(spec).run(iter(table.to_batches(max_chunksize=5))))
+    return answer(ChainSelector(spec, shape_of(distance, ranges)).run(iter(table.to_batches(max_chunksize=5))))
 
 
 def outcome(run: Any) -> Any:

@@ -11,8 +11,9 @@ import pytest
 from sparkcep import SparkCepError
 from sparkcep.index.object_store import is_own_server, options_of
 from sparkcep.index.path import index_path
-from sparkcep.index.storage import Location
-from sparkcep.index.storage_errors import classed
+from sparkcep.index.snapshots import _unreadable
+from sparkcep.index.storage import Location, busy
+from sparkcep.index.storage_errors import cause_of, classed
 
 S3 = {"spark.hadoop.fs.s3a.access.key": "all", "spark.hadoop.fs.s3a.secret.key": "hush"}
 
@@ -103,6 +104,29 @@ def test_secrets_are_in_no_error(text: str) -> None:
     assert error is not None
     assert "hush" not in str(error)
     assert "..." in str(error)
+
+
+def test_secrets_are_in_no_reason() -> None:
+    text = "Generic S3 error: PUT https://b/x?X-Amz-Credential=hush&X-Amz-Signature=hush: already exists"
+    shown = [str(busy(text)), str(_unreadable(Location("s3a://b/x"), KeyError(text))), cause_of(ValueError(text))]
+    for said in shown:
+        assert "hush" not in said
+        assert "X-Amz-Signature=..." in said
+
+
+@pytest.mark.parametrize(
+    ("value", "allowed"), [("true", True), ("TRUE", True), ("1", True), ("false", False), ("", False)]
+)
+def test_the_environment_may_allow_http(monkeypatch: pytest.MonkeyPatch, value: str, allowed: bool) -> None:
+    monkeypatch.setenv("AWS_ALLOW_HTTP", value)
+    settings = {"spark.sparkcep.index.storage.AWS_ENDPOINT_URL": "http://minio:9000"}
+    if allowed:
+        assert dict(options_of(settings, "s3://b/x")) == {"AWS_ENDPOINT_URL": "http://minio:9000"}
+    else:
+        with pytest.raises(SparkCepError, match="not encrypted"):
+            options_of(settings, "s3://b/x")
+    with pytest.raises(SparkCepError, match="not encrypted"):  # what the session says wins
+        options_of(settings | {"spark.sparkcep.index.storage.AWS_ALLOW_HTTP": "false"}, "s3://b/x")
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import threading
 import time
 import timeit
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from pyspark.errors import AnalysisException, ParseException
@@ -237,3 +238,28 @@ def test_a_kept_plan_follows_the_table_and_the_settings(spark: SparkSession) -> 
     spark.sql("DROP VIEW kept_plan")
     with pytest.raises(AnalysisException, match="TABLE_OR_VIEW_NOT_FOUND"):
         spark.sql(query)
+
+
+def test_an_input_that_has_grown_is_sampled_again(spark: SparkSession, tmp_path: Path) -> None:
+    """A statement's text says nothing of the size of what it reads; Connect tells it by a statement only."""
+    path = str(tmp_path / "log")
+    text = (
+        f"EXPLAIN SELECT count(*) FROM parquet.`{path}` MATCH_RECOGNIZE (PARTITION BY k ORDER BY i PATTERN (A B) "
+        "DEFINE A AS i % 2 = 0, B AS i > A.i)"
+    )
+
+    def layout() -> str:
+        lines = spark.sql(text).collect()[0][0].splitlines()
+        return next(line for line in lines if "Layout: " in line)
+
+    sparkcep_settings = {"planner.sampling.minBytes": "20000", "planner.index.enabled": "false"}
+    try:
+        for key, value in sparkcep_settings.items():
+            spark.conf.set(f"spark.sparkcep.{key}", value)
+        spark.sql("SELECT id % 50 AS k, id AS i FROM range(100)").write.parquet(path)
+        assert "lists" in layout()
+        spark.sql("SELECT -1L AS k, id AS i FROM range(20000)").write.mode("append").parquet(path)
+        assert "rows" in layout()
+    finally:
+        for key in sparkcep_settings:
+            spark.conf.unset(f"spark.sparkcep.{key}")

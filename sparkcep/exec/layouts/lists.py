@@ -83,7 +83,8 @@ def list_batch(lists: tuple[pa.Array, ...], shape: OperatorColumns) -> Batch:
     """Those lists as a batch of partitions."""
     arrays = [a.combine_chunks() if isinstance(a, pa.ChunkedArray) else a for a in lists]
     offsets = arrays[0].offsets.to_numpy().astype(np.int64)
-    return batch_of(within_limit(offsets - offsets[0], shape), [a.flatten() for a in arrays], shape)
+    values = [a.flatten() for a in arrays]
+    return batch_of(within_limit(offsets - offsets[0], shape), values, shape, sum(a.nbytes for a in values))
 
 
 def as_lists(partition: Ints, partitions: int, columns: dict[str, pa.Array]) -> pa.Array:

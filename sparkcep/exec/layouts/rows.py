@@ -21,6 +21,7 @@ from sparkcep.exec.batch import Batch, Resume
 from sparkcep.exec.engine import Engine, MatchTable, OutputColumn, ResumableMatcher
 from sparkcep.exec.layouts.body import Body, within_limit
 from sparkcep.exec.layouts.output import arrays, fields_read, record_batch, struct_fields
+from sparkcep.exec.memory import too_much_memory
 from sparkcep.exec.reports import Matched, RowsReport, matched_rows
 from sparkcep.exec.shape import OperatorColumns, batch_of
 from sparkcep.exec.statuses import too_many_events
@@ -54,14 +55,15 @@ def needed_columns(shape: OperatorColumns, columns: Sequence[OutputColumn] = ())
 def whole_partitions(
     batches: Iterator[pa.RecordBatch],
     starts_of: Callable[[pa.RecordBatch], npt.NDArray[np.bool_]],
-    chunk_bytes: int,
+    shape: OperatorColumns,
     most: int | None = None,
 ) -> Iterator[pa.Table]:
     """Cut a stream of rows at partition starts, into tables of whole partitions of at least CHUNK rows or
-    ``chunk_bytes``.
+    ``shape.chunk_bytes``.
 
     Raises:
-        LimitError: CEP_EVENT_LIMIT, a partition has more than ``most`` rows; before much more of them are held.
+        LimitError: CEP_EVENT_LIMIT, a partition has more than ``most`` rows; CEP_MEMORY_LIMIT, it takes more memory
+            than a task may; before much more of them are held.
     """
     held: list[pa.RecordBatch] = []
     rows = size = open_rows = 0
@@ -69,20 +71,31 @@ def whole_partitions(
         if batch.num_rows == 0:
             continue
         rest = batch
-        if rows >= CHUNK or size >= chunk_bytes:
+        if rows >= CHUNK or size >= shape.chunk_bytes:
             starts = np.flatnonzero(starts_of(batch))
             if len(starts):
                 cut = int(starts[-1])
-                yield pa.Table.from_batches([*held, batch.slice(0, cut)]).combine_chunks()
-                held, rest, rows, size, open_rows = [], batch.slice(cut), 0, 0, 0
+                held.append(batch.slice(0, cut))
+                yield combined(held)
+                rest, rows, size, open_rows = batch.slice(cut), 0, 0, 0
             open_rows += rest.num_rows
+            # Combining them takes as much again.
+            if 2 * (size + rest.nbytes) > shape.task_memory:
+                raise too_much_memory(2 * (size + rest.nbytes), shape.task_memory, open_rows)
             if most is not None and open_rows > most:
                 raise too_many_events(most)
         held.append(rest)
         rows += rest.num_rows
         size += rest.nbytes
     if rows:
-        yield pa.Table.from_batches(held).combine_chunks()
+        yield combined(held)
+
+
+def combined(held: list[pa.RecordBatch]) -> pa.Table:
+    """Batches as one table of a chunk a column; they are let go, as it is a copy."""
+    table = pa.Table.from_batches(held).combine_chunks()
+    held.clear()
+    return table
 
 
 def starts_partition(batch: pa.RecordBatch) -> npt.NDArray[np.bool_]:
@@ -146,7 +159,7 @@ def chunk_of(table: pa.Table, shape: OperatorColumns, before: CarryOver | None =
     if before is not None and not (before.table.num_rows and offsets[0] == 0):
         offsets = np.append(0, offsets)
         keys = [pa.concat_arrays([of_rest, own]) for of_rest, own in zip(before.keys, keys, strict=True)]
-    return Chunk(table, batch_of(offsets, values, shape), keys)
+    return Chunk(table, batch_of(offsets, values, shape, table.nbytes), keys)
 
 
 class RowsBody(Body[S]):
@@ -158,7 +171,7 @@ class RowsBody(Body[S]):
         if isinstance(self.matcher, ResumableMatcher):
             yield from self.resumed(self.matcher, batches)
             return
-        for table in whole_partitions(batches, starts_partition, self.shape.chunk_bytes, self.shape.limit_events):
+        for table in whole_partitions(batches, starts_partition, self.shape, self.shape.limit_events):
             chunk = chunk_of(table, self.shape)
             within_limit(chunk.batch.offsets, self.shape)
             for piece in self.matcher.pieces(chunk.batch):

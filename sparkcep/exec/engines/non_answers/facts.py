@@ -54,7 +54,7 @@ class FactsBody:
         return pa.StructArray.from_arrays(list(columns.values()), names=list(columns))
 
     def of_rows(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for table in whole_partitions(batches, starts_partition, self.shape.chunk_bytes, self.shape.limit_events):
+        for table in whole_partitions(batches, starts_partition, self.shape, self.shape.limit_events):
             yield self.of_table(table)
 
     def of_table(self, table: pa.Table) -> pa.RecordBatch:

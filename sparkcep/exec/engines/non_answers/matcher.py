@@ -21,6 +21,7 @@ from sparkcep.exec.kernels.non_answers.tables import UNBOUNDED, Flags
 from sparkcep.exec.kernels.rows.output import PARTITION
 from sparkcep.exec.kernels.runs.progress import PROGRESS
 from sparkcep.exec.kernels.statuses import OUTPUT_FULL
+from sparkcep.exec.memory import Budget
 from sparkcep.exec.reference.reasons import ReasonSearch
 from sparkcep.exec.statuses import raise_status
 
@@ -59,7 +60,7 @@ class NonAnswers:
         """Explain every partition of a batch that has no match.
 
         Raises:
-            LimitError: CEP_STEP_LIMIT, CEP_REPAIR_LIMIT.
+            LimitError: CEP_STEP_LIMIT, CEP_REPAIR_LIMIT, CEP_MEMORY_LIMIT.
             SparkCepError: as Matcher.match_piece.
         """
         table, _ = self.matcher.match(batch)
@@ -134,6 +135,8 @@ class Reasons:
         checks = prechecked(self.checks, run, self.programs, longest)
         ahead = np.empty((len(self.machine.state_component), longest + 2), np.int32)
         best = np.empty((2, longest + 2), np.int64)
+        budget = Budget(run.task_memory, longest)
+        budget.hold("batch", batch.held, masks, columns, work, checks, ahead, best)
         progress = np.zeros(PROGRESS, np.int64)
         out = np.full((partitions, 4), -1, np.int64)
         trace = np.empty((max(longest, 1024), 2), np.int64)
@@ -146,6 +149,7 @@ class Reasons:
             if status != OUTPUT_FULL:
                 break
             trace = grown(trace, int(progress[kernel.TRACED]), max(longest, 1))
+            budget.hold("output", out, trace)
         raise_status(status, run)
         return out, trace[: progress[kernel.TRACED]]
 

@@ -15,6 +15,7 @@ from sparkcep.exec.engines.runs.tables import machine_tables, new_frames, new_wo
 from sparkcep.exec.kernels.non_answers import repair as kernel
 from sparkcep.exec.kernels.non_answers.tables import FARTHEST, Flags, Found, Words
 from sparkcep.exec.kernels.statuses import NODES_FULL
+from sparkcep.exec.memory import Budget
 from sparkcep.exec.statuses import raise_status, too_many_nodes
 
 
@@ -44,7 +45,7 @@ class Repairer:
             batch: its column ``repair.key`` is the ORDER BY key. masks: (words, rows) uint64.
 
         Raises:
-            LimitError: CEP_STEP_LIMIT, CEP_REPAIR_LIMIT.
+            LimitError: CEP_STEP_LIMIT, CEP_REPAIR_LIMIT, CEP_MEMORY_LIMIT.
             SparkCepError: as Matcher.match_piece.
         """
         partitions = len(batch.offsets) - 1
@@ -68,6 +69,9 @@ class Repairer:
         checks = prechecked(self.checks, self.run, self.programs, longest)
         progress = np.zeros(kernel.PROGRESS, np.int64)
         scratch = new_scratch(self.length, min(self.nodes(longest), 1 << 16, self.limit_nodes // self.length))
+        budget = Budget(self.run.task_memory, longest)
+        budget.hold("batch", batch.held, masks, columns, key, null, found, checks)
+        budget.hold("nodes", scratch)
         while True:
             status = kernel.repair_partitions(
                 offsets, wanted, masks, key, null, self.sequence, limits, self.gaps, self.machine, checks,
@@ -80,6 +84,7 @@ class Repairer:
             if nodes * self.length > self.limit_nodes:
                 raise too_many_nodes(self.length, nodes, self.limit_nodes)
             scratch = new_scratch(self.length, nodes + nodes // 4)
+            budget.hold("nodes", scratch)
         raise_status(status, self.run)
         return found
 

@@ -54,7 +54,9 @@ class RowsMatcher:
         self.inner = Matcher(spec)
         self.shape = shape
         wide = any(t.kind == "array" for t in spec.conditions.column_types)
-        self.chunk = WIDE_CHUNK if wide else CHUNK
+        # Patterns of many positions take much of each row: a quarter of what there is.
+        fitting = spec.task_memory // (4 * self.inner.row_bytes)
+        self.chunk = min(WIDE_CHUNK if wide else CHUNK, max(fitting, 1))
 
     def match(self, batch: Batch) -> MatchTable:
         return match_table(self.inner.match(batch), self.shape)

@@ -31,6 +31,7 @@ from sparkcep.exec.kernels.rows import rows as kernel
 from sparkcep.exec.kernels.rows.tables import Emission, Query, Room, Rows
 from sparkcep.exec.kernels.statuses import OUTPUT_FULL
 from sparkcep.exec.kernels.tables import Within, Words
+from sparkcep.exec.memory import Budget
 from sparkcep.exec.statuses import MODES, SKIPS, emitted_rows, interpreted, raise_status, too_much_output
 
 __all__ = ["Batch", "Matcher", "Resume"]
@@ -64,6 +65,12 @@ class Matcher:
             self.memo = memo_table(self.programs, lookback)
             self.epoch = 1  # of the memo's entries; an empty one has 0
 
+    @property
+    def row_bytes(self) -> int:
+        """What a row of the longest partition takes while it is matched, beside its columns."""
+        program = self.spec.program
+        return 8 * (program.positions if self.spec.use_within else self.automaton.followers.shape[1])
+
     def match(self, batch: Batch) -> Ints:
         """Output rows (n, FIXED + slots) of a batch of whole partitions; see :meth:`match_piece`."""
         return self.match_piece(batch)[0]
@@ -84,7 +91,7 @@ class Matcher:
 
         Raises:
             LimitError: CEP_STEP_LIMIT, CEP_MATCH_LIMIT, counted per partition. Searches that more rows would cut short
-                count in full. CEP_MATCH_LIMIT also where the output is too large to be held at once.
+                count in full. CEP_MATCH_LIMIT also where the output is too large to be held at once. CEP_MEMORY_LIMIT.
             SparkCepError: CEP_SKIP_TO_FIRST_ROW, CEP_SKIP_TARGET_ABSENT, ARITHMETIC_OVERFLOW, DIVIDE_BY_ZERO,
                 CEP_CONDITION_FAILED.
         """
@@ -165,6 +172,10 @@ class Matcher:
         ends = np.empty((longest + 1 if spec.use_within else 1, spec.program.positions), np.int64)
         registers = max(self.conditions.register_count, len(self.emission.output.membership))
         search = new_search_state(longest, registers, len(programs.agg), dependent)
+        budget = Budget(spec.task_memory, longest)
+        budget.hold("batch", batch.held, masks, *within, *columns, viable, ends, *search)
+        # What is given out whole has to leave room to be copied.
+        most_bytes = min(most_bytes, max(PIECE_BYTES, budget.left // 2))
         epoch, self.epoch = self.epoch, self.epoch + len(batch.offsets)
         query = Query(
             self.automaton, self.conditions._replace(const_i=const_i), self.emission, int(dependent),
@@ -185,6 +196,7 @@ class Matcher:
                 out = grown(out, 0, longest)
             else:
                 out = grown(out, used, len(out) + longest)
+            budget.hold("output", out)
         self.check(status)
         yield out[: progress[kernel.USED]]
 

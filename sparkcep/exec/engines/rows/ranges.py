@@ -9,6 +9,7 @@ The second pass sees matches only, follows the one chain that begins at the part
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -41,7 +42,6 @@ from sparkcep.exec.reports import Matched, RowsReport, matched_rows
 from sparkcep.exec.shape import OperatorColumns
 from sparkcep.exec.statuses import too_large_range
 from sparkcep.query import ERROR, PREFIX
-from sparkcep.settings import CHUNK_BYTES
 
 _RANGE = PREFIX + "range"
 _START = PREFIX + "start"
@@ -63,7 +63,7 @@ def match_ranges(df: DataFrame, shape: OperatorColumns, spec: MatchSpec) -> Matc
     order = f"ORDER BY {_RANGE} NULLS {nulls}, {_START}, {PREFIX}self"
     ordered = found.selectExpr("*", f"row_number() OVER ({partition}{order}) AS {PREFIX}row").drop(_RANGE)
     out = StructType([*keys, StructField(f"{PREFIX}number", LongType()), *values])
-    selector = ChainSelector(spec, shape.chunk_bytes)
+    selector = ChainSelector(spec, shape)
     return matched_rows(ordered, RowsReport(selector.run, selector.empty), out, "sparkcep_chain")
 
 
@@ -76,7 +76,7 @@ class RangeMatcher:
 
     def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         matcher = Matcher(self.spec)
-        for table in whole_partitions(batches, starts_partition, self.shape.chunk_bytes):
+        for table in whole_partitions(batches, starts_partition, self.shape):
             yield from self.match_ranges(matcher, table)
 
     def match_ranges(self, matcher: Matcher, table: pa.Table) -> Iterator[pa.RecordBatch]:
@@ -121,19 +121,19 @@ class RangeMatcher:
         width, distance = self.shape.ranges.width, self.shape.ranges.distance
         places = owned(int_values(numbers)[0])
         mark_ranges(owned(batch.offsets), owned(keys), nulls, places, width, distance, marks, own)
-        return own, Batch(batch.offsets, batch.masks, batch.columns, batch.within, marks)
+        return own, replace(batch, marks=marks)
 
 
 class ChainSelector:
     """The second pass: rows of matches that the partition as a whole has, numbered."""
 
-    def __init__(self, spec: MatchSpec, chunk_bytes: int = int(CHUNK_BYTES.default)) -> None:
+    def __init__(self, spec: MatchSpec, shape: OperatorColumns) -> None:
         self.spec = spec
-        self.chunk_bytes = chunk_bytes
+        self.shape = shape
 
     def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         matcher = Matcher(self.spec)
-        for table in whole_partitions(batches, lambda b: b.column(f"{PREFIX}row").to_numpy() == 1, self.chunk_bytes):
+        for table in whole_partitions(batches, lambda b: b.column(f"{PREFIX}row").to_numpy() == 1, self.shape):
             yield from self.select(matcher, table)
 
     def select(self, matcher: Matcher, table: pa.Table) -> Iterator[pa.RecordBatch]:

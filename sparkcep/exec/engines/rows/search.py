@@ -20,6 +20,7 @@ from sparkcep.exec.kernels.rows.tables import Emission, Match
 from sparkcep.exec.kernels.rows.viability import NONE
 from sparkcep.exec.kernels.statuses import OK, SKIP_TARGET_ABSENT, TOO_MANY_ROWS, TOO_MANY_STEPS
 from sparkcep.exec.kernels.tables import Within, Words
+from sparkcep.exec.memory import OBJECT, Budget
 from sparkcep.exec.statuses import CONDITION_FAILURES
 
 
@@ -98,6 +99,10 @@ class Search:
         conditions = self.spec.conditions
         interpreter = Interpreter(conditions.slots, conditions.column_types, self.spec.ansi)
         self.tests = {label: interpreter.condition(c) for label, c in conditions.conditions.items()}
+        longest = int(np.diff(batch.offsets).max(initial=0))
+        self.budget = Budget(self.spec.task_memory, longest)
+        values = len(batch.columns) * int(batch.offsets[-1])
+        self.budget.hold("batch", batch.held, masks, OBJECT * values, 8 * longest * self.spec.program.positions)
         self.columns = [[normalise(v) for v in c.to_pylist()] for c in batch.columns]
         program = self.spec.program
         self.edges = [program.successors(p) for p in range(program.positions + 1)]
@@ -167,6 +172,7 @@ class Search:
             progress[kernel.STEPS] = self.steps
             used = before = int(progress[kernel.USED])
             out = grown(out, used, len(path or ()))
+            self.budget.hold("output", out)
             status = OK
             if path is None:
                 if emission.mode == kernel.WITH_UNMATCHED and start >= progress[kernel.COVERED]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from sparkcep.exec.conditions.expressions import ConditionSlot, Expression, Type
 from sparkcep.exec.engines.rows.program import Program
 from sparkcep.query import RowsPerMatch, SkipMode
+from sparkcep.task_memory import UNTOLD
 
 #: Conditions in one int64 mask; the sign is left alone.
 BITS_PER_WORD = 63
@@ -55,7 +56,7 @@ class MatchSpec:
 
     ``condition_bits``: variable code -> bit of its match-independent condition (absent: always true). ``mask_words``:
     how many 63-bit mask columns there are. ``every_row``: emit all rows of a match even for ONE ROW PER MATCH, since
-    aggregates in MEASURES need them.
+    aggregates in MEASURES need them. ``task_memory``: bytes that a batch's arrays may take.
     """
 
     program: Program
@@ -73,3 +74,4 @@ class MatchSpec:
     ansi: bool
     limit_steps: int
     limit_rows: int
+    task_memory: int = UNTOLD

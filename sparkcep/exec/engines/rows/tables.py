@@ -178,6 +178,23 @@ def new_search_state(rows: int, registers: int, aggregates: int = 0, dependent: 
     )  # fmt: skip
 
 
+def grown_search_state(state: SearchState, rows: int) -> SearchState:
+    """Room for so many rows taken, with what the registers and aggregates hold."""
+
+    def grown_lists(lists: Ints) -> Ints:
+        own = lists.reshape(-1, state.rows)
+        larger = np.empty((len(own), rows + 1), np.int64)
+        larger[:, : state.rows] = own
+        return larger.ravel()
+
+    agg_v = grown_lists(state.agg_v)
+    return state._replace(
+        occurrences=grown_lists(state.occurrences), agg_n=grown_lists(state.agg_n), agg_v=agg_v,
+        agg_f=agg_v.view(np.float64), path=np.empty(rows + 1, np.int64), edge_at=np.empty(rows + 1, np.int64),
+        rows=rows + 1,
+    )  # fmt: skip
+
+
 def grown(out: npt.NDArray[D], used: int, more: int) -> npt.NDArray[D]:
     """A buffer with room along its first axis for ``more`` further items (at least one), the same or at least twice as
     large."""

@@ -13,6 +13,7 @@ from sparkcep.exec.engines.rows.tables import (
     PIECE_BYTES,
     WHOLE_BYTES,
     grown,
+    grown_search_state,
     load_columns,
     mask_words,
     new_search_state,
@@ -22,6 +23,7 @@ from sparkcep.exec.engines.runs.counts import MatchCounter, is_countable
 from sparkcep.exec.engines.runs.spec import RunSpec
 from sparkcep.exec.engines.runs.tables import (
     closest_tables,
+    grown_frames,
     interval,
     machine_tables,
     merging_tables,
@@ -33,9 +35,10 @@ from sparkcep.exec.engines.runs.tables import (
 from sparkcep.exec.kernels.rows.output import FIXED
 from sparkcep.exec.kernels.runs import runs as kernel
 from sparkcep.exec.kernels.runs.collapse import collapse_runs
-from sparkcep.exec.kernels.runs.progress import AT_PARTITION, MATCHES, PROGRESS, TRACED, USED
+from sparkcep.exec.kernels.runs.progress import AT_PARTITION, DEPTH, MATCHES, PROGRESS, TRACED, USED
 from sparkcep.exec.kernels.runs.selections import ANY, NEXT, STRICT
-from sparkcep.exec.kernels.statuses import OUTPUT_FULL, TOO_MANY_ROWS
+from sparkcep.exec.kernels.statuses import OUTPUT_FULL, STACK_FULL, TOO_MANY_ROWS
+from sparkcep.exec.memory import Budget
 from sparkcep.exec.statuses import (
     SKIPS,
     emitted_rows,
@@ -49,6 +52,8 @@ from sparkcep.query import Selection
 
 #: Room for output rows, and for events of matches, to begin with.
 ROWS, EVENTS = 1024, 4096
+#: Events of a run that there is room for to begin with.
+FRAMES = 1024
 #: Most output of one partition: matches may be few enough and yet hold more events than anybody waits for.
 MAX_BYTES = 1 << 33
 #: Matches of one partition from which on it pays to count them before more are enumerated; or a piece is full.
@@ -88,7 +93,7 @@ class RunMatcher:
             ``trace`` (m, 2): component code and row of the partition.
 
         Raises:
-            LimitError: CEP_STEP_LIMIT, CEP_MATCH_LIMIT.
+            LimitError: CEP_STEP_LIMIT, CEP_MATCH_LIMIT, CEP_MEMORY_LIMIT.
             SparkCepError: as Matcher.match_piece.
         """
         spec = self.spec
@@ -96,22 +101,27 @@ class RunMatcher:
         columns, const_i = load_columns(self.programs, batch)
         offsets = np.array(batch.offsets, np.int64)
         longest = int(np.diff(offsets).max(initial=0))
-        work, frames = new_work(longest, self.machine), new_frames(longest)
-        search = new_search_state(longest, len(spec.conditions.registers), len(self.programs.agg), True)
-        shown = new_search_state(longest, len(spec.slot_registers))
+        work = new_work(longest, self.machine)
+        depth = min(longest, FRAMES)
+        frames = new_frames(depth)
+        search = new_search_state(depth, len(spec.conditions.registers), len(self.programs.agg), True)
+        shown = new_search_state(depth, len(spec.slot_registers))
         times = interval(batch)
         checks = prechecked(self.checks, spec, self.programs, longest)
         merging = merging_tables(spec, self.machine, self.programs, longest)
-        closest = closest_tables(spec, longest)
+        closest = closest_tables(spec, depth)
         progress = np.zeros(PROGRESS, np.int64)
         out = np.empty((ROWS, FIXED + len(spec.slots) + 1), np.int64)
         trace = np.empty((EVENTS if spec.traced else 1, 2), np.int32)
-        nodes, components = len(self.machine.state_component), len(self.machine.test_bit)
+        nodes = len(self.machine.state_component)
         marks = longest + 1 if spec.collapsed else 1
         forward, backward = np.empty((nodes, marks), np.uint8), np.empty((nodes, marks), np.uint8)
         seen = np.empty((max(len(self.machine.target), nodes) + 1, 2), np.int64)
         reached = np.empty((3, marks), np.int32)
-        room = longest * components if spec.collapsed else longest
+        budget = Budget(spec.task_memory, longest)
+        budget.hold("batch", batch.held, masks, columns, times, work, checks, merging, forward, backward, reached)
+        # What is given out whole has to leave room to be copied.
+        most_bytes = min(most_bytes, max(PIECE_BYTES, budget.left // 2))
         given, of = 0, -1
         to_count = is_countable(spec)
         limit = min(spec.limit_rows, COUNTED_FROM) if to_count else spec.limit_rows
@@ -139,6 +149,13 @@ class RunMatcher:
                 to_count, limit = False, spec.limit_rows
                 if status == TOO_MANY_ROWS:
                     continue
+            if status == STACK_FULL:
+                depth = min(longest, 4 * depth)
+                frames, search = grown_frames(frames, depth), grown_search_state(search, depth)
+                shown = new_search_state(depth, len(spec.slot_registers))
+                closest = closest_tables(spec, depth)
+                budget.hold("run", frames, search, shown)
+                continue
             if status != OUTPUT_FULL:
                 break
             size = out[:used].nbytes + trace[:traced].nbytes
@@ -148,10 +165,16 @@ class RunMatcher:
                 if given > MAX_BYTES:
                     raise too_large_matches(int(progress[MATCHES]), MAX_BYTES, fewer_matches(spec))
                 yield out[:used], trace[:traced]
-                progress[USED] = progress[TRACED] = used = traced = 0
-            out = grown(out, used, max(longest, 1))
-            if spec.traced:
-                trace = grown(trace, traced, max(room, 1))
+                progress[USED] = progress[TRACED] = 0
+                continue
+            if not spec.collapsed:
+                out = grown(out, used, int(progress[DEPTH]))
+                trace = grown(trace, traced, int(progress[DEPTH])) if spec.traced else trace
+            elif used == len(out):
+                out = grown(out, used, 1)
+            else:
+                trace = grown(trace, len(trace), 1)
+            budget.hold("output", out, trace)
         raise_status(status, spec, fewer_matches(spec))
         yield out[: progress[USED]], trace[: progress[TRACED]]
 

@@ -5,7 +5,7 @@ Slower than the kernel by some orders of magnitude and chosen only where needed;
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -31,9 +31,22 @@ from sparkcep.exec.kernels.rows.output import (
     WAITING,
 )
 from sparkcep.exec.kernels.statuses import SKIP_TARGET_ABSENT, SKIP_TO_FIRST_ROW, TOO_MANY_ROWS, TOO_MANY_STEPS
+from sparkcep.exec.memory import OBJECT, Budget
 from sparkcep.exec.reference.runs import Path, ReferenceCase, ReferenceCondition
 from sparkcep.exec.statuses import fewer_matches, interpreted, raise_status
 from sparkcep.query import SkipMode
+
+#: Matches between two looks at what they take.
+CHECKED_EVERY = 1000
+
+
+def unique(paths: Iterable[Path]) -> Iterator[Path]:
+    """Each path once, as it is found."""
+    seen: set[Path] = set()
+    for path in paths:
+        if path not in seen:
+            seen.add(path)
+            yield path
 
 
 class Limit(Exception):
@@ -64,6 +77,7 @@ class RunSearch:
     def match(self, batch: Batch) -> tuple[Ints, Rows]:
         """See RunMatcher.match."""
         spec = self.spec
+        budget = self.budget(batch)
         masks = [int_values(mask)[0] for mask in batch.masks]
         columns = [[normalise(v) for v in c.to_pylist()] for c in batch.columns]
         out: list[list[int]] = []
@@ -71,7 +85,7 @@ class RunSearch:
         with self.errors():
             for q in range(len(batch.offsets) - 1):
                 base, end = int(batch.offsets[q]), int(batch.offsets[q + 1])
-                self.partition(q, base, end - base, masks, columns, batch, out, trace)
+                self.partition(q, base, end - base, masks, columns, batch, out, trace, budget)
         width = FIXED + len(spec.slots) + 1
         return np.array(out, np.int64).reshape(-1, width), np.array(trace, np.int32).reshape(-1, 2)
 
@@ -83,6 +97,7 @@ class RunSearch:
         self, batch: Batch, type_bits: Sequence[int]
     ) -> Iterator[tuple[int, ReferenceCase, Callable[[str, int], bool]]]:
         """Each partition's number and case, and whether an event of it has a component's type (see RepairSpec)."""
+        self.budget(batch)
         masks = [int_values(mask)[0] for mask in batch.masks]
         columns = [[normalise(v) for v in c.to_pylist()] for c in batch.columns]
         for q in range(len(batch.offsets) - 1):
@@ -91,6 +106,16 @@ class RunSearch:
             state.number = 1
             case = self.case(base, end - base, masks, batch, state)
             yield q, case, partial(self.has_type, masks, base, type_bits)
+
+    def budget(self, batch: Batch) -> Budget:
+        """What there is for a batch whose columns are read into Python.
+
+        Raises:
+            LimitError: CEP_MEMORY_LIMIT.
+        """
+        budget = Budget(self.spec.task_memory, int(np.diff(batch.offsets).max(initial=0)))
+        budget.hold("batch", batch.held, OBJECT * len(batch.columns) * int(batch.offsets[-1]))
+        return budget
 
     def has_type(self, masks: Sequence[Ints], base: int, type_bits: Sequence[int], key: str, row: int) -> bool:
         bit = type_bits[self.codes[key]]
@@ -108,7 +133,7 @@ class RunSearch:
 
     def partition(
         self, q: int, base: int, rows: int, masks: Sequence[Ints], columns: list[list[Any]], batch: Batch,
-        out: list[list[int]], trace: list[tuple[int, int]],
+        out: list[list[int]], trace: list[tuple[int, int]], budget: Budget,
     ) -> None:  # fmt: skip
         """Append a partition's matches."""
         spec = self.spec
@@ -116,13 +141,16 @@ class RunSearch:
         case = self.case(base, rows, masks, batch, state)
         number = 0
         begin = len(out)
+        width = FIXED + len(spec.slots) + 1
         start = 0
         while start < rows:
             state.number = number + 1
             found = case.starts(spec.pattern, start)
             path: Path | None = None
-            for path in dict.fromkeys(found) if not spec.one_per_start else found:
+            for path in found if spec.one_per_start else unique(found):
                 number += 1
+                if number % CHECKED_EVERY == 0:
+                    budget.hold("output", OBJECT * (len(out) * width + 2 * len(trace)))
                 self.emit(q, number, path, rows, out, trace)
                 if (len(out) - begin if spec.rows_per_match.is_all else number) > spec.limit_rows:
                     raise Limit(TOO_MANY_ROWS)

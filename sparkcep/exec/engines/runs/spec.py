@@ -8,6 +8,7 @@ from sparkcep.exec.automaton import Automaton
 from sparkcep.exec.engines.rows.spec import ConditionSet, OutputSlot
 from sparkcep.pattern import Pattern
 from sparkcep.query import RowsPerMatch, Selection, SkipMode, TestedAt
+from sparkcep.task_memory import UNTOLD
 
 NO_LIMIT = 2**62
 
@@ -94,6 +95,7 @@ class RunSpec:
     limit_steps: int
     limit_rows: int
     most_matches: int = NO_LIMIT
+    task_memory: int = UNTOLD
     collapsed: bool = False
     postponed: frozenset[int] = frozenset()
     merging: bool = True

@@ -350,3 +350,11 @@ def missing_events(automaton: Automaton) -> list[int]:
 
 def new_frames(rows: int) -> Frames:
     return Frames(*(np.empty(rows + 2, np.int64) for _ in range(8)))
+
+
+def grown_frames(frames: Frames, rows: int) -> Frames:
+    """Room for runs of so many events, with what the frames hold."""
+    larger = new_frames(rows)
+    for before, after in zip(frames, larger, strict=True):
+        after[: len(before)] = before
+    return larger

@@ -17,7 +17,7 @@ from sparkcep.exec.engines.trends.matcher import Partial, TrendTable, decimals
 from sparkcep.exec.engines.trends.spec import TrendAggregate, TrendSpec
 from sparkcep.exec.engines.trends.tables import ranks
 from sparkcep.exec.kernels.rows import rows as kernel
-from sparkcep.settings import LIMIT_MATCHES
+from sparkcep.settings import TASK_MEMORY
 
 
 class EnumeratingMatcher:
@@ -49,14 +49,16 @@ class EnumeratingMatcher:
         at = pa.array(rows)
         within = None if batch.within is None else tuple(a.take(at) for a in batch.within)
         unrolled = Batch(offsets, [m.take(at) for m in batch.masks], [c.take(at) for c in batch.columns], within)
-        try:
-            found, trace = self.matcher.match(unrolled)
-        except MemoryError:
+        # All are held at once, a few times as large when they are added up.
+        pieces = self.matcher.pieces(unrolled, self.spec.run.task_memory // 8)
+        found, trace = next(pieces)
+        if next(pieces, None) is not None:
             raise LimitError(
-                "CEP_MATCH_LIMIT",
-                f"Trends have to be constructed ({self.spec.enumerated}), and do not fit in memory.",
-                hint=f"shorter windows hold fewer trends; a lower {LIMIT_MATCHES.key} stops earlier",
-            ) from None
+                "CEP_MEMORY_LIMIT",
+                f"Trends have to be constructed ({self.spec.enumerated}), and take more memory than a task may "
+                f"({TASK_MEMORY.key}).",
+                hint="shorter windows hold fewer trends; or raise the limit",
+            )
         of = found[:, kernel.PARTITION]
         kept = np.unique(of)
         group = np.searchsorted(kept, of)

@@ -38,6 +38,7 @@ from sparkcep.exec.kernels.trends import sums
 from sparkcep.exec.kernels.trends import trends as kernel
 from sparkcep.exec.kernels.trends.orders import COUNTS
 from sparkcep.exec.kernels.trends.tables import Events, Scratch, Tests, Trends, Windows, Words
+from sparkcep.exec.memory import Budget
 from sparkcep.exec.statuses import raise_status
 from sparkcep.query import Selection
 
@@ -100,7 +101,7 @@ class TrendMatcher:
         """Aggregate over every partition of a batch.
 
         Raises:
-            LimitError: CEP_STEP_LIMIT.
+            LimitError: CEP_STEP_LIMIT, CEP_MEMORY_LIMIT.
             SparkCepError: ARITHMETIC_OVERFLOW, DIVIDE_BY_ZERO of a condition.
         """
         spec = self.spec
@@ -125,6 +126,9 @@ class TrendMatcher:
             new_jobs(self.edge_classes, room),
         )  # fmt: skip
         self.scratch_bytes = sum(a.nbytes for t in scratch for a in t if isinstance(a, np.ndarray))
+        budget = Budget(spec.run.task_memory, longest)
+        budget.hold("batch", batch.held, masks, within, values, keys, key_nulls, columns)
+        budget.hold("sums", scratch)
         progress = np.zeros(kernel.PROGRESS, np.int64)
         progress[kernel.AT_WINDOW] = kernel.NO_WINDOW
         out = np.empty((1024 + lanes, 2), np.int64)
@@ -144,6 +148,7 @@ class TrendMatcher:
             if status != OUTPUT_FULL:
                 break
             out, out_words, out_floats = (np.concatenate([a, np.empty_like(a)]) for a in (out, out_words, out_floats))
+            budget.hold("output", out, out_words, out_floats)
         raise_status(status, spec.run)
         used = int(progress[kernel.USED])
         read = _Reader(self.record, out_words[:used], out_floats[:used])

@@ -22,6 +22,7 @@ from sparkcep.exec.kernels.statuses import OUTPUT_FULL, POOL_FULL, STACK_FULL, T
 from sparkcep.exec.kernels.uncertain import confidence as worth
 from sparkcep.exec.kernels.uncertain import uncertain as kernel
 from sparkcep.exec.kernels.uncertain.tables import Elements, Events, Graph, Masses, Query, Stack
+from sparkcep.exec.memory import Budget
 from sparkcep.exec.statuses import emitted_rows, raise_status, too_many_shared
 from sparkcep.query import Selection
 from sparkcep.settings import LIMIT_TICKS
@@ -75,7 +76,7 @@ class UncertainMatcher:
                 of its ticks where the spec has them.
 
         Raises:
-            LimitError: CEP_STEP_LIMIT, CEP_MATCH_LIMIT, CEP_TICK_LIMIT, CEP_SHARED_LIMIT.
+            LimitError: CEP_STEP_LIMIT, CEP_MATCH_LIMIT, CEP_TICK_LIMIT, CEP_SHARED_LIMIT, CEP_MEMORY_LIMIT.
             SparkCepError: CEP_UNCERTAINTY, ARITHMETIC_OVERFLOW, DIVIDE_BY_ZERO of a condition.
         """
         spec, run = self.spec, self.spec.run
@@ -112,6 +113,10 @@ class UncertainMatcher:
         out = np.empty((capacity, FIXED + len(run.slots) + 1), np.int64)
         found, found_ticks = np.empty(capacity), np.empty((capacity, 2), np.int64)
         trace = np.empty((traced, 2), np.int64)
+        budget = Budget(run.task_memory, longest)
+        budget.hold("batch", batch.held, masks, columns, events, order, work, checks, graph)
+        budget.hold("ticks", masses)
+        budget.hold("runs", room)
         while True:
             status = kernel.match_uncertain(
                 offsets, masks, self.machine, checks, query, events, emitted_rows(run),
@@ -124,10 +129,12 @@ class UncertainMatcher:
                 out, found = grown(out, len(out), 1), grown(found, len(found), 1)
                 found_ticks = grown(found_ticks, len(found_ticks), 1)
                 trace = grown(trace, len(trace), 1) if run.traced else trace
+                budget.hold("output", out, found, found_ticks, trace)
             elif status in (STACK_FULL, POOL_FULL):
                 depth = depth * 4 if status == STACK_FULL else depth
                 listed = listed * 4 if status == POOL_FULL else listed
                 room = self.room(depth, listed, longest, events.widest)
+                budget.hold("runs", room)
             else:
                 break
         if status == TOO_MANY_SHARED:

@@ -47,6 +47,7 @@ from sparkcep.exec.kernels.statuses import (
     OUTPUT_FULL,
     SKIP_TARGET_ABSENT,
     SKIP_TO_FIRST_ROW,
+    STACK_FULL,
     TOO_MANY_ROWS,
     TOO_MANY_STEPS,
     TRUE,
@@ -77,7 +78,8 @@ def match_runs(
         out: (n, FIXED + slots + 1); the last column is where the match's events end in ``trace`` (m, 2).
 
     Returns:
-        A status; OUTPUT_FULL: call again with more room, or with USED and TRACED at 0 once what is there is read.
+        A status; OUTPUT_FULL: call again with more room, or with USED and TRACED at 0 once what is there is read;
+        STACK_FULL: call again with more frames, and as many places in ``search`` and ``shown``.
     """
     partitions = offsets.shape[0] - 1
     start_node = machine.automata[1]
@@ -344,6 +346,10 @@ def _search(
             frames.cursor[U(depth)] = low
             frames.taken[U(depth)] = 0
             continue
+        if depth + 2 >= frames.state.shape[0]:
+            progress[DEPTH] = depth
+            progress[STEPS] = steps - 1
+            return STACK_FULL
         frames.cursor[U(depth)] = e + 1
         if machine.target[U(e)] == ACCEPT:
             continue

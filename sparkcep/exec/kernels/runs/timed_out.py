@@ -16,7 +16,7 @@ from sparkcep.exec.kernels.runs.checks import asks, decided_since, none_between,
 from sparkcep.exec.kernels.runs.graph import ACCEPT, sees
 from sparkcep.exec.kernels.runs.progress import DEPTH, STAYED, STEPS, TAKEN, USED
 from sparkcep.exec.kernels.runs.selections import NEXT, STRICT
-from sparkcep.exec.kernels.statuses import FALSE, OK, TOO_MANY_STEPS, TRUE
+from sparkcep.exec.kernels.statuses import FALSE, OK, STACK_FULL, TOO_MANY_STEPS, TRUE
 
 _NONE = np.uint64(0)
 #: More events than any pattern asks for.
@@ -36,7 +36,7 @@ def closest_run(
     may otherwise have to look at exponentially many.
 
     Returns:
-        A status.
+        A status; after STACK_FULL the start row is searched again.
     """
     attainable = _least_missing(start, limit, machine, work, closest)
     best, length = np.int64(NO_RUN), np.int64(-1)
@@ -80,6 +80,9 @@ def closest_run(
                 retreat(machine.state_component[U(node)], conditions, search)
             depth -= 1
             continue
+        if depth + 2 >= frames.state.shape[0]:
+            progress[DEPTH] = depth
+            return STACK_FULL
         frames.cursor[U(depth)] = e + 1
         target = machine.target[U(e)]
         if target == ACCEPT or work.next_row[machine.component[U(e)], j] != j:

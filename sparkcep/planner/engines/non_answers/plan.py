@@ -100,7 +100,7 @@ class NonAnswersPlanner(BlockPlanner):
         typed = self.type_tests(local)
         tests = {**local, **typed}
         shifts, layout, why = self.choose_layout(tests, dependent.pairs)
-        layout, why = self.fitting_layout(layout, why)
+        layout, why = self.fitting_layout(layout, why, self.kept_rows())
         bits = {label: bit for bit, label in enumerate(sorted(tests))}
         run = RunSpec(
             pattern=query.pattern, automaton=self.automaton,
@@ -110,6 +110,7 @@ class NonAnswersPlanner(BlockPlanner):
             rows_per_match=RowsPerMatch.ONE, skip=SkipMode.PAST_LAST_ROW, skip_labels=frozenset(), skip_target="",
             slots=(), slot_registers=(), every_row=False, traced=False, conditions=condition_set, checks=checks,
             ansi=self.settings.ansi, limit_steps=self.settings.limit_steps, limit_rows=self.settings.limit_matches,
+            task_memory=self.settings.task_memory,
         )  # fmt: skip
         run = self.with_engine(run, conditions, dependent)
         key = self.fields.column_of(query.order_by[0].expression)
@@ -127,7 +128,8 @@ class NonAnswersPlanner(BlockPlanner):
             repairs_only=query.non_answers is not None and query.non_answers.repairs_only,
         )  # fmt: skip
         shape = OperatorColumns(
-            limit_events=self.settings.limit_events, chunk_bytes=self.settings.chunk_bytes, keys=len(keys),
+            limit_events=self.settings.limit_events, chunk_bytes=self.settings.chunk_bytes,
+            task_memory=self.settings.task_memory, keys=len(keys),
             masks=run.mask_words, columns=tuple(dependent.columns), within=within, gathers=(),
             labels=(), mask_updates=self.mask_updates(tests, bits, shifts) if layout == "lists" else (),
             trace=(time,),

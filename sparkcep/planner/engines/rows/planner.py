@@ -78,11 +78,13 @@ class RowsPlanner(PlanSteps):
             ansi=self.settings.ansi,
             limit_steps=self.settings.limit_steps,
             limit_rows=self.settings.limit_matches,
+            task_memory=self.settings.task_memory,
         )
         shape = OperatorColumns(
             keys=len(keys),
             limit_events=self.settings.limit_events,
             chunk_bytes=self.settings.chunk_bytes,
+            task_memory=self.settings.task_memory,
             masks=spec.mask_words,
             columns=tuple(dependent.columns),
             within=within,

@@ -42,9 +42,9 @@ class RuleContext:
         return self.settings.layout == "auto"
 
     def sample(self, plan: Plan, tests: Sequence[str] = ()) -> Sample | None:
-        """Some rows of the input, where it is large; None where no partition can be told from another."""
+        """Some rows that the plan keeps of a large input; None where no partition can be told from another."""
         keys = [k.expression for k in plan.query.partition_by]
-        return self.sampler(tests, keys) if keys else None
+        return self.sampler(tests, keys, plan.input.filters) if keys else None
 
 
 Rule: TypeAlias = Callable[[Plan, RuleContext], tuple[Plan, Decision | None]]

@@ -112,6 +112,7 @@ class RunPlanner(BlockPlanner):
             ansi=self.settings.ansi,
             limit_steps=self.settings.limit_steps,
             limit_rows=self.settings.limit_matches,
+            task_memory=self.settings.task_memory,
             most_matches=NO_LIMIT if query.limit is None or not stops else query.limit,
             collapsed=collapsed is not None,
             postponed=collapsed.postponed if collapsed is not None else frozenset(),
@@ -123,6 +124,7 @@ class RunPlanner(BlockPlanner):
             keys=len(keys),
             limit_events=self.settings.limit_events,
             chunk_bytes=self.settings.chunk_bytes,
+            task_memory=self.settings.task_memory,
             masks=words,
             columns=tuple(dependent.columns),
             within=within,
@@ -131,8 +133,8 @@ class RunPlanner(BlockPlanner):
             mask_updates=self.mask_updates(local, bits, shifts) if layout == "lists" else (),
             trace=None if self.outputs.traced is None else tuple(self.outputs.traced),
         )
-        layout, reason = self.fitting_layout(layout, reason)
         filters, why = self.filters(local, dependent)
+        layout, reason = self.fitting_layout(layout, reason, filters)
         engine = RunsPlan(spec, dependent, conditions, why, self.searched_because, collapsed)
         given = self.given(keys, local, bits, (layout, reason), shape, (filters, why), dependent.pairs)
         return PatternPlan(input=given, engine=engine, output=measures)
@@ -175,7 +177,7 @@ class RunPlanner(BlockPlanner):
         resumes_inside = query.matches is not Matches.ALL and self.query.skip.mode is not SkipMode.PAST_LAST_ROW
         if query.within is not None or not (every_run or resumes_inside) or not repeats(query.pattern):
             return False
-        return self.may_multiply(self.sample((), [k.expression for k in self.query.partition_by]))
+        return self.may_multiply(self.sample((), [k.expression for k in self.query.partition_by], self.kept_rows()))
 
 
 def plan_runs(

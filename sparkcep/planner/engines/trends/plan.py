@@ -89,13 +89,14 @@ class TrendPlanner(BlockPlanner):
         aggregates_of = self.argument_types()
         local, dependent, spec = self.plan_kernel(aggregates_of, width, slide)
         shifts, layout, why = self.choose_layout(local, dependent.pairs)
-        layout, why = self.fitting_layout(layout, why)
         components = of_components(local)
         filters, filtered = self.filters(components, dependent)
         if width:
             filters.append(f"({query.order_by[0].expression}) IS NOT NULL")
+        layout, why = self.fitting_layout(layout, why, filters)
         shape = OperatorColumns(
-            limit_events=self.settings.limit_events, chunk_bytes=self.settings.chunk_bytes, keys=len(keys),
+            limit_events=self.settings.limit_events, chunk_bytes=self.settings.chunk_bytes,
+            task_memory=self.settings.task_memory, keys=len(keys),
             masks=spec.mask_words, columns=tuple(dependent.columns), within=within, gathers=(),
             labels=(), mask_updates=self.mask_updates(local, spec.condition_bits, shifts) if layout == "lists" else (),
         )  # fmt: skip
@@ -404,6 +405,7 @@ class TrendPlanner(BlockPlanner):
             rows_per_match=RowsPerMatch.ONE, skip=SkipMode.PAST_LAST_ROW, skip_labels=frozenset(), skip_target="",
             slots=(), slot_registers=(), every_row=False, traced=True, conditions=conditions, checks=checks,
             ansi=self.settings.ansi, limit_steps=self.settings.limit_steps, limit_rows=self.settings.limit_matches,
+            task_memory=self.settings.task_memory,
         )  # fmt: skip
 
     def check_engine(self, spec: RunSpec) -> None:

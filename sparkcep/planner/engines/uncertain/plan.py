@@ -102,6 +102,7 @@ class UncertainPlanner(BlockPlanner):
             every_row=measures.has_aggregates, traced=self.outputs.traced is not None,
             conditions=condition_set, checks=checks,
             ansi=self.settings.ansi, limit_steps=self.settings.limit_steps, limit_rows=self.settings.limit_matches,
+            task_memory=self.settings.task_memory,
             most_matches=NO_LIMIT if query.limit is None else query.limit,
         )  # fmt: skip
         self.refuse_unclear(run, conditions, dependent)
@@ -113,15 +114,16 @@ class UncertainPlanner(BlockPlanner):
         )  # fmt: skip
         own = [ticks.low, ticks.high, *([] if ticks.probability is None else [ticks.probability])]
         shape = OperatorColumns(
-            limit_events=self.settings.limit_events, chunk_bytes=self.settings.chunk_bytes, keys=len(keys),
+            limit_events=self.settings.limit_events, chunk_bytes=self.settings.chunk_bytes,
+            task_memory=self.settings.task_memory, keys=len(keys),
             masks=words, columns=(*dependent.columns, *(self.fields.add(text) for text in own)),
             within=None, gathers=tuple(self.outputs.gathers),
             labels=tuple(i for i, s in enumerate(self.outputs.slots) if s.label),
             trace=None if self.outputs.traced is None else tuple(self.outputs.traced),
         )  # fmt: skip
-        layout, reason = self.fitting_layout(layout, reason)
         filters, why = self.filters(local, dependent)
         filters = [f"({ticks.low}) IS NOT NULL AND ({ticks.high}) IS NOT NULL", *filters]
+        layout, reason = self.fitting_layout(layout, reason, filters)
         engine = UncertainPlan(spec, dependent, conditions, why, ticks, self.notes(spec, ticks, sequences))
         given = self.given(keys, local, bits, (layout, reason), shape, (filters, why), dependent.pairs)
         return PatternPlan(input=given, engine=engine, output=measures)
