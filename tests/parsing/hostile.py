@@ -107,7 +107,7 @@ def _plan(statement: Statement, form: PatternOccurrence, rewriter: Rewriter) -> 
         clause = parse_clause(statement, form.body)
         query = bind(statement, clause, form.body, COLUMNS, qualifiers, rewriter.render, own, prefix)
         if query.non_answers is None:
-            make_plan(query, own, analyze, lambda tests, keys: None, types)
+            make_plan(query, own, analyze, lambda *_: None, types)
         return
     query = bind_block(
         statement, form, COLUMNS, qualifiers, rewriter.render, own, prefix, lambda relation: {},
@@ -115,7 +115,7 @@ def _plan(statement: Statement, form: PatternOccurrence, rewriter: Rewriter) -> 
     )  # fmt: skip
     types += ["int"] * (len(query.columns) - len(types))
     if not (query.trends or query.non_answers is not None or query.uncertainty is not None):
-        make_plan(query, own, analyze, lambda tests, keys: None, types)
+        make_plan(query, own, analyze, lambda *_: None, types)
 
 
 # -- statements ----------------------------------------------------------------------------------------------------
