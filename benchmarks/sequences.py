@@ -105,22 +105,28 @@ def _around_a_run(starts: np.ndarray, activity: np.ndarray, distance: int = 10) 
 # -- the texts ---------------------------------------------------------------------------------------------------------
 
 
-def pattern_sql(query: Query, table: str) -> str:
-    """The query as MATCH_RECOGNIZE; the same text for sparkcep and Flink."""
+def pattern_parts(query: Query) -> tuple[str, str]:
+    """PATTERN's and DEFINE's text; the same for sparkcep and Flink."""
     last = len(query.types)
     runs = {query.plus: "+?"}
     pattern = " ".join(f"S{n}{runs.get(n, '')}" + (f" X{n}*" if n < last else "") for n in query.steps)
     defined = [f"S{n} AS S{n}.activity = '{query.types[n - 1]}'" for n in query.steps]
     defined += [f"X{n} AS X{n}.activity <> '{query.types[n]}'" for n in query.steps if n < last]
+    return pattern, ",\n    ".join(defined)
+
+
+def pattern_sql(query: Query, table: str) -> str:
+    """The query as MATCH_RECOGNIZE."""
+    pattern, defined = pattern_parts(query)
     return (
         "SELECT case_id, min(t_first) AS t_first, min(t_last) AS t_last\n"
         f"FROM {table} MATCH_RECOGNIZE (\n"
         "  PARTITION BY case_id ORDER BY ts\n"
-        f"  MEASURES S1.ts AS t_first, S{last}.ts AS t_last\n"
+        f"  MEASURES S1.ts AS t_first, S{len(query.types)}.ts AS t_last\n"
         "  ONE ROW PER MATCH\n"
         "  AFTER MATCH SKIP PAST LAST ROW\n"
         f"  PATTERN ({pattern})\n"
-        "  DEFINE " + ",\n    ".join(defined) + "\n"
+        f"  DEFINE {defined}\n"
         ")\nGROUP BY case_id"
     )
 

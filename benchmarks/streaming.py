@@ -29,7 +29,7 @@ from benchmarks.flink import Flink, FlinkUnavailable
 from benchmarks.generate import DATA, DAY_MS, FIRST_DAY, LogShape, make_table
 from benchmarks.harness import RESULTS, DifferentAnswers, Rows
 from benchmarks.processes import children_seconds, tree_seconds
-from benchmarks.sequences import Query, choose_queries
+from benchmarks.sequences import Query, choose_queries, pattern_parts
 from benchmarks.ticks import FILE as TICKS
 
 ROUNDS = 5
@@ -163,15 +163,12 @@ TICK_WITHIN: Within = ("INTERVAL '00:59.999999' MINUTE TO SECOND", "INTERVAL '1'
 
 
 def sequence_sql(query: Query, within: str) -> str:
-    last = len(query.types)
-    runs = {query.plus: "+?"}
-    pattern = " ".join(f"S{n}{runs.get(n, '')}" + (f" X{n}*" if n < last else "") for n in query.steps)
-    defined = [f"S{n} AS S{n}.activity = '{query.types[n - 1]}'" for n in query.steps]
-    defined += [f"X{n} AS X{n}.activity <> '{query.types[n]}'" for n in query.steps if n < last]
+    pattern, defined = pattern_parts(query)
     return (
         "SELECT * FROM stream_log MATCH_RECOGNIZE (\n  PARTITION BY case_id ORDER BY ts\n"
-        f"  MEASURES S1.ts AS t_first, S{last}.ts AS t_last\n  ONE ROW PER MATCH\n  AFTER MATCH SKIP PAST LAST ROW\n"
-        f"  PATTERN ({pattern}) WITHIN {within}\n  DEFINE " + ",\n    ".join(defined) + "\n)"
+        f"  MEASURES S1.ts AS t_first, S{len(query.types)}.ts AS t_last\n"
+        "  ONE ROW PER MATCH\n  AFTER MATCH SKIP PAST LAST ROW\n"
+        f"  PATTERN ({pattern}) WITHIN {within}\n  DEFINE {defined}\n)"
     )
 
 
