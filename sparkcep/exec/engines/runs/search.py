@@ -145,25 +145,31 @@ class RunSearch:
         start = 0
         while start < rows:
             state.number = number + 1
-            found = case.starts(spec.pattern, start)
-            path: Path | None = None
-            for path in found if spec.one_per_start else unique(found):
+            match: Path | None = None
+            for path, waiting in self.runs_of(case, start):
                 number += 1
                 if number % CHECKED_EVERY == 0:
                     budget.hold("output", OBJECT * (len(out) * width + 2 * len(trace)))
-                self.emit(q, number, path, rows, out, trace)
+                self.emit(q, number, path, rows, out, trace, waiting)
                 if (len(out) - begin if spec.rows_per_match.is_all else number) > spec.limit_rows:
                     raise Limit(TOO_MANY_ROWS)
                 if number >= spec.most_matches or (spec.first_only and spec.one_per_start):
                     return
+                match = path if not waiting else None
                 if spec.one_per_start:
                     break
-            if path is None and spec.timed_out and (late := case.timed_out(spec.pattern, start)) is not None:
-                number += 1
-                self.emit(q, number, late[0], rows, out, trace, self.codes[late[1]] + 1)
-                if (len(out) - begin if spec.rows_per_match.is_all else number) > spec.limit_rows:
-                    raise Limit(TOO_MANY_ROWS)
-            start = self.next_start(start, path) if path is not None and spec.one_per_start else start + 1
+            start = self.next_start(start, match) if match is not None and spec.one_per_start else start + 1
+
+    def runs_of(self, case: ReferenceCase, start: int) -> Iterator[tuple[Path, int]]:
+        """A start row's matches, with 0; where it has none, its run that timed out, if that is wanted, with what it
+        lacks, as a code plus 1."""
+        spec = self.spec
+        found = case.starts(spec.pattern, start)
+        path: Path | None = None
+        for path in found if spec.one_per_start else unique(found):
+            yield path, 0
+        if path is None and spec.timed_out and (late := case.timed_out(spec.pattern, start)) is not None:
+            yield late[0], self.codes[late[1]] + 1
 
     def next_start(self, start: int, path: Path) -> int:
         """Where matching goes on after a match."""

@@ -165,15 +165,11 @@ def _match_partition(
                 return OUTPUT_FULL
             progress[SEARCHING] = UNDER_WAY
             found += 1
-            progress[MATCHES] += 1
-            before = progress[USED]
-            emit_run(
-                q, progress[MATCHES], depth, rows, machine, every_row, traced, output, frames, shown, progress, out,
-                trace,
-            )  # fmt: skip
-            progress[EMITTED] += 1 if every_row == MAPPED_ROWS else progress[USED] - before
-            if progress[EMITTED] > max_rows:
-                return TOO_MANY_ROWS
+            status = _emit(
+                q, depth, rows, machine, every_row, traced, output, max_rows, frames, shown, progress, out, trace
+            )
+            if status != OK:
+                return status
             if one_per_start or progress[MATCHES] >= most_matches:
                 break
         progress[SEARCHING] = IDLE
@@ -230,13 +226,23 @@ def _timed_out(
         return status
     if _is_full(progress, out, trace, depth, every_row, traced):
         return OUTPUT_FULL
+    before = progress[USED]
+    status = _emit(q, depth, rows, machine, every_row, traced, output, max_rows, frames, shown, progress, out, trace)
+    mark_waiting(out, before, progress, closest)
+    return status
+
+
+@spliced
+def _emit(q, depth, rows, machine, every_row, traced, output, max_rows, frames, shown, progress, out, trace):
+    """Append what frames 1 to ``depth`` hold as the partition's next match, for which there must be room.
+
+    Returns:
+        OK or TOO_MANY_ROWS.
+    """
     progress[MATCHES] += 1
     before = progress[USED]
-    emit_run(
-        q, progress[MATCHES], depth, rows, machine, every_row, traced, output, frames, shown, progress, out, trace,
-    )  # fmt: skip
-    mark_waiting(out, before, progress, closest)
-    progress[EMITTED] += progress[USED] - before
+    emit_run(q, progress[MATCHES], depth, rows, machine, every_row, traced, output, frames, shown, progress, out, trace)
+    progress[EMITTED] += 1 if every_row == MAPPED_ROWS else progress[USED] - before
     return TOO_MANY_ROWS if progress[EMITTED] > max_rows else OK
 
 
