@@ -356,3 +356,21 @@ def compile_automaton(
     components = tuple(compiler.labels[key[0]] for key in order)
     # The numbers of negations are shared with the pattern around this one, which may still add to them.
     return Automaton(names, components, (*table, initial), tuple(shared) if negations is None else ())
+
+
+def events_left(targets: Sequence[Sequence[int]]) -> list[int]:
+    """Of each state, the fewest events before a match may end; their number where it comes to no end.
+
+    Args:
+        targets: of each state's edges, states or ACCEPT.
+    """
+    most = len(targets)  # a shortest way passes no state twice
+    left = [most] * most
+    changed = True
+    while changed:
+        changed = False
+        for s, following in enumerate(targets):
+            least = min([left[s], *(0 if t == ACCEPT else left[t] + 1 for t in following)])
+            if least < left[s]:
+                left[s], changed = least, True
+    return left

@@ -10,10 +10,9 @@ import pytest
 from hypothesis import assume, event, given
 
 from sparkcep.errors import PatternAnalysisError
-from sparkcep.exec.automaton import compile_automaton
+from sparkcep.exec.automaton import compile_automaton, events_left
 from sparkcep.exec.engines.runs.matcher import RunMatcher
 from sparkcep.exec.engines.runs.search import RunSearch
-from sparkcep.exec.engines.runs.tables import missing_events
 from sparkcep.exec.kernels.rows.output import FLAGS, WAITING
 from sparkcep.exec.reference.runs import Path, ReferenceCase
 from sparkcep.query import Component, Matches, Selection
@@ -141,5 +140,6 @@ def test_many_runs_that_differ_in_what_they_skip_are_not_walked() -> None:
 
 def test_fewest_missing_events_of_states() -> None:
     automaton = compile_automaton(row_pattern("A (B C | D) E{2}"), tuple("ABCDE"), 100)
-    missing = dict(zip((automaton.names[c] for c in automaton.components), missing_events(automaton), strict=False))
+    left = events_left([[e.target for e in edges] for edges in automaton.edges[:-1]])
+    missing = dict(zip((automaton.names[c] for c in automaton.components), left, strict=True))
     assert missing["A"] == 3 and missing["B"] == 3 and missing["C"] == missing["D"] == 2

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from sparkcep.errors import PatternAnalysisError, streaming_unsupported
+from sparkcep.exec.automaton import events_left
 from sparkcep.exec.conditions.expressions import Call, Expression, Load, NavigationSlot
-from sparkcep.exec.engines.rows.program import ACCEPT, AT_END, Program
+from sparkcep.exec.engines.rows.program import AT_END, Program
 from sparkcep.exec.engines.rows.spec import MatchSpec
 from sparkcep.exec.engines.runs.spec import RunSpec
 from sparkcep.planner.fields import Fields
@@ -157,13 +158,10 @@ def loaded(node: Expression) -> set[int]:
 
 
 def rows_after(program: Program) -> list[int]:
-    """Of each position, how many rows a match takes behind it at least."""
-    most = program.positions  # a shortest way passes no position twice
-    after = [most] * most
-    for _ in range(most):
-        for p in range(most):
-            after[p] = min([after[p], *(0 if t == ACCEPT else after[t] + 1 for t, _ in program.successors(p))])
-    return [n if n < most else 0 for n in after]
+    """Of each position, how many rows a match takes behind it at least; 0 where it comes to no end."""
+    most = program.positions
+    left = events_left([[target for target, _ in program.successors(p)] for p in range(most)])
+    return [n if n < most else 0 for n in left]
 
 
 def _least(spec: MatchSpec, after: list[int], labels: frozenset[int]) -> int:

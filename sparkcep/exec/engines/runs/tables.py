@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from sparkcep.exec.arrays import Ints, ordered_ints
-from sparkcep.exec.automaton import ACCEPT, Automaton, Edge
+from sparkcep.exec.automaton import ACCEPT, Automaton, Edge, events_left
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.conditions.compiler import ConditionPrograms
 from sparkcep.exec.conditions.expressions import NotCompilable
@@ -327,25 +327,12 @@ def new_work(rows: int, machine: Machine) -> Work:
 
 def closest_tables(spec: RunSpec, rows: int) -> Closest:
     """Room for the runs that time out of partitions of up to so many rows."""
-    missing = missing_events(spec.automaton)
+    missing = events_left([[e.target for e in edges] for edges in spec.automaton.edges[:-1]])
     length = rows + 2 if spec.timed_out else 1
     return Closest(
         int(spec.timed_out), _ints(missing), np.empty(len(missing), np.int64), np.empty(length, np.int64),
         np.empty(length, np.int64), np.zeros(2, np.int64),
     )  # fmt: skip
-
-
-def missing_events(automaton: Automaton) -> list[int]:
-    """For each state the fewest events that must still be taken before a match may end."""
-    out = [len(automaton.components) + 1] * len(automaton.components)
-    changed = True
-    while changed:
-        changed = False
-        for s, edges in enumerate(automaton.edges[:-1]):
-            least = min((0 if e.target == ACCEPT else 1 + out[e.target] for e in edges), default=out[s])
-            if least < out[s]:
-                out[s], changed = least, True
-    return out
 
 
 def new_frames(rows: int) -> Frames:
