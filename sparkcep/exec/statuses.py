@@ -11,6 +11,7 @@ from sparkcep.exec.engines.rows.spec import MatchSpec
 from sparkcep.exec.engines.runs.spec import RunSpec
 from sparkcep.exec.kernels.rows import rows as kernel
 from sparkcep.exec.kernels.rows.output import LAST_ROW, MAPPED_ROWS, SHOWN_ROWS
+from sparkcep.exec.kernels.runs.selections import ANY, NEXT, STRICT
 from sparkcep.exec.kernels.statuses import (
     OK,
     OVERFLOW,
@@ -26,6 +27,7 @@ from sparkcep.settings import LIMIT_EVENTS, LIMIT_MATCHES, LIMIT_REPAIR, LIMIT_S
 #: What makes fewer matches of a clause.
 CLAUSE_HINT = "use AFTER MATCH SKIP PAST LAST ROW, WITHIN or ONE ROW PER MATCH, or raise the limit"
 
+SELECTIONS = {Selection.STRICT: STRICT, Selection.NEXT: NEXT, Selection.ANY: ANY}
 SKIPS = {
     SkipMode.PAST_LAST_ROW: kernel.PAST_LAST_ROW,
     SkipMode.TO_NEXT_ROW: kernel.TO_NEXT_ROW,

@@ -12,7 +12,7 @@ from sparkcep.exec.conditions.compiler import compile_conditions
 from sparkcep.exec.engines.non_answers.repairer import Repairer
 from sparkcep.exec.engines.non_answers.spec import RepairSpec
 from sparkcep.exec.engines.rows.tables import bit_table, grown, load_columns, mask_words, new_search_state
-from sparkcep.exec.engines.runs.matcher import SELECTIONS, RunMatcher
+from sparkcep.exec.engines.runs.matcher import RunMatcher
 from sparkcep.exec.engines.runs.search import RunSearch
 from sparkcep.exec.engines.runs.tables import interval, machine_tables, new_frames, new_work, prechecked, run_conditions
 from sparkcep.exec.kernels.non_answers import reasons as kernel
@@ -23,7 +23,7 @@ from sparkcep.exec.kernels.runs.progress import PROGRESS
 from sparkcep.exec.kernels.statuses import OUTPUT_FULL
 from sparkcep.exec.memory import Budget
 from sparkcep.exec.reference.reasons import ReasonSearch
-from sparkcep.exec.statuses import raise_status
+from sparkcep.exec.statuses import SELECTIONS, raise_status
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,10 +36,10 @@ from sparkcep.exec.kernels.rows.output import FIXED
 from sparkcep.exec.kernels.runs import runs as kernel
 from sparkcep.exec.kernels.runs.collapse import collapse_runs
 from sparkcep.exec.kernels.runs.progress import AT_PARTITION, DEPTH, MATCHES, PROGRESS, TRACED, USED
-from sparkcep.exec.kernels.runs.selections import ANY, NEXT, STRICT
 from sparkcep.exec.kernels.statuses import OUTPUT_FULL, STACK_FULL, TOO_MANY_ROWS
 from sparkcep.exec.memory import Budget
 from sparkcep.exec.statuses import (
+    SELECTIONS,
     SKIPS,
     emitted_rows,
     fewer_matches,
@@ -48,7 +48,6 @@ from sparkcep.exec.statuses import (
     too_many_matches,
     too_much_output,
 )
-from sparkcep.query import Selection
 
 #: Room for output rows, and for events of matches, to begin with.
 ROWS, EVENTS = 1024, 4096
@@ -58,7 +57,6 @@ FRAMES = 1024
 MAX_BYTES = 1 << 33
 #: Matches of one partition from which on it pays to count them before more are enumerated; or a piece is full.
 COUNTED_FROM = 100_000
-SELECTIONS = {Selection.STRICT: STRICT, Selection.NEXT: NEXT, Selection.ANY: ANY}
 
 
 class RunMatcher:

@@ -39,10 +39,8 @@ from sparkcep.exec.kernels.trends import trends as kernel
 from sparkcep.exec.kernels.trends.orders import COUNTS
 from sparkcep.exec.kernels.trends.tables import Events, Scratch, Tests, Trends, Windows, Words
 from sparkcep.exec.memory import Budget
-from sparkcep.exec.statuses import raise_status
-from sparkcep.query import Selection
+from sparkcep.exec.statuses import SELECTIONS, raise_status
 
-_SELECTIONS = {Selection.STRICT: kernel.STRICT, Selection.NEXT: kernel.NEXT, Selection.ANY: kernel.ANY}
 #: Windows that share a walk. More share more, but a block's rows are those of all its windows.
 LANES = 64
 #: Bytes that sums over a block's events may take; where more would be needed, fewer windows share a walk.
@@ -135,7 +133,7 @@ class TrendMatcher:
         out_words = np.empty((len(out), self.fields.words), np.uint64)
         out_floats = np.empty((len(out), self.fields.floats))
         trends = Trends(
-            self.machine, self.edge_classes, self.orders, self.fields, self.symbols, _SELECTIONS[spec.run.selection],
+            self.machine, self.edge_classes, self.orders, self.fields, self.symbols, SELECTIONS[spec.run.selection],
             int(spec.run.strict_time),
         )  # fmt: skip
         search = new_search_state(1, max(len(spec.conditions.registers), 2))

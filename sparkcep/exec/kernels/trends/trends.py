@@ -17,14 +17,13 @@ import numpy as np
 from sparkcep.exec.kernels.caching import inlined, inner, kernel, spliced
 from sparkcep.exec.kernels.conditions import U, holds
 from sparkcep.exec.kernels.runs.graph import prepare_negations, sees
+from sparkcep.exec.kernels.runs.selections import NEXT, STRICT
 from sparkcep.exec.kernels.statuses import FALSE, OK, OUTPUT_FULL, TOO_MANY_STEPS, TRUE
 from sparkcep.exec.kernels.trends.orders import rank_rows
 from sparkcep.exec.kernels.trends.states import walk_states
 from sparkcep.exec.kernels.trends.sums import add, add_all, add_jobs, begin, clear, is_empty, take, wipe
 from sparkcep.exec.kernels.trends.tables import EQUAL, GREATER, LESS, PAIRS, SPECIAL, STATE, TREE, Block
 from sparkcep.exec.kernels.trends.trees import entering, standing_before
-
-STRICT, NEXT, ANY = range(3)
 
 #: What ``progress`` holds: the partition and row it is at, the first window that is not done, records emitted, whether
 #: the partition is prepared, predecessors tested in it.
