@@ -267,7 +267,6 @@ def idle_keys(spark: SparkSession, keys: int, batches: int) -> tuple[float, floa
         os.utime(path, (1_700_000_000 + 10 * number,) * 2)
 
     add(0, np.arange(keys) + live, np.arange(keys) % 60, ["A"] * keys)
-    seconds = 0.0
     rng = np.random.default_rng(5)
     for n in range(1, batches + 4):
         add(n, np.arange(live), 60 * n + rng.integers(0, 60, live), ["A" if n % 2 else "B"] * live)

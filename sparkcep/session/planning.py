@@ -73,7 +73,7 @@ class OccurrencePlanner:
         chosen = self.settings.layout == "auto" and not source.isStreaming
         size = magnitude(analyzer.input_bytes(input_sql, source) if chosen else 0)
         watermarks = watermarked(source) if source.isStreaming else None
-        of_input = input_sql.text, columns, source.isStreaming, watermarks, size
+        of_input = input_sql.text, columns, watermarks, size
         return id(analyzer.spark), analyzer.text, form.start, *of_input, self.settings, roles
 
     def plan_clause(self, form: PatternOccurrence, source: DataFrame, input_sql: InputSql, by_name: bool) -> AnyPlan:

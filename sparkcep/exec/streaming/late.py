@@ -16,14 +16,12 @@ from sparkcep.exec.streaming.blobs import ROW, to_bytes
 from sparkcep.settings import STREAM_LATE_ROWS
 
 
-def late_rows(tables: Sequence[pa.Table], dropped: npt.NDArray[np.bool_]) -> pa.Table | None:
-    """The input's rows of those prepared rows that are dropped; None where there are none.
+def late_rows(tables: Sequence[pa.Table], dropped: npt.NDArray[np.bool_]) -> pa.Table:
+    """The input's rows of those prepared rows that are dropped, one at least.
 
     Args:
         tables: prepared rows with the input's row in one column. dropped: (rows of all tables,).
     """
-    if not dropped.any():
-        return None
     rows = pa.concat_tables([t.select([ROW]) for t in tables]).filter(pa.array(dropped)).combine_chunks()
     return pa.Table.from_struct_array(rows.column(ROW).chunk(0))
 

@@ -42,8 +42,10 @@ def streamed(plan: AnyPlan, settings: Settings, given: Sequence[str]) -> AnyPlan
     # Trends of one group are added up across its partitions.
     groups = tuple(plan.output.group_keys) if isinstance(plan.output, TrendSql) else None
     bucketed = keys if groups is None else [keys[k] for k in groups]
-    sql = bucket_sql(plan.input, bucketed, settings.stream_buckets)
-    given_sql = bucket_sql(plan.input, bucketed, settings.stream_buckets, bool(settings.stream_late_rows))
+    items = bucket_items(plan.input, bucketed, settings.stream_buckets)
+    sql = plan.input.select(items)
+    # The row as it is, for late ones: where they go may change from one start of the query to the next.
+    with_rows = plan.input.select([*items, f"struct(*) AS {ROW}"]) if settings.stream_late_rows else sql
     parts = [__version__, sql, plan.output.sql(), str(settings.ansi), settings.time_zone, *given]
     stream = StreamPlan(
         order=tuple(order),
@@ -56,16 +58,13 @@ def streamed(plan: AnyPlan, settings: Settings, given: Sequence[str]) -> AnyPlan
         late_rows=settings.stream_late_rows,
     )
     sentences = decided(query, plan), kept(query, plan, settings)
-    found = StreamInput(stream, given_sql, *sentences, operator=settings.stream_operator, end=end_column(plan))
+    found = StreamInput(stream, with_rows, *sentences, operator=settings.stream_operator, end=end_column(plan))
     reason = f"the input is a stream; {settings.stream_buckets} buckets, {STREAM_BUCKETS.key}"
     return replace(plan, input=replace(plan.input, layout="stream", layout_reason=reason), stream=found)
 
 
-def bucket_sql(given: InputPlan, keys: Sequence[str], buckets: int, whole: bool = False) -> str:
-    """The statement over ``{SOURCE}`` that prepares a stream's rows, each with its time and its partition's bucket.
-
-    ``whole``: and the row as it is.
-    """
+def bucket_items(given: InputPlan, keys: Sequence[str], buckets: int) -> list[str]:
+    """The columns of a stream's prepared rows, among them each row's time and its partition's bucket."""
     time = given.query.order_by[0].expression
     hashed = f"CAST(pmod(xxhash64({', '.join(keys)}), {buckets}) AS INT)" if keys else "0"
     masks = [f"{sql} AS {PREFIX}m{w}" for w, sql in enumerate(given.mask_sql(shifted=True))]
@@ -73,7 +72,7 @@ def bucket_sql(given: InputPlan, keys: Sequence[str], buckets: int, whole: bool 
     # A WHERE would be pushed below the watermark, which then would not see the rows that are left out.
     wanted = [f"({text})" for text in (*given.filters, given.query.partition_predicate) if text]
     items.append(f"{' AND '.join(wanted) or 'true'} AS {WANTED}")
-    return given.select([*items, f"struct(*) AS {ROW}"] if whole else items)
+    return items
 
 
 def remembers(query: PatternQuery, plan: AnyPlan) -> bool:
