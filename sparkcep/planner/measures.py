@@ -164,12 +164,10 @@ class MeasureSql(OutputSql):
             self.slot_columns[slot] = MATCH_NUMBER
         elif isinstance(slot, Events):
             time = self.outputs.trace(slot.time)
-            names = ", ".join(string_literal(n) for n in slot.shown)
-            event = f"struct(get(array({names}), e.c) AS variable, e.r AS position, e.f{time} AS time)"
+            event = f"struct({name_sql(slot.shown, 'e.c')} AS variable, e.r AS position, e.f{time} AS time)"
             self.inner.append(f"transform({PREFIX}events, e -> {event}) AS {name}")
         elif isinstance(slot, Waiting):
-            names = ", ".join(string_literal(n) for n in slot.shown)
-            self.inner.append(f"get(array({names}), {_FLAGS} DIV {WAITING} - 1) AS {name}")
+            self.inner.append(f"{name_sql(slot.shown, f'{_FLAGS} DIV {WAITING} - 1')} AS {name}")
         elif isinstance(slot, Aggregate) and self.query.streaming:
             self.inner.append(f"{self.collected_aggregate(slot)} AS {name}")
         elif isinstance(slot, Aggregate):
@@ -201,8 +199,7 @@ class MeasureSql(OutputSql):
 
     def label_sql(self, code: str) -> str:
         """SQL of a variable's name from its code; NULL for a code outside of the pattern."""
-        names = ", ".join(string_literal(n) for n in self.outputs.names)
-        return f"get(array({names}), {code})"
+        return name_sql(self.outputs.names, code)
 
     def aggregate(self, slot: Aggregate) -> str:
         """The aggregate as a window function over the rows of the match."""
@@ -372,3 +369,8 @@ class MeasureSql(OutputSql):
         out = [*keys, *first, *measures, *passed.values()]
         # Nothing to show (ONE ROW PER MATCH without keys and measures) still has a row per match.
         return out or [("match_number", MATCH_NUMBER)]
+
+
+def name_sql(names: Sequence[str], code: str) -> str:
+    """SQL of the name at a code, a number from 0; NULL outside of them."""
+    return f"get(array({', '.join(map(string_literal, names))}), {code})"
