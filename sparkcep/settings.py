@@ -177,6 +177,13 @@ STREAM_OPERATOR = Setting(
     "checkpoint.",
     choices=("state", "transform"),
 )
+STREAM_HISTORY = Setting(
+    "streaming.history",
+    "",
+    "Streams: a table with the columns of a pattern's input, whose rows a new query starts with as though they had "
+    "been the stream's first micro-batch; what they decide alone is not emitted. Needs streaming.operator = transform. "
+    "A query that goes on from a checkpoint has them in its state.",
+)
 STREAM_LATE_ROWS = Setting(
     "streaming.lateRows",
     "",
@@ -256,6 +263,7 @@ ALL: tuple[Setting, ...] = (
     LIMIT_STREAM_ROWS,
     STREAM_BUCKETS,
     STREAM_OPERATOR,
+    STREAM_HISTORY,
     STREAM_LATE_ROWS,
     LOG_CASE,
     LOG_TIME,
@@ -295,6 +303,7 @@ class Settings:
     stream_buckets: int = int(STREAM_BUCKETS.default)
     stream_operator: str = STREAM_OPERATOR.default
     state_store: str = ""
+    stream_history: str = ""
     stream_late_rows: str = ""
     log_case: str = ""
     log_time: str = ""
@@ -412,6 +421,7 @@ def read(get: Callable[[str, str], Any]) -> Settings:
         limit_stream_rows=_integer(LIMIT_STREAM_ROWS, text(LIMIT_STREAM_ROWS), least=0),
         stream_buckets=_integer(STREAM_BUCKETS, text(STREAM_BUCKETS)),
         stream_operator=text(STREAM_OPERATOR),
+        stream_history=text(STREAM_HISTORY),
         stream_late_rows=_absolute(STREAM_LATE_ROWS, text(STREAM_LATE_ROWS)),
         state_store=_text(get, "spark.sql.streaming.stateStore.providerClass"),
         log_case=text(LOG_CASE),

@@ -27,6 +27,10 @@ _ENGINES: Mapping[str, Callable[[PatternPlan[Any]], list[str]]] = MappingProxyTy
 )
 
 
+#: Spark's names of the stateful operators.
+_OPERATORS = {"state": "applyInPandasWithState", "transform": "transformWithState"}
+
+
 def explain_plan(plan: AnyPlan, name: str, index: Sequence[str]) -> str:
     """One pattern plan.
 
@@ -37,6 +41,10 @@ def explain_plan(plan: AnyPlan, name: str, index: Sequence[str]) -> str:
     lines = [f"Pattern relation {name}", *_ENGINES[plan.engine.name](plan)]
     if plan.stream is not None:
         lines += ["  Stream:", f"    emitted: {plan.stream.decided}", f"    kept: {plan.stream.kept}"]
+        if plan.stream.history:
+            since = f"rows up to {plan.stream.lookback} before its last event's" if plan.stream.lookback else "all rows"
+            lines += [f"    starts with: {plan.stream.history}, {since}"]
+        lines += [f"    operator: {_OPERATORS[plan.stream.operator]}"]
         lines += ["    dropped and counted: rows that come behind the watermark, rows without a time"]
     lines += [f"  Index: {index[0]}", *(f"    {line}" for line in index[1:])]
     lines += ["  SQL before:", indent(unescape(plan.before()))]

@@ -86,7 +86,9 @@ class EngineDefaults:
 class StreamInput:
     """What a plan over a stream has more. ``plan``: of the operator. ``sql``: the statement over ``{SOURCE}`` that
     gives it its rows. ``operator``: Spark's, see exec/streaming/spark.py. ``end``: the operator's output column that
-    carries the watermark on, empty where there is none. ``decided``, ``kept``: sentences for EXPLAIN."""
+    carries the watermark on, empty where there is none. ``history``: a table whose rows come before the stream's, empty
+    for none; ``lookback``: the interval before its last event that matters, empty for all of it. ``decided``, ``kept``:
+    sentences for EXPLAIN."""
 
     plan: StreamPlan
     sql: str
@@ -94,6 +96,8 @@ class StreamInput:
     kept: str
     operator: str
     end: str
+    history: str = ""
+    lookback: str = ""
 
 
 E_co = TypeVar("E_co", bound=EnginePlan, covariant=True)

@@ -22,6 +22,7 @@ from sparkcep.session.analyzer import SparkAnalyzer
 from sparkcep.session.index_choice import Pruning
 from sparkcep.session.lost_executors import remember
 from sparkcep.session.spark_errors import located
+from sparkcep.session.stream_history import history
 from sparkcep.sql.rewriter import InputSql
 
 
@@ -55,22 +56,23 @@ def relation_sql(
         return f"({planned.fold.sql().replace(f'{{{SOURCE}}}', text)})"
     frame = prepared(analyzer, planned, source)
     try:
-        found = matched(planned, frame, name)
+        found = matched(planned, frame, name, history(analyzer, planned, source))
     except PySparkNotImplementedError as error:
         raise _untransportable(planned, frame, error) from None
     analyzer.matched[name] = found.frame
     return f"({planned.output.sql().replace(f'{{{SOURCE}}}', found.sql(f'{{{name}}}'))})"
 
 
-def matched(planned: AnyPlan, frame: DataFrame, name: str) -> Matched:
-    """The operator over its input. ``name``: of the relation, by which a stream's metrics go."""
+def matched(planned: AnyPlan, frame: DataFrame, name: str, before: DataFrame | None = None) -> Matched:
+    """The operator over its input. ``name``: of the relation, by which a stream's metrics go. ``before``: what a stream
+    starts with."""
     shape, spec = planned.input.shape, planned.engine.spec
     if planned.stream is None:
         return match(frame, planned.input.layout, shape, spec)
     engine = cast("StreamingEngine[Any]", ENGINES[type(spec)])
     stream = planned.stream
     metrics = name.replace(PREFIX, "sparkcep_")
-    return match_stream(frame, engine, shape, spec, stream.plan, metrics, stream.operator, stream.end)
+    return match_stream(frame, engine, shape, spec, stream.plan, metrics, stream.operator, stream.end, before)
 
 
 def with_facts(

@@ -51,7 +51,7 @@ LONG_QUERIES = {
         EVENT SELECTION SKIP TILL ANY MATCH
         RETURN a.id AS a, c.id AS c, COUNT(b[].id) AS n, AVG(b[].v) AS av, SUM(b[].v) AS s""",
     "inner negation": BLOCK + "PATTERN SEQ(A a, !B x, C c) WITHIN 20 seconds",
-    "leading negation": BLOCK + "PATTERN SEQ(!B x, A a, C c) WITHIN 10 seconds",
+    "leading negation": BLOCK + "PATTERN SEQ(!B x, A a, C c) WITHIN 10 seconds RETURN a.id AS a, c.id AS c",
     "non overlapping": BLOCK + """PATTERN SEQ(A a, B+ b[], C c) WITHIN 30 seconds
         EVENT SELECTION SKIP TILL NEXT MATCH MATCHES NON OVERLAPPING""",
     "first": BLOCK + "PATTERN SEQ(A a, B b) WITHIN 30 seconds MATCHES FIRST",
@@ -164,6 +164,100 @@ TRANSFORM = {
 def test_transform_with_state(query: str, spark: SparkSession, tmp_path: Path) -> None:
     with configured(spark, TRANSFORM):
         same_rows(spark, QUERIES[query], tmp_path, restarts=True)
+
+
+def from_history(spark: SparkSession, query: str, folder: Path, *, restarts: bool = False) -> list[Any]:
+    """What a stream that starts with the first half of the log emits; together with what a stream over that half
+    alone emits, it is the batch query's answer."""
+    text = QUERIES.get(query) or LONG_QUERIES[query]
+    rows = random_rows(1)
+    for half in ("past", "live"):
+        (folder / half).mkdir()
+    past = Log(spark, folder / "past" / "in")
+    past.add(rows[:200])
+    past.views()
+    _, decided = run(spark.sql(text.format("sq_stream")), folder / "past")
+    spark.read.table("sq_rest").selectExpr("id", "v", "e", "ts", "K", "1 AS other").createOrReplaceTempView("sq_past")
+    live = Log(spark, folder / "live" / "in")
+    parts = [rows[200:300], rows[300:], *([(99, end, "Z", 1, 1_000 + end)] for end in ENDS)]
+    for part in parts:
+        live.add(part)
+        # The table is read once.
+        name = "sq_past" if live.files == 1 or not restarts else ""
+        if restarts or part is parts[-1]:
+            live.views()
+            with configured(spark, {"spark.sparkcep.streaming.history": name}):
+                df = spark.sql(text.format("sq_stream"))
+                _, found = run(df, folder / "live")
+    whole = "SELECT k, ts, e, v, id FROM sq_past UNION ALL SELECT * FROM sq_rest"
+    spark.sql(whole).createOrReplaceTempView("sq_whole")
+    wanted = spark.sql(text.format("sq_whole")).drop("match_number").collect()
+    assert decided
+    assert found or query == "first"
+    assert sorted(map(str, decided + found)) == sorted(map(str, wanted))
+    return found
+
+
+def test_a_stream_starts_with_a_table(spark: SparkSession, tmp_path: Path) -> None:
+    with configured(spark, TRANSFORM):
+        from_history(spark, "absence", tmp_path)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("query", [*QUERIES, *LONG_QUERIES])
+def test_more_streams_start_with_a_table(query: str, spark: SparkSession, tmp_path: Path) -> None:
+    with configured(spark, TRANSFORM):
+        from_history(spark, query, tmp_path, restarts=query in ("clause", "absence", "trends"))
+
+
+@pytest.mark.parametrize(
+    ("table", "operator", "error", "words"),
+    {
+        "no table": ("sq_nowhere", "transform", "HISTORY", "no table or view sq_nowhere"),
+        "a stream": ("sq_stream", "transform", "HISTORY", "is a stream itself"),
+        "a subquery": ("sq_latest", "transform", "HISTORY", "sq_latest compares with a scalar subquery"),
+        "columns": ("sq_few", "transform", "HISTORY", "no column v, id; e is int, not string"),
+        "operator": ("sq_rest", "state", "UNSUPPORTED", "streaming.operator = transform"),
+    }.values(),
+)  # fmt: skip
+def test_a_table_that_a_stream_cannot_start_with(
+    table: str, operator: str, error: str, words: str, spark: SparkSession, tmp_path: Path
+) -> None:
+    log = Log(spark, tmp_path / "in")
+    log.add(random_rows(3, 10))
+    log.views()
+    spark.sql("SELECT 1 AS k, TIMESTAMP '2024-01-01' AS ts, 1 AS e").selectExpr(
+        "CAST(k AS LONG) AS k", "ts", "e"
+    ).createOrReplaceTempView("sq_few")
+    latest = spark.sql("SELECT * FROM sq_rest WHERE ts = (SELECT max(ts) FROM sq_rest)")
+    latest.createOrReplaceTempView("sq_latest")
+    settings = TRANSFORM | {"spark.sparkcep.streaming.operator": operator, "spark.sparkcep.streaming.history": table}
+    with configured(spark, settings), pytest.raises(PatternAnalysisError, match=f"CEP_STREAMING_{error}") as raised:
+        spark.sql(QUERIES["absence"].format("sq_stream"))
+    assert words in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("any match", "sq_rest, rows up to INTERVAL 12 SECOND before its last event's"),
+        ("trends", "sq_rest, rows up to INTERVAL 20 SECOND before"),
+        ("absence", "sq_rest, all rows"),
+        ("leading negation", "sq_rest, rows up to 2 * INTERVAL 10 SECOND before"),
+        ("first", "sq_rest, all rows"),
+        ("non overlapping", "sq_rest, all rows"),
+        ("clause", "sq_rest, all rows"),
+    ],
+)
+def test_explain_says_what_is_read_of_the_table(query: str, words: str, spark: SparkSession, tmp_path: Path) -> None:
+    log = Log(spark, tmp_path / "in")
+    log.add(random_rows(3, 10))
+    log.views()
+    text = (QUERIES | LONG_QUERIES)[query].format("sq_stream")
+    with configured(spark, TRANSFORM | {"spark.sparkcep.streaming.history": "sq_rest"}):
+        explained = spark.sql(f"EXPLAIN {text}").collect()[0][0]
+    assert f"starts with: {words}" in explained
+    assert "operator: transformWithState" in explained
 
 
 def test_a_window_aggregation_follows(spark: SparkSession, tmp_path: Path) -> None:

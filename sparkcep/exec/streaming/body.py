@@ -72,14 +72,18 @@ class StreamBody(Generic[S]):
         except SparkCepError as error:
             # Raised behind the operator, so that the batch fails and no state is kept of it.
             return Advanced({ROWS: None, ERROR: str(error)} | dict.fromkeys(COUNTS, 0))
-        # Spark calls back when the watermark is above this.
-        wake = None if done.wake is None else max(-(-done.wake // 1000) - 1, watermark + 1)
         counts = report(done)
         row = None
         if done.rows is not None or any(counts.values()):
             rows = None if done.rows is None else to_bytes(pa.Table.from_batches([done.rows]))
             row = {ROWS: rows, ERROR: None} | counts
-        return Advanced(row, done.state, wake)
+        return Advanced(row, done.state, timer(done, watermark))
+
+
+def timer(done: Step, watermark: int) -> int | None:
+    """Milliseconds; Spark calls a bucket again when the watermark is above them. ``watermark``: of the step, in
+    milliseconds."""
+    return None if done.wake is None else max(-(-done.wake // 1000) - 1, watermark + 1)
 
 
 def report(done: Step) -> dict[str, int]:

@@ -18,6 +18,7 @@ from sparkcep.exec.shape import OperatorColumns
 from sparkcep.exec.streaming.blobs import BUCKET, NEVER, ROW, ROWS, TIME, WANTED, Unpack, pack
 from sparkcep.exec.streaming.body import COUNTS, StreamBody
 from sparkcep.exec.streaming.collected import collected_fields, partial_fields
+from sparkcep.exec.streaming.history import initial_states
 from sparkcep.exec.streaming.step import StreamPlan, kept_columns
 from sparkcep.exec.streaming.transform import transform
 from sparkcep.exec.streaming.with_state import with_state
@@ -28,7 +29,7 @@ S = TypeVar("S")
 #: Metadata of a column that has a watermark.
 WATERMARK = "spark.watermarkDelayMs"
 #: Spark's stateful operators that can hold ours, by the name that the setting gives them.
-OPERATORS: Mapping[str, Callable[[DataFrame, StreamBody[Any], str], DataFrame]] = {
+OPERATORS: Mapping[str, Callable[[DataFrame, StreamBody[Any], str, DataFrame | None], DataFrame]] = {
     "state": with_state,
     "transform": transform,
 }
@@ -43,6 +44,7 @@ def match_stream(
     name: str,
     operator: str,
     end: str,
+    history: DataFrame | None = None,
 ) -> Matched:
     """Run an engine over a stream of prepared rows.
 
@@ -53,6 +55,7 @@ def match_stream(
         operator: one of OPERATORS.
         end: the output column with the time at which a row is decided, empty where there is none. It carries the
             watermark on.
+        history: prepared rows that come before the stream's, at rest.
     """
     columns = engine.columns(spec, shape)
     types = {f.name: f.dataType for f in df.schema.fields}
@@ -64,9 +67,9 @@ def match_stream(
     )  # fmt: skip
     blobs = df.select(*needed).mapInArrow(shipped(pack, "sparkcep_pack"), packed)
     counted = ", ".join(f"{count} bigint" for count in COUNTS)
-    stepped = OPERATORS[operator](
-        blobs, StreamBody(engine, shape, spec, plan), f"{ROWS} binary, {ERROR} string, {counted}"
-    )
+    body = StreamBody(engine, shape, spec, plan)
+    states = None if history is None else initial_states(history.select(*needed), body, metadata[WATERMARK])
+    stepped = OPERATORS[operator](blobs, body, f"{ROWS} binary, {ERROR} string, {counted}", states)
     keys = key_fields(df, shape)
     fields = struct_fields(columns, types)
     fields += collected_fields(fields, plan.collected) if plan.collected else []

@@ -10,11 +10,14 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 
 from sparkcep.exec.streaming.blobs import BUCKET, ROWS
 from sparkcep.exec.streaming.body import StreamBody
+from sparkcep.exec.streaming.history import STATE, WAKE
 
 
-def transform(blobs: DataFrame, body: StreamBody[Any], output: str) -> DataFrame:
-    """Rows of bytes of each bucket through the operator. ``output``: DDL of its rows."""
-    return blobs.groupBy(BUCKET).transformWithState(BucketProcessor(body), output, "append", "EventTime")
+def transform(blobs: DataFrame, body: StreamBody[Any], output: str, initial: DataFrame | None) -> DataFrame:
+    """Rows of bytes of each bucket through the operator. ``output``: DDL of its rows. ``initial``: states that buckets
+    begin with, see history.py."""
+    states = None if initial is None else initial.groupBy(BUCKET)
+    return blobs.groupBy(BUCKET).transformWithState(BucketProcessor(body), output, "append", "EventTime", states)
 
 
 class BucketProcessor(StatefulProcessor):
@@ -31,6 +34,12 @@ class BucketProcessor(StatefulProcessor):
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Row]:
         """See StatefulProcessor."""
         yield from self.advance([bytes(row[ROWS]) for row in rows], timerValues)
+
+    def handleInitialState(self, key: Any, initialState: Any, timerValues: Any) -> None:
+        """See StatefulProcessor. In a query's first micro-batch, before the bucket's rows."""
+        self.state.update((bytes(initialState[STATE]),))
+        if initialState[WAKE] is not None:
+            self.handle.registerTimer(max(initialState[WAKE], timerValues.getCurrentWatermarkInMs() + 1))
 
     def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Row]:
         """See StatefulProcessor."""

@@ -13,8 +13,10 @@ from sparkcep.exec.streaming.body import StreamBody
 from sparkcep.shipping import shipped
 
 
-def with_state(blobs: DataFrame, body: StreamBody[Any], output: str) -> DataFrame:
-    """Rows of bytes of each bucket through the operator. ``output``: DDL of its rows."""
+def with_state(blobs: DataFrame, body: StreamBody[Any], output: str, initial: DataFrame | None) -> DataFrame:
+    """Rows of bytes of each bucket through the operator. ``output``: DDL of its rows. ``initial``: none, which the
+    planner sees to: this operator begins without a state."""
+    assert initial is None
     return blobs.groupBy(BUCKET).applyInPandasWithState(
         _shipped(body), output, "state binary", "append", GroupStateTimeout.EventTimeTimeout
     )

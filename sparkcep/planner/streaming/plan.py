@@ -58,7 +58,10 @@ def streamed(plan: AnyPlan, settings: Settings, given: Sequence[str]) -> AnyPlan
         late_rows=settings.stream_late_rows,
     )
     sentences = decided(query, plan), kept(query, plan, settings)
-    found = StreamInput(stream, with_rows, *sentences, operator=settings.stream_operator, end=end_column(plan))
+    found = StreamInput(
+        stream, with_rows, *sentences, operator=settings.stream_operator, end=end_column(plan),
+        history=settings.stream_history, lookback=lookback(query, plan),
+    )  # fmt: skip
     reason = f"the input is a stream; {settings.stream_buckets} buckets, {STREAM_BUCKETS.key}"
     return replace(plan, input=replace(plan.input, layout="stream", layout_reason=reason), stream=found)
 
@@ -101,6 +104,24 @@ def end_column(plan: AnyPlan) -> str:
         return ""
     last = Navigation(RowExpression((plan.query.order_by[0].expression,)), None, False, 0, 0, False)
     return next((f"{PREFIX}g{number}" for slot, number in measures.direct.items() if slot == last), "")
+
+
+def lookback(query: PatternQuery, plan: AnyPlan) -> str:
+    """How long before a moment rows can matter to what is decided after it, as an interval; empty where any row can.
+
+    That is WITHIN where matches do not depend on each other and their output looks at no rows before them, twice WITHIN
+    where a leading negation looks back from a match's first event.
+    """
+    spec = plan.engine.spec
+    if query.within is None or remembers(query, plan):
+        return ""
+    if isinstance(spec, TrendSpec):
+        return query.within
+    if not isinstance(spec, RunSpec) or spec.stream is None:
+        return ""
+    if spec.one_per_start or spec.first_only or spec.stream.behind:
+        return ""
+    return f"2 * {query.within}" if spec.stream.looks_back else query.within
 
 
 def decided(query: PatternQuery, plan: AnyPlan) -> str:

@@ -13,7 +13,7 @@ from sparkcep.exec.engines.runs.spec import RunSpec
 from sparkcep.planner.fields import Fields
 from sparkcep.planner.plan import AnyPlan
 from sparkcep.query import PatternQuery, Selection
-from sparkcep.settings import LIMIT_STREAM_ROWS, STREAM_OPERATOR, Settings
+from sparkcep.settings import LIMIT_STREAM_ROWS, STREAM_HISTORY, STREAM_OPERATOR, Settings
 
 
 def unsupported(query: PatternQuery, what: str, hint: str = "", position: int = -1) -> PatternAnalysisError:
@@ -56,7 +56,7 @@ def check_query(query: PatternQuery, settings: Settings, watermarked: Collection
 
 
 def check_operator(query: PatternQuery, settings: Settings) -> None:
-    """Refuse transformWithState where the state store cannot serve it.
+    """Refuse transformWithState where the state store cannot serve it, and what needs it where it does not run.
 
     Raises:
         PatternAnalysisError: CEP_STREAMING_UNSUPPORTED.
@@ -68,6 +68,11 @@ def check_operator(query: PatternQuery, settings: Settings) -> None:
             "SET spark.sql.streaming.stateStore.providerClass = "
             "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
         )
+    if settings.stream_history and settings.stream_operator != "transform":
+        raise unsupported(
+            query, f"{STREAM_HISTORY.key} with {STREAM_OPERATOR.key} = {settings.stream_operator}",
+            f"SET {STREAM_OPERATOR.key} = transform, which can start with a state",
+        )  # fmt: skip
 
 
 def check_order(query: PatternQuery, settings: Settings, watermarked: Collection[str]) -> None:
