@@ -21,7 +21,7 @@ from sparkcep.exec.shape import SELF_ROW, Gather, OperatorColumns, Within
 from sparkcep.exec.streaming.blobs import TIME
 from sparkcep.exec.streaming.ordering import SortField
 from sparkcep.exec.streaming.step import StreamPlan
-from sparkcep.pattern import Pattern, Quantified, Variable, variables
+from sparkcep.pattern import Anchor, Pattern, Quantified, Variable, variables
 from sparkcep.planner.streaming.refusals import check_program
 from sparkcep.query import PREFIX, Matches, PatternQuery, SkipMode
 
@@ -214,3 +214,15 @@ def test_a_start_whose_within_has_passed_waits_for_no_row(interpreted: bool) -> 
 
 def exactly(rows: Sequence[dict[str, Any]]) -> Counter[str]:
     return Counter(map(repr, rows))
+
+
+@pytest.mark.parametrize("use_within", [False, True])
+def test_a_pattern_of_anchors_alone(use_within: bool) -> None:
+    """It has no positions, of which memory is counted."""
+    spec = make_spec(Quantified(Anchor(False), 0, None), {}, use_within=use_within)
+    within = Within(TIME_FIELD, None, 4) if use_within else None
+    shape = OperatorColumns(1, 1, (), within, (Gather(SELF_ROW, TIE),), ())
+    plan = StreamPlan((SortField(TIME_FIELD), SortField(TIE)), "test", remembers=True)
+    assert streamed(prepared([]), shape, spec, plan, Arrival([], [], 0, [False]), 100) == []
+    empty = batched(prepared([(0, 1, 0, None, 4)]), [0], shape, spec)
+    assert [row[PREFIX + "code"] for row in empty] == [-1]

@@ -69,7 +69,8 @@ class Matcher:
     def row_bytes(self) -> int:
         """What a row of the longest partition takes while it is matched, beside its columns."""
         program = self.spec.program
-        return 8 * (program.positions if self.spec.use_within else self.automaton.followers.shape[1])
+        # A pattern of anchors alone has no positions.
+        return 8 * max(1, program.positions if self.spec.use_within else self.automaton.followers.shape[1])
 
     def match(self, batch: Batch) -> Ints:
         """Output rows (n, FIXED + slots) of a batch of whole partitions; see :meth:`match_piece`."""
