@@ -279,6 +279,27 @@ def test_a_window_aggregation_follows(spark: SparkSession, tmp_path: Path) -> No
     assert not any(late)
 
 
+@pytest.mark.long
+def test_a_join_of_two_streams_of_matches(spark: SparkSession, tmp_path: Path) -> None:
+    """Both ends carry a watermark, so Spark knows for how long a match may still find another."""
+    first = BLOCK + "PATTERN SEQ(A a, B+ b[], C c) WITHIN 20 seconds"
+    second = BLOCK + "PATTERN SEQ(C c, D d) WITHIN 10 seconds"
+    text = f"""SELECT l.k, l.start_time, l.end_time, r.start_time AS s, r.end_time AS e FROM ({first}) l
+        JOIN ({second}) r
+        ON l.k = r.k AND r.end_time BETWEEN l.end_time AND l.end_time + INTERVAL 30 SECONDS"""
+    log = Log(spark, tmp_path / "in")
+    rows = random_rows(3)
+    for part in [*(rows[n : n + 100] for n in range(0, 400, 100)), *([(99, end, "Z", 1, end)] for end in ENDS)]:
+        log.add(part)
+    log.views()
+    with configured(spark, TRANSFORM):
+        query, found = run(spark.sql(text.replace("{}", "sq_stream")), tmp_path)
+    assert query.exception() is None
+    wanted = spark.sql(text.replace("{}", "sq_rest")).collect()
+    assert len(wanted) > 10
+    assert sorted(map(str, found)) == sorted(map(str, wanted))
+
+
 def test_a_match_that_is_decided_late_carries_no_watermark(spark: SparkSession, tmp_path: Path) -> None:
     log = Log(spark, tmp_path / "in")
     log.add(random_rows(3, 10))
