@@ -13,6 +13,7 @@ from benchmarks.cold import main as cold
 from benchmarks.flink import DEFAULT_VENV
 from benchmarks.generate import DATA
 from benchmarks.index import pattern_index
+from benchmarks.memory import main as memory
 from benchmarks.pruning import main as pruning
 from benchmarks.repair import main as repair
 from benchmarks.runs import main as runs
@@ -34,6 +35,7 @@ BENCHMARKS = {
 #: Benchmarks with rounds of their own: peers there are none, or every query runs once.
 ALONE = {
     "cold": cold,
+    "memory": memory,
     "pruning": pruning,
     "backtracking": backtracking,
     "repair": repair,

@@ -1,4 +1,4 @@
-"""CPU time of processes and of all that they have started."""
+"""CPU time and memory of processes and of all that they have started."""
 
 from __future__ import annotations
 
@@ -16,20 +16,40 @@ def children_seconds() -> float:
 def tree_seconds(root: int, itself: bool = True) -> float:
     """CPU seconds of a live process, and of those that live below it, with what has ended below each of them."""
     ticks = os.sysconf("SC_CLK_TCK")
-    parents: dict[int, int] = {}
-    took: dict[int, float] = {}
+    # Its own, and those of its children that have ended.
+    return sum(sum(map(int, stat[11:15])) / ticks for p, stat in tree(root).items() if itself or p != root)
+
+
+def tree(root: int) -> dict[int, list[str]]:
+    """A live process and those that live below it, by number: what Linux says of each in /proc/<n>/stat, from its state
+    on; the parent's number comes second."""
+    stats: dict[int, list[str]] = {}
     for folder in Path("/proc").glob("[0-9]*"):
         try:
-            fields = (folder / "stat").read_text().rpartition(")")[2].split()
+            stats[int(folder.name)] = (folder / "stat").read_text().rpartition(")")[2].split()
         except OSError:  # has ended
             continue
-        parents[int(folder.name)] = int(fields[1])
-        # Its own, and those of its children that have ended.
-        took[int(folder.name)] = sum(map(int, fields[11:15])) / ticks
 
     def below(process: int) -> bool:
         while process not in (0, 1, root):
-            process = parents.get(process, 0)
+            process = int(stats[process][1]) if process in stats else 0
         return process == root
 
-    return sum(s for p, s in took.items() if below(p) and (itself or p != root))
+    return {process: stat for process, stat in stats.items() if below(process)}
+
+
+def command(process: int) -> str:
+    """The command line; empty of one that has ended."""
+    try:
+        return (Path("/proc") / str(process) / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+    except OSError:
+        return ""
+
+
+def peak_megabytes(process: int) -> float:
+    """The largest resident size so far; 0 of one that has ended."""
+    try:
+        lines = (Path("/proc") / str(process) / "status").read_text().splitlines()
+    except OSError:
+        return 0.0
+    return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM")), 0.0)
