@@ -21,9 +21,9 @@ from sparkcep.exec.shape import SELF_ROW, Gather, OperatorColumns, Within
 from sparkcep.exec.streaming.blobs import TIME
 from sparkcep.exec.streaming.ordering import SortField
 from sparkcep.exec.streaming.step import StreamPlan
-from sparkcep.pattern import Anchor, Pattern, Quantified, Variable, variables
+from sparkcep.pattern import Anchor, Concatenation, Negation, Pattern, Quantified, Variable, variables
 from sparkcep.planner.streaming.refusals import check_program
-from sparkcep.query import PREFIX, Matches, PatternQuery, SkipMode
+from sparkcep.query import PREFIX, Component, Matches, PatternQuery, Selection, SkipMode
 
 from .helpers import make_spec
 from .run_engine import fields_of_case, mask_of_case, plan_case
@@ -226,3 +226,26 @@ def test_a_pattern_of_anchors_alone(use_within: bool) -> None:
     assert streamed(prepared([]), shape, spec, plan, Arrival([], [], 0, [False]), 100) == []
     empty = batched(prepared([(0, 1, 0, None, 4)]), [0], shape, spec)
     assert [row[PREFIX + "code"] for row in empty] == [-1]
+
+
+def test_what_a_negation_ended_stays_ended() -> None:
+    """Of one match for each start: `!c` ends the run that begins at time 2 by the row at 0, which is gone when the rows
+    at 2 and 3 are looked at again."""
+    pattern = Concatenation((Quantified(Variable("B"), 0, None), Negation(Variable("C")), Variable("A")))
+    components = tuple(
+        Component(name, name, types, kleene=name == "B", negated=name == "C")
+        for name, types in (("B", ("B",)), ("C", ()), ("A", ()))
+    )
+    case = RunCase(
+        pattern=pattern, components=components, types=("A", "A", "B"), values=(0, 0, 0), times=(0, 2, 3), conditions=(),
+        references=(), selection=Selection.NEXT, matches=Matches.NON_OVERLAPPING, within=2, strict_time=True,
+    )  # fmt: skip
+    plan = plan_case(case, streaming=True, timed_out=False)
+    shape, spec = replace(plan.input.shape, keys=1), plan.engine.spec
+    columns: dict[str, Any] = {PREFIX + "k0": pa.array([0, 0, 0]), PREFIX + "m0": mask_of_case(case, plan)}
+    columns |= {f"{PREFIX}f{n}": values for n, values in enumerate(fields_of_case(case, plan))}
+    table = pa.table(columns | {TIME: pa.array(case.times, pa.int64())})
+    stream = StreamPlan(tuple(SortField(n) for n in range(plan.input.fields.sort_fields)), "test", remembers=True)
+    found = streamed(table, shape, spec, stream, Arrival([0, 1, 2], [], 0, [False]), 1000)
+    assert found == batched(table, range(3), shape, spec)
+    assert len(found) == 1

@@ -64,7 +64,7 @@ class RunsReleased(ReleasedDefaults):
         moments = bounds[starts] if self.waits else np.where(late, bounds[starts], times[ends])
         changed = 0
         if self.spec.one_per_start:
-            wanted, changed = self.chain(out[heads], moments, left, watermark)
+            wanted, changed = self.chain(out[heads], moments, left, released, watermark)
         else:
             wanted = (moments > released) & (moments <= watermark)
         found, trace = self.numbered(out, trace, heads, wanted, moments, left)
@@ -73,7 +73,7 @@ class RunsReleased(ReleasedDefaults):
         left[:, FIRST_ROW] += drop
         return Released(run_table(found, trace, self.shape), drop, changed)
 
-    def chain(self, matches: Ints, moments: Ints, left: Ints, watermark: int) -> tuple[Mask, int]:
+    def chain(self, matches: Ints, moments: Ints, left: Ints, released: int, watermark: int) -> tuple[Mask, int]:
         """Which preferred matches AFTER MATCH SKIP comes to, as far as that is certain; and how many of them do not say
         where it goes on. ``left`` is set to where it does."""
         wanted = np.zeros(len(matches), bool)
@@ -84,7 +84,8 @@ class RunsReleased(ReleasedDefaults):
             q, start = match[PARTITION], match[FIXED + self.stream.first]
             if moments[n] > watermark:
                 done[q] = True  # whichever match comes next depends on this one
-            if start < at[q] or done[q]:
+            # What was certain before was emitted or there was none, whatever is found of the rows that are still here.
+            if start < at[q] or done[q] or moments[n] <= released:
                 continue
             wanted[n] = True
             if match[FLAGS] >= WAITING:
