@@ -16,8 +16,8 @@ from sparkcep.planner.fields import Fields, quote
 from sparkcep.planner.rules.machine import Machine, Step
 from sparkcep.query import PREFIX, RowsPerMatch, SkipMode
 
-#: Matches are collected in chunks of this many, since each `concat` copies its arrays.
-_CHUNK = 512
+#: A list is followed in chunks of this many rows: behind each row Spark copies the accumulator, with all matches in it.
+_CHUNK = 256
 _EMPTY = {"r": "0"}
 
 
@@ -91,9 +91,9 @@ class Fold:
     """The fold of one pattern, as SQL over sorted lists.
 
     The accumulator is a struct: place ``n`` of the state in the table, a register for each value that has to be
-    remembered, and the matches found, the last few of them in ``now`` and those before in ``done``, since appending
-    copies. What a row does is looked up in a constant array, so that the expression does not grow with the pattern.
-    Most rows do nothing, and the accumulator stays the same object.
+    remembered, and the matches found. Spark copies it behind each row, so the list is followed in chunks: the inner
+    fold has a chunk's matches, the outer one those of all chunks before. What a row does is looked up in a constant
+    array, so that the expression does not grow with the pattern.
 
     Args:
         machine: over the symbols of the rows that are left.
@@ -168,21 +168,16 @@ class Fold:
         registers = {f"r{g}": f"s.r{g}" for g in kept}
         match = _struct({f"r{n}": self.register(g, ends) for n, g in enumerate(values)} or _EMPTY)
         empty = f"array_repeat({_struct({f'r{n}': self.nulls[g] for n, g in enumerate(values)} or _EMPTY)}, 0)"
-        start = {"n": "0", **{f"r{g}": self.nulls[g] for g in kept}, "now": empty, "done": empty}
+        start = {"n": "0", **{f"r{g}": self.nulls[g] for g in kept}, "found": empty}
         code = f"get({_integers(codes)}, {_PLACE})"
-        room = f"size(s.now) < {_CHUNK}"
-        ended = {
-            "n": "0",
-            **registers,
-            "now": f"concat(CASE WHEN {room} THEN s.now ELSE slice(s.now, 1, 0) END, array({match}))",
-            "done": f"CASE WHEN {room} THEN s.done ELSE concat(s.done, s.now) END",
-        }
-        gone = {"n": code, **{f"r{g}": self.register(g, goes) for g in kept}, "now": "s.now", "done": "s.done"}
-        found = "concat(s.done, s.now)"
-        if self.first_only:
-            found = f"slice({found}, 1, 1)"
+        ended = {"n": "0", **registers, "found": f"concat(s.found, array({match}))"}
+        gone = {"n": code, **{f"r{g}": self.register(g, goes) for g in kept}, "found": "s.found"}
         after = f"CASE {code} WHEN {_NOTHING} THEN s WHEN {_END} THEN {_struct(ended)} ELSE {_struct(gone)} END"
-        return f"aggregate({rows}, {_struct(start)}, (s, e) -> {after}, s -> {found})"
+        begun = {"n": "t.n", **{name: f"t.{name}" for name in registers}, "found": empty}
+        left = {"n": "s.n", **registers, "found": "concat(t.found, s.found)"}
+        chunk = f"aggregate(c, {_struct(begun)}, (s, e) -> {after}, s -> {_struct(left)})"
+        found = "slice(t.found, 1, 1)" if self.first_only else "t.found"
+        return f"aggregate({_chunks(rows)}, {_struct(start)}, (t, c) -> {chunk}, t -> {found})"
 
     @property
     def end(self) -> int:
@@ -253,6 +248,13 @@ class Fold:
 def _integers(items: Sequence[object]) -> str:
     """A constant array. One string is read faster than many literals, and Spark's optimizer folds it all the same."""
     return f"CAST(split('{','.join(map(str, items))}', ',') AS ARRAY<INT>)"
+
+
+def _chunks(rows: str) -> str:
+    """Array of the parts of a list, which is written once, as it may be an aggregate to be sorted. A short one is the
+    only part."""
+    parts = f"transform(sequence(1, size(l), {_CHUNK}), i -> slice(l, i, {_CHUNK}))"
+    return f"flatten(transform(array({rows}), l -> CASE WHEN size(l) <= {_CHUNK} THEN array(l) ELSE {parts} END))"
 
 
 def _array(items: Sequence[str]) -> str:
