@@ -33,6 +33,7 @@ class Finding:
     fatal: bool = False
 
     def line(self) -> str:
+        """As doctor prints it, with what to do about it."""
         sign = "ok" if not self.fix else "MISSING" if self.fatal else "note"
         fix = f"\n{'':10}{self.fix}" if self.fix else ""
         return f"{sign:<8}  {self.subject}: {self.text}{fix}"
@@ -47,6 +48,7 @@ def _version(package: str) -> tuple[str, tuple[int, ...]] | None:
 
 
 def python() -> Finding:
+    """Its version."""
     text = ".".join(map(str, sys.version_info[:3]))
     if sys.version_info < PYTHON_MINIMUM:
         return Finding("Python", text, "use Python 3.11 or newer", True)
@@ -54,6 +56,7 @@ def python() -> Finding:
 
 
 def spark() -> Finding:
+    """Its version, whichever package brings it."""
     found = _version("pyspark") or _version("pyspark-client") or _version("databricks-connect")
     if found is None:
         return Finding("Spark", "not installed", "pip install 'sparkcep[local]'", True)
@@ -69,6 +72,7 @@ def is_thin() -> bool:
 
 
 def java() -> Finding:
+    """Where it is, unless Spark is a Connect client."""
     from sparkcep.session.java import ensure_java
 
     if is_thin():
@@ -80,6 +84,7 @@ def java() -> Finding:
 
 
 def arrow() -> Finding:
+    """PyArrow's version."""
     found = _version("pyarrow")
     if found is None or found[1] < ARROW_MINIMUM:
         return Finding("Arrow", found[0] if found else "not installed", "pip install 'pyarrow>=18'", True)
@@ -87,6 +92,7 @@ def arrow() -> Finding:
 
 
 def pandas() -> Finding:
+    """Its version, which must be below 3."""
     found = _version("pandas")
     if found is None:
         return Finding("pandas", "not installed (Spark Connect needs it, sparkcep does not)")
@@ -148,6 +154,7 @@ _KEEP = "export NUMBA_CACHE_DIR=a folder that lasts and only you can write to, o
 
 
 def settings() -> Finding:
+    """Where they come from."""
     folder = os.environ.get("SPARK_CONF_DIR") or os.path.join(os.environ.get("SPARK_HOME", ""), "conf")
     found = Path(folder, "spark-defaults.conf")
     if found.is_file():

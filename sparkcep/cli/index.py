@@ -59,6 +59,7 @@ def summary_text(done: Summary) -> str:
 
 
 def options_of(items: Sequence[str]) -> dict[str, str]:
+    """``OPTION=VALUE`` items as a dictionary. Raises SparkCepError: CEP_ARGUMENTS."""
     out = {}
     for item in items:
         key, equals, value = item.partition("=")

@@ -166,6 +166,7 @@ def command_dbt(arguments: argparse.Namespace) -> int:
 
 
 def command_demo(options: argparse.Namespace) -> None:
+    """``sparkcep demo``."""
     if options.stream:
         from sparkcep.cli.demo_stream import run_stream_demo
 
@@ -244,6 +245,7 @@ def _where(parser: argparse.ArgumentParser) -> None:
 
 
 def parser() -> argparse.ArgumentParser:
+    """All commands and their options."""
     from sparkcep import __version__
 
     out = argparse.ArgumentParser(prog="sparkcep", description="Pattern queries as part of Spark SQL.")

@@ -40,6 +40,7 @@ class Table:
 
     @property
     def note(self) -> str:
+        """How many rows are shown, and whether there are more."""
         count = len(self.rows)
         return f"the first {count} rows" if self.more else f"{count} row{'' if count == 1 else 's'}"
 

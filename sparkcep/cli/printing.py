@@ -29,12 +29,14 @@ def boxed(names: list[str], rows: list[list[str | None]]) -> str:
 
 
 def print_table(frame: DataFrame) -> None:
+    """Rows in a box of lines, and how many there are."""
     names, rows = texts(frame)
     print(boxed(names, rows))
     print(f"({len(rows)} row{'' if len(rows) == 1 else 's'})")
 
 
 def print_markdown(frame: DataFrame) -> None:
+    """Rows as a table of Markdown."""
     names, rows = texts(frame)
 
     def line(values: Sequence[str | None]) -> str:
@@ -48,6 +50,7 @@ def print_markdown(frame: DataFrame) -> None:
 
 
 def print_csv(frame: DataFrame) -> None:
+    """Rows as CSV, NULL as nothing."""
     names, rows = texts(frame)
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(names)

@@ -47,6 +47,7 @@ class Shell:
 
     @property
     def prompt(self) -> str:
+        """What stands before a line: of a new statement, or of one that goes on."""
         return "sparkcep> " if not self.typed else "       -> "
 
     def feed(self, line: str) -> bool:
@@ -88,6 +89,7 @@ class Shell:
             self.write("Interrupted.")
 
     def run(self, statement: str) -> None:
+        """Run a statement and print its rows."""
         self.last = statement
         started = time.perf_counter()
         frame = sparkcep.sql(self.spark, statement)
@@ -104,9 +106,11 @@ class Shell:
         self._tables, self._columns = None, {}  # it may have made or dropped some
 
     def took(self, started: float) -> str:
+        """The time since ``started`` where \\timing is on."""
         return f", {time.perf_counter() - started:.2f} s" if self.timing else ""
 
     def command(self, text: str) -> None:
+        """A command that begins with a backslash."""
         name, _, rest = text.partition(" ")
         rest = rest.strip()
         match name.lower():
@@ -132,6 +136,7 @@ class Shell:
     # -- completion ------------------------------------------------------------------------------------------------
 
     def tables(self) -> list[str]:
+        """Names of tables, asked of Spark once."""
         if self._tables is None:
             try:
                 self._tables = [t.name for t in self.spark.catalog.listTables()]
@@ -140,6 +145,7 @@ class Shell:
         return self._tables
 
     def columns(self, table: str) -> list[str]:
+        """Names of a table's columns, asked of Spark once."""
         if table not in self._columns:
             try:
                 self._columns[table] = self.spark.table(table).columns

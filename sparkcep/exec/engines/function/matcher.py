@@ -85,6 +85,7 @@ class FunctionMatcher:
             raise SparkCepError("DIVIDE_BY_ZERO", "Division by zero in a pattern function.") from None
 
     def matched(self, rows: Sequence[Sequence[Any]]) -> Iterator[tuple[Any, ...]]:
+        """Output rows of one call's input rows."""
         spec = self.spec
         columns = self.sorted_columns(rows)
         count = len(columns[0]) if columns else 0
@@ -127,6 +128,7 @@ class FunctionMatcher:
         return columns if order == list(range(count)) else [[c[r] for r in order] for c in columns]
 
     def passing(self, program: RowProgram, columns: list[Values], rows: Sequence[int]) -> list[int]:
+        """Those of some rows that a condition is true for."""
         found = program.values(columns, rows, self.spec.kinds, self.ansi)
         return [r for r, v in zip(rows, found, strict=True) if v is True]
 
@@ -143,6 +145,7 @@ class FunctionMatcher:
         return [pa.array(w) for w in words]
 
     def default_rows(self, times: Values) -> Callable[[int, list[tuple[int, int]]], tuple[Any, ...]]:
+        """How a match becomes the output row of a block without RETURN: number, start, end, events."""
         names, exact = self.spec.variables, self.spec.exact
 
         def row(number: int, events: list[tuple[int, int]]) -> tuple[Any, ...]:
@@ -155,6 +158,7 @@ class FunctionMatcher:
     def item_rows(
         self, items: Items, values: Callable[[RowProgram], Values]
     ) -> Callable[[int, list[tuple[int, int]]], tuple[Any, ...]]:
+        """How a match becomes the output row of RETURN's items."""
         columns = [values(p) for p in items.programs]
         interpreter = Interpreter(items.slots, tuple(p.kind for p in items.programs), self.ansi)
         prepared = [_typed(*interpreter.prepare(tree)) for tree in items.trees]

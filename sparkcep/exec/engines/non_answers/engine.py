@@ -27,6 +27,7 @@ class NonAnswersEngine:
     name = "non_answers"
 
     def columns(self, spec: RepairSpec, shape: OperatorColumns) -> tuple[OutputColumn, ...]:
+        """See :class:`Engine`."""
         assert shape.trace is not None
         time = shape.trace[0]
         return (
@@ -37,12 +38,15 @@ class NonAnswersEngine:
         )  # fmt: skip
 
     def matcher(self, spec: RepairSpec, shape: OperatorColumns) -> NonAnswerTables:
+        """See :class:`Engine`."""
         return NonAnswerTables(spec)
 
     def needs(self, spec: RepairSpec, shape: OperatorColumns) -> tuple[str, ...]:
+        """See :class:`Engine`."""
         return ("runs", "non-answers")
 
     def warm_ups(self) -> Mapping[str, Callable[[], None]]:
+        """See :class:`Engine`."""
         return {"non-answers": _warm_up}
 
 
@@ -53,6 +57,7 @@ class NonAnswerTables(Matcher):
         self.inner = NonAnswers(spec)
 
     def match(self, batch: Batch) -> MatchTable:
+        """See :class:`Matcher`."""
         found = self.inner.explain(batch)
         moves = {"c": int32(found.moves[:, 0]), "r": int32(found.moves[:, 1])}
         columns = {

@@ -45,6 +45,7 @@ class FactsBody:
 
     @cached_property
     def teller(self) -> FactTeller:
+        """Made on the executor, at the first use."""
         return FactTeller(self.spec)
 
     def of_lists(self, *lists: pa.Array) -> pa.Array:
@@ -54,6 +55,7 @@ class FactsBody:
         return pa.StructArray.from_arrays(list(columns.values()), names=list(columns))
 
     def of_rows(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Body of mapInArrow over rows sorted by partition: one row for each chunk of whole partitions."""
         for table in whole_partitions(batches, starts_partition, self.shape, self.shape.limit_events):
             yield self.of_table(table)
 

@@ -101,6 +101,7 @@ class NonAnswers:
 
 
 def type_table(spec: RepairSpec) -> tuple[Ints, Ints]:
+    """Words and bits of each component's type, see bit_table."""
     return bit_table({c: b for c, b in enumerate(spec.type_bits) if b >= 0}, len(spec.type_bits))
 
 

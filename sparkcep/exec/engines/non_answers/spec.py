@@ -74,6 +74,7 @@ class RepairSpec:
 
     @property
     def mask_words(self) -> int:
+        """Words of condition bits of a row."""
         return self.run.mask_words
 
     @property

@@ -104,6 +104,8 @@ def sequence_tables(run: RunSpec, repair: Repair) -> tuple[tables.Sequence, Limi
 
 
 def new_scratch(length: int, nodes: int) -> Scratch:
+    """Room for partitions of so many events, of a pattern of so many components."""
+
     def rows() -> tables.Rows:
         return np.empty(nodes, np.int32)
 
@@ -117,6 +119,7 @@ def new_scratch(length: int, nodes: int) -> Scratch:
 
 
 def new_found(length: int, partitions: int) -> Found:
+    """Room for what is found of so many partitions."""
     return Found(
         np.full(partitions, -1, np.int64), np.zeros(partitions * length, np.int64),
         np.zeros(partitions * length, np.int64),

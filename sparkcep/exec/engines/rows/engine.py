@@ -31,19 +31,24 @@ class RowsEngine:
     name = "rows"
 
     def columns(self, spec: MatchSpec, shape: OperatorColumns) -> tuple[OutputColumn, ...]:
+        """See :class:`Engine`."""
         return match_columns(shape)
 
     def matcher(self, spec: MatchSpec, shape: OperatorColumns) -> RowsMatcher:
+        """See :class:`Engine`."""
         return RowsMatcher(spec, shape)
 
     def released(self, spec: MatchSpec, shape: OperatorColumns) -> RowsReleased:
+        """See :class:`StreamingEngine`."""
         return RowsReleased(spec, shape)
 
     def needs(self, spec: MatchSpec, shape: OperatorColumns) -> tuple[str, ...]:
+        """See :class:`Engine`."""
         matching = "interpreted" if spec.conditions.interpreted else "rows"
         return (matching,) if shape.ranges is None else (matching, "ranges")
 
     def warm_ups(self) -> Mapping[str, Callable[[], None]]:
+        """See :class:`Engine`."""
         return {"rows": _warm_rows, "interpreted": _warm_interpreted, "ranges": _warm_ranges}
 
 
@@ -59,12 +64,16 @@ class RowsMatcher:
         self.chunk = min(WIDE_CHUNK if wide else CHUNK, max(fitting, 1))
 
     def match(self, batch: Batch) -> MatchTable:
+        """See :class:`Matcher`."""
         return match_table(self.inner.match(batch), self.shape)
 
     def pieces(self, batch: Batch) -> Iterator[MatchTable]:
+        """See :class:`Matcher`."""
         return self.parts(batch, None, False)
 
     def parts(self, batch: Batch, resume: Resume | None, more: bool) -> Generator[MatchTable, None, Resume | None]:
+        """Tables of one batch, whose first and last partition may be pieces; what it returns at last goes on with the
+        next batch, see Matcher.match_parts."""
         parts = self.inner.match_parts(batch, resume, more)
         while True:
             try:

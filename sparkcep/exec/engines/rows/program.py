@@ -47,6 +47,7 @@ class Program:
 
     @property
     def positions(self) -> int:
+        """How many variables the pattern has, each occurrence counted."""
         return len(self.labels)
 
     def successors(self, state: int) -> list[tuple[int, int]]:

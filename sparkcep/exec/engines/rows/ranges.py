@@ -75,11 +75,13 @@ class RangeMatcher:
         self.spec = spec
 
     def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Body of mapInArrow over rows sorted by partition and range."""
         matcher = Matcher(self.spec)
         for table in whole_partitions(batches, starts_partition, self.shape):
             yield from self.match_ranges(matcher, table)
 
     def match_ranges(self, matcher: Matcher, table: pa.Table) -> Iterator[pa.RecordBatch]:
+        """Matches of the ranges of a table, with where each range would go on."""
         chunk = chunk_of(table, self.shape)
         if int(np.diff(chunk.batch.offsets).max(initial=0)) > MAX_RANGE_ROWS:
             raise too_large_range(MAX_RANGE_ROWS)
@@ -132,11 +134,13 @@ class ChainSelector:
         self.shape = shape
 
     def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Body of mapInArrow over the ranges' matches, sorted by partition."""
         matcher = Matcher(self.spec)
         for table in whole_partitions(batches, lambda b: b.column(f"{PREFIX}row").to_numpy() == 1, self.shape):
             yield from self.select(matcher, table)
 
     def select(self, matcher: Matcher, table: pa.Table) -> Iterator[pa.RecordBatch]:
+        """Those matches that AFTER MATCH SKIP comes to, from a partition's first row on."""
         if (errors := column(table, "error").drop_null()) and (error := reported(errors[0].as_py())):
             raise error
 

@@ -34,7 +34,8 @@ class SearchContext(Protocol):
     output_ahead: int
     patience: int
 
-    def check(self, status: int) -> None: ...
+    def check(self, status: int) -> None:
+        """Raise the error that a kernel's status stands for; none for 0."""
 
 
 #: Most words in keys of failed states before they are forgotten.
@@ -274,6 +275,7 @@ class Search:
         self.failed[key] = limit
 
     def untake(self, state: MatchState) -> None:
+        """Take back the last row of the match."""
         label = state.labels.pop()
         for seen, of in zip(state.registers, self.spec.conditions.registers, strict=True):
             if label in of:

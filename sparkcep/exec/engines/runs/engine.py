@@ -28,20 +28,25 @@ class RunsEngine:
     name = "runs"
 
     def columns(self, spec: RunSpec, shape: OperatorColumns) -> tuple[OutputColumn, ...]:
+        """See :class:`Engine`."""
         return run_columns(shape)
 
     def matcher(self, spec: RunSpec, shape: OperatorColumns) -> RunsMatcher:
+        """See :class:`Engine`."""
         return RunsMatcher(spec, shape)
 
     def released(self, spec: RunSpec, shape: OperatorColumns) -> RunsReleased:
+        """See :class:`StreamingEngine`."""
         return RunsReleased(spec, shape)
 
     def needs(self, spec: RunSpec, shape: OperatorColumns) -> tuple[str, ...]:
+        """See :class:`Engine`."""
         if spec.searched:
             return ()
         return ("collapsed",) if spec.collapsed else ("runs",)
 
     def warm_ups(self) -> Mapping[str, Callable[[], None]]:
+        """See :class:`Engine`."""
         return {"runs": _warm_runs, "collapsed": _warm_collapsed}
 
 
@@ -53,9 +58,11 @@ class RunsMatcher:
         self.shape = shape
 
     def match(self, batch: Batch) -> MatchTable:
+        """See :class:`Matcher`."""
         return run_table(*self.inner.match(batch), self.shape)
 
     def pieces(self, batch: Batch) -> Iterator[MatchTable]:
+        """See :class:`Matcher`."""
         for out, trace in self.inner.pieces(batch):
             yield run_table(out, trace, self.shape)
 

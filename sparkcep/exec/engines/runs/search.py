@@ -59,6 +59,7 @@ class State(MatchState):
     taken: dict[int, int]
 
     def value(self, column: int, row: int) -> Any:
+        """The value of a column at a row; of LABEL_COLUMN the variable that took the row."""
         if column == LABEL_COLUMN:
             return self.names[self.taken[row]] if row in self.taken else None
         return super().value(column, row)
@@ -118,6 +119,7 @@ class RunSearch:
         return budget
 
     def has_type(self, masks: Sequence[Ints], base: int, type_bits: Sequence[int], key: str, row: int) -> bool:
+        """Whether a row has a type that the component takes."""
         bit = type_bits[self.codes[key]]
         return bit < 0 or bool(masks[bit // BITS_PER_WORD][base + row] >> (bit % BITS_PER_WORD) & 1)
 
@@ -189,6 +191,7 @@ class RunSearch:
     # -- conditions ------------------------------------------------------------------------------------------------
 
     def case(self, base: int, rows: int, masks: Sequence[Ints], batch: Batch, state: State) -> ReferenceCase:
+        """One partition as the reference matcher reads it."""
         spec = self.spec
         times = interval(batch)
         steps = 0
@@ -217,6 +220,7 @@ class RunSearch:
         )  # fmt: skip
 
     def condition(self, check: Check, state: State) -> ReferenceCondition:
+        """A check as a condition of the reference matcher."""
         names = self.names
         registers = self.spec.conditions.registers
         each = self.spec.conditions.each

@@ -37,6 +37,7 @@ class Groups:
         self.groups: dict[tuple[int, ...], int] = {(): 0}
 
     def number(self, members: Iterable[int]) -> int:
+        """Number of the group of those checks that are not postponed."""
         tested = tuple(k for k in members if k not in self.postponed)
         return self.groups.setdefault(tested, len(self.groups))
 
@@ -50,9 +51,11 @@ class Groups:
         return self.number([*leaving, *(self.taking(component) if component != ACCEPT else ())])
 
     def taking(self, component: int) -> list[int]:
+        """Checks that are decided when a component takes a row."""
         return [k for k, c in enumerate(self.all) if c.at is TestedAt.TAKE and component in c.decided_by]
 
     def tables(self) -> Checks:
+        """All groups for the kernel."""
         starts, rows = [0], []
         required: list[int] = []
         after: list[int] = []
@@ -336,6 +339,7 @@ def closest_tables(spec: RunSpec, rows: int) -> Closest:
 
 
 def new_frames(rows: int) -> Frames:
+    """Room for runs of so many events."""
     return Frames(*(np.empty(rows + 2, np.int64) for _ in range(8)))
 
 

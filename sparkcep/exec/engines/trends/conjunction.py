@@ -44,6 +44,7 @@ class ConjunctionMatcher:
         return TrendTable(partition, window, partials)
 
     def constructed(self, batch: Batch) -> dict[Place, tuple[int | None, float]]:
+        """Counts of pairs by place, where both sides construct their trends: a pair of equal events counts once."""
         left, right = (m.sequences(own(p, batch)) for p, m in self.matchers if isinstance(m, EnumeratingMatcher))
         out: dict[Place, tuple[int | None, float]] = {}
         for place in left.keys() & right.keys():

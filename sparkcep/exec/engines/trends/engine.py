@@ -25,22 +25,28 @@ class TrendsEngine:
     name = "trends"
 
     def columns(self, spec: TrendSpec, shape: OperatorColumns) -> tuple[OutputColumn, ...]:
+        """See :class:`Engine`."""
         return tuple(Value(name, type_) for name, type_ in result_columns(spec))
 
     def matcher(self, spec: TrendSpec, shape: OperatorColumns) -> TrendTables:
+        """See :class:`Engine`."""
         return TrendTables(spec)
 
     def released(self, spec: TrendSpec, shape: OperatorColumns) -> TrendsReleased:
+        """See :class:`StreamingEngine`."""
         return TrendsReleased(spec, TrendTables(spec))
 
     def needs(self, spec: TrendSpec, shape: OperatorColumns) -> tuple[str, ...]:
+        """See :class:`Engine`."""
         return ("runs",) if spec.enumerated else ("trends",)
 
     def warm_ups(self) -> Mapping[str, Callable[[], None]]:
+        """See :class:`Engine`."""
         return {"trends": _warm_up}
 
 
 def trend_matcher(spec: TrendSpec) -> TrendMatcher | EnumeratingMatcher | ConjunctionMatcher:
+    """The matcher that a spec wants: of two sides, of constructed trends, or of sums."""
     if spec.parts:
         return ConjunctionMatcher(spec)
     return EnumeratingMatcher(spec) if spec.enumerated else TrendMatcher(spec)
@@ -53,6 +59,7 @@ class TrendTables(Matcher):
         self.inner = trend_matcher(spec)
 
     def match(self, batch: Batch) -> MatchTable:
+        """See :class:`Matcher`."""
         found = self.inner.aggregate(batch)
         return MatchTable(found.partition, result_arrays(found))
 

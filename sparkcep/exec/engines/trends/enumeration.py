@@ -90,6 +90,7 @@ class EnumeratingMatcher:
         return np.concatenate([np.empty(0, np.int64), *pieces]).astype(np.int64), borders, found[:, 0], found[:, 1]
 
     def partial(self, a: TrendAggregate, trends: _Trends, batch: Batch) -> Partial:
+        """An aggregate of each group of constructed trends."""
         if a.distinct:
             return decimals([len(s) for s in trends.sequences()])
         inside = np.isin(trends.component, list(a.components))

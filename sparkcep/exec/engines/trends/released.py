@@ -18,7 +18,8 @@ from sparkcep.exec.kernels.rows.rows import FIRST_ROW
 class BatchMatcher(Protocol):
     """What aggregates over whole partitions."""
 
-    def match(self, batch: Batch) -> MatchTable: ...
+    def match(self, batch: Batch) -> MatchTable:
+        """Aggregates of each partition and window."""
 
 
 class TrendsReleased:

@@ -113,14 +113,17 @@ class TrendSpec:
 
     @property
     def automaton(self) -> Automaton:
+        """The pattern's."""
         return self.run.automaton
 
     @property
     def mask_words(self) -> int:
+        """Words of condition bits of a row."""
         return self.run.mask_words
 
     @property
     def windowed(self) -> bool:
+        """Whether WITHIN makes windows."""
         return self.width > 0
 
 

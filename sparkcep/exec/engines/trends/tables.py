@@ -84,6 +84,7 @@ def is_deferred(spec: TrendSpec, c: EdgeClass) -> bool:
 
 
 def tree_orders(spec: TrendSpec) -> list[Order]:
+    """The orders that trees are kept in, each once."""
     return list(dict.fromkeys(c.order for c in spec.classes if c.order is not None))
 
 
@@ -140,6 +141,7 @@ def key_columns(pairs: Sequence[KeyPair], batch: Batch) -> tuple[Ints, npt.NDArr
 
 
 def is_text(type_: pa.DataType) -> bool:
+    """Whether a column holds strings."""
     return bool(pa.types.is_string(type_) or pa.types.is_large_string(type_))
 
 
@@ -293,6 +295,7 @@ def new_ranks(orders: int, rows: int, same: bool) -> Ranks:
 
 
 def new_lists(edge_classes: EdgeClasses, rows: int) -> Lists:
+    """Room for lists of predecessors of a block of so many rows."""
     stored = int((edge_classes.stored >= 0).sum())
     shape = (stored, rows) if stored else (1, 1)
     classes = max(len(edge_classes.kind), 1)
@@ -310,6 +313,7 @@ def _records(edge_classes: EdgeClasses, rows: int) -> int:
 
 
 def sums_bytes(edge_classes: EdgeClasses, fields: Fields, rows: int, lanes: int) -> int:
+    """Bytes of the sums of a block of so many rows and windows."""
     return _records(edge_classes, rows) * (fields.words + fields.floats) * lanes * 8
 
 

@@ -25,16 +25,20 @@ class UncertainEngine:
     name = "uncertain"
 
     def columns(self, spec: UncertainSpec, shape: OperatorColumns) -> tuple[OutputColumn, ...]:
+        """See :class:`Engine`."""
         own = (("confidence", "double"), ("first_tick", "bigint"), ("last_tick", "bigint"), ("place", "int"))
         return (*run_columns(shape), *(Value(name, type_) for name, type_ in own))
 
     def matcher(self, spec: UncertainSpec, shape: OperatorColumns) -> UncertainTables:
+        """See :class:`Engine`."""
         return UncertainTables(spec, shape)
 
     def needs(self, spec: UncertainSpec, shape: OperatorColumns) -> tuple[str, ...]:
+        """See :class:`Engine`."""
         return ("uncertain",)
 
     def warm_ups(self) -> Mapping[str, Callable[[], None]]:
+        """See :class:`Engine`."""
         return {"uncertain": _warm_up}
 
 
@@ -46,6 +50,7 @@ class UncertainTables(Matcher):
         self.shape = shape
 
     def match(self, batch: Batch) -> MatchTable:
+        """See :class:`Matcher`."""
         found = self.inner.match(batch)
         first, last = np.ascontiguousarray(found.ticks.T)
         return run_table(

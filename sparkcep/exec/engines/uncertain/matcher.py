@@ -152,6 +152,7 @@ class UncertainMatcher:
         return self.spec.run.selection is Selection.NEXT or bool(self.spec.run.automaton.negations)
 
     def query(self, events: Events) -> Query:
+        """What the kernel is told of the query, over some events."""
         spec = self.spec
         sets = np.array([c in spec.sets for c in range(len(spec.run.automaton.names))], np.uint8)
         holes = bool((events.mass <= 0).any())

@@ -27,8 +27,10 @@ class UncertainSpec:
 
     @property
     def condition_bits(self) -> dict[int, int]:
+        """Of the pattern's components, see RunSpec."""
         return self.run.condition_bits
 
     @property
     def mask_words(self) -> int:
+        """Words of condition bits of a row."""
         return self.run.mask_words

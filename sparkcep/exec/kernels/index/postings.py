@@ -75,6 +75,7 @@ def put(out, at, value):
 
 @inlined
 def zigzag(value):
+    """A signed integer as an unsigned one, small where it is near 0."""
     return (value << 1) ^ (value >> 63)
 
 

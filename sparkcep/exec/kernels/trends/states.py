@@ -233,6 +233,7 @@ def _empty(record, fields, sums):
 
 @inlined
 def add_record(to, of, fields, sums):
+    """Add the sums of record ``of`` to those of record ``to``."""
     words, floats = sums.words, sums.floats
     for k in range(fields.kind.shape[0]):
         kind, offset = fields.kind[U(k)], fields.offset[U(k)]

@@ -55,6 +55,7 @@ def clear(first, after, fields, sums):
 
 @inlined
 def scaled_add(m, e, n, f):
+    """The sum of ``m`` and ``n``, scaled by ``e`` and ``f`` powers of the base, in the same form."""
     if n == 0.0:
         return m, e
     if m == 0.0:
@@ -70,6 +71,7 @@ def scaled_add(m, e, n, f):
 
 @inlined
 def normal(m, e):
+    """The same number with its mantissa in range, where it is neither 0 nor infinite."""
     while abs(m) >= _LARGE and abs(m) < np.inf:
         m *= _DOWN
         e += 1.0
@@ -142,6 +144,7 @@ def summed(x, y, at, words):
 
 @inlined
 def add_wide(i, lanes, low, middle, high, words):
+    """Add three words, the lowest first, to number ``i`` of ``words``, whose words are ``lanes`` apart."""
     x = words[U(i)] + low
     carry = _ONE if x < low else _ZERO
     y = words[U(i + lanes)] + middle
