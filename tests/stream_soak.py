@@ -15,6 +15,8 @@ from pathlib import Path
 
 from sparkcep import enable, local_session
 
+from .processes import own_processes
+
 WITHIN_MINUTES = 5
 #: What the median of the last third may have more than that of the third before, in which WITHIN has filled.
 GROWTH = 1.1
@@ -25,35 +27,15 @@ QUERY = (
 KEYS = 20_000
 
 
-def processes() -> dict[int, tuple[int, str, int]]:
-    """Parent, name and resident bytes of each process."""
-    out = {}
-    for place in Path("/proc").iterdir():
-        if not place.name.isdigit():
-            continue
-        try:
-            stat = (place / "stat").read_text()
-            pages = int((place / "statm").read_text().split()[1])
-        except OSError:
-            continue
-        name = stat[stat.index("(") + 1 : stat.rindex(")")]
-        parent = int(stat[stat.rindex(")") + 2 :].split()[1])
-        out[int(place.name)] = parent, name, pages * os.sysconf("SC_PAGE_SIZE")
-    return out
-
-
 def memory() -> dict[str, int]:
     """Resident bytes of this process, of the JVM and of all Python workers below it."""
-    all_of = processes()
-    out = {"driver": all_of[os.getpid()][2], "jvm": 0, "workers": 0}
-    for pid, (_, name, size) in all_of.items():
-        above, at = [], pid
-        while at in all_of and at != os.getpid():
-            above.append(all_of[at][1])
-            at = all_of[at][0]
-        if at == os.getpid() and above:
-            out["jvm" if name == "java" else "workers"] += size
-    return out
+    own = own_processes()
+    java = {number for number, process in own.items() if "org.apache.spark" in process.command}
+    return {
+        "driver": own[os.getpid()].resident,
+        "jvm": sum(own[number].resident for number in java),
+        "workers": sum(p.resident for number, p in own.items() if number not in java and number != os.getpid()),
+    }
 
 
 def main(minutes: float, rate: int) -> None:

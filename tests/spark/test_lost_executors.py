@@ -7,7 +7,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
-from pathlib import Path
+from contextlib import suppress
 
 import pytest
 from pyspark.sql import SparkSession
@@ -16,6 +16,8 @@ import sparkcep
 from sparkcep.errors import error_behind
 from sparkcep.session import lost_executors
 from sparkcep.spark_plan import is_remote
+
+from ..processes import PROC, workers
 
 #: 2^60 matches of each case, none of which is emitted: a long time to look for.
 LONG = """SELECT count(*) FROM (FROM lost_log PARTITION BY k ORDER BY t EVENT TYPE e PATTERN SEQ(A+ a[], B b)
@@ -34,34 +36,6 @@ def log(spark: SparkSession) -> Iterator[None]:
         spark.conf.unset(f"spark.sparkcep.{key}")
 
 
-def workers() -> set[int]:
-    """Processes of Python workers below this one: children of PySpark's daemons, and of those of its server."""
-    parents: dict[int, int] = {}
-    daemons: set[int] = set()
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            parents[int(folder.name)] = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
-            if b"pyspark.daemon" in (folder / "cmdline").read_bytes():
-                daemons.add(int(folder.name))
-        except OSError:  # has ended
-            continue
-
-    def is_own(process: int) -> bool:
-        while process > 1:
-            if process == os.getpid():
-                return True
-            process = parents.get(process, 0)
-        return False
-
-    return {p for p in daemons if parents[p] in daemons and is_own(p)}
-
-
-def busy(process: int) -> float:
-    """CPU seconds of a process so far."""
-    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
 def killed_while(spark: SparkSession, text: str) -> BaseException:
     """What a statement raises of which a worker that has worked for a second is killed."""
     raised: list[BaseException] = []
@@ -72,18 +46,16 @@ def killed_while(spark: SparkSession, text: str) -> BaseException:
         except Exception as error:
             raised.append(error)
 
-    before = {p: busy(p) for p in workers()}
+    before = {number: process.seconds for number, process in workers().items()}
     thread = threading.Thread(target=run)
     thread.start()
     end = time.monotonic() + 120
     try:
         while thread.is_alive() and time.monotonic() < end:
-            for process in workers():
-                try:
-                    if busy(process) - before.get(process, 0) > 1:
-                        os.kill(process, signal.SIGKILL)
-                except OSError:  # has ended
-                    continue
+            for number, process in workers().items():
+                if process.seconds - before.get(number, 0) > 1:
+                    with suppress(ProcessLookupError):  # has ended
+                        os.kill(number, signal.SIGKILL)
             time.sleep(0.2)
     finally:
         thread.join(60)
@@ -91,7 +63,7 @@ def killed_while(spark: SparkSession, text: str) -> BaseException:
     return raised[0]
 
 
-@pytest.mark.skipif(not Path("/proc").is_dir(), reason="workers are found by /proc")
+@pytest.mark.skipif(not PROC.is_dir(), reason="workers are found by /proc")
 @pytest.mark.parametrize(
     ("layout", "named"),
     [

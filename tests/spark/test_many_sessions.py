@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
@@ -17,6 +15,7 @@ import sparkcep
 from sparkcep.session import plan_cache as kept
 
 from ..conftest import IS_CONNECT
+from ..processes import PROC, own_processes
 
 EVENTS = "SELECT id % 5 AS k, id AS o, CASE WHEN id % 3 = {hit} THEN 'a' ELSE 'b' END AS e FROM range(30)"
 BLOCK = (
@@ -56,24 +55,12 @@ def threads(*targets: object) -> Iterator[list[BaseException]]:
 def seconds_of_workers(over: float) -> float:
     """Processor seconds that Python processes below this one take in a time, on Linux; 0 elsewhere."""
 
-    def used() -> dict[str, float]:
-        out: dict[str, float] = {}
-        parents = {}
-        for process in Path("/proc").glob("[0-9]*"):
-            with contextlib.suppress(OSError):
-                fields = (process / "stat").read_text().rsplit(")", 1)[1].split()
-                parents[process.name] = fields[1]
-                if b"pyspark" in (process / "cmdline").read_bytes().split(b"java")[0]:
-                    out[process.name] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-        def is_ours(number: str) -> bool:
-            while number in parents:
-                number = parents[number]
-                if number == str(os.getpid()):
-                    return True
-            return False
-
-        return {number: seconds for number, seconds in out.items() if is_ours(number)}
+    def used() -> dict[int, float]:
+        # The JVM's command line has the word as well.
+        return {
+            n: p.seconds for n, p in own_processes().items()
+            if n != os.getpid() and "pyspark" in p.command.partition("java")[0]
+        }  # fmt: skip
 
     first = used()
     time.sleep(over)
@@ -157,7 +144,7 @@ def test_a_cancelled_query_stops_in_python(spark: SparkSession) -> None:
         with threads(endless) as failed:
             busy, until = 0, time.monotonic() + 60
             while busy < 4 and not failed and time.monotonic() < until:
-                busy += seconds_of_workers(over=1) > 0.2 or not Path("/proc").exists()
+                busy += seconds_of_workers(over=1) > 0.2 or not PROC.exists()
             assert busy == 4
             assert failed == []
             began = time.monotonic()
