@@ -247,7 +247,8 @@ def _child(*arguments: str) -> Mapping[str, Any]:
         return found
     lines = [line.strip() for line in err.splitlines() if line.strip()]
     said = [line for line in lines if "[CEP_" in line or "OutOfMemory" in line]
-    return {"died": (said or lines or ["without a word"])[-1][:300]}
+    why = (said or lines or ["without a word"])[-1]
+    return {"died": why[max(0, why.find("[CEP_")) :][:300]}
 
 
 def run(quick: bool = False) -> dict[str, Any]:
