@@ -57,15 +57,14 @@ def test_quick_start(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> No
 def test_streaming(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The quick start writes what the statement gives over the days at rest, but for the last ten hours."""
     monkeypatch.setattr("sparkcep.local_session", lambda: spark)
-    (code,), (clause, chained) = blocks("streaming.md", "python"), blocks("streaming.md", "sql")
+    (code,), (clause, chained, history) = blocks("streaming.md", "python"), blocks("streaming.md", "sql")
     names: dict[str, object] = {}
     try:
         exec(code.replace("/tmp/", f"{tmp_path}/"), names)
         assert names["query"].awaitTermination(300)  # type: ignore[attr-defined]
         assert spark.sql(clause).isStreaming
         *settings, followed = chained.rstrip().rstrip(";").split(";\n")
-        assert all(s.lstrip().startswith("SET ") for s in settings)
-        with configured(spark, dict(s.strip().removeprefix("SET ").split(" = ") for s in settings)):
+        with configured(spark, values_of(settings)):
             query = spark.sql(followed).writeStream.format("parquet").trigger(availableNow=True).options(
                 path=f"{tmp_path}/hours", checkpointLocation=f"{tmp_path}/hours_checkpoint"
             ).start()  # fmt: skip
@@ -81,8 +80,38 @@ def test_streaming(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, tmp_pat
         assert {row for row in expected if row[1] < latest} <= written
         assert hours
         assert hours <= {tuple(row) for row in spark.sql(followed).collect()}
+        with configured(spark, values_of(settings) | values_of(history.rstrip().rstrip(";").split(";\n"))):
+            lived = behind_a_table(spark, statement, tmp_path)
+        assert lived
+        assert lived <= expected
+        assert {row for row in expected if str(row[1]) >= BORDER and row[1] < latest} <= lived
     finally:
         spark.catalog.dropTempView("departures")
+
+
+#: Days of the quick start up to here are a table, the others a stream.
+BORDER = "2013-01-06"
+
+
+def values_of(statements: list[str]) -> dict[str, str]:
+    """Keys and values of SET statements."""
+    assert all(s.lstrip().startswith("SET ") for s in statements)
+    return dict(s.strip().removeprefix("SET ").split(" = ") for s in statements)
+
+
+def behind_a_table(spark: SparkSession, statement: str, folder: Path) -> set[tuple[object, ...]]:
+    """What the quick start's statement emits of a stream that starts with a table."""
+    days = spark.read.parquet(f"{folder}/days")
+    days.where(f"departure < '{BORDER}'").createOrReplaceTempView("past_departures")
+    days.where(f"departure >= '{BORDER}'").coalesce(1).write.parquet(f"{folder}/live")
+    stream = spark.readStream.schema(days.schema).parquet(f"{folder}/live")
+    stream.withWatermark("departure", "1 hour").createOrReplaceTempView("departures")
+    found = spark.sql(statement)
+    query = found.writeStream.format("parquet").trigger(availableNow=True).options(
+        path=f"{folder}/lived", checkpointLocation=f"{folder}/lived_checkpoint"
+    ).start()  # fmt: skip
+    assert query.awaitTermination(300)
+    return {tuple(row) for row in spark.read.parquet(f"{folder}/lived").collect()}
 
 
 @pytest.fixture
