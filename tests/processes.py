@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
+from benchmarks.processes import command, tree
+
 PROC = Path("/proc")
 
 
@@ -20,23 +22,11 @@ class Process(NamedTuple):
 
 def own_processes() -> dict[int, Process]:
     """This process and those below it, by number; none where there is no /proc."""
-    found: dict[int, Process] = {}
-    for folder in PROC.glob("[0-9]*"):
-        try:
-            stat = (folder / "stat").read_text().rpartition(")")[2].split()
-            pages = int((folder / "statm").read_text().split()[1])
-            command = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-        except OSError:  # has ended
-            continue
-        seconds = (int(stat[11]) + int(stat[12])) / os.sysconf("SC_CLK_TCK")
-        found[int(folder.name)] = Process(int(stat[1]), command, seconds, pages * os.sysconf("SC_PAGE_SIZE"))
-
-    def is_own(process: int) -> bool:
-        while process in found and process != os.getpid():
-            process = found[process].parent
-        return process == os.getpid()
-
-    return {number: process for number, process in found.items() if is_own(number)}
+    ticks, page = os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGE_SIZE")
+    return {
+        number: Process(int(stat[1]), command(number), (int(stat[11]) + int(stat[12])) / ticks, int(stat[21]) * page)
+        for number, stat in tree(os.getpid()).items()
+    }
 
 
 def workers() -> dict[int, Process]:

@@ -61,18 +61,20 @@ def _table(analyzer: SparkAnalyzer, query: PatternQuery, name: str) -> DataFrame
 def _with_columns_of(source: DataFrame, rows: DataFrame, query: PatternQuery, fields: Fields) -> DataFrame:
     """Columns of the stream, by name."""
     of_table = Fields(rows.columns, fields.case_sensitive)
-    found = {f.name: of_table.column_of(quote(f.name)) for f in source.schema.fields}
-    missing = [name for name, column in found.items() if column is None]
     types = {f.name: f.dataType.simpleString() for f in rows.schema.fields}
-    other = [
-        f"{f.name} is {types[found[f.name] or '']}, not {f.dataType.simpleString()}"
-        for f in source.schema.fields
-        if found[f.name] and types[found[f.name] or ""] != f.dataType.simpleString()
-    ]
+    columns, missing, other = [], [], []
+    for name, type_ in ((f.name, f.dataType.simpleString()) for f in source.schema.fields):
+        column = of_table.column_of(quote(name))
+        if column is None:
+            missing.append(name)
+        elif types[column] != type_:
+            other.append(f"{name} is {types[column]}, not {type_}")
+        else:
+            columns.append(rows[unescape(quote(column))].alias(name))
     if missing or other:
         lacking = [f"it has no column {', '.join(missing)}"] if missing else []
         raise _unusable(query, "; ".join(lacking + other), "name a view with the columns of the pattern's input")
-    return rows.select(*(rows[unescape(quote(column or name))].alias(name) for name, column in found.items()))
+    return rows.select(*columns)
 
 
 def _unusable(query: PatternQuery, why: str, hint: str) -> PatternAnalysisError:

@@ -113,6 +113,18 @@ def test_match_conditions(interpreted: bool, pattern, log: Log, mode, use_within
     same_rows(spec, log, True, data)
 
 
+def table_of_case(case: RunCase, plan: Any, keys: Sequence[int]) -> pa.Table:
+    """A case's prepared rows, of partitions with these keys."""
+    columns: dict[str, Any] = {PREFIX + "k0": pa.array(keys, pa.int64()), PREFIX + "m0": mask_of_case(case, plan)}
+    columns |= {f"{PREFIX}f{n}": values for n, values in enumerate(fields_of_case(case, plan))}
+    return pa.table(columns | {TIME: pa.array(case.times, pa.int64())})
+
+
+def stream_of(plan: Any) -> StreamPlan:
+    """How its rows are sorted."""
+    return StreamPlan(tuple(SortField(n) for n in range(plan.input.fields.sort_fields)), "test", remembers=True)
+
+
 @given(run_cases(), st.data())
 def test_blocks(case: RunCase, data: st.DataObject) -> None:
     """Strategies, Kleene, negations, which matches, runs that timed out; traced events and positions."""
@@ -126,9 +138,7 @@ def test_blocks(case: RunCase, data: st.DataObject) -> None:
         reject()
     shape = replace(plan.input.shape, keys=1)
     keys = [data.draw(st.integers(0, 1)) for _ in case.types]
-    columns: dict[str, Any] = {PREFIX + "k0": pa.array(keys, pa.int64()), PREFIX + "m0": mask_of_case(case, plan)}
-    columns |= {f"{PREFIX}f{n}": values for n, values in enumerate(fields_of_case(case, plan))}
-    table = pa.table(columns | {TIME: pa.array(case.times, pa.int64())})
+    table = table_of_case(case, plan, keys)
 
     def by(n: int) -> tuple[Any, ...]:
         value = case.values[n]
@@ -138,7 +148,7 @@ def test_blocks(case: RunCase, data: st.DataObject) -> None:
     arrival = data.draw(arrivals(case.times))
     spec = plan.engine.spec
     expected = batched(table, order, shape, spec)
-    stream = StreamPlan(tuple(SortField(n) for n in range(plan.input.fields.sort_fields)), "test", remembers=True)
+    stream = stream_of(plan)
     assert spec.stream is not None
 
     def moments(rows: Sequence[dict[str, Any]]) -> Counter[int]:
@@ -242,10 +252,8 @@ def test_what_a_negation_ended_stays_ended() -> None:
     )  # fmt: skip
     plan = plan_case(case, streaming=True, timed_out=False)
     shape, spec = replace(plan.input.shape, keys=1), plan.engine.spec
-    columns: dict[str, Any] = {PREFIX + "k0": pa.array([0, 0, 0]), PREFIX + "m0": mask_of_case(case, plan)}
-    columns |= {f"{PREFIX}f{n}": values for n, values in enumerate(fields_of_case(case, plan))}
-    table = pa.table(columns | {TIME: pa.array(case.times, pa.int64())})
-    stream = StreamPlan(tuple(SortField(n) for n in range(plan.input.fields.sort_fields)), "test", remembers=True)
+    table = table_of_case(case, plan, [0, 0, 0])
+    stream = stream_of(plan)
     found = streamed(table, shape, spec, stream, Arrival([0, 1, 2], [], 0, [False]), 1000)
     assert found == batched(table, range(3), shape, spec)
     assert len(found) == 1

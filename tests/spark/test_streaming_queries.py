@@ -166,9 +166,9 @@ def test_transform_with_state(query: str, spark: SparkSession, tmp_path: Path) -
         same_rows(spark, QUERIES[query], tmp_path, restarts=True)
 
 
-def from_history(spark: SparkSession, query: str, folder: Path, *, restarts: bool = False) -> list[Any]:
-    """What a stream that starts with the first half of the log emits; together with what a stream over that half
-    alone emits, it is the batch query's answer."""
+def from_history(spark: SparkSession, query: str, folder: Path, *, restarts: bool = False) -> None:
+    """What a stream that starts with the first half of the log emits, together with what a stream over that half
+    alone emits, is the batch query's answer."""
     text = QUERIES.get(query) or LONG_QUERIES[query]
     rows = random_rows(1)
     for half in ("past", "live"):
@@ -195,7 +195,6 @@ def from_history(spark: SparkSession, query: str, folder: Path, *, restarts: boo
     assert decided
     assert found or query == "first"
     assert sorted(map(str, decided + found)) == sorted(map(str, wanted))
-    return found
 
 
 def test_a_stream_starts_with_a_table(spark: SparkSession, tmp_path: Path) -> None:
@@ -226,9 +225,7 @@ def test_a_table_that_a_stream_cannot_start_with(
     log = Log(spark, tmp_path / "in")
     log.add(random_rows(3, 10))
     log.views()
-    spark.sql("SELECT 1 AS k, TIMESTAMP '2024-01-01' AS ts, 1 AS e").selectExpr(
-        "CAST(k AS LONG) AS k", "ts", "e"
-    ).createOrReplaceTempView("sq_few")
+    spark.sql("SELECT 1L AS k, TIMESTAMP '2024-01-01' AS ts, 1 AS e").createOrReplaceTempView("sq_few")
     latest = spark.sql("SELECT * FROM sq_rest WHERE ts = (SELECT max(ts) FROM sq_rest)")
     latest.createOrReplaceTempView("sq_latest")
     settings = TRANSFORM | {"spark.sparkcep.streaming.operator": operator, "spark.sparkcep.streaming.history": table}
@@ -260,21 +257,32 @@ def test_explain_says_what_is_read_of_the_table(query: str, words: str, spark: S
     assert "operator: transformWithState" in explained
 
 
+def as_in_batch(spark: SparkSession, text: str, folder: Path, rows_a_file: int) -> Any:
+    """Run a statement with other stateful operators behind patterns; the query, whose rows are the batch query's.
+
+    Args:
+        text: with ``{}`` for each relation.
+    """
+    log = Log(spark, folder / "in")
+    rows = random_rows(3)
+    parts = [rows[n : n + rows_a_file] for n in range(0, len(rows), rows_a_file)]
+    for part in [*parts, *([(99, end, "Z", 1, end)] for end in ENDS)]:
+        log.add(part)
+    log.views()
+    with configured(spark, TRANSFORM):
+        query, found = run(spark.sql(text.replace("{}", "sq_stream")), folder)
+    assert query.exception() is None
+    wanted = spark.sql(text.replace("{}", "sq_rest")).collect()
+    assert len(wanted) > 10
+    assert sorted(map(str, found)) == sorted(map(str, wanted))
+    return query
+
+
 def test_a_window_aggregation_follows(spark: SparkSession, tmp_path: Path) -> None:
     """The end of a match that its last event decides carries the watermark on: no match is late for what follows."""
     pattern = BLOCK + "PATTERN SEQ(A a, B+ b[], C c) WITHIN 20 seconds"
     text = f"SELECT window(end_time, '30 seconds') AS w, k, count(*) AS n FROM ({pattern}) GROUP BY 1, 2"
-    log = Log(spark, tmp_path / "in")
-    rows = random_rows(3)
-    for part in [*(rows[n : n + 50] for n in range(0, 400, 50)), *([(99, end, "Z", 1, end)] for end in ENDS)]:
-        log.add(part)
-    log.views()
-    with configured(spark, TRANSFORM):
-        query, found = run(spark.sql(text.format("sq_stream")), tmp_path)
-    assert query.exception() is None
-    wanted = spark.sql(text.format("sq_rest")).collect()
-    assert len(wanted) > 10
-    assert sorted(map(str, found)) == sorted(map(str, wanted))
+    query = as_in_batch(spark, text, tmp_path, 50)
     late = [o.get("numRowsDroppedByWatermark", 0) for p in query.recentProgress for o in p["stateOperators"]]
     assert not any(late)
 
@@ -287,17 +295,7 @@ def test_a_join_of_two_streams_of_matches(spark: SparkSession, tmp_path: Path) -
     text = f"""SELECT l.k, l.start_time, l.end_time, r.start_time AS s, r.end_time AS e FROM ({first}) l
         JOIN ({second}) r
         ON l.k = r.k AND r.end_time BETWEEN l.end_time AND l.end_time + INTERVAL 30 SECONDS"""
-    log = Log(spark, tmp_path / "in")
-    rows = random_rows(3)
-    for part in [*(rows[n : n + 100] for n in range(0, 400, 100)), *([(99, end, "Z", 1, end)] for end in ENDS)]:
-        log.add(part)
-    log.views()
-    with configured(spark, TRANSFORM):
-        query, found = run(spark.sql(text.replace("{}", "sq_stream")), tmp_path)
-    assert query.exception() is None
-    wanted = spark.sql(text.replace("{}", "sq_rest")).collect()
-    assert len(wanted) > 10
-    assert sorted(map(str, found)) == sorted(map(str, wanted))
+    as_in_batch(spark, text, tmp_path, 100)
 
 
 def test_a_match_that_is_decided_late_carries_no_watermark(spark: SparkSession, tmp_path: Path) -> None:

@@ -119,7 +119,7 @@ def lookback(query: PatternQuery, plan: AnyPlan) -> str:
         return query.within
     if not isinstance(spec, RunSpec) or spec.stream is None:
         return ""
-    if spec.one_per_start or spec.first_only or spec.stream.behind:
+    if spec.one_per_start or spec.stream.behind:
         return ""
     return f"2 * {query.within}" if spec.stream.looks_back else query.within
 
