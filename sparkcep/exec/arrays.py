@@ -19,8 +19,7 @@ def int_values(array: pa.Array) -> tuple[Ints, npt.NDArray[np.uint8]]:
     if pa.types.is_boolean(array.type):
         array = array.cast(pa.int8())
     elif pa.types.is_decimal(array.type):
-        low = np.frombuffer(array.buffers()[1], np.int64)[2 * array.offset : 2 * (array.offset + len(array)) : 2]
-        return np.ascontiguousarray(low), nulls
+        return np.ascontiguousarray(_words(array)[::2]), nulls
     elif pa.types.is_date32(array.type):
         array = array.view(pa.int32())
     elif pa.types.is_timestamp(array.type) or pa.types.is_duration(array.type):
@@ -28,6 +27,17 @@ def int_values(array: pa.Array) -> tuple[Ints, npt.NDArray[np.uint8]]:
     if array.null_count:
         array = array.fill_null(0)
     return np.ascontiguousarray(array.to_numpy(zero_copy_only=False), np.int64), nulls
+
+
+def _words(array: pa.Array) -> Ints:
+    """The words of 128-bit decimals, the low one of each first."""
+    words = np.frombuffer(array.buffers()[1], np.int64) if len(array) else np.zeros(0, np.int64)
+    return words[2 * array.offset : 2 * (array.offset + len(array))]
+
+
+def high_words(array: pa.Array) -> Ints:
+    """The high words of 128-bit decimals."""
+    return _words(array)[1::2]
 
 
 def float_values(array: pa.Array) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.uint8]]:
@@ -65,6 +75,18 @@ def rank_strings(arrays: Sequence[pa.Array], constants: Sequence[str]) -> tuple[
         out.append(np.ascontiguousarray(values[at : at + len(a)]))
         at += len(a)
     return out, [int(v) for v in values[at:]]
+
+
+def rank_decimals(arrays: Sequence[pa.Array]) -> list[Ints]:
+    """Ranks of decimals of one scale over all arrays; equal ones share a rank."""
+    high = np.concatenate([high_words(a) for a in arrays])
+    low = np.concatenate([_words(a)[::2].view(np.uint64) for a in arrays])
+    order = np.lexsort((low, high))
+    steps = np.ones(len(order), np.int64)
+    steps[1:] = (high[order][1:] != high[order][:-1]) | (low[order][1:] != low[order][:-1])
+    ranks = np.empty(len(order), np.int64)
+    ranks[order] = np.cumsum(steps)
+    return np.split(ranks, np.cumsum([len(a) for a in arrays])[:-1])
 
 
 def struct_lists(ends: Ints, columns: Mapping[str, pa.Array]) -> pa.ListArray:

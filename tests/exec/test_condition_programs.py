@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from decimal import Context, Decimal
+from typing import Any
+
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import event, given, reject
 from hypothesis import strategies as st
 
 from sparkcep.errors import SparkCepError
@@ -18,8 +21,10 @@ from sparkcep.exec.conditions.expressions import (
     Expression,
     Load,
     NavigationSlot,
+    NotCompilable,
     NumberSlot,
     RowValue,
+    Type,
 )
 from sparkcep.exec.engines.rows.spec import ConditionSet
 from sparkcep.pattern import Alternation, Concatenation, Quantified, Variable
@@ -90,6 +95,98 @@ def test_kernel_equals_interpreter(a: Expression, b: Expression, rows, ansi: boo
     expected = outcome({0: a, 1: b}, rows, ansi, interpreted=True)
     if expected != "CEP_CONDITION_FAILED":  # Python's float division and powers have errors of their own
         assert outcome({0: a, 1: b}, rows, ansi, interpreted=False) == expected
+
+
+DECIMALS = tuple(
+    Type("decimal", *size) for size in [(2, 1), (9, 2), (18, 6), (19, 0), (23, 5), (38, 10), (38, 38), (38, 0)]
+)
+#: None: with the precision and the scale.
+ARROW = {"decimal": None, "int": pa.int64(), "double": pa.float64()}
+COLUMNS = (*DECIMALS, INT, BIGINT, DOUBLE)
+DECIMAL_SLOTS = (
+    NavigationSlot(2, False, 0, 0, 0),
+    NavigationSlot(2, False, 0, -1, 1),
+    NavigationSlot(0, True, 0, 0, 1),
+    NavigationSlot(1, False, 1, 0, 2),
+    NavigationSlot(0, False, 0, 1, 2),
+    *(AggregateSlot(f, 2, (RowValue(0),), before=f == "avg") for f in ("min", "max", "count", "sum", "avg")),
+    *(AggregateSlot(f, 0, (RowValue(1),)) for f in ("min", "max", "sum", "avg")),
+)
+
+
+def column_values(kind: Type) -> st.SearchStrategy[Any]:
+    """Values of a type: small ones, the largest, and any."""
+    if kind == DOUBLE:
+        return floats
+    if kind.kind == "int":
+        most = 2 ** (kind.size - 1) - 1
+        return st.one_of(st.none(), st.sampled_from([0, 1, -1, 5, most, -most - 1]), st.integers(-most, most))
+    most = 10**kind.size - 1
+    few = [0, 1, -1, 5, most, -most, 5 * 10 ** (kind.size - 1), 10 ** (kind.size - 1)]
+    whole = st.one_of(st.sampled_from(few), st.integers(-most, most), st.integers(-min(most, 1000), min(most, 1000)))
+    return st.one_of(st.none(), whole.map(lambda v: Decimal(v).scaleb(-kind.scale, Context(prec=80))))
+
+
+decimal_constants = st.sampled_from(
+    [
+        Constant(Decimal("1.1"), Type("decimal", 2, 1)), Constant(Decimal("0.50"), Type("decimal", 2, 2)),
+        Constant(Decimal(10**37 + 1), Type("decimal", 38, 0)), Constant(Decimal("-3"), Type("decimal", 1, 0)),
+        Constant(3, INT), Constant(0, INT), Constant(2.5, DOUBLE), Constant(None, Type("null")),
+    ]
+)  # fmt: skip
+of_one = st.one_of(st.integers(0, len(DECIMAL_SLOTS) - 1).map(Load), decimal_constants)
+
+
+ONES = ["negate", "abs", "cast_double", "floor", "ceil", "sqrt", "cast_int", "cast_bigint"]
+
+
+def _more(inner: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expression]:
+    pairs = st.builds(lambda f, a, b: Call(f, (a, b)), st.sampled_from(["+", "-", "*", "/", "%"]), inner, inner)
+    ones = st.builds(lambda f, a: Call(f, (a,)), st.sampled_from(ONES), inner)
+    rounded = st.builds(lambda a, n: Call("round", (a, Constant(n, INT))), inner, st.sampled_from([0, 1, 6]))
+    choices = st.builds(lambda f, v: Call(f, tuple(v)), st.sampled_from(["coalesce", "least", "greatest"]), few(inner))
+    case = st.builds(lambda f, x, y, a, b: Call("case", (Call(f, (x, y)), a, b)), orders, inner, inner, inner, inner)
+    return st.one_of(pairs, pairs, ones, rounded, choices, case)
+
+
+def few(inner: st.SearchStrategy[Expression]) -> st.SearchStrategy[list[Expression]]:
+    return st.lists(inner, min_size=2, max_size=3)
+
+
+orders = st.sampled_from(["=", "<>", "<", "<=", ">", ">=", "<=>"])
+decimal_numbers = st.recursive(of_one, _more, max_leaves=4)
+decimal_tests = st.one_of(
+    st.builds(lambda f, a, b: Call(f, (a, b)), orders, decimal_numbers, decimal_numbers),
+    st.builds(lambda v: Call("in", tuple(v)), few(decimal_numbers)),
+    st.builds(lambda a: Call("isnan", (a,)), decimal_numbers),
+    st.builds(lambda a, b: Call("or", (Call("isnull", (a,)), Call("<", (a, b)))), decimal_numbers, decimal_numbers),
+)
+
+
+@given(decimal_tests, st.tuples(*[st.sampled_from(COLUMNS)] * 3), st.booleans(), st.data())
+def test_decimals_and_choices(node: Expression, kinds: tuple[Type, ...], ansi: bool, data: st.DataObject) -> None:
+    """Arithmetic of decimals of all sizes with integers and doubles, aggregates, CASE, COALESCE, IN."""
+    rows = data.draw(st.lists(st.tuples(*map(column_values, kinds)), min_size=1, max_size=4))
+    columns = [
+        pa.array([row[k] for row in rows], ARROW[kind.kind] or pa.decimal128(kind.size, kind.scale))
+        for k, kind in enumerate(kinds)
+    ]
+
+    def found(interpreted: bool) -> Any:
+        dependent = ConditionSet({0: node, 1: Call("not", (node,))}, DECIMAL_SLOTS, kinds, REGISTERS, interpreted)
+        try:
+            spec = make_spec(SOME, {}, conditions=dependent, ansi=ansi)
+            return found_matches(spec, batch([0] * len(rows), columns))
+        except SparkCepError as error:
+            return error.getCondition()
+
+    try:
+        expected, compiled = found(True), found(False)
+    except NotCompilable:
+        reject()
+    event(str(expected)[:20] if isinstance(expected, str) else "matches" if expected else "no match")
+    if expected != "CEP_CONDITION_FAILED":
+        assert compiled == expected
 
 
 FAILS = Call("=", (Call("/", (Constant(1, INT), Constant(0, INT))), Constant(1, INT)))

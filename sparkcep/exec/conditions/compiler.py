@@ -17,6 +17,7 @@ from sparkcep.exec.conditions.expressions import (
     INT,
     LABEL_COLUMN,
     ROW_COLUMN,
+    WORD_DIGITS,
     AggregateSlot,
     Call,
     ConditionSlot,
@@ -29,10 +30,18 @@ from sparkcep.exec.conditions.expressions import (
     RowValue,
     Type,
     arithmetic_type,
+    as_decimal,
+    average_type,
     check_comparable,
+    common_type,
+    literal_type,
+    wider_decimal,
 )
+from sparkcep.exec.conditions.interpreter import constant, decimal_among
+from sparkcep.exec.conditions.scalars import DECIMALS, rounded_type
 from sparkcep.exec.engines.rows.spec import ConditionSet
 from sparkcep.exec.kernels import conditions as op
+from sparkcep.exec.kernels import decimals
 
 #: Where a value lies: kind and two numbers, as in an instruction.
 Operand: TypeAlias = tuple[int, int, int]
@@ -41,6 +50,7 @@ Instruction: TypeAlias = tuple[int, int, int, int, int, int, int, int]
 _NOTHING: Operand = (op.NULL, 0, 0)
 _TOP_I: Operand = (op.STACK_I, 0, 0)
 _TOP_F: Operand = (op.STACK_F, 0, 0)
+_TOP_W: Operand = (op.STACK_W, 0, 0)
 
 
 @dataclass(slots=True)
@@ -61,7 +71,8 @@ class ConditionPrograms:
     """Instructions of all conditions of a query and the tables they index.
 
     ``spans`` and ``reads``: variable code -> its instructions in ``code`` (in ascending order of codes), what it looks
-    at. ``columns``: kernel column -> ('int' | 'float' | 'string' | 'decimal', place). ``string_constants``: place in
+    at. ``columns``: kernel column -> ('int' | 'float' | 'string' | 'decimal' | 'wide', place); a wide
+    one, a decimal of more than 18 digits, takes two places. ``string_constants``: place in
     ``const_i`` -> text, filled per batch with the text's rank. ``nav``: register, whether from its first row, logical
     and physical offset. ``agg``: function, register and place of the column, -1 for none. ``reads_number``: whether
     conditions read MATCH_NUMBER().
@@ -92,6 +103,14 @@ _ORDERS = {
     "<=>": op.EQUAL | op.NULLSAFE,
 }
 MICROS_PER_DAY = 86_400_000_000
+_DECIMAL_OPS = {
+    "+": decimals.ADD, "-": decimals.SUBTRACT, "*": decimals.MULTIPLY, "/": decimals.DIVIDE, "%": decimals.REMAINDER,
+    "floor": decimals.FLOOR, "ceil": decimals.CEILING,
+}  # fmt: skip
+#: How a column of a store is loaded.
+_FORMS = {"float": op.FLOAT, "wide": op.WIDE}
+_WHOLES = {"floor": op.FLOOR, "ceil": op.CEILING, "cast_int": op.CUT, "cast_bigint": op.CUT}
+_CHOICES = ("case", "coalesce", "least", "greatest")
 _AGGREGATES = {"sum": op.SUM, "min": op.MIN, "max": op.MAX, "count": op.COUNT, "avg": op.AVERAGE, "mean": op.AVERAGE}
 
 
@@ -122,6 +141,7 @@ class Compiler:
         self.each = each
         self.out = ConditionPrograms(ansi)
         self.depth = 0
+        self.types: dict[Expression, Type] = {}
         self.tested: frozenset[int] = frozenset()
         self.reads = Reads()
 
@@ -143,16 +163,39 @@ class Compiler:
     ) -> None:
         """Append an instruction; ``pushes``: by how much the stack grows beyond what the operands take off."""
         self.out.code.append((code, argument, *x, *y))
-        self.depth += pushes - sum(operand[0] <= op.STACK_F for operand in (x, y))
+        self.depth += pushes - sum(operand[0] <= op.STACK_W for operand in (x, y))
         if self.depth >= op.STACK:
             raise NotCompilable("a condition that nests too deeply")
 
     def on_stack(self, node: Expression) -> Type:
         """Emit an expression with its value on the stack."""
         kind, operand = self.expression(node)
-        if operand[0] > op.STACK_F:
-            self.emit(op.LOAD, 0, operand, pushes=1)
+        self.push(operand)
         return kind
+
+    def push(self, operand: Operand) -> None:
+        """Put a value on the stack, unless it is there."""
+        if operand[0] > op.STACK_W:
+            self.emit(op.LOAD, 0, operand, pushes=1)
+
+    def push_as(self, node: Expression, kind: Type) -> None:
+        """Put an expression on the stack in the form of a type, see :meth:`value`."""
+        operand = self.value(node, kind)
+        if operand == _TOP_I and (kind.kind == "double" or kind.is_wide):
+            self.emit(op.LOAD, 0, operand, pushes=1)  # which makes a double, and a high word, of one word
+        else:
+            self.push(operand)
+
+    def type_of(self, node: Expression) -> Type:
+        """The type of an expression, without emitting it: how one operand is taken may depend on the other's type."""
+        if node not in self.types:
+            code, depth, ints, floats = len(self.out.code), self.depth, len(self.out.const_i), len(self.out.const_f)
+            self.types[node] = self.expression(node)[0]
+            del self.out.code[code:], self.out.const_i[ints:], self.out.const_f[floats:]
+            self.depth = depth
+            for place in [place for place in self.out.string_constants if place >= ints]:
+                del self.out.string_constants[place]
+        return self.types[node]
 
     def boolean(self, node: Expression, refusal: str) -> None:
         """Emit a truth value, as 0, 1 or NULL on the stack.
@@ -170,24 +213,23 @@ class Compiler:
         """How a kernel column is stored and its place among those of int64, or of float64.
 
         Raises:
-            NotCompilable: a type that fits neither, such as a decimal of more than 18 digits.
+            NotCompilable: a type that fits neither.
         """
-        if index == ROW_COLUMN and index not in self.out.columns:
-            self.out.columns[index] = ("int", sum(s != "float" for s, _ in self.out.columns.values()))
         if index not in self.out.columns:
-            kind = self.column_types[index].kind
-            if self.column_types[index].is_integer_like:
+            kind = self.column_types[index].kind if index != ROW_COLUMN else "int"
+            if index == ROW_COLUMN or self.column_types[index].is_integer_like:
                 store = "int"
             elif kind in ("double", "float"):
                 store = "float"
             elif kind == "string":
                 store = "string"
-            elif kind == "decimal" and self.column_types[index].size <= 18:
-                store = "decimal"
+            elif kind == "decimal":
+                store = "wide" if self.column_types[index].is_wide else "decimal"
             else:
                 raise NotCompilable(f"a column of type {kind}")
-            floats = store == "float"
-            place = sum((s == "float") == floats for s, _ in self.out.columns.values())
+            stores = [other for other, _ in self.out.columns.values()]
+            floats = stores.count("float")
+            place = floats if store == "float" else len(stores) - floats + stores.count("wide")
             self.out.columns[index] = (store, place)
         return self.out.columns[index]
 
@@ -199,7 +241,7 @@ class Compiler:
             return self.load(self.slots[node.slot])
         if isinstance(node, Call):
             kind = self.call(node)
-            return kind, _TOP_F if kind.kind in ("double", "float") else _TOP_I
+            return kind, _TOP_F if kind.kind in ("double", "float") else (_TOP_W if kind.is_wide else _TOP_I)
         raise NotCompilable("a value of the row inside an aggregate")
 
     def constant(self, node: Constant) -> Operand:
@@ -208,7 +250,7 @@ class Compiler:
         Decimals are scaled to integers, a string is a rank that each batch fills in.
 
         Raises:
-            NotCompilable: a decimal of more than 18 digits, or a type without a representation.
+            NotCompilable: a type without a representation.
         """
         value, kind = node.value, node.type
         if value is None:
@@ -221,16 +263,22 @@ class Compiler:
             self.out.string_constants[len(self.out.const_i)] = value
             return self.int_constant(0)
         if kind.kind == "decimal":
-            scaled = int(Decimal(value).scaleb(kind.scale))
-            if abs(scaled) >= 10**18:
-                raise NotCompilable("a large decimal")
-            return self.int_constant(scaled)
+            return self.decimal_constant(unscaled(node))
         raise NotCompilable(f"a constant of type {kind.kind}")
 
     def int_constant(self, value: int) -> Operand:
         """A new place in ``const_i``; equal constants are not shared."""
         self.out.const_i.append(value)
         return op.CONST_I, len(self.out.const_i) - 1, 0
+
+    def decimal_constant(self, value: int) -> Operand:
+        """A decimal's unscaled number: one place in ``const_i``, or two."""
+        if abs(value) < 10**WORD_DIGITS:
+            return self.int_constant(value)
+        place = len(self.out.const_i)
+        low = value & (2**64 - 1)
+        self.out.const_i += [low - 2**64 if low >> 63 else low, value >> 64]
+        return op.CONST_W, place, 0
 
     def float_constant(self, value: float) -> Operand:
         """A new place in ``const_f``; equal constants are not shared."""
@@ -250,16 +298,16 @@ class Compiler:
             if slot.argument is not None or slot.column == LABEL_COLUMN:
                 raise NotCompilable("CLASSIFIER or MATCH_NUMBER inside navigation")
             store, place = self.column(slot.column)
-            is_float = int(store == "float")
+            form = _FORMS.get(store, 0)
             kind = self.column_types[slot.column] if slot.column != ROW_COLUMN else BIGINT
             of_tested = self.tested and self.tested <= self.registers[slot.register] and slot.register not in self.each
             if not slot.from_first and slot.logical == 0 and of_tested:
-                return kind, (op.ROW_I + is_float, slot.physical, place)  # the last of its rows is the tested one
+                return kind, (op.ROW_I + form, slot.physical, place)  # the last of its rows is the tested one
             self.reads.navigations.add((slot.register, slot.from_first, slot.logical))
             row = (slot.register, int(slot.from_first), slot.logical, slot.physical)
             if row not in self.out.nav:
                 self.out.nav.append(row)
-            return kind, (op.NAVIGATED_I + is_float, self.out.nav.index(row), place)
+            return kind, (op.NAVIGATED_I + form, self.out.nav.index(row), place)
         return self.aggregate(slot)
 
     def aggregate(self, slot: AggregateSlot) -> tuple[Type, Operand]:
@@ -271,7 +319,7 @@ class Compiler:
         if slot.function not in _AGGREGATES or slot.distinct or slot.filter is not None or len(slot.arguments) > 1:
             raise NotCompilable(f"{slot.function}(...) of this form")
         kind = _AGGREGATES[slot.function]
-        column, is_float, type_ = -1, 0, BIGINT
+        column, form, type_ = -1, 0, BIGINT
         if slot.arguments:
             argument = slot.arguments[0]
             if isinstance(argument, Constant) and argument.value is not None and slot.function == "count":
@@ -279,27 +327,50 @@ class Compiler:
             elif isinstance(argument, RowValue) and argument.column != LABEL_COLUMN:
                 type_ = self.column_types[argument.column]
                 store, column = self.column(argument.column)
-                is_float = int(store == "float")
-                if slot.function in ("sum", "avg", "mean") and type_.kind not in ("int", "double"):
+                form = _FORMS.get(store, 0)
+                if slot.function in ("sum", "avg", "mean") and type_.kind not in ("int", "double", "decimal"):
                     raise NotCompilable(f"{slot.function} over {type_.kind}")
             else:
                 raise NotCompilable(f"{slot.function} over an expression of the match")
-        row = (kind + is_float, slot.register, column)
-        if row not in self.out.agg:
-            self.out.agg.append(row)
-        place = self.out.agg.index(row)
-        self.reads.aggregates.add(place)
-        if slot.before:
-            self.reads.before.add(place)
+        if type_.kind == "decimal" and kind in (op.SUM, op.AVERAGE):
+            return self.decimal_sum(slot, column, form, type_)
+        if kind == op.COUNT:
+            form &= op.FLOAT
+        place = self.kept(slot, kind + form, column, high=form == op.WIDE)
         without = int(slot.before)
         if kind == op.COUNT:
             return BIGINT, (op.COUNT_OF, place, without)
         if kind == op.AVERAGE:
             return DOUBLE, (op.AVERAGE_OF, place, without)
-        operand = (op.AGGREGATE_I + is_float, place, without)
+        operand = (op.AGGREGATE_I + form, place, without)
         if kind == op.SUM:
             return BIGINT if type_.kind == "int" else DOUBLE, operand
         return type_, operand
+
+    def kept(self, slot: AggregateSlot, kind: int, column: int, high: bool) -> int:
+        """The place of an aggregate in ``agg``; ``high``: another one behind it is its high word."""
+        rows = [(kind, slot.register, column)]
+        if high:
+            rows.append((op.HIGH, slot.register, column))
+        if rows[0] not in self.out.agg:
+            self.out.agg += rows
+        place = self.out.agg.index(rows[0])
+        places = range(place, place + len(rows))
+        self.reads.aggregates.update(places)
+        if slot.before:
+            self.reads.before.update(places)
+        return place
+
+    def decimal_sum(self, slot: AggregateSlot, column: int, form: int, of: Type) -> tuple[Type, Operand]:
+        """``sum`` and ``avg`` over decimals: of 10 digits more; of 4 more, also behind the point."""
+        place = self.kept(slot, op.TOTAL + form, column, high=True)
+        total = op.AGGREGATE_W, place, int(slot.before)
+        if slot.function == "sum":
+            return Type("decimal", min(decimals.DIGITS, of.size + 10), of.scale), total
+        kind = average_type(of)
+        packed = decimals.pack(decimals.DIVIDE, kind.scale - of.scale, 0, 0, kind.size)
+        self.emit(op.DECIMAL, packed, total, (op.COUNT_OF, place, int(slot.before)), pushes=1)
+        return kind, _TOP_W
 
     def call(self, node: Call) -> Type:
         """Emit an operation; its value is on the stack."""
@@ -310,8 +381,7 @@ class Compiler:
             self.emit(op.SKIP_IF_FALSE if name == "and" else op.SKIP_IF_TRUE)
             self.on_stack(arguments[1])
             self.emit(op.AND if name == "and" else op.OR, pushes=-1)
-            skip, _, *rest = self.out.code[place]
-            self.out.code[place] = (skip, len(self.out.code), *rest)  # type: ignore[assignment]
+            self.go_on_from(place)
             return BOOLEAN
         if name == "not":
             self.boolean(arguments[0], "NOT over a value that is not boolean")
@@ -331,77 +401,172 @@ class Compiler:
                 raise NotCompilable("datediff over values that are not dates")
             self.emit(op.SUB_I, 32, x, y, pushes=1)
             return INT
+        if name == "timestampdiff":
+            x, y = (self.expression(argument)[1] for argument in arguments)
+            self.emit(op.SUB_I, 64, x, y, pushes=1)
+            self.emit(op.IDIV_I, 64, _TOP_I, self.int_constant(node.extra), pushes=1)
+            return BIGINT
         if name in ("negate", "abs"):
             kind = self.on_stack(arguments[0])
-            if kind.kind in ("int", "interval"):
-                self.emit(op.NEG_I if name == "negate" else op.ABS_I, kind.size or 64)
+            if kind.is_wide:
+                self.emit(op.NEG_W if name == "negate" else op.ABS_W)
+            elif kind.kind in ("int", "interval", "decimal"):
+                bits = kind.size if kind.kind == "int" else 64
+                self.emit(op.NEG_I if name == "negate" else op.ABS_I, bits)
             elif kind.kind == "double":
                 self.emit(op.NEG_F if name == "negate" else op.ABS_F)
             else:
                 raise NotCompilable(f"{name} over {kind.kind}")
             return kind
+        if name in _CHOICES:
+            return self.choice(name, arguments)
+        if name == "in":
+            return self.membership(arguments)
+        if name == "cast_double" and self.type_of(arguments[0]).is_numeric:
+            self.push_as(arguments[0], DOUBLE)
+            return DOUBLE
+        if name in ("floor", "ceil", "sqrt", "cast_int", "cast_bigint", "round"):
+            return self.function(node)
+        if name == "isnan" and self.type_of(arguments[0]).kind in ("double", "float"):
+            self.comparison("<=>", arguments[0], Constant(float("nan"), DOUBLE))
+            return BOOLEAN
         raise NotCompilable(name)
 
-    def operands(
-        self, left: Expression, right: Expression, name: str, combine: bool
-    ) -> tuple[Type, Type, Operand, Operand, bool]:
-        """Types and places of both operands, and whether they are to be taken as doubles."""
-        a, x = self.expression(left)
-        b, y = self.expression(right)
-        floats = False
-        if (a.is_numeric or a.kind == "null") and (b.is_numeric or b.kind == "null"):
-            floats = "double" in (a.kind, b.kind) or (combine and name == "/" and {a.kind, b.kind} <= {"int", "null"})
-        if "float" in (a.kind, b.kind) and not (a.kind == b.kind and not combine):
-            floats = True
-            if combine and a.kind == b.kind:
-                raise NotCompilable("arithmetic over float")
-        if a.kind == b.kind == "float":
-            floats = True
-        if floats:
-            x, y = self.as_double(a, left, x), self.as_double(b, right, y)
-        return a, b, x, y, floats
-
-    def as_double(self, kind: Type, node: Expression, operand: Operand) -> Operand:
-        """Instructions over doubles convert integers themselves; a decimal constant becomes a double here."""
-        if kind.kind != "decimal":
-            return operand
-        if not isinstance(node, Constant):
-            raise NotCompilable("a decimal with a double")
-        return operand if node.value is None else self.float_constant(float(node.value))
-
-    def comparison(self, name: str, left: Expression, right: Expression, test: bool = False) -> Type:
-        """Emit a comparison.
-
-        ``test``: it is a whole conjunct, so a row fails at once and nothing goes to the stack.
+    def function(self, node: Call) -> Type:
+        """Emit a function of a number.
 
         Raises:
-            NotCompilable: decimals of different scales, arrays and other types.
+            NotCompilable: of a type for which it is not here.
         """
-        a, b, x, y, floats = self.operands(left, right, name, combine=False)
+        name, value = node.name, node.arguments[0]
+        own = self.type_of(value)
+        bits = 32 if name == "cast_int" else 64
+        if len(node.arguments) == 1 and node.extra is None:
+            if name == "sqrt" and own.is_numeric:
+                self.emit(op.SQUARE_ROOT, 0, self.value(value, DOUBLE), pushes=1)
+                return DOUBLE
+            if name in ("cast_int", "cast_bigint") and own.kind in ("int", "boolean"):
+                self.emit(op.ADD_I, bits, self.expression(value)[1], self.int_constant(0), pushes=1)
+                return Type("int", bits)
+            if own.kind == "int" and name in ("floor", "ceil"):
+                self.on_stack(value)
+                return BIGINT
+            if own.kind == "decimal" and name in _DECIMAL_OPS:
+                kind = Type("decimal", min(decimals.DIGITS, own.size - own.scale + 1), 0)
+                packed = decimals.pack(_DECIMAL_OPS[name], 0, 0, own.scale, kind.size)
+                self.emit(op.DECIMAL, packed, self.expression(value)[1], self.int_constant(0), pushes=1)
+                return kind
+            if own.kind in ("double", "float") and name in _WHOLES:
+                self.emit(_WHOLES[name], bits, self.expression(value)[1], pushes=1)
+                return Type("int", bits)
+        places = constant(node.arguments[1]) if len(node.arguments) == 2 else 0
+        if name == "round" and own.kind in ("int", "decimal") and isinstance(places, int) and 0 <= places <= 38:
+            operand = self.expression(value)[1]
+            if own.kind == "int":
+                self.push(operand)
+                return own
+            kind = rounded_type(own, places)
+            packed = decimals.pack(decimals.ADD, 0, 0, own.scale - kind.scale, kind.size)
+            self.emit(op.DECIMAL, packed, operand, self.int_constant(0), pushes=1)
+            return kind
+        raise NotCompilable(f"{name} over {own.kind}")
+
+    def value(self, node: Expression, kind: Type) -> Operand:
+        """Where an expression's value lies as one of another type, after emitting what it takes.
+
+        Args:
+            kind: double, or a decimal of at least the digits before the point; any other is the type that the
+                expression has.
+        """
+        own = self.type_of(node)
+        literal = isinstance(node, Constant) and node.value is not None
+        if kind.kind == "double":
+            if literal and own.kind == "decimal":
+                return self.float_constant(float(node.value))  # type: ignore[union-attr]
+            operand = self.expression(node)[1]
+            if own.kind == "decimal" and operand != _NOTHING:
+                self.emit(op.DOUBLE, own.scale, operand, pushes=1)
+                return _TOP_F
+            return operand
+        if kind.kind != "decimal" or own.kind == "null":
+            return self.expression(node)[1]
+        power = kind.scale - own.scale
+        if literal and power >= 0:
+            return self.decimal_constant(unscaled(node) * 10**power)  # type: ignore[arg-type]
+        operand = self.expression(node)[1]
+        if not power:
+            return operand
+        if kind.is_wide:
+            packed = decimals.pack(decimals.ADD, max(power, 0), 0, max(-power, 0), decimals.DIGITS)
+            self.emit(op.DECIMAL, packed, operand, self.int_constant(0), pushes=1)
+            return _TOP_W
+        self.emit(op.MUL_I, 64, operand, self.int_constant(10**power), pushes=1)
+        return _TOP_I
+
+    def taken_as_doubles(self, a: Type, b: Type) -> bool:
+        """Whether Spark compares or combines two types as doubles; single precision is held as such, too."""
+        numbers = all(k.is_numeric or k.kind == "null" for k in (a, b))
+        return numbers and any(k.kind in ("double", "float") for k in (a, b))
+
+    def comparison(
+        self, name: str, left: Expression, right: Expression, test: bool = False, common: Type | None = None
+    ) -> Type:
+        """Emit a comparison.
+
+        Args:
+            test: it is a whole conjunct, so a row fails at once and nothing goes to the stack.
+            common: the type that decimals are compared as, by default the wider of theirs.
+
+        Raises:
+            NotCompilable: arrays and other types.
+        """
+        a, b = self.type_of(left), self.type_of(right)
         check_comparable(name, a, b, self.out.ansi)
-        if not floats and "decimal" in (a.kind, b.kind) and (a.kind, a.scale) != (b.kind, b.scale):
-            raise NotCompilable("decimals of different scales")
         if a.kind in ("array", "other") or b.kind in ("array", "other"):
             raise NotCompilable(f"{a.kind} {name} {b.kind}")
         argument = _ORDERS[name] | (op.TEST if test else 0)
-        self.emit(op.COMPARE_F if floats else op.COMPARE_I, argument, x, y, pushes=0 if test else 1)
+        pushes = 0 if test else 1
+        if self.taken_as_doubles(a, b):
+            x, y = self.value(left, DOUBLE), self.value(right, DOUBLE)
+            self.emit(op.COMPARE_F, argument, x, y, pushes=pushes)
+        elif "decimal" in (a.kind, b.kind):
+            a, b = as_decimal(literal_type(left, a)), as_decimal(literal_type(right, b))
+            common = common or wider_decimal(a, b)
+            scale = max(a.scale, b.scale)
+            if not common.is_wide or common.scale < scale:
+                x, y = self.value(left, common), self.value(right, common)
+                self.emit(op.COMPARE_W if common.is_wide else op.COMPARE_I, argument, x, y, pushes=pushes)
+            else:
+                x, y = self.expression(left)[1], self.expression(right)[1]
+                argument |= (scale - a.scale) << op.RAISE_X | (scale - b.scale) << op.RAISE_Y
+                self.emit(op.COMPARE_W, argument, x, y, pushes=pushes)
+        else:
+            x, y = self.expression(left)[1], self.expression(right)[1]
+            self.emit(op.COMPARE_I, argument, x, y, pushes=pushes)
         return BOOLEAN
 
     def arithmetic(self, name: str, left: Expression, right: Expression) -> Type:
         """Emit + - * / % or div with Spark's result type; dates and intervals count in microseconds.
 
         Raises:
-            NotCompilable: over decimals, `div` over doubles.
+            NotCompilable: single precision, `div` over doubles.
         """
-        a, b, x, y, floats = self.operands(left, right, name, combine=True)
+        a, b = self.type_of(left), self.type_of(right)
+        if "decimal" in (a.kind, b.kind):
+            a, b = literal_type(left, a), literal_type(right, b)
         kind = arithmetic_type(name, a, b, self.out.ansi)
-        if kind.kind == "decimal" or ("decimal" in (a.kind, b.kind) and not floats):
-            raise NotCompilable("arithmetic over decimals")
-        if floats:
+        if a.kind == b.kind == "float":
+            raise NotCompilable("arithmetic over float")
+        if self.taken_as_doubles(a, b) or (name == "/" and {a.kind, b.kind} <= {"int", "null"}):
             if name == "div":
                 raise NotCompilable("div over doubles")
+            x, y = self.value(left, DOUBLE), self.value(right, DOUBLE)
             self.emit(_FLOAT_OPS[name], 0, x, y, pushes=1)
             return kind
+        if kind.kind == "decimal":
+            self.decimal_arithmetic(name, left, right, as_decimal(a), as_decimal(b), kind)
+            return kind
+        x, y = self.expression(left)[1], self.expression(right)[1]
         if kind.kind == "date":  # days plus microseconds of whole days
             if a.kind != "date":
                 raise NotCompilable("interval + date; write the date first")
@@ -412,6 +577,97 @@ class Compiler:
         if a.kind == b.kind == "date":
             self.emit(op.MUL_I, 64, _TOP_I, self.int_constant(MICROS_PER_DAY), pushes=1)
         return kind
+
+    def decimal_arithmetic(self, name: str, left: Expression, right: Expression, a: Type, b: Type, kind: Type) -> None:
+        """Emit an operation of decimals: on one word where nothing on the way can be longer."""
+        scale = a.scale + b.scale if name == "*" else max(a.scale, b.scale)
+        if name in ("*", "/"):
+            raised = (0, 0)
+            digits = kind.size if name == "*" else decimals.DIGITS
+        else:
+            raised = (scale - a.scale, scale - b.scale)
+            digits = max(kind.size, a.size + raised[0], b.size + raised[1])
+        if digits <= WORD_DIGITS:
+            x = self.value(left, Type("decimal", digits, a.scale + raised[0]))
+            y = self.value(right, Type("decimal", digits, b.scale + raised[1]))
+            self.emit(_INT_OPS[name], 64, x, y, pushes=1)
+            return
+        drop = scale - kind.scale
+        if name == "/":
+            power = kind.scale - a.scale + b.scale
+            raised, drop = (max(power, 0), max(-power, 0)), 0
+        x, y = self.expression(left)[1], self.expression(right)[1]
+        self.emit(op.DECIMAL, decimals.pack(_DECIMAL_OPS[name], *raised, drop, kind.size), x, y, pushes=1)
+
+    def choice(self, name: str, arguments: tuple[Expression, ...]) -> Type:
+        """Emit CASE (condition, value, condition, value, ..., default), COALESCE, LEAST or GREATEST."""
+        values = (*arguments[1:-1:2], arguments[-1]) if name == "case" else arguments
+        kind = common_type([self.type_of(value) for value in values])
+        if name in ("least", "greatest"):
+            if kind.is_wide:
+                raise NotCompilable(f"{name} over decimals of more than {WORD_DIGITS} digits")
+            floats = kind.kind in ("double", "float")
+            code = op.EXTREME_F if floats else op.EXTREME_I
+            self.push_as(values[0], kind)
+            for value in values[1:]:
+                self.push_as(value, kind)
+                top = _TOP_F if floats else _TOP_I
+                self.emit(code, op.LESS if name == "least" else op.GREATER, top, top, pushes=1)
+            return kind
+        ends = []
+        for number, value in enumerate(values):
+            last = number == len(values) - 1
+            place = -1
+            if name == "case" and not last:
+                self.boolean(arguments[2 * number], "CASE WHEN over a value that is not boolean")
+                place = len(self.out.code)
+                self.emit(op.SKIP_UNLESS_TRUE, pushes=-1)
+            self.push_as(value, kind)
+            if not last:
+                ends.append(len(self.out.code))
+                self.emit(op.SKIP if name == "case" else op.SKIP_IF_VALUE, pushes=-1)
+            if place >= 0:
+                self.go_on_from(place)
+        for place in ends:
+            self.go_on_from(place)
+        return kind
+
+    def go_on_from(self, place: int) -> None:
+        """Make an instruction that skips go on with the next one that is emitted."""
+        skip, _, *rest = self.out.code[place]
+        self.out.code[place] = (skip, len(self.out.code), *rest)  # type: ignore[assignment]
+
+    def membership(self, arguments: tuple[Expression, ...]) -> Type:
+        """Emit IN over a list as equalities joined by OR, of which none is evaluated beside a NULL."""
+        kinds = [self.type_of(a) for a in arguments]
+        for kind in kinds[1:]:
+            check_comparable("=", kinds[0], kind, self.out.ansi)
+        if any(k.kind in ("double", "float") for k in kinds):
+            arguments = tuple(Call("cast_double", (a,)) for a in arguments)
+        common = common_type(kinds) if decimal_among(kinds) else None
+        value, *options = arguments
+        self.on_stack(value)
+        self.emit(op.IS_NULL)
+        absent = len(self.out.code)
+        self.emit(op.SKIP_UNLESS_TRUE, pushes=-1)
+        self.push(_NOTHING)
+        end = len(self.out.code)
+        self.emit(op.SKIP, pushes=-1)
+        self.go_on_from(absent)
+        self.comparison("=", value, options[0], common=common)
+        for option in options[1:]:
+            place = len(self.out.code)
+            self.emit(op.SKIP_IF_TRUE)
+            self.comparison("=", value, option, common=common)
+            self.emit(op.OR, pushes=-1)
+            self.go_on_from(place)
+        self.go_on_from(end)
+        return BOOLEAN
+
+
+def unscaled(node: Constant) -> int:
+    """A literal's number in units of its type's scale."""
+    return int(Decimal(node.value).scaleb(node.type.scale if node.type.kind == "decimal" else 0, DECIMALS))
 
 
 def _conjuncts(condition: Expression) -> list[Expression]:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 LABEL_COLUMN = -1
 #: The row's number in its partition.
 ROW_COLUMN = -2
+#: Digits of the decimals that one word of 64 bits holds.
+WORD_DIGITS = 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +29,11 @@ class Type:
     def is_integer_like(self) -> bool:
         """Whether the kernel holds it as int64 as it stands."""
         return self.kind in ("int", "boolean", "date", "timestamp", "timestamp_ntz", "interval")
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether it is a decimal whose values take two words."""
+        return self.kind == "decimal" and self.size > WORD_DIGITS
 
     @property
     def is_numeric(self) -> bool:
@@ -160,6 +169,46 @@ COMPARISONS = ("=", "<>", "<", "<=", ">", ">=", "<=>")
 def as_decimal(type_: Type) -> Type:
     """The decimal type that Spark widens an integer to."""
     return Type("decimal", _DIGITS[type_.size], 0) if type_.kind == "int" else type_
+
+
+def literal_type(node: Expression, kind: Type) -> Type:
+    """Beside a decimal an integer literal is a decimal of just its digits."""
+    if kind.kind != "int" or not isinstance(node, Constant) or node.value is None:
+        return kind
+    return Type("decimal", len(str(abs(node.value))), 0)
+
+
+def average_type(kind: Type) -> Type:
+    """Type of the average of decimals."""
+    return Type("decimal", min(38, kind.size + 4), min(38, kind.scale + 4))
+
+
+def wider_decimal(x: Type, y: Type) -> Type:
+    """The type that two decimals are compared as: where it would have more than 38 digits, Spark gives up those behind
+    the point, so that values are rounded."""
+    scale = max(x.scale, y.scale)
+    size = scale + max(x.size - x.scale, y.size - y.scale)
+    return Type("decimal", size, scale) if size <= 38 else Type("decimal", 38, max(0, scale - size + 38))
+
+
+def common_type(kinds: Sequence[Type]) -> Type:
+    """Common type of alternatives (CASE, COALESCE, IN): equal kinds, or numbers widened.
+
+    Raises:
+        NotCompilable: there is none.
+    """
+    known = [k for k in kinds if k.kind != "null"]
+    if not known:
+        return NULL
+    if all(k == known[0] for k in known):
+        return known[0]
+    if all(k.kind == "int" for k in known):
+        return max(known, key=lambda k: k.size)
+    if all(k.is_numeric for k in known) and any(k.kind == "double" for k in known):
+        return DOUBLE
+    if all(k.kind in ("int", "decimal") for k in known):
+        return functools.reduce(wider_decimal, map(as_decimal, known))
+    raise NotCompilable("alternatives of types " + ", ".join(k.kind for k in known))
 
 
 def _bounded(precision: int, scale: int) -> Type:

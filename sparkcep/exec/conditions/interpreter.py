@@ -8,7 +8,9 @@ three-valued logic are Spark's.
 from __future__ import annotations
 
 import datetime as dt
+import functools
 import math
+import operator
 import re
 from collections.abc import Callable, Sequence
 from decimal import Decimal
@@ -39,7 +41,12 @@ from sparkcep.exec.conditions.expressions import (
     RowValue,
     Type,
     arithmetic_type,
+    as_decimal,
+    average_type,
     check_comparable,
+    common_type,
+    literal_type,
+    wider_decimal,
 )
 from sparkcep.exec.conditions.scalars import DECIMALS, DivisionByZero, Numbers, scalar_function, single
 
@@ -226,9 +233,9 @@ class Interpreter:
         if name in ("avg", "mean") and kind.kind in ("int", "double", "float"):
             return (lambda v: sum(map(float, v)) / len(v) if v else None), DOUBLE
         if name in ("avg", "mean") and kind.kind == "decimal":
-            average = Type("decimal", min(38, kind.size + 4), min(37, kind.scale + 4))
+            average = average_type(kind)
             return (
-                lambda v: self.numbers.decimal(DECIMALS.divide(sum(v, Decimal(0)), len(v)), average) if v else None
+                lambda v: self.numbers.decimal(DECIMALS.divide(decimal_sum(v), len(v)), average) if v else None
             ), average
         if name in ("array_agg", "collect_list"):
             return (lambda v: v), Type("array", element=kind)
@@ -248,7 +255,7 @@ class Interpreter:
             return (lambda v: self.numbers.integer(sum(v), 64) if v else None), BIGINT
         if kind.kind == "decimal":
             result = Type("decimal", min(38, kind.size + 10), kind.scale)
-            return (lambda v: self.numbers.decimal(sum(v, Decimal(0)), result) if v else None), result
+            return (lambda v: self.numbers.decimal(decimal_sum(v), result) if v else None), result
 
         def floats(values: list[Any]) -> Any:
             total = None
@@ -283,10 +290,14 @@ class Interpreter:
             return (lambda s, r: inner(s, r) is None), BOOLEAN
         if name in COMPARISONS:
             check_comparable(name, kinds[0], kinds[1], self.ansi)
-            return self.comparison(name, of[0], of[1], kinds[0], kinds[1]), BOOLEAN
+            a, b = kinds
+            if decimal_among(kinds):
+                common = wider_decimal(*map(as_decimal, map(literal_type, node.arguments, kinds)))
+                of = [self.widened(f, k, common) for f, k in zip(of, kinds, strict=True)]
+            return self.comparison(name, of[0], of[1], a, b), BOOLEAN
         if name in _OPERATORS:
             if "decimal" in (kinds[0].kind, kinds[1].kind):
-                kinds = list(map(_literal_type, node.arguments, kinds))
+                kinds = list(map(literal_type, node.arguments, kinds))
             kind = arithmetic_type(name, kinds[0], kinds[1], self.ansi)
             return self.arithmetic(name, of[0], of[1], kind), kind
         if name == "in":
@@ -294,13 +305,13 @@ class Interpreter:
         if name == "case":
             return self.case(of, kinds)
         if name == "coalesce":
-            kind = _common(kinds)
-            options = [_widened(f, k, kind) for f, k in zip(of, kinds, strict=True)]
+            kind = common_type(kinds)
+            options = [self.widened(f, k, kind) for f, k in zip(of, kinds, strict=True)]
             return (lambda s, r: next((v for f in options if (v := f(s, r)) is not None), None)), kind
         if name in ("least", "greatest"):
             sign = 1 if name == "greatest" else -1
-            kind = _common(kinds)
-            of = [_widened(f, k, kind) for f, k in zip(of, kinds, strict=True)]
+            kind = common_type(kinds)
+            of = [self.widened(f, k, kind) for f, k in zip(of, kinds, strict=True)]
 
             def extreme(s: MatchState, r: int) -> Any:
                 best = None
@@ -312,7 +323,7 @@ class Interpreter:
 
             return extreme, kind
         if name == "array":
-            return (lambda s, r: [f(s, r) for f in of]), Type("array", element=_common(kinds))
+            return (lambda s, r: [f(s, r) for f in of]), Type("array", element=common_type(kinds))
         if name == "isnan" and [k.kind in ("double", "float", "null") for k in kinds] == [True]:
             inner = of[0]
             return (lambda s, r: (v := inner(s, r)) is not None and math.isnan(v)), BOOLEAN
@@ -431,7 +442,9 @@ class Interpreter:
         for kind in kinds[1:]:
             check_comparable("=", kinds[0], kind, self.ansi)
         if any(k.kind in ("double", "float") for k in kinds):
-            of = [_widened(f, k, DOUBLE) for f, k in zip(of, kinds, strict=True)]
+            of = [self.widened(f, k, DOUBLE) for f, k in zip(of, kinds, strict=True)]
+        elif decimal_among(kinds):
+            of = [self.widened(f, k, common_type(kinds)) for f, k in zip(of, kinds, strict=True)]
         value, *options = of
 
         def evaluate(s: MatchState, r: int) -> Any:
@@ -451,10 +464,10 @@ class Interpreter:
 
     def case(self, of: list[Evaluator], kinds: list[Type]) -> tuple[Evaluator, Type]:
         """Arguments: condition, value, condition, value, ..., default."""
-        kind = _common([*kinds[1:-1:2], kinds[-1]])
+        kind = common_type([*kinds[1:-1:2], kinds[-1]])
         tests = of[0:-1:2]
-        values = [_widened(f, k, kind) for f, k in zip(of[1:-1:2], kinds[1:-1:2], strict=True)]
-        default = _widened(of[-1], kinds[-1], kind)
+        values = [self.widened(f, k, kind) for f, k in zip(of[1:-1:2], kinds[1:-1:2], strict=True)]
+        default = self.widened(of[-1], kinds[-1], kind)
 
         def evaluate(s: MatchState, r: int) -> Any:
             for test, value in zip(tests, values, strict=True):
@@ -463,6 +476,24 @@ class Interpreter:
             return default(s, r)
 
         return evaluate, kind
+
+    def widened(self, of: Evaluator, kind: Type, common: Type) -> Evaluator:
+        """Values in the common type of alternatives."""
+        if common.kind == "double" and kind.kind not in ("double", "float", "null"):
+            return lambda s, r: None if (v := of(s, r)) is None else float(v)
+        if common.kind == "decimal" and kind.kind == "decimal" and kind.scale > common.scale:
+            return lambda s, r: None if (v := of(s, r)) is None else self.numbers.decimal(v, common)
+        if common.kind == "decimal" and kind.kind == "int":
+            return lambda s, r: None if (v := of(s, r)) is None else Decimal(v)
+        return of
+
+    def unsigned(
+        self, kind: Type, of_number: Callable[[Any], Any], of_decimal: Callable[[Decimal], Decimal]
+    ) -> Callable[[Any], Any]:
+        """A function that changes a number's sign; Python's own operators round decimals to 28 digits."""
+        if kind.kind == "decimal":
+            return of_decimal
+        return (lambda v: self.numbers.integer(of_number(v), kind.size)) if kind.kind == "int" else of_number
 
     def texts(self, kinds: list[Type]) -> list[Callable[[Any], str]] | None:
         """What Spark's implicit casts to string do; None where they are not here."""
@@ -479,9 +510,12 @@ class Interpreter:
         if extra == "try" and (name == "cast_int" or (name == "cast_bigint" and first.kind not in ("int", "boolean"))):
             raise NotCompilable(f"try_cast of {first.kind}")  # NULL where a cast fails
         if name == "negate" and first.is_numeric:
-            plain, kind = (lambda v: self.numbers.integer(-v, first.size) if first.kind == "int" else -v), first
+            plain, kind = self.unsigned(first, operator.neg, DECIMALS.minus), first
         elif name == "abs" and first.is_numeric:
-            plain, kind = (lambda v: self.numbers.integer(abs(v), first.size) if first.kind == "int" else abs(v)), first
+            plain, kind = self.unsigned(first, abs, DECIMALS.abs), first
+        elif name == "timestampdiff":
+            micros = dt.timedelta(microseconds=extra)
+            plain, kind = (lambda v, w: abs(v - w) // micros * (1 if v >= w else -1)), BIGINT
         elif name == "concat" and (texts := self.texts(kinds)):
             plain = lambda *v: "".join(text(x) for text, x in zip(texts, v, strict=True))  # noqa: E731
         elif name == "like" and strings and len(of) == 2:
@@ -507,6 +541,11 @@ class Interpreter:
         return evaluate, kind
 
 
+def decimal_sum(values: Sequence[Decimal]) -> Decimal:
+    """An exact sum: Python's own rounds to 28 digits."""
+    return functools.reduce(DECIMALS.add, values, Decimal(0))
+
+
 def constant(node: Expression) -> Any:
     """The value of a constant, None for anything else."""
     if isinstance(node, Call) and node.name == "negate" and isinstance(node.arguments[0], Constant):
@@ -515,18 +554,10 @@ def constant(node: Expression) -> Any:
     return node.value if isinstance(node, Constant) else None
 
 
-def _literal_type(node: Expression, kind: Type) -> Type:
-    """Beside a decimal an integer literal is a decimal of just its digits."""
-    if kind.kind != "int" or not isinstance(node, Constant):
-        return kind
-    return Type("decimal", len(str(abs(node.value))), 0)
-
-
-def _widened(of: Evaluator, kind: Type, common: Type) -> Evaluator:
-    """Values in the common type of alternatives, of which only doubles differ from what they were."""
-    if common.kind != "double" or kind.kind in ("double", "float", "null"):
-        return of
-    return lambda s, r: None if (v := of(s, r)) is None else float(v)
+def decimal_among(kinds: Sequence[Type]) -> bool:
+    """Whether types are compared as decimals."""
+    exact = all(k.kind in ("int", "decimal", "null") for k in kinds)
+    return exact and any(k.kind == "decimal" for k in kinds)
 
 
 def _contains(values: list[Any], wanted: Any) -> bool | None:
@@ -542,20 +573,6 @@ def _extreme(values: list[Any], sign: int) -> Any:
         if v is not None and (best is None or compare(v, best) * sign > 0):
             best = v
     return best
-
-
-def _common(kinds: list[Type]) -> Type:
-    """Common type of alternatives (CASE, COALESCE): equal kinds, or numbers widened."""
-    known = [k for k in kinds if k.kind != "null"]
-    if not known:
-        return NULL
-    if all(k == known[0] for k in known):
-        return known[0]
-    if all(k.kind == "int" for k in known):
-        return max(known, key=lambda k: k.size)
-    if all(k.is_numeric for k in known) and any(k.kind == "double" for k in known):
-        return DOUBLE
-    raise NotCompilable("alternatives of types " + ", ".join(k.kind for k in known))
 
 
 def like(pattern: str, escape: str) -> re.Pattern[str]:

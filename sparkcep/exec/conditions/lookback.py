@@ -139,7 +139,8 @@ class Lookback:
                 words.append((memo.FIRST_ROW, numbers[0], numbers[1]))
             elif what == "aggregate":
                 kind, register, _ = self.programs.agg[numbers[0]]
-                words.append((memo.AGGREGATE_COUNT, numbers[0], register))
-                if kind > op.COUNT + 1:
+                if kind != op.HIGH:
+                    words.append((memo.AGGREGATE_COUNT, numbers[0], register))
+                if kind > op.COUNT + op.WIDE:
                     words.append((memo.AGGREGATE_VALUE, numbers[0], register))
         return tuple(words)

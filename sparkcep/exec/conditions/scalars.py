@@ -268,6 +268,13 @@ def _fits(kind: Type, letter: str) -> bool:
     return kind.is_numeric if letter == "n" else kind.kind == {"s": "string", "d": "date"}[letter]
 
 
+def rounded_type(kind: Type, places: int) -> Type:
+    """Type of a decimal that is rounded to so many digits behind the point, before it where negative."""
+    whole = kind.size - kind.scale + 1
+    scale = min(kind.scale, places) if places >= 0 else 0
+    return Type("decimal", min(38, whole + scale if places >= 0 else max(whole, 1 - places)), scale)
+
+
 def _rounding(
     name: str, kinds: Sequence[Type], constants: Sequence[Any], numbers: Numbers
 ) -> tuple[Callable[..., Any], Type] | None:
@@ -286,10 +293,7 @@ def _rounding(
     if kind.kind == "int":
         return (lambda v, *_: numbers.integer(int(rounded(Decimal(v))), kind.size)), kind
     if kind.kind == "decimal":
-        whole = kind.size - kind.scale + 1
-        scale = min(kind.scale, places) if places >= 0 else 0
-        size = whole + scale if places >= 0 else max(whole, 1 - places)
-        result = Type("decimal", min(38, size), scale)
+        result = rounded_type(kind, places)
         return (lambda v, *_: numbers.decimal(rounded(v), result)), result
 
     def floating(value: float, *_: Any) -> float:

@@ -94,8 +94,8 @@ class SearchState(NamedTuple):
     ``occurrences`` (registers, rows) and ``counts`` (registers,): the rows each register has seen. ``agg_n`` and
     ``agg_v`` (aggregates, rows): after so many rows of its register, how many values an aggregate has and its value;
     ``agg_f`` is ``agg_v`` read as doubles. These are flat, with room for ``rows`` each. ``path`` (rows,): the position
-    each row was taken at. ``edge_at`` (rows,): the edge to try next. ``si``, ``sf``, ``sn``: the condition's stack as
-    integers, doubles and NULL flags.
+    each row was taken at. ``edge_at`` (rows,): the edge to try next. ``si``, ``sh``, ``sf``, ``sn``: the condition's
+    stack as integers, high words of decimals, doubles and NULL flags. ``digits``: scratch of decimal arithmetic.
     """
 
     occurrences: Ints
@@ -106,8 +106,10 @@ class SearchState(NamedTuple):
     path: Ints
     edge_at: Ints
     si: Ints
+    sh: Ints
     sf: Floats
     sn: Flags
+    digits: Words
     rows: int
 
 

@@ -8,7 +8,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from sparkcep.exec.arrays import Ints, float_values, int_values, ordered_ints, rank_strings
+from sparkcep.exec.arrays import Ints, float_values, high_words, int_values, ordered_ints, rank_strings
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.conditions.compiler import ConditionPrograms
 from sparkcep.exec.conditions.expressions import ROW_COLUMN
@@ -16,6 +16,7 @@ from sparkcep.exec.conditions.lookback import Lookback
 from sparkcep.exec.engines.rows.program import Program
 from sparkcep.exec.engines.rows.spec import BITS_PER_WORD, OutputSlot
 from sparkcep.exec.kernels.conditions import STACK
+from sparkcep.exec.kernels.decimals import SCRATCH
 from sparkcep.exec.kernels.rows.memo import LOOKBACKS
 from sparkcep.exec.kernels.rows.search import AT_END
 from sparkcep.exec.kernels.tables import Automaton, Columns, Conditions, Flags, Memo, Output, SearchState, Within, Words
@@ -142,7 +143,8 @@ def load_columns(p: ConditionPrograms, batch: Batch) -> tuple[Columns, Ints]:
     of_floats = [(i, place) for i, (store, place) in p.columns.items() if store == "float"]
     of_ints = [(i, place) for i, (store, place) in p.columns.items() if store != "float"]
     floats = np.empty((len(of_floats), rows), np.float64)
-    ints = np.empty((len(of_ints), rows), np.int64)
+    wide = [(i, place) for i, place in of_ints if p.columns[i][0] == "wide"]
+    ints = np.empty((len(of_ints) + len(wide), rows), np.int64)
     float_nulls = np.zeros(floats.shape, np.uint8)
     int_nulls = np.zeros(ints.shape, np.uint8)
     const_i = np.array([*p.const_i, 0], np.int64)
@@ -155,6 +157,8 @@ def load_columns(p: ConditionPrograms, batch: Batch) -> tuple[Columns, Ints]:
             int_nulls[place] = 0
         elif p.columns[i][0] != "string":
             ints[place], int_nulls[place] = int_values(batch.columns[i])
+    for i, place in wide:
+        ints[place + 1] = high_words(batch.columns[i])
     if strings or p.string_constants:
         ranks, codes = rank_strings([batch.columns[i] for i, _ in strings], list(p.string_constants.values()))
         for (i, place), values in zip(strings, ranks, strict=True):
@@ -174,7 +178,8 @@ def new_search_state(rows: int, registers: int, aggregates: int = 0, dependent: 
     return SearchState(
         np.empty(registers * (rows + 1), np.int64), np.zeros(registers, np.int64), agg_n, agg_v,
         agg_v.view(np.float64), np.empty(rows + 1, np.int64), np.empty(rows + 1 if dependent else 1, np.int64),
-        np.empty(STACK, np.int64), np.empty(STACK, np.float64), np.empty(STACK, np.uint8), rows + 1,
+        np.empty(STACK, np.int64), np.empty(STACK, np.int64), np.empty(STACK, np.float64), np.empty(STACK, np.uint8),
+        np.empty(SCRATCH, np.uint64), rows + 1,
     )  # fmt: skip
 
 

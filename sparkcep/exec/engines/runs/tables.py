@@ -14,6 +14,7 @@ from sparkcep.exec.conditions.compiler import ConditionPrograms
 from sparkcep.exec.conditions.expressions import NotCompilable
 from sparkcep.exec.engines.rows.tables import bit_table
 from sparkcep.exec.engines.runs.spec import Check, RunSpec
+from sparkcep.exec.kernels.conditions import HIGH
 from sparkcep.exec.kernels.runs.checks import CHECK_WIDTH
 from sparkcep.exec.kernels.runs.graph_tables import Checks, Closest, Frames, Interval, Machine, Merging, Work
 from sparkcep.exec.kernels.runs.merging import AGGREGATE_COUNT, AGGREGATE_VALUE, FIRST_ROW, LAST_ROW, SIZE, WORDS
@@ -82,7 +83,9 @@ def prechecked(checks: Checks, spec: RunSpec, p: ConditionPrograms, rows: int) -
     members: list[int] = []
     for check in spec.checks:
         store, place = p.columns[check.span.column] if check.span is not None else ("", 0)
-        prechecks = check.span is not None and spec.selection is Selection.ANY and not spec.one_per_start
+        prechecks = (
+            check.span is not None and store != "wide" and spec.selection is Selection.ANY and not spec.one_per_start
+        )
         orders = check.span.orders if check.span is not None else 0
         spans += [int(prechecks), place, int(store == "float"), orders, len(members)]
         members += [*sorted(check.decided_by), -1]
@@ -301,7 +304,8 @@ def _looks(spec: RunSpec, p: ConditionPrograms, before: int, e: Edge) -> set[tup
                 out.add((LAST_ROW, register, logical - pushed))
         for k in found.aggregates:
             without = {int(e.component not in registers[p.agg[k][1]])} if k in found.before else {0}
-            out |= {(kind, k, w) for kind in (AGGREGATE_COUNT, AGGREGATE_VALUE) for w in without | {0}}
+            kinds = (AGGREGATE_VALUE,) if p.agg[k][0] == HIGH else (AGGREGATE_COUNT, AGGREGATE_VALUE)
+            out |= {(kind, k, w) for kind in kinds for w in without | {0}}
     return out
 
 
