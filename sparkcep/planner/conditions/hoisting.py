@@ -66,7 +66,8 @@ _NOT_FUNCTIONS = frozenset(
 #: Calls over several rows that the condition program or the interpreter evaluates by itself.
 _EVALUATED = frozenset(
     "ABS LOWER UPPER LENGTH TRIM ARRAY_MAX ARRAY_MIN SIZE ARRAY_CONTAINS NEGATIVE IF NULLIF COALESCE NVL IFNULL LEAST "
-    "GREATEST DATEDIFF DATE_DIFF CONCAT ARRAY CAST TRY_CAST DOUBLE BIGINT".split()
+    "GREATEST DATEDIFF DATE_DIFF TIMESTAMPDIFF CONCAT ARRAY CAST TRY_CAST DOUBLE BIGINT "
+    "SQRT FLOOR CEIL CEILING".split()
 )
 
 
@@ -262,7 +263,7 @@ class Hoisting:
         One row's column holds an array, with a value for each row that may be the other.
         """
         rows = {_place(slot): slot for _, slot in found}
-        if self.in_row or len(rows) + bare != 2 or tokens[0].upper in _EVALUATED:
+        if self.in_row or len(rows) + bare != 2 or _is_evaluated(tokens):
             return None
         *firsts, other = rows.values()
         own = firsts[0] if firsts else None  # None: the tested row
@@ -339,6 +340,13 @@ def _filled(
         out += text[at : t.start] + form(slot)
         at = t.end
     return out + text[at : tokens[-1].end]
+
+
+def _is_evaluated(tokens: Sequence[Token]) -> bool:
+    """Whether a call over several rows needs no Spark; ROUND does for a number of digits that is not a literal."""
+    if tokens[0].upper == "ROUND":
+        return tokens[-2].kind == "number" or all(t.upper != "," for t in tokens)
+    return tokens[0].upper in _EVALUATED
 
 
 def _wants_operand(token: Token) -> bool:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from sparkcep.errors import PatternAnalysisError
 from sparkcep.exec.conditions.expressions import ROW_COLUMN, Call, ConditionSlot, Expression, Load, NotCompilable
+from sparkcep.planner.conditions.one_row import of_one_row
 from sparkcep.planner.conditions.trees import Conjunct
 from sparkcep.planner.fields import Fields
 from sparkcep.query import POSITION, PREFIX, Aggregate, MatchNumber, Navigation, PatternQuery, Scalar, Waiting, unescape
@@ -64,7 +65,7 @@ class MatchConditions:
         """A conjunct's tree; what the tree lacks may still be Spark's, over two rows of the match."""
         before = self.state()
         try:
-            return Conjunct(self, scalar.pieces).convert()
+            return of_one_row(Conjunct(self, scalar.pieces).convert(), self)
         except NotCompilable:
             self.restore(before)
             whole = Conjunct(self, scalar.pieces).whole()

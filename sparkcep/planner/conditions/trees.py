@@ -51,6 +51,11 @@ _CASTS = {
 }  # fmt: skip
 
 
+#: Microseconds of the units that TIMESTAMPDIFF counts in and that are always as long.
+MICROS = {
+    "MICROSECOND": 1, "MILLISECOND": 1000, "SECOND": 1_000_000, "MINUTE": 60_000_000, "HOUR": 3_600_000_000,
+    "DAY": 86_400_000_000, "WEEK": 7 * 86_400_000_000,
+}  # fmt: skip
 _MAY_FAIL = frozenset("/ % DIV [ CAST ::".split())
 #: Operators by the names that users give them.
 _OPERATORS: dict[type[exp.Expr], str] = {
@@ -140,11 +145,19 @@ class Conjunct(Hoisting):
     def local_time(self, value: Expression) -> Expression:
         """Spark subtracts timestamps by the session's local time: a timestamp column as TIMESTAMP_NTZ."""
         slot = self.owner.slots[value.slot] if isinstance(value, Load) else None
-        if not isinstance(slot, NavigationSlot) or slot.argument is not None or slot.column == LABEL_COLUMN:
+        if not isinstance(slot, NavigationSlot) or slot.argument is not None or slot.column < 0:
             return value
         text = self.owner.fields.texts[self.owner.columns[slot.column]]
         if self.owner.column_types.get(self.owner.fields.column_of(text) or "") != "timestamp":
             return value
+        return self.as_local_time(value) or value
+
+    def as_local_time(self, value: Expression) -> Expression | None:
+        """A column's value as TIMESTAMP_NTZ, which Spark makes of times, dates and texts; None: it is no column's."""
+        slot = self.owner.slots[value.slot] if isinstance(value, Load) else None
+        if not isinstance(slot, NavigationSlot) or slot.argument is not None or slot.column < 0:
+            return None
+        text = self.owner.fields.texts[self.owner.columns[slot.column]]
         return self.owner.slot(replace(slot, column=self.owner.column(f"CAST({text} AS TIMESTAMP_NTZ)")))
 
     def construct(self, tree: exp.Expr) -> Expression:
@@ -185,7 +198,9 @@ class Conjunct(Hoisting):
         if isinstance(tree, (exp.Coalesce, exp.Least, exp.Greatest)):
             name = {exp.Coalesce: "coalesce", exp.Least: "least", exp.Greatest: "greatest"}[type(tree)]
             return Call(name, (self.node(tree.this), *map(self.node, tree.expressions)))
-        if isinstance(tree, exp.DateDiff) and not tree.args.get("unit"):
+        if isinstance(tree, (exp.DateDiff, exp.TimestampDiff)) and tree.args.get("unit"):
+            return self.time_difference(tree)
+        if isinstance(tree, exp.DateDiff):
             ends = (_dropped_cast(tree.this), _dropped_cast(tree.expression))
             return Call("datediff", tuple(map(self.node, ends)))
         if type(tree) is exp.Concat:
@@ -197,6 +212,18 @@ class Conjunct(Hoisting):
         if isinstance(tree, exp.Array):
             return Call("array", tuple(map(self.node, tree.expressions)))
         raise NotCompilable(what(tree))
+
+    def time_difference(self, tree: exp.DateDiff | exp.TimestampDiff) -> Expression:
+        """TIMESTAMPDIFF(unit, start, end), also by its name DATEDIFF: whole units between two local times.
+
+        Raises:
+            NotCompilable: a unit of changing length; an operand that is no column's value.
+        """
+        unit = tree.args["unit"].name.upper()
+        ends = [self.as_local_time(self.node(_dropped_cast(end))) for end in (tree.this, tree.expression)]
+        if unit not in MICROS or None in ends:
+            raise NotCompilable(f"TIMESTAMPDIFF({unit}, ...)")
+        return Call("timestampdiff", tuple(end for end in ends if end is not None), extra=MICROS[unit])
 
     def case(self, tree: exp.Case) -> Expression:
         """CASE as one call: condition, value, condition, value, ..., default."""
