@@ -10,10 +10,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparkcep.exec.arrays import Ints, float_values, int_values, ordered_ints, rank_strings
+from sparkcep.exec.arrays import Ints, float_values, int_values, ordered_ints, rank_decimals, rank_strings
 from sparkcep.exec.automaton import ACCEPT
 from sparkcep.exec.batch import Batch
-from sparkcep.exec.conditions.expressions import parse_type
+from sparkcep.exec.conditions.expressions import WORD_DIGITS, parse_type
 from sparkcep.exec.engines.trends.spec import EdgeClass, Granularity, KeyPair, Order, TrendAggregate, TrendSpec
 from sparkcep.exec.kernels.runs.graph_tables import Machine, Rows
 from sparkcep.exec.kernels.trends import sums
@@ -133,6 +133,8 @@ def key_columns(pairs: Sequence[KeyPair], batch: Batch) -> tuple[Ints, npt.NDArr
         elif any(is_text(a.type) for a in sides):
             ranks, _ = rank_strings(sides, ())
             found = [(r, np.asarray(a.is_null(), np.uint8)) for r, a in zip(ranks, sides, strict=True)]
+        elif any(pa.types.is_decimal(a.type) and a.type.precision > WORD_DIGITS for a in sides):
+            found = [(r, np.asarray(a.is_null(), np.uint8)) for r, a in zip(rank_decimals(sides), sides, strict=True)]
         else:
             found = [int_values(a) for a in sides]
         for side, (values, null) in enumerate(found):

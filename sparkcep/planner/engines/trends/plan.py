@@ -9,7 +9,13 @@ from typing import ClassVar
 
 from sparkcep.errors import PatternAnalysisError
 from sparkcep.exec.automaton import ACCEPT
-from sparkcep.exec.conditions.expressions import TIMES, NotCompilable, parse_type
+from sparkcep.exec.conditions.expressions import (
+    TIMES,
+    NotCompilable,
+    as_decimal,
+    parse_type,
+    wider_decimal,
+)
 from sparkcep.exec.engines.rows.spec import ConditionSet, words_of
 from sparkcep.exec.engines.runs.spec import Check, RunSpec
 from sparkcep.exec.engines.trends.spec import (
@@ -362,17 +368,22 @@ class TrendPlanner(BlockPlanner):
     def compared(self, scalar: Scalar) -> Comparison | None:
         """A test of two events that the kernel's integers decide."""
         one = comparison(scalar)
-        return one if one is not None and self.comparable(one) else None
+        return self.comparable(one) if one is not None else None
 
-    def comparable(self, c: Comparison) -> bool:
-        """Whether values of both sides, as integers of their order, compare as Spark compares them."""
+    def comparable(self, c: Comparison) -> Comparison | None:
+        """A comparison whose sides have one type, as Spark would cast them, and integers of one order; else None."""
         a, b = (parse_type(t) for _, t in self.analyze([c.before, c.after]))
-        if a.kind in ("double", "float") or b.kind in ("double", "float"):
-            # A float beside a double is widened; an integer or a decimal beside one is Spark's cast, not ours.
-            return {a.kind, b.kind} <= {"double", "float"}
-        if a.kind == "decimal" or b.kind == "decimal":
-            return a.kind == b.kind and a.scale == b.scale and max(a.size, b.size) <= 18
-        return a.kind == b.kind and (a.is_integer_like or a.kind == "string")
+        kinds = {a.kind, b.kind}
+        if kinds <= {"double", "float"}:
+            return c
+        if kinds <= {"double", "int", "decimal"} and "double" in kinds:
+            return _cast(c, "DOUBLE")
+        if kinds <= {"int", "decimal"} and "decimal" in kinds:
+            if a == b:
+                return c
+            common = wider_decimal(as_decimal(a), as_decimal(b))
+            return _cast(c, f"DECIMAL({common.size}, {common.scale})")
+        return c if a.kind == b.kind and (a.is_integer_like or a.kind == "string") else None
 
     def compile_pairs(self, dependent: MatchConditions, scalars: Sequence[Scalar]) -> ConditionSet:
         """Programs over two registers, the event before and the one after; scalar k is condition k.
@@ -453,6 +464,10 @@ def refuse_uncertainty(query: PatternQuery) -> None:
             position=query.uncertainty.position,
             hint="aggregate over the matches, SELECT sum(confidence) FROM (FROM ... PATTERN ...)",
         )
+
+
+def _cast(c: Comparison, to: str) -> Comparison:
+    return replace(c, before=f"CAST(({c.before}) AS {to})", after=f"CAST(({c.after}) AS {to})")
 
 
 def key_pair(c: Comparison, dependent: MatchConditions) -> KeyPair:
