@@ -40,7 +40,8 @@ class Component:
 
     ``key`` is unique and the name of its leaf in the pattern tree; ``variable`` is the name the user gave (several
     components of one type without names share it). ``types``: event types it takes, empty for every row. ``kleene``:
-    stands under a quantifier of its own that may take several events. ``negated``: inside ``!``.
+    stands under a quantifier of its own that may take several events. ``negated``: inside ``!``. ``immediately``: takes
+    the event right after the one before it, which is a condition, too.
     """
 
     key: str
@@ -48,6 +49,7 @@ class Component:
     types: tuple[str, ...]
     kleene: bool = False
     negated: bool = False
+    immediately: bool = False
     position: int = field(default=0, compare=False)
 
 

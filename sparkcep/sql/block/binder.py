@@ -31,6 +31,7 @@ from sparkcep.sql.block.scope import BlockScope
 from sparkcep.sql.block.source import Properties, Source, plain, read_source, relation_names
 from sparkcep.sql.block.where import STRATEGIES, WhereSyntax, read_strategy, read_where
 from sparkcep.sql.lexicon import Token
+from sparkcep.sql.permutations import check_permutations
 from sparkcep.sql.statement import PatternOccurrence, Statement
 
 #: Spark's name of the type of an expression over the input.
@@ -109,6 +110,7 @@ class BlockBinder:
         """
         syntax, positions = self.syntax, self.syntax.positions
         self.check_columns()
+        check_permutations(self.pattern.pattern, self.settings.limit_permute, self.error)
         components = self.typed_components()
         self.scope.components = components
         self.pattern = replace(self.pattern, components=components)
@@ -132,6 +134,7 @@ class BlockBinder:
         selection, in_partitions = self.selection(where, returned)
         bound = [c for r in where.conjuncts for c in conditions.bind(r)]
         bound += [self.constraint(conditions, r) for r in where.constraints]
+        bound += conditions.immediately()
         within = self.time(syntax.within)
         groups = self.groups()
         self.check_within(source)

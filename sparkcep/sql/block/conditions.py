@@ -23,6 +23,7 @@ from sparkcep.sql.block.pattern import BlockPattern
 from sparkcep.sql.block.references import Reader
 from sparkcep.sql.block.scope import BlockScope, Index, Part, Reference
 from sparkcep.sql.lexicon import Token
+from sparkcep.sql.permutations import unordered
 
 Keys = tuple[str, ...]
 
@@ -149,7 +150,7 @@ class ConditionBinder:
             if any(c.negated for c in components):
                 negated.append(variable)
         if not negated:
-            return [self.condition(parts, references, max(keys, key=lambda v: self.place(keys[v])), keys)]
+            return [self.condition(parts, references, last, keys) for last in self.deciding(keys, references)]
         if len(negated) > 1:
             return [self.condition(parts, references, self.of_one_negation(negated, keys, references), keys)]
         variable = negated[0]
@@ -167,6 +168,42 @@ class ConditionBinder:
         for group in groups.values():
             own = {**keys, variable: tuple(group)}
             out.append(self.condition(parts, references, variable, own))
+        return out
+
+    def deciding(self, keys: dict[str, Keys], references: list[Reference]) -> list[str]:
+        """The variables whose event may be the last of some: the last of the pattern, under PERMUTE several.
+
+        Raises:
+            PatternAnalysisError: CEP_UNSUPPORTED_CONDITION, which of the events of a PERMUTE that repeats are meant is
+                open.
+        """
+        pairs = {(x, y): repeated for x, y, repeated in unordered(self.pattern.pattern)}
+        pairs |= {(y, x): repeated for (x, y), repeated in pairs.items()}
+
+        def may_follow(x: str, y: str) -> bool:
+            return self.place(keys[x]) > self.place(keys[y]) or any((a, b) in pairs for a in keys[x] for b in keys[y])
+
+        if any(pairs.get((a, b)) for x in keys for y in keys if x != y for a in keys[x] for b in keys[y]):
+            raise self.scope.error(
+                "CEP_UNSUPPORTED_CONDITION",
+                f"{' and '.join(keys)} come in any order, and more than once; which of their events are meant is open.",
+                references[0].token,
+                "leave out the quantifier around PERMUTE, or compare with an event outside of it",
+            )
+        return [x for x in keys if all(may_follow(x, y) for y in keys if y != x)]
+
+    def immediately(self) -> list[Condition]:
+        """Each event of a component that is marked so comes right after the event before it."""
+        taken = tuple(c.key for c in self.pattern.components if not c.negated)
+        position = RowExpression((POSITION,))
+        out = []
+        for c in self.pattern.components:
+            if c.immediately:
+                own = Navigation(position, (c.key,), False, 0, 0, True, c.position)
+                before = Navigation(position, taken, False, 1, 0, True, c.position)
+                # The first event of a match has none before it.
+                scalar = Scalar(("coalesce(", own, " = ", before, " + 1, true)"), c.position)
+                out.append(Condition(scalar, (c.key,), source=f"{c.variable} IMMEDIATELY"))
         return out
 
     def of_one_negation(self, negated: list[str], keys: dict[str, Keys], references: list[Reference]) -> str:
@@ -300,6 +337,11 @@ class ConditionBinder:
                 "The first position of a constraint must come before the second.",
                 s.tokens[parts[3][0]],
             )
+        if {first.key, second.key} in [{x, y} for x, y, _ in unordered(self.pattern.pattern)]:
+            raise self.scope.error(
+                "CEP_CONSTRAINT", f"{first.variable} and {second.variable} come in any order.", token,
+                "compare their times or positions in a condition",
+            )  # fmt: skip
         value = RowExpression((time if kind == "TIME" else POSITION,))
         kleene = second.key in self.pattern.repeated and second.kleene
         start, end = s.tokens[parts[3][0]].start, s.tokens[parts[4][0]].start

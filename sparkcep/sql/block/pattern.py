@@ -11,6 +11,7 @@ from sparkcep.pattern import (
     Conjunction,
     Negation,
     Pattern,
+    Permutation,
     Quantified,
     Variable,
     children,
@@ -22,8 +23,10 @@ from sparkcep.sql.lexicon import SIGNS, Token
 from sparkcep.sql.negation import negation_fault
 from sparkcep.sql.statement import Statement
 
-_OPERATORS = frozenset({"SEQ", "AND", "OR"})
+_OPERATORS = frozenset({"SEQ", "AND", "OR", "PERMUTE"})
 _RESERVED = frozenset({"NOT", "AND", "OR"})
+#: Behind a component: it takes the event right after the one before it.
+IMMEDIATELY = "IMMEDIATELY"
 #: What other languages call an operator.
 _SYNONYMS = {"SEQUENCE": "SEQ", "ANY": "OR"}
 
@@ -61,6 +64,7 @@ class _Leaf:
     variable: str
     named: bool
     position: int
+    immediately: bool = False
 
 
 @dataclass(slots=True)
@@ -172,9 +176,23 @@ class _Parser:
                 "Two quantifiers follow each other.", "put the quantified pattern in parentheses", position=behind
             )
         bounds = bounds or second
+        self.immediately(item, negated)
         if bounds is not None:
             item = Quantified(item, *bounds)
         return Negation(item, start) if negated else item
+
+    def immediately(self, item: Pattern, negated: bool) -> None:
+        """IMMEDIATELY behind a component."""
+        if self.word() != IMMEDIATELY:
+            return
+        if negated or not isinstance(item, Variable):
+            raise self.error(
+                "IMMEDIATELY belongs to one component that is not negated.",
+                "SEQ(A a, B b IMMEDIATELY); a name IMMEDIATELY goes in backticks",
+                "CEP_UNSUPPORTED_PATTERN",
+            )
+        self.leaves[int(item.name)].immediately = True
+        self.at += 1
 
     def primary(self) -> Pattern:
         word = self.word()
@@ -189,6 +207,10 @@ class _Parser:
             while self.accept(","):
                 items.append(self.pattern(commas=False))
             self.expect(")")
+            if word == "PERMUTE":
+                if len(items) < 2:
+                    raise self.error("PERMUTE needs at least two patterns.", "PERMUTE(B b, C c)", position=start)
+                return Permutation(tuple(items), start)
             if word == "AND" and len(items) != 2:
                 raise self.error("AND takes two patterns.", "AND(SEQ(A, B), C+)", position=start)
             if word == "AND":
@@ -211,20 +233,12 @@ class _Parser:
         """A name that touches `(` was meant as an operator; read as an event type, it would find nothing, silently."""
         if symbol.kind != "word" or self.op(1) != "(":
             return
-        if symbol.upper == "PERMUTE":
-            raise self.error(
-                "PERMUTE belongs to the row pattern of MATCH_RECOGNIZE; a pattern block does not have it.",
-                "write the orders as alternatives, (SEQ(B b, C c) | SEQ(C c2, B b2)); an event type of this name goes "
-                "in backticks",
-                "CEP_UNSUPPORTED_PATTERN",
-                symbol.start,
-            )
         if self.symbols[self.at + 1].start > symbol.start + len(symbol.text):
             return
-        near = _SYNONYMS.get(symbol.upper) or near_name(symbol.text, ("SEQ", "AND", "OR", "NOT"))
+        near = _SYNONYMS.get(symbol.upper) or near_name(symbol.text, ("SEQ", "AND", "OR", "NOT", "PERMUTE"))
         apart = f"a space or a comma parts an event type or a variable from a group, {symbol.text} (B | C)"
         raise self.error(
-            f"{symbol.text} is not an operator of a pattern; SEQ, AND, OR and NOT are.",
+            f"{symbol.text} is not an operator of a pattern; SEQ, AND, OR, NOT and PERMUTE are.",
             f"did you mean {near}? Otherwise {apart}" if near else apart,
             position=symbol.start,
         )
@@ -237,7 +251,8 @@ class _Parser:
         """A variable's name behind a term, and `[]`."""
         symbol = self.symbols[self.at] if self.at < len(self.symbols) else None
         named = symbol is not None and symbol.kind in ("word", "quoted") and symbol.upper not in _RESERVED
-        if symbol is not None and named and not (symbol.upper == "SEQ" and self.op(1) == "("):
+        named = named and self.word() != IMMEDIATELY
+        if symbol is not None and named and not (symbol.upper in _OPERATORS and self.op(1) == "("):
             self.refuse_operator(symbol)
             item = self.named(item, first, symbol)
             self.at += 1
@@ -398,7 +413,7 @@ def _finished(parser: _Parser, root: Pattern) -> BlockPattern:
             clash.position,
         )
     components: list[Component] = [
-        Component(key, leaf.variable, leaf.types, position=leaf.position)
+        Component(key, leaf.variable, leaf.types, position=leaf.position, immediately=leaf.immediately)
         for key, leaf in zip(keys, parser.leaves, strict=True)
     ]
     negations: dict[str, tuple[int, ...]] = {}
@@ -431,7 +446,7 @@ def _renamed(node: Pattern, keys: list[str]) -> Pattern:
         return Variable(keys[int(node.name)], node.position)
     if isinstance(node, (Quantified, Negation)):
         return replace(node, item=_renamed(node.item, keys))
-    if isinstance(node, (Concatenation, Alternation, Conjunction)):
+    if isinstance(node, (Concatenation, Alternation, Permutation, Conjunction)):
         return replace(node, items=tuple(_renamed(i, keys) for i in node.items))
     return node
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from sparkcep.errors import PatternAnalysisError, near_name
-from sparkcep.pattern import Pattern, Permutation, Variable, has_exclusion, variables, walk
+from sparkcep.pattern import Pattern, Variable, has_exclusion, variables, walk
 from sparkcep.query import (
     PREFIX,
     Aggregate,
@@ -24,11 +24,12 @@ from sparkcep.query import (
     string_literal,
     unescape,
 )
-from sparkcep.settings import LIMIT_PERMUTE, Settings
+from sparkcep.settings import Settings
 from sparkcep.sql.clause.parser import ClauseSyntax, Range
 from sparkcep.sql.clause.row_pattern import variable_name
 from sparkcep.sql.lexicon import Token
 from sparkcep.sql.negation import negated_only
+from sparkcep.sql.permutations import check_permutations
 from sparkcep.sql.scalars import ScalarReader, Scope, split_conjuncts
 from sparkcep.sql.statement import Statement
 
@@ -83,7 +84,7 @@ class Binder:
         """
         clause = self.clause
         self.check_columns()
-        self.check_permutations()
+        check_permutations(self.pattern, self.settings.limit_permute, self.error)
         self.bind_subsets()
         one_row = clause.rows_per_match is RowsPerMatch.ONE
         if clause.rows_per_match is RowsPerMatch.ALL_WITH_UNMATCHED and has_exclusion(self.pattern):
@@ -150,21 +151,6 @@ class Binder:
                     f"give them different names in a subquery: FROM (SELECT a.{column}, b.{column} AS {column}_2, ...)",
                 )
             seen.add(folded)
-
-    def check_permutations(self) -> None:
-        """Each PERMUTE keeps limit.permute, since n patterns have n! orders.
-
-        Raises:
-            PatternAnalysisError: MATCH_RECOGNIZE_PERMUTE_TOO_MANY_PATTERNS.
-        """
-        for node in walk(self.pattern):
-            if isinstance(node, Permutation) and len(node.items) > self.settings.limit_permute:
-                raise self.error(
-                    "MATCH_RECOGNIZE_PERMUTE_TOO_MANY_PATTERNS",
-                    f"PERMUTE has {len(node.items)} patterns; the limit is {self.settings.limit_permute}.",
-                    node.position,
-                    f"SET {LIMIT_PERMUTE.key} = {len(node.items)}",
-                )
 
     def plain(self, span: Range) -> str:
         """A key expression: text over the input's columns, without slots."""
