@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from sparkcep.errors import PatternAnalysisError, PatternParseError, near_name
-from sparkcep.pattern import Conjunction, walk
+from sparkcep.pattern import Conjunction, Quantified, walk
 from sparkcep.query import (
     GROUP_ID,
     PREFIX,
@@ -254,8 +254,21 @@ class BlockBinder:
         """Which matches of a partition count: as MATCHES says, else all (the first one in SIESTA's notation).
 
         Raises:
-            PatternAnalysisError: CEP_TREND_MATCHES.
+            PatternAnalysisError: CEP_TREND_MATCHES; CEP_UNSUPPORTED_PATTERN, a reluctant quantifier says which match is
+                preferred, and all of them are asked for.
         """
+        found = self.chosen(returned)
+        if found is Matches.ALL and any(isinstance(n, Quantified) and not n.greedy for n in walk(self.pattern.pattern)):
+            raise self.error(
+                "CEP_UNSUPPORTED_PATTERN",
+                "A reluctant quantifier says which match is preferred, but all matches are asked for.",
+                self.s.tokens[self.syntax.pattern[0]].start,
+                "MATCHES NON OVERLAPPING, MATCHES FIRST, or the quantifier without its question mark",
+            )
+        return found
+
+    def chosen(self, returned: Returns) -> Matches:
+        """See :meth:`matches`, by the words of the block."""
         named = self.syntax.matches
         if named and named != "ALL" and returned.trends:
             position = self.syntax.positions.get("MATCHES", self.syntax.positions.get("RETURN-ALL", 0))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 from sparkcep.errors import PatternParseError, near_name
 from sparkcep.pattern import (
@@ -27,6 +28,8 @@ _OPERATORS = frozenset({"SEQ", "AND", "OR", "PERMUTE"})
 _RESERVED = frozenset({"NOT", "AND", "OR"})
 #: Behind a component: it takes the event right after the one before it.
 IMMEDIATELY = "IMMEDIATELY"
+#: Least and most repetitions, and whether more are preferred.
+_Bounds: TypeAlias = tuple[int, int | None, bool]
 #: What other languages call an operator.
 _SYNONYMS = {"SEQUENCE": "SEQ", "ANY": "OR"}
 
@@ -247,7 +250,7 @@ class _Parser:
         self.leaves.append(_Leaf(types, variable, named, position))
         return Variable(str(len(self.leaves) - 1), position)
 
-    def name(self, item: Pattern, first: int, bounds: tuple[int, int | None] | None) -> Pattern:
+    def name(self, item: Pattern, first: int, bounds: _Bounds | None) -> Pattern:
         """A variable's name behind a term, and `[]`."""
         symbol = self.symbols[self.at] if self.at < len(self.symbols) else None
         named = symbol is not None and symbol.kind in ("word", "quoted") and symbol.upper not in _RESERVED
@@ -261,7 +264,7 @@ class _Parser:
             if not self.accept("[", "]"):
                 raise self.error("']' is expected here.", "a Kleene variable is written b[]")
             after = self.op() in ("+", "*", "{")
-            if (bounds is None and not after) or bounds == (0, 1):
+            if (bounds is None and not after) or (bounds is not None and bounds[:2] == (0, 1)):
                 raise self.error(
                     "[] marks a variable that takes several events; a quantifier is missing.", "B+ b[]", position=place
                 )
@@ -288,7 +291,12 @@ class _Parser:
 
     # -- quantifiers -----------------------------------------------------------------------------------------------
 
-    def quantifier(self) -> tuple[int, int | None] | None:
+    def quantifier(self) -> _Bounds | None:
+        """A quantifier, greedy unless a question mark is behind it."""
+        found = self.bounds()
+        return None if found is None else (*found, not self.accept("?"))
+
+    def bounds(self) -> tuple[int, int | None] | None:
         for char, bounds in (("*", (0, None)), ("+", (1, None)), ("?", (0, 1))):
             if self.accept(char):
                 return bounds
