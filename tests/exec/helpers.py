@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from sparkcep.exec.arrays import Ints
+from sparkcep.exec.conditions.compiler import CallsBack
 from sparkcep.exec.engines.rows.matcher import Batch, Matcher
 from sparkcep.exec.engines.rows.program import compile_pattern
 from sparkcep.exec.engines.rows.spec import ConditionSet, MatchSpec
@@ -58,9 +59,11 @@ def remembering(spec: MatchSpec, capacity: int) -> Matcher:
     return matcher
 
 
-def found_matches(spec: MatchSpec, data: Batch) -> list[tuple[int, int, tuple[tuple[str, int, bool], ...]]]:
+def found_matches(
+    spec: MatchSpec, data: Batch, calls_back: CallsBack = CallsBack.WHERE_NEEDED
+) -> list[tuple[int, int, tuple[tuple[str, int, bool], ...]]]:
     """Matches of one partition as (number, start, taken rows), as the reference gives them."""
-    return read_matches(spec, Matcher(spec).match(data))
+    return read_matches(spec, Matcher(spec, calls_back).match(data))
 
 
 def read_matches(spec: MatchSpec, table: Ints) -> list[tuple[int, int, tuple[tuple[str, int, bool], ...]]]:

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from sparkcep.exec.batch import Batch
+from sparkcep.exec.conditions.compiler import CallsBack
 from sparkcep.exec.engines.runs.matcher import RunMatcher
 from sparkcep.exec.engines.runs.search import RunSearch
 from sparkcep.exec.reference.runs import Path
@@ -83,10 +84,13 @@ def batch_of_case(case: RunCase, plan: PatternPlan[RunsPlan]) -> Batch:
     return batch_of(np.array([0, len(mask)], np.int64), [mask, *kernel_fields], plan.input.shape)
 
 
-def run_case(case: RunCase, searched: bool = False) -> list[Path]:
-    """Matches as the reference gives them; ``searched``: not by the kernel."""
+def run_case(case: RunCase, searched: bool = False, called_back: bool = False) -> list[Path]:
+    """Matches as the reference gives them; ``searched``: not by the kernel; ``called_back``: all conditions that depend
+    on the match are evaluated by the interpreter, which the kernel calls."""
     plan = plan_case(case)
-    matcher = RunSearch(plan.engine.spec) if plan.engine.spec.searched or searched else RunMatcher(plan.engine.spec)
+    spec = plan.engine.spec
+    calls_back = CallsBack.ALWAYS if called_back else CallsBack.WHERE_NEEDED
+    matcher = RunSearch(spec) if spec.searched or searched else RunMatcher(spec, calls_back)
     out, trace = matcher.match(batch_of_case(case, plan))
     names = plan.engine.spec.automaton.names
     events = [(names[c], int(row)) for c, row in trace]

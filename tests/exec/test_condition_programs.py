@@ -11,6 +11,7 @@ from hypothesis import event, given, reject
 from hypothesis import strategies as st
 
 from sparkcep.errors import SparkCepError
+from sparkcep.exec.conditions.compiler import CallsBack
 from sparkcep.exec.conditions.expressions import (
     BIGINT,
     DOUBLE,
@@ -80,12 +81,16 @@ conditions = st.recursive(
 )
 
 
-def outcome(conditions: dict[int, Expression], rows, ansi: bool, interpreted: bool):
+def outcome(
+    conditions: dict[int, Expression], rows, ansi: bool, interpreted: bool, calls_back: CallsBack = CallsBack.NEVER
+):
     """Matches, or the condition of the error."""
     columns = [pa.array([f for f, _ in rows], pa.float64()), pa.array([i for _, i in rows], pa.int64())]
     dependent = ConditionSet(conditions, SLOTS, (DOUBLE, BIGINT), REGISTERS, interpreted)
     try:
-        return found_matches(make_spec(SOME, {}, conditions=dependent, ansi=ansi), batch([0] * len(rows), columns))
+        return found_matches(
+            make_spec(SOME, {}, conditions=dependent, ansi=ansi), batch([0] * len(rows), columns), calls_back
+        )
     except SparkCepError as error:
         return error.getCondition()
 
@@ -93,6 +98,7 @@ def outcome(conditions: dict[int, Expression], rows, ansi: bool, interpreted: bo
 @given(conditions, conditions, st.lists(st.tuples(floats, ints), max_size=4), st.booleans())
 def test_kernel_equals_interpreter(a: Expression, b: Expression, rows, ansi: bool) -> None:
     expected = outcome({0: a, 1: b}, rows, ansi, interpreted=True)
+    assert outcome({0: a, 1: b}, rows, ansi, False, CallsBack.ALWAYS) == expected
     if expected != "CEP_CONDITION_FAILED":  # Python's float division and powers have errors of their own
         assert outcome({0: a, 1: b}, rows, ansi, interpreted=False) == expected
 
@@ -172,11 +178,11 @@ def test_decimals_and_choices(node: Expression, kinds: tuple[Type, ...], ansi: b
         for k, kind in enumerate(kinds)
     ]
 
-    def found(interpreted: bool) -> Any:
+    def found(interpreted: bool, calls_back: CallsBack = CallsBack.NEVER) -> Any:
         dependent = ConditionSet({0: node, 1: Call("not", (node,))}, DECIMAL_SLOTS, kinds, REGISTERS, interpreted)
         try:
             spec = make_spec(SOME, {}, conditions=dependent, ansi=ansi)
-            return found_matches(spec, batch([0] * len(rows), columns))
+            return found_matches(spec, batch([0] * len(rows), columns), calls_back)
         except SparkCepError as error:
             return error.getCondition()
 
@@ -184,6 +190,7 @@ def test_decimals_and_choices(node: Expression, kinds: tuple[Type, ...], ansi: b
         expected, compiled = found(True), found(False)
     except NotCompilable:
         reject()
+    assert found(False, CallsBack.ALWAYS) == expected
     event(str(expected)[:20] if isinstance(expected, str) else "matches" if expected else "no match")
     if expected != "CEP_CONDITION_FAILED":
         assert compiled == expected

@@ -1,4 +1,5 @@
-"""Match-dependent conditions: compiled programs and the interpreter give what plain Python gives.
+"""Match-dependent conditions: compiled programs, the interpreter that the kernel calls, and the search in Python give
+what plain Python gives.
 
 Random patterns over random integers; random conditions on first, last, previous and aggregated values of variables.
 """
@@ -12,6 +13,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sparkcep.exec.conditions.compiler import CallsBack
 from sparkcep.exec.conditions.expressions import (
     BIGINT,
     INT,
@@ -206,5 +208,7 @@ def check(
         )
         spec = make_spec(pattern, {}, skip=skip, conditions=dependent)
         assert found_matches(spec, rows) == expected
+        if not interpreted:
+            assert found_matches(spec, rows, CallsBack.ALWAYS) == expected
         for capacity in (1024,) if interpreted else (1, 1024):
             assert read_matches(spec, remembering(spec, capacity).match(rows)) == expected

@@ -14,9 +14,9 @@ from .run_strategies import Comparison, RunCase, as_reference, last, run_cases
 from .strategies import row_pattern
 
 
-def check(case: RunCase, searched: bool = False) -> None:
+def check(case: RunCase, searched: bool = False, called_back: bool = False) -> None:
     try:
-        found = run_case(case, searched=searched)
+        found = run_case(case, searched, called_back)
     except LimitError as error:  # PERMUTE within PERMUTE
         assert error.error_class == "CEP_PROGRAM_TOO_LARGE"
         assume(False)
@@ -41,6 +41,11 @@ def test_conditions(case: RunCase) -> None:
 @given(run_cases(maximum_rows=6, clause=True))
 def test_the_search_for_what_the_kernel_lacks(case: RunCase) -> None:
     check(case, searched=True)
+
+
+@given(run_cases(clause=True))
+def test_conditions_that_the_kernel_calls_back_for(case: RunCase) -> None:
+    check(case, called_back=True)
 
 
 def test_orders_of_permute_keep_their_ways_together() -> None:

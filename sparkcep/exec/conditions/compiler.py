@@ -5,6 +5,7 @@ What the instruction program cannot express raises :class:`NotCompilable`; the i
 
 from __future__ import annotations
 
+import enum
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TypeAlias
@@ -33,11 +34,13 @@ from sparkcep.exec.conditions.expressions import (
     as_decimal,
     average_type,
     check_comparable,
+    columns_read,
     common_type,
     literal_type,
+    loads,
     wider_decimal,
 )
-from sparkcep.exec.conditions.interpreter import constant, decimal_among
+from sparkcep.exec.conditions.interpreter import Interpreter, constant, decimal_among
 from sparkcep.exec.conditions.scalars import DECIMALS, rounded_type
 from sparkcep.exec.engines.rows.spec import ConditionSet
 from sparkcep.exec.kernels import conditions as op
@@ -53,17 +56,26 @@ _TOP_F: Operand = (op.STACK_F, 0, 0)
 _TOP_W: Operand = (op.STACK_W, 0, 0)
 
 
+class CallsBack(enum.Enum):
+    """Which tests a kernel leaves to the interpreter, by a call."""
+
+    NEVER = 0
+    WHERE_NEEDED = 1
+    ALWAYS = 2
+
+
 @dataclass(slots=True)
 class Reads:
     """What the condition of one variable looks back at, beside the tested row and its neighbours.
 
     ``navigations``: (register, from_first, logical offset). ``aggregates``: numbers in ``ConditionPrograms.agg``;
-    ``before``: those of them that are taken without the last row.
+    ``before``: those of them that are taken without the last row. ``everything``: registers of which all rows are read.
     """
 
     navigations: set[tuple[int, bool, int]] = field(default_factory=set)
     aggregates: set[int] = field(default_factory=set)
     before: set[int] = field(default_factory=set)
+    everything: set[int] = field(default_factory=set)
 
 
 @dataclass(slots=True)
@@ -75,7 +87,7 @@ class ConditionPrograms:
     one, a decimal of more than 18 digits, takes two places. ``string_constants``: place in
     ``const_i`` -> text, filled per batch with the text's rank. ``nav``: register, whether from its first row, logical
     and physical offset. ``agg``: function, register and place of the column, -1 for none. ``reads_number``: whether
-    conditions read MATCH_NUMBER().
+    conditions read MATCH_NUMBER(). ``external``: what the kernel calls back for, by number.
     """
 
     ansi: bool
@@ -89,6 +101,7 @@ class ConditionPrograms:
     agg: list[tuple[int, int, int]] = field(default_factory=list)
     columns: dict[int, tuple[str, int]] = field(default_factory=dict)
     reads_number: bool = False
+    external: list[Expression] = field(default_factory=list)
 
 
 _INT_OPS = {"+": op.ADD_I, "-": op.SUB_I, "*": op.MUL_I, "%": op.MOD_I, "div": op.IDIV_I}
@@ -125,6 +138,7 @@ class Compiler:
         registers: variable codes of each register.
         ansi: whether overflow and division by zero are errors.
         each: registers whose last row need not be the tested one.
+        calls_back: which conjuncts the kernel leaves to the interpreter.
     """
 
     def __init__(
@@ -134,11 +148,13 @@ class Compiler:
         registers: tuple[frozenset[int], ...],
         ansi: bool,
         each: frozenset[int] = frozenset(),
+        calls_back: CallsBack = CallsBack.NEVER,
     ) -> None:
         self.slots = slots
         self.column_types = column_types
         self.registers = registers
         self.each = each
+        self.calls_back = calls_back
         self.out = ConditionPrograms(ansi)
         self.depth = 0
         self.types: dict[Expression, Type] = {}
@@ -151,12 +167,57 @@ class Compiler:
         self.tested = tested
         self.reads = self.out.reads[label] = Reads()
         for conjunct in _conjuncts(condition):
-            if isinstance(conjunct, Call) and conjunct.name in COMPARISONS:
-                self.comparison(conjunct.name, conjunct.arguments[0], conjunct.arguments[1], test=True)
-            else:
-                self.boolean(conjunct, "a condition of type {}")
-                self.emit(op.TEST_TOP, pushes=-1)
+            state = self.state()
+            if self.calls_back is CallsBack.ALWAYS:
+                self.call_back(conjunct)
+                continue
+            try:
+                self.conjunct(conjunct)
+            except NotCompilable:
+                if self.calls_back is CallsBack.NEVER:
+                    raise
+                self.restore(state)
+                self.call_back(conjunct)
         self.out.spans[label] = (low, len(self.out.code))
+
+    def conjunct(self, node: Expression) -> None:
+        """Emit a test that ends the condition where it is false."""
+        if isinstance(node, Call) and node.name in COMPARISONS:
+            self.comparison(node.name, node.arguments[0], node.arguments[1], test=True)
+        else:
+            self.boolean(node, "a condition of type {}")
+            self.emit(op.TEST_TOP, pushes=-1)
+
+    def call_back(self, node: Expression) -> None:
+        """Emit a test that the interpreter makes.
+
+        Raises:
+            NotCompilable: it lacks something, too; or the test looks at variables' names.
+        """
+        Interpreter(self.slots, self.column_types, self.out.ansi).condition(node)
+        if LABEL_COLUMN in columns_read(node, self.slots):
+            raise NotCompilable("CLASSIFIER or MATCH_NUMBER inside navigation")
+        for slot in (self.slots[number] for number in loads(node)):
+            if isinstance(slot, NavigationSlot):
+                self.reads.navigations.add((slot.register, slot.from_first, slot.logical))
+            elif isinstance(slot, AggregateSlot):
+                self.reads.everything.add(slot.register)
+            else:
+                self.out.reads_number = True
+        self.out.external.append(node)
+        self.emit(op.EXTERNAL, len(self.out.external) - 1, pushes=1)
+        self.emit(op.TEST_TOP, pushes=-1)
+
+    def state(self) -> tuple[int, ...]:
+        """What has been emitted, to go back to; columns and aggregates stay, which nothing then reads."""
+        return len(self.out.code), self.depth, len(self.out.const_i), len(self.out.const_f)
+
+    def restore(self, state: tuple[int, ...]) -> None:
+        """Forget what was emitted since."""
+        code, self.depth, ints, floats = state
+        del self.out.code[code:], self.out.const_i[ints:], self.out.const_f[floats:]
+        for place in [place for place in self.out.string_constants if place >= ints]:
+            del self.out.string_constants[place]
 
     def emit(
         self, code: int, argument: int = 0, x: Operand = _NOTHING, y: Operand = _NOTHING, *, pushes: int = 0
@@ -189,12 +250,9 @@ class Compiler:
     def type_of(self, node: Expression) -> Type:
         """The type of an expression, without emitting it: how one operand is taken may depend on the other's type."""
         if node not in self.types:
-            code, depth, ints, floats = len(self.out.code), self.depth, len(self.out.const_i), len(self.out.const_f)
+            state = self.state()
             self.types[node] = self.expression(node)[0]
-            del self.out.code[code:], self.out.const_i[ints:], self.out.const_f[floats:]
-            self.depth = depth
-            for place in [place for place in self.out.string_constants if place >= ints]:
-                del self.out.string_constants[place]
+            self.restore(state)
         return self.types[node]
 
     def boolean(self, node: Expression, refusal: str) -> None:
@@ -682,13 +740,17 @@ def _conjuncts(condition: Expression) -> list[Expression]:
     return out
 
 
-def compile_conditions(conditions: ConditionSet, ansi: bool) -> ConditionPrograms:
+def compile_conditions(
+    conditions: ConditionSet, ansi: bool, calls_back: CallsBack = CallsBack.NEVER
+) -> ConditionPrograms:
     """Instructions of all conditions.
 
     Raises:
-        NotCompilable: some condition needs the interpreter.
+        NotCompilable: some condition cannot be evaluated so.
     """
-    compiler = Compiler(conditions.slots, conditions.column_types, conditions.registers, ansi, conditions.each)
+    compiler = Compiler(
+        conditions.slots, conditions.column_types, conditions.registers, ansi, conditions.each, calls_back
+    )
     for label, condition in sorted(conditions.conditions.items()):
         compiler.add(label, condition, conditions.tested[label] if conditions.tested else frozenset([label]))
     return compiler.out

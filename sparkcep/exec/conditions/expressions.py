@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -155,6 +155,31 @@ class NumberSlot:
 
 
 ConditionSlot: TypeAlias = NavigationSlot | AggregateSlot | NumberSlot
+
+
+def loads(node: Expression) -> Iterator[int]:
+    """The slots that an expression reads."""
+    if isinstance(node, Load):
+        yield node.slot
+    elif isinstance(node, Call):
+        for argument in node.arguments:
+            yield from loads(argument)
+
+
+def columns_read(node: Expression, slots: Sequence[ConditionSlot]) -> frozenset[int]:
+    """The columns that an expression reads, those of its slots' arguments included."""
+    if isinstance(node, RowValue):
+        return frozenset([node.column])
+    inner: list[Expression] = list(node.arguments) if isinstance(node, Call) else []
+    found: frozenset[int] = frozenset()
+    if isinstance(node, Load):
+        slot = slots[node.slot]
+        if isinstance(slot, NavigationSlot):
+            found = frozenset([slot.column])
+            inner += [] if slot.argument is None else [slot.argument]
+        elif isinstance(slot, AggregateSlot):
+            inner += [*slot.arguments, *([] if slot.filter is None else [slot.filter])]
+    return found.union(*(columns_read(n, slots) for n in inner))
 
 
 class NotCompilable(Exception):

@@ -88,6 +88,7 @@ class Lookback:
         for label, reads in self.programs.reads.items():
             found: set[Read] = {("register", register) for register, _, _ in reads.navigations}
             found |= {("first", register, logical) for register, first, logical in reads.navigations if first}
+            found |= {("register", register) for register in reads.everything}
             for k in reads.aggregates:  # with the count of its register
                 found |= {("aggregate", k), ("register", self.programs.agg[k][1])}
             own[label] = frozenset(found)

@@ -14,6 +14,9 @@ through float64 unless the other operand is a double. Decimals of more than 18 d
 from __future__ import annotations
 
 import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
 
 from sparkcep.exec.kernels import decimals
 from sparkcep.exec.kernels.caching import inlined, inner
@@ -49,6 +52,7 @@ from sparkcep.exec.kernels.statuses import FALSE, OVERFLOW, TRUE, ZERO_DIVISION
     SKIP_UNLESS_TRUE,  # the top is taken off in any case
     SKIP_IF_VALUE,  # a top that is NULL is taken off
     SKIP,
+    EXTERNAL,  # argument: number of the condition that is asked for outside
     AND,
     OR,
     NOT,
@@ -59,7 +63,7 @@ from sparkcep.exec.kernels.statuses import FALSE, OVERFLOW, TRUE, ZERO_DIVISION
     ABS_I,
     ABS_F,
     ABS_W,
-) = range(38)
+) = range(39)
 
 LESS, EQUAL, GREATER, TEST, NULLSAFE = 1, 2, 4, 8, 16
 RAISE_X, RAISE_Y = 8, 16
@@ -165,6 +169,23 @@ def navigate(k, navigations, width, search, rows):
     return row if 0 <= row < rows else np.int64(-1)
 
 
+@intrinsic
+def called(typingctx, address, condition, base, rows, number):
+    """Call a C function by its address with four integers; it takes what it needs of the interpreter's lock."""
+
+    def codegen(context, builder, signature, arguments):
+        word = ir.IntType(64)
+        function = builder.inttoptr(arguments[0], ir.FunctionType(word, [word] * 4).as_pointer())
+        return builder.call(
+            function, [context.cast(builder, a, t, types.int64) for a, t in _typed(arguments, signature)]
+        )
+
+    def _typed(arguments, signature):
+        return list(zip(arguments, signature.args, strict=True))[1:]
+
+    return types.int64(address, condition, base, rows, number), codegen
+
+
 @inlined
 def holds(label, row, base, rows, number, conditions, columns, search):
     """Test a label's condition on a row that its registers have seen: TRUE, FALSE (also for NULL), or an error.
@@ -179,7 +200,7 @@ def holds(label, row, base, rows, number, conditions, columns, search):
             partition. number: what MATCH_NUMBER() is. conditions, columns, search: see tables.py.
 
     Returns:
-        TRUE, FALSE, OVERFLOW or ZERO_DIVISION (both under ANSI only).
+        TRUE, FALSE, OVERFLOW or ZERO_DIVISION (both under ANSI only), CONDITION_FAILED.
     """
     code = conditions.code
     counts, si, sh, sf, sn = search.counts, search.si, search.sh, search.sf, search.sn
@@ -389,6 +410,13 @@ def holds(label, row, base, rows, number, conditions, columns, search):
                 pc = b
         elif op == SKIP:
             pc = b
+        elif op == EXTERNAL:
+            status = called(conditions.callback, b, base, rows, number)
+            if status > TRUE:
+                return status
+            top += 1
+            si[U(top)] = status
+            sn[U(top)] = 1 if status < 0 else 0
         elif op <= OR:
             # AND: false decides; OR: true decides.
             decisive = 0 if op == AND else 1

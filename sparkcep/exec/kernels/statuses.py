@@ -22,11 +22,13 @@ from __future__ import annotations
     SKIP_TARGET_ABSENT,
     OVERFLOW,
     ZERO_DIVISION,
-) = range(15)
+    CONDITION_FAILED,  # of one that the kernel calls back for; what it raised is kept there
+) = range(16)
 
 #: The kernel is to be called again, with more room.
 REQUESTS = (OUTPUT_FULL, STACK_FULL, POOL_FULL, NODES_FULL)
 #: Nothing that the kernel has emitted since it was called counts.
 ERRORS = (
     TOO_MANY_STEPS, TOO_MANY_ROWS, TOO_MANY_SHARED, SKIP_TO_FIRST_ROW, SKIP_TARGET_ABSENT, OVERFLOW, ZERO_DIVISION,
+    CONDITION_FAILED,
 )  # fmt: skip

@@ -39,7 +39,8 @@ class Conditions(NamedTuple):
     ``navigations`` (n, 4): register, whether from the first row, logical and physical offset. ``aggregates`` (n, 3):
     kind, register, column. These three are flat, row after row. Taking a row at position p advances
     ``registers[register_low[p]:register_high[p]]`` and the aggregates ``folds[fold_low[p]:fold_high[p]]``. ``ansi``:
-    whether overflow and division by zero are errors.
+    whether overflow and division by zero are errors. ``callback``: address of a function that is asked where
+    there are no instructions, see exec/conditions/external.py; 0: nowhere.
     """
 
     code_start: Ints
@@ -56,6 +57,7 @@ class Conditions(NamedTuple):
     folds: Ints
     register_count: int
     ansi: int
+    callback: int
 
 
 class Columns(NamedTuple):

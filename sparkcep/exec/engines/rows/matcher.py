@@ -8,8 +8,9 @@ import numpy as np
 
 from sparkcep.exec.arrays import Ints
 from sparkcep.exec.batch import Batch, Resume
-from sparkcep.exec.conditions.compiler import ConditionPrograms, compile_conditions
+from sparkcep.exec.conditions.compiler import CallsBack, ConditionPrograms, compile_conditions
 from sparkcep.exec.conditions.expressions import NavigationSlot
+from sparkcep.exec.conditions.external import external
 from sparkcep.exec.conditions.lookback import Lookback
 from sparkcep.exec.engines.rows.search import Search
 from sparkcep.exec.engines.rows.spec import MatchSpec
@@ -29,7 +30,7 @@ from sparkcep.exec.engines.rows.tables import (
 )
 from sparkcep.exec.kernels.rows import rows as kernel
 from sparkcep.exec.kernels.rows.tables import Emission, Query, Room, Rows
-from sparkcep.exec.kernels.statuses import OUTPUT_FULL
+from sparkcep.exec.kernels.statuses import CONDITION_FAILED, OUTPUT_FULL
 from sparkcep.exec.kernels.tables import Within, Words
 from sparkcep.exec.memory import Budget
 from sparkcep.exec.statuses import MODES, SKIPS, emitted_rows, interpreted, raise_status, too_much_output
@@ -45,7 +46,7 @@ _BEFORE_ALL = -(2**63)
 class Matcher:
     """Runs one MatchSpec over batches. Made once per task and thread; holds the compiled tables."""
 
-    def __init__(self, spec: MatchSpec) -> None:
+    def __init__(self, spec: MatchSpec, calls_back: CallsBack = CallsBack.WHERE_NEEDED) -> None:
         self.spec = spec
         program = spec.program
         names = len(program.names)
@@ -58,10 +59,13 @@ class Matcher:
         #: How many rows before an undecided one are looked at.
         self.behind = -min([0, *looks, *(s.physical for s in spec.slots)])
         self.patience = PATIENCE
-        self.programs = None if spec.conditions.interpreted else compile_conditions(spec.conditions, spec.ansi)
+        own = spec.conditions
+        self.programs = None if own.interpreted else compile_conditions(own, spec.ansi, calls_back)
+        self.external = None if self.programs is None else external(self.programs, own)
         if self.programs is not None:
-            lookback = Lookback(program, self.programs, spec.conditions.registers)
-            self.conditions = condition_tables(program, self.programs, lookback, len(spec.conditions.registers))
+            lookback = Lookback(program, self.programs, own.registers)
+            callback = 0 if self.external is None else self.external.address
+            self.conditions = condition_tables(program, self.programs, lookback, len(own.registers), callback)
             self.memo = memo_table(self.programs, lookback)
             self.epoch = 1  # of the memo's entries; an empty one has 0
 
@@ -175,6 +179,9 @@ class Matcher:
         search = new_search_state(longest, registers, len(programs.agg), dependent)
         budget = Budget(spec.task_memory, longest)
         budget.hold("batch", batch.held, masks, *within, *columns, viable, ends, *search)
+        if self.external is not None:
+            self.external.begin(batch, budget, int(progress[kernel.FIRST_ROW]))
+            self.external.look_at(search)
         # What is given out whole has to leave room to be copied.
         most_bytes = min(most_bytes, max(PIECE_BYTES, budget.left // 2))
         epoch, self.epoch = self.epoch, self.epoch + len(batch.offsets)
@@ -198,6 +205,8 @@ class Matcher:
             else:
                 out = grown(out, used, len(out) + longest)
             budget.hold("output", out)
+        if status == CONDITION_FAILED and self.external is not None:
+            self.external.raise_failure()
         self.check(status)
         yield out[: progress[kernel.USED]]
 

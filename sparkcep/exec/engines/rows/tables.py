@@ -28,6 +28,8 @@ _MEMO_BYTES = 32 << 20
 PIECE_BYTES, WHOLE_BYTES = 1 << 26, 1 << 31
 #: Rows given back per row of a partition below which backtracking is cheaper than keeping failed states.
 PATIENCE = 16
+#: The patience where conditions look at more than a state can hold.
+NEVER = 1 << 40
 
 
 def automaton(program: Program, condition_bits: Mapping[int, int]) -> Automaton:
@@ -97,15 +99,17 @@ def output_table(
     )
 
 
-def condition_tables(program: Program, p: ConditionPrograms, lookback: Lookback, registers: int) -> Conditions:
-    """Compiled conditions; string constants are still to be filled in."""
+def condition_tables(
+    program: Program, p: ConditionPrograms, lookback: Lookback, registers: int, callback: int = 0
+) -> Conditions:
+    """Compiled conditions; string constants are still to be filled in. ``callback``: see kernels.tables."""
     starts = [0]
     for label in range(len(program.names)):
         starts.append(p.spans[label][1] if label in p.spans else starts[-1])
     return Conditions(
         _ints(starts), _ints(p.code), _ints([*p.const_i, 0]), np.array(p.const_f, np.float64), _ints(p.nav),
         _ints(p.agg), lookback.registers.low, lookback.registers.high, _ints(lookback.registers.items),
-        lookback.folds.low, lookback.folds.high, _ints(lookback.folds.items), registers, int(p.ansi),
+        lookback.folds.low, lookback.folds.high, _ints(lookback.folds.items), registers, int(p.ansi), callback,
     )  # fmt: skip
 
 
@@ -120,7 +124,7 @@ def memo_table(p: ConditionPrograms, lookback: Lookback) -> Memo:
     return Memo(
         lookback.signature.low, lookback.signature.high, _ints(lookback.signature.items),
         np.zeros(capacity * width if p.code else 0, np.int64), np.zeros(width, np.int64), capacity, width,
-        int(p.reads_number), PATIENCE,
+        int(p.reads_number), NEVER if any(r.everything for r in p.reads.values()) else PATIENCE,
     )  # fmt: skip
 
 

@@ -82,10 +82,9 @@ def prechecked(checks: Checks, spec: RunSpec, p: ConditionPrograms, rows: int) -
     spans: list[int] = []
     members: list[int] = []
     for check in spec.checks:
-        store, place = p.columns[check.span.column] if check.span is not None else ("", 0)
-        prechecks = (
-            check.span is not None and store != "wide" and spec.selection is Selection.ANY and not spec.one_per_start
-        )
+        # A wide column, or one that only the interpreter reads, is not compared in advance.
+        store, place = p.columns.get(check.span.column, ("", 0)) if check.span is not None else ("", 0)
+        prechecks = store not in ("", "wide") and spec.selection is Selection.ANY and not spec.one_per_start
         orders = check.span.orders if check.span is not None else 0
         spans += [int(prechecks), place, int(store == "float"), orders, len(members)]
         members += [*sorted(check.decided_by), -1]
@@ -222,8 +221,9 @@ def _refuse_dependent_presence(automaton: Automaton, dependent: Sequence[int]) -
         raise NotCompilable("a negation between copies of one component that depends on the match")
 
 
-def run_conditions(spec: RunSpec, p: ConditionPrograms) -> Conditions:
-    """Compiled conditions by number; a component's events enter all registers that hold it."""
+def run_conditions(spec: RunSpec, p: ConditionPrograms, callback: int = 0) -> Conditions:
+    """Compiled conditions by number; a component's events enter all registers that hold it. ``callback``: see
+    kernels.tables."""
     numbers = len(spec.conditions.conditions)
     starts = [0, *(p.spans[k][1] for k in range(numbers))]
     registers, folds = [0], [0]
@@ -241,7 +241,7 @@ def run_conditions(spec: RunSpec, p: ConditionPrograms) -> Conditions:
     return Conditions(
         _ints(starts), flat(p.code), _ints([*p.const_i, 0]), np.array(p.const_f, np.float64), flat(p.nav), flat(p.agg),
         _ints(registers[:-1]), _ints(registers[1:]), _ints([*register_items, 0]), _ints(folds[:-1]), _ints(folds[1:]),
-        _ints([*fold_items, 0]), len(spec.conditions.registers), int(p.ansi),
+        _ints([*fold_items, 0]), len(spec.conditions.registers), int(p.ansi), callback,
     )  # fmt: skip
 
 
@@ -296,6 +296,8 @@ def _looks(spec: RunSpec, p: ConditionPrograms, before: int, e: Edge) -> set[tup
         out.add((SIZE, check.counted, most))
         out |= {(SIZE, g, 1) for g in check.required}
         found = p.reads[check.number]
+        if found.everything:
+            return None
         for register, from_first, logical in found.navigations:
             pushed = int(e.component in registers[register])  # the tested event is the last one of these
             if from_first:

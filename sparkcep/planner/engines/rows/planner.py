@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
 
 from sparkcep.errors import LimitError
-from sparkcep.exec.conditions.compiler import compile_conditions
+from sparkcep.exec.conditions.compiler import CallsBack, compile_conditions
 from sparkcep.exec.conditions.expressions import NotCompilable, Type, parse_type
 from sparkcep.exec.conditions.interpreter import Interpreter
 from sparkcep.exec.engines.rows.program import compile_pattern
@@ -122,7 +124,8 @@ class RowsPlanner(PlanSteps):
         return local, dependent
 
     def compile_dependent(self, dependent: MatchConditions) -> tuple[ConditionSet, str]:
-        """The condition set, and why it needs the interpreter (empty where it does not)."""
+        """The condition set, and why it needs the interpreter (empty where it does not): by calls of the kernel, or,
+        where conditions look at variables' names, to search in Python."""
         if not dependent.conditions:
             return ConditionSet(), ""
         types: list[Type] = []
@@ -137,16 +140,16 @@ class RowsPlanner(PlanSteps):
             return conditions, ""
         except NotCompilable as error:
             reason = PAIRS if dependent.pairs else str(error)
+        with suppress(NotCompilable):
+            compile_conditions(conditions, self.settings.ansi, CallsBack.WHERE_NEEDED)
+            return replace(conditions, calls_back=True), reason
         for label, condition in dependent.conditions.items():
             try:
                 Interpreter(conditions.slots, conditions.column_types, self.settings.ansi).condition(condition)
             except NotCompilable as error:
                 defined = next(c for c in self.query.conditions if c.decided_by == (self.names[label],))
                 raise dependent.unsupported(defined.scalar, str(error)) from None
-        interpreted = ConditionSet(
-            conditions.conditions, conditions.slots, conditions.column_types, conditions.registers, interpreted=True
-        )
-        return interpreted, reason
+        return replace(conditions, interpreted=True), reason
 
 
 def plan_rows(

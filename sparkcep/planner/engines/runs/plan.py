@@ -36,13 +36,14 @@ from sparkcep.settings import Settings
 class RunsPlan(EngineDefaults):
     """A pattern under a strategy. ``dependent``, ``conditions``: what depends on the match. ``filter_reason``: why rows
     that nothing can take are kept, or that they are not. ``searched_because``: what the kernel lacks, empty where it
-    serves."""
+    serves; ``interpreted_because``: what it lacks of conditions, for which it calls the interpreter."""
 
     spec: RunSpec
     dependent: MatchConditions
     conditions: Sequence[Condition]
     filter_reason: str
     searched_because: str = ""
+    interpreted_because: str = ""
     collapse: Collapse | None = None
     name: ClassVar[str] = "runs"
 
@@ -119,7 +120,7 @@ class RunPlanner(BlockPlanner):
             timed_out=query.timed_out,
             stream=stream,
         )
-        spec = self.with_engine(spec, conditions, dependent)
+        spec = self.with_engine(spec, conditions, dependent, calls_back=True)
         shape = OperatorColumns(
             keys=len(keys),
             limit_events=self.settings.limit_events,
@@ -135,7 +136,7 @@ class RunPlanner(BlockPlanner):
         )
         filters, why = self.filters(local, dependent)
         layout, reason = self.fitting_layout(layout, reason, filters)
-        engine = RunsPlan(spec, dependent, conditions, why, self.searched_because, collapsed)
+        engine = RunsPlan(spec, dependent, conditions, why, self.searched_because, self.interpreted_because, collapsed)
         given = self.given(keys, local, bits, (layout, reason), shape, (filters, why), dependent.pairs)
         return PatternPlan(input=given, engine=engine, output=measures)
 

@@ -9,7 +9,7 @@ from functools import partial
 
 from sparkcep.errors import PatternAnalysisError, SparkCepError
 from sparkcep.exec.automaton import Automaton, compile_automaton
-from sparkcep.exec.conditions.compiler import compile_conditions
+from sparkcep.exec.conditions.compiler import CallsBack, compile_conditions
 from sparkcep.exec.conditions.expressions import ROW_COLUMN, TIMES, NavigationSlot, NotCompilable, parse_type
 from sparkcep.exec.conditions.interpreter import Interpreter
 from sparkcep.exec.engines.rows.spec import ConditionSet
@@ -54,8 +54,9 @@ class BlockPlanner(PlanSteps):
         LimitError: CEP_PROGRAM_TOO_LARGE.
     """
 
-    #: What the kernel lacks for the conditions, empty where it serves.
+    #: What the kernel lacks, empty where it serves; what it lacks of conditions, for which it calls the interpreter.
     searched_because = ""
+    interpreted_because = ""
 
     def compile(self) -> tuple[str, ...]:
         """The automaton of the query's pattern, and the query as its strategy can take it."""
@@ -205,14 +206,24 @@ class BlockPlanner(PlanSteps):
             span_of(c, dependent.column),
         )
 
-    def with_engine(self, spec: RunSpec, conditions: Sequence[Condition], dependent: MatchConditions) -> RunSpec:
+    def with_engine(
+        self, spec: RunSpec, conditions: Sequence[Condition], dependent: MatchConditions, calls_back: bool = False
+    ) -> RunSpec:
         """The spec for the kernel, or for the reference search where the kernel cannot match it.
+
+        Args:
+            calls_back: whether the kernel calls the interpreter for conditions that it lacks.
 
         Raises:
             PatternAnalysisError: CEP_UNSUPPORTED_CONDITION for a condition that the search lacks; CEP_COLLAPSED, where
                 only the search could match.
         """
         beyond = condition_beyond(partial(in_kernel, spec.conditions, spec.ansi), conditions)
+        if calls_back and beyond is not None:
+            self.interpreted_because = beyond[1]
+            beyond = condition_beyond(
+                partial(in_kernel, spec.conditions, spec.ansi, calls_back=CallsBack.WHERE_NEEDED), conditions
+            )
         self.searched_because = beyond[1] if beyond is not None else machine_lacks(spec) or self.preference_waits(spec)
         if not self.searched_because:
             return spec
@@ -336,13 +347,13 @@ def condition_beyond(attempt: Callable[[int], object], conditions: Sequence[Cond
     return None
 
 
-def in_kernel(conditions: ConditionSet, ansi: bool, number: int) -> None:
-    """Try whether the kernel can evaluate one condition.
+def in_kernel(conditions: ConditionSet, ansi: bool, number: int, calls_back: CallsBack = CallsBack.NEVER) -> None:
+    """Try whether the kernel can evaluate one condition, alone or by calling the interpreter.
 
     Raises:
         NotCompilable: it cannot, with what it lacks.
     """
-    compile_conditions(replace(conditions, conditions={number: conditions.conditions[number]}), ansi)
+    compile_conditions(replace(conditions, conditions={number: conditions.conditions[number]}), ansi, calls_back)
 
 
 def in_search(conditions: ConditionSet, ansi: bool, number: int) -> None:
