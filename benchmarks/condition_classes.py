@@ -48,8 +48,7 @@ NOTES = (
 class ConditionClass:
     """A test of events ``a`` and ``b``, and one of ``b`` and ``c``; ``answer``: which classes find the same.
 
-    ``trends``: what two events next to each other in a trend fulfil, where trends are asked. ``searched``: a block has
-    the reference search, which takes minutes, and is left out.
+    ``trends``: what two events next to each other in a trend fulfil, where trends are asked.
     """
 
     name: str
@@ -57,7 +56,6 @@ class ConditionClass:
     falls: str
     answer: str = ""
     trends: str = ""
-    searched: bool = False
 
 
 def _number(name: str, column: str, factor: str) -> ConditionClass:
@@ -80,8 +78,7 @@ CLASSES = (
                    "coalesce(c.x, b.x) < b.x", "numbers"),
     ConditionClass("text", "b.s > a.s", "c.s < b.s", "unscaled"),
     ConditionClass("LIKE", "b.x > a.x * 1.25D AND a.s LIKE '%7%'", "c.x < b.x", "like"),
-    ConditionClass("texts of two events joined", "b.x > a.x * 1.25D AND a.s || b.s > '0'", "c.x < b.x", "numbers",
-                   searched=True),
+    ConditionClass("texts of two events joined", "b.x > a.x * 1.25D AND a.s || b.s > '0'", "c.x < b.x", "numbers"),
 )  # fmt: skip
 
 
@@ -155,7 +152,7 @@ def condition_classes(quick: bool = False, **_: object) -> Iterator[Benchmark]:
                 Entry(name, c.name, partial(sparks.answer, spark, sql(c)), f"{name} {c.answer}")
                 for name, sql in asked
                 for c in CLASSES
-                if (name != "trends" or c.trends) and (name != "block" or not c.searched)
+                if name != "trends" or c.trends
             ),
             ratios=tuple(Ratio(f"{c.name} / {DOUBLE}", (c.name,), (DOUBLE,)) for c in CLASSES[1:]),
             versions=sparks.versions(spark),
