@@ -237,6 +237,16 @@ class Interpreter:
             return (
                 lambda v: self.numbers.decimal(DECIMALS.divide(decimal_sum(v), len(v)), average) if v else None
             ), average
+        if name in ("try_sum", "try_avg"):  # NULL where the other one overflows
+            quiet = Interpreter(self.slots, self.column_types, False)
+            if name == "try_sum" and kind.kind == "int":
+                return (lambda v: total if v and -(2**63) <= (total := sum(v)) < 2**63 else None), BIGINT
+            return quiet.fold(name.removeprefix("try_"), kinds)
+        if name in MOMENTS and (kind.is_numeric or kind == NULL):
+            root, sample = MOMENTS[name]
+            return (lambda v: spread(list(map(float, v)), root, sample)), DOUBLE
+        if name == "median" and (kind.is_numeric or kind == NULL):
+            return (lambda v: middle(list(map(float, v)))), DOUBLE
         if name in ("array_agg", "collect_list"):
             return (lambda v: v), Type("array", element=kind)
         if name in ("any_value",):
@@ -544,6 +554,38 @@ class Interpreter:
 def decimal_sum(values: Sequence[Decimal]) -> Decimal:
     """An exact sum: Python's own rounds to 28 digits."""
     return functools.reduce(DECIMALS.add, values, Decimal(0))
+
+
+#: Name -> (whether it is the square root, whether of a sample).
+MOMENTS = {
+    "stddev": (True, True), "stddev_samp": (True, True), "std": (True, True), "stddev_pop": (True, False),
+    "variance": (False, True), "var_samp": (False, True), "var_pop": (False, False),
+}  # fmt: skip
+
+
+def spread(values: Sequence[float], root: bool, sample: bool) -> float | None:
+    """Variance or standard deviation, added up value by value as Spark does (CentralMomentAgg), so to the last bit."""
+    mean = total = 0.0
+    for n, value in enumerate(values, 1):
+        delta = value - mean
+        step = delta / n
+        mean += step
+        total += delta * (delta - step)
+    count = len(values) - sample
+    if count <= 0:
+        return None
+    return math.sqrt(total / count) if root else total / count
+
+
+def middle(values: Sequence[float]) -> float | None:
+    """The median; half way between two values, computed as Spark does (Percentile)."""
+    ordered = sorted(values, key=lambda v: (math.isnan(v), v))
+    if not ordered:
+        return None
+    low, odd = divmod(len(ordered) - 1, 2)
+    if not odd or ordered[low] == ordered[low + 1]:
+        return ordered[low]
+    return ordered[low] + 0.5 * (ordered[low + 1] - ordered[low])
 
 
 def constant(node: Expression) -> Any:

@@ -18,8 +18,8 @@ from sparkcep.sql.statement import Statement
 
 #: Aggregates that conditions may use; RETURN has all of Spark's.
 CONDITION_AGGREGATES = frozenset(
-    """any avg bool_and bool_or count count_if every max mean min some std stddev stddev_pop stddev_samp sum try_avg
-    try_sum var_pop var_samp variance""".split()
+    """any avg bool_and bool_or count count_if every max mean median min some std stddev stddev_pop stddev_samp sum
+    try_avg try_sum var_pop var_samp variance""".split()
 )
 _ROW_PATTERN_ONLY = {
     "PREV": "write b[i-1].x",
