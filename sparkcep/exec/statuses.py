@@ -177,7 +177,7 @@ def too_large_range(limit: int) -> LimitError:
 
 def _overflow() -> SparkCepError:
     return SparkCepError(
-        "ARITHMETIC_OVERFLOW", "An integer overflowed in a condition.", hint="cast an operand to a wider type"
+        "ARITHMETIC_OVERFLOW", "A number overflowed in a condition.", hint="cast an operand to a wider type"
     )
 
 
