@@ -29,7 +29,7 @@ PIECE_BYTES, WHOLE_BYTES = 1 << 26, 1 << 31
 #: Rows given back per row of a partition below which backtracking is cheaper than keeping failed states.
 PATIENCE = 16
 #: The patience where conditions look at more than a state can hold.
-NEVER = 1 << 40
+NEVER = 1 << 31
 
 
 def automaton(program: Program, condition_bits: Mapping[int, int]) -> Automaton:
