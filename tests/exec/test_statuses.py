@@ -5,8 +5,11 @@ from __future__ import annotations
 import pytest
 
 from sparkcep.errors import SparkCepError
+from sparkcep.exec.conditions.external import External
+from sparkcep.exec.engines.rows.spec import ConditionSet
 from sparkcep.exec.kernels import statuses
 from sparkcep.exec.kernels.statuses import (
+    CONDITION_FAILED,
     ERRORS,
     OK,
     OVERFLOW,
@@ -43,12 +46,23 @@ def test_numbers_differ() -> None:
 
 @pytest.mark.parametrize("status", ERRORS)
 def test_errors(status: int) -> None:
-    if status == TOO_MANY_SHARED:  # has its own function, as its limit is of one engine's spec only
+    if status in (TOO_MANY_SHARED, CONDITION_FAILED):  # a limit of one engine's spec only; what was raised is kept
         return
     expected, text = CLASSES[status]
     with pytest.raises(SparkCepError, match=text) as raised:
         raise_status(status, SPEC)
     assert raised.value.error_class == expected
+
+
+def test_what_a_condition_raised() -> None:
+    external = External((), ConditionSet(), True)
+    external.failure = ValueError("not a number")
+    with pytest.raises(SparkCepError, match="not a number") as raised:
+        external.raise_failure()
+    assert raised.value.error_class == "CEP_CONDITION_FAILED"
+    external.failure = KeyboardInterrupt()
+    with pytest.raises(KeyboardInterrupt):
+        external.raise_failure()
 
 
 @pytest.mark.parametrize("status", [*REQUESTS, UNDECIDED])

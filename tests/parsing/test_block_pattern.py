@@ -71,7 +71,7 @@ REFUSED = [
     ("A || B", "CEP_PATTERN_SYNTAX", "A |"),
     ("A**", "CEP_PATTERN_SYNTAX", "A*"),
     ("A+ a+", "CEP_PATTERN_SYNTAX", "A+ a"),
-    ("A+?", "CEP_PATTERN_SYNTAX", "A+"),
+    ("A+??", "CEP_PATTERN_SYNTAX", "A+?"),
     ("A a[]", "CEP_PATTERN_SYNTAX", "A a"),
     ("A? a[]", "CEP_PATTERN_SYNTAX", "A? a"),
     ("A+ a[1]", "CEP_PATTERN_SYNTAX", "A+ a"),
