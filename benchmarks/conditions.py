@@ -1,190 +1,160 @@
-"""Speed of match-dependent conditions: row-condition evaluations per second on one core.
-
-One partition of random-walk prices goes through the matcher; a plain Numba loop that does nothing but read the same
-columns once is the floor. A hand-written automaton for each query counts the evaluations and checks the matches.
-
-    python -m benchmarks.conditions [rows]
-"""
+"""What conditions cost by what is in them: the same queries over DOUBLE, INT, DECIMAL, strings, CASE, LIKE."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
-from numba import njit
+import pyarrow.parquet as pq
 
-from benchmarks.harness import REPEATS, cpu_seconds
-from sparkcep.exec.conditions.expressions import (
-    DOUBLE,
-    AggregateSlot,
-    Call,
-    ConditionSlot,
-    Constant,
-    Expression,
-    Load,
-    NavigationSlot,
-    RowValue,
+from benchmarks import spark as sparks
+from benchmarks.generate import DATA
+from benchmarks.harness import Benchmark, Entry, Ratio
+
+CASES = 1000
+
+ABOUT = """
+{rows:,} events of {cases:,} partitions, whose values are one random number below 1,000, kept as a DOUBLE, an INT, a
+BIGINT, two DECIMALs and a text. *clause* and *block* look for a value that is 1.25 times as high as an earlier one and
+for one below that; *trends* counts the trends of values that rise by a factor of 1.25. In Spark 1.25 is a DECIMAL and
+`1.25D` a DOUBLE; either product is exact, so that all answers but those of other conditions are the same.
+
+```sql
+{clause}
+```
+
+```sql
+{block}
+```
+
+```sql
+{trends}
+```
+"""
+
+NOTES = (
+    "Every run goes from the text of the query to its row in the caller: parsing, planning, reading, collecting.",
+    "Texts of two events are joined by `||`, which the kernel cannot do: the line says what the interpreter costs.",
+    sparks.SETTINGS_NOTE,
 )
-from sparkcep.exec.engines.rows.matcher import Batch, Matcher
-from sparkcep.exec.engines.rows.program import compile_pattern
-from sparkcep.exec.engines.rows.spec import ConditionSet, MatchSpec
-from sparkcep.pattern import Concatenation, Pattern, Quantified, Variable
-from sparkcep.query import RowsPerMatch, SkipMode
-
-A, B, C = (Variable(name) for name in "ABC")
-
-
-def plus(item: Pattern) -> Pattern:
-    return Quantified(item, 1, None)
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
-    """A pattern, its conditions by variable, and a hand-written run of it: (evaluations, matches) of a price column."""
+class ConditionClass:
+    """A test of events ``a`` and ``b``, and one of ``b`` and ``c``; ``answer``: which classes find the same.
+
+    ``trends``: what two events next to each other in a trend fulfil, where trends are asked.
+    """
 
     name: str
-    pattern: Pattern
-    conditions: dict[str, Expression]
-    slots: tuple[ConditionSlot, ...]
-    registers: tuple[str, ...]
-    by_hand: Callable[[npt.NDArray[np.float64]], tuple[int, int]]
+    rises: str
+    falls: str
+    answer: str = ""
+    trends: str = ""
 
 
-@njit
-def run_above_average(price):
-    """A B+ with B not below the running average of B, which counts the row itself."""
-    evaluations = matches = start = 0
-    while start < len(price):
-        at, total = start + 1, 0.0
-        while at < len(price):
-            evaluations += 1
-            total += price[at]
-            if not total / (at - start) <= price[at]:
-                break
-            at += 1
-        if at > start + 1:
-            matches += 1
-            start = at
-        else:
-            start += 1
-    return evaluations, matches
-
-
-@njit
-def v_shape(price, factor):
-    """A B+ C+ with B below A, C above the last B; longest B first, so the search gives back."""
-    evaluations = matches = start = 0
-    while start < len(price):
-        low = start + 1
-        while low < len(price):
-            evaluations += 1
-            if not price[low] < price[start] * factor:
-                break
-            low += 1
-        end = -1
-        while low > start + 1 and end < 0:
-            at = low
-            while at < len(price):
-                evaluations += 1
-                if not price[at] > price[low - 1]:
-                    break
-                at += 1
-            if at > low:
-                end = at
-            low -= 1
-        if end >= 0:
-            matches += 1
-            start = end
-        else:
-            start += 1
-    return evaluations, matches
-
-
-@njit
-def read_once(price, null):
-    """The floor: read a column and its NULL flags once."""
-    total = 0.0
-    for k in range(len(price)):
-        if null[k] == 0:
-            total += price[k]
-    return total
-
-
-def last(register: int, physical: int = 0) -> NavigationSlot:
-    return NavigationSlot(register, False, 0, physical, 0)
-
-
-QUERIES = (
-    Query(
-        "A B+, B.price >= avg(B.price)",
-        Concatenation((A, plus(B))),
-        {"B": Call("<=", (Load(0), Load(1)))},
-        (AggregateSlot("avg", 0, (RowValue(0),)), last(0)),
-        ("B",),
-        run_above_average,
-    ),
-    Query(
-        "A B+ C+, B.price < LAST(A.price), C.price > LAST(B.price)",
-        Concatenation((A, plus(B), plus(C))),
-        {"B": Call("<", (Load(1), Load(0))), "C": Call(">", (Load(2), Load(1)))},
-        (last(0), last(1), last(2)),
-        ("A", "B", "C"),
-        lambda price: v_shape(price, 1.0),
-    ),
-    Query(
-        "A B+ C+, B.price < 0.999 * A.price, C.price > LAST(B.price)",
-        Concatenation((A, plus(B), plus(C))),
-        {
-            "B": Call("<", (Load(1), Call("*", (Constant(0.999, DOUBLE), Load(0))))),
-            "C": Call(">", (Load(2), Load(1))),
-        },
-        (last(0), last(1), last(2)),
-        ("A", "B", "C"),
-        lambda price: v_shape(price, 0.999),
-    ),
-)
-
-
-def spec(query: Query) -> MatchSpec:
-    """ONE ROW PER MATCH, AFTER MATCH SKIP PAST LAST ROW, no measures."""
-    program = compile_pattern(query.pattern)
-    codes = {name: k for k, name in enumerate(program.names)}
-    conditions = ConditionSet(
-        {codes[name]: node for name, node in query.conditions.items()},
-        query.slots,
-        (DOUBLE,),
-        tuple(frozenset([codes[name]]) for name in query.registers),
-    )
-    return MatchSpec(
-        program, {}, 0, False, RowsPerMatch.ONE, SkipMode.PAST_LAST_ROW, frozenset(), "", (), (), False, conditions,
-        True, 10**12, 10**9,
+def _number(name: str, column: str, factor: str) -> ConditionClass:
+    return ConditionClass(
+        name, f"b.{column} > a.{column} * {factor}", f"c.{column} < b.{column}", "numbers",
+        f"S.{column} * {factor} < NEXT(S).{column}",
     )  # fmt: skip
 
 
-def main(rows: int) -> None:
-    price = 100 * np.exp(np.cumsum(np.random.default_rng(7).normal(0, 0.001, rows)))
-    batch = Batch(np.array([0, rows], np.int64), (), (pa.array(price),))
-    null = np.zeros(rows, np.uint8)
-    floor = cpu_seconds(lambda: read_once(price, null))
-    print(f"{rows} rows, medians of {REPEATS}; reading the columns once: {floor * 1e3:.2f} ms")
-    for query in QUERIES:
-        evaluations, matches = query.by_hand(price)
-        matcher = Matcher(spec(query))
-        found = len(matcher.match(batch))
-        if found != matches:
-            raise AssertionError(f"{query.name}: {found} matches, by hand {matches}")
-        seconds = cpu_seconds(lambda matcher=matcher: matcher.match(batch))
-        by_hand = cpu_seconds(lambda query=query: query.by_hand(price))
-        print(
-            f"{query.name}: {evaluations} evaluations, {matches} matches, {seconds:.3f} s, "
-            f"{evaluations / seconds / 1e6:.1f} M evaluations/s, {seconds / floor:.0f} x reading, "
-            f"{seconds / by_hand:.1f} x by hand"
-        )
+DOUBLE = "DOUBLE"
+CLASSES = (
+    _number(DOUBLE, "x", "1.25D"),
+    ConditionClass("DOUBLE, not scaled", "b.x > a.x", "c.x < b.x", "unscaled", "S.x < NEXT(S).x"),
+    _number("INT x 1.25", "v", "1.25"),
+    _number("BIGINT x 1.25", "l", "1.25"),
+    _number("DECIMAL(10,2) x 1.25", "d", "1.25"),
+    _number("DECIMAL(38,18) x 1.25", "w", "1.25"),
+    ConditionClass("DECIMAL beside DOUBLE", "b.x > a.d * 1.25", "c.d < b.x", "numbers", "S.d * 1.25 < NEXT(S).x"),
+    ConditionClass("CASE, COALESCE", "CASE WHEN b.x > a.x * 1.25D THEN 1 ELSE 0 END = 1",
+                   "coalesce(c.x, b.x) < b.x", "numbers"),
+    ConditionClass("text", "b.s > a.s", "c.s < b.s", "unscaled"),
+    ConditionClass("LIKE", "b.x > a.x * 1.25D AND a.s LIKE '%7%'", "c.x < b.x", "like"),
+    ConditionClass("texts of two events joined", "b.x > a.x * 1.25D AND a.s || b.s > '0'", "c.x < b.x", "numbers"),
+)  # fmt: skip
 
 
-if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 2_000_000)
+def clause(c: ConditionClass) -> str:
+    return f"""SELECT count(*) AS n, sum(first) AS first, sum(last) AS last
+FROM log MATCH_RECOGNIZE (
+  PARTITION BY k ORDER BY t
+  MEASURES a.t AS first, c.t AS last
+  PATTERN (a b+ c)
+  DEFINE b AS {c.rises}, c AS {c.falls}
+)"""
+
+
+def block(c: ConditionClass) -> str:
+    return f"""SELECT count(*) AS n, sum(first) AS first, sum(last) AS last FROM (
+  FROM log PARTITION BY k ORDER BY t EVENT TYPE e
+  PATTERN SEQ(A a, B b, C c)
+  WHERE {c.rises} AND {c.falls}
+  WITHIN 20
+  EVENT SELECTION SKIP TILL NEXT MATCH
+  RETURN a.t AS first, c.t AS last
+)"""
+
+
+def trends(c: ConditionClass) -> str:
+    return f"""SELECT count(*) AS groups, sum(n) AS n FROM (
+  FROM (SELECT *, 'S' AS type FROM log) ORDER BY t EVENT TYPE type
+  PATTERN S+ WHERE {c.trends} WITHIN 50 SLIDE 50
+  GROUP BY k RETURN k, COUNT(*) AS n
+)"""
+
+
+def ensure_values(quick: bool) -> Path:
+    """The log as one Parquet file, made on first use."""
+    path = DATA / ("condition_values_quick.parquet" if quick else "condition_values.parquet")
+    if not path.exists():
+        rows = 50_000 if quick else 1_000_000
+        value = np.random.default_rng(5).integers(0, 1000, rows)
+        at = np.arange(rows)
+        ints = pa.array(value, pa.int32())
+        DATA.mkdir(parents=True, exist_ok=True)
+        part = path.with_suffix(".part")
+        pq.write_table(
+            pa.table({
+                "k": at * CASES // rows, "t": at, "e": pa.array(["A", "B", "C"]).take(pa.array(at % 3)),
+                "x": pa.array(value, pa.float64()), "v": ints, "l": pa.array(value),
+                "s": pa.array([f"{v:04}" for v in value]),
+                "d": ints.cast(pa.decimal128(10, 0)).cast(pa.decimal128(10, 2)),
+                "w": ints.cast(pa.decimal128(10, 0)).cast(pa.decimal128(38, 18)),
+            }),
+            part, compression="zstd", row_group_size=131_072,
+        )  # fmt: skip
+        part.rename(path)  # an interrupted run leaves no file that looks whole
+    return path
+
+
+@contextmanager
+def condition_classes(quick: bool = False, **_: object) -> Iterator[Benchmark]:
+    """The benchmark, with its session running for the length of the with block."""
+    with sparks.spark_session({"log": ensure_values(quick)}) as spark:
+        first = CLASSES[0]
+        asked = [("clause", clause), ("block", block), ("trends", trends)]
+        yield Benchmark(
+            name="conditions",
+            title="Conditions by what is in them",
+            about=ABOUT.format(
+                rows=spark.table("log").count(), cases=CASES, clause=clause(first), block=block(first),
+                trends=trends(first),
+            ),
+            entries=tuple(
+                Entry(name, c.name, partial(sparks.answer, spark, sql(c)), f"{name} {c.answer}")
+                for name, sql in asked
+                for c in CLASSES
+                if name != "trends" or c.trends
+            ),
+            ratios=tuple(Ratio(f"{c.name} / {DOUBLE}", (c.name,), (DOUBLE,)) for c in CLASSES[1:]),
+            versions=sparks.versions(spark),
+            notes=NOTES,
+        )  # fmt: skip

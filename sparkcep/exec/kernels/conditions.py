@@ -42,7 +42,7 @@ from sparkcep.exec.kernels.statuses import FALSE, OVERFLOW, TRUE, ZERO_DIVISION
     DECIMAL,  # argument: see decimals.pack
     LOAD,
     DOUBLE,  # of a decimal; argument: its scale
-    FLOOR,  # of a double, as the next four; argument: bits of the result type
+    FLOOR,  # of a double, as the next three; argument: bits of the result type
     CEILING,
     CUT,
     SQUARE_ROOT,
@@ -176,12 +176,8 @@ def called(typingctx, address, condition, base, rows, number):
     def codegen(context, builder, signature, arguments):
         word = ir.IntType(64)
         function = builder.inttoptr(arguments[0], ir.FunctionType(word, [word] * 4).as_pointer())
-        return builder.call(
-            function, [context.cast(builder, a, t, types.int64) for a, t in _typed(arguments, signature)]
-        )
-
-    def _typed(arguments, signature):
-        return list(zip(arguments, signature.args, strict=True))[1:]
+        pairs = zip(arguments[1:], signature.args[1:], strict=True)
+        return builder.call(function, [context.cast(builder, value, of, types.int64) for value, of in pairs])
 
     return types.int64(address, condition, base, rows, number), codegen
 

@@ -49,20 +49,24 @@ LONGEST_SUM = pack(ADD, 0, 0, 0, DIGITS)
 
 
 @inner
+def _next(hi, lo):
+    lo += _1
+    return hi + (_1 if lo == _0 else _0), lo
+
+
+@inner
 def _magnitude(high, low):
     """(negative, high, low) of a number with a sign."""
     hi, lo = np.uint64(high), np.uint64(low)
     if high < 0:
-        lo = ~lo + _1
-        hi = ~hi + (_1 if lo == _0 else _0)
+        hi, lo = _next(~hi, ~lo)
     return high < 0, hi, lo
 
 
 @inner
 def _signed(negative, hi, lo):
     if negative:
-        lo = ~lo + _1
-        hi = ~hi + (_1 if lo == _0 else _0)
+        hi, lo = _next(~hi, ~lo)
     return np.int64(hi), np.int64(lo)
 
 
@@ -149,8 +153,7 @@ def _dropped(hi, lo, digits):
     hi, lo, _ = _truncated(hi, lo, digits - 1)
     hi, lo, last = _short_division(hi, lo, _TEN)
     if last >= np.uint64(5):
-        lo += _1
-        hi += _1 if lo == _0 else _0
+        hi, lo = _next(hi, lo)
     return hi, lo
 
 
@@ -189,8 +192,7 @@ def _in_two_words(operation, xn, xh, xl, raise_x, yn, yh, yl, raise_y, drop):
         if operation == REMAINDER:
             negative, hi, lo = xn, rh, rl
         elif not _less(rh, rl, yh - rh - (_1 if yl < rl else _0), yl - rl):  # at least a half
-            lo += _1
-            hi += _1 if lo == _0 else _0
+            hi, lo = _next(hi, lo)
     hi, lo = _dropped(hi, lo, drop)
     return fits, negative, hi, lo
 
@@ -356,8 +358,7 @@ def operate(packed, xh, xl, yh, yl, long):
     if operation >= FLOOR:
         hi, lo, more = _truncated(xh, xl, drop)
         if more and xn == (operation == FLOOR):
-            lo += _1
-            hi += _1 if lo == _0 else _0
+            hi, lo = _next(hi, lo)
         high, low = _signed(xn, hi, lo)
         return TRUE, high, low
     if operation >= DIVIDE and yh == _0 and yl == _0:
