@@ -10,7 +10,7 @@ from pathlib import Path
 from benchmarks import harness
 from benchmarks.backtracking import main as backtracking
 from benchmarks.cold import main as cold
-from benchmarks.condition_classes import condition_classes
+from benchmarks.conditions import conditions
 from benchmarks.flink import DEFAULT_VENV
 from benchmarks.generate import DATA
 from benchmarks.index import pattern_index
@@ -32,7 +32,7 @@ BENCHMARKS = {
     "small_cases": small_cases,
     "scaling": scaling,
     "index": pattern_index,
-    "conditions": condition_classes,
+    "conditions": conditions,
 }
 #: Benchmarks with rounds of their own: peers there are none, or every query runs once.
 ALONE = {

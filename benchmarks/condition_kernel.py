@@ -3,7 +3,7 @@
 One partition of random-walk prices goes through the matcher; a plain Numba loop that does nothing but read the same
 columns once is the floor. A hand-written automaton for each query counts the evaluations and checks the matches.
 
-    python -m benchmarks.conditions [rows]
+    python -m benchmarks.condition_kernel [rows]
 """
 
 from __future__ import annotations

@@ -136,7 +136,7 @@ def ensure_values(quick: bool) -> Path:
 
 
 @contextmanager
-def condition_classes(quick: bool = False, **_: object) -> Iterator[Benchmark]:
+def conditions(quick: bool = False, **_: object) -> Iterator[Benchmark]:
     """The benchmark, with its session running for the length of the with block."""
     with sparks.spark_session({"log": ensure_values(quick)}) as spark:
         first = CLASSES[0]
