@@ -7,6 +7,7 @@ import re
 import pytest
 from pyspark.sql import SparkSession
 
+from .neighbours import block, by_lag, clause
 from .test_modes import conf
 
 EVENTS = """SELECT * FROM VALUES
@@ -33,22 +34,6 @@ COMPILED = (
 INTERPRETED = ("A.s || B.s = 'n1n2'", "B.s LIKE A.s || '%' OR A.v < B.v", "round(A.x / B.x, 2) = 0.91")
 
 
-def clause(condition: str) -> str:
-    return f"""SELECT b FROM cel_events MATCH_RECOGNIZE (PARTITION BY k ORDER BY i MEASURES B.i AS b
-        AFTER MATCH SKIP TO NEXT ROW PATTERN (A B) DEFINE B AS {condition})"""
-
-
-def block(condition: str) -> str:
-    return f"""SELECT b FROM (FROM cel_events PARTITION BY k ORDER BY i EVENT TYPE NONE PATTERN SEQ(ANY A, ANY B)
-        WHERE {condition} EVENT SELECTION STRICT CONTIGUITY MATCHES ALL RETURN B.i AS b)"""
-
-
-def by_lag(condition: str) -> str:
-    plain = re.sub(r"A\.(\w+)", r"(lag(\1) OVER before)", condition).replace("B.", "")
-    return f"""SELECT i AS b FROM (SELECT i, lag(i) OVER before AS earlier, {plain} AS holds FROM cel_events
-        WINDOW before AS (PARTITION BY k ORDER BY i)) WHERE holds AND earlier IS NOT NULL"""
-
-
 # Europe/Berlin: the clock goes forward between the second and the third event.
 @pytest.mark.parametrize("zone", [pytest.param("UTC", marks=pytest.mark.long), "Europe/Berlin"])
 def test_neighbours(spark: SparkSession, zone: str) -> None:
@@ -59,7 +44,9 @@ def test_neighbours(spark: SparkSession, zone: str) -> None:
             sorted(
                 tuple(row)
                 for row in spark.sql(
-                    " UNION ALL ".join(f"SELECT {n} AS n, b FROM ({form(c)})" for n, c in enumerate(conditions))
+                    " UNION ALL ".join(
+                        f"SELECT {n} AS n, b FROM ({form(c, 'cel_events', 'i')})" for n, c in enumerate(conditions)
+                    )
                 ).collect()
             )
             for form in (by_lag, clause, block)
@@ -74,5 +61,5 @@ def test_neighbours(spark: SparkSession, zone: str) -> None:
 def test_where_they_run(spark: SparkSession, form) -> None:
     spark.sql(EVENTS).createOrReplaceTempView("cel_events")
     slow = [c for c in COMPILED + INTERPRETED if re.search("by the interpreter|reference search|by definition", str(
-        spark.sql(f"EXPLAIN {form(c)}").collect()))]  # fmt: skip
+        spark.sql(f"EXPLAIN {form(c, 'cel_events', 'i')}").collect()))]  # fmt: skip
     assert slow == list(INTERPRETED)

@@ -14,6 +14,8 @@ from pyspark.sql import SparkSession
 
 from sparkcep import index
 
+from .neighbours import block, by_lag, clause
+
 LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"
 
 #: The night of each change, by zone: clocks go on, clocks go back.
@@ -112,29 +114,17 @@ def test_conditions_with_ansi_on_and_off(spark: SparkSession, layout: str) -> No
     spark.sql("""SELECT id % 2 AS k, CAST(id AS INT) AS o, CAST(id + 1 AS INT) AS x, id + 1 AS l,
         if(id % 3 = 0, string(id), 'x') AS s FROM range(12)""").createOrReplaceTempView("an")
 
-    def ours(condition: str) -> str:
-        return f"""SELECT bo FROM an MATCH_RECOGNIZE (PARTITION BY k ORDER BY o MEASURES b.o AS bo
-            AFTER MATCH SKIP TO NEXT ROW PATTERN (a b) DEFINE b AS {condition})"""
-
-    def block(condition: str) -> str:
-        return f"""SELECT bo FROM (FROM an PARTITION BY k ORDER BY o EVENT TYPE NONE PATTERN SEQ(an a, an b)
-            WHERE {condition} EVENT SELECTION STRICT CONTIGUITY MATCHES ALL RETURN b.o AS bo)"""
-
-    def plain(condition: str) -> str:
-        own = condition.replace("a.x", "ax").replace("b.", "")
-        return f"""SELECT o AS bo FROM (SELECT *, lag(x) OVER w AS ax, lag(o) OVER w AS ao FROM an
-            WINDOW w AS (PARTITION BY k ORDER BY o)) WHERE ao IS NOT NULL AND ({own})"""
-
     with conf(spark, **{"spark.sparkcep.exec.layout": layout, "spark.sql.ansi.enabled": "false"}):
-        parts = [[f"SELECT {n} AS n, bo FROM ({f(c)})" for n, (c, _) in enumerate(ANSI)] for f in (plain, ours, block)]
-        expected, clause, blocks = (rows(spark, " UNION ALL ".join(p)) for p in parts)
+        forms = (by_lag, clause, block)
+        parts = [[f"SELECT {n} AS n, b FROM ({f(c, 'an', 'o')})" for n, (c, _) in enumerate(ANSI)] for f in forms]
+        expected, clauses, blocks = (rows(spark, " UNION ALL ".join(p)) for p in parts)
         assert {n for n, _ in expected} == set(range(len(ANSI)))
-        assert clause == expected
+        assert clauses == expected
         assert blocks == expected
     with conf(spark, **{"spark.sparkcep.exec.layout": layout, "spark.sql.ansi.enabled": "true"}):
         chosen = ANSI if LONG else ANSI[:: 2 if layout == "lists" else 3]
         for condition, error in chosen:
-            for query in (plain(condition), ours(condition), block(condition)):
+            for query in (form(condition, "an", "o") for form in forms):
                 with pytest.raises(Exception, match=error):
                     rows(spark, query)
 
