@@ -82,8 +82,9 @@ def rank_decimals(arrays: Sequence[pa.Array]) -> list[Ints]:
     high = np.concatenate([high_words(a) for a in arrays])
     low = np.concatenate([_words(a)[::2].view(np.uint64) for a in arrays])
     order = np.lexsort((low, high))
+    high, low = high[order], low[order]
     steps = np.ones(len(order), np.int64)
-    steps[1:] = (high[order][1:] != high[order][:-1]) | (low[order][1:] != low[order][:-1])
+    steps[1:] = (high[1:] != high[:-1]) | (low[1:] != low[:-1])
     ranks = np.empty(len(order), np.int64)
     ranks[order] = np.cumsum(steps)
     return np.split(ranks, np.cumsum([len(a) for a in arrays])[:-1])

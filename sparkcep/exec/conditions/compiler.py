@@ -36,11 +36,12 @@ from sparkcep.exec.conditions.expressions import (
     check_comparable,
     columns_read,
     common_type,
+    decimal_among,
     literal_type,
     loads,
     wider_decimal,
 )
-from sparkcep.exec.conditions.interpreter import Interpreter, constant, decimal_among
+from sparkcep.exec.conditions.interpreter import Interpreter, constant
 from sparkcep.exec.conditions.scalars import DECIMALS, rounded_type
 from sparkcep.exec.engines.rows.spec import ConditionSet
 from sparkcep.exec.kernels import conditions as op

@@ -208,6 +208,12 @@ def average_type(kind: Type) -> Type:
     return Type("decimal", min(38, kind.size + 4), min(38, kind.scale + 4))
 
 
+def decimal_among(kinds: Sequence[Type]) -> bool:
+    """Whether types are compared as decimals."""
+    exact = all(k.kind in ("int", "decimal", "null") for k in kinds)
+    return exact and any(k.kind == "decimal" for k in kinds)
+
+
 def wider_decimal(x: Type, y: Type) -> Type:
     """The type that two decimals are compared as: where it would have more than 38 digits, Spark gives up those behind
     the point, so that values are rounded."""

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from sparkcep.exec.batch import Batch
-from sparkcep.exec.conditions.compiler import ConditionPrograms
 from sparkcep.exec.conditions.expressions import ROW_COLUMN, Expression, columns_read
 from sparkcep.exec.conditions.interpreter import Interpreter, MatchState, normalise
 from sparkcep.exec.conditions.scalars import DivisionByZero, Overflow
@@ -62,8 +61,8 @@ class _Registers:
 class External:
     """Evaluates conditions for a kernel. One for each matcher; the kernel and this run in turn, in one thread.
 
-    ``address``: of the function that the kernel calls. ``failure``: what an evaluation raised, once the kernel has
-    given CONDITION_FAILED.
+    ``address``: of the function that the kernel calls, 0 where there are no tests for it. ``failure``: what an
+    evaluation raised, once the kernel has given CONDITION_FAILED.
     """
 
     def __init__(self, tests: Sequence[Expression], conditions: ConditionSet, ansi: bool) -> None:
@@ -74,8 +73,10 @@ class External:
         self.state = MatchState((), 0, 0, ())
         self.first_row = 0
         self.failure: BaseException | None = None
-        self._callback = _Callback(self._holds)  # kept: the address is valid as long as this is
-        self.address: int = ctypes.cast(self._callback, ctypes.c_void_p).value or 0
+        self.address = 0
+        if tests:
+            self._callback = _Callback(self._holds)  # kept: the address is valid as long as this is
+            self.address = ctypes.cast(self._callback, ctypes.c_void_p).value or 0
 
     def begin(self, batch: Batch, budget: Budget, first_row: int = 0) -> None:
         """Read the columns of a batch that conditions look at.
@@ -122,8 +123,3 @@ class External:
             self.failure = error
             return CONDITION_FAILED
         return NULL if value is None else TRUE if value else FALSE
-
-
-def external(programs: ConditionPrograms, conditions: ConditionSet) -> External | None:
-    """What evaluates the tests that programs leave to the interpreter; None: there are none."""
-    return External(programs.external, conditions, programs.ansi) if programs.external else None

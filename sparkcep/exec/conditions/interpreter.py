@@ -45,6 +45,7 @@ from sparkcep.exec.conditions.expressions import (
     average_type,
     check_comparable,
     common_type,
+    decimal_among,
     literal_type,
     wider_decimal,
 )
@@ -594,12 +595,6 @@ def constant(node: Expression) -> Any:
         value = node.arguments[0].value
         return None if value is None else -value
     return node.value if isinstance(node, Constant) else None
-
-
-def decimal_among(kinds: Sequence[Type]) -> bool:
-    """Whether types are compared as decimals."""
-    exact = all(k.kind in ("int", "decimal", "null") for k in kinds)
-    return exact and any(k.kind == "decimal" for k in kinds)
 
 
 def _contains(values: list[Any], wanted: Any) -> bool | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
 
@@ -144,20 +145,19 @@ class Conjunct(Hoisting):
 
     def local_time(self, value: Expression) -> Expression:
         """Spark subtracts timestamps by the session's local time: a timestamp column as TIMESTAMP_NTZ."""
-        slot = self.owner.slots[value.slot] if isinstance(value, Load) else None
-        if not isinstance(slot, NavigationSlot) or slot.argument is not None or slot.column < 0:
-            return value
-        text = self.owner.fields.texts[self.owner.columns[slot.column]]
-        if self.owner.column_types.get(self.owner.fields.column_of(text) or "") != "timestamp":
-            return value
-        return self.as_local_time(value) or value
+        return self.as_local_time(value, lambda type_: type_ == "timestamp") or value
 
-    def as_local_time(self, value: Expression) -> Expression | None:
-        """A column's value as TIMESTAMP_NTZ, which Spark makes of times, dates and texts; None: it is no column's."""
+    def as_local_time(
+        self, value: Expression, wanted: Callable[[str | None], bool] = lambda type_: True
+    ) -> Expression | None:
+        """A column's value as TIMESTAMP_NTZ, which Spark makes of times, dates and texts; None: it is no column's, or
+        the type of its input column is not ``wanted``."""
         slot = self.owner.slots[value.slot] if isinstance(value, Load) else None
         if not isinstance(slot, NavigationSlot) or slot.argument is not None or slot.column < 0:
             return None
         text = self.owner.fields.texts[self.owner.columns[slot.column]]
+        if not wanted(self.owner.column_types.get(self.owner.fields.column_of(text) or "")):
+            return None
         return self.owner.slot(replace(slot, column=self.owner.column(f"CAST({text} AS TIMESTAMP_NTZ)")))
 
     def construct(self, tree: exp.Expr) -> Expression:

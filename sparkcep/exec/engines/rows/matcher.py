@@ -10,7 +10,7 @@ from sparkcep.exec.arrays import Ints
 from sparkcep.exec.batch import Batch, Resume
 from sparkcep.exec.conditions.compiler import CallsBack, ConditionPrograms, compile_conditions
 from sparkcep.exec.conditions.expressions import NavigationSlot
-from sparkcep.exec.conditions.external import external
+from sparkcep.exec.conditions.external import External
 from sparkcep.exec.conditions.lookback import Lookback
 from sparkcep.exec.engines.rows.search import Search
 from sparkcep.exec.engines.rows.spec import MatchSpec
@@ -61,11 +61,11 @@ class Matcher:
         self.patience = PATIENCE
         own = spec.conditions
         self.programs = None if own.interpreted else compile_conditions(own, spec.ansi, calls_back)
-        self.external = None if self.programs is None else external(self.programs, own)
         if self.programs is not None:
+            self.external = External(self.programs.external, own, spec.ansi)
             lookback = Lookback(program, self.programs, own.registers)
-            callback = 0 if self.external is None else self.external.address
-            self.conditions = condition_tables(program, self.programs, lookback, len(own.registers), callback)
+            registers, callback = len(own.registers), self.external.address
+            self.conditions = condition_tables(program, self.programs, lookback, registers, callback)
             self.memo = memo_table(self.programs, lookback)
             self.epoch = 1  # of the memo's entries; an empty one has 0
 
@@ -179,9 +179,8 @@ class Matcher:
         search = new_search_state(longest, registers, len(programs.agg), dependent)
         budget = Budget(spec.task_memory, longest)
         budget.hold("batch", batch.held, masks, *within, *columns, viable, ends, *search)
-        if self.external is not None:
-            self.external.begin(batch, budget, int(progress[kernel.FIRST_ROW]))
-            self.external.look_at(search)
+        self.external.begin(batch, budget, int(progress[kernel.FIRST_ROW]))
+        self.external.look_at(search)
         # What is given out whole has to leave room to be copied.
         most_bytes = min(most_bytes, max(PIECE_BYTES, budget.left // 2))
         epoch, self.epoch = self.epoch, self.epoch + len(batch.offsets)
@@ -205,7 +204,7 @@ class Matcher:
             else:
                 out = grown(out, used, len(out) + longest)
             budget.hold("output", out)
-        if status == CONDITION_FAILED and self.external is not None:
+        if status == CONDITION_FAILED:
             self.external.raise_failure()
         self.check(status)
         yield out[: progress[kernel.USED]]

@@ -9,7 +9,7 @@ import numpy as np
 from sparkcep.exec.arrays import Ints, Rows
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.conditions.compiler import CallsBack, compile_conditions
-from sparkcep.exec.conditions.external import external
+from sparkcep.exec.conditions.external import External
 from sparkcep.exec.engines.rows.tables import (
     PIECE_BYTES,
     WHOLE_BYTES,
@@ -68,8 +68,8 @@ class RunMatcher:
         names = len(spec.automaton.names)
         self.machine, self.checks = machine_tables(spec)
         self.programs = p = compile_conditions(spec.conditions, spec.ansi, calls_back)
-        self.external = external(p, spec.conditions)
-        self.conditions = run_conditions(spec, p, self.external.address if self.external else 0)
+        self.external = External(p.external, spec.conditions, spec.ansi)
+        self.conditions = run_conditions(spec, p, self.external.address)
         self.output = output_table(spec.slots, spec.slot_registers, spec.skip_labels, names)
 
     def match(self, batch: Batch) -> tuple[Ints, Rows]:
@@ -120,16 +120,14 @@ class RunMatcher:
         reached = np.empty((3, marks), np.int32)
         budget = Budget(spec.task_memory, longest)
         budget.hold("batch", batch.held, masks, columns, times, work, checks, merging, forward, backward, reached)
-        if self.external is not None:
-            self.external.begin(batch, budget)
+        self.external.begin(batch, budget)
         # What is given out whole has to leave room to be copied.
         most_bytes = min(most_bytes, max(PIECE_BYTES, budget.left // 2))
         given, of = 0, -1
         to_count = is_countable(spec)
         limit = min(spec.limit_rows, COUNTED_FROM) if to_count else spec.limit_rows
         while True:
-            if self.external is not None:
-                self.external.look_at(search)
+            self.external.look_at(search)
             if spec.collapsed:
                 status = collapse_runs(
                     offsets, masks, self.machine, checks, int(spec.use_within), int(spec.strict_time), times,
@@ -179,7 +177,7 @@ class RunMatcher:
             else:
                 trace = grown(trace, len(trace), 1)
             budget.hold("output", out, trace)
-        if status == CONDITION_FAILED and self.external is not None:
+        if status == CONDITION_FAILED:
             self.external.raise_failure()
         raise_status(status, spec, fewer_matches(spec))
         yield out[: progress[USED]], trace[: progress[TRACED]]

@@ -130,16 +130,19 @@ def key_columns(pairs: Sequence[KeyPair], batch: Batch) -> tuple[Ints, npt.NDArr
         sides = [batch.columns[pair.before], batch.columns[pair.after]][: 1 + (pair.before != pair.after)]
         if any(pa.types.is_floating(a.type) for a in sides):
             found = [ordered_ints(a.cast(pa.float64())) for a in sides]
-        elif any(is_text(a.type) for a in sides):
-            ranks, _ = rank_strings(sides, ())
+        elif any(is_text(a.type) or is_long(a.type) for a in sides):
+            ranks = rank_strings(sides, ())[0] if is_text(sides[0].type) else rank_decimals(sides)
             found = [(r, np.asarray(a.is_null(), np.uint8)) for r, a in zip(ranks, sides, strict=True)]
-        elif any(pa.types.is_decimal(a.type) and a.type.precision > WORD_DIGITS for a in sides):
-            found = [(r, np.asarray(a.is_null(), np.uint8)) for r, a in zip(rank_decimals(sides), sides, strict=True)]
         else:
             found = [int_values(a) for a in sides]
         for side, (values, null) in enumerate(found):
             keys[2 * k + side], nulls[2 * k + side] = values, null
     return keys.ravel(), nulls.ravel()
+
+
+def is_long(type_: pa.DataType) -> bool:
+    """Whether a column holds decimals of more than one word."""
+    return bool(pa.types.is_decimal(type_)) and type_.precision > WORD_DIGITS
 
 
 def is_text(type_: pa.DataType) -> bool:
