@@ -49,7 +49,7 @@ from sparkcep.query import (
 )
 from sparkcep.settings import read
 
-COLUMNS = {"t": "bigint", "e": "string", "v": "int", "w": "int"}
+COLUMNS = {"t": "bigint", "e": "string", "v": "int", "w": "int", "x": "int"}
 A_PLUS: Pattern = Quantified(Variable("A"), 1, None)
 A_PLUS_B: Pattern = Quantified(Concatenation((A_PLUS, Variable("B"))), 1, None)
 QUERIES = {
@@ -100,6 +100,21 @@ def quadratic(value: Ints) -> float:
     return total
 
 
+@njit
+def quadratic_of(first: Ints, second: Ints, third: Ints) -> float:
+    """The same under two conditions, or three: a plain loop that stops at the first that does not hold."""
+    counts = np.empty(len(first))
+    total = 0.0
+    for j in range(len(first)):
+        own = 1.0
+        for i in range(j):
+            if first[i] > first[j] and second[i] > second[j] and (len(third) == 0 or third[i] > third[j]):
+                own += counts[i]
+        counts[j] = own
+        total += own
+    return total
+
+
 def falls(column: str) -> Condition:
     """`A.column > NEXT(A).column`"""
     before, after = (Navigation(RowExpression((column,)), ("A",), False, n, 0, True) for n in (1, 0))
@@ -131,11 +146,15 @@ APPROXIMATE = Trend("n", "approx_count", None, ())
 SUM = Trend("s", "sum", RowExpression(("v",)), ("A",))
 
 
+def values_of(value: Ints) -> dict[str, Ints]:
+    """Three columns of the same values, each in an order of its own."""
+    return {"v": value, "w": value[::-1].copy(), "x": np.random.default_rng(len(value)).permutation(value)}
+
+
 def batch(planned: PatternPlan[TrendsPlan], mask: Ints, value: Ints) -> Batch:
     texts = planned.input.fields.texts
-    columns = [
-        pa.array(value if "v" in texts[i] else value[::-1], pa.int32()) for i in planned.input.shape.kernel_fields
-    ]
+    of = values_of(value)
+    columns = [pa.array(of[texts[i].strip("`()")], pa.int32()) for i in planned.input.shape.kernel_fields]
     return batch_of(np.array([0, len(mask)], np.int64), [pa.array(mask), *columns], planned.input.shape)
 
 
@@ -173,10 +192,7 @@ def kernel(quick: bool) -> dict[str, Any]:
         own = cpu_seconds(lambda matcher=matcher, data=data: matcher.aggregate(data))
         paper = cpu_seconds(lambda n=n: quadratic(value[:n]), 1)
         out[f"propagation of the paper, {n:,} events"] = {"seconds": round(paper, 3), "ratio": round(paper / own)}
-    n = 1_000 if quick else 20_000
-    two = plan(A_PLUS, (APPROXIMATE,), (falls("v"), falls("w")))
-    data, matcher = batch(two, ones[:n], value[:n]), TrendMatcher(two.engine.spec)
-    out[f"two ordered conditions, {n:,} events"] = figures(n, cpu_seconds(lambda: matcher.aggregate(data), 1))
+    out |= of_several_orders(quick, ones, value)
     for n in (10, 50) if quick else (10, 50, 75, 100):
         # Two-step aggregation: every trend is a match of the runs kernel.
         run = replace(ordered.engine.spec.run, limit_rows=20_000_000)
@@ -189,6 +205,33 @@ def kernel(quick: bool) -> dict[str, Any]:
         out[f"two-step enumeration, {n} events"] = {
             "seconds": round(took, 3), "trends": trends, "ratio": round(took / own)
         }  # fmt: skip
+    return out
+
+
+def of_several_orders(quick: bool, mask: Ints, value: Ints) -> dict[str, Any]:
+    """Two ordered conditions on an edge, and three, beside a plain compiled loop over the same columns; growth."""
+    out: dict[str, Any] = {}
+    two = plan(A_PLUS, (APPROXIMATE,), (falls("v"), falls("w")))
+    three = plan(A_PLUS, (APPROXIMATE,), (falls("v"), falls("w"), falls("x")))
+    n = 1_000 if quick else 20_000
+    of = values_of(value[:n])
+    for name, planned, third in (("two", two, of["x"][:0]), ("three", three, of["x"])):
+        data, matcher = batch(planned, mask[:n], value[:n]), TrendMatcher(planned.engine.spec)
+        own = cpu_seconds(lambda matcher=matcher, data=data: matcher.aggregate(data))
+        loop = cpu_seconds(lambda third=third: quadratic_of(of["v"], of["w"], third))
+        out[f"{name} ordered conditions, {n:,} events"] = figures(n, own) | {
+            "plain_loop_seconds": round(loop, 3), "plain_loop_ratio": round(loop / own, 1)
+        }  # fmt: skip
+    before = 0.0
+    for n in (1_000, 2_000) if quick else (50_000, 100_000, 200_000):
+        data, matcher = batch(two, mask[:n], value[:n]), TrendMatcher(two.engine.spec)
+        took = cpu_seconds(lambda matcher=matcher, data=data: matcher.aggregate(data))
+        out[f"two ordered conditions, {n:,} events"] = figures(n, took) | {
+            "bytes_per_event": round(matcher.scratch_bytes / n, 1)
+        }
+        if before:
+            out[f"two ordered conditions, {n:,} events"] |= {"growth": round(took / before, 2)}
+        before = took
     return out
 
 

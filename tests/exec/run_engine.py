@@ -24,9 +24,9 @@ from sparkcep.planner.plan import PatternPlan
 from sparkcep.query import Condition, PatternQuery, SortKey, default_measures
 from sparkcep.settings import read
 
-from .run_strategies import RunCase
+from .run_strategies import RunCase, scrambled
 
-COLUMNS = {"t": "bigint", "e": "string", "v": "int"}
+COLUMNS = {"t": "bigint", "e": "string", "v": "int", "w": "int"}
 SETTINGS = read(lambda key, default=None: default)
 
 
@@ -75,6 +75,7 @@ def mask_of_case(case: RunCase, plan: PatternPlan[RunsPlan]) -> pa.Array:
 def fields_of_case(case: RunCase, plan: PatternPlan[RunsPlan]) -> list[pa.Array]:
     """The prepared fields of all events, by number."""
     values = {"t": pa.array(case.times, pa.int64()), "e": pa.array(case.types), "v": pa.array(case.values, pa.int32())}
+    values["w"] = pa.array([scrambled(v) for v in case.values], pa.int32())
     return [values[analyze([text])[0][0]] for text in plan.input.fields.texts]
 
 

@@ -87,6 +87,7 @@ AGGREGATES: dict[str, Callable[[list[int]], Any]] = {
     "count": len,
 }
 V = RowExpression(("v",))
+W = RowExpression(("w",))
 Keys = tuple[str, ...]
 
 
@@ -143,29 +144,38 @@ def describe(condition: Condition) -> str:
     )
 
 
+def scrambled(value: int | None) -> int | None:
+    """w of an event, by its v."""
+    return None if value is None else 5 * value % 7
+
+
 # Conditions, written once and given twice: as a scalar with slots and as a Python function.
 
 
 @dataclass(frozen=True)
 class Operand:
-    """``FIRST``, ``LAST`` (with an offset) or an aggregate of v over the events of a variable."""
+    """``FIRST``, ``LAST`` (with an offset) or an aggregate of v over the events of a variable; ``scrambled``: of w,
+    which v determines, but which has another order."""
 
     function: str
     keys: Keys
     offset: int = 0
     each: bool = False
     before: bool = False
+    scrambled: bool = False
 
     @property
     def slot(self) -> Slot:
         if self.function in AGGREGATES:
             return Aggregate(self.function, (V,), False, self.keys, True, False, each=self.each, before=self.before)
-        return Navigation(V, self.keys, self.function == "FIRST", self.offset, 0, True, each=self.each)
+        of = W if self.scrambled else V
+        return Navigation(of, self.keys, self.function == "FIRST", self.offset, 0, True, each=self.each)
 
     @property
     def text(self) -> str:
         marks = f"{' each' * self.each}{' before' * self.before}"
-        return f"{self.function}({'/'.join(self.keys)}.v{f', {self.offset}' * bool(self.offset)}{marks})"
+        column = "w" if self.scrambled else "v"
+        return f"{self.function}({'/'.join(self.keys)}.{column}{f', {self.offset}' * bool(self.offset)}{marks})"
 
     def value(self, path: Path, k: int | None, column: tuple[int | None, ...]) -> Any:
         rows = [row for key, row in path if key in self.keys]
@@ -177,7 +187,8 @@ class Operand:
             known = [value for row in rows if (value := column[row]) is not None]
             return AGGREGATES[self.function](known) if known or self.function == "count" else None
         place = self.offset if self.function == "FIRST" else len(rows) - 1 - self.offset
-        return column[rows[place]] if 0 <= place < len(rows) else None
+        value = column[rows[place]] if 0 <= place < len(rows) else None
+        return scrambled(value) if self.scrambled else value
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from .trend_engine import Aggregate, TrendCase, as_values, batch_of_case, plan_t
 A, B, C = (Component(k, k, (k,), k != "C") for k in "ABC")
 FALLS = draft(last(("A",), 1), ">", last(("A",)), ("A",), after=("A",))[1]
 RISES = draft(last(("A",)), "<=", last(("B",)), ("B",), after=("A",))[1]
+SWAPS = draft(last(("A",), 1, scrambled=True), "<=", last(("A",), scrambled=True), ("A",), after=("A",))[1]
 SAME = draft(last(("A",), 1), "=", last(("A",)), ("A",), after=("A",))[1]
 
 
@@ -31,6 +32,7 @@ SAME = draft(last(("A",), 1), "=", last(("A",)), ("A",), after=("A",))[1]
     ("pattern", "conditions", "selection"),
     [
         ("A+", (), Selection.ANY), ("A+", (FALLS,), Selection.ANY), ("A+", (SAME,), Selection.ANY),
+        ("A+", (FALLS, SWAPS), Selection.ANY), ("(A+ B? C)+", (FALLS, RISES, SWAPS), Selection.ANY),
         ("(A+ B)+", (), Selection.ANY), ("(A+ B)+", (FALLS,), Selection.ANY), ("(A+ B)+", (RISES,), Selection.ANY),
         ("(A+ B? C)+", (FALLS, RISES), Selection.ANY), ("A B* C", (), Selection.NEXT), ("(A+ B)+", (), Selection.NEXT),
     ],

@@ -35,7 +35,7 @@ from sparkcep.query import (
 
 from .notation import tree
 from .run_engine import COLUMNS, SETTINGS, analyze
-from .run_strategies import SELECTIONS, RunCase, as_reference, draft, last, run_cases
+from .run_strategies import SELECTIONS, RunCase, as_reference, draft, last, run_cases, scrambled
 
 #: An aggregate: function, and the keys of the components whose events count (None for ``*``).
 Aggregate = tuple[str, tuple[str, ...] | None]
@@ -90,6 +90,7 @@ def batch_of_case(case: TrendCase, plan: PatternPlan[TrendsPlan]) -> Batch:
             own = [holds(plan.input.tests[code], value) for value in run.values]
         mask |= np.array(own, bool).astype(np.int64) << bit
     values = {"t": pa.array(run.times, pa.int64()), "e": pa.array(run.types), "v": pa.array(run.values, pa.int32())}
+    values["w"] = pa.array([scrambled(v) for v in run.values], pa.int32())
     fields = [values[analyze([plan.input.fields.texts[i]])[0][0]] for i in plan.input.shape.kernel_fields]
     return batch_of(np.array([0, len(mask)], np.int64), [pa.array(mask), *fields], plan.input.shape)
 
@@ -230,11 +231,12 @@ def adjacent_cases(draw: st.DrawFn) -> TrendCase:
     case = draw(trend_cases(maximum_conditions=0, shape=pattern))
     positive = [c.key for c in case.run.components if not c.negated]
     drafts = []
-    for _ in range(draw(st.integers(1, 2))):
+    for n in range(draw(st.integers(1, 3))):
         u, w = draw(st.sampled_from(positive)), draw(st.sampled_from(positive))
-        before = last((u,), 1) if u == w else last((u,))
+        both = {"scrambled": n == 1 or (n == 2 and draw(st.booleans()))}
+        before = last((u,), 1, **both) if u == w else last((u,), **both)
         operators = st.sampled_from(["<", ">", "<=", ">=", "=", "<", ">", "<>"])
-        drafts.append(draft(before, draw(operators), last((w,)), (w,), after=(u,)))
+        drafts.append(draft(before, draw(operators), last((w,), **both), (w,), after=(u,)))
     conditions = tuple(c for _, c in drafts)
     references = tuple(as_reference(comparison, c, case.run.values) for comparison, c in drafts)
     selection = draw(st.sampled_from([Selection.ANY, Selection.ANY, Selection.ANY, *SELECTIONS]))

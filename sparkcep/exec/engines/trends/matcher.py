@@ -22,9 +22,11 @@ from sparkcep.exec.engines.trends.tables import (
     compared_pairs,
     edge_class_tables,
     fields_of,
+    grid_tables,
     key_columns,
     new_jobs,
     new_lists,
+    new_nodes,
     new_ranks,
     new_sums,
     order_tables,
@@ -82,6 +84,7 @@ class TrendMatcher:
         self.edge_classes = edge_class_tables(spec, self.machine)
         self.pairs = compared_pairs(spec)
         self.orders = order_tables(tree_orders(spec), self.pairs)
+        self.grids = grid_tables(spec)
         self.programs = compile_conditions(spec.conditions, spec.run.ansi)
         pair_run = replace(spec.run, conditions=spec.conditions)
         self.conditions = run_conditions(pair_run, self.programs)
@@ -119,7 +122,8 @@ class TrendMatcher:
         work = new_work(longest if needs_graph else 0, self.machine)
         same = bool(self.orders.same.all())
         scratch = Scratch(
-            work, new_ranks(len(self.orders.ordered), room, same), np.zeros(COUNTS, np.int64),
+            work, new_ranks(len(self.orders.ordered), room, same), new_nodes(len(self.grids.order), room),
+            np.zeros(COUNTS, np.int64),
             new_lists(self.edge_classes, room), new_sums(self.edge_classes, self.fields, room, lanes),
             new_jobs(self.edge_classes, room),
         )  # fmt: skip
@@ -133,8 +137,8 @@ class TrendMatcher:
         out_words = np.empty((len(out), self.fields.words), np.uint64)
         out_floats = np.empty((len(out), self.fields.floats))
         trends = Trends(
-            self.machine, self.edge_classes, self.orders, self.fields, self.symbols, SELECTIONS[spec.run.selection],
-            int(spec.run.strict_time),
+            self.machine, self.edge_classes, self.orders, self.grids, self.fields, self.symbols,
+            SELECTIONS[spec.run.selection], int(spec.run.strict_time),
         )  # fmt: skip
         search = new_search_state(1, max(len(spec.conditions.registers), 2))
         tests = Tests(self.conditions._replace(const_i=const_i), columns, search, spec.run.limit_steps)

@@ -15,6 +15,7 @@ class Granularity(enum.Enum):
 
     STATE = "one sum per state"
     TREE = "one tree per state"
+    GRID = "one tree of trees per state"
     PAIRS = "predecessor by predecessor"
 
 
@@ -28,11 +29,21 @@ class KeyPair:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """``equal`` pairs must be equal, and the event before must stand in relation ``operator`` to the one after."""
+    """``equal`` pairs must be equal, and the event before must stand in relation ``operator`` to the one after, in
+    another pair, which a GRID has, in relation ``second_operator``."""
 
     equal: tuple[KeyPair, ...]
     ordered: KeyPair | None
     operator: str = ""
+    second: KeyPair | None = None
+    second_operator: str = ""
+
+    @property
+    def orders(self) -> tuple[Order, ...]:
+        """The order of one tree, or the two of a grid."""
+        if self.second is None:
+            return (self,)
+        return (Order(self.equal, self.ordered, self.operator), Order((), self.second, self.second_operator))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +59,7 @@ class EdgeClass:
     """Edges that leave one state under the same negations and conditions.
 
     ``edges``: their places in its list. ``bit``: mask bit that the event before must have, -1 for none. ``order`` for
-    TREE; for PAIRS ``compared``, and ``tests`` (numbers in the condition set) of what is no comparison.
+    TREE and GRID; for PAIRS ``compared``, and ``tests`` (numbers in the condition set) of what is no comparison.
     """
 
     state: int

@@ -10,7 +10,7 @@ from sparkcep.exec.automaton import ACCEPT
 from sparkcep.exec.engines.rows.spec import BITS_PER_WORD
 from sparkcep.exec.engines.trends.spec import Granularity, TrendSpec
 from sparkcep.exec.kernels.runs.graph_tables import Machine
-from sparkcep.exec.kernels.trends.tables import STATE, TREE, EdgeClasses, Fields, Rows, Single, Symbols
+from sparkcep.exec.kernels.trends.tables import GRID, STATE, TREE, EdgeClasses, Fields, Rows, Single, Symbols
 from sparkcep.query import Selection
 
 #: More bits than this make too large a table.
@@ -92,8 +92,8 @@ def trend_symbols(spec: TrendSpec, machine: Machine, edge_classes: EdgeClasses, 
         return np.array(values, np.int64)
 
     found = Symbols(
-        1, int(any(edge_classes.kind == TREE)), np.uint64((1 << width) - 1), ints(start), ints([*made, 0]),
-        ints(into_start), ints([*into, 0]), np.array([*begins, 0.0]), np.array([*ends, 0], np.uint8),
+        1, int(np.isin(edge_classes.kind, (TREE, GRID)).any()), np.uint64((1 << width) - 1), ints(start),
+        ints([*made, 0]), ints(into_start), ints([*into, 0]), np.array([*begins, 0.0]), np.array([*ends, 0], np.uint8),
         ints([*sources, 0]), np.array([*source, 0], np.int32), np.concatenate([*member, np.zeros(1, np.uint8)]),
         ints(leave_start), ints([*leave, 0]), ints(final), _NOT_SINGLE,
     )  # fmt: skip

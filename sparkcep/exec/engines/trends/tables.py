@@ -18,9 +18,12 @@ from sparkcep.exec.engines.trends.spec import EdgeClass, Granularity, KeyPair, O
 from sparkcep.exec.kernels.runs.graph_tables import Machine, Rows
 from sparkcep.exec.kernels.trends import sums
 from sparkcep.exec.kernels.trends import tables as kernel
-from sparkcep.exec.kernels.trends.tables import EdgeClasses, Fields, Lists, Orders, Ranks, Sums, Values
+from sparkcep.exec.kernels.trends.tables import EdgeClasses, Fields, Grids, Lists, Nodes, Orders, Ranks, Sums, Values
 
-_KINDS = {Granularity.STATE: kernel.STATE, Granularity.TREE: kernel.TREE, Granularity.PAIRS: kernel.PAIRS}
+_KINDS = {
+    Granularity.STATE: kernel.STATE, Granularity.TREE: kernel.TREE, Granularity.GRID: kernel.GRID,
+    Granularity.PAIRS: kernel.PAIRS,
+}  # fmt: skip
 _OUTCOMES = {
     "=": kernel.EQUAL, "<": kernel.LESS, "<=": kernel.LESS | kernel.EQUAL, ">": kernel.GREATER,
     ">=": kernel.GREATER | kernel.EQUAL,
@@ -58,7 +61,9 @@ def edge_class_tables(spec: TrendSpec, machine: Machine) -> EdgeClasses:
             else:
                 bit_of_edge[machine.edge_start[s] + e] = bit
     orders = tree_orders(spec)
-    trees = [k for k, c in enumerate(classes) if c.granularity is Granularity.TREE]
+    trees, grids = (
+        [k for k, c in enumerate(classes) if c.granularity is kind] for kind in (Granularity.TREE, Granularity.GRID)
+    )
     firsts = [machine.edge_start[c.state] + c.edges[0] for c in classes]
     starts = np.searchsorted([c.state for c in classes], np.arange(automaton.states + 1))
     tests, compared = [0], [0]
@@ -70,8 +75,10 @@ def edge_class_tables(spec: TrendSpec, machine: Machine) -> EdgeClasses:
     return EdgeClasses(
         of_edge, bit_of_edge, _ints(_KINDS[c.granularity] for c in classes), _ints(c.state for c in classes),
         machine.absent[firsts], machine.present[firsts], _ints(c.bit for c in classes),
-        _ints(orders.index(c.order) if c.order is not None else -1 for c in classes),
-        _ints(trees.index(k) if k in trees else -1 for k in range(len(classes))), np.array(deferred, np.uint8),
+        _ints(orders.index(c.order.orders[0]) if c.order is not None else -1 for c in classes),
+        _ints((trees if k in trees else grids).index(k) if c.order is not None else -1 for k, c in enumerate(classes)),
+        _ints(grid_orders(spec).index(c.order) if c.order in grid_orders(spec) else -1 for c in classes),
+        np.array(deferred, np.uint8),
         _ints(tests), _ints([*(t for c in classes for t in c.tests), 0]), _ints(compared),
         _ints([*(x for t in triples for x in t), 0]), starts.astype(np.int64), _ints(stored), accept_bit,
     )  # fmt: skip
@@ -84,8 +91,19 @@ def is_deferred(spec: TrendSpec, c: EdgeClass) -> bool:
 
 
 def tree_orders(spec: TrendSpec) -> list[Order]:
-    """The orders that trees are kept in, each once."""
-    return list(dict.fromkeys(c.order for c in spec.classes if c.order is not None))
+    """The orders that trees are kept in, and both of each grid, each once."""
+    return list(dict.fromkeys(o for c in spec.classes if c.order is not None for o in c.order.orders))
+
+
+def grid_orders(spec: TrendSpec) -> list[Order]:
+    """The pairs of orders that grids are kept in, each once."""
+    return list(dict.fromkeys(c.order for c in spec.classes if c.order is not None and c.order.second is not None))
+
+
+def grid_tables(spec: TrendSpec) -> Grids:
+    """Both orders of each grid by their numbers."""
+    orders, pairs = tree_orders(spec), [o.orders for o in grid_orders(spec)]
+    return Grids(_ints(orders.index(first) for first, _ in pairs), _ints(orders.index(second) for _, second in pairs))
 
 
 def order_tables(orders: Sequence[Order], columns: Sequence[KeyPair]) -> Orders:
@@ -299,22 +317,40 @@ def new_ranks(orders: int, rows: int, same: bool) -> Ranks:
     )  # fmt: skip
 
 
+def grid_room(rows: int) -> int:
+    """Events of all nodes of a grid over so many rows; see kernels/trends/grids.py."""
+    return sum((rows // 2**k - rows // 2 ** (k + 1)) * 2**k for k in range(rows.bit_length()))
+
+
+def new_nodes(grids: int, rows: int) -> Nodes:
+    """Room for blocks of so many rows; nothing where there are no grids."""
+    rows = rows if grids else 0
+    room, shape = grid_room(rows), (max(grids, 1), max(rows, 1))
+    return Nodes(
+        np.empty(shape, np.int64), np.empty(shape, np.int32), np.empty((shape[0], max(room, 1)), np.int32),
+        np.empty(shape[1], np.int32), np.empty((rows.bit_length() + 1) ** 2, np.int32), room,
+    )  # fmt: skip
+
+
 def new_lists(edge_classes: EdgeClasses, rows: int) -> Lists:
     """Room for lists of predecessors of a block of so many rows."""
     stored = int((edge_classes.stored >= 0).sum())
     shape = (stored, rows) if stored else (1, 1)
     classes = max(len(edge_classes.kind), 1)
     return Lists(
-        np.empty(shape, np.int32), np.zeros(shape, np.uint8), np.zeros(shape[0], np.int64), np.zeros(shape, np.uint8),
-        np.zeros(classes, np.int64), np.zeros(classes, np.int64), np.zeros(len(edge_classes.stored), np.uint8), rows,
+        np.empty(shape, np.int32), np.empty(shape[1], np.int32), np.zeros(shape, np.uint8),
+        np.zeros(shape[0], np.int64), np.zeros(shape, np.uint8), np.zeros(classes, np.int64),
+        np.zeros(classes, np.int64), np.zeros(len(edge_classes.stored), np.uint8), rows,
     )  # fmt: skip
 
 
 def _records(edge_classes: EdgeClasses, rows: int) -> int:
-    """One record per class and state, a few, and one per row of a block for each tree and each stored state."""
-    trees = int((edge_classes.kind == kernel.TREE).sum())
+    """One record per class and state, a few, one per row of a block for each tree and each stored state, and one per
+    event of a grid's nodes."""
+    trees, grids = (int((edge_classes.kind == kind).sum()) for kind in (kernel.TREE, kernel.GRID))
     stored = int((edge_classes.stored >= 0).sum())
-    return len(edge_classes.kind) + len(edge_classes.stored) + kernel.SPECIAL + (trees + stored) * rows
+    by_row = (trees + stored) * rows + grids * grid_room(rows)
+    return len(edge_classes.kind) + len(edge_classes.stored) + kernel.SPECIAL + by_row
 
 
 def sums_bytes(edge_classes: EdgeClasses, fields: Fields, rows: int, lanes: int) -> int:
@@ -335,5 +371,7 @@ def new_sums(edge_classes: EdgeClasses, fields: Fields, rows: int, lanes: int) -
 def new_jobs(edge_classes: EdgeClasses, rows: int) -> Rows:
     """Room for what one row reads (a path per edge) or changes (a path per class, two records per state), and one."""
     path = max(rows, 1).bit_length() + 1
+    if (edge_classes.kind == kernel.GRID).any():
+        path *= path
     edges, classes, states = len(edge_classes.edge_class), len(edge_classes.kind), len(edge_classes.stored)
     return np.empty(2 * (path * (edges + classes) + 2 * states + 1), np.int32)

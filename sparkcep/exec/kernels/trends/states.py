@@ -10,6 +10,7 @@ import numpy as np
 
 from sparkcep.exec.kernels.caching import inlined, inner, spliced
 from sparkcep.exec.kernels.conditions import U
+from sparkcep.exec.kernels.trends.grids import entering_both, standing_before_both
 from sparkcep.exec.kernels.trends.sums import (
     COUNT_EXACT,
     COUNT_FLOAT,
@@ -25,7 +26,7 @@ from sparkcep.exec.kernels.trends.sums import (
     summed,
     weighted,
 )
-from sparkcep.exec.kernels.trends.tables import STATE
+from sparkcep.exec.kernels.trends.tables import GRID, STATE
 from sparkcep.exec.kernels.trends.trees import entering, standing_before, walk_trees
 
 #: Rows that are looked at before they are walked, small enough to stay in the cache.
@@ -133,6 +134,9 @@ def _walk(first, after, block, trends, rows, bits, values, scratch):
                 c = symbols.into[U(k)]
                 if classes.kind[U(c)] == STATE:
                     add_record(c, made, fields, sums)
+                elif classes.kind[U(c)] == GRID:
+                    for q in range(entering_both(c, row - first, block, classes, trends.grids, scratch)):
+                        add_record(np.int64(scratch.nodes.path[U(q)]), made, fields, sums)
                 else:
                     tree, p, size = entering(c, row - first, block, classes, scratch)
                     while p <= size:
@@ -152,6 +156,10 @@ def _before(begin, end, at, block, trends, scratch):
         if classes.kind[U(c)] == STATE:
             jobs[U(used)] = c
             used += 1
+        elif classes.kind[U(c)] == GRID:
+            for k in range(standing_before_both(c, at, block, classes, trends.grids, scratch)):
+                jobs[U(used)] = scratch.nodes.path[U(k)]
+                used += 1
         else:
             tree, p = standing_before(c, at, block, classes, scratch)
             while p > 0:

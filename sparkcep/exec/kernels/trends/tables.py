@@ -16,8 +16,9 @@ Words = npt.NDArray[np.uint64]
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.uint8]
 
-#: How what stands before an event is added up: one sum per state, a tree over an order, or one predecessor at a time.
-STATE, TREE, PAIRS = range(3)
+#: How what stands before an event is added up: one sum per state, a tree over an order, a tree of trees over two
+#: orders, or one predecessor at a time.
+STATE, TREE, GRID, PAIRS = range(4)
 #: Outcomes of a comparison, as bits.
 LESS, EQUAL, GREATER = 1, 2, 4
 
@@ -34,7 +35,8 @@ class EdgeClasses(NamedTuple):
     Edges of one source state, with the same negations and conditions, share a class. Per edge: ``edge_class`` (-1: from
     the start, or to acceptance), ``edge_bit``: bit of what must hold of the taken event beside its component's test,
     -1 for nothing. Per class: ``kind``, ``state``, ``absent`` and ``present`` negations, ``bit``: of what must hold of
-    the event before, ``order`` (-1 for none), ``tree``: number of its tree, ``deferred``: whether events become visible
+    the event before, ``order`` (-1 for none), ``tree``: number of its tree or of its grid's sums, ``grid`` (-1 for
+    none), ``deferred``: whether events become visible
     later than at once or cease to be so, ``tests[test_start[c]:test_start[c + 1]]``: programs of two events, and from
     ``compare_start[c]`` on triples of ``compare``: key columns of the event before and after, and which outcomes (LESS,
     EQUAL, GREATER) hold. Classes of state s are ``class_start[s]`` to ``class_start[s + 1]``. Per state: ``stored``:
@@ -50,6 +52,7 @@ class EdgeClasses(NamedTuple):
     bit: Ints
     order: Ints
     tree: Ints
+    grid: Ints
     deferred: Flags
     test_start: Ints
     tests: Ints
@@ -86,6 +89,28 @@ class Ranks(NamedTuple):
     size: Rows
     words: Words
     entries: Rows
+
+
+class Grids(NamedTuple):
+    """Grid g is over the orders ``order[g]`` and ``second[g]``, of which the second is of a single pair."""
+
+    order: Ints
+    second: Ints
+
+
+class Nodes(NamedTuple):
+    """Nodes of grids over a block's rows; see grids.py. Of the node of rank r of the first order, ``start[g, r]``:
+    where its events begin in ``rank[g]``, which says their ranks in the second order, rising; ``filled[g, r]``: how
+    many they are. ``room``: events of all nodes of a grid. Scratch: ``by_second`` (rows,), ``path`` (most records of
+    one row).
+    """
+
+    start: Ints
+    filled: Rows
+    rank: Rows
+    by_second: Rows
+    path: Rows
+    room: int
 
 
 class Fields(NamedTuple):
@@ -138,10 +163,12 @@ class Windows(NamedTuple):
 class Lists(NamedTuple):
     """Scratch of a block. Per stored state: ``row`` (stored, rows) of events that may be followed, ``marked`` those
     which are not any more, ``length`` (stored,); ``has`` (stored, rows): whether the state has taken a row. Per class:
-    ``low``, ``high``: rows that are in its sum. ``touched`` (states,). ``room``: most rows of a block.
+    ``low``, ``high``: rows that are in its sum. ``candidates`` (rows,): places of those of one state that are looked
+    at. ``touched`` (states,). ``room``: most rows of a block.
     """
 
     row: Rows
+    candidates: Rows
     marked: Flags
     length: Ints
     has: Flags
@@ -199,6 +226,7 @@ class Trends(NamedTuple):
     machine: Machine
     classes: EdgeClasses
     orders: Orders
+    grids: Grids
     fields: Fields
     symbols: Symbols
     selection: int
@@ -229,6 +257,7 @@ class Scratch(NamedTuple):
 
     work: Work
     ranks: Ranks
+    nodes: Nodes
     counts: Ints
     lists: Lists
     sums: Sums
@@ -239,8 +268,8 @@ class Block(NamedTuple):
     """Rows ``low`` to ``after`` (exclusive) of the partition whose first row is ``base``.
 
     Records: one per class (its sum), then from ``made`` on one per state (what the row at hand makes), the ``result``,
-    one that stays empty, one that nothing reads, from ``trees`` on the trees' ranks, and from ``single`` on the sums
-    of single events.
+    one that stays empty, one that nothing reads, from ``trees`` on the trees' ranks, from ``grids`` on the events of
+    the grids' nodes, and from ``single`` on the sums of single events.
     """
 
     base: int
@@ -249,4 +278,5 @@ class Block(NamedTuple):
     made: int
     result: int
     trees: int
+    grids: int
     single: int

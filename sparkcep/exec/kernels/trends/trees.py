@@ -6,8 +6,9 @@ import numpy as np
 
 from sparkcep.exec.kernels.caching import inlined, spliced
 from sparkcep.exec.kernels.conditions import U
+from sparkcep.exec.kernels.trends.grids import entering_both, standing_before_both
 from sparkcep.exec.kernels.trends.sums import summed
-from sparkcep.exec.kernels.trends.tables import AT, FIRST, PRECEDING, QUERY, RANK_WIDTH, STATE
+from sparkcep.exec.kernels.trends.tables import AT, FIRST, GRID, PRECEDING, QUERY, RANK_WIDTH, STATE
 
 
 @inlined
@@ -45,6 +46,14 @@ def walk_trees(block, trends, events, scratch):
             count, x, y = symbols.begins[U(n)], np.uint64(symbols.begins[U(n)]), np.uint64(0)
             for q in range(symbols.source_start[U(n)], symbols.source_start[U(n + 1)]):
                 c = np.int64(symbols.source[U(q)])
+                if classes.kind[U(c)] == GRID:
+                    for k in range(standing_before_both(c, at, block, classes, trends.grids, scratch)):
+                        record = np.int64(scratch.nodes.path[U(k)])
+                        if exact:
+                            x, y = summed(x, y, 2 * record, words)
+                        else:
+                            count += floats[U(record)]
+                    continue
                 # A sum is read as a tree of one rank.
                 tree, p = c - 1, np.int64(1)
                 if classes.kind[U(c)] != STATE:
@@ -62,6 +71,11 @@ def walk_trees(block, trends, events, scratch):
             made = symbols.made[U(n)]
             for k in range(symbols.into_start[U(n)], symbols.into_start[U(n + 1)]):
                 c = symbols.into[U(k)]
+                if classes.kind[U(c)] == GRID:
+                    for q in range(entering_both(c, at, block, classes, trends.grids, scratch)):
+                        record = np.int64(scratch.nodes.path[U(q)])
+                        _add(record - 1, np.int64(1), np.int64(1), made, exact, floats, words)
+                    continue
                 tree, p, size = c - 1, np.int64(1), np.int64(1)
                 if classes.kind[U(c)] != STATE:
                     tree, p, size = entering(c, at, block, classes, scratch)

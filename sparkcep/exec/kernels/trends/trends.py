@@ -2,7 +2,8 @@
 
 Sums over trends are propagated along the automaton, row by row (GRETA, section 4). The automaton is deterministic over
 components, so each match is one path and counted once. What stands before an event is read as its class of edges says:
-one sum per state; a Fenwick tree over the order of an edge condition; or one predecessor after the other, tested.
+one sum per state; a Fenwick tree over the order of an edge condition; one over two of them (grids.py); or one
+predecessor after the other, tested.
 
 Windows that overlap share the walk: a record holds a sum for each window of a block, and a block is as many windows as
 ``sums.lanes``. Blocks know nothing of each other. Negation is by definition 1 of the paper, over what graph.py computes
@@ -19,10 +20,12 @@ from sparkcep.exec.kernels.conditions import U, holds
 from sparkcep.exec.kernels.runs.graph import prepare_negations, sees
 from sparkcep.exec.kernels.runs.selections import NEXT, STRICT
 from sparkcep.exec.kernels.statuses import FALSE, OK, OUTPUT_FULL, TOO_MANY_STEPS, TRUE
+from sparkcep.exec.kernels.trends.grids import entering_both, grid_room, lay_out, standing_before_both
 from sparkcep.exec.kernels.trends.orders import rank_rows
+from sparkcep.exec.kernels.trends.pairs import compared_candidates
 from sparkcep.exec.kernels.trends.states import walk_states
 from sparkcep.exec.kernels.trends.sums import add, add_all, add_jobs, begin, clear, is_empty, take, wipe
-from sparkcep.exec.kernels.trends.tables import EQUAL, GREATER, LESS, PAIRS, SPECIAL, STATE, TREE, Block
+from sparkcep.exec.kernels.trends.tables import GRID, PAIRS, SPECIAL, STATE, TREE, Block
 from sparkcep.exec.kernels.trends.trees import entering, standing_before
 
 #: What ``progress`` holds: the partition and row it is at, the first window that is not done, records emitted, whether
@@ -158,16 +161,26 @@ def _block(base, low, after, window, trends, events, windows, tests, scratch, pr
             o, base + low, after - low, events.rows, trends.orders, events.keys, events.key_nulls, scratch.counts,
             scratch.ranks,
         )  # fmt: skip
-    made, result = class_count, class_count + states
+    for g in range(trends.grids.order.shape[0]):
+        lay_out(g, after - low, trends.grids, scratch)
+    made, result, grids = class_count, class_count + states, 0
     clear(0, result + SPECIAL, fields, sums)
+    for c in range(class_count):
+        trees += classes.kind[c] == TREE
+    first_grid = result + SPECIAL + trees * lists.room
     for c in range(class_count):
         lists.low[c] = low
         lists.high[c] = low
         if classes.kind[c] == TREE:
             tree = result + SPECIAL + classes.tree[c] * lists.room
             clear(tree, tree + after - low, fields, sums)
-            trees += 1
-    block = Block(base, low, after, made, result, result + SPECIAL, result + SPECIAL + trees * lists.room)
+        elif classes.kind[c] == GRID:
+            records = first_grid + classes.tree[c] * scratch.nodes.room
+            clear(records, records + grid_room(after - low), fields, sums)
+            grids += 1
+    block = Block(
+        base, low, after, made, result, result + SPECIAL, first_grid, first_grid + grids * scratch.nodes.room
+    )  # fmt: skip
     for k in range(lists.length.shape[0]):
         lists.length[k] = 0
     for lane in range(sums.lanes):
@@ -284,6 +297,12 @@ def _read(j, visible, open_from, open_to, block, trends, events, tests, scratch,
                 used += 1
                 stays &= machine.ends[U(e)] != 0
                 continue
+            if kind == GRID:
+                for k in range(standing_before_both(c, at, block, classes, trends.grids, scratch)):
+                    jobs[U(2 * used)] = to
+                    jobs[U(2 * used + 1)] = scratch.nodes.path[U(k)]
+                    used += 1
+                continue
             tree, p = standing_before(c, at, block, classes, scratch)
             if fields.plain and sums.lanes == 1:
                 total = 0.0
@@ -352,6 +371,12 @@ def _change(j, open_from, open_to, block, trends, events, scratch):
                 jobs[U(2 * used + 1)] = to
                 used += 1
                 continue
+            if classes.kind[U(c)] == GRID:
+                for k in range(entering_both(c, at, block, classes, trends.grids, scratch)):
+                    jobs[U(2 * used)] = scratch.nodes.path[U(k)]
+                    jobs[U(2 * used + 1)] = to
+                    used += 1
+                continue
             tree, p, size = entering(c, at, block, classes, scratch)
             if fields.plain and sums.lanes == 1:
                 own = sums.floats[U(to)]
@@ -378,11 +403,15 @@ def _drop_marked(stored, lists):
 
 
 @inner
-def _insert(c, record, at, block, classes, fields, scratch):
+def _insert(c, record, at, block, trends, scratch):
     """Make a record part of a class's sum, for rare use; row ``at`` counts within the block."""
-    lanes = scratch.sums.lanes
+    classes, fields, lanes = trends.classes, trends.fields, scratch.sums.lanes
     if classes.kind[U(c)] == STATE:
         add(c, record, 0, lanes, scratch.jobs, fields, scratch.sums)
+        return
+    if classes.kind[U(c)] == GRID:
+        for k in range(entering_both(c, at, block, classes, trends.grids, scratch)):
+            add(np.int64(scratch.nodes.path[U(k)]), record, 0, lanes, scratch.jobs, fields, scratch.sums)
         return
     tree, p, size = entering(c, at, block, classes, scratch)
     while p <= size:
@@ -393,8 +422,7 @@ def _insert(c, record, at, block, classes, fields, scratch):
 @inner
 def _synchronise(c, j, visible, block, trends, events, scratch):
     """Bring a deferred class's sum up to row ``j``: rows below ``visible`` may be in it, those out of sight may not."""
-    classes, fields = trends.classes, trends.fields
-    work, lists = scratch.work, scratch.lists
+    classes, work, lists = trends.classes, scratch.work, scratch.lists
     absent, present = classes.absent[U(c)], classes.present[U(c)]
     from_row, to_row = lists.low[c], lists.high[c]
     stored = classes.stored[U(classes.state[U(c)])]
@@ -404,25 +432,30 @@ def _synchronise(c, j, visible, block, trends, events, scratch):
         from_row += 1
     if from_row > lists.low[c] and to_row > lists.low[c]:
         # What is left is added up anew: least values cannot be taken out of a sum.
-        _empty(c, to_row, block, classes, fields, scratch)
+        _empty(c, to_row, block, trends, scratch)
         for i in range(from_row, to_row):
             if lists.has[stored, i - low] and _has(classes.bit[U(c)], block.base + i, events.masks):
-                _insert(c, single + i, i - low, block, classes, fields, scratch)
+                _insert(c, single + i, i - low, block, trends, scratch)
     while to_row < visible and sees(_NONE, present, to_row, j, work):
         taken = to_row >= from_row and lists.has[stored, to_row - low]
         if taken and _has(classes.bit[U(c)], block.base + to_row, events.masks):
-            _insert(c, single + to_row, to_row - low, block, classes, fields, scratch)
+            _insert(c, single + to_row, to_row - low, block, trends, scratch)
         to_row += 1
     lists.low[c] = from_row
     lists.high[c] = max(to_row, from_row)
 
 
 @spliced
-def _empty(c, to_row, block, classes, fields, scratch):
+def _empty(c, to_row, block, trends, scratch):
     """Take everything out of a class's sum."""
-    sums = scratch.sums
+    classes, fields, sums = trends.classes, trends.fields, scratch.sums
     if classes.kind[U(c)] == STATE:
         clear(c, c + 1, fields, sums)
+    elif classes.kind[U(c)] == GRID:
+        for at in range(scratch.lists.low[c] - block.low, to_row - block.low):
+            for k in range(entering_both(c, at, block, classes, trends.grids, scratch)):
+                record = np.int64(scratch.nodes.path[U(k)])
+                clear(record, record + 1, fields, sums)
     else:
         for at in range(scratch.lists.low[c] - block.low, to_row - block.low):
             tree, p, size = entering(c, at, block, classes, scratch)
@@ -445,20 +478,22 @@ def _pairs(e, c, to, j, visible, open_from, open_to, block, trends, events, test
     search.counts[0] = 1
     search.counts[1] = 1
     search.occurrences[U(search.rows)] = j
-    k = lists.length[stored] - 1
-    while k >= 0:
+    end = lists.length[stored]
+    while end > 0 and block.low + lists.row[stored, end - 1] >= visible:
+        end -= 1
+    begin = np.int64(0)
+    if trends.selection == STRICT:
+        begin = max(end - 1, begin)
+        while begin < end and block.low + lists.row[stored, begin] < j - 1:
+            begin += 1
+    progress[STEPS] += end - begin
+    if progress[STEPS] > tests.max_steps:
+        return -TOO_MANY_STEPS
+    first = block.base + block.low
+    for n in range(compared_candidates(c, stored, begin, end, first, block.base + j, classes, events, lists)):
+        k = np.int64(lists.candidates[U(n)])
         at = np.int64(lists.row[stored, k])
         i = block.low + at
-        if trends.selection == STRICT and i < j - 1:
-            break
-        k -= 1
-        if i >= visible:
-            continue
-        progress[STEPS] += 1
-        if progress[STEPS] > tests.max_steps:
-            return -TOO_MANY_STEPS
-        if not _compares(c, block.base + i, block.base + j, classes, events):
-            continue
         if not _has(classes.bit[U(c)], block.base + i, events.masks):
             continue
         if not sees(machine.absent[U(e)], machine.present[U(e)], i, j, scratch.work):
@@ -479,24 +514,9 @@ def _pairs(e, c, to, j, visible, open_from, open_to, block, trends, events, test
         else:
             add(to, single + at, open_from, open_to, scratch.jobs, trends.fields, scratch.sums)
         if trends.selection == NEXT and not machine.ends[U(e)]:
-            lists.marked[stored, k + 1] = 1
+            lists.marked[stored, k] = 1
             found = 1
     return found
-
-
-@inlined
-def _compares(c, before, after, classes, events):
-    """Whether all comparisons of a class hold between two rows of the batch; NULL compares with nothing."""
-    for t in range(classes.compare_start[U(c)], classes.compare_start[U(c + 1)]):
-        a = classes.compare[U(3 * t)] * events.rows + before
-        b = classes.compare[U(3 * t + 1)] * events.rows + after
-        if events.key_nulls[U(a)] or events.key_nulls[U(b)]:
-            return False
-        x, y = events.keys[U(a)], events.keys[U(b)]
-        outcome = LESS if x < y else GREATER if x > y else EQUAL
-        if not outcome & classes.compare[U(3 * t + 2)]:
-            return False
-    return True
 
 
 @spliced

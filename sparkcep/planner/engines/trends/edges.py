@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from sparkcep.exec.automaton import ACCEPT, Automaton, Edge
 from sparkcep.planner.conditions.match_conditions import describe
 from sparkcep.query import Aggregate, Condition, Navigation, Scalar, TestedAt, unescape
-from sparkcep.sql.lexicon import pair_parentheses, tokenize
+from sparkcep.sql.lexicon import Token, pair_parentheses, tokenize
 
 BEFORE, AFTER = "before", "after"
 _FLIPPED = {"=": "=", "==": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
@@ -167,13 +167,16 @@ class EdgeConditions:
         return unescape(c.source) or describe(c.scalar)
 
 
-def comparison(scalar: Scalar) -> Comparison | None:
-    """A test of two events as a comparison of one's value with the other's, if it is that.
+def comparisons(scalar: Scalar) -> tuple[Comparison, ...]:
+    """A test of two events as comparisons of one's value with the other's, none where it is no such test.
 
     >>> from sparkcep.query import RowExpression
     >>> price = lambda side: Navigation(RowExpression(("price",)), (side,), False, 0, 0, True)
-    >>> comparison(Scalar((price(BEFORE), " * 2 > ", price(AFTER))))
-    Comparison(before='price * 2', operator='>', after='price')
+    >>> comparisons(Scalar((price(BEFORE), " * 2 > ", price(AFTER))))
+    (Comparison(before='price * 2', operator='>', after='price'),)
+    >>> price_between = price(AFTER), " BETWEEN ", price(BEFORE), " AND ", price(BEFORE), " + 9"
+    >>> [c.operator for c in comparisons(Scalar(price_between))]
+    ['<=', '>=']
     """
     text, owners = "", []
     for p in scalar.pieces:
@@ -184,28 +187,42 @@ def comparison(scalar: Scalar) -> Comparison | None:
             value = p.argument.text
             text += value if re.fullmatch(r"\w+|`[^`]+`", value) else f"({value})"
         else:
-            return None
+            return ()
     tokens = tokenize(unescape(text))
+    # Braces are doubled in the text, so offsets agree only where there are none.
+    if "{" in text or "}" in text:
+        return ()
+    found = _operators(tokens)
+    words = [tokens[i].upper for i in found]
+    of_borders: tuple[str, ...]
+    if words == ["BETWEEN", "AND"]:
+        of_borders = (">=", "<=")
+    elif len(words) == 1 and words[0] in _FLIPPED:
+        of_borders = ("=" if words[0] == "==" else words[0],)
+    else:
+        return ()
+    ends = [*(tokens[i].start for i in found), len(text)]
+    begins = [0, *(tokens[i].end for i in found)]
+    parts = [text[low:high].strip() for low, high in zip(begins, ends, strict=True)]
+    sides = [{o for at, o in owners if low <= at < high} for low, high in zip(begins, ends, strict=True)]
+    out = []
+    for operator, border, side in zip(of_borders, parts[1:], sides[1:], strict=True):
+        if (sides[0], side) == ({BEFORE}, {AFTER}):
+            out.append(Comparison(parts[0], operator, border))
+        elif (sides[0], side) == ({AFTER}, {BEFORE}):
+            out.append(Comparison(border, _FLIPPED[operator], parts[0]))
+        else:
+            return ()
+    return tuple(out)
+
+
+def _operators(tokens: tuple[Token, ...]) -> list[int]:
+    """Places of comparisons and logical words outside parentheses."""
     pairs = pair_parentheses(tokens)
-    found = None
+    found = []
     i = 0
     while i < len(tokens):
-        if tokens[i].upper in _LOGICAL:
-            return None
-        if tokens[i].upper in _FLIPPED:
-            if found is not None:
-                return None
-            found = i
+        if tokens[i].upper in _FLIPPED or tokens[i].upper in _LOGICAL:
+            found.append(i)
         i = pairs.get(i, i) + 1
-    # Braces are doubled in the text, so offsets agree only where there are none.
-    if found is None or found in (0, len(tokens) - 1) or "{" in text or "}" in text:
-        return None
-    operator = "=" if tokens[found].upper == "==" else tokens[found].upper
-    at = tokens[found].start
-    left, right = text[:at].strip(), text[tokens[found].end :].strip()
-    sides = ({o for place, o in owners if place < at}, {o for place, o in owners if place > at})
-    if sides == ({BEFORE}, {AFTER}):
-        return Comparison(left, operator, right)
-    if sides == ({AFTER}, {BEFORE}):
-        return Comparison(right, _FLIPPED[operator], left)
-    return None
+    return found

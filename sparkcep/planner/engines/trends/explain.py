@@ -79,6 +79,8 @@ def granularity(plan: PatternPlan[TrendsPlan], part: Part, c: EdgeClass, shown: 
         conditions = [compared(p, "=") for p in c.order.equal]
         if c.order.ordered is not None:
             conditions.append(compared(c.order.ordered, c.order.operator))
+        if c.order.second is not None:
+            conditions.append(compared(c.order.second, c.order.second_operator))
         text += f" over {' AND '.join(conditions)}"
     if c.granularity is Granularity.PAIRS and part.first_column == 0:
         found = [compared(o.pair, o.operator) for o in c.compared]

@@ -38,7 +38,7 @@ from sparkcep.planner.engines.trends.edges import (
     Demand,
     EdgeConditions,
     NotAdjacent,
-    comparison,
+    comparisons,
 )
 from sparkcep.planner.engines.trends.sql import TrendSql
 from sparkcep.planner.layouts import is_orderable
@@ -287,8 +287,8 @@ class TrendPlanner(BlockPlanner):
             compared: list[Compared] = []
             if granularity is Granularity.PAIRS:
                 for scalar in demand.both:
-                    if (one := self.compared(scalar)) is not None:
-                        compared.append(Compared(key_pair(one, dependent), one.operator))
+                    if found_here := self.compared(scalar):
+                        compared += [Compared(key_pair(one, dependent), one.operator) for one in found_here]
                         continue
                     if scalar not in numbers:
                         numbers[scalar] = len(numbers)
@@ -348,27 +348,33 @@ class TrendPlanner(BlockPlanner):
         if not demand.both:
             return Granularity.STATE, None
         order = self.order(demand.both, dependent)
-        return (Granularity.TREE if order is not None else Granularity.PAIRS), order
+        if order is None:
+            return Granularity.PAIRS, None
+        return (Granularity.TREE if order.second is None else Granularity.GRID), order
 
     def order(self, scalars: Sequence[Scalar], dependent: MatchConditions) -> Order | None:
-        """Comparisons of which one at most is not an equality, as the order of a tree."""
+        """Comparisons of which two at most are no equalities, as the order of a tree or of a grid."""
         found: list[Comparison] = []
         for scalar in scalars:
-            if (one := self.compared(scalar)) is None:
+            if not (both := self.compared(scalar)):
                 return None
-            found.append(one)
+            found += both
         ordered = [c for c in found if c.operator != "="]
-        if len(ordered) > 1:
+        if len(ordered) > 2:
             return None
         equal = tuple(key_pair(c, dependent) for c in found if c.operator == "=")
         if not ordered:
             return Order(equal, None)
-        return Order(equal, key_pair(ordered[0], dependent), ordered[0].operator)
+        if len(ordered) == 1:
+            return Order(equal, key_pair(ordered[0], dependent), ordered[0].operator)
+        (first, second), (one, other) = (key_pair(c, dependent) for c in ordered), (c.operator for c in ordered)
+        return Order(equal, first, one, second, other)
 
-    def compared(self, scalar: Scalar) -> Comparison | None:
-        """A test of two events that the kernel's integers decide."""
-        one = comparison(scalar)
-        return self.comparable(one) if one is not None else None
+    def compared(self, scalar: Scalar) -> tuple[Comparison, ...]:
+        """The comparisons of a test of two events, where the kernel's integers decide all of them."""
+        found = [self.comparable(one) for one in comparisons(scalar)]
+        known = tuple(one for one in found if one is not None)
+        return known if len(known) == len(found) else ()
 
     def comparable(self, c: Comparison) -> Comparison | None:
         """A comparison whose sides have one type, as Spark would cast them, and integers of one order; else None."""
