@@ -109,7 +109,8 @@ class PatternQuery:
     other. ``has_return``: the block's RETURN lists them, so that keys are not emitted (``hidden_keys``: how many of the
     last). ``output``: for trends, what RETURN lists in its order, each a group key's expression, a trend's name or
     ``window``, with its output name. ``wanted``: case-folded names of the output columns that the statement around the
-    form may use, None for all. ``limit``: the statement takes any so many rows of the result. ``omit_censored``: OMIT
+    form may use, None for all. ``limit``: the statement takes any so many rows of the result, ``most_probable``: those
+    of the highest confidence. ``omit_censored``: OMIT
     CENSORED MATCHES. ``timed_out``: MATCHES ... WITH TIMED OUT.
 
     ``text`` is the statement, ``start`` where the form stands in it; positions are -1 where there is no such clause.
@@ -151,6 +152,7 @@ class PatternQuery:
     wanted: frozenset[str] | None = None
     partition_predicate: str = ""
     limit: int | None = None
+    most_probable: int | None = None
     omit_censored: bool = False
     timed_out: bool = False
     with_prefix: str = ""

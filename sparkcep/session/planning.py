@@ -21,7 +21,7 @@ from sparkcep.settings import Settings
 from sparkcep.sql.block.binder import bind_block
 from sparkcep.sql.clause.binder import bind
 from sparkcep.sql.clause.parser import parse_clause
-from sparkcep.sql.outer import partition_predicate, plain_limit, wanted_names, wants_repairs_only
+from sparkcep.sql.outer import most_probable, partition_predicate, plain_limit, wanted_names, wants_repairs_only
 from sparkcep.sql.rewriter import InputSql, Rewriter
 from sparkcep.sql.statement import OccurrenceKind, PatternOccurrence, Statement
 
@@ -107,7 +107,8 @@ class OccurrencePlanner:
         source = self.merged(query, source)
         if self.settings.column_pruning and by_name:
             query = replace(query, wanted=wanted_names(self.statement, form))
-        query = replace(query, limit=plain_limit(self.statement, form))
+        any_so_many, best = plain_limit(self.statement, form), most_probable(self.statement, form)
+        query = replace(query, limit=any_so_many, most_probable=best)
         # Groups are no columns of the input.
         return self.plan_input(self.asked_of(query, form), form, source, None if query.groups else input_sql)
 

@@ -78,6 +78,57 @@ def plain_limit(statement: Statement, form: PatternOccurrence) -> int | None:
     return _limit_at(s, _alias(s, enclosed)[1]) if selected and _opens_query(s, select) else None
 
 
+def most_probable(statement: Statement, form: PatternOccurrence) -> int | None:
+    """The literal n of an `ORDER BY confidence DESC LIMIT n` that takes rows of a block and asks nothing else of them.
+
+    It stands where :func:`plain_limit` looks for LIMIT; further keys, which tell rows of one confidence apart, may
+    follow.
+    """
+    s = statement
+    if form.kind is not OccurrenceKind.BLOCK:
+        return None
+    first = _token_at(s, form.start)
+    found = _limit_by_confidence(s, _token_at(s, form.end), "")
+    if found is not None:
+        return found if _opens_query(s, first) else None
+    enclosed = _enclosed(s, form)
+    if enclosed is None or _renames_columns(s, enclosed):
+        return None
+    first = enclosed.relation_tokens[0]
+    select = first - 1
+    while select >= 0 and s.word(select) != "SELECT" and _is_plain_column(s, select):
+        if (
+            s.word(select) == "CONFIDENCE"
+            and s.word(select - 1) != "SELECT"
+            and s.operator(select - 1) not in (",", ".")
+        ):
+            return None  # the name of another column
+        select -= 1
+    selected = s.word(first - 1) == "FROM" and s.word(select) == "SELECT" and first - select > 2
+    alias, behind = _alias(s, enclosed)
+    return _limit_by_confidence(s, behind, alias) if selected and _opens_query(s, select) else None
+
+
+def _limit_by_confidence(s: Statement, at: int, alias: str) -> int | None:
+    """n, where `ORDER BY confidence DESC [, ...] LIMIT n` stands at a token and ends its query."""
+    if s.word(at) != "ORDER" or s.word(at + 1) != "BY":
+        return None
+    at += 2
+    if alias and s.operator(at + 1) == "." and s.tokens[at].text.casefold() == alias.casefold():
+        at += 2
+    if s.word(at) != "CONFIDENCE" or s.word(at + 1) != "DESC":
+        return None
+    at += 2
+    if s.word(at) == "NULLS":  # there are none
+        at += 2
+    if s.operator(at) == ",":
+        while at < len(s.tokens) and s.word(at) != "LIMIT":
+            if s.operator(at) in (")", ";", "|>"):
+                return None
+            at = s.pairs.get(at, at) + 1
+    return _limit_at(s, at)
+
+
 def _limit_at(s: Statement, at: int) -> int | None:
     """n, where `LIMIT n` stands at a token and ends its query."""
     text = s.tokens[at + 1].text if at + 1 < len(s.tokens) else ""
@@ -142,7 +193,7 @@ def _alias(s: Statement, form: PatternOccurrence) -> tuple[str, int]:
     """Case-folded alias of a form, or an empty text, and the index of the token behind it."""
     at = _token_at(s, form.end)
     at += s.word(at) == "AS"
-    if at < len(s.tokens) and s.tokens[at].kind in ("word", "quoted") and s.word(at) not in ("WHERE", "LIMIT"):
+    if at < len(s.tokens) and s.tokens[at].kind in ("word", "quoted") and s.word(at) not in ("WHERE", "LIMIT", "ORDER"):
         return s.tokens[at].text.casefold(), at + 1
     return "", at
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from hypothesis import assume, given, settings
@@ -14,7 +15,8 @@ from sparkcep.exec.reference.runs import Path
 from sparkcep.pattern import Concatenation, Quantified, Variable
 from sparkcep.query import Component, Matches, Selection, TestedAt
 
-from .run_strategies import RunCase
+from .notation import tree
+from .run_strategies import RunCase, as_reference, two_variables
 from .uncertain_engine import run_uncertain_case
 from .uncertain_worlds import UncertainCase, canonical, uncertain_cases
 
@@ -85,9 +87,46 @@ def test_negation(case: UncertainCase) -> None:
 
 
 @few
-@given(uncertain_cases())
+@given(uncertain_cases(untied=False))
 def test_conditions(case: UncertainCase) -> None:
     check(case)
+
+
+#: Negations, each of one event, at all places of a match.
+NEGATED = (
+    "A !X B", "A !X B C", "A+ !X B", "A !X B+", "!X A B", "A B !X", "A? !X B", "A !X (B | C)", "A !X B !Y C",
+    "(A !X B)+",
+)  # fmt: skip
+
+
+@few
+@given(st.data(), st.sampled_from(NEGATED))
+def test_negations_tied_to_the_match(data: st.DataObject, shape: str) -> None:
+    """Whether an event ends the match depends on the match's other events."""
+    drawn = uncertain_cases(shape=tree(shape), untied=False, maximum_conditions=0)
+    case = data.draw(drawn)
+    conditions, references = [], []
+    for x in [c.key for c in case.run.components if c.negated]:
+        others = [c.key for c in case.run.components if c.key != x]
+        found, condition = two_variables(data.draw, (x,), (data.draw(st.sampled_from(others)),), False)
+        conditions.append(condition)
+        references.append(as_reference(found, condition, case.run.values))
+    check(replace(case, run=replace(case.run, conditions=tuple(conditions), references=tuple(references))))
+
+
+@few
+@given(uncertain_cases(), st.integers(1, 6))
+def test_most_probable(case: UncertainCase, most: int) -> None:
+    """What is dropped on the way is less probable than as many as are asked for."""
+    try:
+        every, _ = run_uncertain_case(case)
+        some, _ = run_uncertain_case(case, most)
+    except PatternAnalysisError as error:
+        assert error.error_class == "CEP_UNCERTAINTY", error
+        assume(False)
+    assert some.items() <= every.items()
+    ranked = sorted((found[0] for found in every.values()), reverse=True)[:most]
+    assert sorted((found[0] for found in some.values()), reverse=True)[:most] == ranked
 
 
 SETS = {"A B+ C": Quantified(Variable("B"), 1, None), "A B* C": Quantified(Variable("B"), 0, None)}

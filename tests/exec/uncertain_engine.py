@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -65,10 +66,11 @@ def match_uncertain_case(case: UncertainCase, plan: PatternPlan[UncertainPlan]) 
     return UncertainMatcher(plan.engine.spec).match(batch)
 
 
-def run_uncertain_case(case: UncertainCase) -> tuple[Signatures, frozenset[str]]:
-    """Signatures as the worlds give them, and the components that are sets."""
+def run_uncertain_case(case: UncertainCase, most: int = 0) -> tuple[Signatures, frozenset[str]]:
+    """Signatures as the worlds give them, and the components that are sets; ``most``: how many are asked for."""
     plan = plan_uncertain_case(case)
-    found = match_uncertain_case(case, plan)
+    spec = replace(plan.engine.spec, most=most)
+    found = match_uncertain_case(case, replace(plan, engine=replace(plan.engine, spec=spec)))
     names = plan.engine.spec.run.automaton.names
     sets = frozenset(names[c] for c in plan.engine.spec.sets)
     events = [(names[c], int(row)) for c, row in found.trace]

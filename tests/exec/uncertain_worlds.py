@@ -130,21 +130,23 @@ def canonical(path: Path, sets: frozenset[str]) -> Path:
 
 
 @st.composite
-def uncertain_cases(draw: st.DrawFn, most_worlds: int = 120, certain: bool = False, **changes: object) -> UncertainCase:
-    """Cases of few worlds; ``certain``: of one."""
+def uncertain_cases(
+    draw: st.DrawFn, most_worlds: int = 120, certain: bool = False, untied: bool = True, **changes: object
+) -> UncertainCase:
+    """Cases of few worlds; ``certain``: of one; ``untied``: without conditions of negated events on the match."""
     fields: dict[str, object] = {
         "selections": (Selection.NEXT, Selection.ANY), "matches": (Matches.ALL,), "maximum_rows": 7, "reluctant": False,
         **changes,
     }  # fmt: skip
     case = draw(run_cases(**fields))  # type: ignore[arg-type]
-    negated = {c.key for c in case.components if c.negated}
-    kept = [
-        n for n, c in enumerate(case.conditions) if not negated & set(c.decided_by)
-    ]  # conditions of negated events on the match are refused
-    case = replace(
-        case, conditions=tuple(case.conditions[n] for n in kept), references=tuple(case.references[n] for n in kept),
-        strict_time=False,
-    )  # fmt: skip
+    if untied:
+        negated = {c.key for c in case.components if c.negated}
+        kept = [n for n, c in enumerate(case.conditions) if not negated & set(c.decided_by)]
+        case = replace(
+            case, conditions=tuple(case.conditions[n] for n in kept),
+            references=tuple(case.references[n] for n in kept),
+        )  # fmt: skip
+    case = replace(case, strict_time=False)
     weighted = draw(st.booleans())
     worlds = 1
     low, mass = [], []

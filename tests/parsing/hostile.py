@@ -25,7 +25,7 @@ from sparkcep.sql.commands import classify
 from sparkcep.sql.function import read_function
 from sparkcep.sql.index_statements import mentions_index, read_index_statement
 from sparkcep.sql.occurrences import read_statement
-from sparkcep.sql.outer import partition_predicate, plain_limit, wanted_names, wants_repairs_only
+from sparkcep.sql.outer import most_probable, partition_predicate, plain_limit, wanted_names, wants_repairs_only
 from sparkcep.sql.rewriter import Rewriter
 from sparkcep.sql.statement import OccurrenceKind, PatternOccurrence, Statement, mentions_pattern
 from sparkcep.sql.table_functions import plain_literal, read_call, relation_name
@@ -99,6 +99,7 @@ def _plan(statement: Statement, form: PatternOccurrence, rewriter: Rewriter) -> 
     own = settings.read(LOG.get)
     wanted_names(statement, form)
     plain_limit(statement, form)
+    most_probable(statement, form)
     partition_predicate(statement, form, lambda name: name if name in COLUMNS else None)
     wants_repairs_only(statement, form)
     types = [TYPES.get(c, "string") for c in COLUMNS]

@@ -108,6 +108,7 @@ class UncertainMatcher:
             np.empty((ticks_wide, ticks_wide) if events.widest <= WIDE else (1, 1), np.int64),
         )  # fmt: skip
         progress = np.zeros(kernel.PROGRESS, np.int64)
+        best = np.zeros(spec.most)
         result, ticks = np.zeros(1), np.zeros(2, np.int64)
         capacity, traced = max(1024, longest), max(4096, longest) if run.traced else 1
         out = np.empty((capacity, FIXED + len(run.slots) + 1), np.int64)
@@ -122,15 +123,18 @@ class UncertainMatcher:
                 offsets, masks, self.machine, checks, query, events, emitted_rows(run),
                 int(run.traced), self.output, self.conditions._replace(const_i=const_i), columns, run.limit_steps,
                 run.limit_rows, run.most_matches, work, room.frames, room.stack, graph, room.elements, masses, search,
-                shown, result, ticks, progress, out, trace, found, found_ticks,
+                shown, best, result, ticks, progress, out, trace, found, found_ticks,
             )  # fmt: skip
             if status == OUTPUT_FULL:
-                # The partition is matched again from its start: what is used says nothing of what it needs.
+                # The partition is matched again from its start: what is used says nothing of what it needs, and its
+                # matches must not be counted among the best twice.
+                best[:] = 0.0
                 out, found = grown(out, len(out), 1), grown(found, len(found), 1)
                 found_ticks = grown(found_ticks, len(found_ticks), 1)
                 trace = grown(trace, len(trace), 1) if run.traced else trace
                 budget.hold("output", out, found, found_ticks, trace)
             elif status in (STACK_FULL, POOL_FULL):
+                best[:] = 0.0
                 depth = depth * 4 if status == STACK_FULL else depth
                 listed = listed * 4 if status == POOL_FULL else listed
                 room = self.room(depth, listed, longest, events.widest)

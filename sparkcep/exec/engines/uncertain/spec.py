@@ -13,6 +13,7 @@ class UncertainSpec:
 
     ``run``: the pattern, its conditions and its outputs. ``sets``: codes of Kleene components whose members are a set.
     ``within``: most ticks between the first and the last event. ``confidence``: the least that is asked for.
+    ``most``: how many matches of the highest confidence are asked for, 0: all.
     ``probable``: the last kernel field is the probability of each tick.
     ``limit_ticks``: most ticks of an event; ``limit_shared``: most events that may have to stay out of several gaps.
     """
@@ -24,6 +25,7 @@ class UncertainSpec:
     probable: bool
     limit_ticks: int
     limit_shared: int
+    most: int = 0
 
     @property
     def condition_bits(self) -> dict[int, int]:

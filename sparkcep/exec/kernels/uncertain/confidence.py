@@ -13,8 +13,9 @@ from __future__ import annotations
 import numpy as np
 
 from sparkcep.exec.kernels.caching import inlined, inner
-from sparkcep.exec.kernels.conditions import U
-from sparkcep.exec.kernels.statuses import OK, POOL_FULL, TOO_MANY_SHARED
+from sparkcep.exec.kernels.conditions import U, advance, retreat
+from sparkcep.exec.kernels.runs.checks import passes
+from sparkcep.exec.kernels.statuses import FALSE, OK, POOL_FULL, TOO_MANY_SHARED, TRUE
 
 FAR = 2**61
 #: No WITHIN.
@@ -140,11 +141,33 @@ def _forbid(k, g, used, lower, upper, base, events, graph, elements):
 
 
 @inner
-def _fill_gaps(count, accept, base, rows, machine, events, query, frames, stack, graph, work, elements):
+def _ends_match(x, k, depth, base, rows, machine, checks, conditions, columns, work, frames, events, search):
+    """Whether event ``k`` is negation ``x``'s, by the conditions that tie it to the match, which is complete.
+
+    Returns:
+        TRUE, FALSE, or the status of the first condition that fails with an error.
+    """
+    if not np.uint64(machine.dependent) >> np.uint64(x) & np.uint64(1):
+        return np.int64(TRUE)
+    c = machine.automata[3 * (x + 1) + 2]
+    row = events.row[base + k]
+    advance(c, row, base, conditions, columns, search)
+    result = passes(
+        machine.negation_group[U(x)], depth, row, base, rows, machine, checks, conditions, columns, work, frames, search
+    )
+    retreat(c, conditions, search)
+    return np.int64(result)
+
+
+@inner
+def _fill_gaps(
+    count, depth, accept, base, rows, machine, checks, conditions, columns, events, query, frames, stack, graph, work,
+    elements, search,
+):  # fmt: skip
     """Fill what must stay out of which gap; returns a status and the number of events that have several."""
     used = np.int64(0)
     room = elements.forbidden.shape[0] - rows
-    status = OK
+    status = np.int64(OK)
     for g in range(count + 1):
         elements.gap[g] = used
         elements.several[g] = 0
@@ -153,7 +176,7 @@ def _fill_gaps(count, accept, base, rows, machine, events, query, frames, stack,
         edge = frames.edge[elements.begin[g + 1]] if g < count else accept
         absent = machine.absent[edge]
         if used > room:
-            status = POOL_FULL
+            status = np.int64(POOL_FULL)
             break
         x = 0
         while absent:
@@ -165,10 +188,20 @@ def _fill_gaps(count, accept, base, rows, machine, events, query, frames, stack,
                     k = np.int64(first_from(base, rows, lower + 2 - events.widest, events))
                 k = np.int64(work.next_row[c, k])
                 while k < rows and events.low[base + k] < upper:
-                    used = _forbid(k, g, used, lower, upper, base, events, graph, elements)
+                    ends = np.int64(FALSE)
+                    if events.high[base + k] > lower and not graph.taken[k]:
+                        ends = _ends_match(
+                            x, k, depth, base, rows, machine, checks, conditions, columns, work, frames, events, search
+                        )
+                    if ends == TRUE:
+                        used = _forbid(k, g, used, lower, upper, base, events, graph, elements)
+                    elif ends != FALSE:
+                        status = ends
                     k = np.int64(work.next_row[c, k + 1])
             absent >>= np.uint64(1)
             x += 1
+        if status != OK:
+            break
         if query.next and 0 < g < count:
             d = elements.end[g]
             for at in range(stack.listed[d], stack.listed[d + 1]):
@@ -480,7 +513,8 @@ def _finish(e, first, cap, bounded, within, shared, events, elements, masses, re
 
 @inner
 def confidence(
-    depth, accept, base, rows, machine, events, query, frames, stack, graph, work, elements, masses, result, ticks
+    depth, accept, base, rows, machine, checks, conditions, columns, events, query, frames, stack, graph, work,
+    elements, masses, search, result, ticks,
 ):  # fmt: skip
     """The confidence of the run in frames 1 to ``depth`` that accepts over an edge, in ``result[0]``.
 
@@ -493,7 +527,10 @@ def confidence(
     result[0] = 0.0
     ticks[0], ticks[1] = FAR, -FAR
     count = _bounds(depth, events, stack, elements)
-    status, shared = _fill_gaps(count, accept, base, rows, machine, events, query, frames, stack, graph, work, elements)
+    status, shared = _fill_gaps(
+        count, depth, accept, base, rows, machine, checks, conditions, columns, events, query, frames, stack, graph,
+        work, elements, search,
+    )  # fmt: skip
     if status != OK:
         return status
     within = query.within

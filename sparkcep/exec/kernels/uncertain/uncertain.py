@@ -47,8 +47,8 @@ _ROUNDING = 1e-9
 @kernel
 def match_uncertain(
     offsets, masks, machine, checks, query, events, every_row, traced, output, conditions, columns, max_steps,
-    max_rows, most_matches, work, frames, stack, graph, elements, masses, search, shown, result, ticks, progress, out,
-    trace, found, found_ticks,
+    max_rows, most_matches, work, frames, stack, graph, elements, masses, search, shown, best, result, ticks, progress,
+    out, trace, found, found_ticks,
 ):  # fmt: skip
     """Match every partition of a batch from ``progress[AT_PARTITION]`` on.
 
@@ -56,6 +56,8 @@ def match_uncertain(
         offsets, masks, machine, checks, work, frames, output, conditions, columns, search, shown, every_row, traced,
             most_matches, out, trace: as of runs.match_runs; ``masks`` in the order of ``events``.
         query, events, stack, graph, elements, masses: see tables.py.
+        best: (k,) a heap of the k highest confidences so far, zeros at first: lower ones are not asked for. k = 0: all
+            are.
         found: (n,) confidence of each row of ``out``. found_ticks: (n, 2) earliest and latest tick.
 
     Returns:
@@ -70,7 +72,7 @@ def match_uncertain(
         _prepare(base, rows, masks, machine, query, events, graph, work)
         status = _search(
             q, base, rows, machine, checks, query, events, every_row, traced, output, conditions, columns, max_steps,
-            max_rows, most_matches, work, frames, stack, graph, elements, masses, search, shown, result, ticks,
+            max_rows, most_matches, work, frames, stack, graph, elements, masses, search, shown, best, result, ticks,
             progress, out, trace, found, found_ticks,
         )  # fmt: skip
         if status != OK:
@@ -376,7 +378,10 @@ def _sum_within(d, low, within, events, stack):
 
 
 @inner
-def _worth(d, accept, base, rows, machine, events, query, frames, stack, graph, work, elements, masses, result, ticks):
+def _worth(
+    d, accept, base, rows, machine, checks, conditions, columns, events, query, frames, stack, graph, work, elements,
+    masses, search, result, ticks,
+):  # fmt: skip
     """Confidence and range of the run in frame ``d`` that accepts; returns a status."""
     if query.plain:
         low, high = events.low[stack.event[1]], _top(d, events, stack)
@@ -393,15 +398,40 @@ def _worth(d, accept, base, rows, machine, events, query, frames, stack, graph, 
             ticks[0], ticks[1] = max(low, stack.low[d] - query.within), min(high, stack.first[d] + query.within)
             return OK
     return confidence(
-        d, accept, base, rows, machine, events, query, frames, stack, graph, work, elements, masses, result, ticks
-    )
+        d, accept, base, rows, machine, checks, conditions, columns, events, query, frames, stack, graph, work,
+        elements, masses, search, result, ticks,
+    )  # fmt: skip
+
+
+@inlined
+def _least(query, best):
+    """The confidence that a match needs."""
+    return max(query.threshold, best[0]) if best.shape[0] else query.threshold
+
+
+@inner
+def _rank(confidence, best):
+    """Put a confidence in the place of the least one of a heap, if it is higher."""
+    size = best.shape[0]
+    if size == 0 or confidence <= best[0]:
+        return
+    at = 0
+    while 2 * at + 1 < size:
+        child = 2 * at + 1
+        if child + 1 < size and best[child + 1] < best[child]:
+            child += 1
+        if best[child] >= confidence:
+            break
+        best[at] = best[child]
+        at = child
+    best[at] = confidence
 
 
 @inner
 def _search(
     q, base, rows, machine, checks, query, events, every_row, traced, output, conditions, columns, max_steps, max_rows,
-    most_matches, work, frames, stack, graph, elements, masses, search, shown, result, ticks, progress, out, trace,
-    found, found_ticks,
+    most_matches, work, frames, stack, graph, elements, masses, search, shown, best, result, ticks, progress, out,
+    trace, found, found_ticks,
 ):  # fmt: skip
     """Find the feasible signatures of a partition, and emit those whose confidence is high enough.
 
@@ -424,7 +454,7 @@ def _search(
     stack.listed[0] = stack.listed[1] = 0
     stack.edge[0] = machine.edge_start[start]
     stack.cursor[0] = -1
-    summed = query.plain or query.threshold > 0.0
+    summed = query.plain or query.threshold > 0.0 or best.shape[0] > 0
     steps = 0
     d = 0
     while d >= 0:
@@ -479,7 +509,7 @@ def _search(
                 continue
             if taken != TRUE:
                 return taken
-        if summed and _sum(d + 1, events, stack) < query.threshold * (1.0 - _ROUNDING):
+        if summed and _sum(d + 1, events, stack) < _least(query, best) * (1.0 - _ROUNDING):
             continue
         d += 1
         node = machine.target[e]
@@ -507,17 +537,18 @@ def _search(
                 return left
             if left == TRUE:
                 status = _worth(
-                    d, accept, base, rows, machine, events, query, frames, stack, graph, work, elements, masses,
-                    result, ticks,
+                    d, accept, base, rows, machine, checks, conditions, columns, events, query, frames, stack, graph,
+                    work, elements, masses, search, result, ticks,
                 )  # fmt: skip
                 if status != OK:
                     return status
                 progress[SIGNATURES] += 1
-                if result[0] > 0.0 and result[0] >= query.threshold:
+                if result[0] > 0.0 and result[0] >= _least(query, best):
                     more = d if every_row else 1
                     if progress[USED] + more > out.shape[0] or (traced and progress[TRACED] + d > trace.shape[0]):
                         return OUTPUT_FULL
                     progress[MATCHES] += 1
+                    _rank(result[0], best)
                     before = progress[USED]
                     emit_run(
                         q, progress[MATCHES], d, rows, machine, every_row, traced, output, frames, shown, progress,

@@ -23,18 +23,31 @@ from sparkcep.planner.engines.runs.steps import (
     in_kernel,
     machine_lacks,
 )
+from sparkcep.planner.engines.uncertain.negations import why_untied
 from sparkcep.planner.engines.uncertain.sets import why_sequences
 from sparkcep.planner.engines.uncertain.ticks import TickPlanner, Ticks
 from sparkcep.planner.measures import MeasureSql
 from sparkcep.planner.plan import Analyzer, EngineDefaults, IndexNeeds, PatternPlan
 from sparkcep.planner.sampling import Sampler
-from sparkcep.query import PREFIX, Condition, Measure, PatternQuery, Scalar, Selection, SkipMode, Uncertainty
+from sparkcep.query import (
+    PREFIX,
+    Condition,
+    MatchNumber,
+    Measure,
+    PatternQuery,
+    Scalar,
+    Selection,
+    SkipMode,
+    Uncertainty,
+)
 from sparkcep.settings import Settings
 
 #: Columns that every match has, with the operator's columns they come from.
 CONFIDENCE, TICKS = PREFIX + "confidence", (PREFIX + "first_tick", PREFIX + "last_tick")
 #: Place of a row's event in its match: rows stand in no order there.
 PLACE = PREFIX + "place"
+#: Of more matches than that it is not told on the way which are the most probable.
+MOST_RANKED = 10_000
 _OWN = ("start_lower", "end_upper", "confidence")
 
 
@@ -111,6 +124,7 @@ class UncertainPlanner(BlockPlanner):
             run=run, sets=frozenset(code for code, why in sequences.items() if not why), within=ticks.within,
             confidence=query.confidence or 0.0, probable=ticks.probability is not None,
             limit_ticks=self.settings.limit_ticks, limit_shared=self.settings.limit_shared,
+            most=self.most_probable(),
         )  # fmt: skip
         own = [ticks.low, ticks.high, *([] if ticks.probability is None else [ticks.probability])]
         shape = OperatorColumns(
@@ -127,6 +141,17 @@ class UncertainPlanner(BlockPlanner):
         engine = UncertainPlan(spec, dependent, conditions, why, ticks, self.notes(spec, ticks, sequences))
         given = self.given(keys, local, bits, (layout, reason), shape, (filters, why), dependent.pairs)
         return PatternPlan(input=given, engine=engine, output=measures)
+
+    def most_probable(self) -> int:
+        """How many matches of the highest confidence are all that the statement takes; 0: any match may count."""
+        asked = self.query.most_probable
+        return 0 if asked is None or asked > MOST_RANKED or self.numbers_matches() else asked
+
+    def numbers_matches(self) -> bool:
+        """Whether the statement takes a column that numbers matches, those of little confidence as well."""
+        query = self.query
+        wanted = [m for m in query.measures if query.wanted is None or m.name.casefold() in query.wanted]
+        return any(isinstance(s, MatchNumber) for m in wanted for s in m.expression.slots)
 
     # -- what is refused -------------------------------------------------------------------------------------------
 
@@ -154,7 +179,8 @@ class UncertainPlanner(BlockPlanner):
             raise dependent.unsupported(beyond[0].scalar, beyond[1])
         if reason := machine_lacks(run):
             raise self.refused(reason, "its probability is not worked out")
-        negated = {c.key for c in self.query.components if c.negated}
+        query = self.query
+        negated = {c.key for c in query.components if c.negated}
         for negation in self.automaton.negations:
             if single_component(negation.automaton) < 0:
                 raise self.refused(
@@ -162,11 +188,12 @@ class UncertainPlanner(BlockPlanner):
                     "negate one event type, or alternatives of them",
                 )  # fmt: skip
         for c in conditions:
-            if negated & set(c.decided_by):
-                raise self.refused(
-                    f"the condition {c.source}", "it ties a negated event to the match",
-                    "[column] in WHERE makes partitions; conditions on the negated event alone are fine",
-                )  # fmt: skip
+            for key in negated & set(c.decided_by):
+                if why := why_untied(c, key, query.pattern, negated, query.selection):
+                    raise self.refused(
+                        f"the condition {c.source}", why,
+                        "[column] in WHERE makes partitions; conditions on the negated event and single ones are fine",
+                    )  # fmt: skip
         edges = self.automaton.edges
         if any(e.present for own in edges for e in own):
             raise self.refused("this pattern", "a negation decides which copy of a component takes an event")
@@ -203,6 +230,12 @@ class UncertainPlanner(BlockPlanner):
         for code, why in sequences.items():
             kind = f"a sequence: {why}" if why else "a set: nothing depends on the order of its members"
             lines.append(f"{shown[names[code]]} is {kind}")
+        if spec.most:
+            lines.append(f"only the {spec.most} most probable matches are asked for: runs below are dropped on the way")
+        elif self.query.most_probable is not None:
+            many = self.query.most_probable > MOST_RANKED
+            why = f"LIMIT is above {MOST_RANKED}" if many else "match_number counts every match"
+            lines.append(f"ORDER BY confidence DESC LIMIT drops no runs on the way: {why}")
         if spec.confidence > 0:
             lines.append(f"runs of confidence below {spec.confidence} are dropped on the way")
         return lines
