@@ -62,6 +62,10 @@ class EnginePlan(Protocol):
         """What is asked of all partitions, also those that an index leaves out; None: nothing."""
 
     @property
+    def slow_because(self) -> str:
+        """What is not evaluated by a compiled kernel, and why; empty where all is."""
+
+    @property
     def index_needs(self) -> IndexNeeds:
         """What an index may leave out."""
 
@@ -75,6 +79,11 @@ class EngineDefaults:
     def facts(self) -> RepairSpec | None:
         """Nothing is asked beside the matches."""
         return None
+
+    @property
+    def slow_because(self) -> str:
+        """The kernel evaluates everything."""
+        return ""
 
     @property
     def index_needs(self) -> IndexNeeds:

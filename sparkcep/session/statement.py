@@ -40,6 +40,10 @@ from sparkcep.sql.statement import OccurrenceKind, PatternOccurrence, Statement,
 
 T = TypeVar("T")
 
+#: An input of so many bytes is warned of where a condition is not compiled: some minutes instead of some seconds.
+SLOW_BYTES = 64 * 2**20
+#: What Spark says of an input's size where it knows nothing is at least this.
+UNKNOWN_BYTES = 2**50
 _names = iter(range(2**62))
 
 
@@ -176,6 +180,7 @@ class StatementExecution:
         if not self.explain_only and not isinstance(classify(self.statement), Explain):
             for sentence in pruning.unknown:
                 warn(sentence)
+            self.warn_of_slow_conditions(planned, input_sql, source)
         source = given if pruning.frame is None else self.planner.merged(query, pruning.frame)
         if not self.explain_only and planned.fold is None:
             compile_ahead(self.analyzer.spark, needed(planned.engine.spec, planned.input.shape))
@@ -190,6 +195,14 @@ class StatementExecution:
         relation = Relation(name, planned, source, sql, given, pruning)
         self.relations.append(relation)
         self.put(form, relation.sql)
+
+    def warn_of_slow_conditions(self, planned: AnyPlan, input_sql: InputSql, source: DataFrame) -> None:
+        """Warn where conditions of a large input are not compiled."""
+        why = planned.engine.slow_because
+        if why and planned.stream is None:
+            size = self.analyzer.input_bytes(input_sql, source)
+            if SLOW_BYTES <= size < UNKNOWN_BYTES:
+                warn(f"Conditions on about {size / 2**20:,.0f} MiB of events are evaluated {why}; see EXPLAIN.")
 
     def planned(self, form: PatternOccurrence, source: DataFrame, input_sql: InputSql) -> AnyPlan:
         """The form's plan; see :meth:`OccurrencePlanner.planned`."""

@@ -33,8 +33,8 @@ def explain_non_answers(plan: PatternPlan[NonAnswersPlan]) -> list[str]:
     lines += before_lines(plan, tested)
     lines.append("  Kernel evaluates:")
     lines += [check_line(check, query, spec.run, plan.engine.dependent) for check in spec.run.checks]
-    if plan.engine.searched_because:
-        lines.append(f"    by the reference search (slow), since the kernel has no {plan.engine.searched_because}")
+    if plan.engine.slow_because:
+        lines.append(f"    {plan.engine.slow_because}")
     lines += _repair(plan)
     reasons = f"of the longest run of each partition that is not repaired: {', '.join(REASONS)}"
     lines.append(f"  Reasons: {'not requested' if spec.repairs_only else reasons}")

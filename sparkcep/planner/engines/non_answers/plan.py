@@ -22,7 +22,7 @@ from sparkcep.planner.conditions.match_conditions import MatchConditions
 from sparkcep.planner.conditions.row_conditions import RowCondition
 from sparkcep.planner.engines.non_answers.sql import NonAnswersSql
 from sparkcep.planner.engines.runs.steps import BlockPlanner, condition_beyond, in_kernel, type_test
-from sparkcep.planner.plan import Analyzer, IndexNeeds, PatternPlan
+from sparkcep.planner.plan import Analyzer, EngineDefaults, IndexNeeds, PatternPlan
 from sparkcep.planner.sampling import Sampler
 from sparkcep.planner.test_codes import of_components, type_test_of
 from sparkcep.query import (
@@ -42,7 +42,7 @@ _LARGEST = 1 << 58
 
 
 @dataclass(frozen=True, slots=True)
-class NonAnswersPlan:
+class NonAnswersPlan(EngineDefaults):
     """EXPLAIN NON ANSWERS. ``unrepaired``: why nothing is repaired, empty where it is. ``warns``: whether warnings are
     asked for. The rest as of :class:`RunsPlan`."""
 
@@ -64,6 +64,12 @@ class NonAnswersPlan:
     def facts(self) -> RepairSpec:
         """Warnings are about the whole log, also where an index leaves out partitions."""
         return self.spec
+
+    @property
+    def slow_because(self) -> str:
+        """See :class:`EnginePlan`."""
+        lacks = self.searched_because
+        return f"by the reference search (slow), since the kernel has no {lacks}" if lacks else ""
 
     @property
     def index_needs(self) -> IndexNeeds:

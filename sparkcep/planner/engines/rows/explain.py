@@ -35,8 +35,8 @@ def explain_rows(plan: PatternPlan[RowsPlan]) -> list[str]:
         lines.append("    nothing; matching is linear in the rows")
     for label, texts in engine.dependent.descriptions.items():
         lines.append(f"    {program.names[label]} AS {' AND '.join(t.strip() for t in texts)}")
-    if engine.interpreted_because:
-        lines.append(f"    by the interpreter (slow), since the kernel has no {engine.interpreted_because}")
+    if engine.slow_because:
+        lines.append(f"    {engine.slow_because}")
     elif engine.dependent.conditions:
         lines.append("    by compiled condition programs")
     lines.append(layout_line(plan))

@@ -33,3 +33,9 @@ class RowsPlan(EngineDefaults):
     def names(self) -> Sequence[str]:
         """See :class:`EnginePlan`: variables in the order of their codes."""
         return self.spec.program.names
+
+    @property
+    def slow_because(self) -> str:
+        """See :class:`EnginePlan`."""
+        lacks = self.interpreted_because
+        return f"by the interpreter (slow), since the kernel has no {lacks}" if lacks else ""

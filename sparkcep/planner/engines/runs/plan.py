@@ -52,6 +52,14 @@ class RunsPlan(EngineDefaults):
         """See :class:`EnginePlan`: component keys in the order of their codes."""
         return self.spec.automaton.names
 
+    @property
+    def slow_because(self) -> str:
+        """See :class:`EnginePlan`."""
+        if self.searched_because:
+            return f"by the reference search (slow), since the kernel has no {self.searched_because}"
+        lacks = self.interpreted_because
+        return f"some by the interpreter (slow), since the kernel has no {lacks}" if lacks else ""
+
 
 class RunPlanner(BlockPlanner):
     """Plans one bound block; see :class:`BlockPlanner`."""
