@@ -30,6 +30,7 @@ from sparkcep.session.no_rows import notes
 from sparkcep.session.planning import OccurrencePlanner
 from sparkcep.session.relations import Relation, check, counted, relation_sql, with_facts
 from sparkcep.session.spark_errors import outer_reference
+from sparkcep.session.windows import plan_windows, source_text
 from sparkcep.settings import Settings
 from sparkcep.sql.commands import Explain, TemporaryView, classify
 from sparkcep.sql.function import read_function
@@ -141,6 +142,8 @@ class StatementExecution:
         for form in self.statement.forms:
             if form.kind is OccurrenceKind.CALL:
                 self.run_call(form)
+            elif form.kind is OccurrenceKind.WINDOW:
+                self.plan_windows(form)
             else:
                 self.plan_form(form)
         if isinstance(command, Explain):
@@ -190,6 +193,21 @@ class StatementExecution:
         relation = Relation(name, planned, source, sql, given, pruning)
         self.relations.append(relation)
         self.put(form, relation.sql)
+
+    def plan_windows(self, form: PatternOccurrence) -> None:
+        """Plan the windows with patterns of a SELECT; its source becomes their relation, calls become columns of it."""
+        assert form.windowed is not None
+        input_sql = self.rewriter.input_sql(form)
+        source = parsed(self.statement.text, lambda: self.blamed(lambda: self.input(form, input_sql)))
+        names = [f"{PREFIX}relation_{next(_names)}" for _ in form.windowed.patterns]
+        windows = plan_windows(self.planner, form, source, input_sql, names)
+        for relation in windows.relations:
+            self.relations.append(relation)
+            if not self.explain_only:
+                compile_ahead(self.analyzer.spark, needed(relation.plan.engine.spec, relation.plan.input.shape))
+        text = source_text(self.planner, form, windows)
+        windows.edits.apply()
+        self.put(form, text)
 
     def planned(self, form: PatternOccurrence, source: DataFrame, input_sql: InputSql) -> AnyPlan:
         """The form's plan; see :meth:`OccurrencePlanner.planned`."""
