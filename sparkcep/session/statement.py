@@ -156,8 +156,7 @@ class StatementExecution:
 
     def plan_form(self, form: PatternOccurrence) -> None:
         """Plan one pattern and put its relation into the text; inner ones come first."""
-        input_sql = self.rewriter.input_sql(form)
-        source = parsed(self.statement.text, lambda: self.blamed(lambda: self.input(form, input_sql)))
+        source, input_sql = self.read(form)
         renamed = joined_input(
             self.rewriter, form, source.columns, lambda text: self.analyzer.run(text).columns,
             case_sensitive=self.analyzer.settings.case_sensitive,
@@ -197,10 +196,8 @@ class StatementExecution:
     def plan_windows(self, form: PatternOccurrence) -> None:
         """Plan the windows with patterns of a SELECT; its source becomes their relation, calls become columns of it."""
         assert form.windowed is not None
-        input_sql = self.rewriter.input_sql(form)
-        source = parsed(self.statement.text, lambda: self.blamed(lambda: self.input(form, input_sql)))
         names = [f"{PREFIX}relation_{next(_names)}" for _ in form.windowed.patterns]
-        windows = plan_windows(self.planner, form, source, input_sql, names)
+        windows = plan_windows(self.planner, form, lambda: self.read(form), names)
         for relation in windows.relations:
             self.relations.append(relation)
             if not self.explain_only:
@@ -231,6 +228,11 @@ class StatementExecution:
         self.analyzer.matched[name] = frame
         self.notes.append(how)
         self.rewriter.replace(form, f"(SELECT * FROM {{{name}}})")
+
+    def read(self, form: PatternOccurrence) -> tuple[DataFrame, InputSql]:
+        """A form's input relation, and the query that reads it."""
+        input_sql = self.rewriter.input_sql(form)
+        return parsed(self.statement.text, lambda: self.blamed(lambda: self.input(form, input_sql))), input_sql
 
     def input(self, form: PatternOccurrence, input_sql: InputSql) -> DataFrame:
         """A form's input relation, analysed."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame
@@ -156,22 +156,26 @@ class WindowPlanner:
 
 
 def plan_windows(
-    planner: OccurrencePlanner, form: PatternOccurrence, source: DataFrame, input_sql: InputSql, names: Sequence[str]
+    planner: OccurrencePlanner,
+    form: PatternOccurrence,
+    read: Callable[[], tuple[DataFrame, InputSql]],
+    names: Sequence[str],
 ) -> PlannedWindows:
     """Plan the windows of a SELECT, one relation after the other.
 
     Args:
-        source: FROM and WHERE of the SELECT; input_sql: the query that reads them. names: of as many relations as there
+        read: gives FROM and WHERE of the SELECT, and the query that reads them. names: of as many relations as there
             are windows.
 
     Raises:
         PatternParseError, PatternAnalysisError: see :class:`WindowParser` and :class:`WindowBinder`; CEP_WINDOW_QUERY.
     """
     own = WindowPlanner(planner, form)
-    statement, analyzer = planner.statement, planner.analyzer
+    analyzer = planner.analyzer
     parsed = own.parse()
+    source, input_sql = read()
     if source.isStreaming:
-        text, position = statement.text, form.keyword.start
+        text, position = planner.statement.text, form.keyword.start
         raise streaming_unsupported("windows with patterns", text, position, "MATCH_RECOGNIZE reads streams")
     relations: list[Relation] = []
     columns: dict[WindowCall, str] = {}
@@ -188,13 +192,8 @@ def plan_windows(
         sql = relation_sql(analyzer, names[number], plan, placed, None)
         pruning = Pruning(lines=["not used: each row of the input is asked for"])
         relations.append(Relation(names[number], plan, placed, sql, placed, pruning))
-        source = analyzed(own, f"SELECT * FROM {sql}")
+        source = analyzer.analyzed(f"SELECT * FROM {sql}")
     return PlannedWindows(tuple(relations), SelectEdits(planner.rewriter, own.windowed, columns, over))
-
-
-def analyzed(own: WindowPlanner, text: str) -> DataFrame:
-    """A window's relation, for the next one's input."""
-    return own.planner.analyzer.analyzed(text)
 
 
 def source_text(planner: OccurrencePlanner, form: PatternOccurrence, windows: PlannedWindows) -> str:
