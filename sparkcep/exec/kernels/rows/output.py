@@ -87,7 +87,8 @@ def emit_match(out, used, match, automaton, emission, search):
             if output.membership[g, label]:
                 search.occurrences[g * search.rows + counts[g]] = start + k
                 counts[g] += 1
-        if emission.rows or k == length - 1:
+        # Rows before the match proper are no rows of it.
+        if (emission.rows and label != emission.gap) or k == length - 1:
             out[used, PARTITION] = match.partition
             out[used, NUMBER] = match.number
             out[used, LABEL] = label
