@@ -154,6 +154,11 @@ class WindowPlanner:
         """A bound window's plan over its input with places."""
         return self.planner.plan_bound(bound.query, source, input_sql)
 
+    def related(self, plan: AnyPlan, sql: str) -> DataFrame:
+        """A window's relation, which the next one reads; what Spark has against it comes with its place."""
+        analyzer = self.planner.analyzer
+        return analyzer.checked(plan.query, lambda: analyzer.analyzed(f"SELECT * FROM {sql}"), plan.output.place)
+
 
 def plan_windows(
     planner: OccurrencePlanner,
@@ -192,7 +197,7 @@ def plan_windows(
         sql = relation_sql(analyzer, names[number], plan, placed, None)
         pruning = Pruning(lines=["not used: each row of the input is asked for"])
         relations.append(Relation(names[number], plan, placed, sql, placed, pruning))
-        source = analyzer.analyzed(f"SELECT * FROM {sql}")
+        source = own.related(plan, sql)
     return PlannedWindows(tuple(relations), SelectEdits(planner.rewriter, own.windowed, columns, over))
 
 

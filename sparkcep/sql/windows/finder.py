@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sparkcep.errors import PatternParseError
-from sparkcep.sql.block.spans import JOIN_TYPES, SET_OPERATORS
+from sparkcep.sql.block.spans import JOIN_TYPES, SET_OPERATORS, is_values_row
 from sparkcep.sql.lexicon import WANTS_OPERAND
 from sparkcep.sql.statement import (
     CommonTable,
@@ -141,7 +141,7 @@ def _occurrence(
             elif word == "WINDOW" and clause is None:
                 clause = k, _read_named(s, k + 1, named)
         elif behind is None and where is None:
-            listed = s.operator(k) == "," and s.word(source + 1) != "VALUES"
+            listed = s.operator(k) == "," and not is_values_row(s, source + 1, k)
             if word == "WHERE":
                 where = k
             elif listed or word in _NOT_ONE_RELATION or word in JOIN_TYPES:
