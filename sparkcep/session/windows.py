@@ -94,6 +94,21 @@ class WindowPlanner:
                     hint="call it in a subquery and give it a name: FROM (SELECT *, m OVER w AS x ...) WHERE x ...",
                 )
 
+    def check_names(self, source: DataFrame) -> None:
+        """Refuse an input with columns that are named like ours.
+
+        Raises:
+            PatternAnalysisError: CEP_RESERVED_COLUMN.
+        """
+        for column in source.columns:
+            if column.casefold().startswith(PREFIX):
+                raise PatternAnalysisError(
+                    "CEP_RESERVED_COLUMN",
+                    f"Column {column} has the reserved prefix {PREFIX}.",
+                    text=self.statement.text,
+                    position=self.form.start,
+                )
+
     def bind(self, number: int, window: WindowSyntax, calls: Sequence[WindowCall], source: DataFrame) -> BoundWindow:
         """One window over its input. ``number``: its place among them."""
         planner, s = self.planner, self.statement
@@ -182,6 +197,7 @@ def plan_windows(
     if source.isStreaming:
         text, position = planner.statement.text, form.keyword.start
         raise streaming_unsupported("windows with patterns", text, position, "MATCH_RECOGNIZE reads streams")
+    own.check_names(source)
     relations: list[Relation] = []
     columns: dict[WindowCall, str] = {}
     over: dict[WindowCall, str] = {}
