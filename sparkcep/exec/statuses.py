@@ -39,6 +39,7 @@ MODES = {
     RowsPerMatch.ALL_SHOW_EMPTY: kernel.SHOW_EMPTY,
     RowsPerMatch.ALL_OMIT_EMPTY: kernel.OMIT_EMPTY,
     RowsPerMatch.ALL_WITH_UNMATCHED: kernel.WITH_UNMATCHED,
+    RowsPerMatch.EACH_ROW: kernel.EACH_ROW,
 }
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from sparkcep.pictures.layout import Drawing, Named, draw_pattern
 from sparkcep.pictures.picture import Picture
 from sparkcep.planner.plan import AnyPlan
-from sparkcep.query import PREFIX, Condition, PatternQuery, Selection, unescape
+from sparkcep.query import PREFIX, Condition, PatternQuery, Selection, pattern_proper, unescape
 from sparkcep.session.relations import Relation
 
 BLUE, RED, GREY, DARK = "#4c78a8", "#c03d3e", "#8a8a8a", "#333333"
@@ -39,7 +39,7 @@ def pattern_picture(relations: Sequence[Relation]) -> Picture:
 def _chart(plan: AnyPlan, index: Sequence[str]) -> dict[str, Any]:
     query = plan.bound
     names = _names(query)
-    drawing = draw_pattern(query.pattern, names)
+    drawing = draw_pattern(pattern_proper(query), names)
     lines = [*_clauses(query), _SAYS[query.selection], *_conditions(query)]
     lines.append(f"Layout: {plan.input.layout} ({plan.input.layout_reason})")
     lines += [f"Index: {index[0]}"] if index else []

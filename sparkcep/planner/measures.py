@@ -19,6 +19,7 @@ from sparkcep.planner.outputs import Outputs
 from sparkcep.planner.streaming.aggregates import KNOWN, array_aggregate
 from sparkcep.query import (
     DEFAULT_OUTPUT,
+    GAP,
     LABEL,
     MATCH_NUMBER,
     PREFIX,
@@ -45,8 +46,10 @@ _NUMBER = PREFIX + "number"
 #: Functions of one value; what follows it must stay a constant.
 _PARAMETERS_FOLLOW = frozenset(
     "percentile percentile_approx approx_percentile approx_count_distinct histogram_numeric listagg string_agg "
-    "mode".split()
+    "mode nth_value".split()
 )
+#: Functions of one row; of those that are not NULL, as all others are outside of the aggregate's rows.
+_OF_ONE_ROW = frozenset({"first_value", "last_value", "nth_value"})
 _TAKES_NULLS = frozenset({"any_value"})
 
 
@@ -96,6 +99,9 @@ class MeasureSql(OutputSql):
     def prepare(self) -> None:
         """Register everything the measures need of the operator."""
         query = self.query
+        if query.window is not None and self.has_aggregates:  # SELF is the row that a match is looked for from
+            self.order = PREFIX + "at"
+            self.inner.append(f"{PREFIX}g{self.outputs.gather(CURRENT_ROW, quote(query.window.row))} AS {self.order}")
         text = " ".join(self.own_text(m.expression) for m in query.measures).casefold()
         key_columns = {name for text, name in self.keys if self.outputs.fields.column_of(text) is not None}
         for column in query.columns:
@@ -104,10 +110,12 @@ class MeasureSql(OutputSql):
         for measure in self.kept:
             for slot in measure.expression.slots:
                 self.slot_column(slot)
-            self.measures.append((measure.name, self.measure_text(measure.expression)))
-        if query.rows_per_match.is_all:
+            self.measures.append((measure.name, self.measure_text(measure)))
+        if query.rows_per_match.has_columns:
             row = SELF_ROW if self.query.nullable_match else CURRENT_ROW
             for column in query.columns:
+                if query.window is not None and column == query.window.row:
+                    continue
                 if column not in key_columns and (query.wanted is None or column.casefold() in query.wanted):
                     self.passed[column] = f"{PREFIX}g{self.outputs.gather(row, quote(column))}"
 
@@ -135,10 +143,12 @@ class MeasureSql(OutputSql):
                     out.append(p.filter.text)
         return " ".join(out)
 
-    def measure_text(self, scalar: Scalar) -> str:
+    def measure_text(self, measure: Measure) -> str:
         """A measure over the columns that its slots have become; NULL in rows that no match takes."""
-        text = "".join(p if isinstance(p, str) else self.slot_columns[p] for p in scalar.pieces)
-        if self.query.rows_per_match is RowsPerMatch.ALL_WITH_UNMATCHED:
+        text = "".join(p if isinstance(p, str) else self.slot_columns[p] for p in measure.expression.pieces)
+        window = self.query.window
+        is_call = window is not None and measure.name in window.calls
+        if self.query.rows_per_match.has_unmatched and not is_call:
             text = f"CASE WHEN {MATCH_NUMBER} IS NOT NULL THEN ({text}) END"
         return text
 
@@ -199,7 +209,7 @@ class MeasureSql(OutputSql):
 
     def label_sql(self, code: str) -> str:
         """SQL of a variable's name from its code; NULL for a code outside of the pattern."""
-        return name_sql(self.outputs.names, code)
+        return name_sql([None if name == GAP else name for name in self.outputs.names], code)
 
     def aggregate(self, slot: Aggregate) -> str:
         """The aggregate as a window function over the rows of the match."""
@@ -223,7 +233,8 @@ class MeasureSql(OutputSql):
             return f"percentile({arguments[0]}, 0.5D) {over}"
         if slot.function in _TAKES_NULLS:
             arguments = [*arguments[:1], "true"]
-        return f"{slot.function}({', '.join(arguments)}) {over}"
+        nulls = "IGNORE NULLS " if slot.function in _OF_ONE_ROW else ""
+        return f"{slot.function}({', '.join(arguments)}) {nulls}{over}"
 
     def collected_aggregate(self, slot: Aggregate) -> str:
         """The aggregate over the match's rows as the operator collects them: a stream has no windows.
@@ -364,6 +375,10 @@ class MeasureSql(OutputSql):
         keys = [(name, f"{PREFIX}k{i}") for i, (_, name) in enumerate(self.shown_keys)]
         measures = [(name, f"({text})") for name, text in self.measures]
         passed = {name: (name, f"{PREFIX}p{i}") for i, name in enumerate(self.passed)}
+        if query.window is not None:  # the input's columns as they are, then the window's
+            columns = {self.outputs.fields.column_of(text): key for (text, _), key in zip(self.keys, keys, strict=True)}
+            shown = {name: (name, value) for name, (_, value) in columns.items() if name is not None} | passed
+            return [*(shown[name] for name in query.columns if name in shown), *measures]
         ordered = [self.outputs.fields.column_of(k.expression) for k in query.order_by]
         first = [passed.pop(c) for c in dict.fromkeys(ordered) if c is not None and c in passed]
         out = [*keys, *first, *measures, *passed.values()]
@@ -371,6 +386,7 @@ class MeasureSql(OutputSql):
         return out or [("match_number", MATCH_NUMBER)]
 
 
-def name_sql(names: Sequence[str], code: str) -> str:
-    """SQL of the name at a code, a number from 0; NULL outside of them."""
-    return f"get(array({', '.join(map(string_literal, names))}), {code})"
+def name_sql(names: Sequence[str | None], code: str) -> str:
+    """SQL of the name at a code, a number from 0; NULL outside of them, and for what has no name."""
+    texts = ("NULL" if name is None else string_literal(name) for name in names)
+    return f"get(array({', '.join(texts)}), {code})"

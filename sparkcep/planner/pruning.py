@@ -29,7 +29,7 @@ from sparkcep.planner.conditions.row_conditions import RowCondition
 from sparkcep.planner.conditions.symbols import values_where
 from sparkcep.planner.fields import Fields
 from sparkcep.planner.plan import AnyPlan
-from sparkcep.query import GROUP_ID, RowsPerMatch
+from sparkcep.query import GROUP_ID
 
 #: Alternatives beyond this number are not told apart: components that several types fit are then not asked for.
 MAX_BRANCHES = 64
@@ -83,7 +83,7 @@ def requirements(plan: AnyPlan, roles: Roles) -> Requirements:
         NotPrunable: with the reason.
     """
     query = plan.query
-    if query.rows_per_match is RowsPerMatch.ALL_WITH_UNMATCHED:
+    if query.rows_per_match.has_unmatched:
         raise NotPrunable("rows outside of matches are asked for")
     if query.timed_out:
         raise NotPrunable("a run that timed out needs no event but its first")
@@ -135,7 +135,7 @@ def _unordered(plan: AnyPlan, roles: Roles) -> str:
 def _columns(plan: AnyPlan) -> frozenset[str]:
     """Columns of the input that the plan's texts may name."""
     query = plan.query
-    if query.rows_per_match.is_all:
+    if query.rows_per_match.has_columns:
         return frozenset(query.columns)
     texts = [*(text for text, _ in plan.input.keys), *(k.expression for k in query.order_by), *plan.input.fields.texts]
     texts += [query.event_type or "", plan.input.where(), query.partition_predicate]

@@ -75,6 +75,9 @@ class PlanSteps(ABC):
         query = self.query
         for key in query.order_by:
             self.fields.add(key.expression)
+        if query.window is not None:  # whose ORDER BY is each row's place
+            self.fields.sort_fields = len(self.fields.texts)
+            return
         ties = [query.event_type] if query.event_type is not None else []
         named = [c for c in query.columns if c.casefold() in query.identifiers]
         rest = [c for c in query.columns if c not in named] if query.rows_per_match.is_all else []

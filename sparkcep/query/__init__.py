@@ -15,6 +15,7 @@ from sparkcep.query.body import (
 from sparkcep.query.names import ERROR, LABEL, MATCH_NUMBER, POSITION, PREFIX, SOURCE, WHOLE, string_literal, unescape
 from sparkcep.query.pattern_query import (
     DEFAULT_OUTPUT,
+    GAP,
     KeyExpression,
     Measure,
     PatternQuery,
@@ -22,8 +23,10 @@ from sparkcep.query.pattern_query import (
     Skip,
     SkipMode,
     SortKey,
+    Window,
     clause_components,
     default_measures,
+    pattern_proper,
 )
 from sparkcep.query.scalars import (
     Aggregate,
@@ -40,6 +43,7 @@ from sparkcep.query.scalars import (
 __all__ = [
     "DEFAULT_OUTPUT",
     "ERROR",
+    "GAP",
     "GROUP_ID",
     "LABEL",
     "MATCH_NUMBER",
@@ -72,8 +76,10 @@ __all__ = [
     "Trend",
     "Uncertainty",
     "Waiting",
+    "Window",
     "clause_components",
     "default_measures",
+    "pattern_proper",
     "string_literal",
     "unescape",
 ]

@@ -9,7 +9,7 @@ import enum
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from sparkcep.pattern import Negation, Pattern, can_be_empty, has_exclusion, variables, walk
+from sparkcep.pattern import Concatenation, Negation, Pattern, can_be_empty, has_exclusion, variables, walk
 from sparkcep.query.body import (
     Component,
     Condition,
@@ -20,6 +20,7 @@ from sparkcep.query.body import (
     Trend,
     Uncertainty,
 )
+from sparkcep.query.names import PREFIX
 from sparkcep.query.scalars import Events, MatchNumber, Navigation, RowExpression, Scalar, Slot
 
 
@@ -30,11 +31,23 @@ class RowsPerMatch(enum.Enum):
     ALL_SHOW_EMPTY = "ALL ROWS PER MATCH SHOW EMPTY MATCHES"
     ALL_OMIT_EMPTY = "ALL ROWS PER MATCH OMIT EMPTY MATCHES"
     ALL_WITH_UNMATCHED = "ALL ROWS PER MATCH WITH UNMATCHED ROWS"
+    #: Of a window: a row for each row of the input, with the match that is looked for from there.
+    EACH_ROW = "a row per input row"
 
     @property
     def is_all(self) -> bool:
         """Whether the output has a row for each row of a match."""
+        return self not in (RowsPerMatch.ONE, RowsPerMatch.EACH_ROW)
+
+    @property
+    def has_columns(self) -> bool:
+        """Whether the output has the input's columns."""
         return self is not RowsPerMatch.ONE
+
+    @property
+    def has_unmatched(self) -> bool:
+        """Whether the output has rows that belong to no match."""
+        return self in (RowsPerMatch.ALL_WITH_UNMATCHED, RowsPerMatch.EACH_ROW)
 
 
 class SkipMode(enum.Enum):
@@ -89,6 +102,27 @@ class Measure:
 
 
 @dataclass(frozen=True, slots=True)
+class Window:
+    """A window with a pattern (R020): a match is looked for in each row's frame, ending with the query's ``within``.
+
+    ``row``: the input's column with each row's place in its partition, which ``order`` gives it. ``frame``: the frame's
+    end as it was written. With ``seek`` a match may begin anywhere in the frame; ``pattern`` of the query then begins
+    with a component ``GAP``. ``calls``: measures that stand for functions over the window, which of a row without a
+    match see an empty frame.
+    """
+
+    row: str
+    frame: str
+    order: tuple[SortKey, ...] = ()
+    seek: bool = False
+    calls: frozenset[str] = frozenset()
+
+
+#: The component that stands for the rows of a frame before the match, in a window with SEEK.
+GAP = PREFIX + "gap"
+
+
+@dataclass(frozen=True, slots=True)
 class PatternQuery:
     """A bound row pattern clause or pattern block; defaults are those of a clause.
 
@@ -112,6 +146,8 @@ class PatternQuery:
     form may use, None for all. ``limit``: the statement takes any so many rows of the result, ``most_probable``: those
     of the highest confidence. ``omit_censored``: OMIT
     CENSORED MATCHES. ``timed_out``: MATCHES ... WITH TIMED OUT.
+
+    ``window``: of a pattern in a window, whose frame is the query's ``within`` over that window's ``row``.
 
     ``text`` is the statement, ``start`` where the form stands in it; positions are -1 where there is no such clause.
     """
@@ -155,6 +191,7 @@ class PatternQuery:
     most_probable: int | None = None
     omit_censored: bool = False
     timed_out: bool = False
+    window: Window | None = None
     with_prefix: str = ""
     streaming: bool = False
     censored_position: int = field(default=-1, compare=False)
@@ -172,7 +209,7 @@ class PatternQuery:
     @property
     def nullable_match(self) -> bool:
         """Whether an output row may have no current row (empty match, unmatched row)."""
-        return can_be_empty(self.pattern) or self.rows_per_match is RowsPerMatch.ALL_WITH_UNMATCHED
+        return can_be_empty(self.pattern) or self.rows_per_match.has_unmatched
 
     @property
     def filters_excluded(self) -> bool:
@@ -224,6 +261,14 @@ class PatternQuery:
 
 def _folded(key: str) -> str:
     return key.strip().strip("`").casefold()
+
+
+def pattern_proper(query: PatternQuery) -> Pattern:
+    """A clause's or window's pattern as it was written, without the GAP of SEEK."""
+    if query.window is None or not query.window.seek:
+        return query.pattern
+    assert isinstance(query.pattern, Concatenation)
+    return query.pattern.items[1]
 
 
 def clause_components(pattern: Pattern) -> tuple[Component, ...]:

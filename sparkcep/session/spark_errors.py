@@ -45,13 +45,14 @@ def located(
     token = _token(query, parts[-1], start) if name else None
     position = token.start if token is not None else start
     if condition.startswith("UNRESOLVED_COLUMN"):  # Spark's suggestions are columns of our own
-        near = near_name(parts[-1], query.columns)
+        columns = [c for c in query.columns if not c.startswith(PREFIX)]
+        near = near_name(parts[-1], columns)
         return PatternAnalysisError(
             "CEP_UNRESOLVED_COLUMN",
             f"There is no column {'.'.join(parts)} here.",
             text=query.text or None,
             position=position,
-            hint=f"did you mean {near}?" if near else f"the input's columns are {', '.join(query.columns)}",
+            hint=f"did you mean {near}?" if near else f"the input's columns are {', '.join(columns)}",
         )
     if message.startswith(f"[{condition}] "):
         message = message[len(condition) + 3 :]

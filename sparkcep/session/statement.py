@@ -30,6 +30,7 @@ from sparkcep.session.no_rows import notes
 from sparkcep.session.planning import OccurrencePlanner
 from sparkcep.session.relations import Relation, check, counted, relation_sql, with_facts
 from sparkcep.session.spark_errors import outer_reference
+from sparkcep.session.windows import plan_windows, source_text
 from sparkcep.settings import Settings
 from sparkcep.sql.commands import Explain, TemporaryView, classify
 from sparkcep.sql.function import read_function
@@ -145,6 +146,8 @@ class StatementExecution:
         for form in self.statement.forms:
             if form.kind is OccurrenceKind.CALL:
                 self.run_call(form)
+            elif form.kind is OccurrenceKind.WINDOW:
+                self.plan_windows(form)
             else:
                 self.plan_form(form)
         if isinstance(command, Explain):
@@ -157,8 +160,7 @@ class StatementExecution:
 
     def plan_form(self, form: PatternOccurrence) -> None:
         """Plan one pattern and put its relation into the text; inner ones come first."""
-        input_sql = self.rewriter.input_sql(form)
-        source = parsed(self.statement.text, lambda: self.blamed(lambda: self.input(form, input_sql)))
+        source, input_sql = self.read(form)
         renamed = joined_input(
             self.rewriter, form, source.columns, lambda text: self.analyzer.run(text).columns,
             case_sensitive=self.analyzer.settings.case_sensitive,
@@ -204,6 +206,19 @@ class StatementExecution:
             if SLOW_BYTES <= size < UNKNOWN_BYTES:
                 warn(f"Conditions on about {size / 2**20:,.0f} MiB of events are evaluated {why}; see EXPLAIN.")
 
+    def plan_windows(self, form: PatternOccurrence) -> None:
+        """Plan the windows with patterns of a SELECT; its source becomes their relation, calls become columns of it."""
+        assert form.windowed is not None
+        names = [f"{PREFIX}relation_{next(_names)}" for _ in form.windowed.patterns]
+        windows = plan_windows(self.planner, form, lambda: self.read(form), names)
+        for relation in windows.relations:
+            self.relations.append(relation)
+            if not self.explain_only:
+                compile_ahead(self.analyzer.spark, needed(relation.plan.engine.spec, relation.plan.input.shape))
+        text = source_text(self.planner, form, windows)
+        windows.edits.apply()
+        self.put(form, text)
+
     def planned(self, form: PatternOccurrence, source: DataFrame, input_sql: InputSql) -> AnyPlan:
         """The form's plan; see :meth:`OccurrencePlanner.planned`."""
         renamed = form.start in self.renamed
@@ -226,6 +241,11 @@ class StatementExecution:
         self.analyzer.matched[name] = frame
         self.notes.append(how)
         self.rewriter.replace(form, f"(SELECT * FROM {{{name}}})")
+
+    def read(self, form: PatternOccurrence) -> tuple[DataFrame, InputSql]:
+        """A form's input relation, and the query that reads it."""
+        input_sql = self.rewriter.input_sql(form)
+        return parsed(self.statement.text, lambda: self.blamed(lambda: self.input(form, input_sql))), input_sql
 
     def input(self, form: PatternOccurrence, input_sql: InputSql) -> DataFrame:
         """A form's input relation, analysed."""

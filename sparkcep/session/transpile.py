@@ -41,6 +41,8 @@ def _replace(run: StatementExecution, form: PatternOccurrence, functions: list[s
     """Put plain SQL, or a call of a function that is added to ``functions``, in a form's place."""
     if form.kind is OccurrenceKind.CALL:
         raise _refused(run, form, "A table function of the index is answered by sparkcep.")
+    if form.kind is OccurrenceKind.WINDOW:
+        raise _refused(run, form, "A window with a pattern is matched in Python.")
     input_sql = run.rewriter.input_sql(form)
     source = run.blamed(lambda: run.input(form, input_sql))
     planned = run.planned(form, source, input_sql)

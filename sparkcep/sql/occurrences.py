@@ -13,6 +13,7 @@ from sparkcep.errors import PatternParseError
 from sparkcep.sql.block.spans import JOIN_TYPES, SET_OPERATORS, BlockFinder, is_list, is_values_row
 from sparkcep.sql.lexicon import pair_parentheses, tokenize
 from sparkcep.sql.statement import TABLE_FUNCTIONS, CommonTable, OccurrenceKind, PatternOccurrence, Statement
+from sparkcep.sql.windows.finder import windowed_selects
 
 _ENDS_RELATION = frozenset(
     "WHERE GROUP ORDER HAVING SELECT LIMIT OFFSET WINDOW UNION INTERSECT EXCEPT MINUS QUALIFY SORT CLUSTER DISTRIBUTE "
@@ -37,8 +38,10 @@ def read_statement(text: str) -> Statement:
             raise
         return Statement(text, (), {})
     statement = Statement(text, tokens, pair_parentheses(tokens))
-    _Scanner(statement).scan()
-    statement.forms.sort(key=lambda f: f.end)
+    scanner = _Scanner(statement)
+    scanner.scan()
+    statement.forms.extend(windowed_selects(statement, scanner.selects))
+    statement.forms.sort(key=statement.span_end)
     return statement
 
 
@@ -59,6 +62,8 @@ class _Scanner:
         self.is_script = statement.word(0) == "BEGIN"
         self.blocks = BlockFinder(statement)
         self.levels: list[_Level] = []
+        #: SELECT's index, that behind its level, and the WITH lists in sight.
+        self.selects: list[tuple[int, int, Scopes]] = []
 
     def scan(self) -> None:
         """Scan level by level, without recursion: statements may nest deeply."""
@@ -146,6 +151,7 @@ class _Scanner:
                 in_from = in_from and word == "ON"
                 if word == "SELECT":
                     selected, inserting = True, False
+                    self.selects.append((i, high, inner))
                 elif word in SET_OPERATORS and s.operator(i - 1) != ".":
                     selected, begin = False, i + 1 + (s.word(i + 1) in ("ALL", "DISTINCT"))
             i += 1

@@ -50,7 +50,7 @@ class Rewriter:
 
     def __post_init__(self) -> None:
         if self.positional:
-            patterns = [self._pattern_span(f) for f in self.statement.forms]
+            patterns = [span for f in self.statement.forms for span in self._pattern_spans(f)]
             for token in self.statement.tokens:
                 if token.kind == "op" and token.upper == "?":
                     if any(a <= token.start < b for a, b in patterns):
@@ -58,18 +58,25 @@ class Rewriter:
                     self.edits.append((token.start, token.end, f":{PREFIX}p{self.parameters}"))
                     self.parameters += 1
 
-    def _pattern_span(self, form: PatternOccurrence) -> tuple[int, int]:
+    def _pattern_spans(self, form: PatternOccurrence) -> list[tuple[int, int]]:
+        """Where a form's pattern stands, or those of its windows."""
         s = self.statement
         if form.kind is OccurrenceKind.BLOCK:
             low, high = pattern_range(s, form)
-            return s.tokens[low].start, s.tokens[high - 1].end
+            return [(s.tokens[low].start, s.tokens[high - 1].end)]
+        if form.windowed is not None:
+            return [span for at in form.windowed.patterns for span in self._pattern_in(at + 1, s.pairs[at], [])]
         nested = [f for f in s.forms if form.keyword.start < f.start and f.end < form.end]
-        for i in range(*form.body):
+        return self._pattern_in(*form.body, nested)
+
+    def _pattern_in(self, low: int, high: int, nested: list[PatternOccurrence]) -> list[tuple[int, int]]:
+        s = self.statement
+        for i in range(low, high):
             if any(f.start <= s.tokens[i].start < f.end for f in nested):
                 continue
             if s.word(i) == "PATTERN" and s.operator(i + 1) == "(" and i + 1 in s.pairs:
-                return s.tokens[i].start, s.tokens[s.pairs[i + 1]].end
-        return form.start, form.start
+                return [(s.tokens[i].start, s.tokens[s.pairs[i + 1]].end)]
+        return []
 
     def replace(self, form: PatternOccurrence, relation: str) -> None:
         """From now on the form's whole span reads ``relation``, text fit for Spark's formatted sql."""
@@ -107,7 +114,7 @@ class Rewriter:
         """Whether an input is a name without an alias."""
         s = self.statement
         low, high = form.relation_tokens
-        return all(
+        return s.tokens[high - 1].end >= len(s.text[: form.relation_end].rstrip()) and all(
             s.tokens[k].kind in ("word", "quoted") if (k - low) % 2 == 0 else s.operator(k) == "."
             for k in range(low, high)
         )
@@ -115,7 +122,7 @@ class Rewriter:
     def with_prefix(self, form: PatternOccurrence) -> str:
         """The WITH list that subqueries inside the clause may use, with a trailing space, or nothing."""
         s = self.statement
-        body = s.text[s.tokens[form.head[0]].start : form.end]
+        body = s.text[s.tokens[form.head[0]].start : s.span_end(form)]
         # One flat list: of two definitions of a name the inner one counts.
         tables = {t.name.casefold(): t for scope in form.scopes for t in self._used(scope, body)}
         return self._with_list(list(tables.values()))
@@ -177,9 +184,12 @@ class Rewriter:
 
     def names_variable(self, form: PatternOccurrence, names: Collection[str]) -> bool:
         """Whether a word of the form's pattern is one of some names."""
-        start, end = self._pattern_span(form)
         folded = {n.casefold() for n in names}
-        return any(start <= t.start < end and t.text.casefold() in folded for t in self.statement.tokens)
+        return any(
+            start <= t.start < end and t.text.casefold() in folded
+            for start, end in self._pattern_spans(form)
+            for t in self.statement.tokens
+        )
 
     def rename_columns(self, form: PatternOccurrence, new: Callable[[str, str], str | None]) -> None:
         """From now on the column of each ``qualifier . column`` that has a new name reads so in the form's own text."""

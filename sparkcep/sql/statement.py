@@ -26,10 +26,11 @@ def mentions_pattern(text: str) -> bool:
 
 
 class OccurrenceKind(enum.Enum):
-    """The two surface forms, and calls of table functions."""
+    """The two surface forms, queries that have windows with patterns, and calls of table functions."""
 
     CLAUSE = "MATCH_RECOGNIZE"
     BLOCK = "PATTERN"
+    WINDOW = "OVER"
     CALL = "table function"
 
 
@@ -43,9 +44,47 @@ class CommonTable:
     recursive: bool
 
 
+@dataclass(frozen=True, slots=True)
+class WindowCall:
+    """`function(...) OVER window` or `measure OVER window`: tokens from ``low`` to ``end``, OVER at ``over``.
+
+    ``window``: the window's folded name, or the token of the parenthesis that opens it.
+    """
+
+    low: int
+    over: int
+    end: int
+    window: str | int
+
+
+@dataclass(frozen=True, slots=True)
+class WindowedSelect:
+    """A SELECT that has windows with patterns, as indexes of tokens.
+
+    ``select``, ``source``: SELECT and FROM. ``relations_end``: behind the relations of FROM, ``source_end``: behind
+    WHERE, if there is one. ``grouping``: GROUP or HAVING, or a join's word: what keeps the relation from being one of
+    rows; None without. ``clause``: from WINDOW to behind its last window. ``end``: behind the query. ``named``: what
+    each name of WINDOW stands for: the parenthesis that opens it, or another name. ``patterns``: parentheses of windows
+    with patterns. ``calls``: over windows with patterns.
+    """
+
+    select: int
+    source: int
+    relations_end: int
+    source_end: int
+    grouping: int | None
+    clause: tuple[int, int] | None
+    end: int
+    named: dict[str, int | str]
+    patterns: tuple[int, ...]
+    calls: tuple[WindowCall, ...]
+
+
 @dataclass(slots=True)
 class PatternOccurrence:
     """One row pattern clause, pattern block or call of a table function, whose name is its ``keyword``.
+
+    Or FROM and WHERE of a ``windowed`` SELECT, which is where the results of its windows come from.
 
     ``start`` to ``end`` are the offsets of what a relation takes the place of: a clause with its input relation, or a
     block with its FROM (without it, where a JOIN, SELECT or pipe of Spark's follows the block). ``relation_start`` to
@@ -64,6 +103,7 @@ class PatternOccurrence:
     body: tuple[int, int]
     end: int
     scopes: tuple[tuple[CommonTable, ...], ...]
+    windowed: WindowedSelect | None = None
 
 
 @dataclass(slots=True)
@@ -84,6 +124,10 @@ class Statement:
         if 0 <= index < len(self.tokens) and self.tokens[index].kind == "word":
             return self.tokens[index].upper
         return ""
+
+    def span_end(self, form: PatternOccurrence) -> int:
+        """Offset behind all text of a form, also that which stands apart from what it takes the place of."""
+        return form.end if form.windowed is None else self.tokens[form.windowed.end - 1].end
 
     def operator(self, index: int) -> str:
         """The operator at a token; empty for any other token, and outside of the statement."""

@@ -1,4 +1,4 @@
-"""Every SQL block of docs/patterns.md and docs/non_answers.md runs and finds something."""
+"""Every SQL block of docs/patterns.md, docs/non_answers.md and docs/language.md runs and finds something."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from sparkcep.sql.script import split_statements
 
-PAGES = [Path(__file__).parents[2] / "docs" / name for name in ("patterns.md", "non_answers.md")]
+PAGES = [Path(__file__).parents[2] / "docs" / name for name in ("patterns.md", "non_answers.md", "language.md")]
 BLOCKS = [s for page in PAGES for text in re.findall(r"^```sql\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
           for s in split_statements(text)]  # fmt: skip
 
@@ -24,7 +24,7 @@ VIEWS = {
     "trades": """SELECT * FROM VALUES ('X', 1, 10), ('X', 2, 12), ('X', 3, 11), ('X', 4, 13), ('X', 5, 9), ('X', 6, 8)
         t(symbol, id, price)""",
 }
-COUNTS = [1, 6, 1, 1, 1, 2, 1, 5, 1, 2, 1, 1, 1, 2, 1, 1]
+COUNTS = [1, 6, 1, 1, 1, 2, 1, 5, 1, 2, 1, 1, 1, 2, 1, 1, 6]
 
 
 @pytest.fixture(scope="module")

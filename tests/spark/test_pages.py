@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 #: Pages whose blocks run here; those of the others run in test_docs.py, test_notebooks.py or the benchmarks.
 HERE = {"index.md", "functions.md", "pattern_index.md", "pictures.md", "streaming.md"}
-ELSEWHERE = {"patterns.md", "non_answers.md", "notebooks_and_dbt.md", "benchmarks.md"}
+ELSEWHERE = {"patterns.md", "language.md", "non_answers.md", "notebooks_and_dbt.md", "benchmarks.md"}
 
 
 def blocks(page: str, language: str) -> list[str]:

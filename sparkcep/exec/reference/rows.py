@@ -118,6 +118,11 @@ def _repeat(
         yield from more()
 
 
+def first_way(node: Pattern, start: int, rows: int, take: Callable[[Path], bool]) -> Path | None:
+    """The preferred match from a row, over the rows before ``rows``; None where there is none."""
+    return next(_ways(node, (), start, rows, take, False), None)
+
+
 def reference_matches(
     pattern: Pattern,
     rows: int,

@@ -121,7 +121,8 @@ def gap_elimination(
         slots: what measures need of a match, each with the codes of the variables it looks at.
     """
     if query.rows_per_match is not RowsPerMatch.ONE:
-        return GapElimination("", "all rows of a match are asked for")
+        all_rows = query.rows_per_match.is_all
+        return GapElimination("", f"all rows of {'a match' if all_rows else 'the input'} are asked for")
     if any(c.shifts for cs in local.values() for c in cs):
         return GapElimination("", "a condition looks at neighbouring rows")
     if alphabet is not None and not any(s.physical for s, _ in slots):

@@ -118,7 +118,7 @@ def range_splitting(
         return RangeSplitting(None, "there is no WITHIN")
     if distance is None or distance * WIDTH >= 2**62:
         return RangeSplitting(None, "WITHIN is not a fixed distance of the ORDER BY key")
-    if query.rows_per_match.is_all:
+    if query.rows_per_match.has_columns:
         return RangeSplitting(None, query.rows_per_match.value)
     if program.edge_condition.any():
         return RangeSplitting(None, "^ or $ in the pattern")

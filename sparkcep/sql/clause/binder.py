@@ -100,15 +100,7 @@ class Binder:
         return PatternQuery(
             columns=self.scope.columns,
             partition_by=tuple(self.key(r) for r in clause.partition_by),
-            order_by=tuple(
-                SortKey(
-                    self.plain(k.expression),
-                    k.ascending,
-                    k.ascending if k.nulls_first is None else k.nulls_first,
-                    self.s.tokens[k.expression[0]].start,
-                )
-                for k in clause.order_by
-            ),
+            order_by=self.bind_order(),
             event_type=self.event_type(),
             measures=measures,
             rows_per_match=clause.rows_per_match,
@@ -305,8 +297,7 @@ class Binder:
         """
         reader = ScalarReader(self.scope, running=not one_row, in_define=False, one_row=one_row)
         out: list[Measure] = []
-        keys = {self.s.tokens[a].text.casefold() for a, b in self.clause.partition_by if b - a == 1}
-        taken = keys if one_row else {c.casefold() for c in self.scope.columns}
+        taken = self.taken_names(one_row)
         for item in self.clause.measures:
             if any(m.name.casefold() == item.name.text.casefold() for m in out):
                 raise self.error("CEP_DUPLICATE_COLUMN", f"Two measures are named {item.name.text}.", item.name.start)
@@ -319,6 +310,24 @@ class Binder:
                 )
             out.append(Measure(item.name.text, self.positive(reader.read(*item.expression))))
         return tuple(out)
+
+    def taken_names(self, one_row: bool) -> set[str]:
+        """Folded names of output columns that are no measures."""
+        if one_row:
+            return {self.s.tokens[a].text.casefold() for a, b in self.clause.partition_by if b - a == 1}
+        return {c.casefold() for c in self.scope.columns}
+
+    def bind_order(self) -> tuple[SortKey, ...]:
+        """ORDER BY's keys."""
+        return tuple(
+            SortKey(
+                self.plain(k.expression),
+                k.ascending,
+                k.ascending if k.nulls_first is None else k.nulls_first,
+                self.s.tokens[k.expression[0]].start,
+            )
+            for k in self.clause.order_by
+        )
 
     def positive(self, scalar: Scalar) -> Scalar:
         """What is no condition of a negated variable cannot read its rows."""

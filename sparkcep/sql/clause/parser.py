@@ -84,6 +84,13 @@ class ClauseParser:
             those of the row pattern.
     """
 
+    #: What is parsed, its sections in order, and all of them for a hint.
+    what = "MATCH_RECOGNIZE"
+    order: tuple[str, ...] = _ORDER
+    order_hint = _ORDER_HINT
+    #: How sections begin that are named otherwise.
+    beginnings: tuple[str, ...] = ("ONE ROW PER MATCH", "ALL ROWS PER MATCH")
+
     def __init__(self, statement: Statement, body: Range, formatted: bool) -> None:
         self.s = statement
         self.formatted = formatted
@@ -102,20 +109,23 @@ class ClauseParser:
             name = self.section(self.at)
             if name is None:
                 word = self.s.tokens[self.at].text
-                known = {n.split()[0]: n for n in (*_ORDER, "ONE ROW PER MATCH", "ALL ROWS PER MATCH")}
+                known = {n.split()[0]: n for n in (*self.order, *self.beginnings)}
                 near = near_name(word, known)
                 raise self.error(
-                    f"{word!r} does not begin a clause of MATCH_RECOGNIZE.",
-                    hint=f"did you mean {known[near]}?" if near else _ORDER_HINT,
+                    f"{word!r} does not begin a clause of {self.what}.",
+                    hint=f"did you mean {known[near]}?" if near else self.order_hint,
                 )
+            if name not in self.order:
+                raise self.error(f"{name} is no clause of {self.what}.", hint=self.order_hint)
             if name in seen:
                 raise self.error(f"{name} is given twice.", "CEP_DUPLICATE_CLAUSE")
-            if seen and _ORDER.index(name) < _ORDER.index(seen[-1]) and "EVENT TYPE" not in (name, seen[-1]):
-                raise self.error(f"{name} cannot follow {seen[-1]}.", "CEP_CLAUSE_ORDER", hint=_ORDER_HINT)
+            early = bool(seen) and self.order.index(name) < self.order.index(seen[-1])
+            if early and "EVENT TYPE" not in (name, seen[-1]):
+                raise self.error(f"{name} cannot follow {seen[-1]}.", "CEP_CLAUSE_ORDER", hint=self.order_hint)
             seen.append(name)
             getattr(self, "read_" + name.lower().replace(" ", "_"))()
         if self.out.pattern is None:
-            raise self.error("MATCH_RECOGNIZE has no PATTERN.", "CEP_PATTERN_MISSING", hint="add PATTERN (...)")
+            raise self.error(f"{self.what} has no PATTERN.", "CEP_PATTERN_MISSING", hint="add PATTERN (...)")
         return self.out
 
     # -- helpers ---------------------------------------------------------------------------------------------------
@@ -284,7 +294,7 @@ class ClauseParser:
             if self.s.operator(i) == "(":
                 i = self.s.pairs.get(i, end)
             elif self.s.word(i) == "AS" and self.s.tokens[i + 1].kind in ("word", "quoted"):
-                raise self.error(f"{self.s.tokens[i + 2].text!r} is not expected here.", hint=_ORDER_HINT, at=i + 2)
+                raise self.error(f"{self.s.tokens[i + 2].text!r} is not expected here.", hint=self.order_hint, at=i + 2)
             i += 1
 
     def read_rows_per_match(self) -> None:

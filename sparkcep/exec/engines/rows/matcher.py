@@ -52,7 +52,7 @@ class Matcher:
         names = len(program.names)
         self.automaton = automaton(program, spec.condition_bits)
         output = output_table(spec.slots, spec.slot_registers, spec.skip_labels, names)
-        self.emission = Emission(output, MODES[spec.rows_per_match], emitted_rows(spec), SKIPS[spec.skip])
+        self.emission = Emission(output, MODES[spec.rows_per_match], emitted_rows(spec), SKIPS[spec.skip], spec.gap)
         looks = [s.physical for s in spec.conditions.slots if isinstance(s, NavigationSlot)]
         self.ahead = max([0, *looks])
         self.output_ahead = max([0, *(s.physical for s in spec.slots)])

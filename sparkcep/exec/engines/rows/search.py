@@ -172,11 +172,12 @@ class Search:
                 return out
             progress[kernel.STEPS] = self.steps
             used = before = int(progress[kernel.USED])
-            out = grown(out, used, len(path or ()))
+            each = emission.mode == kernel.EACH_ROW
+            out = grown(out, used, len(path or ()) * (1 + each))
             self.budget.hold("output", out)
             status = OK
             if path is None:
-                if emission.mode == kernel.WITH_UNMATCHED and start >= progress[kernel.COVERED]:
+                if each or (emission.mode == kernel.WITH_UNMATCHED and start >= progress[kernel.COVERED]):
                     used = kernel.emit_unmatched(out, used, q, start)
                 start += 1
             else:
@@ -186,16 +187,23 @@ class Search:
                 used = kernel.emit_match(out, used, match, self.m.automaton, emission, search)
                 progress[kernel.MATCHES] = number
                 progress[kernel.COVERED] = max(progress[kernel.COVERED], start + len(path))
+                begin = start
                 start, status = kernel.next_start(
-                    start, len(path), emission.skip, emission.output.targets, search.path, self.m.automaton.labels
-                )
+                    start, len(path), emission.skip, emission.output.targets, search.path, self.m.automaton.labels,
+                    emission.gap,
+                )  # fmt: skip
+                for row in range(begin + 1, start if each and status == OK else 0):
+                    used = kernel.emit_unmatched(out, used, q, row)
                 if self.streams and status != OK:
                     start += max(len(path), 1) if status == SKIP_TARGET_ABSENT else 1
                     status = OK
                     progress[kernel.CHANGED] += 1
             progress[kernel.USED] = used
             emitted = used - before
-            progress[kernel.EMITTED] += min(emitted, 1) if emission.rows == kernel.MAPPED_ROWS else emitted
+            if each:
+                progress[kernel.EMITTED] += bool(path)
+            else:
+                progress[kernel.EMITTED] += min(emitted, 1) if emission.rows == kernel.MAPPED_ROWS else emitted
             if progress[kernel.EMITTED] > spec.limit_rows:
                 self.m.check(TOO_MANY_ROWS)
             self.m.check(status)

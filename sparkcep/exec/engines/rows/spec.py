@@ -58,7 +58,8 @@ class MatchSpec:
 
     ``condition_bits``: variable code -> bit of its match-independent condition (absent: always true). ``mask_words``:
     how many 63-bit mask columns there are. ``every_row``: emit all rows of a match even for ONE ROW PER MATCH, since
-    aggregates in MEASURES need them. ``task_memory``: bytes that a batch's arrays may take.
+    aggregates in MEASURES need them. ``gap``: code of what stands for rows before the match proper (SEEK in a window),
+    -1 for none. ``task_memory``: bytes that a batch's arrays may take.
     """
 
     program: Program
@@ -76,4 +77,5 @@ class MatchSpec:
     ansi: bool
     limit_steps: int
     limit_rows: int
+    gap: int = -1
     task_memory: int = UNTOLD

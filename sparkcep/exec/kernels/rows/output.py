@@ -9,7 +9,8 @@ from sparkcep.exec.kernels.conditions import navigate
 from sparkcep.exec.kernels.statuses import OK, SKIP_TARGET_ABSENT, SKIP_TO_FIRST_ROW
 
 PAST_LAST_ROW, TO_NEXT_ROW, TO_FIRST, TO_LAST = range(4)
-ONE_ROW, SHOW_EMPTY, OMIT_EMPTY, WITH_UNMATCHED = range(4)
+#: What is emitted; EACH_ROW: a row for each row of the partition, with what is matched from there (a window).
+ONE_ROW, SHOW_EMPTY, OMIT_EMPTY, WITH_UNMATCHED, EACH_ROW = range(5)
 
 #: Columns of the output before the slots.
 PARTITION, NUMBER, LABEL, SELF, CURRENT, FLAGS, FIXED = range(7)
@@ -59,6 +60,8 @@ def _slot_values(out, at, running, match, automaton, slots, search):
 def emit_match(out, used, match, automaton, emission, search):
     """Append the output rows of one match, for which there must be room; O(length x (registers + slots)).
 
+    With EACH_ROW their SELF is the match's start, the row that they are the output of.
+
     Args:
         out: (n, FIXED + slots), of which ``used`` rows are. match, emission: see tables.py. search: the match is its
             ``path``; its registers are those of the slots afterwards.
@@ -84,11 +87,12 @@ def emit_match(out, used, match, automaton, emission, search):
             if output.membership[g, label]:
                 search.occurrences[g * search.rows + counts[g]] = start + k
                 counts[g] += 1
-        if emission.rows or k == length - 1:
+        # Rows before the match proper are no rows of it.
+        if (emission.rows and label != emission.gap) or k == length - 1:
             out[used, PARTITION] = match.partition
             out[used, NUMBER] = match.number
             out[used, LABEL] = label
-            out[used, SELF] = start + k
+            out[used, SELF] = start if emission.mode == EACH_ROW else start + k
             out[used, CURRENT] = start + k
             flags = EXCLUDED if automaton.excluded[position] else 0
             out[used, FLAGS] = flags | (LAST_OF_MATCH if k == length - 1 else 0)
@@ -101,7 +105,7 @@ def emit_match(out, used, match, automaton, emission, search):
 
 @kernel
 def emit_unmatched(out, used, partition, row):
-    """Append a row that no match holds (WITH UNMATCHED ROWS), for which there must be room."""
+    """Append a row that no match holds (WITH UNMATCHED ROWS) or begins with (EACH_ROW); there must be room."""
     _blank(out, used, partition, np.int64(0), row)
     return used + 1
 
@@ -122,12 +126,13 @@ def emit_failure(out, used, partition, row, status):
 
 
 @kernel
-def next_start(start, length, skip, targets, path, labels):
+def next_start(start, length, skip, targets, path, labels, gap):
     """Where matching resumes after a match, and a status.
 
     Args:
         skip: PAST_LAST_ROW, TO_NEXT_ROW, TO_FIRST or TO_LAST. targets: (labels,) whether it is to be skipped to.
-        path: the match's positions. labels: of each position.
+        path: the match's positions. labels: of each position. gap: label of the rows that stand before the match
+            proper (SEEK), -1 for none.
 
     Returns:
         (row, status): OK, SKIP_TARGET_ABSENT or SKIP_TO_FIRST_ROW.
@@ -144,6 +149,6 @@ def next_start(start, length, skip, targets, path, labels):
                 break
     if found < 0:
         return start, SKIP_TARGET_ABSENT
-    if found == 0:
+    if found == 0 or labels[path[found - 1]] == gap:
         return start, SKIP_TO_FIRST_ROW
     return start + found, OK

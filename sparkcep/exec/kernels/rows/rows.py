@@ -13,6 +13,7 @@ import numpy as np
 from sparkcep.exec.kernels.caching import inlined, kernel
 from sparkcep.exec.kernels.rows.output import (
     CURRENT,
+    EACH_ROW,
     EXCLUDED,
     FAILED,
     FIXED,
@@ -57,6 +58,7 @@ __all__ = [
     "AT_START",
     "CHANGED",
     "CURRENT",
+    "EACH_ROW",
     "EXCLUDED",
     "FAILED",
     "FIXED",
@@ -165,6 +167,7 @@ def _match_partition(partition, query, given, room, progress, out):
     base, rows = partition.base, partition.rows
     marks, search, emission = given.marks, room.search, query.emission
     ranged = marks.shape[0] > 0
+    each = emission.mode == EACH_ROW
     _empty(search.counts)
     start = progress[AT_ROW]
     reached, reach, limit = start - 1, np.int64(-(2**63)), rows
@@ -195,7 +198,9 @@ def _match_partition(partition, query, given, room, progress, out):
             continue
         if status != OK:
             return OK if status == UNDECIDED else status
-        if used + (length if emission.rows and length > 0 else 1) > out.shape[0]:
+        # Behind a match there are at most as many skipped rows as it has.
+        skipped = length if each and length > 0 else 0
+        if used + (length if emission.rows and length > 0 else 1) + skipped > out.shape[0]:
             return OUTPUT_FULL
         progress[STEPS] = steps
         before = used
@@ -206,7 +211,7 @@ def _match_partition(partition, query, given, room, progress, out):
             _empty(search.counts)
             progress[COVERED] = max(progress[COVERED], start + length)
             targets, labels = emission.output.targets, query.automaton.labels
-            resume, status = next_start(start, length, emission.skip, targets, search.path, labels)
+            resume, status = next_start(start, length, emission.skip, targets, search.path, labels, emission.gap)
             if given.left.shape[0] > 0 and status != OK:
                 # The error would come back whenever the stream is started again.
                 resume = start + max(length, 1) if status == SKIP_TARGET_ABSENT else start + 1
@@ -219,15 +224,21 @@ def _match_partition(partition, query, given, room, progress, out):
                 status = OK
                 start += 1
             else:
+                if each and status == OK:
+                    for row in range(start + 1, resume):
+                        used = emit_unmatched(out, used, partition.number, row)
                 start = resume
         else:
-            if emission.mode == WITH_UNMATCHED and start >= progress[COVERED]:
+            if each or (emission.mode == WITH_UNMATCHED and start >= progress[COVERED]):
                 used = emit_unmatched(out, used, partition.number, start)
             start += 1
             if ranged:
                 _reach(marks, base + start, base + rows)
         progress[USED] = used
-        progress[EMITTED] += min(used - before, 1) if emission.rows == MAPPED_ROWS else used - before
+        if each:
+            progress[EMITTED] += 1 if length > 0 else 0
+        else:
+            progress[EMITTED] += min(used - before, 1) if emission.rows == MAPPED_ROWS else used - before
         if progress[EMITTED] > query.max_rows and not ranged:
             return TOO_MANY_ROWS
         if status != OK:

@@ -16,13 +16,15 @@ Flags = npt.NDArray[np.uint8]
 
 
 class Emission(NamedTuple):
-    """What matches emit. ``mode``: ONE_ROW, SHOW_EMPTY, OMIT_EMPTY or WITH_UNMATCHED. ``rows``: which of their
-    rows, LAST_ROW, MAPPED_ROWS or SHOWN_ROWS. ``skip``: where matching resumes behind one, see ``next_start``."""
+    """What matches emit. ``mode``: ONE_ROW, SHOW_EMPTY, OMIT_EMPTY, WITH_UNMATCHED or EACH_ROW. ``rows``: which of
+    their rows, LAST_ROW, MAPPED_ROWS or SHOWN_ROWS. ``skip``, ``gap``: where matching resumes behind one, see
+    ``next_start``."""
 
     output: Output
     mode: int
     rows: int
     skip: int
+    gap: int
 
 
 class Query(NamedTuple):

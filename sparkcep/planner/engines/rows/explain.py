@@ -6,7 +6,7 @@ from sparkcep.pattern import render
 from sparkcep.planner.engines.rows.plan import RowsPlan
 from sparkcep.planner.explain_before import before_lines, indent, layout_line
 from sparkcep.planner.plan import PatternPlan
-from sparkcep.query import unescape
+from sparkcep.query import pattern_proper, unescape
 
 
 def explain_rows(plan: PatternPlan[RowsPlan]) -> list[str]:
@@ -15,10 +15,18 @@ def explain_rows(plan: PatternPlan[RowsPlan]) -> list[str]:
     program, lines = engine.spec.program, []
     if (block := plan.sequence) is not None:
         lines.append(f"  Block: {render(block.pattern)}, {block.selection.value}, {block.matches.value}; run as:")
-    lines.append(f"  Pattern: {render(query.pattern)}")
     skip = query.skip.mode.value + (f" {query.skip.target}" if query.skip.target else "")
-    lines.append(f"  Selection: STRICT CONTIGUITY, {query.rows_per_match.value}, AFTER MATCH {skip}")
-    if query.within is not None:
+    if (window := query.window) is not None:
+        lines.append(f"  Pattern: {render(pattern_proper(query))}")
+        begin = "SEEK" if window.seek else "INITIAL"
+        end = unescape(window.frame)
+        lines.append(f"  Window: ROWS BETWEEN CURRENT ROW AND {end}, AFTER MATCH {skip}, {begin}")
+        order = ", ".join(unescape(k.text) for k in window.order)
+        lines.append(f"  Rows are placed by: {order or 'their columns'}")
+    else:
+        lines.append(f"  Pattern: {render(query.pattern)}")
+        lines.append(f"  Selection: STRICT CONTIGUITY, {query.rows_per_match.value}, AFTER MATCH {skip}")
+    if query.within is not None and query.window is None:
         lines.append(f"  Within: {unescape(query.within)} (inclusive)")
     states = f"{program.positions} positions, {len(program.edge_target)} edges"
     lines += [f"  Program: {states}", indent(program.describe())]

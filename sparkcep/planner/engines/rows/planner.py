@@ -22,7 +22,7 @@ from sparkcep.planner.measures import MeasureSql
 from sparkcep.planner.plan import Analyzer, PatternPlan
 from sparkcep.planner.sampling import Sampler
 from sparkcep.planner.steps import PlanSteps
-from sparkcep.query import PatternQuery
+from sparkcep.query import GAP, PatternQuery
 from sparkcep.settings import Settings
 
 PAIRS = "functions of two rows; Spark evaluates them for every pair of rows"
@@ -80,6 +80,7 @@ class RowsPlanner(PlanSteps):
             ansi=self.settings.ansi,
             limit_steps=self.settings.limit_steps,
             limit_rows=self.settings.limit_matches,
+            gap=self.names.index(GAP) if query.window is not None and query.window.seek else -1,
             task_memory=self.settings.task_memory,
         )
         shape = OperatorColumns(
