@@ -95,7 +95,8 @@ class Equivalence:
 class Trend:
     """An aggregate over trends: COUNT(*), COUNT(E), MIN, MAX, SUM, AVG of E.attr, try_count, approx_count.
 
-    ``argument`` None for COUNT(*) and COUNT(E); ``components`` empty for COUNT(*); ``distinct`` for COUNT(DISTINCT *).
+    ``name``: as it is written. ``argument`` None for COUNT(*) and COUNT(E); ``components`` empty for COUNT(*);
+    ``distinct`` for COUNT(DISTINCT *).
     """
 
     name: str
@@ -103,6 +104,19 @@ class Trend:
     argument: RowExpression | None
     components: tuple[str, ...]
     distinct: bool = False
+    position: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class TrendExpression:
+    """An output column of a block that aggregates over trends, or its HAVING (without a name).
+
+    ``text``: SQL over aggregates, group keys and the window, which are columns named TREND_VALUE, GROUP_KEY and
+    WINDOW_OF_GROUP in it.
+    """
+
+    name: str
+    text: str
     position: int = field(default=0, compare=False)
 
 

@@ -14,6 +14,8 @@ POSITION = PREFIX + "position"
 ERROR = PREFIX + "error"
 # The window over a whole partition in order, for columns that hold a value for each of its rows.
 WHOLE = PREFIX + "whole"
+# What RETURN and HAVING of a block may read where it aggregates over trends: aggregate n, group key n, the window.
+TREND_VALUE, GROUP_KEY, WINDOW_OF_GROUP = PREFIX + "t", PREFIX + "q", PREFIX + "window"
 
 
 def string_literal(text: str) -> str:

@@ -18,6 +18,7 @@ from sparkcep.query.body import (
     NonAnswers,
     Selection,
     Trend,
+    TrendExpression,
     Uncertainty,
 )
 from sparkcep.query.names import PREFIX
@@ -141,11 +142,10 @@ class PatternQuery:
 
     Output: ``measures`` per match; ``trends`` aggregates over all matches, with ``group_by``; a block has one or the
     other. ``has_return``: the block's RETURN lists them, so that keys are not emitted (``hidden_keys``: how many of the
-    last). ``output``: for trends, what RETURN lists in its order, each a group key's expression, a trend's name or
-    ``window``, with its output name. ``wanted``: case-folded names of the output columns that the statement around the
-    form may use, None for all. ``limit``: the statement takes any so many rows of the result, ``most_probable``: those
-    of the highest confidence. ``omit_censored``: OMIT
-    CENSORED MATCHES. ``timed_out``: MATCHES ... WITH TIMED OUT.
+    last). ``output``: for trends, what RETURN lists in its order, and ``having``. ``wanted``: case-folded names of the
+    output columns that the statement around the form may use, None for all. ``limit``: the statement takes any so many
+    rows of the result, ``most_probable``: those of the highest confidence. ``omit_censored``: OMIT CENSORED MATCHES.
+    ``timed_out``: MATCHES ... WITH TIMED OUT.
 
     ``window``: of a pattern in a window, whose frame is the query's ``within`` over that window's ``row``.
 
@@ -179,7 +179,8 @@ class PatternQuery:
     hidden_keys: int = 0
     trends: tuple[Trend, ...] = ()
     group_by: tuple[KeyExpression, ...] = ()
-    output: tuple[tuple[str, str], ...] = ()
+    output: tuple[TrendExpression, ...] = ()
+    having: TrendExpression | None = None
     groups: tuple[tuple[int | str, ...], ...] = ()
     case: KeyExpression | None = None
     uncertainty: Uncertainty | None = None

@@ -95,8 +95,8 @@ def _longest_runs(analyzer: SparkAnalyzer, relation: Relation) -> str:
     step = {"date": "INTERVAL 1 DAY"}.get(kind, "INTERVAL 1 SECOND" if kind in TIMES else "1")
     asked = NonAnswers("0", step.replace("1", "0"), step)
     query = replace(
-        query, has_return=False, trends=(), group_by=(), output=(), collapsed=False, omit_censored=False, slide=None,
-        timed_out=False, limit=None, non_answers=asked, wanted=frozenset({"run", "reason", "component"}),
+        query, has_return=False, trends=(), group_by=(), output=(), having=None, collapsed=False, omit_censored=False,
+        slide=None, timed_out=False, limit=None, non_answers=asked, wanted=frozenset({"run", "reason", "component"}),
     )  # fmt: skip
     types = [f.dataType.simpleString() for f in source.schema.fields]
     planned = plan_non_answers(

@@ -25,7 +25,7 @@ from sparkcep.query import Matches, PatternQuery, Selection, SortKey, Trend
 from .notation import tree
 from .run_engine import COLUMNS, SETTINGS, analyze
 from .run_strategies import RunCase, run_cases
-from .trend_engine import KernelTrendPlanner, TrendCase, plain, trend_cases
+from .trend_engine import KernelTrendPlanner, TrendCase, outputs, plain, trend_cases
 
 TRENDS = (Trend("n", "count", None, ()), Trend("x", "approx_count", None, ()))
 #: Sides whose components differ in type, so that no trend need be constructed.
@@ -56,7 +56,7 @@ def planned(left: RunCase, right: RunCase, case: TrendCase) -> PatternPlan[Trend
         selection=left.selection, matches=Matches.ALL, strict_time=left.strict_time,
         within=None if case.width is None else str(case.width),
         slide=None if case.slide is None else str(case.slide), trends=TRENDS,
-        identifiers=frozenset({"e", "v"}), output=tuple((t.name, t.name) for t in TRENDS),
+        identifiers=frozenset({"e", "v"}), output=outputs(TRENDS),
     )  # fmt: skip
     return KernelConjunctionPlanner(query, SETTINGS, analyze, lambda *a: None, list(COLUMNS.values())).plan()
 

@@ -22,6 +22,7 @@ from sparkcep.planner.engines.trends.plan import TrendPlanner, TrendsPlan
 from sparkcep.planner.plan import PatternPlan
 from sparkcep.planner.test_codes import is_component
 from sparkcep.query import (
+    TREND_VALUE,
     Condition,
     Equivalence,
     Matches,
@@ -31,6 +32,7 @@ from sparkcep.query import (
     SortKey,
     TestedAt,
     Trend,
+    TrendExpression,
 )
 
 from .notation import tree
@@ -64,10 +66,15 @@ def plan_trend_case(case: TrendCase) -> PatternPlan[TrendsPlan]:
         matches=Matches.ALL, measures=(), is_block=True, strict_time=run.strict_time,
         within=None if case.width is None else str(case.width),
         slide=None if case.slide is None else str(case.slide), trends=tuple(trends),
-        identifiers=frozenset({"e", "v"}), output=tuple((t.name, t.name) for t in trends),
+        identifiers=frozenset({"e", "v"}), output=outputs(trends),
     )  # fmt: skip
     types = list(COLUMNS.values())
     return KernelTrendPlanner(query.partitioned(), SETTINGS, analyze, lambda *a: None, types).plan()
+
+
+def outputs(trends: Sequence[Trend]) -> tuple[TrendExpression, ...]:
+    """Each aggregate as a column."""
+    return tuple(TrendExpression(t.name, f"{TREND_VALUE}{n}") for n, t in enumerate(trends))
 
 
 def holds(conditions: Sequence[RowCondition], value: int | None) -> bool:

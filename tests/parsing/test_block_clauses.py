@@ -7,7 +7,7 @@ import re
 import pytest
 
 from sparkcep.errors import SparkCepError
-from sparkcep.query import Matches, Selection, Uncertainty
+from sparkcep.query import GROUP_KEY, TREND_VALUE, WINDOW_OF_GROUP, Matches, Selection, Uncertainty
 
 from .blocks import bind, returns
 
@@ -47,17 +47,36 @@ def test_trends() -> None:
     found = [(t.name, t.function, t.argument and t.argument.text, t.components, t.distinct) for t in query.trends]
     assert found == [
         ("COUNT(*)", "count", None, (), False),
-        ("n", "count", None, ("b",), False),
+        ("COUNT(b)", "count", None, ("b",), False),
         ("COUNT(DISTINCT *)", "count", None, (), True),
-        ("s", "sum", "x * y", ("b",), False),
+        ("SUM(b.x * b.y)", "sum", "x * y", ("b",), False),
         ("mean(a.x)", "avg", "x", ("a",), False),
         ("try_count(*)", "try_count", None, (), False),
         ("approx_count(*)", "approx_count", None, (), False),
     ]
     assert [k.expression for k in query.group_by] == ["sector", "site"]
-    names = ["COUNT(*)", "n", "COUNT(DISTINCT *)", "s", "mean(a.x)", "try_count(*)", "approx_count(*)"]
-    assert query.output == (("site", "site"), *((n, n) for n in names), ("window", "w"), ("sector", "sector"))
+    names = ["site", "COUNT(*)", "n", "COUNT(DISTINCT *)", "s", "mean(a.x)", "try_count(*)", "approx_count(*)"]
+    assert [e.name for e in query.output] == [*names, "w", "sector"]
+    texts = [f"{GROUP_KEY}1", *(f"{TREND_VALUE}{n}" for n in range(7)), WINDOW_OF_GROUP, f"{GROUP_KEY}0"]
+    assert [e.text for e in query.output] == texts
     assert (query.selection, query.matches, query.has_return) == (Selection.ANY, Matches.ALL, False)
+
+
+def test_expressions_over_trends() -> None:
+    query = bind(
+        "FROM r PATTERN SEQ(A a, B+ b) GROUP BY x % 2, word HAVING n > 1 AND SUM(y) < 3 RETURN COUNT(*) AS n, "
+        "(r.x % 2) + count( * ) * SUM(b.y) AS v, x % 2 = 1 OR n = 3 AS w, upper(x) AS word, window.start AS low"
+    )
+    assert [(t.name, t.components) for t in query.trends] == [
+        ("COUNT(*)", ()), ("SUM(b.y)", ("b",)), ("SUM(y)", ("a", "b")),
+    ]  # fmt: skip
+    n, key, word = f"{TREND_VALUE}0", f"{GROUP_KEY}0", f"{GROUP_KEY}1"
+    assert [e.text for e in query.output] == [
+        n, f"({key}) + {n} * {TREND_VALUE}1", f"{key} = 1 OR ({n}) = 3", word, f"{WINDOW_OF_GROUP}.start",
+    ]  # fmt: skip
+    assert [k.expression for k in query.group_by] == ["x % 2", "upper(x)"]
+    assert query.having is not None
+    assert query.having.text == f"({n}) > 1 AND {TREND_VALUE}2 < 3"
 
 
 @pytest.mark.parametrize(
@@ -203,12 +222,14 @@ REFUSED = [
     ("PATTERN A a RETURN COUNT(*) MATCHES FIRST", "CEP_TREND_MATCHES", "PATTERN A a RETURN COUNT(*) "),
     ("PATTERN A a RETURN COUNT(*), x", "CEP_NOT_IN_GROUP_BY", "PATTERN A a RETURN COUNT(*), "),
     ("PATTERN A a RETURN a.x, COUNT(*)", "CEP_MIXED_RETURN", "PATTERN A a RETURN "),
+    ("PATTERN A a RETURN a.x + COUNT(*)", "CEP_MIXED_RETURN", "PATTERN A a RETURN "),
+    ("PATTERN A a RETURN a.x HAVING a.x > 1", "CEP_TREND_RETURN", "PATTERN A a RETURN a.x "),
+    ("PATTERN A a RETURN COUNT(*) HAVING a.x > 1", "CEP_MIXED_RETURN", "PATTERN A a RETURN COUNT(*) HAVING "),
     ("PATTERN A+ a RETURN a.x, avg(a.y)", "CEP_MIXED_RETURN", "PATTERN A+ a RETURN "),
-    ("PATTERN A a RETURN COUNT(*) + 1", "CEP_MIXED_RETURN", "PATTERN A a RETURN "),
     ("PATTERN A a RETURN COUNT(a.x)", "CEP_TREND_ARGUMENT", "PATTERN A a RETURN "),
     ("PATTERN A a RETURN SUM(DISTINCT a.x)", "CEP_TREND_ARGUMENT", "PATTERN A a RETURN "),
     ("PATTERN SEQ(A, B) RETURN SUM(A.x + B.x)", "CEP_TREND_ARGUMENT", "PATTERN SEQ(A, B) RETURN SUM("),
-    ("PATTERN A a RETURN SUM(x)", "CEP_MIXED_VARIABLES", "PATTERN A a RETURN SUM("),
+    ("PATTERN SEQ(A, B) RETURN SUM(A.x + y)", "CEP_TREND_ARGUMENT", "PATTERN SEQ(A, B) RETURN SUM("),
     ("PATTERN A a RETURN stddev(a.x)", "CEP_AGGREGATE_RANGE", "PATTERN A a RETURN "),
     ("PATTERN SEQ(A, !C) RETURN C.x", "CEP_NEGATED_VARIABLE", "PATTERN SEQ(A, !C) RETURN "),
     ("PATTERN SEQ(A, !C) RETURN COUNT(C)", "CEP_NEGATED_VARIABLE", "PATTERN SEQ(A, !C) RETURN COUNT("),

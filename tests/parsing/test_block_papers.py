@@ -114,7 +114,7 @@ def test_papers(text: str, pattern: str, way: str, parts: list[str]) -> None:
     said += [re.sub(r"struct\(.*\)", "event", r) for r in returns(query)]
     if query.group_by:
         keys = ", ".join(k.expression for k in query.group_by)
-        said.append(f"GROUP BY {keys}: {', '.join(name for _, name in query.output)}")
+        said.append(f"GROUP BY {keys}: {', '.join(e.name for e in query.output)}")
     if query.between:
         said.append("BETWEEN " + " AND ".join(query.between))
     if query.groups:

@@ -24,7 +24,7 @@ VIEWS = {
     "trades": """SELECT * FROM VALUES ('X', 1, 10), ('X', 2, 12), ('X', 3, 11), ('X', 4, 13), ('X', 5, 9), ('X', 6, 8)
         t(symbol, id, price)""",
 }
-COUNTS = [1, 6, 1, 1, 1, 2, 1, 5, 1, 2, 1, 1, 1, 2, 1, 1, 6]
+COUNTS = [1, 6, 1, 1, 1, 2, 1, 1, 5, 1, 2, 1, 1, 1, 2, 1, 1, 6]
 
 
 @pytest.fixture(scope="module")

@@ -24,9 +24,10 @@ from sparkcep.query import (
 )
 from sparkcep.settings import Settings
 from sparkcep.sql.block.conditions import ConditionBinder, split_arguments
+from sparkcep.sql.block.items import Returns
 from sparkcep.sql.block.parser import BlockSyntax, Range, parse_block
 from sparkcep.sql.block.pattern import parse_block_pattern
-from sparkcep.sql.block.returns import ReturnBinder, Returns
+from sparkcep.sql.block.returns import ReturnBinder
 from sparkcep.sql.block.scope import BlockScope
 from sparkcep.sql.block.source import Properties, Source, plain, read_source, relation_names
 from sparkcep.sql.block.where import STRATEGIES, WhereSyntax, read_strategy, read_where
@@ -175,6 +176,7 @@ class BlockBinder:
             groups_position=positions.get("GROUPS", -1),
             range_position=self.range_position,
             output=tuple(returned.output),
+            having=returned.having,
             with_prefix=with_prefix,
             text=self.s.text,
             start=self.form.keyword.start,

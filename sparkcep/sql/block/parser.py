@@ -20,6 +20,7 @@ CLAUSES = (
     "WITHIN",
     "BETWEEN",
     "GROUP BY",
+    "HAVING",
     "GROUPS",
     "EVENT SELECTION",
     "MATCHES",
@@ -35,7 +36,7 @@ CLAUSES = (
 _HEAD = ("PARTITION BY", "ORDER BY", "EVENT TYPE", "RETURN")
 _CLAUSES_HINT = (
     "a block is FROM relation [PARTITION BY] [ORDER BY] [EVENT TYPE] PATTERN pattern [WHERE] [WITHIN [SLIDE]] "
-    "[BETWEEN] [GROUP BY] [GROUPS] [EVENT SELECTION] [MATCHES] [OMIT CENSORED MATCHES] [COLLAPSED] "
+    "[BETWEEN] [GROUP BY] [HAVING] [GROUPS] [EVENT SELECTION] [MATCHES] [OMIT CENSORED MATCHES] [COLLAPSED] "
     "[STRICT TIME] [UNCERTAINTY] [CONFIDENCE] [EXPLAIN NON ANSWERS] [RETURN]; "
     "an alias of its result needs parentheses around it"
 )
@@ -43,7 +44,9 @@ _CLAUSES_HINT = (
 _WANTS_OPERAND = WANTS_OPERAND | {"BY"}
 _BEHIND_OPERAND = BEHIND_OPERAND | {"NULLS"}
 #: Behind these a clause's first operand follows.
-_BEGINS_OPERAND = frozenset("WHERE WITHIN SLIDE RETURN TYPE SELECTION GROUPS UNCERTAINTY STEP PROBABILITY".split())
+_BEGINS_OPERAND = frozenset(
+    "WHERE HAVING WITHIN SLIDE RETURN TYPE SELECTION GROUPS UNCERTAINTY STEP PROBABILITY".split()
+)
 _LONGEST_RUN = 10
 _COMPARES = frozenset("= == < > <= >= <> != <=>".split())
 _COMPARE_WORDS = frozenset("LIKE ILIKE RLIKE IN IS BETWEEN".split())
@@ -63,6 +66,7 @@ class BlockSyntax:
     slide: Range | None = None
     between: tuple[Range, Range] | None = None
     group_by: list[Range] = field(default_factory=list)
+    having: Range | None = None
     groups: Range | None = None
     selection: Range | None = None
     matches: str = ""
@@ -122,7 +126,6 @@ class BlockParser:
         """
         self.sections()
         self.at, self.end = self.form.body
-        self.refuse_having()
         self.start = low = self.at
         self.current = ""
         self.skip_to_section()
@@ -131,24 +134,6 @@ class BlockParser:
         self.out.pattern = (low, self.at)
         self.sections()
         return self.out
-
-    def refuse_having(self) -> None:
-        """HAVING behind a block's clauses: blocks have none, and as a name it would get a wrong sentence."""
-        i = self.form.body[0] + 1
-        while i < self.form.body[1]:
-            if self.s.operator(i) == "(":
-                i = self.s.pairs.get(i, self.form.body[1])
-            before = self.s.tokens[i - 1]
-            named = before.upper in ("AS", "OF") or (
-                before.kind == "op" and before.upper not in (")", "]", "+", "*", "?")
-            )
-            if self.s.word(i) == "HAVING" and not named and self.s.operator(i + 1) in ("", "("):
-                raise self.error(
-                    "A pattern block has no HAVING.",
-                    hint="filter around the block: SELECT * FROM (FROM ... RETURN COUNT(*) AS n) WHERE n > 1",
-                    at=i,
-                )
-            i += 1
 
     def sections(self) -> None:
         """Read sections in any order up to ``end``.
@@ -238,6 +223,10 @@ class BlockParser:
             return "GROUPS" if s.operator(i + 1) in ("[", "(") else None
         if word == "COLLAPSED":
             return word if i + 1 >= self.end or self.section(i + 1, depth + 1) else None
+        if word == "HAVING":
+            first = s.word(i - 1) in ("WHERE", "RETURN", "HAVING") or self.words(i - 2, "EVENT", "TYPE") > 0
+            behind = s.operator(i + 1) in ("", "(", "-", "!")
+            return word if behind and not first and i > self.start else None
         return word if word in ("WHERE", "BETWEEN", "UNCERTAINTY", "CONFIDENCE") else None
 
     def is_no_name(self, i: int, depth: int) -> bool:
@@ -269,7 +258,7 @@ class BlockParser:
         """Whether a BETWEEN begins the block's clause and is no operator: the condition before it is complete."""
         if self.current in ("RETURN", "PARTITION BY", "ORDER BY"):
             return False
-        if self.current != "WHERE":
+        if self.current not in ("WHERE", "HAVING"):
             return True
         s = self.s
         # Each BETWEEN of a condition asks: what was read for one before is not read again.
@@ -371,13 +360,17 @@ class BlockParser:
     # -- clauses ---------------------------------------------------------------------------------------------------
 
     def read_where(self) -> None:
-        """WHERE up to the next section: it may have commas."""
+        """WHERE condition"""
+        self.out.where = self.condition()
+
+    def condition(self) -> Range:
+        """Tokens behind a clause's word, up to the next section: they may have commas."""
         self.at += 1
         start = self.at
         self.skip_to_section()
         if self.at == start:
             raise self.error("A condition is expected here.")
-        self.out.where = (start, self.at)
+        return start, self.at
 
     def read_within(self) -> None:
         """WITHIN interval [SLIDE interval]"""
@@ -395,9 +388,13 @@ class BlockParser:
         self.out.between = (low, self.item("A time"))
 
     def read_group_by(self) -> None:
-        """GROUP BY column, ..."""
+        """GROUP BY expression, ..."""
         self.accept("GROUP", "BY")
         self.out.group_by = self.items("A column")
+
+    def read_having(self) -> None:
+        """HAVING condition"""
+        self.out.having = self.condition()
 
     def read_groups(self) -> None:
         """GROUPS [(1-3,8),(5-7)]"""

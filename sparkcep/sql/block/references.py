@@ -63,6 +63,10 @@ class Reader:
         self.text_start = tokens[low].start
         i = low
         while i < high:
+            if (known := self.known(i)) is not None:
+                self.cut(tokens[i].start, tokens[known[1] - 1].end, known[0])
+                i = known[1]
+                continue
             if i > low and "//" in s.text[tokens[i - 1].end : tokens[i].start]:
                 self.cut(tokens[i - 1].end, tokens[i].start, "\n")
             if s.operator(i) == "(" and s.word(i + 1) in QUERY_WORDS:
@@ -101,6 +105,10 @@ class Reader:
         if new:
             self.parts.append(new)
         self.text_start = resume
+
+    def known(self, i: int) -> tuple[str, int] | None:
+        """Text for an expression that begins at a token and stands for something else, and the token behind it."""
+        return None
 
     # -- words -----------------------------------------------------------------------------------------------------
 
@@ -196,7 +204,7 @@ class Reader:
 
     # -- references ------------------------------------------------------------------------------------------------
 
-    def reference(self, i: int, high: int) -> tuple[Reference, int] | None:
+    def reference(self, i: int, high: int) -> tuple[Part, int] | None:
         """The reference that begins at a token and the index behind it."""
         s = self.scope.statement
         token = s.tokens[i]
@@ -279,7 +287,7 @@ class Reader:
 
     # -- calls -----------------------------------------------------------------------------------------------------
 
-    def call(self, i: int) -> tuple[Reference, int] | None:
+    def call(self, i: int) -> tuple[Part, int] | None:
         """A call that reads events of the match, with the token behind it; None: it is Spark's.
 
         Raises:
@@ -389,9 +397,14 @@ class Reader:
             out.append((start, high))
         return [(a, b) for a, b in out if b > a]
 
-    def row_expression(self, low: int, high: int, function: str, found: list[tuple[str, Index]]) -> RowExpression:
-        """An argument of an aggregate: an expression over one event. Its variables are added to ``found``."""
-        inner = _ArgumentReader(self.scope, AGGREGATES)
+    def row_expression(
+        self, low: int, high: int, function: str, found: list[tuple[str, Index]], any_event: bool = False
+    ) -> RowExpression:
+        """An argument of an aggregate: an expression over one event. Its variables are added to ``found``.
+
+        ``any_event``: a column without a variable is one of :data:`ANY_EVENT`.
+        """
+        inner = _ArgumentReader(self.scope, AGGREGATES, constant=lambda name: any_event)
         parts = inner.read(low, high)
         references = [p for p in parts if isinstance(p, Reference)]
         nested = next((r for r in references if r.call is not None or r.next), None)
@@ -413,7 +426,7 @@ class Reader:
 class _ArgumentReader(Reader):
     """Inside an aggregate a range of events stands for each of them."""
 
-    def reference(self, i: int, high: int) -> tuple[Reference, int] | None:
+    def reference(self, i: int, high: int) -> tuple[Part, int] | None:
         s = self.scope.statement
         token = s.tokens[i]
         variable = self.scope.variable(token)

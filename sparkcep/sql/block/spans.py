@@ -45,7 +45,7 @@ class BlockFinder:
                 if aliases > 1 or not self.wants_operand(k):
                     return None
             if word and k > relation and not self.wants_operand(k):
-                if word in _NO_BLOCK and not (word == "WHERE" and head is not None):
+                if word in _NO_BLOCK and not (word in ("WHERE", "HAVING") and head is not None):
                     return None
                 if word == "PATTERN" and self.begins_pattern(k + 1):
                     return (k if head is None else head), k

@@ -10,6 +10,7 @@ from sparkcep.exec.engines.trends.spec import EdgeClass, Granularity, KeyPair, P
 from sparkcep.pattern import render
 from sparkcep.planner.engines.runs.explain import variables_of
 from sparkcep.planner.engines.trends.plan import TrendsPlan
+from sparkcep.planner.engines.trends.sql import TrendSql
 from sparkcep.planner.explain_before import before_lines, filter_line, layout_line
 from sparkcep.planner.plan import PatternPlan
 from sparkcep.planner.test_codes import is_component, part_of
@@ -42,8 +43,11 @@ def explain_trends(plan: PatternPlan[TrendsPlan]) -> list[str]:
         lines.append("  Granularity: no trend is constructed; what stands before an event is")
         for part in spec.parts or (Part(spec, 0, 0, len(plan.input.shape.columns)),):
             lines += [f"    {granularity(plan, part, c, shown)}" for c in part.spec.classes]
+    lines.append(f"  Aggregates: {', '.join(unescape(t.name) for t in query.trends)}")
     groups = ", ".join(unescape(k.expression) for k in query.group_by)
     lines.append(f"  Spark evaluates after: partial results by {groups or '(one group)'}" + ", window" * spec.windowed)
+    if query.having is not None and isinstance(plan.output, TrendSql):
+        lines.append(f"    having {plan.output.as_written(unescape(query.having.text))}")
     return [*lines, layout_line(plan), filter_line(plan, plan.engine.filter_reason)]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -46,6 +47,7 @@ from sparkcep.planner.plan import EngineDefaults, PatternPlan
 from sparkcep.planner.rules.range_splitting import fixed_distance
 from sparkcep.planner.test_codes import edge_test, of_components
 from sparkcep.query import (
+    WINDOW_OF_GROUP,
     Condition,
     Navigation,
     PatternQuery,
@@ -139,8 +141,12 @@ class TrendPlanner(BlockPlanner):
         if query.within is None:
             if query.slide is not None:
                 raise self.error("CEP_SLIDE", "SLIDE needs WITHIN.", query.start, "WITHIN 10 minutes SLIDE 1 minute")
-            if any(text == "window" for text, _ in query.output):
-                raise self.error("CEP_SLIDE", "Without WITHIN there is no window.", query.start, "WITHIN 10 minutes")
+            written = [*query.output, *([query.having] if query.having is not None else [])]
+            for expression in written:
+                if re.search(rf"\b{WINDOW_OF_GROUP}\b", expression.text):
+                    raise self.error(
+                        "CEP_SLIDE", "Without WITHIN there is no window.", expression.position, "WITHIN 10 minutes"
+                    )
             return (Within(self.fields.add(key), None, 0) if query.strict_time else None), 0, 0
         type_ = self.analyze([key])[0][1]
         kind = parse_type(type_)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from sparkcep.exec.engines.trends.spec import TrendAggregate, TrendSpec
@@ -9,8 +10,19 @@ from sparkcep.exec.streaming.collected import PARTIALS, WINDOW_NUMBER
 from sparkcep.planner.fields import quote
 from sparkcep.planner.output_sql import OutputSql
 from sparkcep.planner.streaming.aggregates import sum_type
-from sparkcep.query import PREFIX, SOURCE, PatternQuery, string_literal, unescape
-from sparkcep.sql.block.returns import WINDOW
+from sparkcep.query import (
+    GROUP_KEY,
+    PREFIX,
+    SOURCE,
+    TREND_VALUE,
+    WINDOW_OF_GROUP,
+    PatternQuery,
+    string_literal,
+    unescape,
+)
+
+#: The output column of windows.
+WINDOW = "window"
 
 
 def _folded(key: str) -> str:
@@ -33,12 +45,13 @@ class TrendSql(OutputSql):
         #: Of the groups' keys, their places among the partition keys.
         self.group_keys = [places[_folded(k.expression)] for k in query.group_by]
         numbers = range(len(self.group_keys))
-        columns = [f"{PREFIX}g{n}" for n in numbers] if query.streaming else [f"{PREFIX}k{k}" for k in self.group_keys]
-        self.groups = {k.expression: column for k, column in zip(query.group_by, columns, strict=True)}
+        streamed = query.streaming
+        #: The operator's columns of the groups' keys.
+        self.group_columns = [f"{PREFIX}g{n}" if streamed else f"{PREFIX}k{self.group_keys[n]}" for n in numbers]
 
     def sql(self) -> str:
         """One SELECT over ``{SOURCE}``."""
-        by = [*self.groups.values(), WINDOW_NUMBER]
+        by = [*dict.fromkeys(self.group_columns), WINDOW_NUMBER]
         fold = self.folded_array if self.query.streaming else self.folded
         folded = [item for n, a in enumerate(self.spec.aggregates) for item in fold(n, a)]
         inner = f"SELECT {', '.join([*by, *folded])} FROM {{{SOURCE}}}"
@@ -47,24 +60,48 @@ class TrendSql(OutputSql):
         largest = [item for n, a in enumerate(self.spec.aggregates) if a.is_scaled for item in self.largest(n, a)]
         if largest:
             inner = f"SELECT *, {', '.join(largest)} FROM ({inner})"
-        items = [f"{value} AS {quote(name)}" for name, value in self.output()]
-        return f"{self.query.with_prefix}SELECT {', '.join(items)} FROM ({inner})"
+        values = [f"{value} AS {name}" for name, value in self.values().items()]
+        inner = f"SELECT {', '.join([WINDOW_NUMBER, *values])} FROM ({inner})"
+        # Hidden names first, so that an item cannot see another one's; and a column beside them, so that an aggregate
+        # function that slipped through is an error and not one row for the whole result.
+        output = self.output()
+        hidden = [f"{text} AS {PREFIX}c{n}" for n, (_, text) in enumerate(output)]
+        where = f" WHERE {self.query.having.text}" if self.query.having is not None else ""
+        inner = f"SELECT {', '.join([WINDOW_NUMBER, *hidden])} FROM ({inner}){where}"
+        named = [f"{PREFIX}c{n} AS {quote(name)}" for n, (name, _) in enumerate(output)]
+        return f"{self.query.with_prefix}SELECT {', '.join(named)} FROM ({inner})"
+
+    def values(self) -> dict[str, str]:
+        """What RETURN and HAVING may read, as SQL by column."""
+        out = {f"{GROUP_KEY}{k}": column for k, column in enumerate(self.group_columns)}
+        out |= {f"{TREND_VALUE}{n}": self.value(n) for n in range(len(self.query.trends))}
+        return out | ({WINDOW_OF_GROUP: self.window()} if self.spec.windowed else {})
 
     def output(self) -> list[tuple[str, str]]:
-        """(name, value) as RETURN lists them; the window comes last where it does not."""
-        numbers = {t.name: n for n, t in enumerate(self.query.trends)}
-        out = []
-        for text, name in self.query.output:
-            if text in numbers:
-                out.append((name, self.value(numbers[text])))
-            elif text in self.groups:
-                out.append((name, self.groups[text]))
-            else:
-                out.append((name, self.window()))
+        """(name, SQL) as RETURN lists them; the window comes last where RETURN does not list it."""
+        out = [(e.name, e.text) for e in self.query.output]
         taken = {name.casefold() for name, _ in out}
-        if self.spec.windowed and not any(text == WINDOW for text, _ in self.query.output) and WINDOW not in taken:
-            out.append((WINDOW, self.window()))
+        if self.spec.windowed and not any(text == WINDOW_OF_GROUP for _, text in out) and WINDOW not in taken:
+            out.append((WINDOW, WINDOW_OF_GROUP))
         return out
+
+    def place(self, fragments: Sequence[str]) -> tuple[int | None, dict[str, str]]:
+        """See :class:`OutputSql`: where the item or the HAVING begins that holds some SQL text."""
+        query = self.query
+        written = [*query.output, *([query.having] if query.having is not None else [])]
+        at = [e.position for e in written if any(f in unescape(e.text) for f in fragments)]
+        return (at[0] if len(at) == 1 else None), self.names()
+
+    def names(self) -> dict[str, str]:
+        """What is written for the columns of :meth:`values`."""
+        out = {f"{TREND_VALUE}{n}": unescape(t.name) for n, t in enumerate(self.query.trends)}
+        out |= {f"{GROUP_KEY}{k}": unescape(key.expression) for k, key in enumerate(self.query.group_by)}
+        return out | {WINDOW_OF_GROUP: WINDOW}
+
+    def as_written(self, text: str) -> str:
+        """SQL over those columns as users write it."""
+        names = self.names()
+        return re.sub("|".join(rf"\b{n}\b" for n in sorted(names, key=len, reverse=True)), lambda m: names[m[0]], text)
 
     # -- windows ---------------------------------------------------------------------------------------------------
 
@@ -140,7 +177,8 @@ class TrendSql(OutputSql):
         name = string_literal(unescape(self.query.trends[n].name))
         parts = [string_literal("[ARITHMETIC_OVERFLOW] "), name]
         parts.append(string_literal(f" exceeds {self.spec.aggregates[n].type.upper()}"))
-        where = [(unescape(text), f"CAST({key} AS STRING)") for text, key in self.groups.items()]
+        keys = zip(self.query.group_by, self.group_columns, strict=True)
+        where = [(unescape(key.expression), f"CAST({column} AS STRING)") for key, column in keys]
         if self.spec.windowed:
             where.append(("window", f"CAST({self.window()} AS STRING)"))
         for k, (text, value) in enumerate(where):
