@@ -81,7 +81,9 @@ class _Scanner:
             inner = (*scopes, own) if own else scopes
             if op == "(":
                 close = s.pairs.get(i, high)
-                self.levels.append(_Level(i + 1, min(close, high), inner))
+                # Parentheses in the place of a relation may hold a join, whose sides may be patterns.
+                joins = relation == i and s.word(i + 1) not in ("SELECT", "WITH", "FROM", "VALUES")
+                self.levels.append(_Level(i + 1, min(close, high), inner, i + 1 if joins else None))
                 i = close + 1
                 continue
             if op == ";":
