@@ -23,6 +23,7 @@ from sparkcep.planner.plan import AnyPlan
 from sparkcep.query import PREFIX
 from sparkcep.session.ahead import compile_ahead
 from sparkcep.session.analyzer import Arguments, SparkAnalyzer, SqlMethod
+from sparkcep.session.correlated_input import CorrelatedInput, correlated_input
 from sparkcep.session.functions import create_function
 from sparkcep.session.index_choice import Pruning, prune
 from sparkcep.session.joined_input import joined_input, plain_names
@@ -153,8 +154,7 @@ class StatementExecution:
 
     def plan_form(self, form: PatternOccurrence) -> None:
         """Plan one pattern and put its relation into the text; inner ones come first."""
-        input_sql = self.rewriter.input_sql(form)
-        source = parsed(self.statement.text, lambda: self.blamed(lambda: self.input(form, input_sql)))
+        input_sql, source, correlated = parsed(self.statement.text, lambda: self.blamed(lambda: self.input(form)))
         renamed = joined_input(
             self.rewriter, form, source.columns, lambda text: self.analyzer.run(text).columns,
             case_sensitive=self.analyzer.settings.case_sensitive,
@@ -162,7 +162,7 @@ class StatementExecution:
         if renamed is not None:
             self.renamed.add(form.start)
             input_sql, source = renamed[0], self.analyzer.analyzed(renamed[0].text)
-        planned = self.planned(form, source, input_sql)
+        planned = self.planned(form, source, input_sql, () if correlated is None else correlated.keys)
         name = f"{PREFIX}relation_{next(_names)}"
         query = planned.query
         if query.groups:
@@ -189,12 +189,18 @@ class StatementExecution:
             sql = plain_names(sql, renamed[1], lambda text: self.analyzer.run(text).columns)
         relation = Relation(name, planned, source, sql, given, pruning)
         self.relations.append(relation)
-        self.put(form, relation.sql)
+        if correlated is not None:
+            self.notes.append(f"{' and '.join(correlated.conditions)}: tested on the matches of all partitions by it")
+            sql = correlated.filtered(sql)
+        self.put(form, sql)
 
-    def planned(self, form: PatternOccurrence, source: DataFrame, input_sql: InputSql) -> AnyPlan:
+    def planned(
+        self, form: PatternOccurrence, source: DataFrame, input_sql: InputSql, outer_keys: Sequence[str]
+    ) -> AnyPlan:
         """The form's plan; see :meth:`OccurrencePlanner.planned`."""
-        renamed = form.start in self.renamed
-        return self.planner.planned(form, source, input_sql, alone=not self.relations, renamed=renamed)
+        return self.planner.planned(
+            form, source, input_sql, alone=not self.relations, renamed=form.start in self.renamed, outer_keys=outer_keys
+        )
 
     def put(self, form: PatternOccurrence, sql: str) -> None:
         """Put a subquery in a form's place; a block that opens a statement is a query of its own."""
@@ -214,15 +220,23 @@ class StatementExecution:
         self.notes.append(how)
         self.rewriter.replace(form, f"(SELECT * FROM {{{name}}})")
 
-    def input(self, form: PatternOccurrence, input_sql: InputSql) -> DataFrame:
-        """A form's input relation, analysed."""
-        table = input_sql.plain_table
-        try:
-            frame = self.analyzer.spark.table(table) if table else self.analyzer.run(input_sql.text)
-            _ = frame.schema
-        except AnalysisException as error:
-            raise outer_reference(self.statement, form, error) or error from None
-        return frame
+    def input(self, form: PatternOccurrence) -> tuple[InputSql, DataFrame, CorrelatedInput | None]:
+        """A form's input relation, analysed: the query that reads it, and how it depends on the query around it."""
+        found = correlated_input(self.analyzer, self.rewriter, form)
+        if found is None:
+            input_sql = self.rewriter.input_sql(form)
+            table = input_sql.plain_table
+            try:
+                frame = self.analyzer.spark.table(table) if table else self.analyzer.run(input_sql.text)
+                _ = frame.schema
+            except AnalysisException as error:
+                if (error.getCondition() or "").startswith("UNRESOLVED_COLUMN"):
+                    found = correlated_input(self.analyzer, self.rewriter, form, unresolved=error)
+                if found is None:
+                    raise outer_reference(self.statement, form, error) or error from None
+            else:
+                return input_sql, frame, None
+        return found.text, found.frame, found
 
     def blamed(self, action: Callable[[], T]) -> T:
         """Run what reads the relations made so far; what a form is to blame for comes back with its place."""

@@ -41,11 +41,13 @@ def _replace(run: StatementExecution, form: PatternOccurrence, functions: list[s
     """Put plain SQL, or a call of a function that is added to ``functions``, in a form's place."""
     if form.kind is OccurrenceKind.CALL:
         raise _refused(run, form, "A table function of the index is answered by sparkcep.")
-    input_sql = run.rewriter.input_sql(form)
-    source = run.blamed(lambda: run.input(form, input_sql))
-    planned = run.planned(form, source, input_sql)
+    input_sql, source, correlated = run.blamed(lambda: run.input(form))
+    planned = run.planned(form, source, input_sql, () if correlated is None else correlated.keys)
     if planned.fold is not None:
         sql = f"({planned.fold.sql().replace(f'{{{SOURCE}}}', f'({input_sql.text})')})"
+        sql = sql if correlated is None else correlated.filtered(sql)
+    elif correlated is not None:
+        raise _refused(run, form, "Its input depends on the query around it.")
     elif planned.engine.name == "runs" and form.kind is OccurrenceKind.BLOCK and not planned.query.groups:
         text = run.statement.text
         own = name()
