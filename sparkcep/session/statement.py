@@ -31,6 +31,7 @@ from sparkcep.session.no_rows import notes
 from sparkcep.session.planning import OccurrencePlanner
 from sparkcep.session.relations import Relation, check, counted, relation_sql, with_facts
 from sparkcep.session.spark_errors import outer_reference
+from sparkcep.session.templates import Templates
 from sparkcep.settings import Settings
 from sparkcep.sql.commands import Explain, TemporaryView, classify
 from sparkcep.sql.function import read_function
@@ -81,15 +82,18 @@ def run_statement(
         statement = formatted(statement)
     if (function := read_function(statement)) is not None and not explain_only:
         return create_function(spark, plain, statement, function, settings.read(get)), None
-    if not statement.forms:
+    if not (statement.forms or statement.templates):
         return untouched(), None
-    if mode == "auto" and _is_native():
+    own = settings.read(get)
+    templates = Templates(text)
+    statement = templates.expanded(plain, statement, own, is_formatted=bool(kwargs))
+    if mode == "auto" and _is_native() and not templates.steps:
         with contextlib.suppress(ParseException, AnalysisException):
             return untouched(), None
-    execution = StatementExecution.of(
-        spark, plain, statement, args, kwargs, settings.read(get), explain_only=explain_only
-    )
-    return execution.result(), execution
+    with templates.located():
+        execution = StatementExecution.of(spark, plain, statement, args, kwargs, own, explain_only=explain_only)
+        execution.notes.extend(templates.notes)
+        return execution.result(), execution
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from sparkcep.errors import PatternParseError
 from sparkcep.sql.block.spans import JOIN_TYPES, SET_OPERATORS, BlockFinder, is_list, is_values_row
 from sparkcep.sql.lexicon import pair_parentheses, tokenize
 from sparkcep.sql.statement import TABLE_FUNCTIONS, CommonTable, OccurrenceKind, PatternOccurrence, Statement
+from sparkcep.sql.templates import TEMPLATES
 
 _ENDS_RELATION = frozenset(
     "WHERE GROUP ORDER HAVING SELECT LIMIT OFFSET WINDOW UNION INTERSECT EXCEPT MINUS QUALIFY SORT CLUSTER DISTRIBUTE "
@@ -39,7 +40,15 @@ def read_statement(text: str) -> Statement:
     statement = Statement(text, tokens, pair_parentheses(tokens))
     _Scanner(statement).scan()
     statement.forms.sort(key=lambda f: f.end)
+    statement.templates.sort(key=lambda f: f.end)
     return statement
+
+
+def _called(word: str) -> OccurrenceKind | None:
+    """What a function is whose name, in upper case, stands where a relation may; None for Spark's own."""
+    if word in TABLE_FUNCTIONS:
+        return OccurrenceKind.CALL
+    return OccurrenceKind.TEMPLATE if word.lower() in TEMPLATES else None
 
 
 @dataclass(slots=True)
@@ -132,15 +141,19 @@ class _Scanner:
                 self.levels.append(_Level(i + 2, close, inner))
                 i = close + 1
                 continue
-            elif word in TABLE_FUNCTIONS and relation in (i, i - (s.word(i - 1) == "LATERAL")) and i + 1 in s.pairs:
+            elif relation in (i, i - (s.word(i - 1) == "LATERAL")) and i + 1 in s.pairs and (kind := _called(word)):
                 close = s.pairs[i + 1]
                 token = s.tokens[i]
-                s.forms.append(
-                    PatternOccurrence(
-                        OccurrenceKind.CALL, token.start, token.start, token.end, (i, i + 1), token, (i, i),
-                        (i + 2, close), s.tokens[close].end, inner,
-                    )
+                call = PatternOccurrence(
+                    kind, token.start, token.start, token.end, (i, i + 1), token, (i, i),
+                    (i + 2, close), s.tokens[close].end, inner,
                 )  # fmt: skip
+                if kind is OccurrenceKind.CALL:
+                    s.forms.append(call)
+                else:
+                    # What it stands for may be the input of a clause behind it: relation stays.
+                    s.templates.append(call)
+                    self.levels.append(_Level(i + 2, close, inner))
                 i = close + 1
                 continue
             elif word in _ENDS_RELATION or (word == "USING" and not self.is_merge):
