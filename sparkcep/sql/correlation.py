@@ -78,9 +78,11 @@ def correlations(statement: Statement, subquery: Subquery, columns: Collection[s
     sides = {name.casefold() for name in join_sides(statement, *subquery.source)}
 
     def is_outer(span: Range) -> bool:
-        name = statement.tokens[span[0]].text.casefold()
-        qualified = span[1] - span[0] > 1
-        return (qualified or columns is not None) and name not in sides and name not in (columns or ())
+        first, *more = (statement.tokens[i].text.casefold() for i in range(span[0], span[1], 2))
+        if not more:
+            return columns is not None and first not in columns
+        # A table may also go by its schema's name and its own.
+        return first not in (columns or ()) and sides.isdisjoint([first, *more[:-1]])
 
     found = []
     for conjunct in subquery.conjuncts:

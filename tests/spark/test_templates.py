@@ -245,3 +245,25 @@ def test_allen_equals_a_join(
         assert found, name
         relations += len(found)
     assert relations == len(pairs)  # of the thirteen, each pair has one
+
+
+def test_braces_and_parameters(spark: SparkSession) -> None:
+    """What a template stands for has quantifiers in braces, which Spark's formatting must leave alone."""
+    log = spark.createDataFrame([(1, 1, "A{"), (1, 2, "B"), (1, 3, "A{")], "c int, ts int, e string")
+    head = "PARTITION BY c ORDER BY ts EVENT TYPE e"
+    log.createOrReplaceTempView("template_braces")
+    try:
+        found = sql(
+            spark, f"SELECT holds FROM declare_exactly(TABLE({{df}}) {head}, 'A{{{{', n => 2) WHERE c < {{lim}}",
+            df=log, lim=5,
+        )  # fmt: skip
+        assert found.collect() == [(True,)]
+        later = "TABLE(SELECT * FROM template_braces WHERE ts >= "
+        found = sql(
+            spark, f"SELECT holds, ?, '{{x}}' FROM declare_exactly({later}?) {head}, 'A{{', n => 1)", ["z", 2]
+        )  # fmt: skip
+        assert [tuple(r) for r in found.collect()] == [(True, "z", "{x}")]
+        found = sql(spark, f"SELECT holds FROM declare_absence({later}:least) {head}, 'A{{', n => 2)", {"least": 2})
+        assert found.collect() == [(True,)]
+    finally:
+        spark.catalog.dropTempView("template_braces")
