@@ -36,6 +36,7 @@ from sparkcep.pattern import Concatenation, Pattern, Quantified, Variable
 from sparkcep.planner.engines.trends.plan import TrendPlanner, TrendsPlan
 from sparkcep.planner.plan import PatternPlan
 from sparkcep.query import (
+    TREND_VALUE,
     Component,
     Condition,
     Matches,
@@ -46,6 +47,7 @@ from sparkcep.query import (
     Selection,
     SortKey,
     Trend,
+    TrendExpression,
 )
 from sparkcep.settings import read
 
@@ -135,7 +137,7 @@ def plan(
         components=tuple(Component(n, n, (n,), n == "A") for n in names), pattern=pattern, conditions=conditions,
         selection=Selection.ANY, matches=Matches.ALL, measures=(), is_block=True, trends=trends,
         identifiers=frozenset("evw"),
-        output=tuple((t.name, t.name) for t in trends),
+        output=tuple(TrendExpression(t.name, f"{TREND_VALUE}{n}") for n, t in enumerate(trends)),
     )  # fmt: skip
     settings = read(lambda key, default=None: default)
     return TrendPlanner(query, settings, analyze, lambda *_: None, list(COLUMNS.values())).plan()

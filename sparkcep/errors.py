@@ -85,6 +85,8 @@ class SparkCepError(PySparkException):
         self.error_class = error_class
         self.sentence = message
         self.hint = hint
+        self.text = text
+        self.position = position
 
     def placed(self, text: str | None, position: int | None) -> SparkCepError:
         """The same error with its place in a statement, for what is found out where the text is not known."""

@@ -68,8 +68,7 @@ class _Expansion:
         before = text[: form.start].strip()
         if len(run.statement.forms) > 1 or form.kind is not OccurrenceKind.BLOCK or before or self.behind(form):
             raise _not_a_block(text, form.start)
-        input_sql = run.rewriter.input_sql(form)
-        source = run.blamed(lambda: run.input(form, input_sql))
+        _, source, _ = run.blamed(lambda: run.input(form))
         query = run.planner.bound_block(form, source)
         source = run.planner.merged(query, source)
         if query.trends:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from pyspark.errors import AnalysisException
 
+from sparkcep.errors import PatternAnalysisError
 from sparkcep.planner.fields import quote
 from sparkcep.sql.rewriter import InputSql, Rewriter
 from sparkcep.sql.statement import PatternOccurrence
@@ -27,6 +28,9 @@ def joined_input(
 
     Returns:
         None where no names are equal, or where sides do not tell them apart.
+
+    Raises:
+        PatternAnalysisError: CEP_DUPLICATE_COLUMN, a side has a pattern variable's name.
     """
 
     def fold(name: str) -> str:
@@ -34,15 +38,25 @@ def joined_input(
 
     equal = {name: count for name, count in Counter(map(fold, columns)).items() if count > 1}
     sides = rewriter.sides(form)
-    if not equal or not sides or rewriter.names_variable(form, sides):
+    if not equal or not sides:
         return None
+    for side in sides:
+        if rewriter.names_variable(form, [side]):
+            raise PatternAnalysisError(
+                "CEP_DUPLICATE_COLUMN",
+                f"Two sides of the join have a column {next(c for c in columns if fold(c) in equal)}, "
+                f"and {side} is also a pattern variable.",
+                text=rewriter.statement.text,
+                position=form.relation_start,
+                hint=f"give the side {side} an alias that is no pattern variable, and name its columns by that",
+            )
     # By side in the order of FROM, so that the n-th column of a name is that of the n-th side that has it.
     owners: dict[str, list[tuple[str, str]]] = {name: [] for name in equal}
     for side in sides:
         try:
             found = names(rewriter.input_sql(form, f"{quote(side)}.*").text)
-        except AnalysisException:
-            return None
+        except AnalysisException:  # a side without a name, or one that its join does not give, as LEFT SEMI JOIN
+            continue
         for name in found:
             if fold(name) in equal:
                 owners[fold(name)].append((side, name))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame
@@ -16,6 +17,7 @@ from sparkcep.planner.streaming.plan import streamed
 from sparkcep.planner.streaming.refusals import check_query
 from sparkcep.query import SOURCE, PatternQuery, unescape
 from sparkcep.session.analyzer import SparkAnalyzer
+from sparkcep.session.correlated_input import partitioned_by_outer
 from sparkcep.session.plan_cache import PLANS, keep
 from sparkcep.settings import Settings
 from sparkcep.sql.block.binder import bind_block
@@ -40,8 +42,9 @@ class OccurrencePlanner:
         return self.analyzer.settings
 
     def planned(
-        self, form: PatternOccurrence, source: DataFrame, input_sql: InputSql, *, alone: bool, renamed: bool
-    ) -> AnyPlan:
+        self, form: PatternOccurrence, source: DataFrame, input_sql: InputSql, *, alone: bool, renamed: bool,
+        outer_keys: Sequence[str] = (),
+    ) -> AnyPlan:  # fmt: skip
         """The form's plan. One that was made without Spark's help is kept: the statement's text, the settings, the
         input's columns and what its properties name say all of it.
 
@@ -49,6 +52,7 @@ class OccurrencePlanner:
             source: the input; ``input_sql``: the query that reads it.
             alone: no form before this one, which could be inside of it.
             renamed: columns of the input have other names outside of the form.
+            outer_keys: columns of the input that are compared with the query around the form.
         """
         analyzer = self.analyzer
         # Arguments may be anything.
@@ -60,7 +64,7 @@ class OccurrencePlanner:
         # Whether the query around a form says which of its columns it reads, and by the names that they have here.
         by_name = not analyzer.kwargs and not renamed
         make = self.plan_block if form.kind is OccurrenceKind.BLOCK else self.plan_clause
-        planned = make(form, source, input_sql, by_name)
+        planned = make(form, source, input_sql, by_name, outer_keys)
         return keep(PLANS, made_from, planned) if may_keep and len(analyzer.volatile) == asked else planned
 
     def made_from(self, form: PatternOccurrence, source: DataFrame, input_sql: InputSql) -> tuple[object, ...]:
@@ -76,7 +80,10 @@ class OccurrencePlanner:
         of_input = input_sql.text, columns, watermarks, size
         return id(analyzer.spark), analyzer.text, form.start, *of_input, self.settings, roles
 
-    def plan_clause(self, form: PatternOccurrence, source: DataFrame, input_sql: InputSql, by_name: bool) -> AnyPlan:
+    def plan_clause(
+        self, form: PatternOccurrence, source: DataFrame, input_sql: InputSql, by_name: bool,
+        outer_keys: Sequence[str] = (),
+    ) -> AnyPlan:  # fmt: skip
         """Parse, bind and plan a MATCH_RECOGNIZE over ``source``.
 
         ``by_name``: the statement around it names the columns that it reads by the names they have here.
@@ -89,7 +96,7 @@ class OccurrencePlanner:
             self.statement,
             clause,
             form.body,
-            source.schema.names,
+            _own_columns(source, outer_keys),
             self.rewriter.qualifiers(form),
             self.rewriter.render,
             self.settings,
@@ -99,16 +106,23 @@ class OccurrencePlanner:
             query = replace(query, wanted=wanted_names(self.statement, form))
         if self.settings.key_predicates and by_name:
             query = replace(query, partition_predicate=self.partition_predicate(query, form))
+        if outer_keys:
+            query = partitioned_by_outer(query, outer_keys, form.start)
         return self.plan_input(self.asked_of(query, form), form, source, input_sql)
 
-    def plan_block(self, form: PatternOccurrence, source: DataFrame, input_sql: InputSql, by_name: bool) -> AnyPlan:
+    def plan_block(
+        self, form: PatternOccurrence, source: DataFrame, input_sql: InputSql, by_name: bool,
+        outer_keys: Sequence[str] = (),
+    ) -> AnyPlan:  # fmt: skip
         """Parse, bind and plan a pattern block; arguments and errors as for :meth:`plan_clause`."""
-        query = self.bound_block(form, source)
+        query = self.bound_block(form, source, outer_keys)
         source = self.merged(query, source)
         if self.settings.column_pruning and by_name:
             query = replace(query, wanted=wanted_names(self.statement, form))
         any_so_many, best = plain_limit(self.statement, form), most_probable(self.statement, form)
         query = replace(query, limit=any_so_many, most_probable=best)
+        if outer_keys:
+            query = partitioned_by_outer(query, outer_keys, form.start)
         # Groups are no columns of the input.
         return self.plan_input(self.asked_of(query, form), form, source, None if query.groups else input_sql)
 
@@ -138,12 +152,13 @@ class OccurrencePlanner:
         asked = replace(query.non_answers, repairs_only=wants_repairs_only(self.statement, form))
         return replace(query, non_answers=asked)
 
-    def bound_block(self, form: PatternOccurrence, source: DataFrame) -> PatternQuery:
+    def bound_block(self, form: PatternOccurrence, source: DataFrame, outer_keys: Sequence[str] = ()) -> PatternQuery:
         """A block's query; its relation's properties are asked of Spark where they are needed."""
         prefix = self.rewriter.with_prefix(form)
         return bind_block(
-            self.statement, form, source.schema.names, self.rewriter.qualifiers(form), self.rewriter.render,
-            self.settings, prefix, lambda relation: self.analyzer.table_properties(relation, source),
+            self.statement, form, _own_columns(source, outer_keys), self.rewriter.qualifiers(form),
+            self.rewriter.render, self.settings, prefix,
+            lambda relation: self.analyzer.table_properties(relation, source),
             lambda expression: str(self.analyzer.run(f"{prefix}SELECT {expression} FROM {{{SOURCE}}}", source).schema[0]
                                    .dataType.simpleString()),
         )  # fmt: skip
@@ -183,6 +198,11 @@ class OccurrencePlanner:
             return unescape(quote(column)) if column in keys and column else None
 
         return partition_predicate(self.statement, form, key_of)
+
+
+def _own_columns(source: DataFrame, outer_keys: Sequence[str]) -> list[str]:
+    """Names of an input's columns but those that are compared with the query around it."""
+    return [name for name in source.schema.names if name not in outer_keys]
 
 
 def watermarked(source: DataFrame) -> tuple[str, ...]:

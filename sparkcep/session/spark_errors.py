@@ -98,5 +98,15 @@ def outer_reference(
         f"The input of a pattern cannot use columns of the query around it, here {'.'.join(name)}.",
         text=statement.text,
         position=statement.tokens[inside[0]].start,
-        hint="match all of the input, PARTITION BY the column that is compared, and join the result to the outer table",
+        hint=matched_as_a_join(".".join(name)),
+    )
+
+
+def matched_as_a_join(outer: str) -> str:
+    """How a pattern over an input that depends on a column ``outer`` is written by hand, as a hint."""
+    name = outer.rpartition(".")[0] or "o"
+    return (
+        "only an equality of two columns, in the WHERE of the input itself, can be one with the query around; else "
+        f"match the join of both: FROM (SELECT {name}.id, i.* FROM ... {name} JOIN ... i ON ...) "
+        "MATCH_RECOGNIZE (PARTITION BY id ...)"
     )

@@ -23,6 +23,7 @@ from sparkcep.planner.plan import AnyPlan
 from sparkcep.query import PREFIX
 from sparkcep.session.ahead import compile_ahead
 from sparkcep.session.analyzer import Arguments, SparkAnalyzer, SqlMethod
+from sparkcep.session.correlated_input import CorrelatedInput, correlated_input
 from sparkcep.session.functions import create_function
 from sparkcep.session.index_choice import Pruning, prune
 from sparkcep.session.joined_input import joined_input, plain_names
@@ -30,6 +31,7 @@ from sparkcep.session.no_rows import notes
 from sparkcep.session.planning import OccurrencePlanner
 from sparkcep.session.relations import Relation, check, counted, relation_sql, with_facts
 from sparkcep.session.spark_errors import outer_reference
+from sparkcep.session.templates import Templates
 from sparkcep.session.windows import plan_windows, source_text
 from sparkcep.settings import Settings
 from sparkcep.sql.commands import Explain, TemporaryView, classify
@@ -85,15 +87,18 @@ def run_statement(
         statement = formatted(statement)
     if (function := read_function(statement)) is not None and not explain_only:
         return create_function(spark, plain, statement, function, settings.read(get)), None
-    if not statement.forms:
+    if not (statement.forms or statement.templates):
         return untouched(), None
-    if mode == "auto" and _is_native():
+    own = settings.read(get)
+    templates = Templates(text)
+    statement = templates.expanded(plain, statement, own, is_formatted=bool(kwargs))
+    if mode == "auto" and _is_native() and not templates.steps:
         with contextlib.suppress(ParseException, AnalysisException):
             return untouched(), None
-    execution = StatementExecution.of(
-        spark, plain, statement, args, kwargs, settings.read(get), explain_only=explain_only
-    )
-    return execution.result(), execution
+    with templates.located():
+        execution = StatementExecution.of(spark, plain, statement, args, kwargs, own, explain_only=explain_only)
+        execution.notes.extend(templates.notes)
+        return execution.result(), execution
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +165,7 @@ class StatementExecution:
 
     def plan_form(self, form: PatternOccurrence) -> None:
         """Plan one pattern and put its relation into the text; inner ones come first."""
-        source, input_sql = self.read(form)
+        input_sql, source, correlated = parsed(self.statement.text, lambda: self.blamed(lambda: self.input(form)))
         renamed = joined_input(
             self.rewriter, form, source.columns, lambda text: self.analyzer.run(text).columns,
             case_sensitive=self.analyzer.settings.case_sensitive,
@@ -168,7 +173,7 @@ class StatementExecution:
         if renamed is not None:
             self.renamed.add(form.start)
             input_sql, source = renamed[0], self.analyzer.analyzed(renamed[0].text)
-        planned = self.planned(form, source, input_sql)
+        planned = self.planned(form, source, input_sql, () if correlated is None else correlated.keys)
         name = f"{PREFIX}relation_{next(_names)}"
         query = planned.query
         if query.groups:
@@ -196,7 +201,10 @@ class StatementExecution:
             sql = plain_names(sql, renamed[1], lambda text: self.analyzer.run(text).columns)
         relation = Relation(name, planned, source, sql, given, pruning)
         self.relations.append(relation)
-        self.put(form, relation.sql)
+        if correlated is not None:
+            self.notes.append(f"{' and '.join(correlated.conditions)}: tested on the matches of all partitions by it")
+            sql = correlated.filtered(sql)
+        self.put(form, sql)
 
     def warn_of_slow_conditions(self, planned: AnyPlan, input_sql: InputSql, source: DataFrame) -> None:
         """Warn where conditions of a large input are not compiled."""
@@ -219,10 +227,13 @@ class StatementExecution:
         windows.edits.apply()
         self.put(form, text)
 
-    def planned(self, form: PatternOccurrence, source: DataFrame, input_sql: InputSql) -> AnyPlan:
+    def planned(
+        self, form: PatternOccurrence, source: DataFrame, input_sql: InputSql, outer_keys: Sequence[str]
+    ) -> AnyPlan:
         """The form's plan; see :meth:`OccurrencePlanner.planned`."""
-        renamed = form.start in self.renamed
-        return self.planner.planned(form, source, input_sql, alone=not self.relations, renamed=renamed)
+        return self.planner.planned(
+            form, source, input_sql, alone=not self.relations, renamed=form.start in self.renamed, outer_keys=outer_keys
+        )
 
     def put(self, form: PatternOccurrence, sql: str) -> None:
         """Put a subquery in a form's place; a block that opens a statement is a query of its own."""
@@ -243,19 +254,41 @@ class StatementExecution:
         self.rewriter.replace(form, f"(SELECT * FROM {{{name}}})")
 
     def read(self, form: PatternOccurrence) -> tuple[DataFrame, InputSql]:
-        """A form's input relation, and the query that reads it."""
-        input_sql = self.rewriter.input_sql(form)
-        return parsed(self.statement.text, lambda: self.blamed(lambda: self.input(form, input_sql))), input_sql
+        """What a SELECT with windows reads, and the query that reads it."""
 
-    def input(self, form: PatternOccurrence, input_sql: InputSql) -> DataFrame:
-        """A form's input relation, analysed."""
+        def plain() -> tuple[DataFrame, InputSql]:
+            input_sql = self.rewriter.input_sql(form)
+            try:
+                return self.plain_input(input_sql), input_sql
+            except AnalysisException as error:
+                raise outer_reference(self.statement, form, error) or error from None
+
+        return parsed(self.statement.text, lambda: self.blamed(plain))
+
+    def plain_input(self, input_sql: InputSql) -> DataFrame:
+        """A form's input relation, analysed, which depends on nothing around it.
+
+        Raises:
+            pyspark.errors.AnalysisException: Spark's own.
+        """
         table = input_sql.plain_table
-        try:
-            frame = self.analyzer.spark.table(table) if table else self.analyzer.run(input_sql.text)
-            _ = frame.schema
-        except AnalysisException as error:
-            raise outer_reference(self.statement, form, error) or error from None
+        frame = self.analyzer.spark.table(table) if table else self.analyzer.run(input_sql.text)
+        _ = frame.schema
         return frame
+
+    def input(self, form: PatternOccurrence) -> tuple[InputSql, DataFrame, CorrelatedInput | None]:
+        """A form's input relation, analysed: the query that reads it, and how it depends on the query around it."""
+        found = correlated_input(self.analyzer, self.rewriter, form)
+        if found is None:
+            input_sql = self.rewriter.input_sql(form)
+            try:
+                return input_sql, self.plain_input(input_sql), None
+            except AnalysisException as error:
+                if (error.getCondition() or "").startswith("UNRESOLVED_COLUMN"):
+                    found = correlated_input(self.analyzer, self.rewriter, form, unresolved=error)
+                if found is None:
+                    raise outer_reference(self.statement, form, error) or error from None
+        return found.text, found.frame, found
 
     def blamed(self, action: Callable[[], T]) -> T:
         """Run what reads the relations made so far; what a form is to blame for comes back with its place."""

@@ -13,6 +13,7 @@ from sparkcep.errors import PatternAnalysisError
 from sparkcep.query import SOURCE, unescape
 from sparkcep.session.originals import plain_sql
 from sparkcep.session.statement import StatementExecution
+from sparkcep.session.templates import Templates
 from sparkcep.sql.occurrences import read_statement
 from sparkcep.sql.statement import OccurrenceKind, PatternOccurrence
 
@@ -28,12 +29,19 @@ def compiled(spark: SparkSession, sqlQuery: str) -> str:
     """
     # Files of an index are this session's business.
     own = replace(settings.read(settings.getter(spark)), index=False)
-    run = StatementExecution.of(spark, plain_sql(spark), read_statement(sqlQuery), None, {}, own)
+    plain, templates = plain_sql(spark), Templates(sqlQuery)
+    statement = templates.expanded(plain, read_statement(sqlQuery), own, is_formatted=False)
+    with templates.located():
+        return _compiled(StatementExecution.of(spark, plain, statement, None, {}, own))
+
+
+def _compiled(run: StatementExecution) -> str:
+    """The statement's text with plain SQL for its forms."""
     functions: list[str] = []
     names = (f"pattern_{n}" for n in count(1))
     for form in run.statement.forms:
         _replace(run, form, functions, names.__next__)
-    text = run.rewriter.render(0, len(sqlQuery))
+    text = run.rewriter.render(0, len(run.statement.text))
     return ";\n\n".join([*functions, unescape(text)])
 
 
@@ -43,11 +51,13 @@ def _replace(run: StatementExecution, form: PatternOccurrence, functions: list[s
         raise _refused(run, form, "A table function of the index is answered by sparkcep.")
     if form.kind is OccurrenceKind.WINDOW:
         raise _refused(run, form, "A window with a pattern is matched in Python.")
-    input_sql = run.rewriter.input_sql(form)
-    source = run.blamed(lambda: run.input(form, input_sql))
-    planned = run.planned(form, source, input_sql)
+    input_sql, source, correlated = run.blamed(lambda: run.input(form))
+    planned = run.planned(form, source, input_sql, () if correlated is None else correlated.keys)
     if planned.fold is not None:
         sql = f"({planned.fold.sql().replace(f'{{{SOURCE}}}', f'({input_sql.text})')})"
+        sql = sql if correlated is None else correlated.filtered(sql)
+    elif correlated is not None:
+        raise _refused(run, form, "Its input depends on the query around it.")
     elif planned.engine.name == "runs" and form.kind is OccurrenceKind.BLOCK and not planned.query.groups:
         text = run.statement.text
         own = name()

@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from sparkcep.errors import PatternParseError
 from sparkcep.sql.block.spans import BlockFinder
 from sparkcep.sql.statement import Statement
+
+
+@dataclass(slots=True)
+class _Level:
+    """What was read at one nesting level. ``selected``: a SELECT list. ``relation``: where the last relation of FROM
+    begins. ``joined``: whether FROM has several. ``behind``: the clause of the query or the join one is in."""
+
+    selected: bool = False
+    relation: int = -1
+    joined: bool = False
+    behind: str = ""
 
 
 def misplaced(statement: Statement) -> PatternParseError | None:
@@ -14,34 +27,42 @@ def misplaced(statement: Statement) -> PatternParseError | None:
     """
     read = {f.keyword.start for f in statement.forms}
     finder = BlockFinder(statement)
-    selected: list[bool] = [False]
-    joined: list[str] = [""]
+    levels = [_Level()]
     for i, token in enumerate(statement.tokens):
-        word, op = statement.word(i), statement.operator(i)
+        word, op, level = statement.word(i), statement.operator(i), levels[-1]
         if op == "(":
-            selected.append(False)
-            joined.append("")
-        elif op == ")" and len(selected) > 1:
-            selected.pop()
-            joined.pop()
+            levels.append(_Level())
+        elif op == ")" and len(levels) > 1:
+            levels.pop()
         elif word == "SELECT":
-            selected[-1], joined[-1] = True, ""
+            levels[-1] = _Level(selected=True)
         elif word in ("ON", "USING", "WHERE", "GROUP", "HAVING"):
-            joined[-1] = word
-        elif word in ("FROM", "JOIN"):
-            joined[-1] = ""
+            level.behind = word
+        elif word == "FROM" or (op == "," and level.relation >= 0 and not level.behind):
+            level.relation, level.behind, level.joined = i + 1, "", word != "FROM"
+        elif word == "JOIN":
+            level.behind, level.joined = "", True
         elif token.start in read:
             continue
         elif word == "MATCH_RECOGNIZE" and statement.operator(i + 1) == "(":
-            return _clause(statement, i, joined[-1])
-        elif word == "PATTERN" and selected[-1] and finder.begins_pattern(i + 1) and not _is_alias(statement, i):
-            return PatternParseError(
-                "CEP_MISPLACED_PATTERN",
-                "A pattern block begins with FROM; it cannot follow a SELECT list.",
-                text=statement.text,
-                position=token.start,
-                hint="write FROM t ... PATTERN ... RETURN ..., or SELECT ... FROM (FROM t ... PATTERN ...) m",
-            )
+            return _clause(statement, i, level)
+        elif word == "PATTERN" and finder.begins_pattern(i + 1) and not _is_alias(statement, i):
+            if level.selected:
+                return PatternParseError(
+                    "CEP_MISPLACED_PATTERN",
+                    "A pattern block begins with FROM; it cannot follow a SELECT list.",
+                    text=statement.text,
+                    position=token.start,
+                    hint="write FROM t ... PATTERN ... RETURN ..., or SELECT ... FROM (FROM t ... PATTERN ...) m",
+                )
+            if level.joined:
+                return PatternParseError(
+                    "CEP_MISPLACED_PATTERN",
+                    "A pattern block reads one relation; a join is one in parentheses.",
+                    text=statement.text,
+                    position=token.start,
+                    hint="write FROM (a JOIN b ON ...) ... PATTERN ...",
+                )
     return None
 
 
@@ -50,7 +71,7 @@ def _is_alias(statement: Statement, i: int) -> bool:
     return statement.word(i + 1) in ("WHERE", "GROUP", "HAVING", "WINDOW", "LATERAL", "ON", "USING", "TABLESAMPLE")
 
 
-def _clause(statement: Statement, i: int, behind: str) -> PatternParseError | None:
+def _clause(statement: Statement, i: int, level: _Level) -> PatternParseError | None:
     if i + 1 not in statement.pairs:
         return PatternParseError(
             "CEP_SYNTAX_ERROR",
@@ -59,14 +80,22 @@ def _clause(statement: Statement, i: int, behind: str) -> PatternParseError | No
             position=statement.tokens[i + 1].start,
             hint="every '(' of the clause, that of PATTERN too, needs its ')'",
         )
-    if not behind:
+    if not level.behind:
         return None
-    name = {"ON": "a join's ON condition", "USING": "a join's USING list", "GROUP": "GROUP BY"}.get(behind, behind)
+    name = {"ON": "a join's ON condition", "USING": "a join's USING list", "GROUP": "GROUP BY"}
     return PatternParseError(
         "CEP_MISPLACED_PATTERN",
-        f"MATCH_RECOGNIZE follows a table or subquery; it cannot follow {name}.",
+        f"MATCH_RECOGNIZE follows a table or subquery; it cannot follow {name.get(level.behind, level.behind)}.",
         text=statement.text,
         position=statement.tokens[i].start,
         hint="write it directly after its table, or after the whole input in parentheses: "
-        "FROM (a JOIN b ON ...) MATCH_RECOGNIZE (...)",
+        f"FROM ({_join(statement, i, level)}) MATCH_RECOGNIZE (...)",
     )
+
+
+def _join(statement: Statement, i: int, level: _Level) -> str:
+    """The join before a token, as it was written where that is short."""
+    if level.behind not in ("ON", "USING") or level.relation < 0:
+        return "a JOIN b ON ..."
+    written = " ".join(statement.text[statement.tokens[level.relation].start : statement.tokens[i - 1].end].split())
+    return written if len(written) <= 80 else "a JOIN b ON ..."

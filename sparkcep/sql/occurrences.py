@@ -13,6 +13,7 @@ from sparkcep.errors import PatternParseError
 from sparkcep.sql.block.spans import JOIN_TYPES, SET_OPERATORS, BlockFinder, is_list, is_values_row
 from sparkcep.sql.lexicon import pair_parentheses, tokenize
 from sparkcep.sql.statement import TABLE_FUNCTIONS, CommonTable, OccurrenceKind, PatternOccurrence, Statement
+from sparkcep.sql.templates import TEMPLATES
 from sparkcep.sql.windows.finder import windowed_selects
 
 _ENDS_RELATION = frozenset(
@@ -42,7 +43,15 @@ def read_statement(text: str) -> Statement:
     scanner.scan()
     statement.forms.extend(windowed_selects(statement, scanner.selects))
     statement.forms.sort(key=statement.span_end)
+    statement.templates.sort(key=lambda f: f.end)
     return statement
+
+
+def _called(word: str) -> OccurrenceKind | None:
+    """What a function is whose name, in upper case, stands where a relation may; None for Spark's own."""
+    if word in TABLE_FUNCTIONS:
+        return OccurrenceKind.CALL
+    return OccurrenceKind.TEMPLATE if word.lower() in TEMPLATES else None
 
 
 @dataclass(slots=True)
@@ -86,7 +95,9 @@ class _Scanner:
             inner = (*scopes, own) if own else scopes
             if op == "(":
                 close = s.pairs.get(i, high)
-                self.levels.append(_Level(i + 1, min(close, high), inner))
+                # Parentheses in the place of a relation may hold a join, whose sides may be patterns.
+                joins = relation == i and s.word(i + 1) not in ("SELECT", "WITH", "FROM", "VALUES")
+                self.levels.append(_Level(i + 1, min(close, high), inner, i + 1 if joins else None))
                 i = close + 1
                 continue
             if op == ";":
@@ -135,15 +146,19 @@ class _Scanner:
                 self.levels.append(_Level(i + 2, close, inner))
                 i = close + 1
                 continue
-            elif word in TABLE_FUNCTIONS and relation in (i, i - (s.word(i - 1) == "LATERAL")) and i + 1 in s.pairs:
+            elif relation in (i, i - (s.word(i - 1) == "LATERAL")) and i + 1 in s.pairs and (kind := _called(word)):
                 close = s.pairs[i + 1]
                 token = s.tokens[i]
-                s.forms.append(
-                    PatternOccurrence(
-                        OccurrenceKind.CALL, token.start, token.start, token.end, (i, i + 1), token, (i, i),
-                        (i + 2, close), s.tokens[close].end, inner,
-                    )
+                call = PatternOccurrence(
+                    kind, token.start, token.start, token.end, (i, i + 1), token, (i, i),
+                    (i + 2, close), s.tokens[close].end, inner,
                 )  # fmt: skip
+                if kind is OccurrenceKind.CALL:
+                    s.forms.append(call)
+                else:
+                    # What it stands for may be the input of a clause behind it: relation stays.
+                    s.templates.append(call)
+                    self.levels.append(_Level(i + 2, close, inner))
                 i = close + 1
                 continue
             elif word in _ENDS_RELATION or (word == "USING" and not self.is_merge):

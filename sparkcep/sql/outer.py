@@ -10,15 +10,12 @@ from dataclasses import replace
 from sqlglot import exp
 
 from sparkcep.sql.block.spans import SET_OPERATORS
+from sparkcep.sql.conjuncts import conjuncts
 from sparkcep.sql.lexicon import parse_expression
 from sparkcep.sql.statement import OccurrenceKind, PatternOccurrence, Statement
 
 #: Where these occur, columns may be used without being named.
 _IMPLICIT = frozenset({"NATURAL", "PIVOT", "UNPIVOT", "IDENTIFIER", "TABLE"})
-_BEHIND_WHERE = frozenset(
-    "GROUP HAVING ORDER SORT CLUSTER DISTRIBUTE LIMIT OFFSET WINDOW QUALIFY UNION INTERSECT EXCEPT MINUS "
-    "LATERAL".split()
-)
 #: Predicates of these are deterministic and cannot fail where Spark would not have evaluated them.
 _PURE = (
     exp.Column, exp.Identifier, exp.Literal, exp.Paren, exp.EQ, exp.NEQ, exp.GT, exp.LT, exp.GTE, exp.LTE,
@@ -231,22 +228,8 @@ def wants_repairs_only(statement: Statement, form: PatternOccurrence) -> bool:
 
 
 def _conjuncts(s: Statement, at: int) -> list[str]:
-    """Texts between the top-level ANDs of a WHERE; none where there is an OR, which binds less, or a BETWEEN or CASE,
-    whose AND is another one."""
-    out: list[str] = []
-    begin = i = at
-    while i <= len(s.tokens):
-        ends = i == len(s.tokens) or s.operator(i) in (")", ";", "|>") or s.word(i) in _BEHIND_WHERE
-        if ends or s.word(i) == "AND":
-            if i > begin:
-                out.append(s.text[s.tokens[begin].start : s.tokens[i - 1].end])
-            if ends:
-                return out
-            begin = i + 1
-        elif s.word(i) in ("OR", "BETWEEN", "CASE"):
-            return []
-        i = s.pairs.get(i, i) + 1 if s.operator(i) == "(" else i + 1
-    return out
+    """Texts of the conjuncts of a WHERE."""
+    return [s.text[s.tokens[a].start : s.tokens[b - 1].end] for a, b in conjuncts(s, at)]
 
 
 def _key_predicate(text: str, alias: str, key_of: Callable[[str], str | None]) -> str:

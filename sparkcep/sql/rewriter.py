@@ -16,6 +16,7 @@ from sparkcep.sql.block.spans import JOIN_TYPES
 from sparkcep.sql.statement import CommonTable, OccurrenceKind, PatternOccurrence, Statement
 
 _QUERY_WORDS = ("SELECT", "WITH", "FROM")
+_VERSIONS = ("VERSION", "TIMESTAMP", "SYSTEM_VERSION", "SYSTEM_TIME")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +107,17 @@ class Rewriter:
             items: the SELECT list, fit for Spark's formatted sql.
         """
         relation = self.render(form.relation_start, form.relation_end).rstrip()
-        plain = f"SELECT {items} FROM {relation}"
-        text = self._with_scopes(form, plain, relation)
-        return InputSql(text, relation if text == plain and items == "*" and self._is_name(form) else None)
+        text = self.query_over(form, relation, items)
+        plain = text == f"SELECT * FROM {relation}"
+        return InputSql(text, relation if plain and self._is_name(form) else None)
+
+    def query_over(self, form: PatternOccurrence, source: str, items: str = "*") -> str:
+        """A query that reads what a FROM near the form reads, with the WITH lists in the form's sight.
+
+        Args:
+            source: what stands behind FROM, rendered. items: the SELECT list. Both fit for Spark's formatted sql.
+        """
+        return self._with_scopes(form, f"SELECT {items} FROM {source}", source)
 
     def _is_name(self, form: PatternOccurrence) -> bool:
         """Whether an input is a name without an alias."""
@@ -178,9 +187,7 @@ class Rewriter:
         """Names of the relations of an input that is a join in parentheses, in their order."""
         s = self.statement
         low, high = form.relation_tokens
-        if s.operator(low) != "(" or s.pairs.get(low) != high - 1 or s.word(low + 1) in _QUERY_WORDS:
-            return []
-        return self._sides(low + 1, high - 1)
+        return join_sides(s, low + 1, high - 1) if _is_join(s, low, high) else []
 
     def names_variable(self, form: PatternOccurrence, names: Collection[str]) -> bool:
         """Whether a word of the form's pattern is one of some names."""
@@ -201,24 +208,48 @@ class Rewriter:
                 if (name := new(token.text, column.text)) is not None:
                     self.edits.append((column.start, column.end, name))
 
-    def _sides(self, low: int, high: int) -> list[str]:
-        """Names of the relations of a join: the alias, or the last part of the table's name."""
-        s = self.statement
-        names: list[str] = []
-        name, in_relation, k = "", True, low
-        while k <= high:
-            word = s.word(k) if k < high else ""
-            if k == high or word in ("JOIN", "ON", "USING") or word in JOIN_TYPES or s.operator(k) == ",":
-                if name and in_relation:
-                    names.append(name)
-                name = ""
-                in_relation = (in_relation or word == "JOIN" or s.operator(k) == ",") and word not in ("ON", "USING")
-            elif s.operator(k) == "(":
-                k = s.pairs.get(k, high)
-            elif s.tokens[k].kind in ("word", "quoted"):
-                name = s.tokens[k].text
-            k += 1
-        return names
+
+def _is_join(s: Statement, low: int, high: int) -> bool:
+    """Whether tokens are relations in parentheses without an alias, and no query."""
+    return s.operator(low) == "(" and s.pairs.get(low) == high - 1 and s.word(low + 1) not in _QUERY_WORDS
+
+
+def join_sides(s: Statement, low: int, high: int) -> list[str]:
+    """Names of the relations of a FROM: their aliases, or the last parts of the tables' names. Those of a join in
+    parentheses are its relations' own, where it has no alias."""
+    names: list[str] = []
+    own: list[str] = []
+    name, in_relation, begin, k = "", True, low, low
+    while k <= high:
+        word = s.word(k) if k < high else ""
+        if k == high or word in ("JOIN", "ON", "USING") or word in JOIN_TYPES or s.operator(k) == ",":
+            if in_relation:
+                names += own if own and not name else [name] if name else []
+            name, own, begin = "", [], k + 1
+            in_relation = (in_relation or word == "JOIN" or s.operator(k) == ",") and word not in ("ON", "USING")
+        elif s.operator(k) == "(":
+            close = s.pairs.get(k, high)
+            if in_relation and k == begin and _is_join(s, k, close + 1):
+                own = join_sides(s, k + 1, close)
+            k = close
+        elif name and (behind := _behind_version(s, k)) > k:
+            k = behind
+            continue
+        elif s.tokens[k].kind in ("word", "quoted"):
+            name = s.tokens[k].text
+        k += 1
+    return names
+
+
+def _behind_version(s: Statement, k: int) -> int:
+    """The token behind a sample or a version, which stand between a table's name and its alias; k where none begins."""
+    if s.word(k) == "TABLESAMPLE" and s.operator(k + 1) == "(":
+        k = s.pairs.get(k + 1, k + 1) + 1
+        if s.word(k) == "REPEATABLE" and s.operator(k + 1) == "(":
+            k = s.pairs.get(k + 1, k + 1) + 1
+        return k
+    at = k + (s.word(k) == "FOR")
+    return at + 4 if s.word(at) in _VERSIONS and s.word(at + 1) == "AS" and s.word(at + 2) == "OF" else k
 
 
 def _words(text: str) -> set[str]:

@@ -13,6 +13,8 @@ from sparkcep.sql.lexicon import Token
 _PATTERN_WORD = re.compile(r"pattern(?<!\wpattern)\b")
 #: Table functions of sparkcep; they stand where a relation may.
 TABLE_FUNCTIONS = ("PATTERN_STATISTICS", "PATTERN_CONTINUATIONS")
+#: How the names of templates begin, which stand there too.
+TEMPLATE_PREFIXES = ("declare_", "allen_")
 
 
 def mentions_pattern(text: str) -> bool:
@@ -20,18 +22,22 @@ def mentions_pattern(text: str) -> bool:
     lower = text.lower()  # ten times as fast as a regular expression without case
     if "match_recognize" in lower:
         return True
+    if any(prefix in lower for prefix in TEMPLATE_PREFIXES):
+        return True
     if "pattern" not in lower:
         return False
     return "pattern_statistics" in lower or "pattern_continuations" in lower or bool(_PATTERN_WORD.search(lower))
 
 
 class OccurrenceKind(enum.Enum):
-    """The two surface forms, queries that have windows with patterns, and calls of table functions."""
+    """The two surface forms, queries that have windows with patterns, calls of table functions, and those of templates,
+    which other text takes the place of."""
 
     CLAUSE = "MATCH_RECOGNIZE"
     BLOCK = "PATTERN"
     WINDOW = "OVER"
     CALL = "table function"
+    TEMPLATE = "template"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,13 +116,15 @@ class PatternOccurrence:
 class Statement:
     """A tokenised statement with its forms in order of their ends, so that inner forms come first.
 
-    ``values_read``: of the VALUES at a token, how far it is known to be rows.
+    ``templates``: calls of templates, inner ones first. ``values_read``: of the VALUES at a token, how far it is known
+    to be rows.
     """
 
     text: str
     tokens: tuple[Token, ...]
     pairs: dict[int, int]
     forms: list[PatternOccurrence] = field(default_factory=list)
+    templates: list[PatternOccurrence] = field(default_factory=list)
     values_read: dict[int, int] = field(default_factory=dict)
 
     def word(self, index: int) -> str:

@@ -6,13 +6,29 @@ from dataclasses import dataclass
 
 from sparkcep.errors import PatternAnalysisError, PatternParseError, near_name
 from sparkcep.sql.statement import PatternOccurrence, Statement
+from sparkcep.sql.templates import TEMPLATES
 
-#: Parameters of each function, in order; those in REQUIRED have no default.
-PARAMETERS = {
-    "pattern_statistics": ("log", "pattern"),
-    "pattern_continuations": ("log", "pattern", "mode", "k"),
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """Names of a function's parameters, in order; those that are ``optional`` have a default."""
+
+    parameters: tuple[str, ...]
+    optional: tuple[str, ...] = ()
+
+
+#: Of the functions that the pattern index answers.
+_OF_INDEX = {
+    "pattern_statistics": Signature(("log", "pattern")),
+    "pattern_continuations": Signature(("log", "pattern", "mode", "k"), ("mode", "k")),
 }
-REQUIRED = ("log", "pattern")
+
+
+def signature(function: str) -> Signature:
+    """The signature of a table function or a template."""
+    if function in TEMPLATES:
+        return Signature(TEMPLATES[function].parameters, TEMPLATES[function].optional)
+    return _OF_INDEX[function]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +54,11 @@ class _Reader:
         self.s = statement
         self.form = form
         self.function = form.keyword.text.lower()
-        self.parameters = PARAMETERS[self.function]
+        self.signature = signature(self.function)
+        self.parameters = self.signature.parameters
 
     def error(self, error_class: str, message: str, position: int) -> PatternAnalysisError:
-        written = ", ".join(p if p in REQUIRED else f"[{p} => ...]" for p in self.parameters)
+        written = ", ".join(f"[{p} => ...]" if p in self.signature.optional else p for p in self.parameters)
         return PatternAnalysisError(
             error_class, message, text=self.s.text, position=position, hint=f"{self.function}({written})"
         )
@@ -102,8 +119,8 @@ class _Reader:
             if low >= high:
                 raise self.error("CEP_SYNTAX_ERROR", "A value is expected after =>.", token.start)
             found[name] = (low, high)
-        for name in REQUIRED:
-            if name not in found:
+        for name in self.parameters:
+            if name not in found and name not in self.signature.optional:
                 raise self.error(
                     "REQUIRED_PARAMETER_NOT_FOUND", f"{self.function} needs an argument for {name}.",
                     self.form.keyword.start,

@@ -23,7 +23,7 @@ from ..conftest import configured
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 #: Pages whose blocks run here; those of the others run in test_docs.py, test_notebooks.py or the benchmarks.
-HERE = {"index.md", "functions.md", "pattern_index.md", "pictures.md", "streaming.md"}
+HERE = {"index.md", "functions.md", "pattern_index.md", "pictures.md", "streaming.md", "templates.md"}
 ELSEWHERE = {"patterns.md", "language.md", "non_answers.md", "notebooks_and_dbt.md", "benchmarks.md"}
 
 
@@ -135,6 +135,28 @@ def test_functions(readings: SparkSession) -> None:
     exec("\n".join([*lines[:-1], f"found = {lines[-1]}"]), names)
     # M1 M2, M1 alone and M2 alone.
     assert names["found"].count() == 3  # type: ignore[attr-defined]
+
+
+def test_templates(spark: SparkSession) -> None:
+    spark.sql("""CREATE OR REPLACE TEMPORARY VIEW orders AS
+        SELECT order_id, TIMESTAMP'2026-01-01 09:00:00' + make_dt_interval(day) AS time, activity FROM VALUES
+        (1, 0, 'receive'), (1, 1, 'pay'), (1, 2, 'ship'), (2, 0, 'pay'), (2, 1, 'ship'), (2, 2, 'pay'),
+        (3, 0, 'receive')
+        t(order_id, day, activity)""")
+    spark.sql("""CREATE OR REPLACE TEMPORARY VIEW stays AS SELECT * FROM VALUES
+        (7, 1, 5, 'surgery'), (7, 4, 9, 'icu'), (7, 6, 8, 'surgery') t(patient, admitted, discharged, ward)""")
+    response, both, overlaps = (
+        spark.sql(s).collect() for b in blocks("templates.md", "sql") for s in split_statements(b)
+    )
+    shown = re.findall(
+        r"^\| (\d) \| (\d) \| (\d) \| (\d) \| (\w+) \|", (DOCS / "templates.md").read_text(), re.MULTILINE
+    )
+    assert [tuple(str(x).lower() for x in r[:5]) for r in sorted(response)] == shown
+    assert [f"{v.event}, {v.time}" for r in response for v in r.violating] == ["pay, 2026-01-03 09:00:00"]
+    assert [tuple(r) for r in both] == [("response", 1, 1), ("at most one pay", 1, 1)]
+    assert [tuple(r) for r in overlaps] == [(7, 1, 5, 4, 9)]
+    for name in ("orders", "stays"):
+        spark.catalog.dropTempView(name)
 
 
 def test_pattern_index(spark: SparkSession) -> None:

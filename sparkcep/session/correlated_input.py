@@ -1,0 +1,191 @@
+"""Patterns whose input depends on the query around them: what is compared makes partitions, and picks among matches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from pyspark.errors import AnalysisException, ParseException
+from pyspark.sql import DataFrame
+from pyspark.sql.types import IntegralType, StructField
+
+from sparkcep.errors import PatternAnalysisError
+from sparkcep.query import (
+    GROUP_KEY,
+    PREFIX,
+    KeyExpression,
+    MatchNumber,
+    Measure,
+    PatternQuery,
+    Scalar,
+    TrendExpression,
+    unescape,
+)
+from sparkcep.session.analyzer import SparkAnalyzer
+from sparkcep.session.spark_errors import matched_as_a_join, outer_reference
+from sparkcep.sql.correlation import Correlation, correlations, outer_source, read_subquery
+from sparkcep.sql.rewriter import InputSql, Rewriter
+from sparkcep.sql.statement import PatternOccurrence, Statement
+
+_ROW = PREFIX + "row"
+#: Where Spark says that a column is a CHAR, whose values it pads where it compares them.
+_CHAR = "__CHAR_VARCHAR_TYPE_STRING"
+
+
+@dataclass(frozen=True, slots=True)
+class CorrelatedInput:
+    """An input that is read as a whole, with what it compares with the query around it as columns.
+
+    Args:
+        text: the query that reads it. frame: its rows.
+        keys: names of these columns. predicates: what the statement demands of each, fit for Spark's formatted sql.
+        conditions: the same as the user wrote it. lateral: whether LATERAL stands before the input.
+    """
+
+    text: InputSql
+    frame: DataFrame
+    keys: tuple[str, ...]
+    predicates: tuple[str, ...]
+    conditions: tuple[str, ...]
+    lateral: bool
+
+    def filtered(self, sql: str) -> str:
+        """The matches of one row of the query around: of all ``sql`` gives, those of its partition.
+
+        Columns are a struct while the condition is read, so that none of them takes the place of an outer column.
+        """
+        keys = ", ".join(self.keys)
+        rows = f"SELECT {keys}, struct(* EXCEPT ({keys})) AS {_ROW} FROM {sql}"
+        return f"{'LATERAL ' * self.lateral}(SELECT {_ROW}.* FROM ({rows}) WHERE {' AND '.join(self.predicates)})"
+
+
+def correlated_input(
+    analyzer: SparkAnalyzer, rewriter: Rewriter, form: PatternOccurrence, *, unresolved: AnalysisException | None = None
+) -> CorrelatedInput | None:
+    """The input of a form that compares its columns with those of the query around it; None where it does not, as far
+    as the text tells.
+
+    Args:
+        unresolved: what Spark says of the input as it stands. Without it only qualified names are taken for outer ones,
+            so that an input which depends on nothing is not analysed twice.
+
+    Raises:
+        PatternAnalysisError: CEP_CORRELATED_INPUT, where partitions would not be what the comparison picks.
+    """
+    statement = rewriter.statement
+    subquery = read_subquery(statement, form)
+    around = outer_source(statement, form)
+    if subquery is None or around is None:
+        return None
+    if unresolved is None and not correlations(statement, subquery, None):
+        return None
+
+    def text(span: tuple[int, int]) -> str:
+        return rewriter.render(statement.tokens[span[0]].start, statement.tokens[span[1] - 1].end)
+
+    try:
+        columns = analyzer.run(rewriter.query_over(form, text(subquery.source))).columns
+    except AnalysisException:
+        return None
+    found = correlations(statement, subquery, {c.casefold() for c in columns})
+    if not found:
+        return None
+    keys = tuple(f"{PREFIX}outer{n}" for n in range(len(found)))
+    predicates = tuple(f"{key} {c.operator} {text(c.outer)}" for key, c in zip(keys, found, strict=True))
+    items = ", ".join(f"{text(c.inner)} AS {key}" for key, c in zip(keys, found, strict=True))
+    outer = ", ".join(text(c.outer) for c in found)
+    try:
+        outer_fields = analyzer.run(rewriter.query_over(form, text(around), outer)).schema.fields
+    except (AnalysisException, ParseException):
+        return None
+    behind_items = statement.tokens[subquery.source[0] - 1].start
+    rewriter.edits.append((behind_items, behind_items, f", {items} "))
+    for c in found:
+        low, high = c.conjunct
+        rewriter.edits.append((statement.tokens[low].start, statement.tokens[high - 1].end, "true"))
+    input_sql = rewriter.input_sql(form)
+    try:
+        frame = analyzer.analyzed(input_sql.text)
+    except AnalysisException as error:
+        # Something else of the query around; or an aggregate, which would be over all of the input.
+        raise outer_reference(statement, form, error) or refused(
+            statement, found[0], "is of the query around an input whose rows are not rows of its FROM, one by one"
+        ) from None
+    inner_fields = frame.schema.fields[-len(keys) :]
+    for c, inner_field, outer_field in zip(found, inner_fields, outer_fields, strict=True):
+        if not _same(inner_field, outer_field):
+            column, (outer_type, type_) = (
+                unescape(text(c.inner)), [f.dataType.simpleString() for f in (outer_field, inner_field)],
+            )  # fmt: skip
+            raise refused(
+                statement,
+                c,
+                f"of the query around the input is {outer_type}, {column} is {type_}: several partitions may equal it",
+                f"give both one type in a subquery: SELECT *, CAST({column} AS {outer_type.upper()}) AS ...",
+            )
+    written = tuple(unescape(text(c.inner)) + f" {c.operator} " + unescape(text(c.outer)) for c in found)
+    return CorrelatedInput(input_sql, frame, keys, predicates, written, subquery.lateral)
+
+
+def _same(a: StructField, b: StructField) -> bool:
+    """Whether two columns are equal exactly where they are one group of GROUP BY."""
+    if isinstance(a.dataType, IntegralType) and isinstance(b.dataType, IntegralType):
+        return True
+    chars = [(f.metadata or {}).get(_CHAR) for f in (a, b)]
+    return a.dataType.simpleString() == b.dataType.simpleString() and chars[0] == chars[1]
+
+
+def refused(statement: Statement, correlation: Correlation, why: str, hint: str = "") -> PatternAnalysisError:
+    """CEP_CORRELATED_INPUT with the place of an outer column; the caller raises it."""
+    token = statement.tokens[correlation.outer[0]]
+    name = statement.text[token.start : statement.tokens[correlation.outer[1] - 1].end]
+    return PatternAnalysisError(
+        "CEP_CORRELATED_INPUT",
+        f"{name} {why}.",
+        text=statement.text,
+        position=token.start,
+        hint=hint or matched_as_a_join(name),
+    )
+
+
+def partitioned_by_outer(query: PatternQuery, keys: Sequence[str], start: int) -> PatternQuery:
+    """A query over a correlated input, with its columns among the partition keys and in the output.
+
+    Args:
+        keys: the columns' names. start: where the form begins in the text.
+
+    Raises:
+        PatternAnalysisError: CEP_CORRELATED_INPUT, of what looks at more than one partition.
+    """
+    beyond = [
+        name
+        for name, asked in (
+            ("GROUPS", query.groups),
+            ("OMIT CENSORED MATCHES", query.omit_censored),
+            ("EXPLAIN NON ANSWERS", query.non_answers),
+        )
+        if asked
+    ]
+    if beyond:
+        raise PatternAnalysisError(
+            "CEP_CORRELATED_INPUT",
+            f"{beyond[0]} looks at all partitions of its input, which cannot depend on the query around the pattern.",
+            text=query.text,
+            position=start,
+            hint=matched_as_a_join(""),
+        )
+    # First, since the last keys are those that RETURN hides.
+    own = tuple(KeyExpression(name, start) for name in keys)
+    shown = [TrendExpression(name, f"{GROUP_KEY}{len(query.group_by) + n}") for n, name in enumerate(keys)]
+    nothing_shown = not (query.measures or query.partition_by or query.trends or query.rows_per_match.is_all)
+    return replace(
+        query,
+        columns=(*query.columns, *keys),
+        partition_by=(*own, *query.partition_by),
+        # Behind the query's own, whose numbers its expressions know.
+        group_by=(*query.group_by, *own) if query.trends else query.group_by,
+        output=(*shown, *query.output) if query.trends else query.output,
+        # Without keys a match has its number for a row.
+        measures=(Measure("match_number", Scalar(("", MatchNumber(), ""))),) if nothing_shown else query.measures,
+        wanted=None if query.wanted is None else query.wanted | set(keys),
+    )

@@ -1,0 +1,218 @@
+"""Calls of templates put into SQL: the statement's text with what each stands for in its place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from sparkcep.errors import PatternAnalysisError, PatternParseError
+from sparkcep.sql.statement import PatternOccurrence, Statement
+from sparkcep.sql.table_functions import Call, plain_literal, read_call, relation_name
+from sparkcep.sql.templates import TEMPLATES
+from sparkcep.sql.templates.template import Arguments, Log
+
+#: Columns by role (case, time, tiebreak, event) of the log that has a name, as far as anything tells them.
+Roles = Callable[[tuple[str, ...] | None], Mapping[str, str]]
+_QUERY = ("SELECT", "WITH", "FROM", "VALUES", "TABLE")
+_HEADS = (("PARTITION", "BY"), ("DISTRIBUTE", "BY"), ("ORDER", "BY"), ("EVENT", "TYPE"))
+
+
+@dataclass(frozen=True, slots=True)
+class Expanded:
+    """A statement's text with one call replaced. ``start`` to ``end``: the call's span in the text before. ``sql``:
+    what takes its place. ``relation``: the log in both, which was at ``relation_start``. ``call``: the call's text."""
+
+    text: str
+    start: int
+    end: int
+    sql: str
+    relation: str
+    relation_start: int
+    call: str
+
+    def place(self, position: int) -> int:
+        """Where an offset of the text was before; a word that is not in the call has the call's place."""
+        inside = position - self.start
+        if inside < 0:
+            return position
+        if inside >= len(self.sql):
+            return inside - len(self.sql) + self.end
+        copied = inside - self.sql.index(self.relation, len("(FROM ") if self.sql.startswith("(FROM ") else 0)
+        if 0 <= copied < len(self.relation):
+            return self.relation_start + copied
+        word = re.match(r"\w+|`[^`]*`", self.sql[inside:])
+        behind = self.relation_start + len(self.relation) - self.start
+        named = re.compile(rf"(?<!\w){re.escape(word[0])}(?!\w)").search(self.call, behind) if word else None
+        return self.start if named is None else self.start + named.start()
+
+
+def expand(statement: Statement, form: PatternOccurrence, roles: Roles, *, formatted: bool) -> Expanded:
+    """Put what a template stands for in the place of its call.
+
+    Args:
+        formatted: whether the statement is a format string, in which braces are doubled.
+
+    Raises:
+        PatternAnalysisError, PatternParseError: CEP_TEMPLATE_ARGUMENT, CEP_LOG_COLUMNS, CEP_SYNTAX_ERROR, and those of
+            :func:`read_call`.
+    """
+    call = read_call(statement, form)
+    return _Expansion(statement, form, call, roles, formatted).expanded()
+
+
+@dataclass(frozen=True, slots=True)
+class _Expansion:
+    s: Statement
+    form: PatternOccurrence
+    call: Call
+    roles: Roles
+    formatted: bool
+
+    def error(self, message: str, position: int, hint: str | None = None) -> PatternAnalysisError:
+        return PatternAnalysisError("CEP_TEMPLATE_ARGUMENT", message, text=self.s.text, position=position, hint=hint)
+
+    def expanded(self) -> Expanded:
+        template = TEMPLATES[self.call.function]
+        log = self.log()
+        types = {name: self.event_type(name) for name in ("a", "b") if name in self.call.arguments}
+        if len(set(types.values())) < len(types) and template.name.startswith("declare_"):
+            raise self.error(
+                "a and b are the same event type.", self.place("b"), "a constraint relates two event types"
+            )
+        arguments = Arguments(a=types["a"], b=types.get("b", ""), n=self.number(template.least), end=self.column("end"))
+        sql = template.sql(log, arguments)
+        text = self.s.text[: self.form.start] + sql + self.s.text[self.form.end :]
+        start, end = self.form.start, self.form.end
+        return Expanded(text, start, end, sql, log.relation, log.start, self.s.text[start:end])
+
+    # -- arguments -------------------------------------------------------------------------------------------------
+
+    def place(self, parameter: str) -> int:
+        return self.s.tokens[self.call.arguments[parameter][0]].start
+
+    def text(self, low: int, high: int) -> str:
+        return self.s.text[self.s.tokens[low].start : self.s.tokens[high - 1].end]
+
+    def event_type(self, parameter: str) -> str:
+        low, high = self.call.arguments[parameter]
+        if high - low != 1 or self.s.tokens[low].kind != "string":
+            raise self.error(
+                f"{parameter} is an event type, as a string.",
+                self.place(parameter),
+                "write 'receive'; of a condition make a type: TABLE(SELECT *, IF(x > 9, 'big', 'small') AS t FROM log)",
+            )
+        return self.text(low, high)
+
+    def number(self, least: int) -> int:
+        if "n" not in self.call.arguments:
+            return 1
+        low, high = self.call.arguments["n"]
+        found = plain_literal(self.s, low, high)
+        if not isinstance(found, int) or found < least:
+            raise self.error(f"n is a whole number from {least}.", self.place("n"), "n => 2")
+        return found
+
+    def column(self, parameter: str) -> str:
+        if parameter not in self.call.arguments:
+            return ""
+        low, high = self.call.arguments[parameter]
+        if high - low != 1 or self.s.tokens[low].kind not in ("word", "quoted"):
+            raise self.error(f"{parameter} is a column of the log.", self.place(parameter))
+        return self.text(low, high)
+
+    # -- the log ---------------------------------------------------------------------------------------------------
+
+    def log(self) -> Log:
+        low, high = self.call.arguments["log"]
+        heads = [
+            i for i in range(low, high) if (self.s.word(i), self.s.word(i + 1)) in _HEADS and self.is_outside(low, i)
+        ]
+        behind = heads[0] if heads else high
+        span = self.relation(low, behind)
+        found: dict[str, list[str]] = {}
+        for at, end in zip(heads, [*heads[1:], high][: len(heads)], strict=True):
+            word = "PARTITION" if self.s.word(at) == "DISTRIBUTE" else self.s.word(at)
+            if word in found:
+                raise PatternParseError(
+                    "CEP_DUPLICATE_CLAUSE", f"{word} {self.s.word(at + 1)} stands twice.", text=self.s.text,
+                    position=self.s.tokens[at].start,
+                )  # fmt: skip
+            found[word] = self.keys(at + 2, end, word == "ORDER")
+        return self.with_roles(span, self.name(low, behind), found)
+
+    def is_outside(self, low: int, i: int) -> bool:
+        """Whether a token of the argument is in no parentheses of it."""
+        return not any(low <= opens < i < close for opens, close in self.s.pairs.items())
+
+    def name(self, low: int, high: int) -> tuple[str, ...] | None:
+        """The table's name; None for a query, and for what a WITH defines."""
+        parts = relation_name(self.s, low, high)
+        common = {t.name.casefold() for scope in self.form.scopes for t in scope}
+        return None if parts is None or (len(parts) == 1 and parts[0].casefold() in common) else parts
+
+    def relation(self, low: int, high: int) -> tuple[int, int]:
+        """Tokens of the log as a FROM may have it: a name, or a query in parentheses."""
+        s = self.s
+        if s.word(low) == "TABLE" and (s.pairs.get(low + 1) == high - 1 or relation_name(s, low, high)):
+            low += 1
+        if s.operator(low) == "(" and s.pairs.get(low) == high - 1:
+            query = s.word(low + 1) in _QUERY or s.operator(low + 1) == "("
+            return (low, high) if query else (low + 1, high - 1)
+        if relation_name(s, low, high):
+            return low, high
+        raise self.error(
+            "The log is a table, a view, or a query in parentheses.", s.tokens[low].start,
+            f"{self.call.function}(TABLE(orders) PARTITION BY order_id ORDER BY time EVENT TYPE activity, ...)",
+        )  # fmt: skip
+
+    def keys(self, low: int, high: int, ordered: bool) -> list[str]:
+        """Columns of a head, in parentheses where they are several, as Spark writes them in a table argument."""
+        s = self.s
+        if s.operator(low) == "(" and s.pairs.get(low) == high - 1:
+            low, high = low + 1, high - 1
+        out: list[str] = []
+        begin = low
+        for i in range(low, high + 1):
+            if i == high or s.operator(i) == ",":
+                words = [s.word(k) for k in range(begin + 1, i)]
+                if ordered and words[:1] == ["ASC"]:
+                    words = words[1:]
+                is_order = ordered and words in ([], ["NULLS", "FIRST"], ["NULLS", "LAST"])
+                if begin >= i or s.tokens[begin].kind not in ("word", "quoted") or not (is_order or not words):
+                    at = s.tokens[min(begin, len(s.tokens) - 1)].start
+                    raise self.error(
+                        "A column is expected here" + (", in ascending order." if ordered else "."),
+                        at,
+                        "compute it below: TABLE(SELECT *, expression AS name FROM t)",
+                    )
+                out.append(self.text(begin, i))
+                begin = i + 1
+        return out
+
+    def columns_of(self, names: str) -> list[str]:
+        """Names that a property or a setting gives, with commas between them, as SQL."""
+        found = [name.strip().strip("`").replace("`", "``") for name in names.split(",") if name.strip()]
+        escaped = [n.replace("{", "{{").replace("}", "}}") if self.formatted else n for n in found]
+        return [f"`{name}`" for name in escaped]
+
+    def with_roles(self, span: tuple[int, int], name: tuple[str, ...] | None, found: Mapping[str, list[str]]) -> Log:
+        """The log's columns: those that the call names, else those of the table's properties, else of the settings."""
+        roles = {role: self.columns_of(text) for role, text in self.roles(name).items()}
+        partition = found.get("PARTITION") or roles["case"]
+        order = [*(found.get("ORDER") or roles["time"]), *roles["tiebreak"]]
+        event = found.get("EVENT") or roles["event"]
+        missing = [what for what, has in (("order", order), ("event type column", event)) if not has]
+        if missing or len(event) > 1:
+            raise PatternAnalysisError(
+                "CEP_LOG_COLUMNS",
+                f"The log has no {' and no '.join(missing) or 'single event type column'}.",
+                text=self.s.text,
+                position=self.place("log"),
+                hint=f"write {self.call.function}(TABLE(t) PARTITION BY case ORDER BY time EVENT TYPE type, ...), or "
+                "set the table's properties sparkcep.case, sparkcep.time, sparkcep.tiebreak and sparkcep.event, or "
+                "spark.sparkcep.log.case, .time, .tiebreak and .event",
+            )
+        return Log(
+            self.text(*span), tuple(partition), tuple(order), event[0], self.formatted, self.s.tokens[span[0]].start
+        )

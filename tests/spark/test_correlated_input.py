@@ -1,0 +1,53 @@
+"""A pattern over an input that depends on the query around it, beside the pattern over each such input alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from pyspark.sql import SparkSession
+
+from sparkcep import sql
+
+#: Values of the key, by type: NULL, and those that are one group but two values of a double.
+KEYS = {
+    "DOUBLE": ("0D", "-0D", "CAST('NaN' AS DOUBLE)", "1.5D", "NULL"),
+    "DECIMAL(5, 2)": ("1.10", "1.1", "2", "NULL"),
+    "DATE": ("DATE'2026-01-01'", "DATE'2026-01-02'", "NULL"),
+    "ARRAY<INT>": ("array(1)", "array(1, NULL)", "NULL"),
+}
+CLAUSES = (
+    "MATCH_RECOGNIZE (ORDER BY ts MEASURES COUNT(*) AS n, MATCH_NUMBER() AS i PATTERN (X Y*) DEFINE Y AS w > PREV(w))",
+    "MATCH_RECOGNIZE (PARTITION BY g ORDER BY ts ALL ROWS PER MATCH PATTERN (X Y) DEFINE Y AS w > X.w)",
+    "MATCH_RECOGNIZE (ORDER BY ts ALL ROWS PER MATCH WITH UNMATCHED ROWS PATTERN (X Y) DEFINE X AS w = 1)",
+)
+
+
+@pytest.fixture
+def log(spark: SparkSession) -> Iterator[SparkSession]:
+    yield spark
+    for name in ("correlated_log", "correlated_outer"):
+        spark.catalog.dropTempView(name)
+
+
+@pytest.mark.parametrize("type_", KEYS)
+@pytest.mark.parametrize("operator", ["=", "<=>"])
+def test_equals_each_input_alone(log: SparkSession, type_: str, operator: str) -> None:
+    keys = [f"CAST({k} AS {type_})" for k in KEYS[type_]]
+    rows = [f"({ts}, {key}, {ts * 7 % 5}, {ts % 2})" for n, key in enumerate(keys) for ts in range(n, 3 * n + 4)]
+    sql(log, f"CREATE TEMP VIEW correlated_log AS SELECT * FROM VALUES {', '.join(rows)} t(ts, k, w, g)")
+    others = [f"({n}, {key})" for n, key in enumerate(keys)]
+    sql(log, f"CREATE TEMP VIEW correlated_outer AS SELECT * FROM VALUES {', '.join(others)} t(id, k)")
+    for clause in CLAUSES:
+        lateral = sql(
+            log,
+            f"SELECT c.id, m.* FROM correlated_outer c, LATERAL (SELECT * FROM (SELECT ts, w, g FROM correlated_log l "
+            f"WHERE l.k {operator} c.k) {clause}) m",
+        )
+        alone = " UNION ALL ".join(
+            f"SELECT {n} AS id, m.* FROM (SELECT ts, w, g FROM correlated_log l WHERE l.k {operator} {key}) {clause} m"
+            for n, key in enumerate(keys)
+        )
+        expected = sorted(map(repr, sql(log, alone).collect()))
+        assert sorted(map(repr, lateral.collect())) == expected
+        assert expected
