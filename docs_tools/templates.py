@@ -39,6 +39,16 @@ SELECT 'at most one pay', count_if(NOT holds), sum(size(violating))
 FROM declare_absence(TABLE(orders) PARTITION BY order_id ORDER BY time EVENT TYPE activity, 'pay', n => 2);
 ```
 
+Where only the events that break a constraint are asked for, a block may say it in less, and a
+[pattern index](pattern_index.md) may serve it: a pay that no ship follows is
+
+```sql
+FROM orders PARTITION BY order_id ORDER BY time EVENT TYPE activity PATTERN SEQ(pay a, !ship b) RETURN order_id, a.time;
+```
+
+a ship that no pay precedes `SEQ(!pay a, ship b)`, and a pay with a ship behind it, which breaks not succession,
+`SEQ(pay a, ship b)`.
+
 Templates are read by `spark.sql` of a session with sparkcep, as blocks are: not in SQL scripts and EXECUTE IMMEDIATE.
 
 ## Declare
@@ -49,7 +59,7 @@ activations, with
 | column | is |
 |---|---|
 | the case's columns | |
-| `activations` | events that the constraint says something about. A constraint on the case as a whole (existence, participation, absence, exactly, init, end, choice, exclusive choice) has one activation, the case |
+| `activations` | events that the constraint says something about, by the table below; a constraint on the case as a whole has one activation, the case |
 | `fulfilments`, `violations` | how many of them keep it and break it |
 | `holds` | whether there are no violations; without activations it holds vacuously |
 | `violating` | array&lt;struct&lt;event, time&gt;&gt;, in order: the activations that break it; of absence and exactly the events that are too many, of init and end the event in the place of a, of exclusive choice all events a and b |
@@ -78,16 +88,19 @@ _LOG = Log("log", ("id",), ("ts",), "event")
 
 def templates_page() -> str:
     """Every template with its meaning, definition and SQL."""
-    lines = [_HEAD + _table(DECLARE, "formula")]
+    lines = [_HEAD + _table(DECLARE, ("formula", "activated by"))]
     lines += [_section(t) for t in DECLARE]
-    lines.append(_ALLEN + _table(ALLEN, "a to b"))
+    lines.append(_ALLEN + _table(ALLEN, ("a to b",)))
     lines += [_section(t) for t in ALLEN]
     return "\n".join(lines)
 
 
-def _table(templates: Sequence[Template], formula: str) -> str:
-    rows = [f"| [{_call(t)}](#{t.name}) | {t.meaning} | `{t.formula}` |" for t in templates]
-    return "\n".join([f"| template | holds where | {formula} |", "|---|---|---|", *rows, ""])
+def _table(templates: Sequence[Template], more: Sequence[str]) -> str:
+    lines = [f"| template | holds where | {' | '.join(more)} |", "|---" * (2 + len(more)) + "|"]
+    for t in templates:
+        cells = [f"[{_call(t)}](#{t.name})", t.meaning, f"`{t.formula}`", t.activation]
+        lines.append(f"| {' | '.join(cells[: 2 + len(more)])} |")
+    return "\n".join([*lines, ""])
 
 
 def _call(template: Template) -> str:

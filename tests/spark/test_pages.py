@@ -145,7 +145,7 @@ def test_templates(spark: SparkSession) -> None:
         t(order_id, day, activity)""")
     spark.sql("""CREATE OR REPLACE TEMPORARY VIEW stays AS SELECT * FROM VALUES
         (7, 1, 5, 'surgery'), (7, 4, 9, 'icu'), (7, 6, 8, 'surgery') t(patient, admitted, discharged, ward)""")
-    response, both, overlaps = (
+    response, both, unpaid, overlaps = (
         spark.sql(s).collect() for b in blocks("templates.md", "sql") for s in split_statements(b)
     )
     shown = re.findall(
@@ -154,6 +154,7 @@ def test_templates(spark: SparkSession) -> None:
     assert [tuple(str(x).lower() for x in r[:5]) for r in sorted(response)] == shown
     assert [f"{v.event}, {v.time}" for r in response for v in r.violating] == ["pay, 2026-01-03 09:00:00"]
     assert [tuple(r) for r in both] == [("response", 1, 1), ("at most one pay", 1, 1)]
+    assert [r.order_id for r in unpaid] == [2]
     assert [tuple(r) for r in overlaps] == [(7, 1, 5, 4, 9)]
     for name in ("orders", "stays"):
         spark.catalog.dropTempView(name)

@@ -9,7 +9,7 @@ the match, so that matching is linear in the events.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sparkcep.sql.templates.template import Arguments, Log, Template
 
@@ -174,7 +174,7 @@ def _both(label: str, otherwise: str) -> str:
 
 _A, _N, _AB = ("log", "a"), ("log", "a", "n"), ("log", "a", "b")
 #: In the order of the documentation. In formulas past operators are Y (the event before) and O (some event before).
-DECLARE: Sequence[Template] = (
+_TEMPLATES = (
     Template("declare_existence", _N, "a occurs at least n times", "F(a ∧ X F(a ∧ ...)), n times", _existence, ("n",)),
     Template("declare_participation", _A, "a occurs", "F a", _existence),
     Template("declare_absence", _N, "a occurs at most n - 1 times", "¬ existence(n, a)", _absence, ("n",)),
@@ -251,3 +251,13 @@ DECLARE: Sequence[Template] = (
         _TwoSided(_both("VIOLATED", "FULFILLED"), "count(VIOLATED.*) = 0 AND count(FULFILLED.*) > 0"),
     ),
 )  # fmt: skip
+
+
+def _activation(template: Template) -> str:
+    if isinstance(template.sql, _OneSided):
+        return template.sql.activation
+    return "a and b" if isinstance(template.sql, _TwoSided) and not template.sql.per_case else "the case"
+
+
+#: All constraints.
+DECLARE: Sequence[Template] = tuple(replace(t, activation=_activation(t)) for t in _TEMPLATES)

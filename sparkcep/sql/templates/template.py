@@ -47,7 +47,7 @@ class Template:
         name: of the table function.
         parameters: names of its arguments, in order. optional: those with a default.
         meaning: one sentence. formula: its definition. least: the smallest number that it takes for n.
-        sql: the relation that it stands for.
+        sql: the relation that it stands for. activation: what a constraint says something about.
     """
 
     name: str
@@ -57,3 +57,4 @@ class Template:
     sql: Callable[[Log, Arguments], str]
     optional: tuple[str, ...] = ()
     least: int = 1
+    activation: str = ""
