@@ -47,12 +47,18 @@ def located(
     if condition.startswith("UNRESOLVED_COLUMN"):  # Spark's suggestions are columns of our own
         columns = [c for c in query.columns if not c.startswith(PREFIX)]
         near = near_name(parts[-1], columns)
+        hint = f"did you mean {near}?" if near else f"the input's columns are {', '.join(columns)}"
+        if len(parts) == 1 and name.strip("`").casefold() in {m.name.casefold() for m in query.measures}:
+            hint = (
+                f"{parts[0]} is a column of the result: repeat its expression here, or compute with it in a query "
+                "around the pattern"
+            )
         return PatternAnalysisError(
             "CEP_UNRESOLVED_COLUMN",
             f"There is no column {'.'.join(parts)} here.",
             text=query.text or None,
             position=position,
-            hint=f"did you mean {near}?" if near else f"the input's columns are {', '.join(columns)}",
+            hint=hint,
         )
     if message.startswith(f"[{condition}] "):
         message = message[len(condition) + 3 :]
@@ -69,9 +75,11 @@ def fragments(error: AnalysisException) -> list[str]:
 
 
 def _token(query: PatternQuery, name: str, start: int) -> Token | None:
-    """The first token of a name behind a place in the statement."""
+    """The first token of a name behind a place in the statement, rather where it is read than where AS gives it."""
     tokens = read_statement(query.text).tokens if query.text else ()
-    return next((t for t in tokens if t.start >= start and t.text.casefold() == name.casefold()), None)
+    found = [k for k, t in enumerate(tokens) if t.start >= start and t.text.casefold() == name.casefold()]
+    read = (tokens[k] for k in found if k == 0 or tokens[k - 1].upper != "AS")
+    return next(read, tokens[found[0]] if found else None)
 
 
 def outer_reference(
