@@ -188,4 +188,6 @@ def partitioned_by_outer(query: PatternQuery, keys: Sequence[str], start: int) -
         # Without keys a match has its number for a row.
         measures=(Measure("match_number", Scalar(("", MatchNumber(), ""))),) if nothing_shown else query.measures,
         wanted=None if query.wanted is None else query.wanted | set(keys),
+        # Its LIMIT takes so many for each row of the query around, of other partitions too.
+        most_probable=None,
     )
