@@ -20,7 +20,7 @@ from sparkcep.sql.rewriter import InputSql
 from sparkcep.sql.statement import PatternOccurrence, Statement, WindowCall, WindowedSelect
 from sparkcep.sql.windows.binder import ROW, BoundWindow, WindowBinder
 from sparkcep.sql.windows.parser import WindowSyntax, parse_window
-from sparkcep.sql.windows.selected import SelectEdits, relation_alias, window_of
+from sparkcep.sql.windows.selected import SelectEdits, relation_alias
 
 _WHOLE_NUMBERS = ("tinyint", "smallint", "int", "bigint")
 
@@ -38,7 +38,7 @@ class WindowPlanner:
     """Plans the windows of one SELECT.
 
     Args:
-        planner: of the statement. form: the SELECT's source. names: gives a relation its name.
+        planner: of the statement. form: the SELECT's source.
     """
 
     planner: OccurrencePlanner
@@ -202,7 +202,7 @@ def plan_windows(
     columns: dict[WindowCall, str] = {}
     over: dict[WindowCall, str] = {}
     for number, (opens, window) in enumerate(parsed.items()):
-        calls = [c for c in own.windowed.calls if window_of(own.windowed, c) == opens]
+        calls = [c for c in own.windowed.calls if own.windowed.opens(c.window) == opens]
         bound = own.bind(number, window, calls, source)
         columns |= bound.columns
         over |= {call: own.over(bound) for call in bound.others}

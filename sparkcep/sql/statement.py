@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from sparkcep.query import unescape
@@ -63,6 +64,19 @@ class WindowCall:
     window: str | int
 
 
+def opening_of(named: Mapping[str, int | str], name: str) -> int | None:
+    """The parenthesis that opens the window of a name, which may stand for another name; None where it has none, as
+    names that stand for each other."""
+    at: int | str | None = name
+    seen: set[str] = set()
+    while isinstance(at, str):
+        if at in seen:
+            return None
+        seen.add(at)
+        at = named.get(at)
+    return at
+
+
 @dataclass(frozen=True, slots=True)
 class WindowedSelect:
     """A SELECT that has windows with patterns, as indexes of tokens.
@@ -84,6 +98,10 @@ class WindowedSelect:
     named: dict[str, int | str]
     patterns: tuple[int, ...]
     calls: tuple[WindowCall, ...]
+
+    def opens(self, window: str | int) -> int | None:
+        """The parenthesis that opens a window: itself, or that of a folded name; None where a name has none."""
+        return window if isinstance(window, int) else opening_of(self.named, window)
 
 
 @dataclass(slots=True)

@@ -14,6 +14,7 @@ from sparkcep.sql.statement import (
     Statement,
     WindowCall,
     WindowedSelect,
+    opening_of,
 )
 
 #: Index of a SELECT, that behind its level, and the WITH lists in sight.
@@ -150,7 +151,7 @@ def _occurrence(
         raise _no_rows(s, keyword)
     source_end = behind or end
     relations_end = where or source_end
-    names = _pattern_names(named, patterns)
+    names = frozenset(name for name in named if opening_of(named, name) in patterns)
     windowed = WindowedSelect(
         select, source, relations_end, source_end, grouping, clause, end, named, patterns,
         tuple(_calls(s, selects, number, end, names, patterns)),
@@ -177,14 +178,6 @@ def _read_named(s: Statement, k: int, named: dict[str, int | str]) -> int:
             break
         k += 1
     return k
-
-
-def _pattern_names(named: dict[str, int | str], patterns: tuple[int, ...]) -> frozenset[str]:
-    """Names that stand for windows with patterns."""
-    out = {name for name, opens in named.items() if opens in patterns}
-    while more := {name for name, of in named.items() if of in out and name not in out}:
-        out |= more
-    return frozenset(out)
 
 
 def _calls(

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 from sparkcep.pattern import Anchor, walk
 from sparkcep.sql.clause.parser import ClauseParser, ClauseSyntax, Range
-from sparkcep.sql.lexicon import Token
 from sparkcep.sql.statement import Statement, WindowedSelect
 
 _FRAMES = ("ROWS", "RANGE", "GROUPS")
@@ -17,13 +16,13 @@ _FRAME_HINT = "ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING, or AND n FOLLOW
 class WindowSyntax:
     """The sections of one window; ranges are token indexes into the statement.
 
-    ``base``: the window that it extends. ``framed``: where its frame stands, None without one. ``frame``: rows that
-    follow, None for UNBOUNDED; an empty range is CURRENT ROW.
+    ``base``: where the name of the window stands that it extends. ``framed``: where its frame stands, None without one.
+    ``frame``: rows that follow, None for UNBOUNDED; an empty range is CURRENT ROW.
     """
 
     clause: ClauseSyntax
     body: Range
-    base: Token | None = None
+    base: int | None = None
     framed: int | None = None
     frame: Range | None = None
     seek: bool = False
@@ -56,7 +55,7 @@ class WindowParser(ClauseParser):
         if self.at < self.end and self.section(self.at) is None and self.s.tokens[self.at].kind in ("word", "quoted"):
             behind = self.at + 1
             if behind == self.end or self.section(behind, after_name=True):
-                self.window.base = self.s.tokens[self.at]
+                self.window.base = self.at
                 self.at = self.start = behind
         self.parse()
         if self.window.framed is None:
@@ -159,35 +158,33 @@ def parse_window(statement: Statement, windowed: WindowedSelect, opens: int, for
     seen = {opens}
     base = window.base
     while base is not None:
-        at: int | str | None = windowed.named.get(base.text.casefold())
-        while isinstance(at, str):
-            at = windowed.named.get(at)
-        place = statement.tokens.index(base)
-        own.end = max(own.end, place)  # a base of a base stands elsewhere
+        name = statement.tokens[base].text
+        at = windowed.opens(name.casefold())
+        own.end = max(own.end, base)  # a base of a base stands elsewhere
         if at is None:
-            raise own.error(
-                f"There is no window {base.text}.", "CEP_WINDOW_BASE", at=place,
-                hint=f"WINDOW has {', '.join(windowed.named)}" if windowed.named else "define it: WINDOW w AS (...)",
-            )  # fmt: skip
+            hint = f"WINDOW has {', '.join(windowed.named)}" if windowed.named else "define it: WINDOW w AS (...)"
+            if name.casefold() in windowed.named:
+                hint = f"{name} stands for a name that no window has: WINDOW w AS (...)"
+            raise own.error(f"There is no window {name}.", "CEP_WINDOW_BASE", at=base, hint=hint)
         if at in seen:
-            raise own.error(f"Window {base.text} extends itself.", "CEP_WINDOW_BASE", at=place)
+            raise own.error(f"Window {name} extends itself.", "CEP_WINDOW_BASE", at=base)
         seen.add(at)
         before = _BaseParser(statement, (at + 1, statement.pairs[at]), formatted)
         inherited = before.parse_base()
         if inherited is None:
             raise own.error(
-                "A window that has a frame or a pattern cannot be extended.", "CEP_WINDOW_BASE", at=place,
+                "A window that has a frame or a pattern cannot be extended.", "CEP_WINDOW_BASE", at=base,
                 hint="write its PARTITION BY and ORDER BY again",
             )  # fmt: skip
         if extended.out.partition_by:
             raise own.error(
-                "A window that extends another has no PARTITION BY of its own.", "CEP_WINDOW_BASE", at=place,
-                hint=f"leave it out, or leave {base.text} out",
+                "A window that extends another has no PARTITION BY of its own.", "CEP_WINDOW_BASE", at=base,
+                hint=f"leave it out, or leave {name} out",
             )  # fmt: skip
         if inherited.clause.order_by and window.clause.order_by:
             raise own.error(
-                f"Window {base.text} has an ORDER BY already.", "CEP_WINDOW_BASE", at=place,
-                hint=f"leave ORDER BY out, or leave {base.text} out",
+                f"Window {name} has an ORDER BY already.", "CEP_WINDOW_BASE", at=base,
+                hint=f"leave ORDER BY out, or leave {name} out",
             )  # fmt: skip
         window.clause = replace(
             window.clause,
@@ -208,7 +205,7 @@ class _BaseParser(WindowParser):
             if name in ("PARTITION BY", "ORDER BY"):
                 getattr(self, "read_" + name.lower().replace(" ", "_"))()
             elif name is None and self.at == self.start and self.s.tokens[self.at].kind in ("word", "quoted"):
-                self.window.base = self.s.tokens[self.at]
+                self.window.base = self.at
                 self.at = self.start = self.at + 1
             else:
                 return None

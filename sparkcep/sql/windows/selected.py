@@ -135,31 +135,22 @@ class SelectEdits:
         while k < high:
             at = named[s.tokens[k].text.casefold()]
             end = s.pairs[at] + 1 if isinstance(at, int) else k + 3
-            of: int | str | None = at
-            while isinstance(of, str):
-                of = named.get(of)
-            if of not in self.windowed.patterns:
+            if self.windowed.opens(at) not in self.windowed.patterns:
                 name = self.rewriter.render(s.tokens[k].start, s.tokens[k].end)
                 text = self.whole(at) if isinstance(at, int) else s.tokens[k + 2].text
                 kept.append(f"{name} AS {text}")
             k = end + 1
         self.replace(low, high, f"WINDOW {', '.join(kept)}" if kept else "")
 
-    def whole(self, opens: int) -> str:
-        """A window without a pattern, with what it extends in its place: Spark's extend none."""
+    def whole(self, opens: int, extending: frozenset[int] = frozenset()) -> str:
+        """A window without a pattern, with what it extends in its place: Spark's extend none.
+
+        ``extending``: windows that this one is to be put into; one that extends itself is left to Spark.
+        """
         s, low, close = self.s, opens + 1, self.s.pairs[opens]
-        base = self.windowed.named.get(s.tokens[low].text.casefold()) if low < close else None
-        while isinstance(base, str):
-            base = self.windowed.named.get(base)
-        if base is None or base == opens or s.word(low + 1) not in ("", "PARTITION", "ORDER", "ROWS", "RANGE"):
+        base = self.windowed.opens(s.tokens[low].text.casefold()) if low < close else None
+        within = extending | {opens}
+        if base is None or base in within or s.word(low + 1) not in ("", "PARTITION", "ORDER", "ROWS", "RANGE"):
             return self.rewriter.render(s.tokens[opens].start, s.tokens[close].end)
         rest = self.rewriter.render(s.tokens[low].end, s.tokens[close].start)
-        return f"({self.whole(base)[1:-1]} {rest})"
-
-
-def window_of(windowed: WindowedSelect, call: WindowCall) -> int:
-    """The parenthesis that opens the window of a call."""
-    at: str | int = call.window
-    while isinstance(at, str):
-        at = windowed.named[at]
-    return at
+        return f"({self.whole(base, within)[1:-1]} {rest})"
