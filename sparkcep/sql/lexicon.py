@@ -56,6 +56,8 @@ WANTS_OPERAND = frozenset(
 BEHIND_OPERAND = frozenset(
     "AND OR NOT IS IN LIKE ILIKE RLIKE REGEXP BETWEEN WHEN THEN ELSE END DIV XOR ESCAPE AS ASC DESC".split()
 )
+#: Words that end an expression and are no alias of it.
+NO_ALIASES = frozenset("END NULL TRUE FALSE".split())
 #: Operators that may end an operand, a quantified pattern or a percentage.
 ENDS_OPERAND = frozenset(") ] } > + * ? %".split())
 

@@ -57,22 +57,7 @@ def plain_limit(statement: Statement, form: PatternOccurrence) -> int | None:
 
     It stands right behind the block, or behind the parentheses of `SELECT columns FROM (block) LIMIT n`.
     """
-    s = statement
-    if form.kind is not OccurrenceKind.BLOCK:
-        return None
-    first = _token_at(s, form.start)
-    found = _limit_at(s, _token_at(s, form.end))
-    if found is not None:
-        return found if _opens_query(s, first) else None
-    enclosed = _enclosed(s, form)
-    if enclosed is None:
-        return None
-    first = enclosed.relation_tokens[0]
-    select = first - 1
-    while select >= 0 and s.word(select) != "SELECT" and _is_plain_column(s, select):
-        select -= 1
-    selected = s.word(first - 1) == "FROM" and s.word(select) == "SELECT" and first - select > 2
-    return _limit_at(s, _alias(s, enclosed)[1]) if selected and _opens_query(s, select) else None
+    return _limit_behind(statement, form, lambda at, alias: _limit_at(statement, at))
 
 
 def most_probable(statement: Statement, form: PatternOccurrence) -> int | None:
@@ -81,29 +66,36 @@ def most_probable(statement: Statement, form: PatternOccurrence) -> int | None:
     It stands where :func:`plain_limit` looks for LIMIT; further keys, which tell rows of one confidence apart, may
     follow.
     """
-    s = statement
+    return _limit_behind(statement, form, lambda at, alias: _limit_by_confidence(statement, at, alias), "CONFIDENCE")
+
+
+def _limit_behind(
+    s: Statement, form: PatternOccurrence, limit: Callable[[int, str], int | None], column: str = ""
+) -> int | None:
+    """What ``limit`` finds at the token behind a block, or behind a query of nothing but its columns.
+
+    Args:
+        limit: is given the token's index and the block's alias. column: in upper case, which the query must not give
+            another meaning.
+    """
     if form.kind is not OccurrenceKind.BLOCK:
         return None
-    first = _token_at(s, form.start)
-    found = _limit_by_confidence(s, _token_at(s, form.end), "")
+    found = limit(_token_at(s, form.end), "")
     if found is not None:
-        return found if _opens_query(s, first) else None
+        return found if _opens_query(s, _token_at(s, form.start)) else None
     enclosed = _enclosed(s, form)
-    if enclosed is None or _renames_columns(s, enclosed):
+    if enclosed is None or (column and _renames_columns(s, enclosed)):
         return None
     first = enclosed.relation_tokens[0]
     select = first - 1
     while select >= 0 and s.word(select) != "SELECT" and _is_plain_column(s, select):
-        if (
-            s.word(select) == "CONFIDENCE"
-            and s.word(select - 1) != "SELECT"
-            and s.operator(select - 1) not in (",", ".")
-        ):
+        read = s.word(select - 1) == "SELECT" or s.operator(select - 1) in (",", ".")
+        if column and s.word(select) == column and not read:
             return None  # the name of another column
         select -= 1
     selected = s.word(first - 1) == "FROM" and s.word(select) == "SELECT" and first - select > 2
     alias, behind = _alias(s, enclosed)
-    return _limit_by_confidence(s, behind, alias) if selected and _opens_query(s, select) else None
+    return limit(behind, alias) if selected and _opens_query(s, select) else None
 
 
 def _limit_by_confidence(s: Statement, at: int, alias: str) -> int | None:
@@ -168,10 +160,9 @@ def _enclosed(s: Statement, form: PatternOccurrence) -> PatternOccurrence | None
 def _is_selected_from(s: Statement, form: PatternOccurrence) -> bool:
     """Whether a SELECT stands before the form on its own level; `FROM t` alone gives all columns."""
     i = form.relation_tokens[0] - 1
-    opens = {close: start for start, close in s.pairs.items()}
     while i >= 0:
-        if s.operator(i) == ")" and i in opens:
-            i = opens[i]
+        if s.operator(i) == ")":
+            i = s.opening(i, i)
         elif s.operator(i) == "(":
             return False
         elif s.word(i) == "SELECT":

@@ -135,7 +135,7 @@ class Statement:
     """A tokenised statement with its forms in order of their ends, so that inner forms come first.
 
     ``templates``: calls of templates, inner ones first. ``values_read``: of the VALUES at a token, how far it is known
-    to be rows.
+    to be rows, ``opened``: ``pairs`` the other way round; both filled when they are asked for.
     """
 
     text: str
@@ -144,12 +144,19 @@ class Statement:
     forms: list[PatternOccurrence] = field(default_factory=list)
     templates: list[PatternOccurrence] = field(default_factory=list)
     values_read: dict[int, int] = field(default_factory=dict)
+    opened: dict[int, int] = field(default_factory=dict)
 
     def word(self, index: int) -> str:
         """Upper-case word at a token index, empty for anything else and out of range."""
         if 0 <= index < len(self.tokens) and self.tokens[index].kind == "word":
             return self.tokens[index].upper
         return ""
+
+    def opening(self, close: int, default: int = -1) -> int:
+        """The parenthesis that a token closes; ``default`` where it closes none."""
+        if not self.opened:
+            self.opened.update((end, start) for start, end in self.pairs.items())
+        return self.opened.get(close, default)
 
     def span_end(self, form: PatternOccurrence) -> int:
         """Offset behind all text of a form, also that which stands apart from what it takes the place of."""

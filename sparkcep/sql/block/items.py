@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from sparkcep.query import KeyExpression, Measure, Trend, TrendExpression
 from sparkcep.sql.block.conditions import Keys
 from sparkcep.sql.block.scope import ANY_EVENT, BlockScope
-from sparkcep.sql.lexicon import Token
+from sparkcep.sql.lexicon import NO_ALIASES, Token
 
-_NOT_ALIASES = frozenset("END NULL TRUE FALSE".split())
 _OPERATOR_WORDS = frozenset("AND OR NOT IS IN LIKE ILIKE RLIKE BETWEEN DIV XOR WHEN THEN ELSE CASE AS".split())
 
 
@@ -61,7 +60,7 @@ class Items:
             or before.upper in (")", "]", "%")
             or (before.kind == "word" and before.upper not in _OPERATOR_WORDS)
         )
-        return Item(low, high - 1, last) if complete and last.upper not in _NOT_ALIASES else Item(low, high, None)
+        return Item(low, high - 1, last) if complete and last.upper not in NO_ALIASES else Item(low, high, None)
 
     def text(self, item: Item) -> str:
         """As the user wrote it."""

@@ -85,7 +85,6 @@ def _begins_section(s: Statement, i: int, opens: int) -> bool:
 
 def _named(s: Statement, opens: int) -> bool:
     """Whether a parenthesis opens a window of a WINDOW clause: `WINDOW w AS (`, `WINDOW v AS (...), w AS (`."""
-    opened = {close: start for start, close in s.pairs.items()}
     while s.word(opens - 1) == "AS" and s.tokens[opens - 2].kind in ("word", "quoted"):
         before = opens - 3
         if s.word(before) == "WINDOW":
@@ -94,9 +93,9 @@ def _named(s: Statement, opens: int) -> bool:
             before -= 4
             if s.word(before) == "WINDOW":
                 return True
-        if s.operator(before) != "," or before - 1 not in opened:
+        opens = s.opening(before - 1)
+        if s.operator(before) != "," or opens < 0:
             return False
-        opens = opened[before - 1]
     return False
 
 
@@ -203,14 +202,13 @@ def _calls(
 
 def _call_start(s: Statement, over: int) -> int:
     """First token of what stands before OVER: `f(...)`, `f(...) FILTER (...)`, `f(...) IGNORE NULLS` or a name."""
-    opened = {close: start for start, close in s.pairs.items()}
     k = over - 1
     if s.word(k) == "NULLS" and s.word(k - 1) in ("IGNORE", "RESPECT"):
         k -= 2
-    if s.operator(k) == ")" and k in opened:
-        k = opened[k] - 1
-        if s.word(k) == "FILTER" and s.operator(k - 1) == ")" and k - 1 in opened:
-            k = opened[k - 1] - 1
+    if s.opening(k) >= 0:
+        k = s.opening(k) - 1
+        if s.word(k) == "FILTER" and s.opening(k - 1) >= 0:
+            k = s.opening(k - 1) - 1
     while s.operator(k - 1) == "." and k >= 2:
         k -= 2
     return k

@@ -5,20 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from sparkcep.sql.lexicon import WANTS_OPERAND
+from sparkcep.sql.lexicon import NO_ALIASES, WANTS_OPERAND
 from sparkcep.sql.rewriter import Rewriter
 from sparkcep.sql.statement import Statement, WindowCall, WindowedSelect
-
-#: Words that end an expression and are no name of it.
-_NO_NAME = frozenset("END NULL TRUE FALSE".split())
 
 
 def relation_alias(s: Statement, windowed: WindowedSelect) -> int | None:
     """Token by which columns of the one relation in FROM may be qualified; None where there is none."""
     low, last = windowed.source + 1, windowed.relations_end - 1
     if s.operator(last) == ")":
-        opened = {close: start for start, close in s.pairs.items()}
-        before = opened.get(last, low) - 1
+        before = s.opening(last, low) - 1
         named = before > low and s.tokens[before].kind in ("word", "quoted") and s.operator(before - 1) != "."
         if named and s.word(before) not in ("TABLESAMPLE", "AS"):
             return before  # t(a, b)
@@ -99,7 +95,7 @@ class SelectEdits:
     def has_name(self, low: int, high: int) -> bool:
         """Whether an item ends with its name."""
         s, last = self.s, self.s.tokens[high - 1]
-        if high - low < 2 or last.kind not in ("word", "quoted") or s.word(high - 1) in _NO_NAME:
+        if high - low < 2 or last.kind not in ("word", "quoted") or s.word(high - 1) in NO_ALIASES:
             return False
         before = s.tokens[high - 2]
         if before.upper == "AS":
