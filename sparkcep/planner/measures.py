@@ -116,13 +116,13 @@ class MeasureSql(OutputSql):
             for column in query.columns:
                 if query.window is not None and column == query.window.row:
                     continue
-                if column not in key_columns and (query.wanted is None or column.casefold() in query.wanted):
+                if column not in key_columns and query.wants(column):
                     self.passed[column] = f"{PREFIX}g{self.outputs.gather(row, quote(column))}"
 
     def is_unwanted(self, measure: Measure) -> bool:
         """Whether nobody asks for a measure, and it is a column's value, so that it hides no error either."""
         query = self.query
-        if query.wanted is None or measure.name.casefold() in query.wanted:
+        if query.wants(measure.name):
             return False
         if query.is_block and not query.has_return and measure.name in DEFAULT_OUTPUT:
             return True

@@ -41,6 +41,11 @@ class IndexNeeds:
     bounded: bool = True
 
 
+def slow(how: str, lacks: str) -> str:
+    """How what the kernel ``lacks`` is evaluated, as a clause; empty where it lacks nothing."""
+    return f"{how} (slow), since the kernel has no {lacks}" if lacks else ""
+
+
 class EnginePlan(Protocol):
     """What one engine matches. ``names``: components by code. ``facts``: what is asked of the whole log beside the
     matches."""

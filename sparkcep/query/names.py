@@ -16,6 +16,8 @@ ERROR = PREFIX + "error"
 WHOLE = PREFIX + "whole"
 # What RETURN and HAVING of a block may read where it aggregates over trends: aggregate n, group key n, the window.
 TREND_VALUE, GROUP_KEY, WINDOW_OF_GROUP = PREFIX + "t", PREFIX + "q", PREFIX + "window"
+# The output column of the window.
+WINDOW_COLUMN = "window"
 
 
 def string_literal(text: str) -> str:

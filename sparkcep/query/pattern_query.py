@@ -207,6 +207,15 @@ class PatternQuery:
         """Component keys; a component's code is its place here."""
         return tuple(c.key for c in self.components)
 
+    def wants(self, column: str) -> bool:
+        """Whether the statement around the form may use an output column."""
+        return self.wanted is None or column.casefold() in self.wanted
+
+    @property
+    def trend_expressions(self) -> tuple[TrendExpression, ...]:
+        """What is computed of aggregates over trends: the output, and HAVING."""
+        return self.output if self.having is None else (*self.output, self.having)
+
     @property
     def nullable_match(self) -> bool:
         """Whether an output row may have no current row (empty match, unmatched row)."""

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from sparkcep.query import GROUP_KEY, TREND_VALUE, WINDOW_OF_GROUP, KeyExpression, RowExpression, Trend, TrendExpression
+from sparkcep.query import (
+    GROUP_KEY,
+    TREND_VALUE,
+    WINDOW_COLUMN,
+    WINDOW_OF_GROUP,
+    KeyExpression,
+    RowExpression,
+    Trend,
+    TrendExpression,
+)
 from sparkcep.sql.block.conditions import Keys
 from sparkcep.sql.block.items import Item, Items
 from sparkcep.sql.block.parser import BlockSyntax, Range
@@ -15,8 +24,6 @@ from sparkcep.sql.lexicon import Token
 from sparkcep.sql.scalars import AGGREGATES
 
 TREND_FUNCTIONS = frozenset("count sum min max avg mean try_count approx_count".split())
-#: The output column of windows.
-WINDOW = "window"
 _COMPARISONS = frozenset("= == < > <= >= <> != <=>".split())
 #: Operators that bind no more than comparisons do.
 _BINDS_LESS = _COMPARISONS | frozenset("AND OR NOT IS IN LIKE ILIKE RLIKE BETWEEN".split())
@@ -168,7 +175,7 @@ class TrendBinder:
     def is_window(self, i: int) -> bool:
         """Whether a token is the name of the group's window."""
         named = self.s.word(i) == "WINDOW" and self.s.operator(i + 1) != "(" and self.s.operator(i - 1) != "."
-        return named and not self.scope.is_column(WINDOW)
+        return named and not self.scope.is_column(WINDOW_COLUMN)
 
     def bare(self, low: int, high: int) -> Range:
         """Without parentheses around all of it."""

@@ -22,7 +22,7 @@ from sparkcep.planner.conditions.match_conditions import MatchConditions
 from sparkcep.planner.conditions.row_conditions import RowCondition
 from sparkcep.planner.engines.non_answers.sql import NonAnswersSql
 from sparkcep.planner.engines.runs.steps import BlockPlanner, condition_beyond, in_kernel, type_test
-from sparkcep.planner.plan import Analyzer, EngineDefaults, IndexNeeds, PatternPlan
+from sparkcep.planner.plan import Analyzer, EngineDefaults, IndexNeeds, PatternPlan, slow
 from sparkcep.planner.sampling import Sampler
 from sparkcep.planner.test_codes import of_components, type_test_of
 from sparkcep.query import (
@@ -68,8 +68,7 @@ class NonAnswersPlan(EngineDefaults):
     @property
     def slow_because(self) -> str:
         """See :class:`EnginePlan`."""
-        lacks = self.searched_because
-        return f"by the reference search (slow), since the kernel has no {lacks}" if lacks else ""
+        return slow("by the reference search", self.searched_because)
 
     @property
     def index_needs(self) -> IndexNeeds:

@@ -10,7 +10,7 @@ from sparkcep.exec.engines.rows.spec import MatchSpec
 from sparkcep.planner.conditions.match_conditions import MatchConditions
 from sparkcep.planner.measures import MeasureSql
 from sparkcep.planner.outputs import Outputs
-from sparkcep.planner.plan import EngineDefaults
+from sparkcep.planner.plan import EngineDefaults, slow
 from sparkcep.planner.rules.gap_elimination import GapElimination
 
 
@@ -37,5 +37,4 @@ class RowsPlan(EngineDefaults):
     @property
     def slow_because(self) -> str:
         """See :class:`EnginePlan`."""
-        lacks = self.interpreted_because
-        return f"by the interpreter (slow), since the kernel has no {lacks}" if lacks else ""
+        return slow("by the interpreter", self.interpreted_because)

@@ -17,7 +17,7 @@ from sparkcep.planner.engines.runs.collapse import Collapse, collapse
 from sparkcep.planner.engines.runs.steps import BlockPlanner
 from sparkcep.planner.engines.runs.timed_out import check_timed_out, timed_out_measures
 from sparkcep.planner.measures import MeasureSql
-from sparkcep.planner.plan import Analyzer, EngineDefaults, PatternPlan
+from sparkcep.planner.plan import Analyzer, EngineDefaults, PatternPlan, slow
 from sparkcep.planner.sampling import Sampler
 from sparkcep.query import (
     Condition,
@@ -55,10 +55,8 @@ class RunsPlan(EngineDefaults):
     @property
     def slow_because(self) -> str:
         """See :class:`EnginePlan`."""
-        if self.searched_because:
-            return f"by the reference search (slow), since the kernel has no {self.searched_because}"
-        lacks = self.interpreted_because
-        return f"some by the interpreter (slow), since the kernel has no {lacks}" if lacks else ""
+        searched = slow("by the reference search", self.searched_because)
+        return searched or slow("some by the interpreter", self.interpreted_because)
 
 
 class RunPlanner(BlockPlanner):

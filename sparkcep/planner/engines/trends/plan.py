@@ -141,8 +141,7 @@ class TrendPlanner(BlockPlanner):
         if query.within is None:
             if query.slide is not None:
                 raise self.error("CEP_SLIDE", "SLIDE needs WITHIN.", query.start, "WITHIN 10 minutes SLIDE 1 minute")
-            written = [*query.output, *([query.having] if query.having is not None else [])]
-            for expression in written:
+            for expression in query.trend_expressions:
                 if re.search(rf"\b{WINDOW_OF_GROUP}\b", expression.text):
                     raise self.error(
                         "CEP_SLIDE", "Without WITHIN there is no window.", expression.position, "WITHIN 10 minutes"
@@ -373,8 +372,10 @@ class TrendPlanner(BlockPlanner):
             return Order(equal, None)
         if len(ordered) == 1:
             return Order(equal, key_pair(ordered[0], dependent), ordered[0].operator)
-        (first, second), (one, other) = (key_pair(c, dependent) for c in ordered), (c.operator for c in ordered)
-        return Order(equal, first, one, second, other)
+        first, second = ordered
+        return Order(
+            equal, key_pair(first, dependent), first.operator, key_pair(second, dependent), second.operator
+        )  # fmt: skip
 
     def compared(self, scalar: Scalar) -> tuple[Comparison, ...]:
         """The comparisons of a test of two events, where the kernel's integers decide all of them."""

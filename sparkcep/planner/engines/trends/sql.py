@@ -15,14 +15,12 @@ from sparkcep.query import (
     PREFIX,
     SOURCE,
     TREND_VALUE,
+    WINDOW_COLUMN,
     WINDOW_OF_GROUP,
     PatternQuery,
     string_literal,
     unescape,
 )
-
-#: The output column of windows.
-WINDOW = "window"
 
 
 def _folded(key: str) -> str:
@@ -81,22 +79,20 @@ class TrendSql(OutputSql):
         """(name, SQL) as RETURN lists them; the window comes last where RETURN does not list it."""
         out = [(e.name, e.text) for e in self.query.output]
         taken = {name.casefold() for name, _ in out}
-        if self.spec.windowed and not any(text == WINDOW_OF_GROUP for _, text in out) and WINDOW not in taken:
-            out.append((WINDOW, WINDOW_OF_GROUP))
+        if self.spec.windowed and not any(text == WINDOW_OF_GROUP for _, text in out) and WINDOW_COLUMN not in taken:
+            out.append((WINDOW_COLUMN, WINDOW_OF_GROUP))
         return out
 
     def place(self, fragments: Sequence[str]) -> tuple[int | None, dict[str, str]]:
         """See :class:`OutputSql`: where the item or the HAVING begins that holds some SQL text."""
-        query = self.query
-        written = [*query.output, *([query.having] if query.having is not None else [])]
-        at = [e.position for e in written if any(f in unescape(e.text) for f in fragments)]
+        at = [e.position for e in self.query.trend_expressions if any(f in unescape(e.text) for f in fragments)]
         return (at[0] if len(at) == 1 else None), self.names()
 
     def names(self) -> dict[str, str]:
         """What is written for the columns of :meth:`values`."""
         out = {f"{TREND_VALUE}{n}": unescape(t.name) for n, t in enumerate(self.query.trends)}
         out |= {f"{GROUP_KEY}{k}": unescape(key.expression) for k, key in enumerate(self.query.group_by)}
-        return out | {WINDOW_OF_GROUP: WINDOW}
+        return out | {WINDOW_OF_GROUP: WINDOW_COLUMN}
 
     def as_written(self, text: str) -> str:
         """SQL over those columns as users write it."""

@@ -27,11 +27,10 @@ def why_untied(condition: Condition, key: str, pattern: Pattern, negated: set[st
     if any(isinstance(n, Permutation) for n in walk(pattern)):
         return "it ties a negated event to a match whose components have no order"
     order = [n.name for n in walk(pattern) if isinstance(n, Variable)]
-    at = order.index(key)
     repeated = set(_repeated(pattern, False))
     if key in repeated:
         return "it ties a negated event that is repeated to the match"
-    behind = {k for k in others if any(k == name for name in order[at:])}
+    behind = others & set(order[order.index(key) :])
     if behind & repeated:
         return "it ties a negated event to a repeated one behind it"
     if behind and selection is Selection.NEXT:

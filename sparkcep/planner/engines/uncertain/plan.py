@@ -149,8 +149,7 @@ class UncertainPlanner(BlockPlanner):
 
     def numbers_matches(self) -> bool:
         """Whether the statement takes a column that numbers matches, those of little confidence as well."""
-        query = self.query
-        wanted = [m for m in query.measures if query.wanted is None or m.name.casefold() in query.wanted]
+        wanted = [m for m in self.query.measures if self.query.wants(m.name)]
         return any(isinstance(s, MatchNumber) for m in wanted for s in m.expression.slots)
 
     # -- what is refused -------------------------------------------------------------------------------------------
