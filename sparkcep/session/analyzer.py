@@ -199,8 +199,12 @@ class SparkAnalyzer:
         if known is not None:
             return known
         self.volatile.append(relation)
-        try:
-            rows = self.plain(f"SHOW TBLPROPERTIES {relation}").collect()
-        except AnalysisException:
-            return {}
-        return {row[0]: row[1] for row in rows}
+        return shown_properties(self.plain, relation)
+
+
+def shown_properties(plain: SqlMethod, relation: str) -> Mapping[str, str]:
+    """Properties of a table by its name as SQL; none where there is no such table, as a view is."""
+    try:
+        return {row[0]: row[1] for row in plain(f"SHOW TBLPROPERTIES {relation}").collect()}
+    except AnalysisException:
+        return {}

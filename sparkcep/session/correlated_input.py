@@ -25,7 +25,7 @@ from sparkcep.session.analyzer import SparkAnalyzer
 from sparkcep.session.spark_errors import matched_as_a_join, outer_reference
 from sparkcep.sql.correlation import Correlation, correlations, outer_source, read_subquery
 from sparkcep.sql.rewriter import InputSql, Rewriter
-from sparkcep.sql.statement import PatternOccurrence, Statement
+from sparkcep.sql.statement import OccurrenceKind, PatternOccurrence, Statement
 
 _ROW = PREFIX + "row"
 #: Where Spark says that a column is a CHAR, whose values it pads where it compares them.
@@ -73,6 +73,8 @@ def correlated_input(
         PatternAnalysisError: CEP_CORRELATED_INPUT, where partitions would not be what the comparison picks.
     """
     statement = rewriter.statement
+    if form.kind is OccurrenceKind.WINDOW:  # each row of its input is a row of its SELECT
+        return None
     subquery = read_subquery(statement, form)
     around = outer_source(statement, form)
     if subquery is None or around is None:
@@ -114,9 +116,8 @@ def correlated_input(
     inner_fields = frame.schema.fields[-len(keys) :]
     for c, inner_field, outer_field in zip(found, inner_fields, outer_fields, strict=True):
         if not _same(inner_field, outer_field):
-            column, (outer_type, type_) = (
-                unescape(text(c.inner)), [f.dataType.simpleString() for f in (outer_field, inner_field)],
-            )  # fmt: skip
+            column, outer_type = unescape(text(c.inner)), outer_field.dataType.simpleString()
+            type_ = inner_field.dataType.simpleString()
             raise refused(
                 statement,
                 c,

@@ -165,7 +165,7 @@ class StatementExecution:
 
     def plan_form(self, form: PatternOccurrence) -> None:
         """Plan one pattern and put its relation into the text; inner ones come first."""
-        input_sql, source, correlated = parsed(self.statement.text, lambda: self.blamed(lambda: self.input(form)))
+        input_sql, source, correlated = self.read(form)
         renamed = joined_input(
             self.rewriter, form, source.columns, lambda text: self.analyzer.run(text).columns,
             case_sensitive=self.analyzer.settings.case_sensitive,
@@ -184,13 +184,12 @@ class StatementExecution:
             if planned.stream is not None
             else prune(self.analyzer.spark, planned, source, input_sql, self.analyzer.settings)
         )
-        if not self.explain_only and not isinstance(classify(self.statement), Explain):
+        if self.runs:
             for sentence in pruning.unknown:
                 warn(sentence)
             self.warn_of_slow_conditions(planned, input_sql, source)
         source = given if pruning.frame is None else self.planner.merged(query, pruning.frame)
-        if not self.explain_only and planned.fold is None:
-            compile_ahead(self.analyzer.spark, needed(planned.engine.spec, planned.input.shape))
+        self.compile_ahead(planned)
         sql = relation_sql(self.analyzer, name, planned, source, input_sql if pruning.frame is None else None)
         if (facts := planned.engine.facts) is not None:
             sql = with_facts(self.analyzer, name, planned, facts, given, sql)
@@ -206,6 +205,16 @@ class StatementExecution:
             sql = correlated.filtered(sql)
         self.put(form, sql)
 
+    @property
+    def runs(self) -> bool:
+        """Whether the statement is more than an EXPLAIN."""
+        return not self.explain_only and not isinstance(classify(self.statement), Explain)
+
+    def compile_ahead(self, planned: AnyPlan) -> None:
+        """Have the kernels of a plan compiled while Spark goes on."""
+        if not self.explain_only and planned.fold is None:
+            compile_ahead(self.analyzer.spark, needed(planned.engine.spec, planned.input.shape))
+
     def warn_of_slow_conditions(self, planned: AnyPlan, input_sql: InputSql, source: DataFrame) -> None:
         """Warn where conditions of a large input are not compiled."""
         why = planned.engine.slow_because
@@ -218,11 +227,12 @@ class StatementExecution:
         """Plan the windows with patterns of a SELECT; its source becomes their relation, calls become columns of it."""
         assert form.windowed is not None
         names = [f"{PREFIX}relation_{next(_names)}" for _ in form.windowed.patterns]
-        windows = plan_windows(self.planner, form, lambda: self.read(form), names)
+        windows = plan_windows(self.planner, form, lambda: self.read(form)[:2], names)
         for relation in windows.relations:
             self.relations.append(relation)
-            if not self.explain_only:
-                compile_ahead(self.analyzer.spark, needed(relation.plan.engine.spec, relation.plan.input.shape))
+            if self.runs:
+                self.warn_of_slow_conditions(relation.plan, windows.input_sql, relation.source)
+            self.compile_ahead(relation.plan)
         text = source_text(self.planner, form, windows)
         windows.edits.apply()
         self.put(form, text)
@@ -253,36 +263,20 @@ class StatementExecution:
         self.notes.append(how)
         self.rewriter.replace(form, f"(SELECT * FROM {{{name}}})")
 
-    def read(self, form: PatternOccurrence) -> tuple[DataFrame, InputSql]:
-        """What a SELECT with windows reads, and the query that reads it."""
-
-        def plain() -> tuple[DataFrame, InputSql]:
-            input_sql = self.rewriter.input_sql(form)
-            try:
-                return self.plain_input(input_sql), input_sql
-            except AnalysisException as error:
-                raise outer_reference(self.statement, form, error) or error from None
-
-        return parsed(self.statement.text, lambda: self.blamed(plain))
-
-    def plain_input(self, input_sql: InputSql) -> DataFrame:
-        """A form's input relation, analysed, which depends on nothing around it.
-
-        Raises:
-            pyspark.errors.AnalysisException: Spark's own.
-        """
-        table = input_sql.plain_table
-        frame = self.analyzer.spark.table(table) if table else self.analyzer.run(input_sql.text)
-        _ = frame.schema
-        return frame
+    def read(self, form: PatternOccurrence) -> tuple[InputSql, DataFrame, CorrelatedInput | None]:
+        """See :meth:`input`; errors come with their place."""
+        return parsed(self.statement.text, lambda: self.blamed(lambda: self.input(form)))
 
     def input(self, form: PatternOccurrence) -> tuple[InputSql, DataFrame, CorrelatedInput | None]:
         """A form's input relation, analysed: the query that reads it, and how it depends on the query around it."""
         found = correlated_input(self.analyzer, self.rewriter, form)
         if found is None:
             input_sql = self.rewriter.input_sql(form)
+            table = input_sql.plain_table
             try:
-                return input_sql, self.plain_input(input_sql), None
+                frame = self.analyzer.spark.table(table) if table else self.analyzer.run(input_sql.text)
+                _ = frame.schema
+                return input_sql, frame, None
             except AnalysisException as error:
                 if (error.getCondition() or "").startswith("UNRESOLVED_COLUMN"):
                     found = correlated_input(self.analyzer, self.rewriter, form, unresolved=error)

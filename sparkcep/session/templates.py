@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-
-from pyspark.errors import AnalysisException, ParseException
 
 from sparkcep.errors import SparkCepError
 from sparkcep.planner.fields import quote
-from sparkcep.session.analyzer import SqlMethod
+from sparkcep.session.analyzer import SqlMethod, shown_properties
 from sparkcep.settings import Settings
 from sparkcep.sql.occurrences import read_statement
 from sparkcep.sql.statement import Statement, formatted
@@ -40,7 +38,7 @@ class Templates:
 
         def roles(name: tuple[str, ...] | None) -> Mapping[str, str]:
             known = {role: getattr(settings, f"log_{role}") for role in _ROLES}
-            properties = {} if name is None else _properties(plain, name)
+            properties = {} if name is None else shown_properties(plain, ".".join(map(quote, name)))
             return known | {r: v for r in _ROLES if (v := properties.get(f"sparkcep.{r}", "").strip())}
 
         while statement.templates:
@@ -67,10 +65,3 @@ class Templates:
             for step in reversed(self.steps):
                 position = step.place(position)
             raise error.placed(self.text, position) from None
-
-
-def _properties(plain: SqlMethod, name: tuple[str, ...]) -> Mapping[str, str]:
-    """Properties of a table; none where there is no such table, as a view is."""
-    with suppress(AnalysisException, ParseException):
-        return {row[0]: row[1] for row in plain(f"SHOW TBLPROPERTIES {'.'.join(map(quote, name))}").collect()}
-    return {}

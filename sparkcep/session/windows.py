@@ -27,9 +27,11 @@ _WHOLE_NUMBERS = ("tinyint", "smallint", "int", "bigint")
 
 @dataclass(frozen=True, slots=True)
 class PlannedWindows:
-    """``relations``: a window's each, which reads that of the window before. ``edits``: of the SELECT."""
+    """``relations``: a window's each, which reads that of the window before. ``input_sql``: reads what the first one
+    does. ``edits``: of the SELECT."""
 
     relations: tuple[Relation, ...]
+    input_sql: InputSql
     edits: SelectEdits
 
 
@@ -178,14 +180,14 @@ class WindowPlanner:
 def plan_windows(
     planner: OccurrencePlanner,
     form: PatternOccurrence,
-    read: Callable[[], tuple[DataFrame, InputSql]],
+    read: Callable[[], tuple[InputSql, DataFrame]],
     names: Sequence[str],
 ) -> PlannedWindows:
     """Plan the windows of a SELECT, one relation after the other.
 
     Args:
-        read: gives FROM and WHERE of the SELECT, and the query that reads them. names: of as many relations as there
-            are windows.
+        read: gives the query that reads FROM and WHERE of the SELECT, and its rows. names: of as many relations as
+            there are windows.
 
     Raises:
         PatternParseError, PatternAnalysisError: see :class:`WindowParser` and :class:`WindowBinder`; CEP_WINDOW_QUERY.
@@ -193,7 +195,7 @@ def plan_windows(
     own = WindowPlanner(planner, form)
     analyzer = planner.analyzer
     parsed = own.parse()
-    source, input_sql = read()
+    input_sql, source = read()
     if source.isStreaming:
         text, position = planner.statement.text, form.keyword.start
         raise streaming_unsupported("windows with patterns", text, position, "MATCH_RECOGNIZE reads streams")
@@ -214,7 +216,7 @@ def plan_windows(
         pruning = Pruning(lines=["not used: each row of the input is asked for"])
         relations.append(Relation(names[number], plan, placed, sql, placed, pruning))
         source = own.related(plan, sql)
-    return PlannedWindows(tuple(relations), SelectEdits(planner.rewriter, own.windowed, columns, over))
+    return PlannedWindows(tuple(relations), input_sql, SelectEdits(planner.rewriter, own.windowed, columns, over))
 
 
 def source_text(planner: OccurrencePlanner, form: PatternOccurrence, windows: PlannedWindows) -> str:

@@ -13,11 +13,17 @@ from sparkcep.errors import PatternWarning
 EVENTS = "SELECT id % 1000 AS k, id AS t, CASE id % 2 WHEN 0 THEN 'A' ELSE 'B' END AS e, CAST(id AS STRING) AS s"
 BLOCK = "PARTITION BY k ORDER BY t EVENT TYPE e PATTERN SEQ(A a, B b) WHERE"
 CLAUSE = "MATCH_RECOGNIZE (PARTITION BY k ORDER BY t PATTERN (A B) DEFINE B AS"
+FRAME = "PARTITION BY k ORDER BY t ROWS BETWEEN CURRENT ROW AND 5 FOLLOWING PATTERN (A B) DEFINE B AS"
 SLOW = {
     "block": f"FROM {{events}} {BLOCK} b.s LIKE concat(a.s, '%')",
     "clause": f"SELECT * FROM {{events}} {CLAUSE} B.s LIKE concat(A.s, '%'))",
+    "window": f"SELECT count(*) OVER ({FRAME} B.s LIKE concat(A.s, '%')) AS n FROM {{events}}",
 }
-FAST = {"block": f"FROM {{events}} {BLOCK} b.s > a.s", "clause": f"SELECT * FROM {{events}} {CLAUSE} B.s > A.s)"}
+FAST = {
+    "block": f"FROM {{events}} {BLOCK} b.s > a.s",
+    "clause": f"SELECT * FROM {{events}} {CLAUSE} B.s > A.s)",
+    "window": f"SELECT count(*) OVER ({FRAME} B.s > A.s) AS n FROM {{events}}",
+}
 
 
 @pytest.mark.parametrize("form", SLOW)
