@@ -318,7 +318,7 @@ def new_ranks(orders: int, rows: int, same: bool) -> Ranks:
 
 
 def grid_room(rows: int) -> int:
-    """Events of all nodes of a grid over so many rows; see kernels/trends/grids.py."""
+    """Events of all nodes of a grid over so many rows at most: node p of a tree of all of them has p & -p."""
     return sum((rows // 2**k - rows // 2 ** (k + 1)) * 2**k for k in range(rows.bit_length()))
 
 
@@ -328,7 +328,8 @@ def new_nodes(grids: int, rows: int) -> Nodes:
     room, shape = grid_room(rows), (max(grids, 1), max(rows, 1))
     return Nodes(
         np.empty(shape, np.int64), np.empty(shape, np.int32), np.empty((shape[0], max(room, 1)), np.int32),
-        np.empty(shape[1], np.int32), np.empty((rows.bit_length() + 1) ** 2, np.int32), room,
+        np.empty(shape[1], np.int32), np.empty((rows.bit_length() + 1) ** 2, np.int32), np.zeros(shape[0], np.int64),
+        room,
     )  # fmt: skip
 
 

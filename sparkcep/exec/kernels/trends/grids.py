@@ -15,17 +15,9 @@ from sparkcep.exec.kernels.trends.tables import AT, FIRST, PRECEDING, QUERY, RAN
 
 
 @inner
-def grid_room(rows):
-    """Events in all nodes of a tree of so many ranks: node p has the ranks from p - (p & -p) on."""
-    total = np.int64(0)
-    for p in range(1, rows + 1):
-        total += p & -p
-    return total
-
-
-@inner
 def lay_out(g, count, grids, scratch):
-    """Make the nodes of grid ``g`` for the ``count`` rows of a block, whose ranks in both orders are known."""
+    """Make the nodes of grid ``g`` for the ``count`` rows of a block, whose ranks in both orders are known: node p of a
+    tree has the ranks from p - (p & -p) on."""
     x, y = scratch.ranks.row[U(grids.order[g])], scratch.ranks.row[U(grids.second[g])]
     size, nodes = scratch.ranks.size[U(grids.order[g])], scratch.nodes
     known = np.int64(0)
@@ -41,6 +33,7 @@ def lay_out(g, count, grids, scratch):
             nodes.start[U(g), U(tree + p - 1)] = total
             total += p & -p
         tree += size[U(tree)]
+    nodes.used[U(g)] = total
     for i in range(count):
         rank = y[U(RANK_WIDTH * i + AT)]
         if rank >= 0:

@@ -101,8 +101,8 @@ class Grids(NamedTuple):
 class Nodes(NamedTuple):
     """Nodes of grids over a block's rows; see grids.py. Of the node of rank r of the first order, ``start[g, r]``:
     where its events begin in ``rank[g]``, which says their ranks in the second order, rising; ``filled[g, r]``: how
-    many they are. ``room``: events of all nodes of a grid. Scratch: ``by_second`` (rows,), ``path`` (most records of
-    one row).
+    many they are. ``used[g]``: places that all nodes take up, ``room``: how many there are. Scratch: ``by_second``
+    (rows,), ``path`` (most records of one row).
     """
 
     start: Ints
@@ -110,6 +110,7 @@ class Nodes(NamedTuple):
     rank: Rows
     by_second: Rows
     path: Rows
+    used: Ints
     room: int
 
 

@@ -20,7 +20,7 @@ from sparkcep.exec.kernels.conditions import U, holds
 from sparkcep.exec.kernels.runs.graph import prepare_negations, sees
 from sparkcep.exec.kernels.runs.selections import NEXT, STRICT
 from sparkcep.exec.kernels.statuses import FALSE, OK, OUTPUT_FULL, TOO_MANY_STEPS, TRUE
-from sparkcep.exec.kernels.trends.grids import entering_both, grid_room, lay_out, standing_before_both
+from sparkcep.exec.kernels.trends.grids import entering_both, lay_out, standing_before_both
 from sparkcep.exec.kernels.trends.orders import rank_rows
 from sparkcep.exec.kernels.trends.pairs import compared_candidates
 from sparkcep.exec.kernels.trends.states import walk_states
@@ -176,7 +176,7 @@ def _block(base, low, after, window, trends, events, windows, tests, scratch, pr
             clear(tree, tree + after - low, fields, sums)
         elif classes.kind[c] == GRID:
             records = first_grid + classes.tree[c] * scratch.nodes.room
-            clear(records, records + grid_room(after - low), fields, sums)
+            clear(records, records + scratch.nodes.used[classes.grid[c]], fields, sums)
             grids += 1
     block = Block(
         base, low, after, made, result, result + SPECIAL, first_grid, first_grid + grids * scratch.nodes.room
