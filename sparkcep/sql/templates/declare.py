@@ -129,12 +129,11 @@ def _choice(log: Log, arguments: Arguments) -> str:
 
 def _counted(log: Log, arguments: Arguments, most: int, holds: str) -> str:
     """A constraint on the number of events a, of which those past ``most`` are too many."""
-    labels = {"COUNTED": _is(log, arguments.a), "VIOLATED": _is(log, arguments.a), "OTHER": _other(log, arguments.a)}
+    counted = ("COUNTED", "VIOLATED") if most else ("VIOLATED",)
+    labels = dict.fromkeys(counted, _is(log, arguments.a)) | {"OTHER": _other(log, arguments.a)}
     allowed = f"(OTHER* COUNTED){log.at_most(most)} " if most else ""
-    if not most:
-        del labels["COUNTED"]
-    subsets: dict[str, tuple[str, ...]] = {"ALL_A": ("COUNTED", "VIOLATED") if most else ("VIOLATED",)}
-    return _per_case(f"{allowed}(VIOLATED | OTHER)*", labels, holds, subsets if "ALL_A" in holds else {}).sql(log)
+    subsets = {"ALL_A": counted} if "ALL_A" in holds else {}
+    return _per_case(f"{allowed}(VIOLATED | OTHER)*", labels, holds, subsets).sql(log)
 
 
 def _existence(log: Log, arguments: Arguments) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 from sparkcep.errors import PatternAnalysisError, PatternParseError
 from sparkcep.sql.statement import PatternOccurrence, Statement
@@ -131,7 +132,7 @@ class _Expansion:
         behind = heads[0] if heads else high
         span = self.relation(low, behind)
         found: dict[str, list[str]] = {}
-        for at, end in zip(heads, [*heads[1:], high][: len(heads)], strict=True):
+        for at, end in pairwise([*heads, high]):
             word = "PARTITION" if self.s.word(at) == "DISTRIBUTE" else self.s.word(at)
             if word in found:
                 raise PatternParseError(
