@@ -14,7 +14,7 @@ from sparkcep.sql.block.source import plain
 from sparkcep.sql.lexicon import Token
 from sparkcep.sql.scalars import AGGREGATES
 
-TREND_FUNCTIONS = frozenset("count sum min max avg mean try_count approx_count".split())
+TREND_FUNCTIONS = frozenset("count sum min max avg mean try_count try_sum try_avg approx_count".split())
 #: The output column of windows.
 WINDOW = "window"
 _COMPARISONS = frozenset("= == < > <= >= <> != <=>".split())
@@ -254,10 +254,11 @@ class TrendBinder:
             pass
         elif counts and variable and not distinct:
             keys = self.items.keys(variable, s.tokens[low])
-        elif counts or distinct or close == low:
+        elif distinct or close == low:
             raise self.scope.error(
                 "CEP_TREND_ARGUMENT",
-                f"{function} over all trends takes " + ("*, DISTINCT * or a pattern variable." if counts else "v.x."),
+                f"{function} over all trends takes "
+                + ("*, DISTINCT *, a pattern variable or v.x." if counts else "v.x."),
                 token,
                 "COUNT(*) counts trends, COUNT(E) events of E in them",
             )
@@ -387,7 +388,7 @@ class TrendReader(Reader):
                 "CEP_UNSUPPORTED_AGGREGATE",
                 f"{name} cannot be computed over trends that are not constructed.",
                 s.tokens[i],
-                "over trends there are COUNT, SUM, MIN, MAX, AVG, try_count and approx_count",
+                "over trends there are COUNT, SUM, MIN, MAX, AVG, try_count, try_sum, try_avg and approx_count",
             )
         if s.word(close + 1) == "FILTER":
             raise self.scope.error(
