@@ -46,12 +46,18 @@ def located(
     position = token.start if token is not None else start
     if condition.startswith("UNRESOLVED_COLUMN"):  # Spark's suggestions are columns of our own
         near = near_name(parts[-1], query.columns)
+        hint = f"did you mean {near}?" if near else f"the input's columns are {', '.join(query.columns)}"
+        if any(m.name.casefold() == name.replace("`", "").casefold() for m in query.measures):
+            hint = (
+                f"{parts[-1]} is an output column, which expressions beside it do not see: repeat its expression, or "
+                f"write SELECT *, ... FROM (...) around the pattern"
+            )
         return PatternAnalysisError(
             "CEP_UNRESOLVED_COLUMN",
             f"There is no column {'.'.join(parts)} here.",
             text=query.text or None,
             position=position,
-            hint=f"did you mean {near}?" if near else f"the input's columns are {', '.join(query.columns)}",
+            hint=hint,
         )
     if message.startswith(f"[{condition}] "):
         message = message[len(condition) + 3 :]

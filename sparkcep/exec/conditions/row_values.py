@@ -13,7 +13,8 @@ from typing import Any
 import pyarrow as pa
 
 from sparkcep.exec.conditions.expressions import Expression, RowValue, Type
-from sparkcep.exec.conditions.interpreter import Interpreter, MatchState, compare
+from sparkcep.exec.conditions.interpreter import Interpreter, MatchState
+from sparkcep.exec.conditions.order import compare
 
 Values = Sequence[Any]
 

@@ -18,8 +18,10 @@ from sparkcep.sql.statement import Statement
 
 #: Aggregates that conditions may use; RETURN has all of Spark's.
 CONDITION_AGGREGATES = frozenset(
-    """any avg bool_and bool_or count count_if every max mean median min some std stddev stddev_pop stddev_samp sum
-    try_avg try_sum var_pop var_samp variance""".split()
+    """any any_value approx_percentile array_agg avg bit_and bit_or bit_xor bool_and bool_or collect_list collect_set
+    count count_if covar_pop covar_samp every first_value kurtosis last_value listagg max max_by mean median min min_by
+    mode percentile percentile_approx skewness some std stddev stddev_pop stddev_samp string_agg sum try_avg try_sum
+    var_pop var_samp variance""".split()
 )
 _ROW_PATTERN_ONLY = {
     "PREV": "write b[i-1].x",
