@@ -223,6 +223,8 @@ class MeasureSql(OutputSql):
             struct = f"CASE WHEN {inside}{wanted} THEN named_struct('v', {value}) END"
             return f"({slot.function}({struct}, true) {over}).v"
         arguments = [self.inside(a, inside) for a in slot.arguments]
+        if slot.own is not None:
+            return f"{slot.own.sql_name}({', '.join([inside, *(a.text for a in slot.arguments)])}) {over}"
         if slot.function in _PARAMETERS_FOLLOW:
             arguments[1:] = [a.text for a in slot.arguments[1:]]
         if slot.distinct:

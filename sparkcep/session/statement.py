@@ -27,6 +27,7 @@ from sparkcep.session.functions import create_function
 from sparkcep.session.index_choice import Pruning, prune
 from sparkcep.session.joined_input import joined_input, plain_names
 from sparkcep.session.no_rows import notes
+from sparkcep.session.own_aggregates import session_settings
 from sparkcep.session.planning import OccurrencePlanner
 from sparkcep.session.relations import Relation, check, counted, relation_sql, with_facts
 from sparkcep.session.spark_errors import outer_reference
@@ -79,14 +80,14 @@ def run_statement(
     if kwargs:
         statement = formatted(statement)
     if (function := read_function(statement)) is not None and not explain_only:
-        return create_function(spark, plain, statement, function, settings.read(get)), None
+        return create_function(spark, plain, statement, function, session_settings(spark)), None
     if not statement.forms:
         return untouched(), None
     if mode == "auto" and _is_native():
         with contextlib.suppress(ParseException, AnalysisException):
             return untouched(), None
     execution = StatementExecution.of(
-        spark, plain, statement, args, kwargs, settings.read(get), explain_only=explain_only
+        spark, plain, statement, args, kwargs, session_settings(spark), explain_only=explain_only
     )
     return execution.result(), execution
 

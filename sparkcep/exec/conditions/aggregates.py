@@ -5,12 +5,17 @@ from __future__ import annotations
 import functools
 import math
 import operator
+import pickle
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
+import pyarrow as pa
+
+from sparkcep.errors import SparkCepError
+from sparkcep.exec.conditions.arrow import arrow
 from sparkcep.exec.conditions.expressions import (
     BIGINT,
     BOOLEAN,
@@ -20,9 +25,11 @@ from sparkcep.exec.conditions.expressions import (
     NotCompilable,
     Type,
     average_type,
+    parse_type,
 )
 from sparkcep.exec.conditions.order import compare, extreme
-from sparkcep.exec.conditions.scalars import DECIMALS, Numbers
+from sparkcep.exec.conditions.scalars import DECIMALS, Numbers, single
+from sparkcep.query import OwnAggregate
 
 Rows = list[tuple[Any, ...]]
 _ALL, _NONE = slice(None), slice(0, 0)
@@ -69,6 +76,50 @@ def aggregate_fold(name: str, kinds: list[Type], ansi: bool) -> Fold:
         raise NotCompilable(f"{name} with {len(kinds)} arguments")
     of_values, type_ = _of_values(name, kind, ansi)
     return Fold(lambda rows: of_values([r[0] if r else True for r in rows]), type_)
+
+
+def own_fold(own: OwnAggregate, kinds: list[Type]) -> Fold:
+    """A user's aggregate as a fold: of all rows, NULLs among them.
+
+    Raises:
+        NotCompilable: an argument of a type that has no Arrow array here.
+    """
+    if (bad := next((k for k in kinds if k.kind in ("array", "other")), None)) is not None:
+        raise NotCompilable(f"{own.name}({bad.kind})")
+    function = pickle.loads(own.code)
+    kind = parse_type(own.type)
+
+    def apply(rows: Rows) -> Any:
+        value = function(*(arrow([r[n] for r in rows], k) for n, k in enumerate(kinds)))
+        return as_type(value, kind)
+
+    return Fold(apply, kind, _NONE)
+
+
+def as_type(value: Any, kind: Type) -> Any:
+    """What a user's function gave, an Arrow or NumPy scalar or a Python value, as conditions hold it.
+
+    Raises:
+        SparkCepError: CEP_OWN_AGGREGATE, it is of another type.
+    """
+    if isinstance(value, pa.Scalar):
+        value = value.as_py()
+    elif hasattr(value, "item") and getattr(value, "shape", None) == ():
+        value = value.item()
+    try:
+        if value is None:
+            return None
+        if kind.kind == "int" and int(value) == value and -(2 ** (kind.size - 1)) <= value < 2 ** (kind.size - 1):
+            return int(value)
+        if kind.kind in ("double", "float"):
+            return single(float(value)) if kind.kind == "float" else float(value)
+        if kind.kind == "decimal":
+            return Numbers(True).decimal(value if isinstance(value, Decimal) else Decimal(str(value)), kind)
+        if isinstance(value, {"boolean": bool, "string": str}.get(kind.kind, ())):
+            return value
+    except (TypeError, ValueError, ArithmeticError):
+        pass
+    raise SparkCepError("CEP_OWN_AGGREGATE", f"An aggregate gave {value!r}, which is no {kind.kind}.")
 
 
 def distinct(rows: Rows) -> Rows:

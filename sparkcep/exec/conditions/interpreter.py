@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from sparkcep.exec.conditions.aggregates import aggregate_fold, distinct
+from sparkcep.exec.conditions.aggregates import aggregate_fold, distinct, own_fold
 from sparkcep.exec.conditions.expressions import (
     BIGINT,
     BOOLEAN,
@@ -152,7 +152,10 @@ class Interpreter:
         of = [p[0] for p in prepared]
         kinds = [p[1] for p in prepared]
         keep = self.prepare(slot.filter)[0] if slot.filter is not None else None
-        fold = aggregate_fold(slot.function, kinds, self.ansi)
+        if slot.own is not None:
+            fold = own_fold(slot.own, kinds)
+        else:
+            fold = aggregate_fold(slot.function, kinds, self.ansi)
         known = range(len(of))[fold.known]
 
         def aggregate(state: MatchState, _: int) -> Any:

@@ -34,8 +34,9 @@ def slot(reference: Reference, keys: Keys, *, running: bool, each: bool = False,
     if (call := reference.call) is not None:
         before = reference.index is Index.BEFORE
         return Aggregate(
-            call.function, call.arguments, call.distinct, keys, running, call.star, call.filter, position, each, before
-        )
+            call.function, call.arguments, call.distinct, keys, running, call.star, call.filter, position, each, before,
+            call.own,
+        )  # fmt: skip
     first = reference.index is Index.FIRST
     back = reference.offset if offset is None else offset
     return Navigation(reference.expression, keys, first, back, 0, running, position, each and not first)

@@ -309,7 +309,8 @@ class Reader:
                 s.tokens[i],
                 _ROW_PATTERN_ONLY[word],
             )
-        if word.lower() in AGGREGATES and s.word(i - 1) not in ("LIKE", "ILIKE"):  # s LIKE ANY (...)
+        is_aggregate = word.lower() in AGGREGATES or word.lower() in self.scope.own_aggregates
+        if is_aggregate and s.word(i - 1) not in ("LIKE", "ILIKE"):  # s LIKE ANY (...)
             return self.aggregate(i, close)
         return None
 
@@ -332,7 +333,8 @@ class Reader:
         """
         s = self.scope.statement
         name = s.word(i).lower()
-        if name not in self.aggregates:
+        own = self.scope.own_aggregates.get(name)
+        if name not in self.aggregates and own is None:
             raise self.scope.error(
                 "CEP_UNSUPPORTED_AGGREGATE",
                 f"{name} cannot be used in a condition.",
@@ -381,7 +383,7 @@ class Reader:
                 s.tokens[i],
             )
         of, index = found[0]
-        call = Call(name, tuple(arguments), distinct, star, condition)
+        call = Call(name, tuple(arguments), distinct, star, condition, own)
         expression = arguments[0] if arguments else RowExpression(("1",))
         return Reference(of, index, s.tokens[i], expression, call=call), after
 

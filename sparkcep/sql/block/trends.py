@@ -379,7 +379,11 @@ class TrendReader(Reader):
         s = self.scope.statement
         name = s.word(i).lower()
         close = self.scope.closers.get(i + 1)
-        if name not in AGGREGATES | TREND_FUNCTIONS or close is None or s.word(i - 1) in ("LIKE", "ILIKE"):
+        if (
+            name not in AGGREGATES | TREND_FUNCTIONS | set(self.scope.own_aggregates)
+            or close is None
+            or s.word(i - 1) in ("LIKE", "ILIKE")
+        ):
             return super().call(i)
         if self.binder.is_ranged(i):
             raise self.mixed(s.tokens[i])
