@@ -19,6 +19,7 @@ from sparkcep.session.hook import sql  # noqa: E402
 if TYPE_CHECKING:
     from sparkcep.errors import LimitError, PatternAnalysisError, PatternIndexError, PatternParseError, SparkCepError
     from sparkcep.session.expansion import expand_collapsed
+    from sparkcep.session.own_aggregates import register_aggregate
 
 __version__ = "0.1.0"
 
@@ -30,6 +31,7 @@ _LATE = {
     "PatternParseError": "sparkcep.errors",
     "SparkCepError": "sparkcep.errors",
     "expand_collapsed": "sparkcep.session.expansion",
+    "register_aggregate": "sparkcep.session.own_aggregates",
 }
 
 if not TYPE_CHECKING:
@@ -68,6 +70,7 @@ __all__ = [
     "expand_collapsed",
     "explain",
     "local_session",
+    "register_aggregate",
     "sql",
 ]
 

@@ -15,6 +15,8 @@ from sparkcep.errors import SparkCepError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from sparkcep.query import OwnAggregate
+
 PREFIX = "spark.sparkcep."
 
 
@@ -315,6 +317,8 @@ class Settings:
     ansi: bool = True
     case_sensitive: bool = False
     time_zone: str = ""
+    #: Users' aggregates, of the session like all of these.
+    own_aggregates: tuple[OwnAggregate, ...] = ()
 
 
 def _checked(setting: Setting, value: str) -> str:

@@ -77,6 +77,12 @@ def rank_strings(arrays: Sequence[pa.Array], constants: Sequence[str]) -> tuple[
     return out, [int(v) for v in values[at:]]
 
 
+def signed_words(array: pa.Array) -> tuple[Ints, Ints]:
+    """128-bit decimals, unscaled, as two signed words: ``low + 2^64 * high``. Room for 38 digits; NULLs are any."""
+    low = np.ascontiguousarray(_words(array)[::2])
+    return low, _words(array)[1::2] + (low < 0)
+
+
 def rank_decimals(arrays: Sequence[pa.Array]) -> list[Ints]:
     """Ranks of decimals of one scale over all arrays; equal ones share a rank."""
     high = np.concatenate([high_words(a) for a in arrays])

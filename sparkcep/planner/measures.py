@@ -51,6 +51,8 @@ _PARAMETERS_FOLLOW = frozenset(
 #: Functions of one row; of those that are not NULL, as all others are outside of the aggregate's rows.
 _OF_ONE_ROW = frozenset({"first_value", "last_value", "nth_value"})
 _TAKES_NULLS = frozenset({"any_value"})
+#: Aggregates that are one row's value, which may be NULL.
+_NAVIGATED = frozenset({"first_value", "last_value"})
 
 
 class MeasureSql(OutputSql):
@@ -224,7 +226,15 @@ class MeasureSql(OutputSql):
         over = f"OVER (PARTITION BY {groups} ORDER BY {self.order} ROWS BETWEEN UNBOUNDED PRECEDING AND {last})"
         if slot.star:
             return f"count(CASE WHEN {inside} THEN 1 END) {over}"
+        if slot.function in _NAVIGATED:
+            # NULL outside of the aggregate's rows, where inside a struct may hold one.
+            value, *more = (a.text for a in slot.arguments)
+            wanted = "".join(f" AND (NOT ({flag}) OR ({value}) IS NOT NULL)" for flag in more)
+            struct = f"CASE WHEN {inside}{wanted} THEN named_struct('v', {value}) END"
+            return f"({slot.function}({struct}, true) {over}).v"
         arguments = [self.inside(a, inside) for a in slot.arguments]
+        if slot.own is not None:
+            return f"{slot.own.sql_name}({', '.join([inside, *(a.text for a in slot.arguments)])}) {over}"
         if slot.function in _PARAMETERS_FOLLOW:
             arguments[1:] = [a.text for a in slot.arguments[1:]]
         if slot.distinct:

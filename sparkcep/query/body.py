@@ -93,7 +93,8 @@ class Equivalence:
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """An aggregate over trends: COUNT(*), COUNT(E), MIN, MAX, SUM, AVG of E.attr, try_count, approx_count.
+    """An aggregate over trends: COUNT(*), COUNT(E), COUNT, MIN, MAX, SUM, AVG of E.attr, try_count, try_sum, try_avg,
+    approx_count.
 
     ``name``: as it is written. ``argument`` None for COUNT(*) and COUNT(E); ``components`` empty for COUNT(*);
     ``distinct`` for COUNT(DISTINCT *).

@@ -9,7 +9,7 @@ import enum
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from sparkcep.query.names import LABEL, MATCH_NUMBER
+from sparkcep.query.names import LABEL, MATCH_NUMBER, PREFIX
 
 
 class RowMarker(enum.Enum):
@@ -60,9 +60,27 @@ class Navigation:
 
 
 @dataclass(frozen=True, slots=True)
+class OwnAggregate:
+    """A user's aggregate: a function of one Arrow array for each argument, in row order, to a value.
+
+    ``name``: in lower case. ``type``: Spark's name of the result's type. ``code``: the function, pickled by value.
+    """
+
+    name: str
+    type: str
+    code: bytes
+
+    @property
+    def sql_name(self) -> str:
+        """Spark's function that has, before the arguments, which rows are the aggregate's."""
+        return f"{PREFIX}{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
 class Aggregate:
     """``function(arguments)`` over the rows mapped to ``variables`` (None: all rows); ``star`` for count(*), count(v.*)
-    and count(). ``running``, ``each`` as for :class:`Navigation`. ``before``: without the last row (``v[..i-1]``)."""
+    and count(). ``running``, ``each`` as for :class:`Navigation`. ``before``: without the last row (``v[..i-1]``).
+    ``own``: where the function is a user's."""
 
     function: str
     arguments: tuple[RowExpression, ...]
@@ -74,6 +92,7 @@ class Aggregate:
     position: int = field(default=0, compare=False)
     each: bool = False
     before: bool = False
+    own: OwnAggregate | None = None
 
 
 @dataclass(frozen=True, slots=True)

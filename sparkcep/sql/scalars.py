@@ -6,11 +6,11 @@ other text is left as it stands for Spark.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 
 from sparkcep.errors import PatternAnalysisError, near_name
-from sparkcep.query import Aggregate, MatchNumber, Navigation, RowExpression, RowMarker, Scalar, Slot
+from sparkcep.query import Aggregate, MatchNumber, Navigation, OwnAggregate, RowExpression, RowMarker, Scalar, Slot
 from sparkcep.sql.clause.row_pattern import variable_name
 from sparkcep.sql.lexicon import Token
 from sparkcep.sql.statement import Statement
@@ -22,10 +22,10 @@ NAVIGATION = frozenset({"PREV", "NEXT", "FIRST", "LAST"})
 #: Spark's aggregate functions that make sense over the rows of a match.
 AGGREGATES = frozenset(
     """any any_value approx_count_distinct approx_percentile array_agg avg bit_and bit_or bit_xor bool_and bool_or
-    collect_list collect_set corr count count_if covar_pop covar_samp every histogram_numeric kurtosis listagg max
-    max_by mean median min min_by mode percentile percentile_approx product regr_avgx regr_avgy regr_count
-    regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy skewness some std stddev stddev_pop stddev_samp
-    string_agg sum try_avg try_sum var_pop var_samp variance""".split()
+    collect_list collect_set corr count count_if covar_pop covar_samp every first_value histogram_numeric kurtosis
+    last_value listagg max max_by mean median min min_by mode percentile percentile_approx product regr_avgx regr_avgy
+    regr_count regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy skewness some std stddev stddev_pop
+    stddev_samp string_agg sum try_avg try_sum var_pop var_samp variance""".split()
 )
 
 UNITS = frozenset(
@@ -42,7 +42,7 @@ class Scope:
     """Names that scalar expressions of one clause may use.
 
     ``unions`` maps a SUBSET name to its primary variables; ``qualifiers`` are the input relation's own names;
-    ``render`` gives the text of a span with nested forms replaced.
+    ``render`` gives the text of a span with nested forms replaced. ``own_aggregates``: users' functions by name.
     """
 
     statement: Statement
@@ -52,6 +52,11 @@ class Scope:
     columns: tuple[str, ...]
     case_sensitive: bool
     render: Callable[[int, int], str]
+    own_aggregates: Mapping[str, OwnAggregate] = field(default_factory=dict)
+
+    def is_aggregate(self, name: str) -> bool:
+        """Whether a function aggregates over the rows of a match: Spark's, or a user's."""
+        return name.lower() in AGGREGATES or name.lower() in self.own_aggregates
 
     def variables_of(self, name: str) -> tuple[str, ...] | None:
         """Primary variables behind a variable's or a SUBSET's name."""
@@ -237,7 +242,7 @@ class ScalarReader:
         word = s.word(i)
         if word in ("RUNNING", "FINAL") and s.operator(i + 2) == "(":
             name = s.word(i + 1)
-            if name in ("FIRST", "LAST") or name.lower() in AGGREGATES:
+            if name in ("FIRST", "LAST") or self.scope.is_aggregate(name):
                 return self.call(i + 1, self.semantics(i))
             if name in ("PREV", "NEXT", "CLASSIFIER", "MATCH_NUMBER"):
                 raise self.scope.error(
@@ -301,7 +306,7 @@ class ScalarReader:
             if close != i + 2:
                 raise self.scope.error("CEP_ARGUMENTS", "MATCH_NUMBER takes no arguments.", s.tokens[i])
             return MatchNumber(s.tokens[i].start), close + 1
-        if word.lower() in AGGREGATES and s.word(i - 1) not in ("LIKE", "ILIKE"):  # s LIKE ANY (...)
+        if self.scope.is_aggregate(word) and s.word(i - 1) not in ("LIKE", "ILIKE"):  # s LIKE ANY (...)
             return self.aggregate(i, close, running)
         return None
 
@@ -424,7 +429,7 @@ class ScalarReader:
                     pieces.append(RowMarker.LABEL if word == "CLASSIFIER" else RowMarker.MATCH_NUMBER)
                     i = close + 1
                     continue
-                if word in NAVIGATION or word.lower() in AGGREGATES:
+                if word in NAVIGATION or self.scope.is_aggregate(word):
                     raise self.scope.error(
                         "CEP_NESTED_NAVIGATION",
                         f"{word} cannot be used inside {function}.",
@@ -519,7 +524,9 @@ class ScalarReader:
                     "CEP_MIXED_VARIABLES", f"FILTER must use the pattern variable of {name}.", s.tokens[after]
                 )
             after = end + 1
-        slot = Aggregate(name, tuple(arguments), distinct, variables, running, star, condition, s.tokens[i].start)
+        own = self.scope.own_aggregates.get(name)
+        position = s.tokens[i].start
+        slot = Aggregate(name, tuple(arguments), distinct, variables, running, star, condition, position, own=own)
         return slot, after
 
 

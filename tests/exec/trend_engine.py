@@ -19,6 +19,7 @@ from sparkcep.exec.reference.runs import Path, ReferenceCondition
 from sparkcep.exec.shape import batch_of
 from sparkcep.planner.conditions.row_conditions import RowCondition
 from sparkcep.planner.engines.trends.plan import TrendPlanner, TrendsPlan
+from sparkcep.planner.engines.trends.sql import TrendSql
 from sparkcep.planner.plan import PatternPlan
 from sparkcep.planner.test_codes import is_component
 from sparkcep.query import (
@@ -56,9 +57,9 @@ def plan_trend_case(case: TrendCase) -> PatternPlan[TrendsPlan]:
     run = case.run
     trends = []
     for n, (function, keys) in enumerate(case.aggregates):
-        over_values = not function.removesuffix(" distinct").endswith("count")
-        argument = RowExpression(("v",)) if over_values else None
-        trends.append(Trend(f"x{n}", function.removesuffix(" distinct"), argument, keys or (), "distinct" in function))
+        name, _, of = function.partition(" ")
+        argument = RowExpression(("v",)) if of == "value" or not name.endswith("count") else None
+        trends.append(Trend(f"x{n}", name, argument, keys or (), of == "distinct"))
     query = PatternQuery(
         columns=tuple(COLUMNS), partition_by=(), order_by=(SortKey("t"),), event_type="e", components=run.components,
         pattern=run.pattern, conditions=run.conditions,
@@ -108,7 +109,9 @@ def run_trends(case: TrendCase) -> list[Row]:
     spec = plan.engine.spec
     matcher = EnumeratingMatcher(spec) if spec.enumerated else TrendMatcher(spec, case.lanes)
     table = matcher.aggregate(batch_of_case(case, plan))
-    columns = [list(map(plain, as_values(p))) for p in table.partials]
+    assert isinstance(plan.output, TrendSql)
+    parts = [table.partials[t.parts[0]] for t in plan.output.trends]
+    columns = [list(map(plain, as_values(p))) for p in parts]
     return [(int(w), tuple(c[n] for c in columns)) for n, w in enumerate(table.window)]
 
 
@@ -200,6 +203,8 @@ def over(a: Aggregate, matches: Sequence[Path], values: tuple[int | None, ...]) 
     if keys is None:
         return float(len(matches)) if function == "approx_count" else len(matches)
     rows = [row for m in matches for key, row in m if key in keys]
+    if function == "count value":
+        return len([row for row in rows if values[row] is not None])
     if function.endswith("count"):
         return float(len(rows)) if function == "approx_count" else len(rows)
     known = [v for row in rows if (v := values[row]) is not None]
@@ -213,7 +218,7 @@ def trend_cases(draw: st.DrawFn, distinct: bool = False, **run: Any) -> TrendCas
     """Cases with several aggregates at once."""
     case = draw(run_cases(matches=(Matches.ALL,), selections=SELECTIONS, **run))
     positive = [c.key for c in case.components if not c.negated]
-    functions = st.sampled_from(["count", "try_count", "approx_count", "sum", "min", "max", "avg"])
+    functions = st.sampled_from(["count", "try_count", "approx_count", "count value", "sum", "min", "max", "avg"])
     found: list[Aggregate] = [("count", None)]
     for function in draw(st.lists(functions, max_size=4)):
         keys = tuple(draw(st.lists(st.sampled_from(positive), min_size=1, unique=True)))

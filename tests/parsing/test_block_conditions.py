@@ -165,7 +165,7 @@ REFUSED = [
     (KLEENE, "avg(b[].x + a.x) > 1", "CEP_MIXED_VARIABLES", ""),
     (KLEENE, "avg(b[].x + y) > 1", "CEP_MIXED_VARIABLES", "avg(b[].x + "),
     (KLEENE, "sum(avg(b[].x)) > 1", "CEP_NESTED_NAVIGATION", "sum("),
-    (KLEENE, "percentile(b[].x, 0.5) > 1", "CEP_UNSUPPORTED_AGGREGATE", ""),
+    (KLEENE, "histogram_numeric(b[].x, 5) > 1", "CEP_UNSUPPORTED_AGGREGATE", ""),
     (KLEENE, "a[i].x < b[i].x", "CEP_TWO_INDEXES", "a[i].x < "),
     (KLEENE, "a.x + b.x < c.x", "CEP_TWO_INDEXES", "a.x + "),
     (KLEENE, "prev(b.x) > 1", "CEP_NOT_IN_BLOCK", ""),

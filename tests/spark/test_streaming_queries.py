@@ -46,7 +46,8 @@ QUERIES = {
 }  # fmt: skip
 LONG_QUERIES = {
     "trends of all": BLOCK + """PATTERN SEQ(A+ a, B b) WITHIN 30 seconds EVENT SELECTION SKIP TILL ANY MATCH
-        RETURN COUNT(*), COUNT(a), SUM(a.v), MAX(b.v), AVG(b.v)""",
+        GROUP BY hash(k) % 2 RETURN COUNT(*), SUM(a.v) / COUNT(*) + MAX(b.v) AS x, AVG(CAST(b.v AS DECIMAL(30, 2))) AS d
+        HAVING COUNT(a) > 1""",
     "any match": BLOCK + """PATTERN SEQ(A a, B+ b[], C c) WHERE b[i].v >= b[i-1].v WITHIN 12 seconds
         EVENT SELECTION SKIP TILL ANY MATCH
         RETURN a.id AS a, c.id AS c, COUNT(b[].id) AS n, AVG(b[].v) AS av, SUM(b[].v) AS s""",

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from sparkcep.query import OwnAggregate
+
 LABEL_COLUMN = -1
 #: The row's number in its partition.
 ROW_COLUMN = -2
@@ -138,7 +140,7 @@ class NavigationSlot:
 class AggregateSlot:
     """An aggregate over the rows a register has seen; ``arguments`` empty for count(*).
 
-    ``before``: without the last of them.
+    ``before``: without the last of them. ``own``: where the function is a user's.
     """
 
     function: str
@@ -147,6 +149,7 @@ class AggregateSlot:
     distinct: bool = False
     filter: Expression | None = None
     before: bool = False
+    own: OwnAggregate | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ three-valued logic are Spark's.
 from __future__ import annotations
 
 import datetime as dt
-import functools
 import math
 import operator
 import re
@@ -18,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from sparkcep.exec.conditions.aggregates import aggregate_fold, distinct, own_fold
 from sparkcep.exec.conditions.expressions import (
     BIGINT,
     BOOLEAN,
@@ -42,13 +42,13 @@ from sparkcep.exec.conditions.expressions import (
     Type,
     arithmetic_type,
     as_decimal,
-    average_type,
     check_comparable,
     common_type,
     decimal_among,
     literal_type,
     wider_decimal,
 )
+from sparkcep.exec.conditions.order import compare, extreme
 from sparkcep.exec.conditions.scalars import DECIMALS, DivisionByZero, Numbers, scalar_function, single
 
 _OPERATORS = ("+", "-", "*", "/", "%", "div")
@@ -82,25 +82,6 @@ class MatchState:
 
 
 Evaluator = Callable[[MatchState, int], Any]
-
-
-def compare(x: Any, y: Any) -> int:
-    """-1, 0 or 1 in Spark's order (NaN is greatest and equal to itself)."""
-    if isinstance(x, float) and math.isnan(x):
-        return 0 if isinstance(y, float) and math.isnan(y) else 1
-    if isinstance(y, float) and math.isnan(y):
-        return -1
-    if isinstance(x, str) and isinstance(y, str):
-        x, y = x.encode(), y.encode()
-    if isinstance(x, list) and isinstance(y, list):
-        for a, b in zip(x, y, strict=False):
-            if a is None or b is None:
-                if a is not b:
-                    return -1 if a is None else 1
-            elif order := compare(a, b):
-                return order
-        return (len(x) > len(y)) - (len(x) < len(y))
-    return int(x > y) - int(x < y)
 
 
 class Interpreter:
@@ -171,110 +152,26 @@ class Interpreter:
         of = [p[0] for p in prepared]
         kinds = [p[1] for p in prepared]
         keep = self.prepare(slot.filter)[0] if slot.filter is not None else None
-        by_other = slot.function in ("max_by", "min_by") and len(of) == 2
-        fold, kind = self.fold_by(slot.function, kinds) if by_other else self.fold(slot.function, kinds)
+        if slot.own is not None:
+            fold = own_fold(slot.own, kinds)
+        else:
+            fold = aggregate_fold(slot.function, kinds, self.ansi)
+        known = range(len(of))[fold.known]
 
         def aggregate(state: MatchState, _: int) -> Any:
-            values: list[Any] = []
+            found: list[tuple[Any, ...]] = []
             seen = state.registers[slot.register]
             for row in seen[:-1] if slot.before else seen:
                 if keep is not None and keep(state, row) is not True:
                     continue
-                value = of[0](state, row) if of else True
-                if by_other:
-                    if (key := of[1](state, row)) is not None:
-                        values.append((key, value))
-                elif value is not None:
-                    values.append(value)
-            if slot.distinct:
-                values = list({("nan" if isinstance(v, float) and math.isnan(v) else v): v for v in values}.values())
-            return fold(values)
+                values = tuple(f(state, row) for f in of)
+                if all(values[k] is not None for k in known):
+                    found.append(values)
+            return fold.apply(distinct(found) if slot.distinct else found)
 
         if slot.distinct and any(k.kind in ("array", "other") for k in kinds):
             raise NotCompilable(f"{slot.function}(DISTINCT {kinds[0].kind})")
-        if len(of) > 1 and not by_other:
-            raise NotCompilable(f"{slot.function} with {len(of)} arguments")
-        return aggregate, kind
-
-    def fold_by(self, name: str, kinds: list[Type]) -> tuple[Callable[[list[Any]], Any], Type]:
-        """max_by and min_by over (key, value); of equal keys the last counts, as Spark keeps it."""
-        sign = 1 if name == "max_by" else -1
-
-        def extreme(pairs: list[Any]) -> Any:
-            best = None
-            for pair in pairs:
-                if best is None or compare(pair[0], best[0]) * sign >= 0:
-                    best = pair
-            return None if best is None else best[1]
-
-        return extreme, kinds[0]
-
-    def fold(self, name: str, kinds: list[Type]) -> tuple[Callable[[list[Any]], Any], Type]:
-        """What an aggregate makes of its values, in row order and without NULLs, and its type.
-
-        Raises:
-            NotCompilable: an aggregate that conditions lack.
-        """
-        kind = kinds[0] if kinds else BIGINT
-        if name == "count":
-            return len, BIGINT
-        if name in ("min", "max"):
-            sign = 1 if name == "max" else -1
-
-            def extreme(values: list[Any]) -> Any:
-                best = None
-                for v in values:
-                    if best is None or compare(v, best) * sign > 0:
-                        best = v
-                return best
-
-            return extreme, kind
-        if name == "sum" and kind.is_numeric:
-            return self.summation(kind)
-        if name in ("avg", "mean") and kind.kind in ("int", "double", "float"):
-            return (lambda v: sum(map(float, v)) / len(v) if v else None), DOUBLE
-        if name in ("avg", "mean") and kind.kind == "decimal":
-            average = average_type(kind)
-            return (
-                lambda v: self.numbers.decimal(DECIMALS.divide(decimal_sum(v), len(v)), average) if v else None
-            ), average
-        if name in ("try_sum", "try_avg"):  # NULL where the other one overflows
-            quiet = Interpreter(self.slots, self.column_types, False)
-            if name == "try_sum" and kind.kind == "int":
-                return (lambda v: total if v and -(2**63) <= (total := sum(v)) < 2**63 else None), BIGINT
-            return quiet.fold(name.removeprefix("try_"), kinds)
-        if name in MOMENTS and (kind.is_numeric or kind == NULL):
-            root, sample = MOMENTS[name]
-            return (lambda v: spread(list(map(float, v)), root, sample)), DOUBLE
-        if name == "median" and (kind.is_numeric or kind == NULL):
-            return (lambda v: middle(list(map(float, v)))), DOUBLE
-        if name in ("array_agg", "collect_list"):
-            return (lambda v: v), Type("array", element=kind)
-        if name in ("any_value",):
-            return (lambda v: v[0] if v else None), kind
-        if name in ("bool_or", "any", "some") and kind.kind in ("boolean", "null"):
-            return (lambda v: any(v) if v else None), BOOLEAN
-        if name in ("bool_and", "every") and kind.kind in ("boolean", "null"):
-            return (lambda v: all(v) if v else None), BOOLEAN
-        if name == "count_if":
-            return (lambda v: sum(1 for x in v if x)), BIGINT
-        raise NotCompilable(f"{name}({kind.kind})")
-
-    def summation(self, kind: Type) -> tuple[Callable[[list[Any]], Any], Type]:
-        """``sum`` over values without NULLs: NULL of none, overflow as in Spark, doubles added in row order."""
-        if kind.kind == "int":
-            return (lambda v: self.numbers.integer(sum(v), 64) if v else None), BIGINT
-        if kind.kind == "decimal":
-            result = Type("decimal", min(38, kind.size + 10), kind.scale)
-            return (lambda v: self.numbers.decimal(decimal_sum(v), result) if v else None), result
-
-        def floats(values: list[Any]) -> Any:
-            total = None
-            for x in values:  # in row order, as the kernel adds
-                total = float(x) if total is None else total + x
-            return total
-
-        return floats, DOUBLE
+        return aggregate, fold.type
 
     # -- operators and functions -----------------------------------------------------------------------------------
 
@@ -324,15 +221,7 @@ class Interpreter:
             kind = common_type(kinds)
             of = [self.widened(f, k, kind) for f, k in zip(of, kinds, strict=True)]
 
-            def extreme(s: MatchState, r: int) -> Any:
-                best = None
-                for f in of:
-                    v = f(s, r)
-                    if v is not None and (best is None or compare(v, best) * sign > 0):
-                        best = v
-                return best
-
-            return extreme, kind
+            return (lambda s, r: extreme((f(s, r) for f in of), sign)), kind
         if name == "array":
             return (lambda s, r: [f(s, r) for f in of]), Type("array", element=common_type(kinds))
         if name == "isnan" and [k.kind in ("double", "float", "null") for k in kinds] == [True]:
@@ -533,7 +422,7 @@ class Interpreter:
             plain, kind = (lambda v, p: like(p, extra or "\\").fullmatch(v) is not None), BOOLEAN
         elif name in ("array_max", "array_min") and first.kind == "array" and first.element is not None:
             sign = 1 if name == "array_max" else -1
-            plain, kind = (lambda v: _extreme(v, sign)), first.element
+            plain, kind = (lambda v: extreme(v, sign)), first.element
         elif name in ("size", "cardinality") and first.kind == "array":
             plain, kind = len, INT
         elif name == "array_contains" and first.kind == "array":
@@ -552,43 +441,6 @@ class Interpreter:
         return evaluate, kind
 
 
-def decimal_sum(values: Sequence[Decimal]) -> Decimal:
-    """An exact sum: Python's own rounds to 28 digits."""
-    return functools.reduce(DECIMALS.add, values, Decimal(0))
-
-
-#: Name -> (whether it is the square root, whether of a sample).
-MOMENTS = {
-    "stddev": (True, True), "stddev_samp": (True, True), "std": (True, True), "stddev_pop": (True, False),
-    "variance": (False, True), "var_samp": (False, True), "var_pop": (False, False),
-}  # fmt: skip
-
-
-def spread(values: Sequence[float], root: bool, sample: bool) -> float | None:
-    """Variance or standard deviation, added up value by value as Spark does (CentralMomentAgg), so to the last bit."""
-    mean = total = 0.0
-    for n, value in enumerate(values, 1):
-        delta = value - mean
-        step = delta / n
-        mean += step
-        total += delta * (delta - step)
-    count = len(values) - sample
-    if count <= 0:
-        return None
-    return math.sqrt(total / count) if root else total / count
-
-
-def middle(values: Sequence[float]) -> float | None:
-    """The median; half way between two values, computed as Spark does (Percentile)."""
-    ordered = sorted(values, key=lambda v: (math.isnan(v), v))
-    if not ordered:
-        return None
-    low, odd = divmod(len(ordered) - 1, 2)
-    if not odd or ordered[low] == ordered[low + 1]:
-        return ordered[low]
-    return ordered[low] + 0.5 * (ordered[low + 1] - ordered[low])
-
-
 def constant(node: Expression) -> Any:
     """The value of a constant, None for anything else."""
     if isinstance(node, Call) and node.name == "negate" and isinstance(node.arguments[0], Constant):
@@ -602,14 +454,6 @@ def _contains(values: list[Any], wanted: Any) -> bool | None:
     if any(v is not None and compare(v, wanted) == 0 for v in values):
         return True
     return None if None in values else False
-
-
-def _extreme(values: list[Any], sign: int) -> Any:
-    best = None
-    for v in values:
-        if v is not None and (best is None or compare(v, best) * sign > 0):
-            best = v
-    return best
 
 
 def like(pattern: str, escape: str) -> re.Pattern[str]:

@@ -10,10 +10,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import pyarrow as pa
-
 from sparkcep.exec.conditions.expressions import Expression, RowValue, Type
-from sparkcep.exec.conditions.interpreter import Interpreter, MatchState, compare
+from sparkcep.exec.conditions.interpreter import Interpreter, MatchState
+from sparkcep.exec.conditions.order import compare
 
 Values = Sequence[Any]
 
@@ -43,16 +42,6 @@ class RowProgram:
             zone = zoneinfo.ZoneInfo(self.zone)
             out = [None if v is None else v.astimezone(zone).replace(tzinfo=None) for v in out]
         return out
-
-
-def arrow(values: Values, kind: Type) -> pa.Array:
-    """Values as the kernel takes them."""
-    types: dict[str, Callable[[], pa.DataType]] = {
-        "int": pa.int64, "double": pa.float64, "float": pa.float32, "boolean": pa.bool_, "string": pa.string,
-        "date": pa.date32, "timestamp": lambda: pa.timestamp("us", "UTC"), "timestamp_ntz": lambda: pa.timestamp("us"),
-        "interval": lambda: pa.duration("us"), "decimal": lambda: pa.decimal128(kind.size, kind.scale),
-    }  # fmt: skip
-    return pa.array(values, types[kind.kind]() if kind.kind in types else None)
 
 
 def ordered(rows: int, keys: Sequence[tuple[Values, bool, bool]]) -> list[int]:

@@ -288,7 +288,8 @@ class Conjunct(Hoisting):
             arguments = tuple(self.argument(a) for a in slot.arguments)
             keep = self.argument(slot.filter) if slot.filter is not None else None
             register = self.owner.register(slot.variables, slot.each)
-            return self.owner.slot(AggregateSlot(slot.function, register, arguments, slot.distinct, keep, slot.before))
+            form = (slot.distinct, keep, slot.before, slot.own)
+            return self.owner.slot(AggregateSlot(slot.function, register, arguments, *form))
         assert isinstance(slot, Navigation)
         if not slot.argument.markers:
             text = unescape(slot.argument.text)

@@ -9,12 +9,12 @@ from sparkcep.exec.conditions.expressions import parse_type
 #: Names of one function.
 _SAME = {
     "array_agg": "collect_list", "every": "bool_and", "any": "bool_or", "some": "bool_or", "std": "stddev_samp",
-    "stddev": "stddev_samp", "variance": "var_samp", "string_agg": "listagg", "mean": "avg", "first_value": "any_value",
+    "stddev": "stddev_samp", "variance": "var_samp", "string_agg": "listagg", "mean": "avg",
 }  # fmt: skip
 _MOMENTS = ("var_pop", "var_samp", "stddev_pop", "stddev_samp")
 #: What :func:`array_aggregate` knows, for hints.
 KNOWN = (
-    "count sum avg min max any_value bool_and bool_or collect_list collect_set listagg median "
+    "count sum avg min max any_value first_value last_value bool_and bool_or collect_list collect_set listagg median "
     "stddev stddev_pop variance var_pop"
 )
 
@@ -39,6 +39,9 @@ def array_aggregate(function: str, values: str, type_: str, parameters: Sequence
     if function == "listagg":
         separator = parameters[0] if parameters else "''"
         return unless_empty(f"array_join(transform({some}, x -> CAST(x AS STRING)), {separator})")
+    if function in ("first_value", "last_value") and len(parameters) < 2:
+        chosen = f"CASE WHEN {parameters[0]} THEN {some} ELSE {values} END" if parameters else values
+        return f"get({chosen}, {'0' if function == 'first_value' else f'size({chosen}) - 1'})"
     if parameters:
         return None
     if function == "count":

@@ -97,6 +97,7 @@ class BlockBinder:
             settings.case_sensitive,
             render,
             self.syntax.closers,
+            own_aggregates={a.name: a for a in settings.own_aggregates},
         )
 
     def error(self, error_class: str, message: str, position: int, hint: str | None = None) -> PatternAnalysisError:

@@ -21,6 +21,7 @@ from sparkcep.query import (
 from sparkcep.sql.block.parser import Range
 from sparkcep.sql.block.pattern import BlockPattern
 from sparkcep.sql.block.references import Reader
+from sparkcep.sql.block.rounds import Round, round_of
 from sparkcep.sql.block.scope import BlockScope, Index, Part, Reference
 from sparkcep.sql.lexicon import Token
 from sparkcep.sql.permutations import unordered
@@ -34,8 +35,9 @@ def slot(reference: Reference, keys: Keys, *, running: bool, each: bool = False,
     if (call := reference.call) is not None:
         before = reference.index is Index.BEFORE
         return Aggregate(
-            call.function, call.arguments, call.distinct, keys, running, call.star, call.filter, position, each, before
-        )
+            call.function, call.arguments, call.distinct, keys, running, call.star, call.filter, position, each, before,
+            call.own,
+        )  # fmt: skip
     first = reference.index is Index.FIRST
     back = reference.offset if offset is None else offset
     return Navigation(reference.expression, keys, first, back, 0, running, position, each and not first)
@@ -149,6 +151,8 @@ class ConditionBinder:
             keys[variable] = tuple(c.key for c in components)
             if any(c.negated for c in components):
                 negated.append(variable)
+        if not negated and (found := round_of(self.pattern.pattern, keys, references)) is not None:
+            return [self.of_round(parts, references, found, keys)]
         if not negated:
             return [self.condition(parts, references, last, keys) for last in self.deciding(keys, references)]
         if len(negated) > 1:
@@ -247,6 +251,31 @@ class ConditionBinder:
             first_only=first_only,
             each=each,
         )
+
+    def of_round(
+        self, parts: tuple[Part, ...], references: list[Reference], found: Round, keys: dict[str, Keys]
+    ) -> Condition:
+        """A condition on events of one round, which the round's last of them decides.
+
+        Raises:
+            PatternAnalysisError: CEP_TWO_INDEXES, it also looks at what comes behind, or at all events of a variable.
+        """
+        for r in references:
+            behind = self.place(keys[r.variable]) > self.place(keys[found.last])
+            if id(r) not in found.offsets and (behind or r.index not in (Index.PLAIN, Index.FIRST)):
+                raise self.scope.error(
+                    "CEP_TWO_INDEXES",
+                    f"{r.variable} is not of the round that the other events are of.",
+                    r.token,
+                    "compare events of one round, v[i] and w[i], among themselves or with events before the group",
+                )
+        pieces = tuple(
+            p if isinstance(p, str) else slot(found.counted(p), keys[p.variable], running=True) for p in parts
+        )
+        rounds = [r.offset for r in references if id(r) in found.offsets]
+        required = tuple(k for v, k in keys.items() if v != found.last)
+        minimum = max(rounds) - min(rounds) + 1
+        return Condition(Scalar(pieces), keys[found.last], required=required, minimum=minimum)
 
     def moving(self, references: list[Reference], last: str, leaves: bool) -> dict[str, list[Reference]]:
         """References that are meant for every event of their variable, by variable."""

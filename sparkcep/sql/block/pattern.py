@@ -61,13 +61,14 @@ class _Symbol:
 
 @dataclass(slots=True)
 class _Leaf:
-    """A component being read."""
+    """A component being read. ``marked``: where `[]` stands, which only a quantifier of a group can justify."""
 
     types: tuple[str, ...]
     variable: str
     named: bool
     position: int
     immediately: bool = False
+    marked: int = -1
 
 
 @dataclass(slots=True)
@@ -265,9 +266,7 @@ class _Parser:
                 raise self.error("']' is expected here.", "a Kleene variable is written b[]")
             after = self.op() in ("+", "*", "{")
             if (bounds is None and not after) or (bounds is not None and bounds[:2] == (0, 1)):
-                raise self.error(
-                    "[] marks a variable that takes several events; a quantifier is missing.", "B+ b[]", position=place
-                )
+                self.leaves[-1].marked = place  # the group around it may have a quantifier
         return item
 
     def named(self, item: Pattern, first: int, symbol: _Symbol) -> Pattern:
@@ -445,6 +444,13 @@ def _finished(parser: _Parser, root: Pattern) -> BlockPattern:
             stack.append((node.item, (*around, node.position), several, own))
         else:
             stack += [(c, around, several, False) for c in children(node)]
+    lacking = next(
+        (x for x, key in zip(parser.leaves, keys, strict=True) if x.marked >= 0 and key not in repeated), None
+    )
+    if lacking is not None:
+        raise parser.error(
+            "[] marks a variable that takes several events; a quantifier is missing.", "B+ b[]", position=lacking.marked
+        )
     return BlockPattern(_renamed(root, keys), tuple(components), negations, frozenset(repeated), parser.siesta)
 
 

@@ -18,8 +18,10 @@ from sparkcep.sql.statement import Statement
 
 #: Aggregates that conditions may use; RETURN has all of Spark's.
 CONDITION_AGGREGATES = frozenset(
-    """any avg bool_and bool_or count count_if every max mean median min some std stddev stddev_pop stddev_samp sum
-    try_avg try_sum var_pop var_samp variance""".split()
+    """any any_value approx_percentile array_agg avg bit_and bit_or bit_xor bool_and bool_or collect_list collect_set
+    count count_if covar_pop covar_samp every first_value kurtosis last_value listagg max max_by mean median min min_by
+    mode percentile percentile_approx skewness some std stddev stddev_pop stddev_samp string_agg sum try_avg try_sum
+    var_pop var_samp variance""".split()
 )
 _ROW_PATTERN_ONLY = {
     "PREV": "write b[i-1].x",
@@ -307,7 +309,8 @@ class Reader:
                 s.tokens[i],
                 _ROW_PATTERN_ONLY[word],
             )
-        if word.lower() in AGGREGATES and s.word(i - 1) not in ("LIKE", "ILIKE"):  # s LIKE ANY (...)
+        is_aggregate = word.lower() in AGGREGATES or word.lower() in self.scope.own_aggregates
+        if is_aggregate and s.word(i - 1) not in ("LIKE", "ILIKE"):  # s LIKE ANY (...)
             return self.aggregate(i, close)
         return None
 
@@ -330,7 +333,8 @@ class Reader:
         """
         s = self.scope.statement
         name = s.word(i).lower()
-        if name not in self.aggregates:
+        own = self.scope.own_aggregates.get(name)
+        if name not in self.aggregates and own is None:
             raise self.scope.error(
                 "CEP_UNSUPPORTED_AGGREGATE",
                 f"{name} cannot be used in a condition.",
@@ -379,7 +383,7 @@ class Reader:
                 s.tokens[i],
             )
         of, index = found[0]
-        call = Call(name, tuple(arguments), distinct, star, condition)
+        call = Call(name, tuple(arguments), distinct, star, condition, own)
         expression = arguments[0] if arguments else RowExpression(("1",))
         return Reference(of, index, s.tokens[i], expression, call=call), after
 

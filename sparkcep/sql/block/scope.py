@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from sparkcep.errors import PatternAnalysisError, near_name
-from sparkcep.query import Component, RowExpression
+from sparkcep.query import Component, OwnAggregate, RowExpression
 from sparkcep.sql.lexicon import Token
 from sparkcep.sql.statement import Statement
 
@@ -47,6 +47,7 @@ class Call:
     distinct: bool
     star: bool
     filter: RowExpression | None
+    own: OwnAggregate | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,7 @@ class BlockScope:
     """Names that a block's expressions may use. ``order_key`` is the text of the first ORDER BY key.
 
     ``qualifiers``: the input relation's own names, folded. ``render``: text of a span with nested forms replaced.
-    ``closers``: index of each bracket to that of the one that closes it.
+    ``closers``: index of each bracket to that of the one that closes it. ``own_aggregates``: users' functions by name.
     """
 
     statement: Statement
@@ -84,6 +85,7 @@ class BlockScope:
     render: Callable[[int, int], str]
     closers: dict[int, int]
     order_key: str = ""
+    own_aggregates: Mapping[str, OwnAggregate] = field(default_factory=dict)
 
     @property
     def variables(self) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ from sparkcep.sql.block.source import plain
 from sparkcep.sql.lexicon import Token
 from sparkcep.sql.scalars import AGGREGATES
 
-TREND_FUNCTIONS = frozenset("count sum min max avg mean try_count approx_count".split())
+TREND_FUNCTIONS = frozenset("count sum min max avg mean try_count try_sum try_avg approx_count".split())
 _COMPARISONS = frozenset("= == < > <= >= <> != <=>".split())
 #: Operators that bind no more than comparisons do.
 _BINDS_LESS = _COMPARISONS | frozenset("AND OR NOT IS IN LIKE ILIKE RLIKE BETWEEN".split())
@@ -261,10 +261,11 @@ class TrendBinder:
             pass
         elif counts and variable and not distinct:
             keys = self.items.keys(variable, s.tokens[low])
-        elif counts or distinct or close == low:
+        elif distinct or close == low:
             raise self.scope.error(
                 "CEP_TREND_ARGUMENT",
-                f"{function} over all trends takes " + ("*, DISTINCT * or a pattern variable." if counts else "v.x."),
+                f"{function} over all trends takes "
+                + ("*, DISTINCT *, a pattern variable or v.x." if counts else "v.x."),
                 token,
                 "COUNT(*) counts trends, COUNT(E) events of E in them",
             )
@@ -385,7 +386,11 @@ class TrendReader(Reader):
         s = self.scope.statement
         name = s.word(i).lower()
         close = self.scope.closers.get(i + 1)
-        if name not in AGGREGATES | TREND_FUNCTIONS or close is None or s.word(i - 1) in ("LIKE", "ILIKE"):
+        if (
+            name not in AGGREGATES | TREND_FUNCTIONS | set(self.scope.own_aggregates)
+            or close is None
+            or s.word(i - 1) in ("LIKE", "ILIKE")
+        ):
             return super().call(i)
         if self.binder.is_ranged(i):
             raise self.mixed(s.tokens[i])
@@ -394,7 +399,7 @@ class TrendReader(Reader):
                 "CEP_UNSUPPORTED_AGGREGATE",
                 f"{name} cannot be computed over trends that are not constructed.",
                 s.tokens[i],
-                "over trends there are COUNT, SUM, MIN, MAX, AVG, try_count and approx_count",
+                "over trends there are COUNT, SUM, MIN, MAX, AVG, try_count, try_sum, try_avg and approx_count",
             )
         if s.word(close + 1) == "FILTER":
             raise self.scope.error(

@@ -70,7 +70,10 @@ class Binder:
         self.pattern: Pattern = clause.pattern
         self.primaries = variables(self.pattern)
         self.negated = negated_only(self.pattern)
-        self.scope = Scope(statement, self.primaries, {}, qualifiers, tuple(columns), settings.case_sensitive, render)
+        own = {a.name: a for a in settings.own_aggregates}
+        self.scope = Scope(
+            statement, self.primaries, {}, qualifiers, tuple(columns), settings.case_sensitive, render, own
+        )
 
     def error(self, error_class: str, message: str, position: int, hint: str | None = None) -> PatternAnalysisError:
         """An error with a caret; the caller raises it."""

@@ -10,9 +10,10 @@ import numpy as np
 import pyarrow as pa
 
 from sparkcep.errors import SparkCepError
+from sparkcep.exec.conditions.arrow import arrow
 from sparkcep.exec.conditions.expressions import ConditionSlot, Expression, Type
 from sparkcep.exec.conditions.interpreter import Evaluator, Interpreter, MatchState
-from sparkcep.exec.conditions.row_values import RowProgram, Values, arrow, local, ordered
+from sparkcep.exec.conditions.row_values import RowProgram, Values, local, ordered
 from sparkcep.exec.conditions.scalars import DivisionByZero, Overflow
 from sparkcep.exec.engines.rows.spec import BITS_PER_WORD
 from sparkcep.exec.engines.runs.matcher import RunMatcher

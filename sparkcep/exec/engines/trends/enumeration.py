@@ -8,14 +8,14 @@ import numpy as np
 import pyarrow as pa
 
 from sparkcep.errors import LimitError
-from sparkcep.exec.arrays import Ints, Rows, int_values
+from sparkcep.exec.arrays import Ints, Rows, int_values, signed_words
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.conditions.expressions import parse_type
 from sparkcep.exec.engines.runs.matcher import RunMatcher
 from sparkcep.exec.engines.runs.tables import interval
 from sparkcep.exec.engines.trends.matcher import Partial, TrendTable, decimals
 from sparkcep.exec.engines.trends.spec import TrendAggregate, TrendSpec
-from sparkcep.exec.engines.trends.tables import ranks
+from sparkcep.exec.engines.trends.tables import is_long, ranks
 from sparkcep.exec.kernels.rows import rows as kernel
 from sparkcep.settings import TASK_MEMORY
 
@@ -95,14 +95,15 @@ class EnumeratingMatcher:
             return decimals([len(s) for s in trends.sequences()])
         inside = np.isin(trends.component, list(a.components))
         groups, rows = trends.group_of_event[inside], trends.row[inside]
+        if a.column >= 0:
+            known = ~np.asarray(batch.columns[a.column].is_null().to_numpy(zero_copy_only=False), bool)
+            groups, rows = groups[known[rows]], rows[known[rows]]
         if a.function.endswith("count"):
             counts = np.bincount(groups if a.components else trends.group, minlength=trends.groups)
             if a.function == "approx_count":
                 return Partial(pa.array(counts.astype(np.float64)))
             return decimals(counts.tolist())
         column = batch.columns[a.column]
-        known = ~np.asarray(column.is_null().to_numpy(zero_copy_only=False), bool)
-        groups, rows = groups[known[rows]], rows[known[rows]]
         counts = np.bincount(groups, minlength=trends.groups)
         if a.function in ("min", "max"):
             order, values = ranks(column, a.function == "max")
@@ -110,10 +111,10 @@ class EnumeratingMatcher:
             np.minimum.at(least, groups, order[rows])
             return Partial(values.take(pa.array(least, mask=counts == 0)))
         if not a.is_scaled:
-            exact = int_values(column)[0]
+            low, high = signed_words(column) if is_long(column.type) else (int_values(column)[0], None)
             totals: list[int | None] = [0 if n else None for n in counts]
             for g, row in zip(groups.tolist(), rows, strict=True):
-                totals[g] = (totals[g] or 0) + int(exact[row])
+                totals[g] = (totals[g] or 0) + int(low[row]) + (0 if high is None else int(high[row]) << 64)
             return decimals(totals, parse_type(a.type).scale)
         floats = np.asarray(column.cast(pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False))
         sums = np.bincount(groups, weights=floats[rows], minlength=trends.groups)

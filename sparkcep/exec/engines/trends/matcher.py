@@ -157,7 +157,7 @@ class TrendMatcher:
         partials = []
         for a in spec.aggregates:
             type_ = spec.column_types[a.column] if a.column >= 0 else ""
-            values_by_rank = ranked.get((a.column, sums.LEAST, a.function == "max"))
+            values_by_rank = ranked.get((a.column, a.function == "max"))
             partials.append(read.partial(a, type_, values_by_rank))
         return TrendTable(out[:used, 0], out[:used, 1], tuple(partials))
 
@@ -198,7 +198,9 @@ class _Reader:
             high = self.words[:, at[0] + 2] if kind == sums.LINEAR_EXACT else None
             count = self.record.place(fields[0].__class__(sums.COUNT_EXACT))
             full = self.words[:, count + 1] >= sums.FULL
-            scale = parse_type(type_).scale if type_ else 0
+            scale = parse_type(a.type).scale
+            if len(fields) > 2:
+                return self.long_sum(at[0], at[2], full, missing, scale)
             return exact(self.words[:, at[0]], self.words[:, at[0] + 1], high, full, missing, scale)
         missing = self.words[:, at[-1]] == sums.NOTHING
         m, e = self.floats[:, at[0]], self.floats[:, at[0] + 1]
@@ -207,6 +209,22 @@ class _Reader:
             return Partial(value, exponents=exponent)
         n, f = self.floats[:, at[1]], self.floats[:, at[1] + 1]
         return Partial(value, exponents=exponent, weights=pa.array(n), weight_exponents=pa.array(f))
+
+    def long_sum(self, low: int, high: int, full: Flags, missing: Flags | None, scale: int) -> Partial:
+        """A sum whose low and high words were added up apart."""
+        unknown = np.zeros(len(full), bool) if missing is None else missing
+        low_sums, high_sums = self.integers(low), self.integers(high)
+        values = [
+            None if none else LARGEST + 1 if over else x + (y << 64)
+            for x, y, over, none in zip(low_sums, high_sums, full, unknown, strict=True)
+        ]
+        return decimals(values, scale)
+
+    def integers(self, at: int) -> list[int]:
+        """Signed numbers of three words, the lowest first."""
+        low, middle, high = (self.words[:, at + k].tolist() for k in range(3))
+        signs = (self.words[:, at + 2] >> np.uint64(63)).tolist()
+        return [x + (y << 64) + (z << 128) - (s << 192) for x, y, z, s in zip(low, middle, high, signs, strict=True)]
 
 
 def exact(low: Words, middle: Words, high: Words | None, full: Flags, missing: Flags | None, scale: int) -> Partial:

@@ -73,8 +73,10 @@ class EdgeClass:
 
 @dataclass(frozen=True, slots=True)
 class TrendAggregate:
-    """One aggregate: ``function`` as in block.Trend; ``column``: kernel column of its argument, -1 without;
-    ``components`` whose events count (empty for ``*``). ``type``: Spark's name of the result's type."""
+    """One aggregate: ``function`` as in block.Trend, without try_sum and try_avg; ``column``: kernel column of its
+    argument, -1 without; ``components`` whose events count (empty for ``*``), with an argument those where it is not
+    NULL. ``type``: Spark's name of the result's type; of an exact sum its scale is 0 where its digits are
+    wanted."""
 
     function: str
     column: int

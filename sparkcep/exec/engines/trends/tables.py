@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparkcep.exec.arrays import Ints, float_values, int_values, ordered_ints, rank_decimals, rank_strings
+from sparkcep.exec.arrays import Ints, float_values, int_values, ordered_ints, rank_decimals, rank_strings, signed_words
 from sparkcep.exec.automaton import ACCEPT
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.conditions.expressions import WORD_DIGITS, parse_type
@@ -173,12 +173,14 @@ def is_text(type_: pa.DataType) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field of a record. ``column``: kernel column, -1 for one per event; ``known``: column that must not be NULL."""
+    """A field of a record. ``column``: kernel column, -1 for one per event; ``known``: column that must not be NULL.
+    ``word``: which of ``signed_words`` is added up of decimals that are longer than one."""
 
     kind: int
     column: int = -1
     known: int = -1
     components: frozenset[int] = frozenset()
+    word: int = 0
 
 
 _EXACT, _SCALED, _FLOAT = Field(sums.COUNT_EXACT), Field(sums.COUNT_SCALED), Field(sums.COUNT_FLOAT)
@@ -189,20 +191,27 @@ def fields_of(a: TrendAggregate, type_: str) -> tuple[Field, ...]:
     """The fields that an aggregate is read from; ``type_``: of its argument."""
     column, components = a.column, a.components
     if a.function in ("count", "try_count"):
-        return (Field(sums.LINEAR_EXACT, components=components) if components else _EXACT,)
+        return (Field(sums.LINEAR_EXACT, -1, column, components) if components else _EXACT,)
     if a.function == "approx_count":
-        return (Field(sums.LINEAR_FLOAT, components=components) if components else _FLOAT,)
+        return (Field(sums.LINEAR_FLOAT, -1, column, components) if components else _FLOAT,)
     if a.function in ("min", "max"):
         return (Field(sums.LEAST, column, column, components),)
     known = Field(sums.LEAST, -1, column, components)
+    if a.function == "sum" and parse_type(type_).kind in ("int", "decimal"):
+        words = 2 if parse_type(type_).kind == "decimal" and parse_type(type_).size > WORD_DIGITS else 1
+        first, *more = (Field(sums.LINEAR_EXACT, column, column, components, w) for w in range(words))
+        return (first, known, *more)
     if a.function == "sum":
-        exact = parse_type(type_).kind in ("int", "decimal")
-        return (Field(sums.LINEAR_EXACT if exact else sums.LINEAR_SCALED, column, column, components), known)
+        return (Field(sums.LINEAR_SCALED, column, column, components), known)
     return (
         Field(sums.LINEAR_SCALED, column, column, components),
         Field(sums.LINEAR_SCALED, -1, column, components),
         known,
     )
+
+
+#: What a value column holds: kernel column, kind of its field, whether for a maximum, which word.
+Valued = tuple[int, int, bool, int]
 
 
 class Record:
@@ -230,15 +239,15 @@ class Record:
         """Offset of a field in its pool."""
         return self.offsets[self.fields.index((field, maximum))]
 
-    def tables(self) -> tuple[Fields, list[tuple[int, int, bool]], list[int]]:
-        """The kernel's table, and what its value and NULL columns hold: (kernel column, kind, maximum) and columns."""
-        valued: list[tuple[int, int, bool]] = []
+    def tables(self) -> tuple[Fields, list[Valued], list[int]]:
+        """The kernel's table, and what its value and NULL columns hold."""
+        valued: list[Valued] = []
         known: list[int] = []
         rows: list[tuple[int, int, int]] = []
         for f, maximum in self.fields:
             value = null = -1
             if f.column >= 0:
-                item = (f.column, f.kind, maximum)
+                item = (f.column, f.kind, maximum, f.word)
                 if item not in valued:
                     valued.append(item)
                 value = valued.index(item)
@@ -262,21 +271,24 @@ class Record:
 
 
 def value_columns(
-    valued: Sequence[tuple[int, int, bool]], known: Sequence[int], batch: Batch
-) -> tuple[Values, dict[tuple[int, int, bool], pa.Array]]:
-    """Columns as fields read them, and for least and greatest values, which are ranks, the values by rank."""
+    valued: Sequence[Valued], known: Sequence[int], batch: Batch
+) -> tuple[Values, dict[tuple[int, bool], pa.Array]]:
+    """Columns as fields read them, and for least and greatest values, which are ranks, the values by rank (by
+    kernel column, and whether it is for a maximum)."""
     rows = int(batch.offsets[-1])
     ints = np.zeros((max(len(valued), 1), rows if valued else 1), np.int64)
-    floats = np.zeros((max(len(valued), 1), rows if any(k == sums.LINEAR_SCALED for _, k, _ in valued) else 1))
+    floats = np.zeros((max(len(valued), 1), rows if any(k == sums.LINEAR_SCALED for _, k, _, _ in valued) else 1))
     nulls = np.zeros((max(len(known), 1), rows if known else 1), np.uint8)
-    ranked: dict[tuple[int, int, bool], pa.Array] = {}
+    ranked: dict[tuple[int, bool], pa.Array] = {}
     for at, item in enumerate(valued):
-        column, kind, maximum = item
+        column, kind, maximum, word = item
         array = batch.columns[column]
         if kind == sums.LEAST:
-            ints[at], ranked[item] = ranks(array, maximum)
+            ints[at], ranked[column, maximum] = ranks(array, maximum)
         elif kind == sums.LINEAR_SCALED:
             floats[at] = float_values(array.cast(pa.float64()))[0]
+        elif is_long(array.type):
+            ints[at] = signed_words(array)[word]
         else:
             ints[at] = int_values(array)[0]
     for at, column in enumerate(known):

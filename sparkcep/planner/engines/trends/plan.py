@@ -41,7 +41,8 @@ from sparkcep.planner.engines.trends.edges import (
     NotAdjacent,
     comparisons,
 )
-from sparkcep.planner.engines.trends.sql import TrendSql
+from sparkcep.planner.engines.trends.quotients import DIGITS
+from sparkcep.planner.engines.trends.sql import TrendSql, TrendValue
 from sparkcep.planner.layouts import is_orderable
 from sparkcep.planner.plan import EngineDefaults, PatternPlan
 from sparkcep.planner.rules.range_splitting import fixed_distance
@@ -94,8 +95,10 @@ class TrendPlanner(BlockPlanner):
         keys = self.plan_keys()
         self.add_sort_fields()
         within, width, slide = self.plan_windows()
-        aggregates_of = self.argument_types()
-        local, dependent, spec = self.plan_kernel(aggregates_of, width, slide)
+        asked = self.argument_types()
+        parts = [kernel_parts(*one) for one in asked]
+        computed = list(dict.fromkeys(part for own in parts for part in own))
+        local, dependent, spec = self.plan_kernel(computed, width, slide)
         shifts, layout, why = self.choose_layout(local, dependent.pairs)
         components = of_components(local)
         filters, filtered = self.filters(components, dependent)
@@ -109,7 +112,11 @@ class TrendPlanner(BlockPlanner):
             labels=(), mask_updates=self.mask_updates(local, spec.condition_bits, shifts) if layout == "lists" else (),
         )  # fmt: skip
         time_type = self.analyze([query.order_by[0].expression])[0][1]
-        sql = TrendSql(query, [text for text, _ in keys], spec, time_type)
+        values = [
+            TrendValue(result, self.is_quiet(trend, type_), tuple(map(computed.index, own)), parse_type(type_).scale)
+            for (trend, type_, result), own in zip(asked, parts, strict=True)
+        ]
+        sql = TrendSql(query, [text for text, _ in keys], spec, time_type, values)
         engine = TrendsPlan(spec, dependent, filtered)
         given = self.given(keys, local, spec.condition_bits, (layout, why), shape, (filters, filtered), dependent.pairs)
         return PatternPlan(input=given, engine=engine, output=sql)
@@ -196,13 +203,17 @@ class TrendPlanner(BlockPlanner):
             if kind.kind == "array" or not is_orderable(type_) or type_.startswith(("struct", "binary", "interval y")):
                 raise self.unsupported_aggregate(trend, type_, "compare a number, a time or a string")
             return type_
-        wide = kind.kind == "decimal" and kind.size > 18
-        if not kind.is_numeric or (wide and trend.function == "sum"):
-            hint = "cast it to a decimal of at most 18 digits, or to double" if wide else "cast it to a number"
-            raise self.unsupported_aggregate(trend, type_, hint)
-        if trend.function == "avg" or kind.kind in ("float", "double"):
+        if not kind.is_numeric:
+            raise self.unsupported_aggregate(trend, type_, "cast it to a number")
+        if trend.function.endswith("avg") and kind.kind == "decimal":
+            return f"decimal({min(38, kind.size + 4)},{min(38, kind.scale + 4)})"
+        if trend.function.endswith("avg") or kind.kind in ("float", "double"):
             return "double"
         return f"decimal(38,{kind.scale})"
+
+    def is_quiet(self, trend: Trend, type_: str) -> bool:
+        """Whether an aggregate is NULL where it passes its type: as for Spark, of decimals without ANSI mode."""
+        return trend.function.startswith("try_") or (not self.settings.ansi and type_.startswith("decimal"))
 
     def unsupported_aggregate(self, trend: Trend, type_: str, hint: str) -> PatternAnalysisError:
         """CEP_UNSUPPORTED_AGGREGATE; the caller raises it."""
@@ -465,6 +476,21 @@ class TrendPlanner(BlockPlanner):
         types = tuple(t for _, t in self.analyze([self.fields.texts[i] for i in dependent.columns]))
         spec = TrendSpec(run, bits, (), (), ConditionSet(), aggregates, types, width, slide, enumerated=reason)
         return local, dependent, spec
+
+
+def kernel_parts(trend: Trend, type_: str, result: str) -> tuple[tuple[Trend, str, str], ...]:
+    """The aggregates that the kernel computes for one, with the types of argument and result.
+
+    The average of decimals is their sum, without its point, by their count, and as a double where these are too large.
+    """
+
+    def part(function: str, type_of_part: str) -> tuple[Trend, str, str]:
+        return replace(trend, function=function, name=""), type_, type_of_part
+
+    function = {"try_sum": "sum", "try_avg": "avg"}.get(trend.function, trend.function)
+    if function == "avg" and result != "double":
+        return part("sum", DIGITS), part("count", DIGITS), part("avg", "double")
+    return (part(function, result),)
 
 
 def refuse_uncertainty(query: PatternQuery) -> None:

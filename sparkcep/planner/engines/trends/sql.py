@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from sparkcep.exec.engines.trends.spec import TrendAggregate, TrendSpec
 from sparkcep.exec.streaming.collected import PARTIALS, WINDOW_NUMBER
+from sparkcep.planner.engines.trends.quotients import quotient_steps
 from sparkcep.planner.fields import quote
 from sparkcep.planner.output_sql import OutputSql
 from sparkcep.planner.streaming.aggregates import sum_type
@@ -27,15 +29,31 @@ def _folded(key: str) -> str:
     return key.strip("`").casefold()
 
 
+@dataclass(frozen=True, slots=True)
+class TrendValue:
+    """How an aggregate of the query is read. ``type``: Spark's name of its type. ``quiet``: it is NULL where it passes
+    that. ``parts``: places among the spec's aggregates, of an average of decimals those of its sum, its count and its
+    double. ``scale``: of its argument."""
+
+    type: str
+    quiet: bool
+    parts: tuple[int, ...]
+    scale: int
+
+
 class TrendSql(OutputSql):
     """Builds the statement over ``{SOURCE}``, the operator's output.
 
     Args:
-        keys: expressions of the partition keys. time_type: Spark's type of the ORDER BY key.
+        keys: expressions of the partition keys. time_type: Spark's type of the ORDER BY key. trends: of the query's
+            aggregates.
     """
 
-    def __init__(self, query: PatternQuery, keys: Sequence[str], spec: TrendSpec, time_type: str) -> None:
+    def __init__(
+        self, query: PatternQuery, keys: Sequence[str], spec: TrendSpec, time_type: str, trends: Sequence[TrendValue]
+    ) -> None:
         self.query = query
+        self.trends = trends
         self.spec = spec
         self.time_type = time_type
         # A key from the log's settings comes in backticks, and letters may differ in case.
@@ -58,6 +76,8 @@ class TrendSql(OutputSql):
         largest = [item for n, a in enumerate(self.spec.aggregates) if a.is_scaled for item in self.largest(n, a)]
         if largest:
             inner = f"SELECT *, {', '.join(largest)} FROM ({inner})"
+        for step in self.averages():
+            inner = f"SELECT *, {', '.join(f'{value} AS {name}' for name, value in step.items())} FROM ({inner})"
         values = [f"{value} AS {name}" for name, value in self.values().items()]
         inner = f"SELECT {', '.join([WINDOW_NUMBER, *values])} FROM ({inner})"
         # Hidden names first, so that an item cannot see another one's; and a column beside them, so that an aggregate
@@ -156,23 +176,45 @@ class TrendSql(OutputSql):
             names.append(f"'n', {of}n{n}, 'f', {of}f{n}")
         return f"named_struct({', '.join(names)})"
 
+    def averages(self) -> list[dict[str, str]]:
+        """Columns of averages of decimals, step by step: each exactly, ``__cep_d<n>q``, and as a double."""
+        steps: list[dict[str, str]] = []
+        for n, trend in enumerate(self.trends):
+            if len(trend.parts) > 1:
+                total, count, near = (f"{PREFIX}v{part}" for part in trend.parts)
+                exact = f"NOT {PREFIX}o{trend.parts[0]} AND NOT {PREFIX}o{trend.parts[1]}"
+                own = [
+                    {f"{PREFIX}d{n}t": f"CASE WHEN {exact} THEN {total} END", near: self.quotient(trend.parts[2])},
+                    *quotient_steps(f"{PREFIX}d{n}t", count, trend.type, trend.scale, f"{PREFIX}d{n}"),
+                ]
+                steps += [{} for _ in own[len(steps) :]]
+                for step, more in zip(steps, own, strict=True):
+                    step.update(more)
+        return steps
+
     def value(self, n: int) -> str:
-        """Aggregate ``n`` of a group. Where it passes its type it raises an error, or is NULL (try_count)."""
-        a = self.spec.aggregates[n]
-        value = f"{PREFIX}v{n}"
-        if a.is_scaled:
-            return self.quotient(n) if a.function == "avg" else self.scaled_sum(n)
-        if a.function in ("min", "max", "approx_count"):
+        """Aggregate ``n`` of a group. Where it passes its type it raises an error, or is NULL."""
+        trend = self.trends[n]
+        place = trend.parts[-1]
+        a = self.spec.aggregates[place]
+        value = f"{PREFIX}v{place}"
+        if len(trend.parts) > 1:
+            found = f"coalesce({PREFIX}d{n}q, try_cast({value} AS {trend.type}))"
+            fails = f"{value} IS NOT NULL AND {found} IS NULL"
+        elif a.is_scaled:
+            return self.quotient(place) if a.function == "avg" else self.scaled_sum(place)
+        elif a.function in ("min", "max", "approx_count"):
             return value
-        if a.function == "try_count":
-            return f"CASE WHEN NOT {PREFIX}o{n} THEN {value} END"
-        return f"CASE WHEN {PREFIX}o{n} THEN CAST({self.overflow(n)} AS {a.type}) ELSE {value} END"
+        else:
+            found, fails = value, f"{PREFIX}o{place}"
+        raised = "NULL" if trend.quiet else self.overflow(n)
+        return f"CASE WHEN {fails} THEN CAST({raised} AS {trend.type}) ELSE {found} END"
 
     def overflow(self, n: int) -> str:
         """Raises; names what overflowed, the group and the window."""
-        name = string_literal(unescape(self.query.trends[n].name))
-        parts = [string_literal("[ARITHMETIC_OVERFLOW] "), name]
-        parts.append(string_literal(f" exceeds {self.spec.aggregates[n].type.upper()}"))
+        trend = self.query.trends[n]
+        parts = [string_literal("[ARITHMETIC_OVERFLOW] "), string_literal(unescape(trend.name))]
+        parts.append(string_literal(f" exceeds {self.trends[n].type.upper()}"))
         keys = zip(self.query.group_by, self.group_columns, strict=True)
         where = [(unescape(key.expression), f"CAST({column} AS STRING)") for key, column in keys]
         if self.spec.windowed:
@@ -180,11 +222,10 @@ class TrendSql(OutputSql):
         for k, (text, value) in enumerate(where):
             parts.append(string_literal(f"{', ' if k else ' for '}{text} = "))
             parts.append(f"coalesce({value}, 'NULL')")
-        parts.append(
-            string_literal(
-                ".\nHint: try_count(*) gives NULL, approx_count(*) a DOUBLE; a shorter window holds fewer trends."
-            )
-        )
+        instead = f"try_{trend.function} gives NULL, a sum of DOUBLE values a DOUBLE"
+        if trend.function == "count":
+            instead = "try_count(*) gives NULL, approx_count(*) a DOUBLE"
+        parts.append(string_literal(f".\nHint: {instead}; a shorter window holds fewer trends."))
         return f"raise_error(concat({', '.join(parts)}))"
 
     # Values are m * 2^(512 e); of sums of them the largest e decides.

@@ -1,0 +1,84 @@
+"""Users' aggregates: Python functions over Arrow arrays, for conditions and measures of one session."""
+
+from __future__ import annotations
+
+import re
+import threading
+import warnings
+import weakref
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from sparkcep import settings
+from sparkcep.errors import SparkCepError
+from sparkcep.exec.conditions.expressions import parse_type
+from sparkcep.query import OwnAggregate
+from sparkcep.sql.scalars import AGGREGATES, NAVIGATION
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.types import DataType
+
+_REGISTERED: weakref.WeakKeyDictionary[SparkSession, dict[str, OwnAggregate]] = weakref.WeakKeyDictionary()
+_lock = threading.Lock()
+_RESULTS = ("int", "double", "float", "decimal", "boolean", "string")
+_TAKEN = AGGREGATES | {name.lower() for name in NAVIGATION} | {"classifier", "match_number"}
+
+
+def register_aggregate(
+    spark: SparkSession, name: str, function: Callable[..., Any], returns: str | DataType = "double"
+) -> None:
+    """Make a Python function an aggregate of a session: in conditions and outputs of patterns, and in any other query.
+
+    A later function of a name takes the place of an earlier one. Plans in use keep the function they were made with.
+
+    Args:
+        name: by which SQL calls it; case does not count.
+        function: takes one ``pyarrow.Array`` for each argument, of the rows in order with NULLs (of none, where there
+            are no rows), and gives a value of type ``returns``, or None. It depends on nothing else, and is sent to
+            the workers with what it needs of the module it is defined in.
+        returns: Spark's type of the result: a number, BOOLEAN or STRING.
+
+    Raises:
+        SparkCepError: CEP_OWN_AGGREGATE, a name that cannot be called or is taken, or a type that is no result.
+    """
+    from pyspark import cloudpickle
+    from pyspark.sql.functions import lit
+    from pyspark.sql.pandas.functions import ArrowUDFType, arrow_udf
+
+    folded = name.lower()
+    if folded in _TAKEN:
+        raise SparkCepError("CEP_OWN_AGGREGATE", f"{name} is a function already.", hint="give it another name")
+    if not re.fullmatch(r"[a-z_][a-z0-9_]*", folded):
+        raise SparkCepError(
+            "CEP_OWN_AGGREGATE", f"{name!r} is no name of an aggregate.", hint="letters, digits and underscores"
+        )
+    type_ = spark.range(0).select(lit(None).cast(returns)).schema[0].dataType
+    if parse_type(type_.simpleString()).kind not in _RESULTS:
+        raise SparkCepError(
+            "CEP_OWN_AGGREGATE", f"An aggregate cannot give {type_.simpleString()}.",
+            hint="it gives a number, a BOOLEAN or a STRING",
+        )  # fmt: skip
+    own = OwnAggregate(folded, type_.simpleString(), bytes(cloudpickle.dumps(function)))  # type: ignore[no-untyped-call]
+
+    def of_chosen(chosen: Any, *arguments: Any) -> Any:
+        return function(*(argument.filter(chosen) for argument in arguments))
+
+    udf: Any = arrow_udf  # whose types name no function of any number of arguments
+    for called, body in ((folded, function), (own.sql_name, of_chosen)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # that it would rather have type hints
+            spark.udf.register(called, udf(body, type_, ArrowUDFType.GROUPED_AGG))
+    with _lock:
+        _REGISTERED.setdefault(spark, {})[folded] = own
+
+
+def session_settings(spark: SparkSession) -> settings.Settings:
+    """The session's settings, with its aggregates.
+
+    Raises:
+        SparkCepError: as for :func:`sparkcep.settings.read`.
+    """
+    own = tuple(_REGISTERED.get(spark, {}).values())
+    return replace(settings.read(settings.getter(spark)), own_aggregates=own)
