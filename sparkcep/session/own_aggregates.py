@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import threading
 import warnings
-import weakref
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,13 +14,15 @@ from sparkcep import settings
 from sparkcep.errors import SparkCepError
 from sparkcep.exec.conditions.expressions import parse_type
 from sparkcep.query import OwnAggregate
+from sparkcep.spark_plan import is_remote
 from sparkcep.sql.scalars import AGGREGATES, NAVIGATION
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.types import DataType
 
-_REGISTERED: weakref.WeakKeyDictionary[SparkSession, dict[str, OwnAggregate]] = weakref.WeakKeyDictionary()
+#: By session and name.
+_REGISTERED: dict[str, dict[str, OwnAggregate]] = {}
 _lock = threading.Lock()
 _RESULTS = ("int", "double", "float", "decimal", "boolean", "string")
 _TAKEN = AGGREGATES | {name.lower() for name in NAVIGATION} | {"classifier", "match_number"}
@@ -71,7 +73,16 @@ def register_aggregate(
             warnings.simplefilter("ignore", UserWarning)  # that it would rather have type hints
             spark.udf.register(called, udf(body, type_, ArrowUDFType.GROUPED_AGG))
     with _lock:
-        _REGISTERED.setdefault(spark, {})[folded] = own
+        _REGISTERED.setdefault(_identity(spark), {})[folded] = own
+
+
+def _identity(spark: SparkSession) -> str:
+    """What tells sessions apart: for one of them Python may have several objects, that of foreachBatch among them."""
+    if is_remote(spark):
+        return str(spark.session_id)  # type: ignore[attr-defined]
+    with suppress(Exception):
+        return str(spark._jsparkSession.sessionUUID())
+    return str(id(spark))
 
 
 def session_settings(spark: SparkSession) -> settings.Settings:
@@ -80,5 +91,5 @@ def session_settings(spark: SparkSession) -> settings.Settings:
     Raises:
         SparkCepError: as for :func:`sparkcep.settings.read`.
     """
-    own = tuple(_REGISTERED.get(spark, {}).values())
+    own = tuple(_REGISTERED.get(_identity(spark), {}).values()) if _REGISTERED else ()
     return replace(settings.read(settings.getter(spark)), own_aggregates=own)

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 import sparkcep
@@ -91,3 +92,18 @@ def test_errors(spark: SparkSession) -> None:
         spark.sql(BLOCK.format("broken(b[..i-1].x) = 1", "a.t")).collect()
     with pytest.raises(SparkCepError, match="broken cannot be computed over trends"):
         spark.sql("FROM own_t ORDER BY t EVENT TYPE NONE PATTERN A+ RETURN COUNT(*), broken(A.x)")
+
+
+def test_sessions(spark: SparkSession, rows: list[tuple[int, int, int | None, int]]) -> None:
+    """Another object for the session knows them, as foreachBatch's; another session does not, as with functions."""
+    text = CLAUSE.format("value_span(B.x)", "value_span(B.x) < 5")
+    expected = sorted(spark.sql(text).collect(), key=str)
+    assert expected
+    if not hasattr(spark, "session_id"):
+        again = SparkSession(spark.sparkContext, spark._jsparkSession)
+        assert again is not spark
+        assert sorted(again.sql(text).collect(), key=str) == expected
+    other = spark.newSession()
+    other.createDataFrame([(1, 1, 1, 1)], "k int, t int, x int, w int").createOrReplaceTempView("own_t")
+    with pytest.raises(AnalysisException, match="value_span"):
+        other.sql(text)

@@ -159,6 +159,7 @@ def test_templates(spark: SparkSession) -> None:
     for name in ("orders", "stays"):
         spark.catalog.dropTempView(name)
 
+
 def test_conditions(spark: SparkSession) -> None:
     spark.sql("SELECT * FROM VALUES ('X', 1, 10), ('X', 2, 12), ('X', 3, 11), ('X', 4, 13), ('X', 5, 9) "
               "t(symbol, id, price)").createOrReplaceTempView("trades")  # fmt: skip
