@@ -226,7 +226,7 @@ class MeasureSql(OutputSql):
         over = f"OVER (PARTITION BY {groups} ORDER BY {self.order} ROWS BETWEEN UNBOUNDED PRECEDING AND {last})"
         if slot.star:
             return f"count(CASE WHEN {inside} THEN 1 END) {over}"
-        if slot.function in _NAVIGATED:
+        if slot.function in _NAVIGATED and self.query.window is None:
             # NULL outside of the aggregate's rows, where inside a struct may hold one.
             value, *more = (a.text for a in slot.arguments)
             wanted = "".join(f" AND (NOT ({flag}) OR ({value}) IS NOT NULL)" for flag in more)
