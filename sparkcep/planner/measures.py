@@ -48,8 +48,8 @@ _PARAMETERS_FOLLOW = frozenset(
     "percentile percentile_approx approx_percentile approx_count_distinct histogram_numeric listagg string_agg "
     "mode nth_value".split()
 )
-#: Functions of one row; of those that are not NULL, as all others are outside of the aggregate's rows.
-_OF_ONE_ROW = frozenset({"first_value", "last_value", "nth_value"})
+#: Functions of one row among those that are not NULL, as all others are outside of the aggregate's rows.
+_WITHOUT_NULLS = frozenset({"nth_value"})
 _TAKES_NULLS = frozenset({"any_value"})
 #: Aggregates that are one row's value, which may be NULL.
 _NAVIGATED = frozenset({"first_value", "last_value"})
@@ -226,7 +226,7 @@ class MeasureSql(OutputSql):
         over = f"OVER (PARTITION BY {groups} ORDER BY {self.order} ROWS BETWEEN UNBOUNDED PRECEDING AND {last})"
         if slot.star:
             return f"count(CASE WHEN {inside} THEN 1 END) {over}"
-        if slot.function in _NAVIGATED and self.query.window is None:
+        if slot.function in _NAVIGATED:
             # NULL outside of the aggregate's rows, where inside a struct may hold one.
             value, *more = (a.text for a in slot.arguments)
             wanted = "".join(f" AND (NOT ({flag}) OR ({value}) IS NOT NULL)" for flag in more)
@@ -243,7 +243,7 @@ class MeasureSql(OutputSql):
             return f"percentile({arguments[0]}, 0.5D) {over}"
         if slot.function in _TAKES_NULLS:
             arguments = [*arguments[:1], "true"]
-        nulls = "IGNORE NULLS " if slot.function in _OF_ONE_ROW else ""
+        nulls = "IGNORE NULLS " if slot.function in _WITHOUT_NULLS else ""
         return f"{slot.function}({', '.join(arguments)}) {nulls}{over}"
 
     def collected_aggregate(self, slot: Aggregate) -> str:

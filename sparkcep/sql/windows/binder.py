@@ -360,8 +360,8 @@ class WindowBinder(Binder):
         argument, _ = reader.row_expression(*arguments[0], name)
         place = int(number.text) if number is not None else 1
         if ignore:
-            more = (RowExpression((str(place),)),) if number is not None else ()
-            return Aggregate(OF_FRAME[name], (argument, *more), False, None, False, False, None, first.start)
+            more = RowExpression((str(place) if number is not None else "true",))
+            return Aggregate(OF_FRAME[name], (argument, more), False, None, False, False, None, first.start)
         from_first = OF_FRAME[name] != "last_value"
         return Navigation(argument, None, from_first, place - 1, 0, False, first.start)
 
