@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame
 
+from sparkcep import settings
 from sparkcep.errors import PatternAnalysisError, streaming_unsupported
 from sparkcep.planner.engines.runs.collapse import first_component, last_component
 from sparkcep.planner.engines.runs.plan import RunsPlan, plan_runs
@@ -14,7 +15,7 @@ from sparkcep.planner.plan import PatternPlan
 from sparkcep.query import PREFIX, SOURCE, Condition, Navigation, PatternQuery, RowExpression, Scalar
 from sparkcep.session.analyzer import SparkAnalyzer
 from sparkcep.session.originals import plain_sql
-from sparkcep.session.own_aggregates import session_settings
+from sparkcep.session.own_aggregates import with_aggregates
 from sparkcep.session.relations import Relation, relation_sql
 from sparkcep.session.statement import StatementExecution
 from sparkcep.sql.occurrences import read_statement
@@ -46,7 +47,7 @@ def expand_collapsed(df: DataFrame, query: str) -> DataFrame:
     statement = read_statement(query)
     if not statement.forms:
         raise _not_a_block(query, 0)
-    own = session_settings(spark)
+    own = with_aggregates(spark, settings.read(settings.getter(spark)))
     run = StatementExecution.of(spark, plain_sql(spark), statement, None, {}, own)
     return _Expansion(run, df).result(statement.forms[0])
 

@@ -10,10 +10,10 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from sparkcep import settings
 from sparkcep.errors import SparkCepError
 from sparkcep.exec.conditions.expressions import parse_type
 from sparkcep.query import OwnAggregate
+from sparkcep.settings import Settings
 from sparkcep.spark_plan import is_remote
 from sparkcep.sql.scalars import AGGREGATES, NAVIGATION
 
@@ -85,11 +85,8 @@ def _identity(spark: SparkSession) -> str:
     return str(id(spark))
 
 
-def session_settings(spark: SparkSession) -> settings.Settings:
-    """The session's settings, with its aggregates.
-
-    Raises:
-        SparkCepError: as for :func:`sparkcep.settings.read`.
-    """
-    own = tuple(_REGISTERED.get(_identity(spark), {}).values()) if _REGISTERED else ()
-    return replace(settings.read(settings.getter(spark)), own_aggregates=own)
+def with_aggregates(spark: SparkSession, given: Settings) -> Settings:
+    """A session's settings with its aggregates."""
+    if not _REGISTERED:
+        return given
+    return replace(given, own_aggregates=tuple(_REGISTERED.get(_identity(spark), {}).values()))

@@ -28,7 +28,7 @@ from sparkcep.session.functions import create_function
 from sparkcep.session.index_choice import Pruning, prune
 from sparkcep.session.joined_input import joined_input, plain_names
 from sparkcep.session.no_rows import notes
-from sparkcep.session.own_aggregates import session_settings
+from sparkcep.session.own_aggregates import with_aggregates
 from sparkcep.session.planning import OccurrencePlanner
 from sparkcep.session.relations import Relation, check, counted, relation_sql, with_facts
 from sparkcep.session.spark_errors import outer_reference
@@ -87,10 +87,10 @@ def run_statement(
     if kwargs:
         statement = formatted(statement)
     if (function := read_function(statement)) is not None and not explain_only:
-        return create_function(spark, plain, statement, function, session_settings(spark)), None
+        return create_function(spark, plain, statement, function, with_aggregates(spark, settings.read(get))), None
     if not (statement.forms or statement.templates):
         return untouched(), None
-    own = session_settings(spark)
+    own = with_aggregates(spark, settings.read(get))
     templates = Templates(text)
     statement = templates.expanded(plain, statement, own, is_formatted=bool(kwargs))
     if mode == "auto" and _is_native() and not templates.steps:
