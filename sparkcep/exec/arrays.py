@@ -80,7 +80,7 @@ def rank_strings(arrays: Sequence[pa.Array], constants: Sequence[str]) -> tuple[
 def signed_words(array: pa.Array) -> tuple[Ints, Ints]:
     """128-bit decimals, unscaled, as two signed words: ``low + 2^64 * high``. Room for 38 digits; NULLs are any."""
     low = np.ascontiguousarray(_words(array)[::2])
-    return low, _words(array)[1::2] + (low < 0)
+    return low, high_words(array) + (low < 0)
 
 
 def rank_decimals(arrays: Sequence[pa.Array]) -> list[Ints]:

@@ -6,7 +6,7 @@ other text is left as it stands for Spark.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from sparkcep.errors import PatternAnalysisError, near_name
@@ -27,6 +27,12 @@ AGGREGATES = frozenset(
     regr_count regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy skewness some std stddev stddev_pop
     stddev_samp string_agg sum try_avg try_sum var_pop var_samp variance""".split()
 )
+
+
+def is_aggregate(name: str, own: Container[str]) -> bool:
+    """Whether a function aggregates over the rows of a match: Spark's, or one of the user's ``own``, in lower case."""
+    return name.lower() in AGGREGATES or name.lower() in own
+
 
 UNITS = frozenset(
     "NANOSECOND MICROSECOND MILLISECOND SECOND MINUTE HOUR DAY WEEK MONTH QUARTER YEAR "
@@ -53,10 +59,6 @@ class Scope:
     case_sensitive: bool
     render: Callable[[int, int], str]
     own_aggregates: Mapping[str, OwnAggregate] = field(default_factory=dict)
-
-    def is_aggregate(self, name: str) -> bool:
-        """Whether a function aggregates over the rows of a match: Spark's, or a user's."""
-        return name.lower() in AGGREGATES or name.lower() in self.own_aggregates
 
     def variables_of(self, name: str) -> tuple[str, ...] | None:
         """Primary variables behind a variable's or a SUBSET's name."""
@@ -242,7 +244,7 @@ class ScalarReader:
         word = s.word(i)
         if word in ("RUNNING", "FINAL") and s.operator(i + 2) == "(":
             name = s.word(i + 1)
-            if name in ("FIRST", "LAST") or self.scope.is_aggregate(name):
+            if name in ("FIRST", "LAST") or is_aggregate(name, self.scope.own_aggregates):
                 return self.call(i + 1, self.semantics(i))
             if name in ("PREV", "NEXT", "CLASSIFIER", "MATCH_NUMBER"):
                 raise self.scope.error(
@@ -306,7 +308,7 @@ class ScalarReader:
             if close != i + 2:
                 raise self.scope.error("CEP_ARGUMENTS", "MATCH_NUMBER takes no arguments.", s.tokens[i])
             return MatchNumber(s.tokens[i].start), close + 1
-        if self.scope.is_aggregate(word) and s.word(i - 1) not in ("LIKE", "ILIKE"):  # s LIKE ANY (...)
+        if is_aggregate(word, self.scope.own_aggregates) and s.word(i - 1) not in ("LIKE", "ILIKE"):  # s LIKE ANY (...)
             return self.aggregate(i, close, running)
         return None
 
@@ -429,7 +431,7 @@ class ScalarReader:
                     pieces.append(RowMarker.LABEL if word == "CLASSIFIER" else RowMarker.MATCH_NUMBER)
                     i = close + 1
                     continue
-                if word in NAVIGATION or self.scope.is_aggregate(word):
+                if word in NAVIGATION or is_aggregate(word, self.scope.own_aggregates):
                     raise self.scope.error(
                         "CEP_NESTED_NAVIGATION",
                         f"{word} cannot be used inside {function}.",

@@ -13,7 +13,7 @@ from decimal import Decimal
 from sparkcep.query import RowExpression
 from sparkcep.sql.block.scope import ANY_EVENT, BlockScope, Call, Index, Part, Reference
 from sparkcep.sql.lexicon import BEHIND_OPERAND, SIGNS, Token
-from sparkcep.sql.scalars import AGGREGATES, QUERY_WORDS, UNITS, own_names, qualifiers_in
+from sparkcep.sql.scalars import AGGREGATES, QUERY_WORDS, UNITS, is_aggregate, own_names, qualifiers_in
 from sparkcep.sql.statement import Statement
 
 #: Aggregates that conditions may use; RETURN has all of Spark's.
@@ -309,8 +309,7 @@ class Reader:
                 s.tokens[i],
                 _ROW_PATTERN_ONLY[word],
             )
-        is_aggregate = word.lower() in AGGREGATES or word.lower() in self.scope.own_aggregates
-        if is_aggregate and s.word(i - 1) not in ("LIKE", "ILIKE"):  # s LIKE ANY (...)
+        if is_aggregate(word, self.scope.own_aggregates) and s.word(i - 1) not in ("LIKE", "ILIKE"):  # s LIKE ANY (...)
             return self.aggregate(i, close)
         return None
 

@@ -21,7 +21,7 @@ from sparkcep.sql.block.references import Reader
 from sparkcep.sql.block.scope import ANY_EVENT, BlockScope, Index, Part, Reference
 from sparkcep.sql.block.source import plain
 from sparkcep.sql.lexicon import Token
-from sparkcep.sql.scalars import AGGREGATES
+from sparkcep.sql.scalars import AGGREGATES, is_aggregate
 
 TREND_FUNCTIONS = frozenset("count sum min max avg mean try_count try_sum try_avg approx_count".split())
 _COMPARISONS = frozenset("= == < > <= >= <> != <=>".split())
@@ -386,11 +386,8 @@ class TrendReader(Reader):
         s = self.scope.statement
         name = s.word(i).lower()
         close = self.scope.closers.get(i + 1)
-        if (
-            name not in AGGREGATES | TREND_FUNCTIONS | set(self.scope.own_aggregates)
-            or close is None
-            or s.word(i - 1) in ("LIKE", "ILIKE")
-        ):
+        called = name in TREND_FUNCTIONS or is_aggregate(name, self.scope.own_aggregates)
+        if not called or close is None or s.word(i - 1) in ("LIKE", "ILIKE"):
             return super().call(i)
         if self.binder.is_ranged(i):
             raise self.mixed(s.tokens[i])

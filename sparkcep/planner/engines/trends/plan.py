@@ -14,6 +14,7 @@ from sparkcep.exec.conditions.expressions import (
     TIMES,
     NotCompilable,
     as_decimal,
+    average_type,
     parse_type,
     wider_decimal,
 )
@@ -206,7 +207,8 @@ class TrendPlanner(BlockPlanner):
         if not kind.is_numeric:
             raise self.unsupported_aggregate(trend, type_, "cast it to a number")
         if trend.function.endswith("avg") and kind.kind == "decimal":
-            return f"decimal({min(38, kind.size + 4)},{min(38, kind.scale + 4)})"
+            average = average_type(kind)
+            return f"decimal({average.size},{average.scale})"
         if trend.function.endswith("avg") or kind.kind in ("float", "double"):
             return "double"
         return f"decimal(38,{kind.scale})"
