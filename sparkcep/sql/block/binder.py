@@ -24,6 +24,7 @@ from sparkcep.query import (
 )
 from sparkcep.settings import Settings
 from sparkcep.sql.block.conditions import ConditionBinder, split_arguments
+from sparkcep.sql.block.contiguity import immediately
 from sparkcep.sql.block.items import Returns
 from sparkcep.sql.block.parser import BlockSyntax, Range, parse_block
 from sparkcep.sql.block.pattern import parse_block_pattern
@@ -136,7 +137,7 @@ class BlockBinder:
         selection, in_partitions = self.selection(where, returned)
         bound = [c for r in where.conjuncts for c in conditions.bind(r)]
         bound += [self.constraint(conditions, r) for r in where.constraints]
-        bound += conditions.immediately()
+        bound += immediately(self.pattern.components)
         within = self.time(syntax.within)
         groups = self.groups()
         self.check_within(source)
