@@ -8,7 +8,7 @@ same rows; estimated bytes decide.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from threading import Lock
@@ -95,7 +95,7 @@ def access(
     is_local = access_path == FROM_ACTIVITIES and _is_local(reader, types)
     with ThreadPoolExecutor(1) as aside:
         # Which events are needed does not wait for which cases.
-        lists = aside.submit(reader.lists_of_types, types) if is_local else None
+        lists = aside.submit(reader.lists_of_types, types, bool(ask.placed)) if is_local else None
         if ask.groups:
             found = reader.candidates_of_groups(ask.branches, ask.groups)
         else:
@@ -104,9 +104,9 @@ def access(
     if access_path == FROM_SOURCE and share > MAX_SHARE:
         raise IndexNotBeneficial(f"{share:.0%} of the cases can match, and the events must come from the source")
     if lists is not None:
-        frame = _from_lists(reader, types, lists.result(), found.ids)
+        frame = _from_lists(reader, types, lists.result(), found.ids, ask.placed)
     elif access_path == FROM_ACTIVITIES:
-        frame = _from_activities(reader, types, found.ids)
+        frame = _from_activities(reader, types, found.ids, ask.placed)
     elif access_path == FROM_SEQUENCES:
         ids = None if share == 1 else found.ids
         frame = _exploded(reader, reader.lists(ids), ask)
@@ -128,9 +128,9 @@ def _costs(reader: Reader, ask: Requirements, coverage: Coverage, source_bytes: 
         return costs
     stored = {d.case, d.time, d.event}
     tie = {d.tiebreak} if d.tiebreak is not None else set()
-    if ask.columns <= stored | tie | set(d.include):
+    if ask.columns <= stored | tie | set(d.include) | ask.placed:
         costs[FROM_SEQUENCES] = sizes[SEQUENCES][0]
-    if ACTIVITIES in sizes and ask.only is not None and ask.columns <= stored:
+    if ACTIVITIES in sizes and ask.only is not None and ask.columns <= stored | ask.placed:
         known = ask.only & reader.dictionary().keys()
         costs[FROM_ACTIVITIES] = round(sizes[ACTIVITIES][0] * len(known) / max(1, len(reader.dictionary())))
     return costs
@@ -201,6 +201,8 @@ def _exploded(reader: Reader, cases: DataFrame, ask: Requirements) -> DataFrame:
     if d.tiebreak is not None:
         columns[d.tiebreak] = F.col("ties")
     columns |= {c: F.col(own) for c, own in include.items()}
+    # What orders events behind TIME and TIEBREAK, which tell them apart, orders nothing.
+    columns |= {c: F.lit(0) for c in ask.placed - columns.keys()}
     return events.select(*(column.alias(name) for name, column in columns.items()))
 
 
@@ -211,10 +213,17 @@ def _is_local(reader: Reader, types: Sequence[str]) -> bool:
     return can and share * reader.snapshot.totals.events <= MAX_LOCAL_EVENTS
 
 
-def _from_lists(reader: Reader, types: Sequence[str], lists: Lists, ids: Longs) -> DataFrame:
-    """Rows of events of some types, from their posting lists that the driver has read."""
+def _from_lists(reader: Reader, types: Sequence[str], lists: Lists, ids: Longs, placed: Collection[str]) -> DataFrame:
+    """Rows of events of some types, from their posting lists that the driver has read.
+
+    Args:
+        placed: columns that the events' positions in their cases stand for; ``lists`` then have positions.
+    """
     d = reader.definition
-    events = _typed(d, reader.local_events(types, lists, ids))
+    found = reader.local_events(types, lists, ids)
+    events = _typed(d, found)
+    for name in placed:
+        events = events.append_column(name, found["position"])
     frame = _decoded_by_tasks(reader.spark, events)
     if events.num_rows <= ONE_TASK:
         frame = frame.coalesce(1)
@@ -239,14 +248,18 @@ def _decoded_by_tasks(spark: SparkSession, table: pa.Table) -> DataFrame:
                 spark.conf.set(key, before)
 
 
-def _from_activities(reader: Reader, types: Sequence[str], ids: Longs) -> DataFrame:
-    """Rows of events of some types, from their posting lists, which Spark reads."""
+def _from_activities(reader: Reader, types: Sequence[str], ids: Longs, placed: Collection[str]) -> DataFrame:
+    """Rows of events of some types, from their posting lists, which Spark reads.
+
+    Args:
+        placed: columns that the events' positions in their cases stand for.
+    """
     d = reader.definition
     lists = reader.activities(types, ids)
     keys = reader.case_keys(ids, with_ids=True)
     return lists.join(F.broadcast(keys) if len(ids) < 100_000 else keys, "id").selectExpr(
         f"case_key AS {quoted(d.case)}", f"{_time_sql(d, 'time')} AS {quoted(d.time)}",
-        f"CAST(type AS {d.event_type}) AS {quoted(d.event)}",
+        f"CAST(type AS {d.event_type}) AS {quoted(d.event)}", *(f"position AS {quoted(name)}" for name in placed),
     )  # fmt: skip
 
 

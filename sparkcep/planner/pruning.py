@@ -55,8 +55,9 @@ class Requirements:
     ``branches``: per alternative the event types of its mandatory components, in order. ``unordered``: why the order of
     two types tells nothing, empty where it does. ``bound``: the most that a match's first and last event are apart, in
     microseconds or units of a number, None if unknown. ``only``: events of other types change nothing (None: they may).
-    ``columns``: columns that the plan reads. ``groups``: cases that are merged: a match needs the types of a branch in
-    the cases of one group; none where it needs them in one case.
+    ``columns``: columns that the plan reads; ``placed``: of these, columns that only order events, and whose values
+    numbers may stand for that order the events of a case as TIME and TIEBREAK do. ``groups``: cases that are merged: a
+    match needs the types of a branch in the cases of one group; none where it needs them in one case.
     """
 
     branches: tuple[tuple[str, ...], ...]
@@ -65,6 +66,7 @@ class Requirements:
     only: frozenset[str] | None
     columns: frozenset[str]
     groups: tuple[tuple[int | str, ...], ...] = ()
+    placed: frozenset[str] = frozenset()
 
     @property
     def ordered(self) -> bool:
@@ -108,7 +110,9 @@ def requirements(plan: AnyPlan, roles: Roles) -> Requirements:
     within = plan.input.shape.within if needs.bounded else None
     unordered = "the cases of a group are merged" if groups else needs.unordered or _unordered(plan, roles)
     columns = _columns(plan) - ({GROUP_ID} if query.groups else set())
-    return Requirements(found, unordered, _bound(within, plan.input.within_type), reader.only(plan), columns, groups)
+    placed = frozenset() if groups or _unordered(plan, roles) else _placed(plan, roles)
+    bound = _bound(within, plan.input.within_type)
+    return Requirements(found, unordered, bound, reader.only(plan), columns, groups, placed & columns)
 
 
 def _bound(within: Within | None, type_: str) -> int | None:
@@ -139,13 +143,41 @@ def _columns(plan: AnyPlan) -> frozenset[str]:
         return frozenset(query.columns)
     texts = [*(text for text, _ in plan.input.keys), *(k.expression for k in query.order_by), *plan.input.fields.texts]
     texts += [query.event_type or "", plan.input.where(), query.partition_predicate]
-    words = set(query.identifiers)
-    for text in texts:
-        words.update(w.casefold() for w in re.findall(r"\w+", text))
-        words.update(w.replace("``", "`").casefold() for w in re.findall(r"`((?:[^`]|``)+)`", text))
+    words = query.identifiers | _words(texts)
     if "_metadata" in words:
         raise NotPrunable("the query asks for _metadata")
     return frozenset(c for c in query.columns if c.casefold() in words)
+
+
+def _words(texts: Sequence[str]) -> frozenset[str]:
+    """Case-folded names that SQL texts may mention."""
+    words: set[str] = set()
+    for text in texts:
+        words.update(w.casefold() for w in re.findall(r"\w+", text))
+        words.update(w.replace("``", "`").casefold() for w in re.findall(r"`((?:[^`]|``)+)`", text))
+    return frozenset(words)
+
+
+def _placed(plan: AnyPlan, roles: Roles) -> frozenset[str]:
+    """Columns that only ORDER BY names, behind TIME: where TIME and TIEBREAK tell all events of a case apart, whatever
+    orders them alike may stand for TIEBREAK, and anything for what comes behind it."""
+    query, fields = plan.query, plan.input.fields
+    if query.rows_per_match.has_columns or query.named_beside_order is None:
+        return frozenset()
+    keys = [fields.column_of(k.expression) for k in query.order_by]
+    texts = [
+        *(text for text, _ in plan.input.keys),
+        query.event_type or "",
+        plan.input.where(),
+        query.partition_predicate,
+    ]
+    texts += [k.expression for k, column in zip(query.order_by, keys, strict=True) if column is None]
+    texts += [text for text in fields.texts if fields.column_of(text) is None]
+    shape = plan.input.shape
+    read = {*(g.field for g in shape.gathers), *shape.kernel_fields, *(shape.trace or ())}
+    taken = {fields.column_of(fields.texts[k]) for k in read} | {roles.case, roles.time, roles.event}
+    named = query.named_beside_order | _words(texts)
+    return frozenset(c for c in keys[1:] if c is not None and c not in taken and c.casefold() not in named)
 
 
 class _Types:
