@@ -21,6 +21,8 @@ from sparkcep.query import (
 )
 from sparkcep.settings import Settings
 from sparkcep.sql.block.binder import bind_block
+from sparkcep.sql.block.parser import parse_block
+from sparkcep.sql.block.pattern import parse_block_pattern
 from sparkcep.sql.block.source import LogKeys
 from sparkcep.sql.clause.binder import bind
 from sparkcep.sql.clause.parser import parse_clause
@@ -80,6 +82,21 @@ def bind_rule(
         hidden_keys=len(own),
     )
     return BoundRule(rule, query, tuple(returned))
+
+
+def parse_rule(rule: Rule) -> None:
+    """Parse a rule whose log is not known.
+
+    Raises:
+        PatternParseError, PatternAnalysisError: as for :func:`bind_rule`, for what its text alone tells.
+    """
+    statement, form = read_rule(rule)
+    if form.kind is OccurrenceKind.CLAUSE:
+        parse_clause(statement, form.body)
+        return
+    syntax = parse_block(statement, form)
+    low, high = syntax.pattern
+    parse_block_pattern(statement, (low, high), statement.tokens[high - 1].end)
 
 
 def _refuse(query: PatternQuery, statement: Statement, form: PatternOccurrence) -> None:
