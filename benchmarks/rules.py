@@ -169,7 +169,8 @@ def measure(spark: SparkSession, events: int, counts: Sequence[int], runs: int, 
         base = base or found.seconds
         lines.append(
             f"| rule set, {count:,} rules | events {events:,}, seconds {found.seconds:.2f}, of which planning "
-            f"{found.planning:.2f}, times one rule {found.seconds / base:.1f}, matches {sum(found.matches.values()):,} |"
+            f"{found.planning:.2f}, times one rule {found.seconds / base:.1f}, "
+            f"matches {sum(found.matches.values()):,} |"
         )
         print(lines[-1], flush=True)
         if count == COMPARED and hand:
