@@ -172,14 +172,18 @@ class RuleSet:
             call.settings, layout="rows", gap_elimination=False, join_prefilter=False, range_splitting=False
         )
         plans: list[tuple[BoundRule, AnyPlan]] = []
+        rest: dict[str, str] = {}
+        alone: list[BoundRule] = []
         for bound in self.bound:
             try:
-                plans.append((bound, self.planned(bound, settings)))
+                # Each rule has an order of its own for rows of equal keys.
+                own = replace(bound.query, own_neighbours=True)
+                plans.append((bound, self.planned(replace(bound, query=own), settings)))
             except SparkCepError as error:
-                self.refuse(bound.rule, error)
+                rest[bound.rule.name] = error.sentence
+                alone.append(bound)  # which finds out whether it is refused
         plans = self.answered(plans)
-        self.bound = [bound for bound, _ in plans]
-        rest: dict[str, str] = {}
+        self.bound = [*(bound for bound, _ in plans), *alone]
         if not plans:
             return None, rest
         names = frozenset[str]().union(*(bound.query.identifiers for bound in self.bound))
