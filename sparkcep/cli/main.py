@@ -1,4 +1,4 @@
-"""Command line: ``sparkcep demo | sql | shell | explain | compile | dbt | index | warmup | doctor``."""
+"""Command line: ``sparkcep demo | sql | shell | explain | compile | dbt | index | rules | warmup | doctor``."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from sparkcep.cli.index import add_parser as add_index_parser
 from sparkcep.cli.messages import is_sparks, short_message
 from sparkcep.cli.printing import PRINT
+from sparkcep.cli.rules import add_parser as add_rules_parser
 from sparkcep.sql.script import split_statements
 
 # What takes time to load, errors too since they bring pyspark, is imported where it is needed: --help answers at once.
@@ -291,6 +292,7 @@ def parser() -> argparse.ArgumentParser:
         "docs --help ...",
     )  # fmt: skip
     add_index_parser(commands, _session_options, _session)
+    add_rules_parser(commands)
     return out
 
 

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 
 from sparkcep.pictures.picture import Picture
 
-__all__ = ["Picture", "continuations", "funnel", "pattern", "timeline"]
+__all__ = ["Picture", "continuations", "funnel", "pattern", "rules", "timeline"]
 
 
 def pattern(spark: SparkSession, query: str, args: Any = None, **kwargs: Any) -> Picture:
@@ -93,3 +93,21 @@ def continuations(spark: SparkSession, log: str, pattern: str, mode: str = "accu
     from sparkcep.pictures.continuation_chart import continuations_picture
 
     return continuations_picture(spark, log, pattern, mode, k)
+
+
+def rules(spark: SparkSession, query: str, args: Any = None, *, cells: int = 60, **kwargs: Any) -> Picture:
+    """Matches of rules over time: a row for each rule, the one with the most matches first, a cell for each stretch.
+
+    The result must have the columns ``rule`` and ``start_time``, as ``pattern_rules`` has. Runs the query twice, once
+    for the stretch of time that there is.
+
+    Args:
+        cells: so many stretches of equal length.
+        query, args, kwargs: as for :func:`sparkcep.sql`.
+
+    Raises:
+        SparkCepError: CEP_PICTURE where the result has not these columns.
+    """
+    from sparkcep.pictures.rule_chart import rules_picture
+
+    return rules_picture(spark, query, args, kwargs, cells)

@@ -13,7 +13,8 @@ from sparkcep.sql.lexicon import Token
 # Without \b in front, which would be tried at every character.
 _PATTERN_WORD = re.compile(r"pattern(?<!\wpattern)\b")
 #: Table functions of sparkcep; they stand where a relation may.
-TABLE_FUNCTIONS = ("PATTERN_STATISTICS", "PATTERN_CONTINUATIONS")
+RULE_FUNCTIONS = ("PATTERN_RULES", "PATTERN_RULE_ERRORS")
+TABLE_FUNCTIONS = ("PATTERN_STATISTICS", "PATTERN_CONTINUATIONS", *RULE_FUNCTIONS)
 #: How the names of templates begin, which stand there too.
 TEMPLATE_PREFIXES = ("declare_", "allen_")
 
@@ -27,7 +28,7 @@ def mentions_pattern(text: str) -> bool:
         return True
     if "pattern" not in lower:
         return False
-    return "pattern_statistics" in lower or "pattern_continuations" in lower or bool(_PATTERN_WORD.search(lower))
+    return any(name.lower() in lower for name in TABLE_FUNCTIONS) or bool(_PATTERN_WORD.search(lower))
 
 
 class OccurrenceKind(enum.Enum):

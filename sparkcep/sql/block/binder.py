@@ -30,7 +30,15 @@ from sparkcep.sql.block.parser import BlockSyntax, Range, parse_block
 from sparkcep.sql.block.pattern import parse_block_pattern
 from sparkcep.sql.block.returns import ReturnBinder
 from sparkcep.sql.block.scope import BlockScope
-from sparkcep.sql.block.source import Properties, Source, plain, quoted, read_source, relation_names
+from sparkcep.sql.block.source import (
+    LogKeys,
+    Properties,
+    Source,
+    plain,
+    quoted,
+    read_source,
+    relation_names,
+)
 from sparkcep.sql.block.where import STRATEGIES, WhereSyntax, read_strategy, read_where
 from sparkcep.sql.lexicon import Token
 from sparkcep.sql.permutations import check_permutations
@@ -79,8 +87,10 @@ class BlockBinder:
         settings: Settings,
         properties: Properties,
         type_of: TypeOf,
+        keys: LogKeys | None = None,
     ) -> None:
         self.s = statement
+        self.keys = keys
         self.form = form
         self.syntax: BlockSyntax = parse_block(statement, form)
         low, high = self.syntax.pattern
@@ -118,8 +128,9 @@ class BlockBinder:
         self.scope.components = components
         self.pattern = replace(self.pattern, components=components)
         source = read_source(
-            self.scope, syntax, self.form, self.settings, self.properties, needs_type=any(c.types for c in components)
-        )
+            self.scope, syntax, self.form, self.settings, self.properties,
+            needs_type=any(c.types for c in components), keys=self.keys,
+        )  # fmt: skip
         case = self.merged_case(source)
         if case is not None:
             # By time, then case, then position.
@@ -619,6 +630,7 @@ def bind_block(
     with_prefix: str = "",
     properties: Properties = lambda relation: {},
     type_of: TypeOf = lambda expression: "timestamp",
+    keys: LogKeys | None = None,
 ) -> PatternQuery:
     """Parse and bind one pattern block.
 
@@ -634,10 +646,11 @@ def bind_block(
             something out.
         type_of: Spark's name of the type of an expression over the input; asked only for the ORDER BY key, and only
             where a time is a bare number.
+        keys: those of the rule set that the block is a rule of.
 
     Raises:
         PatternParseError: the block cannot be read.
         PatternAnalysisError: it names or combines what it may not.
     """
-    binder = BlockBinder(statement, form, columns, qualifiers, render, settings, properties, type_of)
+    binder = BlockBinder(statement, form, columns, qualifiers, render, settings, properties, type_of, keys)
     return binder.bind(with_prefix)

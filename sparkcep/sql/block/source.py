@@ -11,7 +11,7 @@ from sparkcep.settings import LOG_CASE, LOG_EVENT, LOG_TIEBREAK, LOG_TIME, Setti
 from sparkcep.sql.block.parser import BlockSyntax, Range
 from sparkcep.sql.block.references import Reader
 from sparkcep.sql.block.scope import BlockScope, Reference
-from sparkcep.sql.statement import PatternOccurrence
+from sparkcep.sql.statement import PatternOccurrence, Statement
 
 #: Properties of a table by its name as the statement writes it; empty where there are none.
 Properties = Callable[[str], Mapping[str, str]]
@@ -20,6 +20,14 @@ Properties = Callable[[str], Mapping[str, str]]
 def quoted(name: str) -> str:
     """A name in backticks, safe inside text that Spark formats."""
     return ("`" + name.replace("`", "``") + "`").replace("{", "{{").replace("}", "}}")
+
+
+@dataclass(frozen=True, slots=True)
+class LogKeys:
+    """PARTITION BY and ORDER BY of a rule set, which its rules do not say themselves."""
+
+    partition_by: tuple[KeyExpression, ...]
+    order_by: tuple[SortKey, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +70,10 @@ class _SourceReader:
         form: PatternOccurrence,
         settings: Settings,
         properties: Properties,
+        keys: LogKeys | None = None,
     ) -> None:
         self.scope = scope
+        self.keys = keys
         self.syntax = syntax
         self.form = form
         self.properties = properties
@@ -128,7 +138,12 @@ class _SourceReader:
             KeyExpression(plain(self.scope, r), tokens[r[0]].start)
             for r in map(self.unwrapped, self.syntax.partition_by)
         )
-        if not partition_by and (case := self.outside("case"))[1]:
+        if self.keys is not None:
+            own = [*self.syntax.partition_by, *(k.expression for k in self.syntax.order_by)]
+            if own:
+                raise keys_of_rule(self.scope.statement, tokens[own[0][0]].start)
+            partition_by = self.keys.partition_by
+        elif not partition_by and (case := self.outside("case"))[1]:
             partition_by = tuple(
                 KeyExpression(self.column(case[0], name), self.form.start) for name in case[1].split(",")
             )
@@ -141,7 +156,9 @@ class _SourceReader:
             )
             for k in self.syntax.order_by
         )
-        if not order_by and (time := self.outside_column("time")):
+        if self.keys is not None:
+            order_by = self.keys.order_by
+        elif not order_by and (time := self.outside_column("time")):
             order_by = (SortKey(time, position=self.form.start),)
         tiebreak = self.outside_column("tiebreak")
         event_type = self.event_type(needs_type)
@@ -186,16 +203,29 @@ def read_source(
     properties: Properties,
     *,
     needs_type: bool,
+    keys: LogKeys | None = None,
 ) -> Source:
     """Find the keys of a block.
 
     Args:
         needs_type: whether a component takes events of a type only.
+        keys: those of the rule set that the block is a rule of.
 
     Raises:
-        PatternAnalysisError: CEP_LOG_COLUMNS, CEP_UNRESOLVED_COLUMN, CEP_PATTERN_VARIABLE_NOT_ALLOWED.
+        PatternAnalysisError: CEP_LOG_COLUMNS, CEP_UNRESOLVED_COLUMN, CEP_PATTERN_VARIABLE_NOT_ALLOWED, CEP_RULE_KEYS.
     """
-    return _SourceReader(scope, syntax, form, settings, properties).read(needs_type)
+    return _SourceReader(scope, syntax, form, settings, properties, keys).read(needs_type)
+
+
+def keys_of_rule(statement: Statement, position: int) -> PatternAnalysisError:
+    """CEP_RULE_KEYS at a key that a rule names; the caller raises it."""
+    return PatternAnalysisError(
+        "CEP_RULE_KEYS",
+        "A rule has no PARTITION BY and no ORDER BY: all rules of a set share those of the set.",
+        text=statement.text,
+        position=position,
+        hint="write them behind the table: pattern_rules(TABLE(log) PARTITION BY case ORDER BY time, rules => ...)",
+    )
 
 
 def relation_names(scope: BlockScope, form: PatternOccurrence) -> frozenset[str]:
@@ -204,7 +234,7 @@ def relation_names(scope: BlockScope, form: PatternOccurrence) -> frozenset[str]
     low, high = form.relation_tokens
     i = low
     names = set(scope.qualifiers)
-    if s.tokens[i].kind in ("word", "quoted"):
+    if i < high and s.tokens[i].kind in ("word", "quoted"):
         while s.operator(i + 1) == "." and i + 2 < high:
             i += 2
         if s.operator(i + 1) != "(":
