@@ -45,7 +45,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """``column`` None: nothing fits, or several do; ``why`` says which. ``named``: by the user, who may name several."""
+    """``column`` None: nothing fits, or several do; ``why`` says which. ``named``: by the user, maybe several."""
 
     role: str
     column: str | None
