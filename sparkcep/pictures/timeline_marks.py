@@ -53,7 +53,7 @@ def chart(
         ]
         grey += [{**row, "time": at(e), "event": e["event"]} for e in cases.get(case, ())]
     temporal = is_time and not since_start
-    unit, title = "", f"time, from {min(b['from'] for b in bars)[:10]} on" if is_time and bars else "time"
+    unit, title = "", f"time, from {min(b['from'] for b in bars)[:10]} on" if temporal and bars else "time"
     if since_start:
         unit, length = unit_of([b["to"] for b in bars]) if is_time else ("", 1)
         for value in (*points, *grey):
