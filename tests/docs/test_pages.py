@@ -1,0 +1,62 @@
+"""The pages of docs/ in their own words: blocks run in order in a session that holds what the page made, and the results
+that a page shows are those that it gives (docs_tools/pages.py says how)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+import sparkcep
+from docs_tools.pages import DOCS, differs, run, steps
+
+from ..conftest import IS_CONNECT
+
+#: Pages with code that tests of their own run, since it needs more than a session: streams, tables, notebooks, a stage.
+ELSEWHERE = {
+    "benchmarks.md", "conditions.md", "functions.md", "index.md", "non_answers.md", "notebooks_and_dbt.md",
+    "pattern_index.md", "pictures.md", "streaming.md", "templates.md",
+}  # fmt: skip
+LONG: set[str] = set()
+PAGES = sorted(str(p.relative_to(DOCS)) for p in DOCS.rglob("*.md") if next(steps(p.read_text()), None))
+
+
+@pytest.fixture
+def page_session(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, compiler: None
+) -> Iterator[SparkSession]:
+    """A session without views and settings of others; the tables that a page makes are dropped behind it."""
+    session = spark.newSession()
+    monkeypatch.setattr("sparkcep.local_session", lambda: session)
+    monkeypatch.chdir(tmp_path)
+    before = {row.tableName for row in session.sql("SHOW TABLES").collect()}
+    yield session
+    for row in session.sql("SHOW TABLES").collect():
+        if not row.isTemporary and row.tableName not in before:
+            session.sql(f"DROP TABLE `{row.tableName}`")
+
+
+@pytest.mark.skipif(IS_CONNECT, reason="what a page shows does not depend on the kind of session")
+@pytest.mark.parametrize(
+    "page", [pytest.param(p, marks=pytest.mark.long if p in LONG else []) for p in PAGES if p not in ELSEWHERE]
+)
+def test_page(page: str, page_session: SparkSession, tmp_path: Path) -> None:
+    names: dict[str, Any] = {"spark": page_session, "sparkcep": sparkcep}
+    text = (DOCS / page).read_text().replace("/tmp/", f"{tmp_path}/")
+    wrong = []
+    for step in steps(text):
+        try:
+            result = run(step, page_session, names)
+        except Exception as e:
+            wrong.append(f"{page}, line {step.line} fails:\n{e}")
+            continue
+        if differs(step, result):
+            wrong.append(f"{page}, line {step.line} gives\n{result.shown}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_pages_run_here_or_elsewhere() -> None:
+    assert set(PAGES) >= ELSEWHERE
