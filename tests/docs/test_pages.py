@@ -15,9 +15,9 @@ from docs_tools.pages import DOCS, differs, run, steps
 
 from ..conftest import IS_CONNECT
 
-#: Pages with code that tests of their own run, since it needs more than a session: streams, tables, notebooks, a stage.
+#: Pages with code that tests of their own run, since it needs more than a session: streams, notebooks, measurements.
 ELSEWHERE = {
-    "benchmarks.md", "conditions.md", "functions.md", "index.md", "non_answers.md", "notebooks_and_dbt.md",
+    "benchmarks.md", "conditions.md", "functions.md", "index.md", "notebooks_and_dbt.md",
     "pattern_index.md", "pictures.md", "streaming.md", "templates.md",
 }  # fmt: skip
 LONG: set[str] = set()
@@ -25,9 +25,7 @@ PAGES = sorted(str(p.relative_to(DOCS)) for p in DOCS.rglob("*.md") if next(step
 
 
 @pytest.fixture
-def page_session(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, compiler: None
-) -> Iterator[SparkSession]:
+def page_session(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[SparkSession]:
     """A session without views and settings of others; the tables that a page makes are dropped behind it."""
     session = spark.newSession()
     monkeypatch.setattr("sparkcep.local_session", lambda: session)

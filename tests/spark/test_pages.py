@@ -22,9 +22,9 @@ from ..conftest import configured
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-#: Pages whose blocks run here; those of the others run in test_docs.py, test_notebooks.py or the benchmarks.
+#: Pages whose blocks run here; those of the others run in tests/docs, test_notebooks.py or the benchmarks.
 HERE = {"index.md", "conditions.md", "functions.md", "pattern_index.md", "pictures.md", "streaming.md", "templates.md"}
-ELSEWHERE = {"patterns.md", "language.md", "non_answers.md", "notebooks_and_dbt.md", "benchmarks.md"}
+ELSEWHERE = {"notebooks_and_dbt.md", "benchmarks.md"}
 
 
 def blocks(page: str, language: str) -> list[str]:
