@@ -58,3 +58,8 @@ def test_page(page: str, page_session: SparkSession, tmp_path: Path) -> None:
 
 def test_pages_run_here_or_elsewhere() -> None:
     assert set(PAGES) >= ELSEWHERE
+
+
+def test_the_model_of_the_tutorial_is_the_one_that_is_run() -> None:
+    model = (DOCS.parent / "sql_examples" / "dbt_project" / "models" / "late_shipments.sql").read_text()
+    assert model in (DOCS / "tutorial" / "5_every_day.md").read_text()

@@ -1,4 +1,4 @@
-"""The pages of docs/ besides patterns (test_docs.py): their code runs, and what is made from code is current."""
+"""Pages of docs/ that need more than a session (the others: tests/docs), and that what is made from code is current."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from docs_tools.reference import PAGES
 from sparkcep.sql.script import split_statements
 
 from ..conftest import configured
+from ..docs.test_pages import ELSEWHERE
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-#: Pages whose blocks run here; those of the others run in tests/docs, test_notebooks.py or the benchmarks.
+#: Pages whose blocks run here; those of two others run in test_notebooks.py and the benchmarks.
 HERE = {"index.md", "conditions.md", "functions.md", "pattern_index.md", "pictures.md", "streaming.md", "templates.md"}
-ELSEWHERE = {"notebooks_and_dbt.md", "benchmarks.md"}
 
 
 def blocks(page: str, language: str) -> list[str]:
@@ -32,7 +32,7 @@ def blocks(page: str, language: str) -> list[str]:
 
 
 def test_every_page_with_code_is_run() -> None:
-    assert {p.name for p in DOCS.glob("*.md") if blocks(p.name, "(?:sql|python)")} == HERE | ELSEWHERE
+    assert HERE | {"notebooks_and_dbt.md", "benchmarks.md"} == ELSEWHERE
 
 
 @pytest.mark.parametrize("name", PAGES)
