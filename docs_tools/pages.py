@@ -68,17 +68,17 @@ def steps(page: str) -> Iterator[Step]:
         yield Step(line, m["language"], m["code"], m["table"], m["text"], m.span(group))
 
 
-def run(step: Step, spark: SparkSession, names: dict[str, Any]) -> Result:
+def run(step: Step, names: dict[str, Any]) -> Result:
     """Run a block.
 
     Args:
-        names: what Python blocks of the page have defined; they add to it.
+        names: what Python blocks of the page have defined; they add to it. SQL is run by the session ``spark``.
 
     Raises:
         Exception: what the block raises, unless the page shows the error.
     """
     try:
-        return _run(step, spark, names)
+        return _run(step, names)
     except (PySparkException, SparkCepError) as e:
         if step.text is None or not step.text.startswith(("[", "?")):
             raise
@@ -86,9 +86,10 @@ def run(step: Step, spark: SparkSession, names: dict[str, Any]) -> Result:
         return Result(f"{e if own is None else own}".strip() + "\n")
 
 
-def _run(step: Step, spark: SparkSession, names: dict[str, Any]) -> Result:
+def _run(step: Step, names: dict[str, Any]) -> Result:
     if step.language == "python":
         return _run_python(step, names)
+    spark = names["spark"]
     *before, last = split_statements(step.code)
     for statement in before:
         spark.sql(statement)
@@ -171,7 +172,7 @@ def filled(page: str, spark: SparkSession) -> str:
     names: dict[str, Any] = {"spark": spark, "sparkcep": sparkcep}
     for step in steps(page):
         try:
-            result = run(step, spark, names)
+            result = run(step, names)
         except Exception as e:  # the next block may still run
             print(f"line {step.line}: {e}", file=sys.stderr)
             continue

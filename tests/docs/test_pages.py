@@ -47,7 +47,7 @@ def test_page(page: str, page_session: SparkSession, tmp_path: Path) -> None:
     wrong = []
     for step in steps(text):
         try:
-            result = run(step, page_session, names)
+            result = run(step, names)
         except Exception as e:
             wrong.append(f"{page}, line {step.line} fails:\n{e}")
             continue
