@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -172,7 +173,8 @@ def filled(page: str, spark: SparkSession) -> str:
     names: dict[str, Any] = {"spark": spark, "sparkcep": sparkcep}
     for step in steps(page):
         try:
-            result = run(step, names)
+            with mock.patch("sparkcep.local_session", lambda: spark):
+                result = run(step, names)
         except Exception as e:  # the next block may still run
             print(f"line {step.line}: {e}", file=sys.stderr)
             continue
