@@ -97,7 +97,7 @@ def _run(step: Step, names: dict[str, Any]) -> Result:
     frame = spark.sql(last)
     if step.table is not None:
         return Result(_markdown(frame), _is_ordered(last))
-    rows = frame.collect() if step.text is not None or frame.columns and not frame.isStreaming else []
+    rows = frame.collect() if step.text is not None or not frame.isStreaming else []
     if step.text is None:
         return Result("")
     return Result("\n".join(str(value) for row in rows for value in row).strip() + "\n")
@@ -191,8 +191,17 @@ def filled(page: str, spark: SparkSession) -> str:
     return "".join([*out, page[end:]])
 
 
+#: As the tests run pages: compiling a query would take longer than running it over a few rows.
+_CONF = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.shuffle.partitions": "2",
+}
+
+
 def main() -> None:
-    spark = local_session("local[2]", None, {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN", "spark.sql.session.timeZone": "UTC", "spark.sql.shuffle.partitions": "2"})
+    spark = local_session("local[2]", None, _CONF)
     for name in sys.argv[1:]:
         path = Path(name)
         path.write_text(filled(path.read_text(), spark.newSession()))

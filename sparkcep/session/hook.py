@@ -88,7 +88,7 @@ def enable() -> None:
 
 
 def disable() -> None:
-    """Undo :func:`enable`."""
+    """Undo ``enable``."""
     with _lock:
         for cls, original in ORIGINALS.items():
             cls.sql = original  # type: ignore[attr-defined]

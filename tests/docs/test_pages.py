@@ -1,5 +1,5 @@
-"""The pages of docs/ in their own words: blocks run in order in a session that holds what the page made, and the results
-that a page shows are those that it gives (docs_tools/pages.py says how)."""
+"""The pages of docs/: their blocks run in order, each page in a session that holds what the page made, and give what
+the page shows below them (docs_tools/pages.py says how)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..conftest import IS_CONNECT
 
 #: Pages with code that tests of their own run, since it needs more than a session: streams, notebooks, measurements.
 ELSEWHERE = {
-    "benchmarks.md", "conditions.md", "functions.md", "index.md", "notebooks_and_dbt.md",
+    "benchmarks.md", "functions.md", "index.md", "notebooks_and_dbt.md",
     "pattern_index.md", "pictures.md", "streaming.md", "templates.md",
 }  # fmt: skip
 LONG: set[str] = set()

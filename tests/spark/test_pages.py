@@ -24,7 +24,7 @@ from ..docs.test_pages import ELSEWHERE
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 #: Pages whose blocks run here; those of two others run in test_notebooks.py and the benchmarks.
-HERE = {"index.md", "conditions.md", "functions.md", "pattern_index.md", "pictures.md", "streaming.md", "templates.md"}
+HERE = {"index.md", "functions.md", "pattern_index.md", "pictures.md", "streaming.md", "templates.md"}
 
 
 def blocks(page: str, language: str) -> list[str]:
@@ -158,17 +158,6 @@ def test_templates(spark: SparkSession) -> None:
     assert [tuple(r) for r in overlaps] == [(7, 1, 5, 4, 9)]
     for name in ("orders", "stays"):
         spark.catalog.dropTempView(name)
-
-
-def test_conditions(spark: SparkSession) -> None:
-    spark.sql("SELECT * FROM VALUES ('X', 1, 10), ('X', 2, 12), ('X', 3, 11), ('X', 4, 13), ('X', 5, 9) "
-              "t(symbol, id, price)").createOrReplaceTempView("trades")  # fmt: skip
-    (code,) = blocks("conditions.md", "python")
-    with contextlib.redirect_stdout(io.StringIO()) as printed:
-        exec(code, {"spark": spark, "sparkcep": sparkcep})
-    spark.catalog.dropTempView("trades")
-    # 12, 11, 13: the span before 9 is two.
-    assert re.findall(r"\|\s*X\|\s*(\d+)\|", printed.getvalue()) == ["2"]
 
 
 def test_pattern_index(spark: SparkSession) -> None:
