@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from sparkcep import progress
 from sparkcep.session.originals import FUNCTIONS, ORIGINALS, plain_sql
 
 # `import sparkcep` loads this module: whatever takes time to load waits for the first statement.
@@ -85,6 +86,7 @@ def enable() -> None:
                 original = cls.__dict__["sql"]
                 ORIGINALS[cls] = original
                 cls.sql = _wrapper(original)  # type: ignore[attr-defined]
+    progress.show_if_seen()
 
 
 def disable() -> None:
@@ -93,6 +95,7 @@ def disable() -> None:
         for cls, original in ORIGINALS.items():
             cls.sql = original  # type: ignore[attr-defined]
         ORIGINALS.clear()
+        progress.hide()
         if "sparkcep.session.lost_executors" in sys.modules:
             sys.modules["sparkcep.session.lost_executors"].uninstall()
 

@@ -242,7 +242,7 @@ def test_explain_draws(spark: SparkSession, log: str, tmp_path: Path, monkeypatc
     plain = run_cell("--explain", "SELECT 1", {"spark": spark})
     assert isinstance(plain, Plan)
     assert plain.picture is None
-    monkeypatch.setattr("sparkcep.cli.main._session", lambda _: spark)
+    monkeypatch.setattr("sparkcep.session.local.local_session", lambda *_: spark)
     page = tmp_path / "plan.html"
     assert main(["explain", "--html", str(page), "--analyze", "-e", query]) == 0
     assert "Cases left after each step" in page.read_text()
