@@ -141,7 +141,7 @@ def _wrapper(original: SqlMethod) -> SqlMethod:
 
 
 def sql(spark: SparkSession, sqlQuery: str, args: Arguments = None, **kwargs: Any) -> DataFrame:
-    """Run a statement that may hold pattern queries, as ``spark.sql`` does after :func:`enable`.
+    """Run a statement that may hold pattern queries, as ``spark.sql`` does after ``enable``.
 
     Args:
         spark: a classic or Spark Connect session.
