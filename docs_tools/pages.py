@@ -5,8 +5,8 @@ python -m docs_tools.pages docs/language.md ...    runs pages and writes the res
 A block of SQL or Python is followed by what it gives, with nothing but blank lines between: the rows of the last
 statement as a table of Markdown; what Python prints, the lines of a plan (`...` stands for any lines), or an error's
 text as a block of text. A block of Python whose result is a table ends in an expression that is a DataFrame. What
-nothing follows is only run. A picture of the match, a block of text with a title, may stand in between. Commands
-(`sh`) are not run here.
+nothing follows is only run. A picture of the match, a block of text with a title, may stand in between. Of commands
+(`sh`) a `sparkcep ...` is run, in this process, where the page shows what it prints.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import ast
 import contextlib
 import io
 import re
+import shlex
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 import sparkcep
+from sparkcep.cli.main import main as main_of_the_command
 from sparkcep.cli.printing import print_markdown
 from sparkcep.errors import SparkCepError, error_behind
 from sparkcep.session.local import local_session
@@ -33,7 +35,7 @@ from sparkcep.sql.script import split_statements
 
 DOCS = Path(__file__).parents[1] / "docs"
 _STEP = re.compile(
-    r"^```(?P<language>sql|python)\n(?P<code>.*?)^```\n"
+    r"^```(?P<language>sql|python|sh)\n(?P<code>.*?)^```\n"
     r"(?:\n+```text title=[^`]*^```\n)?"
     r"(?:\n+(?:(?P<table>(?:\|[^\n]*\n)+)|```text\n(?P<text>.*?)^```\n))?",
     re.DOTALL | re.MULTILINE,
@@ -65,6 +67,8 @@ def steps(page: str) -> Iterator[Step]:
     """The blocks of a page's text that are run."""
     for m in _STEP.finditer(page):
         group = "table" if m["table"] is not None else "text" if m["text"] is not None else "code"
+        if m["language"] == "sh" and (group != "text" or not m["code"].startswith("sparkcep ")):
+            continue
         line = page.count("\n", 0, m.start()) + 1
         yield Step(line, m["language"], m["code"], m["table"], m["text"], m.span(group))
 
@@ -91,6 +95,8 @@ def _run(step: Step, names: dict[str, Any]) -> Result:
     if step.language == "python":
         return _run_python(step, names)
     spark = names["spark"]
+    if step.language == "sh":
+        return _run_command(step, spark)
     *before, last = split_statements(step.code)
     for statement in before:
         spark.sql(statement)
@@ -116,6 +122,17 @@ def _run_python(step: Step, names: dict[str, Any]) -> Result:
             exec(compile(tree, "page", "exec"), names)
     if isinstance(value, DataFrame):
         return Result(_markdown(value), False)
+    return Result(printed.getvalue().strip() + "\n")
+
+
+def _run_command(step: Step, spark: SparkSession) -> Result:
+    session = spark.newSession()
+    with (
+        mock.patch("sparkcep.session.local.local_session", lambda *_: session),
+        contextlib.redirect_stdout(io.StringIO()) as printed,
+    ):
+        code = main_of_the_command(shlex.split(step.code.replace("\\\n", " "))[1:])
+    assert code == 0, f"line {step.line}: the command ends with {code}"
     return Result(printed.getvalue().strip() + "\n")
 
 
