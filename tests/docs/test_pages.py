@@ -16,10 +16,7 @@ from docs_tools.pages import DOCS, differs, run, steps
 from ..conftest import IS_CONNECT
 
 #: Pages with code that tests of their own run, since it needs more than a session: streams, notebooks, measurements.
-ELSEWHERE = {
-    "benchmarks.md", "functions.md", "index.md", "notebooks_and_dbt.md",
-    "pattern_index.md", "pictures.md", "streaming.md", "templates.md",
-}  # fmt: skip
+ELSEWHERE = {"benchmarks.md", "index.md", "notebooks_and_dbt.md", "pictures.md", "streaming.md"}
 #: A year of flights is read as CSV, and looked at by commands.
 LONG = {"tutorial/1_load_and_look.md"}
 PAGES = sorted(str(p.relative_to(DOCS)) for p in DOCS.rglob("*.md") if next(steps(p.read_text()), None))
@@ -27,12 +24,16 @@ PAGES = sorted(str(p.relative_to(DOCS)) for p in DOCS.rglob("*.md") if next(step
 
 @pytest.fixture
 def page_session(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[SparkSession]:
-    """A session without views and settings of others; the tables that a page makes are dropped behind it."""
+    """A session without views and settings of others; what tables and indexes a page makes is dropped."""
     session = spark.newSession()
     monkeypatch.setattr("sparkcep.local_session", lambda: session)
     monkeypatch.chdir(tmp_path)
     before = {row.tableName for row in session.sql("SHOW TABLES").collect()}
+    indexes = {row.name for row in session.sql("SHOW PATTERN INDEXES").collect()}
     yield session
+    for row in session.sql("SHOW PATTERN INDEXES").collect():
+        if row.name not in indexes:
+            session.sql(f"DROP PATTERN INDEX `{row.name}`")
     for row in session.sql("SHOW TABLES").collect():
         if not row.isTemporary and row.tableName not in before:
             session.sql(f"DROP TABLE `{row.tableName}`")

@@ -8,15 +8,12 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
-import sparkcep
 from docs_tools.reference import PAGES
-from sparkcep.sql.script import split_statements
 
 from ..conftest import configured
 from ..docs.test_pages import ELSEWHERE
@@ -24,7 +21,7 @@ from ..docs.test_pages import ELSEWHERE
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 #: Pages whose blocks run here; those of two others run in test_notebooks.py and the benchmarks.
-HERE = {"index.md", "functions.md", "pattern_index.md", "pictures.md", "streaming.md", "templates.md"}
+HERE = {"index.md", "pictures.md", "streaming.md"}
 
 
 def blocks(page: str, language: str) -> list[str]:
@@ -112,68 +109,6 @@ def behind_a_table(spark: SparkSession, statement: str, folder: Path) -> set[tup
     ).start()  # fmt: skip
     assert query.awaitTermination(300)
     return {tuple(row) for row in spark.read.parquet(f"{folder}/lived").collect()}
-
-
-@pytest.fixture
-def readings(spark: SparkSession) -> Iterator[SparkSession]:
-    spark.sql("""CREATE OR REPLACE TEMPORARY VIEW readings AS
-        SELECT tag_id, current_timestamp() - make_dt_interval(0, 0, 60 - minute) AS ts, kind, v FROM VALUES
-        (1, 0, 'SHELF', 0), (1, 1, 'MOVE', 1), (1, 2, 'MOVE', 2), (1, 3, 'EXIT', 3), (2, 0, 'SHELF', 0),
-        (2, 1, 'REGISTER', 0), (2, 2, 'EXIT', 0) t(tag_id, minute, kind, v)""")
-    yield spark
-    spark.catalog.dropTempView("readings")
-
-
-def test_functions(readings: SparkSession) -> None:
-    create, calls = blocks("functions.md", "sql")
-    readings.sql(create)
-    for call in calls.strip().split("\n\n"):
-        assert [r.tag_id for r in readings.sql(call.rstrip(";")).collect()] == [1], call
-    (code,) = blocks("functions.md", "python")
-    names = {"spark": readings, "sparkcep": sparkcep}
-    lines = code.rstrip().splitlines()
-    exec("\n".join([*lines[:-1], f"found = {lines[-1]}"]), names)
-    # M1 M2, M1 alone and M2 alone.
-    assert names["found"].count() == 3  # type: ignore[attr-defined]
-
-
-def test_templates(spark: SparkSession) -> None:
-    spark.sql("""CREATE OR REPLACE TEMPORARY VIEW orders AS
-        SELECT order_id, TIMESTAMP'2026-01-01 09:00:00' + make_dt_interval(day) AS time, activity FROM VALUES
-        (1, 0, 'receive'), (1, 1, 'pay'), (1, 2, 'ship'), (2, 0, 'pay'), (2, 1, 'ship'), (2, 2, 'pay'),
-        (3, 0, 'receive')
-        t(order_id, day, activity)""")
-    spark.sql("""CREATE OR REPLACE TEMPORARY VIEW stays AS SELECT * FROM VALUES
-        (7, 1, 5, 'surgery'), (7, 4, 9, 'icu'), (7, 6, 8, 'surgery') t(patient, admitted, discharged, ward)""")
-    response, both, unpaid, overlaps = (
-        spark.sql(s).collect() for b in blocks("templates.md", "sql") for s in split_statements(b)
-    )
-    shown = re.findall(
-        r"^\| (\d) \| (\d) \| (\d) \| (\d) \| (\w+) \|", (DOCS / "templates.md").read_text(), re.MULTILINE
-    )
-    assert [tuple(str(x).lower() for x in r[:5]) for r in sorted(response)] == shown
-    assert [f"{v.event}, {v.time}" for r in response for v in r.violating] == ["pay, 2026-01-03 09:00:00"]
-    assert [tuple(r) for r in both] == [("response", 1, 1), ("at most one pay", 1, 1)]
-    assert [r.order_id for r in unpaid] == [2]
-    assert [tuple(r) for r in overlaps] == [(7, 1, 5, 4, 9)]
-    for name in ("orders", "stays"):
-        spark.catalog.dropTempView(name)
-
-
-def test_pattern_index(spark: SparkSession) -> None:
-    spark.sql("CREATE DATABASE shop")
-    try:
-        spark.sql("""CREATE TABLE shop.events USING parquet AS
-            SELECT id AS order_id, TIMESTAMP'2026-01-01 00:00:00' + make_dt_interval(pos) AS ts, pos AS seq, activity,
-              1.5 AS amount
-            FROM range(20) LATERAL VIEW posexplode(array('receive', 'pay', 'ship')) e AS pos, activity""")
-        found = [spark.sql(s).collect() for b in blocks("pattern_index.md", "sql") for s in split_statements(b)]
-        *_, statistics, continuations = found
-        assert [r.completions for r in statistics] == [20, 20]
-        assert [(r.next_event, r.completions) for r in continuations] == [("ship", 20)]
-        spark.sql("DROP PATTERN INDEX orders")
-    finally:
-        spark.sql("DROP DATABASE shop CASCADE")
 
 
 def test_pictures() -> None:
