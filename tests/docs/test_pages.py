@@ -17,8 +17,10 @@ from ..conftest import IS_CONNECT
 
 #: Pages with code that tests of their own run, since it needs more than a session: streams, notebooks, measurements.
 ELSEWHERE = {"benchmarks.md", "index.md", "notebooks_and_dbt.md", "pictures.md", "streaming.md"}
-#: A year of flights is read as CSV, and looked at by commands.
-LONG = {"tutorial/1_load_and_look.md"}
+#: A month of flights; and pages of recipes, which are alike.
+LONG = {f"tutorial/{p}.md" for p in ("1_load_and_look", "2_first_pattern", "4_count_and_index")} | {
+    f"cookbook/{p}.md" for p in ("customers", "processes", "series")
+}
 PAGES = sorted(str(p.relative_to(DOCS)) for p in DOCS.rglob("*.md") if next(steps(p.read_text()), None))
 
 
