@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import subprocess
 import sys
 import time
@@ -33,9 +34,9 @@ def test_lines_where_there_is_no_terminal(quick: None, capsys: pytest.CaptureFix
     out, err = capsys.readouterr()
     first, *_, last = err.splitlines()
     assert out == ""
-    assert first == "Counting 0 of 4 ... 0 s"
-    assert any(line.startswith("Counting 2 of 4 (sheep)") for line in err.splitlines())
-    assert last.startswith("Counting: 1.")
+    assert re.fullmatch(r"Counting \d of 4( \(sheep\))? \.\.\. \d s", first)
+    assert any(" of 4 (sheep) ... " in line for line in err.splitlines())
+    assert re.fullmatch(r"Counting: \d+\.\d s", last)
 
 
 def test_what_is_quick_is_silent(capsys: pytest.CaptureFixture[str]) -> None:

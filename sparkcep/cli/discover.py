@@ -49,8 +49,7 @@ def discover_command(
                 "CEP_LOG_COLUMNS", f"The columns of {file.path} tell no {lacking}.",
                 hint=f"--{lacking.split()[0]} names it; its columns are {', '.join(log.frame.columns)}",
             )  # fmt: skip
-        cases = tuple(c.strip() for c in case.split(",")) if case else (found["case"],) if found["case"] else ()
-        columns = LogColumns(cases, found["time"], found["event"], found["tiebreak"])
+        columns = LogColumns(log.cases, found["time"], found["event"], found["tiebreak"])
         with activity(f"Looking at {file.path}"):
             result = discover(log.frame, columns, file.name, top)
     click.echo("\n".join(report(result, top)))

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sparkcep.data.files import LogFile, read_file
-from sparkcep.data.roles import ROLES, Column, Guess, guess_roles
+from sparkcep.data.roles import ROLES, Guess, guess_roles, sampled
+from sparkcep.data.roles import quoted as quote
 from sparkcep.errors import SparkCepError, near_name
-from sparkcep.index.tables import quoted as quote
 from sparkcep.progress import activity
 from sparkcep.settings import LOG_CASE, LOG_EVENT, LOG_TIEBREAK, LOG_TIME
 
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 KEYS = {"case": LOG_CASE.key, "time": LOG_TIME.key, "event": LOG_EVENT.key, "tiebreak": LOG_TIEBREAK.key}
-#: Rows that guesses look at.
-SAMPLE = 10_000
 #: Formats of times that are tried, to name one where Spark reads text; the user decides, since days and months differ.
 _TIMES = {
     "%d.%m.%Y %H:%M:%S": "dd.MM.yyyy HH:mm:ss", "%d.%m.%Y %H:%M": "dd.MM.yyyy HH:mm", "%d.%m.%Y": "dd.MM.yyyy",
@@ -40,6 +38,14 @@ class OpenLog:
     file: LogFile
     frame: DataFrame
     roles: Mapping[str, Guess]
+
+    @property
+    def cases(self) -> tuple[str, ...]:
+        """The columns of a case."""
+        column = self.column("case")
+        if column is None:
+            return ()
+        return tuple(c.strip().strip("`") for c in column.split(",")) if self.roles["case"].named else (column,)
 
     def column(self, role: str) -> str | None:
         """The column of a role."""
@@ -68,8 +74,10 @@ def open_logs(
     single = alone and len(out) == 1
     if single:
         for role, guess in out[0].roles.items():
-            if guess.column is not None:
-                spark.conf.set(KEYS[role], guess.column if role == "case" and role in named else quote(guess.column))
+            if role in named:
+                spark.conf.set(KEYS[role], named[role])
+            elif guess.column is not None and role not in before:
+                spark.conf.set(KEYS[role], quote(guess.column))
     for log in out if not quiet else ():
         click.echo("\n".join(told(log, single)), err=True)
     return out
@@ -98,20 +106,6 @@ def _check(file: LogFile, columns: Sequence[str], role: str, name: str) -> None:
             "CEP_UNRESOLVED_COLUMN", f"--{role} names {name}, but {file.path} has no such column.",
             hint=f"did you mean {near}?" if near else f"its columns are {', '.join(columns)}",
         )  # fmt: skip
-
-
-def sampled(frame: DataFrame) -> list[Column]:
-    """The columns, with about how many values the first rows have."""
-    atoms = [
-        (f.name, f.dataType.simpleString())
-        for f in frame.schema.fields
-        if not f.dataType.simpleString().startswith(("array", "map", "struct", "variant"))
-    ][:200]
-    if not atoms:
-        return []
-    items = [text for n, _ in atoms for text in (f"approx_count_distinct({quote(n)})", f"count({quote(n)})")]
-    (row,) = frame.limit(SAMPLE).selectExpr(*items).collect()
-    return [Column(name, type_, row[2 * i], row[2 * i + 1]) for i, (name, type_) in enumerate(atoms)]
 
 
 def told(log: OpenLog, single: bool) -> list[str]:

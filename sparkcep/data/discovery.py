@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from sparkcep.data.roles import quoted as in_backticks
 from sparkcep.query import string_literal
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ class Discovered:
 
 def quoted(name: str) -> str:
     """A column's name, in backticks where Spark wants them."""
-    return name if re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) else "`" + name.replace("`", "``") + "`"
+    return name if re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) else in_backticks(name)
 
 
 def discover(frame: DataFrame, columns: LogColumns, name: str = "log", variants: int = 10) -> Discovered:

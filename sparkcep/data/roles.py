@@ -8,6 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 ROLES = ("case", "time", "event", "tiebreak")
 #: Names without signs and capitals, the surest first. XES's, pm4py's, and those of common tools.
@@ -21,6 +25,8 @@ _EVENT = """conceptname activity activityname eventtype eventname event action t
 _TIEBREAK = """pos position seq seqno sequence sequencenumber eventid eventindex index eventno eventnumber offset
     lineno rownumber rowid""".split()
 TEMPORAL = ("timestamp", "timestamp_ntz", "date")
+#: Rows that guesses look at.
+SAMPLE = 10_000
 _INTEGRAL = ("tinyint", "smallint", "int", "bigint")
 
 
@@ -39,11 +45,12 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """``column`` None: nothing fits, or several do; ``why`` says which."""
+    """``column`` None: nothing fits, or several do; ``why`` says which. ``named``: by the user, maybe several."""
 
     role: str
     column: str | None
     why: str
+    named: bool = False
 
 
 def guess_roles(columns: Sequence[Column], named: Mapping[str, str]) -> dict[str, Guess]:
@@ -52,7 +59,7 @@ def guess_roles(columns: Sequence[Column], named: Mapping[str, str]) -> dict[str
     Args:
         columns: of the log. named: columns that the user gave, by role, which no other role takes.
     """
-    out = {role: Guess(role, column, "as you said") for role, column in named.items()}
+    out = {role: Guess(role, column, "as you said", True) for role, column in named.items()}
     taken = {part.strip() for column in named.values() for part in column.split(",")}
     for role, find in (("time", _time), ("tiebreak", _tiebreak), ("event", _event), ("case", _case)):
         if role not in out:
@@ -132,3 +139,22 @@ def _case(columns: Sequence[Column]) -> Guess:
 def _is_unique(column: Column) -> bool:
     """Whether (about) every row has a value of its own, as approx_count_distinct tells it."""
     return column.rows > 20 and column.distinct > 0.9 * column.rows
+
+
+def sampled(frame: DataFrame) -> list[Column]:
+    """The columns, with about how many values the first rows have."""
+    atoms = [
+        (f.name, f.dataType.simpleString())
+        for f in frame.schema.fields
+        if not f.dataType.simpleString().startswith(("array", "map", "struct", "variant"))
+    ][:200]
+    if not atoms:
+        return []
+    items = [text for n, _ in atoms for text in (f"approx_count_distinct({quoted(n)})", f"count({quoted(n)})")]
+    (row,) = frame.limit(SAMPLE).selectExpr(*items).collect()
+    return [Column(name, type_, row[2 * i], row[2 * i + 1]) for i, (name, type_) in enumerate(atoms)]
+
+
+def quoted(name: str) -> str:
+    """A column's name in backticks."""
+    return "`" + name.replace("`", "``") + "`"

@@ -57,10 +57,10 @@ def timeline(
     match: str | None = None,
     time: str | None = None,
     variable: str | None = None,
-    since_start: bool = False,
+    since_start: bool | None = None,
     **kwargs: Any,
 ) -> Picture:
-    """Matches over time, a row each, with the events of their case (a dotted chart).
+    """Matches over time, a row for each case and a line for each match, with the case's other events.
 
     The result must have the columns ``match_number`` and ``events``, as a pattern block without RETURN has; or rows of
     events, as MATCH_RECOGNIZE with ALL ROWS PER MATCH gives, and the names of their columns. Runs the query.
@@ -68,7 +68,8 @@ def timeline(
     Args:
         matches: at most so many are drawn, in order of case and start.
         case, match, time, variable: columns of the case (one or more), MATCH_NUMBER(), the time, CLASSIFIER().
-        since_start: time since the match's first event, in a unit that fits (in those of a numeric time).
+        since_start: time since the match's first event, in a unit that fits (in those of a numeric time), instead of
+            the time itself. By default where matches are short beside the time over which they are spread.
         query, args, kwargs: as for ``sparkcep.sql``.
 
     Raises:

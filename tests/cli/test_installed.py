@@ -186,7 +186,7 @@ def test_a_wheel_brings_compiled_kernels(tmp_path: Path) -> None:
     project.mkdir()
     for name in ("sparkcep", "dbt_sparkcep", "sql_examples"):
         shutil.copytree(source / name, project / name, ignore=shutil.ignore_patterns("__pycache__", "shipped"))
-    for name in ("pyproject.toml", "README.md", "LICENSE", ".gitignore"):
+    for name in ("pyproject.toml", "README.md", "LICENSE", ".gitignore", "hatch_build.py"):
         shutil.copy(source / name, project / name)
     shipped = project / "sparkcep" / "exec" / "kernel_cache" / "shipped" / "cpython-311-linux-x86_64"
     shipped.mkdir(parents=True)

@@ -134,6 +134,17 @@ def test_other_columns(run: Run) -> None:
     assert "Hint: did you mean order_id?" in err
 
 
+def test_a_case_of_several_columns(run: Run, spark: SparkSession) -> None:
+    """Named by an option, or by the setting itself."""
+    text = "FROM log PATTERN SEQ('10' a, '10' b) MATCHES FIRST RETURN a.step"
+    code, out, err = run("sql", "--csv", "log.csv", "--case", "order_id, step", "--event", "amount", "--format", "csv",
+                         text.replace("10", "20"))  # fmt: skip
+    assert (code, out) == (0, "step\npay\n"), err
+    code, out, err = run("discover", "log.csv", "--case", "order_id,step", "--event", "amount")
+    assert code == 0, err
+    assert "8 events in 7 cases" in out
+
+
 def test_several_files_name_their_columns(run: Run) -> None:
     Path("more.csv").write_text(ROWS)
     code, out, err = run(
