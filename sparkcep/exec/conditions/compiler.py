@@ -40,6 +40,7 @@ from sparkcep.exec.conditions.expressions import (
     wider_decimal,
 )
 from sparkcep.exec.conditions.interpreter import Interpreter, constant
+from sparkcep.exec.conditions.many_pairs import Place, place_of, places_of
 from sparkcep.exec.conditions.programs import CallsBack, ConditionPrograms, Reads
 from sparkcep.exec.conditions.scalars import DECIMALS, rounded_type
 from sparkcep.exec.engines.rows.spec import ConditionSet
@@ -120,15 +121,15 @@ class Compiler:
         for conjunct in _conjuncts(condition):
             state = self.state()
             if self.calls_back is CallsBack.ALWAYS:
-                self.call_back(conjunct)
+                self.call_back(conjunct, "")
                 continue
             try:
                 self.conjunct(conjunct)
-            except NotCompilable:
+            except NotCompilable as error:
                 if self.calls_back is CallsBack.NEVER:
                     raise
                 self.restore(state)
-                self.call_back(conjunct)
+                self.call_back(conjunct, str(error))
         self.out.spans[label] = (low, len(self.out.code))
 
     def conjunct(self, node: Expression) -> None:
@@ -139,8 +140,8 @@ class Compiler:
             self.boolean(node, "a condition of type {}")
             self.emit(op.TEST_TOP, pushes=-1)
 
-    def call_back(self, node: Expression) -> None:
-        """Emit a test that the interpreter makes.
+    def call_back(self, node: Expression, lacking: str) -> None:
+        """Emit a test that the interpreter makes. ``lacking``: what it has that the program has not.
 
         Raises:
             NotCompilable: it lacks something, too; or the test looks at variables' names.
@@ -156,7 +157,9 @@ class Compiler:
             else:
                 self.out.reads_number = True
         self.out.external.append(node)
-        self.emit(op.EXTERNAL, len(self.out.external) - 1, pushes=1)
+        self.out.lacking.append(lacking)
+        operands = [(op.NAVIGATED_I, self.navigation(place), 0) for place in places_of(node, self.slots) or ()]
+        self.emit(op.EXTERNAL, len(self.out.external) - 1, *operands, pushes=1)
         self.emit(op.TEST_TOP, pushes=-1)
 
     def state(self) -> tuple[int, ...]:
@@ -313,11 +316,14 @@ class Compiler:
             if not slot.from_first and slot.logical == 0 and of_tested:
                 return kind, (op.ROW_I + form, slot.physical, place)  # the last of its rows is the tested one
             self.reads.navigations.add((slot.register, slot.from_first, slot.logical))
-            row = (slot.register, int(slot.from_first), slot.logical, slot.physical)
-            if row not in self.out.nav:
-                self.out.nav.append(row)
-            return kind, (op.NAVIGATED_I + form, self.out.nav.index(row), place)
+            return kind, (op.NAVIGATED_I + form, self.navigation(place_of(slot)), place)
         return self.aggregate(slot)
+
+    def navigation(self, row: Place) -> int:
+        """Number of a row that a navigation points at; equal ones are kept once."""
+        if row not in self.out.nav:
+            self.out.nav.append(row)
+        return self.out.nav.index(row)
 
     def aggregate(self, slot: AggregateSlot) -> tuple[Type, Operand]:
         """The operand that reads a running aggregate of a register, and its type; equal aggregates are kept once.
@@ -439,7 +445,7 @@ class Compiler:
         if name == "isnan" and self.type_of(arguments[0]).kind in ("double", "float"):
             self.comparison("<=>", arguments[0], Constant(float("nan"), DOUBLE))
             return BOOLEAN
-        raise NotCompilable(name)
+        raise NotCompilable("a function of two rows of the match" if name == "element" else name)
 
     def function(self, node: Call) -> Type:
         """Emit a function of a number.

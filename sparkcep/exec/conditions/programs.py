@@ -43,7 +43,8 @@ class ConditionPrograms:
     one, a decimal of more than 18 digits, takes two places. ``string_constants``: place in
     ``const_i`` -> text, filled per batch with the text's rank. ``nav``: register, whether from its first row, logical
     and physical offset. ``agg``: function, register and place of the column, -1 for none. ``reads_number``: whether
-    conditions read MATCH_NUMBER(). ``external``: what the kernel calls back for, by number.
+    conditions read MATCH_NUMBER(). ``external``: what the kernel calls back for, by number; ``lacking``: why, for
+    each.
     """
 
     ansi: bool
@@ -58,3 +59,4 @@ class ConditionPrograms:
     columns: dict[int, tuple[str, int]] = field(default_factory=dict)
     reads_number: bool = False
     external: list[Expression] = field(default_factory=list)
+    lacking: list[str] = field(default_factory=list)

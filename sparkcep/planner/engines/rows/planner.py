@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
 
 from sparkcep.errors import LimitError
@@ -138,13 +137,12 @@ class RowsPlanner(PlanSteps):
             dependent.conditions, tuple(dependent.slots), tuple(types), tuple(dependent.registers)
         )
         try:
-            compile_conditions(conditions, self.settings.ansi)
-            return conditions, ""
+            lacking = compile_conditions(conditions, self.settings.ansi, CallsBack.WHERE_NEEDED).lacking
+            if not lacking:
+                return conditions, ""
+            return replace(conditions, calls_back=True), PAIRS if dependent.pairs else lacking[0]
         except NotCompilable as error:
             reason = PAIRS if dependent.pairs else str(error)
-        with suppress(NotCompilable):
-            compile_conditions(conditions, self.settings.ansi, CallsBack.WHERE_NEEDED)
-            return replace(conditions, calls_back=True), reason
         for label, condition in dependent.conditions.items():
             try:
                 Interpreter(conditions.slots, conditions.column_types, self.settings.ansi).condition(condition)
