@@ -29,7 +29,7 @@ from sparkcep.sql.block.parser import BlockSyntax, Range, parse_block
 from sparkcep.sql.block.pattern import parse_block_pattern
 from sparkcep.sql.block.returns import ReturnBinder
 from sparkcep.sql.block.scope import BlockScope
-from sparkcep.sql.block.source import Properties, Source, plain, quoted, read_source, relation_names
+from sparkcep.sql.block.source import Indexed, Properties, Source, plain, quoted, read_source, relation_names
 from sparkcep.sql.block.where import STRATEGIES, WhereSyntax, read_strategy, read_where
 from sparkcep.sql.lexicon import Token
 from sparkcep.sql.permutations import check_permutations
@@ -78,6 +78,7 @@ class BlockBinder:
         settings: Settings,
         properties: Properties,
         type_of: TypeOf,
+        indexed: Indexed,
     ) -> None:
         self.s = statement
         self.form = form
@@ -88,6 +89,7 @@ class BlockBinder:
         self.settings = settings
         self.properties = properties
         self.type_of = type_of
+        self.indexed = indexed
         self.range_position = -1
         self.scope = BlockScope(
             statement,
@@ -117,8 +119,9 @@ class BlockBinder:
         self.scope.components = components
         self.pattern = replace(self.pattern, components=components)
         source = read_source(
-            self.scope, syntax, self.form, self.settings, self.properties, needs_type=any(c.types for c in components)
-        )
+            self.scope, syntax, self.form, self.settings, self.properties, self.indexed,
+            needs_type=any(c.types for c in components),
+        )  # fmt: skip
         case = self.merged_case(source)
         if case is not None:
             # By time, then case, then position.
@@ -618,6 +621,7 @@ def bind_block(
     with_prefix: str = "",
     properties: Properties = lambda relation: {},
     type_of: TypeOf = lambda expression: "timestamp",
+    indexed: Indexed = dict,
 ) -> PatternQuery:
     """Parse and bind one pattern block.
 
@@ -633,10 +637,11 @@ def bind_block(
             something out.
         type_of: Spark's name of the type of an expression over the input; asked only for the ORDER BY key, and only
             where a time is a bare number.
+        indexed: the input's columns as an index names them; asked only where nothing else does.
 
     Raises:
         PatternParseError: the block cannot be read.
         PatternAnalysisError: it names or combines what it may not.
     """
-    binder = BlockBinder(statement, form, columns, qualifiers, render, settings, properties, type_of)
+    binder = BlockBinder(statement, form, columns, qualifiers, render, settings, properties, type_of, indexed)
     return binder.bind(with_prefix)
