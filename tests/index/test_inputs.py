@@ -103,6 +103,15 @@ def test_events_that_a_filter_takes_away_are_not_matched(spark: SparkSession, lo
     assert "TIME t is at, TIEBREAK p is n, EVENT e is kind" in sparkcep.explain(spark, renamed)
 
 
+def test_a_block_takes_its_columns_from_the_index_below_a_view(spark: SparkSession, log: str) -> None:
+    text = "FROM inputs_view PATTERN SEQ(A a, B b) RETURN k, b.at AS t"
+    assert served(spark, text) == "source"
+    assert [tuple(r) for r in spark.sql(text).collect()] == [("x", 2)]
+    tied = "FROM inputs_log PATTERN SEQ(A a, B b) RETURN k, a.t AS t"  # in `y` only the tie-break tells A from B
+    assert served(spark, tied) == "activities"
+    assert sorted(r.k for r in spark.sql(tied).collect()) == ["x", "y"]
+
+
 def test_one_event_that_a_join_repeats_is_two(spark: SparkSession, log: str) -> None:
     repeated = "(SELECT l.* FROM inputs_log l JOIN VALUES ('x'), ('x') d(kk) ON l.k = d.kk)"
     text = BLOCK.format(repeated).replace("A a, B b", "B a, B b")

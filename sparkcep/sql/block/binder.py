@@ -31,6 +31,7 @@ from sparkcep.sql.block.pattern import parse_block_pattern
 from sparkcep.sql.block.returns import ReturnBinder
 from sparkcep.sql.block.scope import BlockScope
 from sparkcep.sql.block.source import (
+    Indexed,
     LogKeys,
     Properties,
     Source,
@@ -87,6 +88,7 @@ class BlockBinder:
         settings: Settings,
         properties: Properties,
         type_of: TypeOf,
+        indexed: Indexed,
         keys: LogKeys | None = None,
     ) -> None:
         self.s = statement
@@ -99,6 +101,7 @@ class BlockBinder:
         self.settings = settings
         self.properties = properties
         self.type_of = type_of
+        self.indexed = indexed
         self.range_position = -1
         self.scope = BlockScope(
             statement,
@@ -128,7 +131,7 @@ class BlockBinder:
         self.scope.components = components
         self.pattern = replace(self.pattern, components=components)
         source = read_source(
-            self.scope, syntax, self.form, self.settings, self.properties,
+            self.scope, syntax, self.form, self.settings, self.properties, self.indexed,
             needs_type=any(c.types for c in components), keys=self.keys,
         )  # fmt: skip
         case = self.merged_case(source)
@@ -630,6 +633,7 @@ def bind_block(
     with_prefix: str = "",
     properties: Properties = lambda relation: {},
     type_of: TypeOf = lambda expression: "timestamp",
+    indexed: Indexed = dict,
     keys: LogKeys | None = None,
 ) -> PatternQuery:
     """Parse and bind one pattern block.
@@ -646,11 +650,12 @@ def bind_block(
             something out.
         type_of: Spark's name of the type of an expression over the input; asked only for the ORDER BY key, and only
             where a time is a bare number.
+        indexed: the input's columns as an index names them; asked only where nothing else does.
         keys: those of the rule set that the block is a rule of.
 
     Raises:
         PatternParseError: the block cannot be read.
         PatternAnalysisError: it names or combines what it may not.
     """
-    binder = BlockBinder(statement, form, columns, qualifiers, render, settings, properties, type_of, keys)
+    binder = BlockBinder(statement, form, columns, qualifiers, render, settings, properties, type_of, indexed, keys)
     return binder.bind(with_prefix)

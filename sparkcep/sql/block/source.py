@@ -15,6 +15,8 @@ from sparkcep.sql.statement import PatternOccurrence, Statement
 
 #: Properties of a table by its name as the statement writes it; empty where there are none.
 Properties = Callable[[str], Mapping[str, str]]
+#: Columns by `case`, `time`, `tiebreak` and `event` as an index on the input names them; empty where there is none.
+Indexed = Callable[[], Mapping[str, str]]
 
 
 def quoted(name: str) -> str:
@@ -70,6 +72,7 @@ class _SourceReader:
         form: PatternOccurrence,
         settings: Settings,
         properties: Properties,
+        indexed: Indexed,
         keys: LogKeys | None = None,
     ) -> None:
         self.scope = scope
@@ -77,6 +80,7 @@ class _SourceReader:
         self.syntax = syntax
         self.form = form
         self.properties = properties
+        self.indexed = indexed
         self.settings = {
             "case": (LOG_CASE.key, settings.log_case),
             "time": (LOG_TIME.key, settings.log_time),
@@ -139,9 +143,9 @@ class _SourceReader:
             for r in map(self.unwrapped, self.syntax.partition_by)
         )
         if self.keys is not None:
-            own = [*self.syntax.partition_by, *(k.expression for k in self.syntax.order_by)]
-            if own:
-                raise keys_of_rule(self.scope.statement, tokens[own[0][0]].start)
+            written = [*self.syntax.partition_by, *(k.expression for k in self.syntax.order_by)]
+            if written:
+                raise keys_of_rule(self.scope.statement, tokens[written[0][0]].start)
             partition_by = self.keys.partition_by
         elif not partition_by and (case := self.outside("case"))[1]:
             partition_by = tuple(
@@ -162,6 +166,14 @@ class _SourceReader:
             order_by = (SortKey(time, position=self.form.start),)
         tiebreak = self.outside_column("tiebreak")
         event_type = self.event_type(needs_type)
+        if (not order_by or (needs_type and event_type is None)) and (by_index := self.indexed()):
+            # Only what would be refused: that there is an index changes no answer.
+            own = {role: self.column("the pattern index", name) for role, name in by_index.items()}
+            if not partition_by:
+                partition_by = (KeyExpression(own["case"], self.form.start),)
+            if not order_by:
+                order_by, tiebreak = (SortKey(own["time"], position=self.form.start),), tiebreak or own.get("tiebreak")
+            event_type = own["event"] if needs_type and event_type is None else event_type
         if not order_by or (needs_type and event_type is None):
             missing = [
                 name
@@ -173,7 +185,7 @@ class _SourceReader:
                 f"The block has no {' and no '.join(m.split(' ', 1)[1] for m in missing)}.",
                 "write FROM t PARTITION BY case ORDER BY time EVENT TYPE type PATTERN ..., or set the table's "
                 "properties sparkcep.case, sparkcep.time, sparkcep.tiebreak and sparkcep.event, or "
-                f"{', '.join(key for key, _ in self.settings.values())}"
+                f"{', '.join(key for key, _ in self.settings.values())}, or CREATE PATTERN INDEX on the table"
                 + ("; EVENT TYPE NONE lets every row match" if needs_type and event_type is None else ""),
             )
         return Source(partition_by, order_by, tiebreak, event_type, tuple(self.names))
@@ -201,6 +213,7 @@ def read_source(
     form: PatternOccurrence,
     settings: Settings,
     properties: Properties,
+    indexed: Indexed = dict,
     *,
     needs_type: bool,
     keys: LogKeys | None = None,
@@ -208,13 +221,14 @@ def read_source(
     """Find the keys of a block.
 
     Args:
+        indexed: asked only where the block, the table and the settings leave out what must be known.
         needs_type: whether a component takes events of a type only.
         keys: those of the rule set that the block is a rule of.
 
     Raises:
         PatternAnalysisError: CEP_LOG_COLUMNS, CEP_UNRESOLVED_COLUMN, CEP_PATTERN_VARIABLE_NOT_ALLOWED, CEP_RULE_KEYS.
     """
-    return _SourceReader(scope, syntax, form, settings, properties, keys).read(needs_type)
+    return _SourceReader(scope, syntax, form, settings, properties, indexed, keys).read(needs_type)
 
 
 def keys_of_rule(statement: Statement, position: int) -> PatternAnalysisError:
