@@ -133,8 +133,8 @@ class PatternQuery:
     ``partition_by`` are those that equivalence tests and GROUP BY make. ``event_type`` is the type column's text, None
     where every component takes every row. ``groups``: cases that are merged, as numbers and texts, GROUPS; the block is
     then over an input with a column more, ``group_id``, which partitions it, and ``case`` is the key that partitioned
-    it before (None where that is no single one). ``streaming``: the input is a stream. ``own_neighbours``: PREV and NEXT of
-    one row are the matcher's to look at: where Spark prepares the rows they have other neighbours.
+    it before (None where that is no single one). ``streaming``: the input is a stream. ``own_neighbours``: PREV and
+    NEXT of one row are the matcher's to look at: where Spark prepares the rows they have other neighbours.
 
     Pattern: ``components`` are the pattern's leaves, ``conditions`` what DEFINE, WHERE and time constraints demand.
     ``within``, ``slide`` and ``between`` are expressions. ``equivalences``: all of a block's, see
