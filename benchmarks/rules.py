@@ -110,7 +110,11 @@ class Measured:
 
 
 def measured(run: Callable[[], tuple[float, dict[str, int]]], runs: int) -> Measured:
-    """Run once for nothing, if it is to run several times. ``run``: gives the seconds that planning took, and the matches."""
+    """Run once for nothing, if it is to run several times.
+
+    Args:
+        run: gives the seconds that planning took, and the matches.
+    """
     if runs > 1:
         run()
     times, plans = [], []
