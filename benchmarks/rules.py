@@ -110,8 +110,13 @@ class Measured:
 
 
 def measured(run: Callable[[], tuple[float, dict[str, int]]], runs: int) -> Measured:
-    """Run once for nothing, then some times. ``run``: gives the seconds that planning took, and the matches."""
-    run()
+    """Run once for nothing, if it is to run several times.
+
+    Args:
+        run: gives the seconds that planning took, and the matches.
+    """
+    if runs > 1:
+        run()
     times, plans = [], []
     for _ in range(runs):
         start = time.perf_counter()
@@ -197,7 +202,7 @@ def main(quick: bool) -> None:
     lines: list[str] = []
     for events in sizes:
         with spark_session({"log": ensure_events(events)}) as spark:
-            lines += measure(spark, events, COUNTS, 1 if quick else RUNS, events == sizes[0])
+            lines += measure(spark, events, COUNTS, 2 if quick else RUNS, events == sizes[0])
     folder = DATA / "quick" if quick else RESULTS
     folder.mkdir(parents=True, exist_ok=True)
     text = f"""# Rule sets

@@ -17,6 +17,7 @@ from sparkcep.session.rule_sources import rules_at, table_rules
 from sparkcep.settings import LOG_CASE, LOG_EVENT, LOG_TIME, Settings
 from sparkcep.sql.block.source import LogKeys
 from sparkcep.sql.rewriter import InputSql, Rewriter
+from sparkcep.sql.rule_sets.binder import COLUMNS
 from sparkcep.sql.rule_sets.rule import Rule
 from sparkcep.sql.rule_sets.table_argument import TableArgument, read_table_argument
 from sparkcep.sql.statement import PatternOccurrence, Statement
@@ -112,7 +113,8 @@ class _Reader:
     def settings(self, table: TableArgument, source: DataFrame) -> Settings:
         """With the log's properties, and the event type's column."""
         settings = self.analyzer.settings
-        known = self.analyzer.table_properties(self.rewriter.render(*table.relation), source) if table.name else {}
+        named = table.name is not None and relation_name(self.s, *table.name)
+        known = self.analyzer.table_properties(self.rewriter.render(*table.relation), source) if named else {}
 
         def told(role: str, otherwise: str) -> str:
             return known.get(f"sparkcep.{role}", "").strip() or otherwise
@@ -171,6 +173,13 @@ class _Reader:
                 "TABLE(log) PARTITION BY case ORDER BY time; or the table's properties sparkcep.case, sparkcep.time "
                 f"and sparkcep.event, or {LOG_CASE.key}, {LOG_TIME.key} and {LOG_EVENT.key}",
             )  # fmt: skip
+        for key in partition_by:
+            if key.expression.strip("`").casefold() in COLUMNS:
+                raise self.error(
+                    "CEP_DUPLICATE_COLUMN",
+                    f"The result of a rule set has a column {key.expression} of its own.", self.place("log"),
+                    f"give the key another name: TABLE(SELECT {key.expression} AS {key.expression}_, ... FROM ...)",
+                )  # fmt: skip
         if settings.log_tiebreak:
             order_by = (*order_by, SortKey(outside(settings.log_tiebreak.strip("`"))))
         return LogKeys(partition_by, order_by)

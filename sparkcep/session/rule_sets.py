@@ -16,9 +16,11 @@ from sparkcep.planner.choice import make_plan
 from sparkcep.planner.conditions.row_conditions import RowCondition
 from sparkcep.planner.engines.shared.output import NO_MEASURES
 from sparkcep.planner.engines.shared.plan import NotShared, SharedPlan, SharedPlanner, spark_conditions
+from sparkcep.planner.explain_before import indent
 from sparkcep.planner.fields import Fields, quote
 from sparkcep.planner.plan import AnyPlan
-from sparkcep.query import PREFIX, SOURCE, PatternQuery, string_literal
+from sparkcep.planner.sampling import Sampler
+from sparkcep.query import PREFIX, SOURCE, PatternQuery, string_literal, unescape
 from sparkcep.session.analyzer import SparkAnalyzer
 from sparkcep.session.index_choice import Pruning
 from sparkcep.session.lost_executors import remember
@@ -150,6 +152,7 @@ class RuleSet:
             notes.append(f"  conditions evaluated by Spark, each once: {len(shared.input.bits)}")
             notes.append(f"  columns sent to the matchers: {len(shared.input.shape.columns)}")
             notes.append(f"  layout: {shared.input.layout} ({shared.input.layout_reason})")
+            notes += ["  SQL before:", indent(unescape(shared.input.sql()).replace(PREFIX, "_"))]
         elif not self.call.settings.shared_input:
             rest = dict.fromkeys((b.rule.name for b in self.bound), f"{SHARED_INPUT.key} = false")
         relations = []
@@ -193,7 +196,7 @@ class RuleSet:
             first, partition_by=call.keys.partition_by, order_by=call.keys.order_by, event_type=event_type,
             groups=(), within=None,
         )  # fmt: skip
-        planner = SharedPlanner(base, call.settings, self.analyze, lambda *_: None, self.column_types, names)
+        planner = SharedPlanner(base, call.settings, self.analyze, self.sampler(base), self.column_types, names)
         for bound, plan in plans:
             try:
                 planner.add(bound.rule.name, plan, bound.measures)
@@ -209,7 +212,14 @@ class RuleSet:
         """
         query = bound.query
         return make_plan(
-            query, settings, lambda items: self.analyze(items, query), lambda *_: None, self.column_types
+            query, settings, lambda items: self.analyze(items, query), self.sampler(query), self.column_types
+        )  # fmt: skip
+
+    def sampler(self, query: PatternQuery) -> Sampler:
+        """What asks for some rows of the log, where that is large."""
+        call = self.call
+        return lambda tests, keys, filters: self.analyzer.sample(
+            query, call.source, call.input_sql, tests, keys, filters
         )  # fmt: skip
 
     def answered(self, plans: list[tuple[BoundRule, AnyPlan]]) -> list[tuple[BoundRule, AnyPlan]]:

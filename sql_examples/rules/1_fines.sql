@@ -8,3 +8,16 @@ FROM pattern_rules(
   event_type => activity)
 GROUP BY rule
 ORDER BY rule;
+
+-- Result:
+-- | rule | fines | matches |
+-- | --- | --- | --- |
+-- | appeal_to_judge_first | 384 | 384 |
+-- | collection_after_full_payment | 2078 | 2078 |
+-- | fine_never_sent | 46952 | 46952 |
+-- | high_fine_paid_at_once | 80 | 80 |
+-- | many_payments | 34 | 34 |
+-- | notified_late | 398 | 398 |
+-- | paid_twice_on_a_day | 1 | 1 |
+-- | penalty_despite_appeal | 358 | 358 |
+-- | sent_after_a_year | 35 | 35 |

@@ -23,3 +23,15 @@ FROM pattern_rules(
   event_type => action)
 GROUP BY rule
 ORDER BY rule;
+
+-- Result:
+-- | rule | addresses | matches |
+-- | --- | --- | --- |
+-- | break_in_warning | 4 | 85 |
+-- | brute_force | 5 | 21 |
+-- | cut_off_and_back | 1 | 44 |
+-- | many_unknown_users | 5 | 6 |
+-- | name_by_name | 6 | 36 |
+-- | patient | 5 | 6 |
+-- | root_is_tried | 5 | 32 |
+-- | warned_again | 2 | 4 |

@@ -132,6 +132,16 @@ def test_bad_rules_change_nothing_else(spark: SparkSession) -> None:
         spark.sql(f"SELECT * FROM pattern_rule_errors{CALL}").collect()
 
 
+def test_arguments(spark: SparkSession) -> None:
+    with_log(spark, [(1, 1, "A", 1, 1.0, "1.00", "{p}"), (1, 2, "B", 2, 1.0, "1.00", "p")])
+    rule = "PATTERN SEQ(A a, B b) WHERE a.s RLIKE '[{]p{1}[}]'"
+    rules = spark.createDataFrame([("ab", rule)], "name string, rule string")
+    log = "TABLE({log}) PARTITION BY u ORDER BY t"
+    text = f"SELECT rule, u FROM pattern_rules({log}, rules => TABLE({{rules}}), event_type => type)"
+    rows = spark.sql(text, log=spark.table("rules_log"), rules=rules).collect()
+    assert list(map(tuple, rows)) == [("ab", 1)]
+
+
 def test_folder(spark: SparkSession, tmp_path: Path) -> None:
     with_log(spark, [(1, 1, "A", 1, 1.0, "1.00", "p"), (1, 2, "B", 2, 1.0, "1.00", "p")])
     (tmp_path / "more").mkdir()

@@ -45,7 +45,7 @@ def comparison(text: str, fields: Fields, column_types: Mapping[str, str]) -> Co
     column = fields.column_of(quote(name))
     if column is None:
         return None
-    kind = parse_type(column_types[column]) if column_types[column] != "varchar" else Type("other")
+    kind = parse_type(column_types[column])
     values = [_constant(literal, kind, column_types[column]) for literal in literals]
     known = [v for v in values if v is not None]
     return ColumnComparison(column, operator, tuple(known)) if len(known) == len(values) else None

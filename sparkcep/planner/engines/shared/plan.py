@@ -32,6 +32,7 @@ from sparkcep.planner.engines.shared.comparisons import comparison
 from sparkcep.planner.engines.shared.output import SharedOutput
 from sparkcep.planner.fields import Fields
 from sparkcep.planner.input_plan import InputPlan
+from sparkcep.planner.layouts import LONG_PARTITION, fits_python
 from sparkcep.planner.plan import Analyzer, AnyPlan
 from sparkcep.planner.sampling import Sampler
 from sparkcep.planner.steps import PlanSteps
@@ -254,6 +255,18 @@ class SharedPlanner:
         if odd or of_interval or (kind.kind == "decimal" and not self.settings.ansi):
             raise NotCompilable(f"a value of type {kind.kind}")
 
+    def layout(self) -> tuple[str, str]:
+        """How partitions reach Python, and why."""
+        _, layout, reason = self.steps.choose_layout({}, False)
+        layout, reason = self.steps.fitting_layout(layout, reason, ())
+        if layout == "rows" or self.settings.layout != "auto":
+            return layout, reason
+        sample = self.sample((), [k.expression for k in self.steps.query.partition_by], ())
+        size = sample.partition_rows if sample is not None else 0
+        if size >= LONG_PARTITION and fits_python(self.steps.field_types()):
+            return "rows", f"long partitions, {size:.0f} rows or more in a sample"
+        return layout, reason
+
     # -- all rules -------------------------------------------------------------------------------------------------
 
     def plan(self) -> SharedPlan:
@@ -266,8 +279,7 @@ class SharedPlanner:
             task_memory=self.settings.task_memory, masks=words_of(len(tests)), columns=tuple(self.columns),
             within=None, gathers=(), labels=(),
         )  # fmt: skip
-        _, layout, reason = self.steps.choose_layout({}, False)
-        layout, reason = self.steps.fitting_layout(layout, reason, ())
+        layout, reason = self.layout()
         given = InputPlan(
             query=self.steps.query, fields=self.fields, keys=self.keys, tests=tests,
             bits={n: n for n in tests}, layout=layout, layout_reason=reason, shape=shape, filters=(),
