@@ -295,5 +295,4 @@ def test_every_kind_in_a_browser(spark: SparkSession, log: str, night: bool, art
             assert "<picture>" not in body
             width = float(re.findall(r'<svg[^>]* width="([\d.]+)"', body)[0])
             assert width <= 1000, name
-            paper = colors.DARK[colors.PAPER] if night else "white"
-            assert paper in body or colors.PAPER in body
+            assert (colors.DARK[colors.TEXT] in body) == night
