@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sparkcep.session.expansion import expand_collapsed
     from sparkcep.session.own_aggregates import register_aggregate
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 #: What needs pyspark or the planner, by its module; `sparkcep --help` and the like do without.
 _LATE = {

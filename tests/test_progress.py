@@ -78,6 +78,29 @@ def test_a_terminal() -> None:
     assert seen.rstrip("\r\n").endswith(("\x1b[2K", "\x1b[?25h"))  # nothing is left of it, the cursor is back
 
 
+def test_a_notebook(quick: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """One output of the cell, written over and emptied in the end."""
+    ipython = pytest.importorskip("IPython")
+    seen: list[str] = []
+
+    class Handle:
+        def update(self, shown: dict[str, str], raw: bool) -> None:
+            seen.append(shown["text/plain"])
+
+    def display(shown: dict[str, str], raw: bool, display_id: bool) -> Handle:
+        seen.append(shown["text/plain"])
+        return Handle()
+
+    monkeypatch.setattr(ipython, "get_ipython", type("Shell", (), {"kernel": None}))
+    monkeypatch.setattr("IPython.display.display", display)
+    progress.show_if_seen()
+    with progress.activity("Counting"):
+        time.sleep(1.5)
+    assert seen[0].startswith("Counting ... ")
+    assert seen[-1] == ""
+    assert capsys.readouterr() == ("", "")
+
+
 @pytest.mark.parametrize(
     ("text", "group"),
     [

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from sparkcep import __version__
 from sparkcep.cli.discover import discover_command
 from sparkcep.cli.index import index_group
 from sparkcep.cli.messages import is_sparks, short_message
@@ -21,7 +22,7 @@ from sparkcep.cli.statements import COMMANDS, TEXT
 
 
 @click.group("sparkcep", invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="sparkcep", prog_name="sparkcep", message="%(prog)s %(version)s")
+@click.version_option(__version__, prog_name="sparkcep", message="%(prog)s %(version)s")
 @click.pass_context
 def cli(context: click.Context) -> None:
     """Pattern queries as part of Spark SQL."""

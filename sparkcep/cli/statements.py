@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 FORMATS = ("table", "json", "csv", "markdown")
 #: What the statements of a command are kept by, so that errors of Spark's can be shown in them.
 TEXT = "sparkcep.text"
+#: Statements that are asked why they have no rows: not EXPLAIN, SHOW and the like.
+_QUERY = re.compile(r"\s*(?:--[^\n]*\n\s*|/\*.*?\*/\s*)*(?:SELECT|WITH|FROM|\()", re.DOTALL | re.IGNORECASE)
 
 
 def with_statements(command: Command) -> Command:
@@ -86,7 +89,7 @@ def run_statements(
         known: list[str] = []
         with activity("Planning"):
             frame = spark.sql(statement)
-            if has_file:
+            if has_file and _QUERY.match(statement):
                 known = unknown_constant_notes(spark, statement)
         for note in known:
             click.echo(f"Warning: {note}", err=True)
@@ -103,7 +106,7 @@ def run_statements(
                 click.echo()
             rows = PRINT[form](frame)
             printed = True
-        if not rows:
+        if not rows and _QUERY.match(statement):
             with activity("Looking for the reason why there are no rows"):
                 notes = no_rows_notes(spark, statement)
             for note in notes:

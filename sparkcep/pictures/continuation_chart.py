@@ -35,7 +35,13 @@ def continuations_picture(spark: SparkSession, log: str, pattern: str, mode: str
     found = sorted(found, key=lambda r: (-r.completions, r.average or 0, r.next_event))
     values = [_bar(n, r.next_event, r.completions, r.support, r.average, clock) for n, r in enumerate(found)]
     most = max((v["completions"] for v in values), default=1)
-    y = {"field": "next", "type": "nominal", "sort": {"field": "n"}, "title": None}
+    y = {
+        "field": "next",
+        "type": "nominal",
+        "sort": None,
+        "scale": {"domain": [v["next"] for v in values]},
+        "title": None,
+    }
     # Space for the text behind the longest bar.
     scale = {"domain": [0, most * 1.9], "nice": False}
     x = {"field": "completions", "type": "quantitative", "axis": None, "scale": scale}

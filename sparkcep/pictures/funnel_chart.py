@@ -72,7 +72,9 @@ def _chart(steps: list[Step], relation: Relation) -> dict[str, Any]:
         text = f"{step.cases:,} case{'s' * (step.cases != 1)} ({shown}){events}"
         values.append({"n": n, "step": f"{n + 1}. {step.label}", "cases": step.cases, "text": text,
                        "whole": whole, "bar": max(step.cases, _LEAST * whole) if step.cases else 0})  # fmt: skip
-    y = {"field": "step", "type": "nominal", "sort": {"field": "n"}, "title": None,
+    # Layers would not agree about an order by a field.
+    y = {"field": "step", "type": "nominal", "sort": None, "title": None,
+         "scale": {"domain": [v["step"] for v in values]},
          "axis": {"ticks": False, "domain": False, "labelPadding": 8}}  # fmt: skip
     # Space for the text behind the longest bar.
     scale = {"domain": [0, whole * 1.9], "nice": False}

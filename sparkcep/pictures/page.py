@@ -88,7 +88,9 @@ def page(title: str, pictures: Sequence[Specified], before: str = "", after: str
     """
     parts = [f'<div id="picture{n}">{_until_drawn(p)}</div>' for n, p in enumerate(pictures)]
     # A specification holds users' text: nothing in it may end the script.
-    specs = json.dumps([p.spec for p in pictures]).replace("<", "\\u003c")
+    # Which Vega-Lite draws it is the page's own matter, so that the schema is left out.
+    plain = [{k: v for k, v in p.spec.items() if k != "$schema"} for p in pictures]
+    specs = json.dumps(plain).replace("<", "\\u003c")
     draw = f"const specs = {specs}, dark = {json.dumps(DARK)};\n{_DRAW}"
     return f"""<!DOCTYPE html>
 <html><head><meta charset="utf-8"><title>{html.escape(title)}</title>
@@ -127,7 +129,10 @@ def _scripts() -> str:
     if convert is None:
         loaded = [f'<script src="{src}"></script>' for src in SCRIPTS]
         return "\n".join([*loaded, "<script>window.vegaEmbed && window.draw();</script>"])
-    code = convert.javascript_bundle("window.vegaEmbed = vegaEmbed; window.draw();", vl_version=VERSION)
+    # Its Vega is the newest; of an older Vega-Lite than that needs vega-embed warns in the console.
+    known = [v for v in convert.get_vegalite_versions() if int(v.split(".")[0]) >= 6]
+    newest = known[-1] if known else VERSION
+    code = convert.javascript_bundle("window.vegaEmbed = vegaEmbed; window.draw();", vl_version=newest)
     # A notebook keeps a copy with each picture: a third of the size.
     packed = base64.b64encode(gzip.compress(code.encode(), mtime=0)).decode()
     return f'<script id="vega" type="text/plain">{packed}</script>\n<script type="module">{_UNPACK}</script>'

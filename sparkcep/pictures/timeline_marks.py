@@ -64,7 +64,7 @@ def chart(
     domain = _domain(bars, temporal)
     # Other events may be years away from the match.
     grey = [g for g in grey if not domain or domain[0] <= g["time"] <= domain[1]]
-    return _drawn(bars, points, grey, rows, height, title, temporal, domain, keys)
+    return _drawn(bars, points, grey, rows, height, title, temporal, keys)
 
 
 def _case(event: Event, keys: Sequence[str]) -> tuple[Any, ...]:
@@ -141,10 +141,11 @@ def _domain(bars: Sequence[Mapping[str, Any]], temporal: bool) -> list[Any]:
 
 def _drawn(
     bars: list[dict[str, Any]], points: list[dict[str, Any]], grey: list[dict[str, Any]], rows: list[dict[str, Any]],
-    height: float, title: str, temporal: bool, domain: Sequence[Any], keys: Sequence[str],
+    height: float, title: str, temporal: bool, keys: Sequence[str],
 ) -> dict[str, Any]:  # fmt: skip
     kind = "temporal" if temporal else "quantitative"
-    scale: dict[str, Any] = {"domain": list(domain), "nice": False} if domain else {}
+    # The domain is that of what is drawn.
+    scale = {"nice": False, "padding": 14, **({} if temporal else {"zero": False})}
     x = {"type": kind, "title": title, "scale": scale,
          "axis": {"grid": True, "labelOverlap": True, "labelSeparation": 12, "labelFlush": True,
                   "tickCount": 7}}  # fmt: skip

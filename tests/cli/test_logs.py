@@ -116,6 +116,14 @@ def test_a_mistyped_type_is_said(run: Run) -> None:
     assert err.startswith("Warning: no row has step = 'regster'; did you mean 'register'?\nNote: ")
 
 
+def test_other_statements_are_let_be(run: Run) -> None:
+    text = ("CREATE OR REPLACE TEMPORARY PATTERN FUNCTION paid AS PATTERN SEQ(register a, pay b) RETURN b.amount; "
+            "EXPLAIN FROM log PATTERN SEQ(register a, pay b); SHOW TABLES IN default LIKE 'nothing'")  # fmt: skip
+    code, out, err = run("sql", "--csv", "log.csv", "-q", text)
+    assert (code, err) == (0, ""), err
+    assert "== Pattern Plan ==" in out
+
+
 def test_no_rows_have_a_reason(run: Run) -> None:
     _, _, err = run("sql", "--csv", "log.csv", "-q", "FROM log PATTERN SEQ(ship a, register b)")
     assert err.startswith("Note: the furthest runs reach a; in ")

@@ -120,7 +120,7 @@ def test_funnel_of_each_layout(spark: SparkSession, log: str, query: str) -> Non
 
 
 def test_timeline(spark: SparkSession, log: str) -> None:
-    picture = pictures.timeline(spark, HEAD + "PATTERN SEQ(placed p, returned r)", matches=3)
+    picture = pictures.timeline(spark, HEAD + "PATTERN SEQ(placed p, returned r)", matches=3, since_start=False)
     lines, grey, bars, taken, names = (layer["data"]["values"] for layer in picture.spec["layer"])
     bar = {k: bars[2][k] for k in ("case", "match", "from", "to", "lasts")}
     assert bar == {"case": "2", "match": 1, "from": "2026-01-07T08:00:00.000", "to": "2026-01-07T09:00:00.000",
@@ -312,5 +312,4 @@ def test_every_kind_in_a_browser(spark: SparkSession, log: str, night: bool, art
             assert "<picture>" not in body
             width = float(re.findall(r'<svg[^>]* width="([\d.]+)"', body)[0])
             assert width <= 1000, name
-            paper = colors.DARK[colors.PAPER] if night else "white"
-            assert paper in body or colors.PAPER in body
+            assert (colors.DARK[colors.TEXT] in body) == night
