@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
 import re
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import click
 
 if TYPE_CHECKING:
     from sparkcep.errors import SparkCepError
@@ -20,21 +21,24 @@ _COLUMN = re.compile(r"\s*(`[^`]+`|[^\W\d]\w*)(?:\s*:?\s*(.+?))?\s*", re.DOTALL)
 _ANY = "time"
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Register ``rules`` and what it does."""
-    rules = commands.add_parser("rules", help="check folders of rules")
-    does = rules.add_subparsers(dest="does", required=True)
-    check = does.add_parser("check", help="read every rule of a folder, and bind it if the log's columns are given")
-    check.add_argument("folder", type=Path, help="its .sql files are rules, also those of folders in it")
-    check.add_argument("--columns", help='of the log: "user, time, action", or with types: "user STRING, ..."')
-    check.add_argument("--event-type", help="the column that types in PATTERN are values of")
-    check.set_defaults(run=command_check)
+@click.group("rules")
+def rules_group() -> None:
+    """Check folders of rules."""
 
 
-def command_check(arguments: argparse.Namespace) -> int:
-    """Check a folder's rules; see :func:`check`. Gives 1 where one is refused, else 0."""
-    columns = None if arguments.columns is None else read_columns(arguments.columns)
-    rules, found = check(arguments.folder, columns, arguments.event_type)
+@rules_group.command("check")
+@click.argument("folder", type=Path)
+@click.option(
+    "--columns", metavar="COLUMNS", help='Of the log: "user, time, action", or with types: "user STRING, ...".'
+)
+@click.option("--event-type", metavar="COLUMN", help="The column that types in PATTERN are values of.")
+def check_command(folder: Path, columns: str | None, event_type: str | None) -> int:
+    """Read every rule of a folder, and bind it if the log's columns are given.
+
+    Its .sql files are rules, also those of folders in it. The exit code is 1 where one is refused.
+    """
+    of_log = None if columns is None else read_columns(columns)
+    rules, found = check(folder, of_log, event_type)
     for rule, error in found:
         print(f"{rule.source}: {error}\n", file=sys.stderr)
     refused = len({rule.source for rule, _ in found})

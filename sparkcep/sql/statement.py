@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from sparkcep.query import unescape
@@ -152,6 +152,12 @@ class Statement:
         if 0 <= index < len(self.tokens) and self.tokens[index].kind == "word":
             return self.tokens[index].upper
         return ""
+
+    def words(self, low: int, high: int, without: Iterable[tuple[int, int]] = ()) -> frozenset[str]:
+        """Case-folded words and quoted names of a range of tokens. ``without``: ranges in it that do not count."""
+        left_out = {k for first, last in without for k in range(first, last)}
+        tokens = (self.tokens[k] for k in range(low, high) if k not in left_out)
+        return frozenset(t.text.casefold() for t in tokens if t.kind in ("word", "quoted"))
 
     def opening(self, close: int, default: int = -1) -> int:
         """The parenthesis that a token closes; ``default`` where it closes none."""

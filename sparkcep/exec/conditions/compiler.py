@@ -5,8 +5,6 @@ What the instruction program cannot express raises :class:`NotCompilable`; the i
 
 from __future__ import annotations
 
-import enum
-from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TypeAlias
 
@@ -42,6 +40,7 @@ from sparkcep.exec.conditions.expressions import (
     wider_decimal,
 )
 from sparkcep.exec.conditions.interpreter import Interpreter, constant
+from sparkcep.exec.conditions.programs import CallsBack, ConditionPrograms, Reads
 from sparkcep.exec.conditions.scalars import DECIMALS, rounded_type
 from sparkcep.exec.engines.rows.spec import ConditionSet
 from sparkcep.exec.kernels import conditions as op
@@ -49,60 +48,11 @@ from sparkcep.exec.kernels import decimals
 
 #: Where a value lies: kind and two numbers, as in an instruction.
 Operand: TypeAlias = tuple[int, int, int]
-Instruction: TypeAlias = tuple[int, int, int, int, int, int, int, int]
 
 _NOTHING: Operand = (op.NULL, 0, 0)
 _TOP_I: Operand = (op.STACK_I, 0, 0)
 _TOP_F: Operand = (op.STACK_F, 0, 0)
 _TOP_W: Operand = (op.STACK_W, 0, 0)
-
-
-class CallsBack(enum.Enum):
-    """Which tests a kernel leaves to the interpreter, by a call."""
-
-    NEVER = 0
-    WHERE_NEEDED = 1
-    ALWAYS = 2
-
-
-@dataclass(slots=True)
-class Reads:
-    """What the condition of one variable looks back at, beside the tested row and its neighbours.
-
-    ``navigations``: (register, from_first, logical offset). ``aggregates``: numbers in ``ConditionPrograms.agg``;
-    ``before``: those of them that are taken without the last row. ``everything``: registers of which all rows are read.
-    """
-
-    navigations: set[tuple[int, bool, int]] = field(default_factory=set)
-    aggregates: set[int] = field(default_factory=set)
-    before: set[int] = field(default_factory=set)
-    everything: set[int] = field(default_factory=set)
-
-
-@dataclass(slots=True)
-class ConditionPrograms:
-    """Instructions of all conditions of a query and the tables they index.
-
-    ``spans`` and ``reads``: variable code -> its instructions in ``code`` (in ascending order of codes), what it looks
-    at. ``columns``: kernel column -> ('int' | 'float' | 'string' | 'decimal' | 'wide', place); a wide
-    one, a decimal of more than 18 digits, takes two places. ``string_constants``: place in
-    ``const_i`` -> text, filled per batch with the text's rank. ``nav``: register, whether from its first row, logical
-    and physical offset. ``agg``: function, register and place of the column, -1 for none. ``reads_number``: whether
-    conditions read MATCH_NUMBER(). ``external``: what the kernel calls back for, by number.
-    """
-
-    ansi: bool
-    code: list[Instruction] = field(default_factory=list)
-    spans: dict[int, tuple[int, int]] = field(default_factory=dict)
-    reads: dict[int, Reads] = field(default_factory=dict)
-    const_i: list[int] = field(default_factory=list)
-    const_f: list[float] = field(default_factory=list)
-    string_constants: dict[int, str] = field(default_factory=dict)
-    nav: list[tuple[int, int, int, int]] = field(default_factory=list)
-    agg: list[tuple[int, int, int]] = field(default_factory=list)
-    columns: dict[int, tuple[str, int]] = field(default_factory=dict)
-    reads_number: bool = False
-    external: list[Expression] = field(default_factory=list)
 
 
 _INT_OPS = {"+": op.ADD_I, "-": op.SUB_I, "*": op.MUL_I, "%": op.MOD_I, "div": op.IDIV_I}

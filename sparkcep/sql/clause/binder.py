@@ -121,9 +121,8 @@ class Binder:
             subsets=tuple(self.scope.unions.items()),
             selection=clause.selection,
             non_answers=self.bind_non_answers(),
-            identifiers=frozenset(
-                t.text.casefold() for t in self.s.tokens[slice(*self.body)] if t.kind in ("word", "quoted")
-            ),
+            identifiers=self.s.words(*self.body),
+            named_beside_order=self.s.words(*self.body, [k.expression for k in clause.order_by]),
             with_prefix=with_prefix,
             text=self.s.text,
             start=self.s.tokens[self.body[0] - 2].start,

@@ -8,10 +8,11 @@ import numpy as np
 
 from sparkcep.exec.arrays import Ints
 from sparkcep.exec.batch import Batch, Resume
-from sparkcep.exec.conditions.compiler import CallsBack, ConditionPrograms, compile_conditions
+from sparkcep.exec.conditions.compiler import compile_conditions
 from sparkcep.exec.conditions.expressions import NavigationSlot
 from sparkcep.exec.conditions.external import External
 from sparkcep.exec.conditions.lookback import Lookback
+from sparkcep.exec.conditions.programs import CallsBack, ConditionPrograms
 from sparkcep.exec.engines.rows.search import Search
 from sparkcep.exec.engines.rows.spec import MatchSpec
 from sparkcep.exec.engines.rows.tables import (

@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from sparkcep.exec.arrays import Ints, float_values, high_words, int_values, ordered_ints, rank_strings
 from sparkcep.exec.batch import Batch
-from sparkcep.exec.conditions.compiler import ConditionPrograms
 from sparkcep.exec.conditions.expressions import ROW_COLUMN
 from sparkcep.exec.conditions.lookback import Lookback
+from sparkcep.exec.conditions.programs import ConditionPrograms
 from sparkcep.exec.engines.rows.program import Program
 from sparkcep.exec.engines.rows.spec import BITS_PER_WORD, OutputSlot
 from sparkcep.exec.kernels.conditions import STACK

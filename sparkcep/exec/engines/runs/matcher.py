@@ -8,8 +8,9 @@ import numpy as np
 
 from sparkcep.exec.arrays import Ints, Rows
 from sparkcep.exec.batch import Batch
-from sparkcep.exec.conditions.compiler import CallsBack, compile_conditions
+from sparkcep.exec.conditions.compiler import compile_conditions
 from sparkcep.exec.conditions.external import External
+from sparkcep.exec.conditions.programs import CallsBack
 from sparkcep.exec.engines.rows.tables import (
     PIECE_BYTES,
     WHOLE_BYTES,

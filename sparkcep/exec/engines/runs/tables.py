@@ -10,8 +10,8 @@ import numpy as np
 from sparkcep.exec.arrays import Ints, ordered_ints
 from sparkcep.exec.automaton import ACCEPT, Automaton, Edge, events_left
 from sparkcep.exec.batch import Batch
-from sparkcep.exec.conditions.compiler import ConditionPrograms
 from sparkcep.exec.conditions.expressions import NotCompilable
+from sparkcep.exec.conditions.programs import ConditionPrograms
 from sparkcep.exec.engines.rows.tables import bit_table
 from sparkcep.exec.engines.runs.spec import Check, RunSpec
 from sparkcep.exec.kernels.conditions import HIGH

@@ -7,9 +7,10 @@ from contextlib import suppress
 from dataclasses import replace
 
 from sparkcep.errors import LimitError
-from sparkcep.exec.conditions.compiler import CallsBack, compile_conditions
+from sparkcep.exec.conditions.compiler import compile_conditions
 from sparkcep.exec.conditions.expressions import NotCompilable, Type, parse_type
 from sparkcep.exec.conditions.interpreter import Interpreter
+from sparkcep.exec.conditions.programs import CallsBack
 from sparkcep.exec.engines.rows.program import compile_pattern
 from sparkcep.exec.engines.rows.spec import ConditionSet, MatchSpec, words_of
 from sparkcep.exec.shape import OperatorColumns

@@ -9,9 +9,10 @@ from functools import partial
 
 from sparkcep.errors import PatternAnalysisError, SparkCepError
 from sparkcep.exec.automaton import Automaton, compile_automaton
-from sparkcep.exec.conditions.compiler import CallsBack, compile_conditions
+from sparkcep.exec.conditions.compiler import compile_conditions
 from sparkcep.exec.conditions.expressions import ROW_COLUMN, TIMES, NavigationSlot, NotCompilable, parse_type
 from sparkcep.exec.conditions.interpreter import Interpreter
+from sparkcep.exec.conditions.programs import CallsBack
 from sparkcep.exec.engines.rows.spec import ConditionSet
 from sparkcep.exec.engines.runs.spec import Check, RunSpec
 from sparkcep.exec.engines.runs.tables import machine_tables
