@@ -15,6 +15,7 @@ from sparkcep.cli.discover import discover_command
 from sparkcep.cli.index import index_group
 from sparkcep.cli.messages import is_sparks, short_message
 from sparkcep.cli.options import NO_DATA, Connection, Data, session_of, with_connection, with_data
+from sparkcep.cli.rules import rules_group
 from sparkcep.cli.statements import COMMANDS, TEXT
 
 # What takes time to load, errors too since they bring pyspark, is imported where it is needed: --help answers at once.
@@ -148,7 +149,7 @@ def run_dbt(arguments: Sequence[str]) -> int:
     return 0 if result.success else 1
 
 
-for command in (*COMMANDS, discover_command, index_group):
+for command in (*COMMANDS, discover_command, index_group, rules_group):
     cli.add_command(command)
 
 

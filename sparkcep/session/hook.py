@@ -90,7 +90,7 @@ def enable() -> None:
 
 
 def disable() -> None:
-    """Undo :func:`enable`."""
+    """Undo ``enable``."""
     with _lock:
         for cls, original in ORIGINALS.items():
             cls.sql = original  # type: ignore[attr-defined]
@@ -141,7 +141,7 @@ def _wrapper(original: SqlMethod) -> SqlMethod:
 
 
 def sql(spark: SparkSession, sqlQuery: str, args: Arguments = None, **kwargs: Any) -> DataFrame:
-    """Run a statement that may hold pattern queries, as ``spark.sql`` does after :func:`enable`.
+    """Run a statement that may hold pattern queries, as ``spark.sql`` does after ``enable``.
 
     Args:
         spark: a classic or Spark Connect session.

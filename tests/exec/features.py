@@ -30,6 +30,7 @@ from sparkcep.pattern import (
     walk,
 )
 from sparkcep.query import TestedAt
+from sparkcep.sql.permutations import unordered
 
 from . import run_strategies, strategies, trend_engine, uncertain_worlds
 from .run_strategies import RunCase
@@ -179,6 +180,9 @@ def of_case(case: RunCase) -> Iterator[str]:
         yield "component of several types or of every row"
     if len({c.variable for c in case.components}) < len(case.components):
         yield "components of one variable"
+    leaves = [n.name for n in walk(case.pattern) if isinstance(n, Variable)]
+    if len(set(leaves)) == len(leaves):
+        yield from of_block(case)
     negated = {c.key for c in case.components if c.negated}
     for c in case.conditions:
         yield "condition on leaving" if c.at is TestedAt.LEAVE else "condition on taking"
@@ -190,6 +194,30 @@ def of_case(case: RunCase) -> Iterator[str]:
                 yield "condition of a negated event on the match"
     if case.references and len(set(case.reference())) > 3:
         yield "conditions and more than three matches"
+
+
+def of_block(case: RunCase) -> Iterator[str]:
+    """Features of what a block has, whose components stand at one place each."""
+    permuted = any(isinstance(n, Permutation) for n in walk(case.pattern))
+    if permuted:
+        yield "block with PERMUTE"
+        pairs = {frozenset(pair) for *pair, _ in unordered(case.pattern)}
+        decided = [(set(c.decided_by), set(keys)) for c in case.conditions for keys in c.required]
+        if any(
+            (theirs, own) in decided and any(len(pair & own) == 1 == len(pair & theirs) for pair in pairs)
+            for own, theirs in decided
+        ):
+            yield "condition between components in any order"
+        if any(isinstance(n, Negation) for n in walk(case.pattern)):
+            yield "block with PERMUTE and negation"
+    marked = [c for c in case.components if c.immediately]
+    if marked:
+        yield f"IMMEDIATELY under {case.selection.value}"
+        yield from ("IMMEDIATELY of a Kleene variable" for c in marked if c.kleene)
+        if permuted:
+            yield "IMMEDIATELY beside PERMUTE"
+        if any(isinstance(n, Negation) for n in walk(case.pattern)):
+            yield "IMMEDIATELY beside negation"
 
 
 def counted(strategy: st.SearchStrategy[Any], features: Callable[[Any], Iterable[str]], examples: int) -> Counter[str]:

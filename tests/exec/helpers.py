@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from sparkcep.exec.arrays import Ints
-from sparkcep.exec.conditions.compiler import CallsBack
+from sparkcep.exec.conditions.programs import CallsBack
 from sparkcep.exec.engines.rows.matcher import Batch, Matcher
 from sparkcep.exec.engines.rows.program import compile_pattern
 from sparkcep.exec.engines.rows.spec import ConditionSet, MatchSpec

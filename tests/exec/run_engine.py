@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from sparkcep.exec.batch import Batch
-from sparkcep.exec.conditions.compiler import CallsBack
+from sparkcep.exec.conditions.programs import CallsBack
 from sparkcep.exec.engines.runs.matcher import RunMatcher
 from sparkcep.exec.engines.runs.search import RunSearch
 from sparkcep.exec.reference.runs import Path

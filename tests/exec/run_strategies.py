@@ -43,8 +43,9 @@ from sparkcep.query import (
     Slot,
     TestedAt,
 )
+from sparkcep.sql.block.contiguity import immediately
+from sparkcep.sql.permutations import unordered
 
-from .notation import tree
 from .strategies import row_pattern
 
 TYPES = ("A", "B", "C", "D")
@@ -62,6 +63,11 @@ A B* !C D; A B* !C D+; A B? !C D; A B* !C; A B? !C; A (B D)* !C A; A (B | D) !C 
 B* !C A; A B* !C D* !C A; (A B* !C D)+; A (B* !C | D) A; A !C B*; A !C B* D; A (B D?)* !C A; A B{0,2} !C D; A B*? !C D
 A !C (B | D); A !C (B | D)+; A !C B?; A !C B? D
 A (!C B? D)+; (A* !C B?)+ D; (A | B) !C (B D)* A"""
+#: Patterns of a block in which components come in any order.
+ORDERS = """PERMUTE(A, B); PERMUTE(A+, B, C); A PERMUTE(B, C) D; A PERMUTE(B+, C); PERMUTE(A, B C?) D; PERMUTE(A | B, C)
+PERMUTE(A, B)+; (A PERMUTE(B, C))+; PERMUTE(A+?, B) C; PERMUTE(A?, B+); A PERMUTE(B, A) C; PERMUTE(PERMUTE(A, B), C)"""
+ORDERS_AND_NEGATIONS = """A PERMUTE(B+, !D C); PERMUTE(A !C B, D); A !D PERMUTE(B, C); PERMUTE(A, B) !C D
+A PERMUTE(B, C) !D; PERMUTE(A !C, B, D+); !C PERMUTE(A, B); A PERMUTE(!D B, C?); (PERMUTE(A, !C B))+"""
 #: Patterns of MATCH_RECOGNIZE: what a block does not have, and variables at several places.
 CLAUSES = """PERMUTE(A, B); PERMUTE(A+, B, C); PERMUTE(A+?, B, C); PERMUTE(A, B C?, B); PERMUTE(A | B, C)
 A PERMUTE(B, C) D; PERMUTE(A?, B, C); PERMUTE(A*, B) C; PERMUTE(PERMUTE(A, B), C); PERMUTE(A, B){1,2}; (PERMUTE(A, B+))+
@@ -284,9 +290,15 @@ def two_variables(draw: st.DrawFn, w: Keys, u: Keys, follows: bool = True) -> Dr
 AGGREGATE_NAMES = st.sampled_from(list(AGGREGATES))
 
 
+def either_order(draw: st.DrawFn, w: Keys, u: Keys) -> list[Draft]:
+    """A condition on the last of two variables, of which either may come first, as a block has it."""
+    operator = draw(st.sampled_from(list(OPERATORS)))
+    return [draft(last(u), operator, last(w), by, required=(other,)) for by, other in ((w, u), (u, w))]
+
+
 @st.composite
-def drafts(draw: st.DrawFn, pattern: Pattern, components: tuple[Component, ...]) -> Draft:
-    """A condition of some component of the pattern."""
+def drafts(draw: st.DrawFn, pattern: Pattern, components: tuple[Component, ...]) -> list[Draft]:
+    """A condition of some component of the pattern, as one that each of the components in any order decides."""
 
     def keys(negated: bool) -> list[Keys]:
         names = dict.fromkeys(c.variable for c in components if c.negated is negated)
@@ -297,16 +309,25 @@ def drafts(draw: st.DrawFn, pattern: Pattern, components: tuple[Component, ...])
         x = draw(st.sampled_from(negated))
         others = [y for y in negated if y != x and together(pattern, x, y)] + taken
         if draw(st.integers(0, 3)) == 0:
-            return one_variable(draw, x)
-        return two_variables(draw, x, draw(st.sampled_from(others)), False)
+            return [one_variable(draw, x)]
+        return [two_variables(draw, x, draw(st.sampled_from(others)), False)]
+    pairs = {(x, y) for x, y, _ in unordered(pattern)}
+    free = [(w, u) for w in taken for u in taken if w != u and any((x, y) in pairs for x in w for y in u)]
+    if free and draw(st.booleans()):
+        return either_order(draw, *draw(st.sampled_from(free)))
     w = draw(st.sampled_from(taken))
     others = [u for u in taken if u != w]
     kind = draw(st.sampled_from(["one", "leaving", *["two"] * 2 * bool(others)]))
     if kind == "two":
-        return two_variables(draw, w, draw(st.sampled_from(others)))
+        return [two_variables(draw, w, draw(st.sampled_from(others)))]
     if kind == "leaving":
-        return leaving(draw, w, [u for u in others if before_only(pattern, u, w)])
-    return one_variable(draw, w)
+        return [leaving(draw, w, [u for u in others if before_only(pattern, u, w)])]
+    return [one_variable(draw, w)]
+
+
+def right_after(path: Path) -> bool:
+    """IMMEDIATELY, by definition: the event taken last is the row after the one before it."""
+    return path[-1][1] == path[-2][1] + 1
 
 
 def together(pattern: Pattern, x: Keys, y: Keys) -> bool:
@@ -343,7 +364,7 @@ def patterns(
     def grow(depth: int, room: int, counted: bool) -> Pattern:
         """At most ``room`` components; ``counted``: quantifiers may be counted."""
         quantifier = draw(st.sampled_from(QUANTIFIERS)) if draw(st.booleans()) else None
-        shapes = ["leaf", "leaf", "sequence", "sequence", "alternatives", *["permutation"] * 2 * clause]
+        shapes = ["leaf", "leaf", "sequence", "sequence", "alternatives", *["permutation"] * (2 if clause else 1)]
         shape = "leaf" if depth == 0 or room == 1 else draw(st.sampled_from(shapes))
         inner = nested_counts or (counted and quantifier is None)
         node = leaf() if shape == "leaf" else several(shape, depth, room, inner)
@@ -371,6 +392,8 @@ def patterns(
             rooms[1:] = [1, rooms[1] - 1]
         items = [grow(depth - 1, own, counted) for own in rooms]
         if shape == "alternatives":
+            if negation and room < MAXIMUM_COMPONENTS and draw(st.integers(0, 5)) == 5:
+                items[0] = Concatenation((Negation(negated(1)), items[0]))
             return Alternation(tuple(items))
         if shape == "permutation":
             more = draw(st.integers(0, 4))
@@ -383,7 +406,7 @@ def patterns(
         if negation and spare and draw(st.integers(0, 2)):
             place = draw(st.sampled_from([0, 1, 1, 1, 2]))
             for n in range(max(0, place - 1), min(len(items), place + 1)):
-                kind = draw(st.integers(0, 4)) if isinstance(items[n], Variable) else 4
+                kind = draw(st.sampled_from((0, 1, 2, 3, 3, 4))) if isinstance(items[n], Variable) else 4
                 if kind < len(NEIGHBOURS):
                     items[n] = Quantified(items[n], *NEIGHBOURS[kind])
                 elif kind == 3 and spare > 1:
@@ -402,15 +425,14 @@ def patterns(
         return Concatenation(tuple(leaves)) if draw(st.booleans()) else Alternation(tuple(leaves))
 
     if draw(st.integers(0, 2)) == 0:
-        texts = CLAUSES if clause else f"{SHAPES}\n{NEGATIONS}" if negation else SHAPES
+        texts = CLAUSES if clause else "\n".join((SHAPES, NEGATIONS, ORDERS, ORDERS_AND_NEGATIONS))
         known = [text for text in re.split(r"; |\n", texts) if negation or "!" not in text]
         text = draw(st.sampled_from(known))
-        if clause:
-            return repeated(row_pattern(text, skips=True))
-        return tree(text if reluctant else re.sub(r"([+*])\?", r"\1", text))
+        node = row_pattern(text if reluctant else re.sub(r"([+*}])\?", r"\1", text), skips=True)
+        return repeated(node) if clause else numbered(node)
     types = TYPES[: draw(st.integers(2, len(TYPES)))]
     room = draw(st.integers(1, MAXIMUM_COMPONENTS))
-    top = draw(st.sampled_from((*TOP, "permutation", "permutation") if clause else TOP))
+    top = draw(st.sampled_from((*TOP, "permutation", "permutation") if clause else (*TOP * 2, "permutation")))
     node = grow(3, room, True) if room == 1 else several(top, 3, room, True)
     spare = max(0, MAXIMUM_COMPONENTS - size(node))
     if negation and spare and draw(st.integers(0, 2)) == 0:
@@ -494,10 +516,20 @@ def run_cases(
     maximum_rows: int = MAXIMUM_ROWS,
     shape: Pattern | None = None,
     clause: bool = False,
+    contiguous: bool = True,
 ) -> RunCase:
-    """Cases of the given strategies and constructs, or of one pattern; ``clause``: of MATCH_RECOGNIZE too."""
+    """Cases of the given strategies and constructs, or of one pattern.
+
+    ``clause``: of MATCH_RECOGNIZE too. ``contiguous``: components may be marked IMMEDIATELY, which is
+    a condition, too.
+    """
     pattern = draw(patterns(negation, reluctant, nested_counts, clause)) if shape is None else shape
     parts = draw(components(pattern))
+    if contiguous and maximum_conditions and draw(st.integers(0, 4)) == 0:
+        taken = st.sampled_from([c.key for c in parts if not c.negated])
+        marked = draw(st.lists(taken, min_size=1, max_size=2))
+        parts = tuple(replace(c, immediately=c.key in marked) for c in parts)
+    nexts = immediately(parts)
     loops = sum(isinstance(n, Quantified) and n.maximum is None for n in walk(pattern))
     many = loops > 2 or (loops > 0 and any(not c.types for c in parts))
     longest = max(0, maximum_rows - 3 * many)
@@ -507,15 +539,18 @@ def run_cases(
     types = draw(st.lists(st.sampled_from([*named * 3, *TYPES]), **of_length))
     values = tuple(draw(st.lists(st.sampled_from([0, 1, 2, 3, 0, 1, 2, 3, None]), **of_length)))
     steps = draw(st.lists(st.sampled_from([0, 1, 1, 2]), **of_length))
-    chosen = draw(st.lists(drafts(pattern, parts), max_size=maximum_conditions))
+    chosen = [d for found in draw(st.lists(drafts(pattern, parts), max_size=maximum_conditions)) for d in found]
     return RunCase(
         pattern,
         parts,
         tuple(types),
         values,
         tuple(sum(steps[: n + 1]) for n in range(length)),
-        tuple(condition for _, condition in chosen),
-        tuple(as_reference(comparison, condition, values) for comparison, condition in chosen),
+        (*(condition for _, condition in chosen), *nexts),
+        (
+            *(as_reference(comparison, condition, values) for comparison, condition in chosen),
+            *(ReferenceCondition(c.decided_by, c.at, right_after, after=c.after) for c in nexts),
+        ),
         draw(st.sampled_from(selections)),
         draw(st.sampled_from(matches)),
         draw(st.one_of(st.none(), st.none(), st.integers(0, maximum_rows))),

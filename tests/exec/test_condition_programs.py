@@ -11,7 +11,6 @@ from hypothesis import event, given, reject
 from hypothesis import strategies as st
 
 from sparkcep.errors import SparkCepError
-from sparkcep.exec.conditions.compiler import CallsBack
 from sparkcep.exec.conditions.expressions import (
     BIGINT,
     DOUBLE,
@@ -27,6 +26,7 @@ from sparkcep.exec.conditions.expressions import (
     RowValue,
     Type,
 )
+from sparkcep.exec.conditions.programs import CallsBack
 from sparkcep.exec.engines.rows.spec import ConditionSet
 from sparkcep.pattern import Alternation, Concatenation, Quantified, Variable
 

@@ -13,7 +13,6 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparkcep.exec.conditions.compiler import CallsBack
 from sparkcep.exec.conditions.expressions import (
     BIGINT,
     INT,
@@ -27,6 +26,7 @@ from sparkcep.exec.conditions.expressions import (
     NumberSlot,
     RowValue,
 )
+from sparkcep.exec.conditions.programs import CallsBack
 from sparkcep.exec.engines.rows.program import compile_pattern
 from sparkcep.exec.engines.rows.spec import ConditionSet
 from sparkcep.exec.reference.rows import Path, reference_matches

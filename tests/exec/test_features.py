@@ -29,13 +29,17 @@ QUERIES = """SKIP TILL NEXT MATCH; SKIP TILL ANY MATCH; conditions: 0; condition
 condition on taking; condition on leaving; condition of each event; conditions and more than three matches
 component of several types or of every row; components of one variable"""
 NEGATED = "condition of a negated event; condition of a negated event on the match"
+BLOCKS = """block with PERMUTE; condition between components in any order; block with PERMUTE and negation"""
+CONTIGUITY = """IMMEDIATELY under SKIP TILL NEXT MATCH; IMMEDIATELY under SKIP TILL ANY MATCH
+IMMEDIATELY of a Kleene variable; IMMEDIATELY beside PERMUTE; IMMEDIATELY beside negation"""
 MATCHES = """MATCHES ALL; MATCHES NON OVERLAPPING; MATCHES FIRST; STRICT CONTIGUITY; WITHIN; STRICT TIME"""
 
+BLOCK = [NEGATIONS, QUERIES, BLOCKS, CONTIGUITY]
 IMPORTANT = {
     "row patterns": [PATTERNS, RELUCTANT, PERMUTE, ANCHORS],
-    "runs": [PATTERNS, RELUCTANT, PERMUTE, NEGATIONS, QUERIES, NEGATED, MATCHES, "PERMUTE with negation inside"],
-    "trends": [PATTERNS, RELUCTANT, NEGATIONS, QUERIES, NEGATED, "STRICT CONTIGUITY; STRICT TIME"],
-    "imprecise times": [PATTERNS, NEGATIONS, QUERIES, "WITHIN"],
+    "runs": [PATTERNS, RELUCTANT, PERMUTE, *BLOCK, NEGATED, MATCHES, "PERMUTE with negation inside"],
+    "trends": [PATTERNS, RELUCTANT, *BLOCK, NEGATED, "STRICT CONTIGUITY; STRICT TIME"],
+    "imprecise times": [PATTERNS, NEGATIONS, QUERIES, BLOCKS, "WITHIN"],
 }
 
 

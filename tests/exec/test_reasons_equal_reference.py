@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import assume, given
 
+from sparkcep.exec.conditions.programs import CallsBack
 from sparkcep.exec.engines.non_answers.matcher import Reasons
 from sparkcep.exec.engines.non_answers.spec import REASONS, Facts, RepairSpec
 from sparkcep.exec.reference.reasons import ReasonSearch
@@ -30,11 +31,11 @@ def told(engine: Reasons | ReasonSearch, case: RunCase, plan: PatternPlan[RunsPl
     )  # fmt: skip
 
 
-def check(case: RunCase) -> None:
+def check(case: RunCase, calls_back: CallsBack = CallsBack.WHERE_NEEDED) -> None:
     plan = plan_case(case)
     assume(case.types and not plan.engine.spec.searched and not case.reference())
     spec = spec_of(plan)
-    assert told(Reasons(spec), case, plan) == told(ReasonSearch(spec), case, plan)
+    assert told(Reasons(spec, calls_back), case, plan) == told(ReasonSearch(spec), case, plan)
 
 
 @given(run_cases(negation=False))
@@ -50,3 +51,8 @@ def test_without_conditions(case: RunCase) -> None:
 @given(run_cases())
 def test_any_case(case: RunCase) -> None:
     check(case)
+
+
+@given(run_cases(negation=False))
+def test_conditions_that_the_kernel_calls_back_for(case: RunCase) -> None:
+    check(case, CallsBack.ALWAYS)

@@ -9,7 +9,7 @@ from hypothesis import assume, given
 
 from sparkcep.exec.reference.rows import reference_matches
 from sparkcep.exec.reference.runs import Path
-from sparkcep.pattern import Alternation, Concatenation, Pattern, Quantified, Variable, can_be_empty
+from sparkcep.pattern import Alternation, Concatenation, Pattern, Permutation, Quantified, Variable, can_be_empty
 from sparkcep.query import Matches, Selection, SkipMode
 
 from .run_strategies import RunCase, run_cases
@@ -30,6 +30,8 @@ def words(node: Pattern, longest: int) -> set[Word]:
         for item in node.items:
             found = joined(found, words(item, longest), longest)
         return found
+    if isinstance(node, Permutation):
+        return set().union(*(words(Concatenation(order), longest) for order in itertools.permutations(node.items)))
     assert isinstance(node, Quantified)
     once = words(node.item, longest)
     power: set[Word] = {()}
@@ -77,7 +79,7 @@ def once(node: Pattern) -> Pattern:
     """The pattern with optional items in place of Kleene."""
     if isinstance(node, Quantified):
         return Quantified(once(node.item), min(node.minimum, 1), 1, node.greedy)
-    if isinstance(node, (Alternation, Concatenation)):
+    if isinstance(node, (Alternation, Concatenation, Permutation)):
         return replace(node, items=tuple(map(once, node.items)))
     return node
 

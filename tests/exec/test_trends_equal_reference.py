@@ -16,9 +16,9 @@ from .trend_engine import TrendCase, adjacent_cases, run_trends, trend_cases
 REFUSED = {"CEP_UNSUPPORTED_NEGATION"}
 
 
-def check(case: TrendCase) -> None:
+def check(case: TrendCase, called_back: bool = False) -> None:
     try:
-        found = run_trends(case)
+        found = run_trends(case, called_back)
     except PatternAnalysisError as error:
         assert error.error_class in REFUSED
         assume(False)
@@ -55,3 +55,9 @@ def test_every_event_after_the_other(case: TrendCase) -> None:
 @given(adjacent_cases())
 def test_conditions_on_neighbours(case: TrendCase) -> None:
     check(case)
+
+
+@given(adjacent_cases())
+def test_conditions_that_the_kernel_calls_back_for(case: TrendCase) -> None:
+    selection = Selection.NEXT if case.run.selection is Selection.ANY else case.run.selection  # tests pairs
+    check(replace(case, run=replace(case.run, selection=selection)), called_back=True)

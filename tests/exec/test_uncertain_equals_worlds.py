@@ -47,9 +47,9 @@ def conditions_hold(case: UncertainCase, path: Path) -> bool:
     return True
 
 
-def check(case: UncertainCase) -> None:
+def check(case: UncertainCase, called_back: bool = False) -> None:
     try:
-        found, sets = run_uncertain_case(case)
+        found, sets = run_uncertain_case(case, called_back=called_back)
     except PatternAnalysisError as error:
         assert error.error_class == "CEP_UNCERTAINTY", error
         assume(False)
@@ -90,6 +90,12 @@ def test_negation(case: UncertainCase) -> None:
 @given(uncertain_cases(untied=False))
 def test_conditions(case: UncertainCase) -> None:
     check(case)
+
+
+@few
+@given(uncertain_cases(untied=False))
+def test_conditions_that_the_kernel_calls_back_for(case: UncertainCase) -> None:
+    check(case, called_back=True)
 
 
 #: Negations, each of one event, at all places of a match.

@@ -13,6 +13,7 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from sparkcep.exec.batch import Batch
+from sparkcep.exec.conditions.programs import CallsBack
 from sparkcep.exec.engines.trends.enumeration import EnumeratingMatcher
 from sparkcep.exec.engines.trends.matcher import Partial, TrendMatcher
 from sparkcep.exec.reference.runs import Path, ReferenceCondition
@@ -103,11 +104,12 @@ def batch_of_case(case: TrendCase, plan: PatternPlan[TrendsPlan]) -> Batch:
     return batch_of(np.array([0, len(mask)], np.int64), [pa.array(mask), *fields], plan.input.shape)
 
 
-def run_trends(case: TrendCase) -> list[Row]:
-    """(window, values) in order of windows."""
+def run_trends(case: TrendCase, called_back: bool = False) -> list[Row]:
+    """(window, values) in order of windows; ``called_back``: see run_case."""
     plan = plan_trend_case(case)
     spec = plan.engine.spec
-    matcher = EnumeratingMatcher(spec) if spec.enumerated else TrendMatcher(spec, case.lanes)
+    calls_back = CallsBack.ALWAYS if called_back else CallsBack.WHERE_NEEDED
+    matcher = EnumeratingMatcher(spec) if spec.enumerated else TrendMatcher(spec, case.lanes, calls_back)
     table = matcher.aggregate(batch_of_case(case, plan))
     assert isinstance(plan.output, TrendSql)
     parts = [table.partials[t.parts[0]] for t in plan.output.trends]

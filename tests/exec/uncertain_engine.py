@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
+from sparkcep.exec.conditions.programs import CallsBack
 from sparkcep.exec.engines.uncertain.matcher import Found, UncertainMatcher
 from sparkcep.exec.reference.runs import Path
 from sparkcep.exec.shape import batch_of
@@ -47,7 +48,9 @@ def plan_uncertain_case(case: UncertainCase) -> PatternPlan[UncertainPlan]:
     return UncertainKernelPlanner(query, SETTINGS, analyze, lambda *a: None, list(COLUMNS.values())).plan()
 
 
-def match_uncertain_case(case: UncertainCase, plan: PatternPlan[UncertainPlan]) -> Found:
+def match_uncertain_case(
+    case: UncertainCase, plan: PatternPlan[UncertainPlan], calls_back: CallsBack = CallsBack.WHERE_NEEDED
+) -> Found:
     run = case.run
     mask = np.zeros(len(run.types), np.int64)
     for component, bit in plan.input.bits.items():
@@ -63,14 +66,20 @@ def match_uncertain_case(case: UncertainCase, plan: PatternPlan[UncertainPlan]) 
     names = [analyze([plan.input.fields.texts[i]])[0][0] for i in plan.input.shape.columns[:own]] + ["lo", "hi", "p"]
     fields = [values[name] for name in names[: len(plan.input.shape.columns)]]
     batch = batch_of(np.array([0, len(mask)], np.int64), [pa.array(mask), *fields], plan.input.shape)
-    return UncertainMatcher(plan.engine.spec).match(batch)
+    return UncertainMatcher(plan.engine.spec, calls_back).match(batch)
 
 
-def run_uncertain_case(case: UncertainCase, most: int = 0) -> tuple[Signatures, frozenset[str]]:
-    """Signatures as the worlds give them, and the components that are sets; ``most``: how many are asked for."""
+def run_uncertain_case(
+    case: UncertainCase, most: int = 0, called_back: bool = False
+) -> tuple[Signatures, frozenset[str]]:
+    """Signatures as the worlds give them, and the components that are sets.
+
+    ``most``: how many are asked for. ``called_back``: see run_case.
+    """
+    calls_back = CallsBack.ALWAYS if called_back else CallsBack.WHERE_NEEDED
     plan = plan_uncertain_case(case)
     spec = replace(plan.engine.spec, most=most)
-    found = match_uncertain_case(case, replace(plan, engine=replace(plan.engine, spec=spec)))
+    found = match_uncertain_case(case, replace(plan, engine=replace(plan.engine, spec=spec)), calls_back)
     names = plan.engine.spec.run.automaton.names
     sets = frozenset(names[c] for c in plan.engine.spec.sets)
     events = [(names[c], int(row)) for c, row in found.trace]

@@ -136,7 +136,7 @@ def uncertain_cases(
     """Cases of few worlds; ``certain``: of one; ``untied``: without conditions of negated events on the match."""
     fields: dict[str, object] = {
         "selections": (Selection.NEXT, Selection.ANY), "matches": (Matches.ALL,), "maximum_rows": 7, "reluctant": False,
-        **changes,
+        "contiguous": False, **changes,
     }  # fmt: skip
     case = draw(run_cases(**fields))  # type: ignore[arg-type]
     if untied:

@@ -160,9 +160,25 @@ def test_continuations(spark: SparkSession, log: str) -> None:
     valid(picture)
 
 
+def test_rules(spark: SparkSession, log: str) -> None:
+    call = """SELECT * FROM pattern_rules(TABLE(pictured) PARTITION BY id ORDER BY at, event_type => event,
+      rules => TABLE(SELECT * FROM VALUES ('sent', 'PATTERN SEQ(placed p, shipped s)'),
+        ('back', 'PATTERN SEQ(shipped s, returned r)') AS r(name, rule)))"""
+    picture = pictures.rules(spark, call, cells=10)
+    values = picture.spec["data"]["values"]
+    assert {v["label"] for v in values} == {"sent (100)", "back (5)"}
+    assert picture.spec["encoding"]["y"]["sort"] == ["sent (100)", "back (5)"]
+    assert sum(v["matches"] for v in values) == 105
+    assert all(v["from"] < v["to"] and v["from"].endswith("Z") for v in values)
+    valid(picture)
+    numbers = pictures.rules(spark, "SELECT 'r' AS rule, id AS start_time FROM range(100)", cells=4)
+    assert [v["matches"] for v in numbers.spec["data"]["values"]] == [25, 25, 25, 25]
+    valid(numbers)
+
+
 def test_refusals(spark: SparkSession, log: str, tmp_path: Path) -> None:
     def refused(action: Any) -> None:
-        with pytest.raises(SparkCepError, match=r"timeline|no pattern|at least|saved") as raised:
+        with pytest.raises(SparkCepError, match=r"timeline|no pattern|at least|saved|rules") as raised:
             action()
         assert raised.value.error_class == "CEP_PICTURE"
 
@@ -170,6 +186,7 @@ def test_refusals(spark: SparkSession, log: str, tmp_path: Path) -> None:
     refused(lambda: pictures.timeline(spark, HEAD + "PATTERN SEQ(placed p) RETURN id"))
     refused(lambda: pictures.timeline(spark, HEAD + "PATTERN SEQ(placed p)", matches=0))
     refused(lambda: pictures.timeline(spark, "SELECT id, at FROM pictured", match="m", time="at", variable="v"))
+    refused(lambda: pictures.rules(spark, HEAD + "PATTERN SEQ(placed p)"))
     refused(lambda: Picture({}).save(tmp_path / "a.pdf"))
 
 

@@ -5,8 +5,6 @@ What the instruction program cannot express raises :class:`NotCompilable`; the i
 
 from __future__ import annotations
 
-import enum
-from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TypeAlias
 
@@ -42,6 +40,8 @@ from sparkcep.exec.conditions.expressions import (
     wider_decimal,
 )
 from sparkcep.exec.conditions.interpreter import Interpreter, constant
+from sparkcep.exec.conditions.many_pairs import Place, place_of, places_of
+from sparkcep.exec.conditions.programs import CallsBack, ConditionPrograms, Reads
 from sparkcep.exec.conditions.scalars import DECIMALS, rounded_type
 from sparkcep.exec.engines.rows.spec import ConditionSet
 from sparkcep.exec.kernels import conditions as op
@@ -49,60 +49,11 @@ from sparkcep.exec.kernels import decimals
 
 #: Where a value lies: kind and two numbers, as in an instruction.
 Operand: TypeAlias = tuple[int, int, int]
-Instruction: TypeAlias = tuple[int, int, int, int, int, int, int, int]
 
 _NOTHING: Operand = (op.NULL, 0, 0)
 _TOP_I: Operand = (op.STACK_I, 0, 0)
 _TOP_F: Operand = (op.STACK_F, 0, 0)
 _TOP_W: Operand = (op.STACK_W, 0, 0)
-
-
-class CallsBack(enum.Enum):
-    """Which tests a kernel leaves to the interpreter, by a call."""
-
-    NEVER = 0
-    WHERE_NEEDED = 1
-    ALWAYS = 2
-
-
-@dataclass(slots=True)
-class Reads:
-    """What the condition of one variable looks back at, beside the tested row and its neighbours.
-
-    ``navigations``: (register, from_first, logical offset). ``aggregates``: numbers in ``ConditionPrograms.agg``;
-    ``before``: those of them that are taken without the last row. ``everything``: registers of which all rows are read.
-    """
-
-    navigations: set[tuple[int, bool, int]] = field(default_factory=set)
-    aggregates: set[int] = field(default_factory=set)
-    before: set[int] = field(default_factory=set)
-    everything: set[int] = field(default_factory=set)
-
-
-@dataclass(slots=True)
-class ConditionPrograms:
-    """Instructions of all conditions of a query and the tables they index.
-
-    ``spans`` and ``reads``: variable code -> its instructions in ``code`` (in ascending order of codes), what it looks
-    at. ``columns``: kernel column -> ('int' | 'float' | 'string' | 'decimal' | 'wide', place); a wide
-    one, a decimal of more than 18 digits, takes two places. ``string_constants``: place in
-    ``const_i`` -> text, filled per batch with the text's rank. ``nav``: register, whether from its first row, logical
-    and physical offset. ``agg``: function, register and place of the column, -1 for none. ``reads_number``: whether
-    conditions read MATCH_NUMBER(). ``external``: what the kernel calls back for, by number.
-    """
-
-    ansi: bool
-    code: list[Instruction] = field(default_factory=list)
-    spans: dict[int, tuple[int, int]] = field(default_factory=dict)
-    reads: dict[int, Reads] = field(default_factory=dict)
-    const_i: list[int] = field(default_factory=list)
-    const_f: list[float] = field(default_factory=list)
-    string_constants: dict[int, str] = field(default_factory=dict)
-    nav: list[tuple[int, int, int, int]] = field(default_factory=list)
-    agg: list[tuple[int, int, int]] = field(default_factory=list)
-    columns: dict[int, tuple[str, int]] = field(default_factory=dict)
-    reads_number: bool = False
-    external: list[Expression] = field(default_factory=list)
 
 
 _INT_OPS = {"+": op.ADD_I, "-": op.SUB_I, "*": op.MUL_I, "%": op.MOD_I, "div": op.IDIV_I}
@@ -170,15 +121,15 @@ class Compiler:
         for conjunct in _conjuncts(condition):
             state = self.state()
             if self.calls_back is CallsBack.ALWAYS:
-                self.call_back(conjunct)
+                self.call_back(conjunct, "")
                 continue
             try:
                 self.conjunct(conjunct)
-            except NotCompilable:
+            except NotCompilable as error:
                 if self.calls_back is CallsBack.NEVER:
                     raise
                 self.restore(state)
-                self.call_back(conjunct)
+                self.call_back(conjunct, str(error))
         self.out.spans[label] = (low, len(self.out.code))
 
     def conjunct(self, node: Expression) -> None:
@@ -189,8 +140,8 @@ class Compiler:
             self.boolean(node, "a condition of type {}")
             self.emit(op.TEST_TOP, pushes=-1)
 
-    def call_back(self, node: Expression) -> None:
-        """Emit a test that the interpreter makes.
+    def call_back(self, node: Expression, lacking: str) -> None:
+        """Emit a test that the interpreter makes. ``lacking``: what it has that the program has not.
 
         Raises:
             NotCompilable: it lacks something, too; or the test looks at variables' names.
@@ -206,7 +157,9 @@ class Compiler:
             else:
                 self.out.reads_number = True
         self.out.external.append(node)
-        self.emit(op.EXTERNAL, len(self.out.external) - 1, pushes=1)
+        self.out.lacking.append(lacking)
+        operands = [(op.NAVIGATED_I, self.navigation(place), 0) for place in places_of(node, self.slots) or ()]
+        self.emit(op.EXTERNAL, len(self.out.external) - 1, *operands, pushes=1)
         self.emit(op.TEST_TOP, pushes=-1)
 
     def state(self) -> tuple[int, ...]:
@@ -363,11 +316,14 @@ class Compiler:
             if not slot.from_first and slot.logical == 0 and of_tested:
                 return kind, (op.ROW_I + form, slot.physical, place)  # the last of its rows is the tested one
             self.reads.navigations.add((slot.register, slot.from_first, slot.logical))
-            row = (slot.register, int(slot.from_first), slot.logical, slot.physical)
-            if row not in self.out.nav:
-                self.out.nav.append(row)
-            return kind, (op.NAVIGATED_I + form, self.out.nav.index(row), place)
+            return kind, (op.NAVIGATED_I + form, self.navigation(place_of(slot)), place)
         return self.aggregate(slot)
+
+    def navigation(self, row: Place) -> int:
+        """Number of a row that a navigation points at; equal ones are kept once."""
+        if row not in self.out.nav:
+            self.out.nav.append(row)
+        return self.out.nav.index(row)
 
     def aggregate(self, slot: AggregateSlot) -> tuple[Type, Operand]:
         """The operand that reads a running aggregate of a register, and its type; equal aggregates are kept once.
@@ -489,7 +445,7 @@ class Compiler:
         if name == "isnan" and self.type_of(arguments[0]).kind in ("double", "float"):
             self.comparison("<=>", arguments[0], Constant(float("nan"), DOUBLE))
             return BOOLEAN
-        raise NotCompilable(name)
+        raise NotCompilable("a function of two rows of the match" if name == "element" else name)
 
     def function(self, node: Call) -> Type:
         """Emit a function of a number.

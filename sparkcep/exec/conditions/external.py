@@ -1,7 +1,9 @@
 """Conditions that the kernel calls back for: those that only the interpreter evaluates.
 
 The kernel searches as always; where it comes to such a condition it calls a function of this process by its address,
-which looks at the kernel's own arrays for what the match has taken so far.
+which looks at the kernel's own arrays for what the match has taken so far. Where a test looks at two rows only, the
+answer comes with those to the pairs that are likely to be asked for next (:class:`Foresight`), which the kernel then
+reads without a call.
 """
 
 from __future__ import annotations
@@ -10,18 +12,25 @@ import ctypes
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.conditions.expressions import ROW_COLUMN, Expression, columns_read
 from sparkcep.exec.conditions.interpreter import Interpreter, MatchState, normalise
+from sparkcep.exec.conditions.many_pairs import Pairs, PairTest, places_of
 from sparkcep.exec.conditions.scalars import DivisionByZero, Overflow
 from sparkcep.exec.engines.rows.spec import ConditionSet
+from sparkcep.exec.kernels import conditions as op
 from sparkcep.exec.kernels.statuses import CONDITION_FAILED, FALSE, OVERFLOW, TRUE, ZERO_DIVISION
-from sparkcep.exec.kernels.tables import Ints, SearchState
+from sparkcep.exec.kernels.tables import Answers, Conditions, Ints, SearchState
 from sparkcep.exec.memory import OBJECT, Budget
 from sparkcep.exec.statuses import interpreted
 
 #: What the kernel takes as NULL.
 NULL = -1
+_ANSWERS: dict[bool | None, int] = {None: NULL, False: FALSE, True: TRUE}
+#: Answers given ahead at first, and of how many of them one must have been asked for if there are to be as many again.
+FEW, USED = 16, 4
 #: Number of the condition, the partition's first row in the batch, its rows, the match's number -> TRUE, FALSE, NULL or
 #: a status.
 _Callback = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 4)
@@ -58,6 +67,67 @@ class _Registers:
         return _Seen(self.search.occurrences[low : low + self.search.counts[register]])
 
 
+class Foresight:
+    """Answers a test of two rows for the pair that is asked for and those that follow in the direction of the search.
+
+    A search goes through candidates for one row of the match, so that one row of a pair stays while the other goes on,
+    or both go on. As many pairs are answered at once as the answers before were asked for.
+    """
+
+    def __init__(self, test: PairTest, asked: Ints, answers: Answers) -> None:
+        self.test = test
+        self.asked = asked
+        self.answers = answers
+        self.begin()
+
+    def begin(self) -> None:
+        """Forget what was answered: rows are others now."""
+        self.asked[:] = 0
+        self.asked[[op.BASE, op.LAST_I, op.LAST_J]] = -1
+        self.ahead = 1
+        self.moves = (0, 1)
+        self.fails = False
+
+    def answer(self, state: MatchState, rows: int) -> int | None:
+        """TRUE, FALSE or NULL for the pair that the kernel asks for; None: it has to be evaluated by itself."""
+        _, length, _, _, _, _, hits, i, j, before_i, before_j = self.asked.tolist()
+        if self.fails or i < 0 or j < 0:
+            return None
+        moved = i - before_i, j - before_j
+        moves = _DIRECTIONS.get((moved[0] > 0, moved[1] > 0, min(moved) >= 0))
+        if before_i >= 0 and moves is not None and (moves != (1, 1) or moved[0] == moved[1]):
+            self.moves = moves
+            if self.ahead < 2 or hits * USED > length:
+                self.ahead = min(max(2 * self.ahead, FEW), op.ANSWERS)
+        if self.ahead > 1 and hits * USED < length:
+            self.ahead //= 2
+        if self.ahead < 2:
+            self.asked[op.BASE] = -1
+            self.asked[op.LENGTH : op.HITS + 1] = 0
+            return None
+        return self.look_ahead(state, rows, i, j)
+
+    def look_ahead(self, state: MatchState, rows: int, i: int, j: int) -> int | None:
+        """Answer pairs from one on; None where that fails, which it need not for those that will be asked for."""
+        count = min(self.ahead, *(rows - row for row, moves in zip((i, j), self.moves, strict=True) if moves))
+        if self.moves != (1, 1) and (distance := j - i if self.moves[0] else i - j) > 0:
+            count = min(count, distance)  # one row stays before the other
+        pairs = Pairs(state.columns, state.base, state.first_row, (i, j), self.moves, count)
+        try:
+            found = [_ANSWERS[value] for value in self.test.evaluate(pairs)]
+        except Exception:
+            self.fails = True
+            self.asked[op.BASE] = -1
+            return None
+        self.answers[:count] = found
+        self.asked[: op.HITS + 1] = (state.base, count, i, j, *self.moves, 1)
+        return found[0]
+
+
+#: Whether the first and the second row of a pair have gone on since the last one, and neither has gone back -> which.
+_DIRECTIONS = {(True, False, True): (1, 0), (False, True, True): (0, 1), (True, True, True): (1, 1)}
+
+
 class External:
     """Evaluates conditions for a kernel. One for each matcher; the kernel and this run in turn, in one thread.
 
@@ -68,6 +138,14 @@ class External:
     def __init__(self, tests: Sequence[Expression], conditions: ConditionSet, ansi: bool) -> None:
         interpreter = Interpreter(conditions.slots, conditions.column_types, ansi)
         self.evaluators = [interpreter.prepare(test)[0] for test in tests]
+        self.asked = np.full((len(tests), op.ASKED), -1, np.int64)
+        self.answers = np.zeros((len(tests), op.ANSWERS), np.int8)
+        self.foresight = [
+            None
+            if (places := places_of(test, conditions.slots)) is None
+            else Foresight(PairTest(test, places, conditions, ansi), self.asked[n], self.answers[n])
+            for n, test in enumerate(tests)
+        ]
         read = frozenset[int]().union(*(columns_read(test, conditions.slots) for test in tests))
         self.columns = sorted(read - {ROW_COLUMN})
         self.state = MatchState((), 0, 0, ())
@@ -77,6 +155,10 @@ class External:
         if tests:
             self._callback = _Callback(self._holds)  # kept: the address is valid as long as this is
             self.address = ctypes.cast(self._callback, ctypes.c_void_p).value or 0
+
+    def called_by(self, conditions: Conditions) -> Conditions:
+        """A kernel's conditions, whose tests are asked for here."""
+        return conditions._replace(callback=self.address, asked=self.asked.ravel(), answers=self.answers.ravel())
 
     def begin(self, batch: Batch, budget: Budget, first_row: int = 0) -> None:
         """Read the columns of a batch that conditions look at.
@@ -93,17 +175,22 @@ class External:
         for column in self.columns:
             values[column] = [normalise(v) for v in batch.columns[column].to_pylist()]
         self.state.columns = values
+        for foresight in self.foresight:
+            if foresight is not None:
+                foresight.begin()
 
     def look_at(self, search: SearchState) -> None:
         """Take a kernel's arrays as what the match has taken."""
         self.state.registers = _Registers(search)  # type: ignore[assignment]
 
-    def raise_failure(self) -> None:
-        """Raise what made the kernel give CONDITION_FAILED.
+    def raise_failure(self, status: int) -> None:
+        """Raise what made the kernel give CONDITION_FAILED; nothing for another status.
 
         Raises:
             SparkCepError: CEP_CONDITION_FAILED; anything else that was raised is raised as it was.
         """
+        if status != CONDITION_FAILED:
+            return
         assert self.failure is not None
         failure, self.failure = self.failure, None
         with interpreted():
@@ -114,6 +201,9 @@ class External:
         state.base, state.rows, state.number = base, rows, number
         state.first_row = 0 if base else self.first_row
         try:
+            foresight = self.foresight[condition]
+            if foresight is not None and (answer := foresight.answer(state, rows)) is not None:
+                return answer
             value = self.evaluators[condition](state, -1)
         except Overflow:
             return OVERFLOW

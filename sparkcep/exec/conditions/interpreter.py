@@ -8,6 +8,7 @@ three-valued logic are Spark's.
 from __future__ import annotations
 
 import datetime as dt
+import functools
 import math
 import operator
 import re
@@ -401,7 +402,28 @@ class Interpreter:
         return None if None in found else [f[0] for f in found if f]
 
     def function(self, node: Call, of: list[Evaluator], kinds: list[Type]) -> tuple[Evaluator, Type]:
-        """A function that is NULL where an argument is."""
+        """A function that is NULL where an argument is.
+
+        Raises:
+            NotCompilable: it is not here.
+        """
+        found = self.strict_function(node, kinds)
+        if found is None:
+            raise NotCompilable(f"{node.name}({', '.join(k.kind for k in kinds)})")
+        apply, kind = found
+
+        def evaluate(s: MatchState, r: int) -> Any:
+            values = [f(s, r) for f in of]
+            return None if any(v is None for v in values) else apply(*values)
+
+        return evaluate, kind
+
+    def strict_function(self, node: Call, kinds: list[Type]) -> tuple[Callable[..., Any], Type] | None:
+        """A function of values that are not NULL, for one that is NULL where an argument is; None where it is no such.
+
+        Raises:
+            NotCompilable: a form of one that is not here.
+        """
         name, extra = node.name, node.extra
         first = kinds[0] if kinds else NULL
         strings = all(k.kind in ("string", "null") for k in kinds)
@@ -416,10 +438,13 @@ class Interpreter:
         elif name == "timestampdiff":
             micros = dt.timedelta(microseconds=extra)
             plain, kind = (lambda v, w: abs(v - w) // micros * (1 if v >= w else -1)), BIGINT
+        elif name == "concat" and strings and len(kinds) == 2:
+            plain = operator.add
         elif name == "concat" and (texts := self.texts(kinds)):
             plain = lambda *v: "".join(text(x) for text, x in zip(texts, v, strict=True))  # noqa: E731
-        elif name == "like" and strings and len(of) == 2:
-            plain, kind = (lambda v, p: like(p, extra or "\\").fullmatch(v) is not None), BOOLEAN
+        elif name == "like" and strings and len(kinds) == 2:
+            escape = extra or "\\"
+            plain, kind = (lambda v, p: like(p, escape)(v)), BOOLEAN
         elif name in ("array_max", "array_min") and first.kind == "array" and first.element is not None:
             sign = 1 if name == "array_max" else -1
             plain, kind = (lambda v: extreme(v, sign)), first.element
@@ -430,15 +455,7 @@ class Interpreter:
             plain, kind = _contains, BOOLEAN
         elif found := scalar_function(name, kinds, list(map(constant, node.arguments)), self.numbers):
             plain, kind = found
-        if plain is None:
-            raise NotCompilable(f"{name}({', '.join(k.kind for k in kinds)})")
-        apply = plain
-
-        def evaluate(s: MatchState, r: int) -> Any:
-            values = [f(s, r) for f in of]
-            return None if any(v is None for v in values) else apply(*values)
-
-        return evaluate, kind
+        return None if plain is None else (plain, kind)
 
 
 def constant(node: Expression) -> Any:
@@ -456,8 +473,19 @@ def _contains(values: list[Any], wanted: Any) -> bool | None:
     return None if None in values else False
 
 
-def like(pattern: str, escape: str) -> re.Pattern[str]:
-    """A LIKE pattern as a regular expression."""
+@functools.lru_cache(1 << 12)  # patterns that follow from rows are many
+def like(pattern: str, escape: str) -> Callable[[str], bool]:
+    """A LIKE pattern as a test of texts."""
+    middle = pattern.strip("%")
+    if not {"%", "_", escape}.intersection(middle):
+        before, after = pattern.startswith("%"), pattern.endswith("%")
+        if before and after:
+            return lambda text: middle in text
+        if before:
+            return lambda text: text.endswith(middle)
+        if after:
+            return lambda text: text.startswith(middle)
+        return lambda text: text == middle
     out, i = [], 0
     while i < len(pattern):
         c = pattern[i]
@@ -467,7 +495,8 @@ def like(pattern: str, escape: str) -> re.Pattern[str]:
         else:
             out.append("." if c == "_" else ".*" if c == "%" else re.escape(c))
         i += 1
-    return re.compile("".join(out), re.DOTALL)
+    expression = re.compile("".join(out), re.DOTALL)
+    return lambda text: expression.fullmatch(text) is not None
 
 
 def normalise(value: Any) -> Any:

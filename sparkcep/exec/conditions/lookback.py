@@ -9,7 +9,7 @@ from typing import Generic, TypeAlias, TypeVar
 import numpy as np
 
 from sparkcep.exec.arrays import Ints
-from sparkcep.exec.conditions.compiler import ConditionPrograms
+from sparkcep.exec.conditions.programs import ConditionPrograms
 from sparkcep.exec.engines.rows.program import Program
 from sparkcep.exec.kernels import conditions as op
 from sparkcep.exec.kernels.rows import memo

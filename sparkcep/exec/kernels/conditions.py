@@ -52,7 +52,7 @@ from sparkcep.exec.kernels.statuses import FALSE, OVERFLOW, TRUE, ZERO_DIVISION
     SKIP_UNLESS_TRUE,  # the top is taken off in any case
     SKIP_IF_VALUE,  # a top that is NULL is taken off
     SKIP,
-    EXTERNAL,  # argument: number of the condition that is asked for outside
+    EXTERNAL,  # argument: number of the test that is asked for outside; operands: the two rows it looks at, if so
     AND,
     OR,
     NOT,
@@ -81,6 +81,15 @@ COUNT_OF, AVERAGE_OF = 20, 21
 MATCH_NUMBER, NULL = 24, 28
 
 STACK = 128
+
+# What has been answered outside for pairs of rows of the partition that begins at BASE: LENGTH of them, the first of
+# rows FIRST_I and FIRST_J and each of the next ones by MOVE_I and MOVE_J further. HITS: how many of these were asked
+# for. The pair that was asked for last is LAST, the one before it PREVIOUS.
+(
+    BASE, LENGTH, FIRST_I, FIRST_J, MOVE_I, MOVE_J, HITS, LAST_I, LAST_J, PREVIOUS_I, PREVIOUS_J, ASKED,
+) = range(12)  # fmt: skip
+#: Room for answers of one test, and one that has to be asked for by itself.
+ANSWERS, UNANSWERED = 2048, 2
 
 # AVERAGE adds up in float64, as Spark's avg does, also over integers. Kinds with the FLOAT bit are over double columns,
 # with the WIDE bit over columns of two words. TOTAL is a sum of two words; the aggregate behind one that has two words
@@ -180,6 +189,24 @@ def called(typingctx, address, condition, base, rows, number):
         return builder.call(function, [context.cast(builder, value, of, types.int64) for value, of in pairs])
 
     return types.int64(address, condition, base, rows, number), codegen
+
+
+@inner
+def answered(test, base, i, j, asked, answers):
+    """What is known of a test of two rows: TRUE, FALSE, -1 for NULL, UNANSWERED."""
+    at = test * ASKED
+    asked[U(at + PREVIOUS_I)] = asked[U(at + LAST_I)]
+    asked[U(at + PREVIOUS_J)] = asked[U(at + LAST_J)]
+    asked[U(at + LAST_I)] = i
+    asked[U(at + LAST_J)] = j
+    if asked[U(at + BASE)] != base:
+        return np.int64(UNANSWERED)
+    k, m = i - asked[U(at + FIRST_I)], j - asked[U(at + FIRST_J)]
+    n = k if asked[U(at + MOVE_I)] else m
+    if n < 0 or n >= asked[U(at + LENGTH)] or k != n * asked[U(at + MOVE_I)] or m != n * asked[U(at + MOVE_J)]:
+        return np.int64(UNANSWERED)
+    asked[U(at + HITS)] += 1
+    return np.int64(answers[U(test * ANSWERS + n)])
 
 
 @inlined
@@ -407,7 +434,13 @@ def holds(label, row, base, rows, number, conditions, columns, search):
         elif op == SKIP:
             pc = b
         elif op == EXTERNAL:
-            status = called(conditions.callback, b, base, rows, number)
+            status = np.int64(UNANSWERED)
+            if code[U(at + 2)] == NAVIGATED_I:
+                i = navigate(code[U(at + 3)], conditions.navigations, 4, search, rows)
+                j = navigate(code[U(at + 6)], conditions.navigations, 4, search, rows)
+                status = answered(b, base, i, j, conditions.asked, conditions.answers)
+            if status == UNANSWERED:
+                status = called(conditions.callback, b, base, rows, number)
             if status > TRUE:
                 return status
             top += 1

@@ -11,6 +11,7 @@ Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Words = npt.NDArray[np.uint64]
 Flags = npt.NDArray[np.uint8]
+Answers = npt.NDArray[np.int8]
 
 
 class Automaton(NamedTuple):
@@ -40,7 +41,8 @@ class Conditions(NamedTuple):
     kind, register, column. These three are flat, row after row. Taking a row at position p advances
     ``registers[register_low[p]:register_high[p]]`` and the aggregates ``folds[fold_low[p]:fold_high[p]]``. ``ansi``:
     whether overflow and division by zero are errors. ``callback``: address of a function that is asked where
-    there are no instructions, see exec/conditions/external.py; 0: nowhere.
+    there are no instructions, see exec/conditions/external.py; 0: nowhere. ``asked`` (tests that are asked for, ASKED)
+    and ``answers`` (tests, ANSWERS): what it has answered for pairs of rows already, see conditions.py; flat.
     """
 
     code_start: Ints
@@ -58,6 +60,8 @@ class Conditions(NamedTuple):
     register_count: int
     ansi: int
     callback: int
+    asked: Ints
+    answers: Answers
 
 
 class Columns(NamedTuple):

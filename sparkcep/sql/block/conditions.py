@@ -196,20 +196,6 @@ class ConditionBinder:
             )
         return [x for x in keys if all(may_follow(x, y) for y in keys if y != x)]
 
-    def immediately(self) -> list[Condition]:
-        """Each event of a component that is marked so comes right after the event before it."""
-        taken = tuple(c.key for c in self.pattern.components if not c.negated)
-        position = RowExpression((POSITION,))
-        out = []
-        for c in self.pattern.components:
-            if c.immediately:
-                own = Navigation(position, (c.key,), False, 0, 0, True, c.position)
-                before = Navigation(position, taken, False, 1, 0, True, c.position)
-                # The first event of a match has none before it.
-                scalar = Scalar(("coalesce(", own, " = ", before, " + 1, true)"), c.position)
-                out.append(Condition(scalar, (c.key,), source=f"{c.variable} IMMEDIATELY"))
-        return out
-
     def of_one_negation(self, negated: list[str], keys: dict[str, Keys], references: list[Reference]) -> str:
         """Of several negated variables the one that decides: the innermost, the textually last."""
         paths = {v: {self.pattern.negations.get(k, ()) for k in keys[v]} for v in negated}

@@ -9,6 +9,8 @@ import numpy as np
 from sparkcep.exec.arrays import Ints, int_values
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.conditions.compiler import compile_conditions
+from sparkcep.exec.conditions.external import External
+from sparkcep.exec.conditions.programs import CallsBack
 from sparkcep.exec.engines.non_answers.repairer import Repairer
 from sparkcep.exec.engines.non_answers.spec import RepairSpec
 from sparkcep.exec.engines.rows.tables import bit_table, grown, load_columns, mask_words, new_search_state
@@ -108,13 +110,14 @@ def type_table(spec: RepairSpec) -> tuple[Ints, Ints]:
 class Reasons:
     """The longest run of each partition, and what stopped it, by the kernel."""
 
-    def __init__(self, spec: RepairSpec) -> None:
+    def __init__(self, spec: RepairSpec, calls_back: CallsBack = CallsBack.WHERE_NEEDED) -> None:
         self.spec = spec
         # Prechecks (kernels.runs.spans) are for SKIP TILL ANY MATCH with all matches; here each run is looked at once.
         self.run = replace(spec.run, one_per_start=True)
         self.machine, self.checks = machine_tables(self.run)
-        self.programs = compile_conditions(self.run.conditions, self.run.ansi)
-        self.conditions = run_conditions(self.run, self.programs)
+        self.programs = p = compile_conditions(self.run.conditions, self.run.ansi, calls_back)
+        self.external = External(p.external, self.run.conditions, self.run.ansi)
+        self.conditions = self.external.called_by(run_conditions(self.run, p))
         self.types = type_table(spec)
         self.needed = np.array([*spec.needed], np.int64)
 
@@ -141,6 +144,8 @@ class Reasons:
         progress = np.zeros(PROGRESS, np.int64)
         out = np.full((partitions, 4), -1, np.int64)
         trace = np.empty((max(longest, 1024), 2), np.int64)
+        self.external.begin(batch, budget)
+        self.external.look_at(search)
         while True:
             status = kernel.explain_partitions(
                 offsets, wanted, masks, self.machine, checks, SELECTIONS[run.selection], int(run.use_within),
@@ -151,6 +156,7 @@ class Reasons:
                 break
             trace = grown(trace, int(progress[kernel.TRACED]), max(longest, 1))
             budget.hold("output", out, trace)
+        self.external.raise_failure(status)
         raise_status(status, run)
         return out, trace[: progress[kernel.TRACED]]
 

@@ -7,6 +7,8 @@ import numpy as np
 from sparkcep.exec.arrays import int_values
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.conditions.compiler import compile_conditions
+from sparkcep.exec.conditions.external import External
+from sparkcep.exec.conditions.programs import CallsBack
 from sparkcep.exec.engines.non_answers.spec import Repair
 from sparkcep.exec.engines.non_answers.tables import chain, new_found, new_scratch, sequence_tables
 from sparkcep.exec.engines.rows.tables import load_columns, new_search_state
@@ -26,15 +28,18 @@ class Repairer:
         limit_nodes: most (component, event, tick) of a partition.
     """
 
-    def __init__(self, run: RunSpec, repair: Repair, limit_nodes: int) -> None:
+    def __init__(
+        self, run: RunSpec, repair: Repair, limit_nodes: int, calls_back: CallsBack = CallsBack.WHERE_NEEDED
+    ) -> None:
         self.run = chain(run, repair)
         self.repair = repair
         self.limit_nodes = limit_nodes
         self.length = len(repair.places)
         self.sequence, self.limits, self.gaps = sequence_tables(run, repair)
         self.machine, self.checks = machine_tables(self.run)
-        self.programs = compile_conditions(self.run.conditions, run.ansi)
-        self.conditions = run_conditions(self.run, self.programs)
+        self.programs = p = compile_conditions(self.run.conditions, run.ansi, calls_back)
+        self.external = External(p.external, self.run.conditions, run.ansi)
+        self.conditions = self.external.called_by(run_conditions(self.run, p))
         #: Bounds that contradict each other are met by no events.
         self.hopeless = bool((self.limits.least > self.limits.most).any())
 
@@ -72,6 +77,8 @@ class Repairer:
         budget = Budget(self.run.task_memory, longest)
         budget.hold("batch", batch.held, masks, columns, key, null, found, checks)
         budget.hold("nodes", scratch)
+        self.external.begin(batch, budget)
+        self.external.look_at(search)
         while True:
             status = kernel.repair_partitions(
                 offsets, wanted, masks, key, null, self.sequence, limits, self.gaps, self.machine, checks,
@@ -85,6 +92,7 @@ class Repairer:
                 raise too_many_nodes(self.length, nodes, self.limit_nodes)
             scratch = new_scratch(self.length, nodes + nodes // 4)
             budget.hold("nodes", scratch)
+        self.external.raise_failure(status)
         raise_status(status, self.run)
         return found
 

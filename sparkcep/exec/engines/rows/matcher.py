@@ -8,10 +8,11 @@ import numpy as np
 
 from sparkcep.exec.arrays import Ints
 from sparkcep.exec.batch import Batch, Resume
-from sparkcep.exec.conditions.compiler import CallsBack, ConditionPrograms, compile_conditions
+from sparkcep.exec.conditions.compiler import compile_conditions
 from sparkcep.exec.conditions.expressions import NavigationSlot
 from sparkcep.exec.conditions.external import External
 from sparkcep.exec.conditions.lookback import Lookback
+from sparkcep.exec.conditions.programs import CallsBack, ConditionPrograms
 from sparkcep.exec.engines.rows.search import Search
 from sparkcep.exec.engines.rows.spec import MatchSpec
 from sparkcep.exec.engines.rows.tables import (
@@ -30,7 +31,7 @@ from sparkcep.exec.engines.rows.tables import (
 )
 from sparkcep.exec.kernels.rows import rows as kernel
 from sparkcep.exec.kernels.rows.tables import Emission, Query, Room, Rows
-from sparkcep.exec.kernels.statuses import CONDITION_FAILED, OUTPUT_FULL
+from sparkcep.exec.kernels.statuses import OUTPUT_FULL
 from sparkcep.exec.kernels.tables import Within, Words
 from sparkcep.exec.memory import Budget
 from sparkcep.exec.statuses import MODES, SKIPS, emitted_rows, interpreted, raise_status, too_much_output
@@ -64,8 +65,8 @@ class Matcher:
         if self.programs is not None:
             self.external = External(self.programs.external, own, spec.ansi)
             lookback = Lookback(program, self.programs, own.registers)
-            registers, callback = len(own.registers), self.external.address
-            self.conditions = condition_tables(program, self.programs, lookback, registers, callback)
+            tables = condition_tables(program, self.programs, lookback, len(own.registers))
+            self.conditions = self.external.called_by(tables)
             self.memo = memo_table(self.programs, lookback)
             self.epoch = 1  # of the memo's entries; an empty one has 0
 
@@ -204,8 +205,7 @@ class Matcher:
             else:
                 out = grown(out, used, len(out) + longest)
             budget.hold("output", out)
-        if status == CONDITION_FAILED:
-            self.external.raise_failure()
+        self.external.raise_failure(status)
         self.check(status)
         yield out[: progress[kernel.USED]]
 

@@ -10,16 +10,27 @@ import numpy.typing as npt
 
 from sparkcep.exec.arrays import Ints, float_values, high_words, int_values, ordered_ints, rank_strings
 from sparkcep.exec.batch import Batch
-from sparkcep.exec.conditions.compiler import ConditionPrograms
 from sparkcep.exec.conditions.expressions import ROW_COLUMN
 from sparkcep.exec.conditions.lookback import Lookback
+from sparkcep.exec.conditions.programs import ConditionPrograms
 from sparkcep.exec.engines.rows.program import Program
 from sparkcep.exec.engines.rows.spec import BITS_PER_WORD, OutputSlot
 from sparkcep.exec.kernels.conditions import STACK
 from sparkcep.exec.kernels.decimals import SCRATCH
 from sparkcep.exec.kernels.rows.memo import LOOKBACKS
 from sparkcep.exec.kernels.rows.search import AT_END
-from sparkcep.exec.kernels.tables import Automaton, Columns, Conditions, Flags, Memo, Output, SearchState, Within, Words
+from sparkcep.exec.kernels.tables import (
+    Answers,
+    Automaton,
+    Columns,
+    Conditions,
+    Flags,
+    Memo,
+    Output,
+    SearchState,
+    Within,
+    Words,
+)
 
 D = TypeVar("D", bound=np.generic)
 
@@ -99,18 +110,21 @@ def output_table(
     )
 
 
-def condition_tables(
-    program: Program, p: ConditionPrograms, lookback: Lookback, registers: int, callback: int = 0
-) -> Conditions:
-    """Compiled conditions; string constants are still to be filled in. ``callback``: see kernels.tables."""
+def condition_tables(program: Program, p: ConditionPrograms, lookback: Lookback, registers: int) -> Conditions:
+    """Compiled conditions; string constants are still to be filled in, and who is asked for others."""
     starts = [0]
     for label in range(len(program.names)):
         starts.append(p.spans[label][1] if label in p.spans else starts[-1])
     return Conditions(
         _ints(starts), _ints(p.code), _ints([*p.const_i, 0]), np.array(p.const_f, np.float64), _ints(p.nav),
         _ints(p.agg), lookback.registers.low, lookback.registers.high, _ints(lookback.registers.items),
-        lookback.folds.low, lookback.folds.high, _ints(lookback.folds.items), registers, int(p.ansi), callback,
+        lookback.folds.low, lookback.folds.high, _ints(lookback.folds.items), registers, int(p.ansi), *nobody_asked(),
     )  # fmt: skip
+
+
+def nobody_asked() -> tuple[int, Ints, Answers]:
+    """The fields of Conditions that :meth:`External.called_by` fills in."""
+    return 0, np.zeros(0, np.int64), np.zeros(0, np.int8)
 
 
 def _ints(values: Sequence[int] | Sequence[Sequence[int]]) -> Ints:

@@ -8,8 +8,9 @@ import numpy as np
 
 from sparkcep.exec.arrays import Ints, Rows
 from sparkcep.exec.batch import Batch
-from sparkcep.exec.conditions.compiler import CallsBack, compile_conditions
+from sparkcep.exec.conditions.compiler import compile_conditions
 from sparkcep.exec.conditions.external import External
+from sparkcep.exec.conditions.programs import CallsBack
 from sparkcep.exec.engines.rows.tables import (
     PIECE_BYTES,
     WHOLE_BYTES,
@@ -37,7 +38,7 @@ from sparkcep.exec.kernels.rows.output import FIXED
 from sparkcep.exec.kernels.runs import runs as kernel
 from sparkcep.exec.kernels.runs.collapse import collapse_runs
 from sparkcep.exec.kernels.runs.progress import AT_PARTITION, DEPTH, MATCHES, PROGRESS, TRACED, USED
-from sparkcep.exec.kernels.statuses import CONDITION_FAILED, OUTPUT_FULL, STACK_FULL, TOO_MANY_ROWS
+from sparkcep.exec.kernels.statuses import OUTPUT_FULL, STACK_FULL, TOO_MANY_ROWS
 from sparkcep.exec.memory import Budget
 from sparkcep.exec.statuses import (
     SELECTIONS,
@@ -69,7 +70,7 @@ class RunMatcher:
         self.machine, self.checks = machine_tables(spec)
         self.programs = p = compile_conditions(spec.conditions, spec.ansi, calls_back)
         self.external = External(p.external, spec.conditions, spec.ansi)
-        self.conditions = run_conditions(spec, p, self.external.address)
+        self.conditions = self.external.called_by(run_conditions(spec, p))
         self.output = output_table(spec.slots, spec.slot_registers, spec.skip_labels, names)
 
     def match(self, batch: Batch) -> tuple[Ints, Rows]:
@@ -177,8 +178,7 @@ class RunMatcher:
             else:
                 trace = grown(trace, len(trace), 1)
             budget.hold("output", out, trace)
-        if status == CONDITION_FAILED:
-            self.external.raise_failure()
+        self.external.raise_failure(status)
         raise_status(status, spec, fewer_matches(spec))
         yield out[: progress[USED]], trace[: progress[TRACED]]
 

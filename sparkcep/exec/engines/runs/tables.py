@@ -10,9 +10,9 @@ import numpy as np
 from sparkcep.exec.arrays import Ints, ordered_ints
 from sparkcep.exec.automaton import ACCEPT, Automaton, Edge, events_left
 from sparkcep.exec.batch import Batch
-from sparkcep.exec.conditions.compiler import ConditionPrograms
 from sparkcep.exec.conditions.expressions import NotCompilable
-from sparkcep.exec.engines.rows.tables import bit_table
+from sparkcep.exec.conditions.programs import ConditionPrograms
+from sparkcep.exec.engines.rows.tables import bit_table, nobody_asked
 from sparkcep.exec.engines.runs.spec import Check, RunSpec
 from sparkcep.exec.kernels.conditions import HIGH
 from sparkcep.exec.kernels.runs.checks import CHECK_WIDTH
@@ -221,9 +221,8 @@ def _refuse_dependent_presence(automaton: Automaton, dependent: Sequence[int]) -
         raise NotCompilable("a negation between copies of one component that depends on the match")
 
 
-def run_conditions(spec: RunSpec, p: ConditionPrograms, callback: int = 0) -> Conditions:
-    """Compiled conditions by number; a component's events enter all registers that hold it. ``callback``: see
-    kernels.tables."""
+def run_conditions(spec: RunSpec, p: ConditionPrograms) -> Conditions:
+    """Compiled conditions by number; a component's events enter all registers that hold it."""
     numbers = len(spec.conditions.conditions)
     starts = [0, *(p.spans[k][1] for k in range(numbers))]
     registers, folds = [0], [0]
@@ -241,7 +240,7 @@ def run_conditions(spec: RunSpec, p: ConditionPrograms, callback: int = 0) -> Co
     return Conditions(
         _ints(starts), flat(p.code), _ints([*p.const_i, 0]), np.array(p.const_f, np.float64), flat(p.nav), flat(p.agg),
         _ints(registers[:-1]), _ints(registers[1:]), _ints([*register_items, 0]), _ints(folds[:-1]), _ints(folds[1:]),
-        _ints([*fold_items, 0]), len(spec.conditions.registers), int(p.ansi), callback,
+        _ints([*fold_items, 0]), len(spec.conditions.registers), int(p.ansi), *nobody_asked(),
     )  # fmt: skip
 
 

@@ -13,6 +13,8 @@ from sparkcep.exec.arrays import Ints
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.conditions.compiler import compile_conditions
 from sparkcep.exec.conditions.expressions import parse_type
+from sparkcep.exec.conditions.external import External
+from sparkcep.exec.conditions.programs import CallsBack
 from sparkcep.exec.engines.rows.tables import load_columns, mask_words, new_search_state
 from sparkcep.exec.engines.runs.tables import interval, machine_tables, new_work, run_conditions
 from sparkcep.exec.engines.trends.spec import TrendAggregate, TrendSpec
@@ -78,16 +80,17 @@ class TrendTable:
 class TrendMatcher:
     """Runs one TrendSpec over batches. Made once per task and thread; holds the compiled tables."""
 
-    def __init__(self, spec: TrendSpec, lanes: int = LANES) -> None:
+    def __init__(self, spec: TrendSpec, lanes: int = LANES, calls_back: CallsBack = CallsBack.WHERE_NEEDED) -> None:
         self.spec = spec
         self.machine, _ = machine_tables(spec.run)
         self.edge_classes = edge_class_tables(spec, self.machine)
         self.pairs = compared_pairs(spec)
         self.orders = order_tables(tree_orders(spec), self.pairs)
         self.grids = grid_tables(spec)
-        self.programs = compile_conditions(spec.conditions, spec.run.ansi)
+        self.programs = p = compile_conditions(spec.conditions, spec.run.ansi, calls_back)
+        self.external = External(p.external, spec.conditions, spec.run.ansi)
         pair_run = replace(spec.run, conditions=spec.conditions)
-        self.conditions = run_conditions(pair_run, self.programs)
+        self.conditions = self.external.called_by(run_conditions(pair_run, p))
         self.record = Record(spec)
         self.fields, self.valued, self.known = self.record.tables()
         #: What the last batch needed beside its columns.
@@ -142,6 +145,8 @@ class TrendMatcher:
         )  # fmt: skip
         search = new_search_state(1, max(len(spec.conditions.registers), 2))
         tests = Tests(self.conditions._replace(const_i=const_i), columns, search, spec.run.limit_steps)
+        self.external.begin(batch, budget)
+        self.external.look_at(search)
         events = Events(masks, values, keys, key_nulls, rows)
         while True:
             status = kernel.aggregate_trends(
@@ -151,6 +156,7 @@ class TrendMatcher:
                 break
             out, out_words, out_floats = (np.concatenate([a, np.empty_like(a)]) for a in (out, out_words, out_floats))
             budget.hold("output", out, out_words, out_floats)
+        self.external.raise_failure(status)
         raise_status(status, spec.run)
         used = int(progress[kernel.USED])
         read = _Reader(self.record, out_words[:used], out_floats[:used])

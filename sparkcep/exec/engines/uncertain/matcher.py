@@ -13,6 +13,8 @@ from sparkcep.errors import LimitError, SparkCepError
 from sparkcep.exec.arrays import Ints, int_values
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.conditions.compiler import compile_conditions
+from sparkcep.exec.conditions.external import External
+from sparkcep.exec.conditions.programs import CallsBack
 from sparkcep.exec.engines.rows.tables import grown, load_columns, mask_words, new_search_state, output_table
 from sparkcep.exec.engines.runs.tables import machine_tables, new_frames, new_work, prechecked, run_conditions
 from sparkcep.exec.engines.uncertain.spec import UncertainSpec
@@ -59,13 +61,14 @@ class _Room(NamedTuple):
 class UncertainMatcher:
     """Runs one UncertainSpec over batches. Made once per task and thread; holds the compiled tables."""
 
-    def __init__(self, spec: UncertainSpec) -> None:
+    def __init__(self, spec: UncertainSpec, calls_back: CallsBack = CallsBack.WHERE_NEEDED) -> None:
         self.spec = spec
         run = spec.run
         names = len(run.automaton.names)
         self.machine, self.checks = machine_tables(run)
-        self.programs = compile_conditions(run.conditions, run.ansi)
-        self.conditions = run_conditions(run, self.programs)
+        self.programs = p = compile_conditions(run.conditions, run.ansi, calls_back)
+        self.external = External(p.external, run.conditions, run.ansi)
+        self.conditions = self.external.called_by(run_conditions(run, p))
         self.output = output_table(run.slots, run.slot_registers, run.skip_labels, names)
 
     def match(self, batch: Batch) -> Found:
@@ -118,6 +121,8 @@ class UncertainMatcher:
         budget.hold("batch", batch.held, masks, columns, events, order, work, checks, graph)
         budget.hold("ticks", masses)
         budget.hold("runs", room)
+        self.external.begin(batch, budget)
+        self.external.look_at(search)
         while True:
             status = kernel.match_uncertain(
                 offsets, masks, self.machine, checks, query, events, emitted_rows(run),
@@ -143,6 +148,7 @@ class UncertainMatcher:
                 break
         if status == TOO_MANY_SHARED:
             raise too_many_shared(spec.limit_shared)
+        self.external.raise_failure(status)
         raise_status(status, run, UNCERTAIN_HINT)
         used = int(progress[kernel.USED])
         return Found(

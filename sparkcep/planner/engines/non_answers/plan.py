@@ -21,7 +21,7 @@ from sparkcep.planner.conditions.differences import Difference, TimeUnits, diffe
 from sparkcep.planner.conditions.match_conditions import MatchConditions
 from sparkcep.planner.conditions.row_conditions import RowCondition
 from sparkcep.planner.engines.non_answers.sql import NonAnswersSql
-from sparkcep.planner.engines.runs.steps import BlockPlanner, condition_beyond, in_kernel, type_test
+from sparkcep.planner.engines.runs.steps import BlockPlanner, type_test
 from sparkcep.planner.plan import Analyzer, EngineDefaults, IndexNeeds, PatternPlan, slow
 from sparkcep.planner.sampling import Sampler
 from sparkcep.planner.test_codes import of_components, type_test_of
@@ -53,6 +53,7 @@ class NonAnswersPlan(EngineDefaults):
     searched_because: str
     warns: bool
     filter_reason: str = "every partition counts, and positions are shown"
+    interpreted_because: str = ""
     name: ClassVar[str] = "non_answers"
 
     @property
@@ -68,7 +69,8 @@ class NonAnswersPlan(EngineDefaults):
     @property
     def slow_because(self) -> str:
         """See :class:`EnginePlan`."""
-        return slow("by the reference search", self.searched_because)
+        searched = slow("by the reference search", self.searched_because)
+        return searched or slow("some by the interpreter", self.interpreted_because)
 
     @property
     def index_needs(self) -> IndexNeeds:
@@ -144,7 +146,10 @@ class NonAnswersPlanner(BlockPlanner):
             query, keys, spec, time, time_type, step, wanted is None or "warnings" in wanted,
         )  # fmt: skip
         filters = self.kept_rows()
-        engine = NonAnswersPlan(spec, dependent, conditions, unrepaired, self.searched_because, sql.warns)
+        engine = NonAnswersPlan(
+            spec, dependent, conditions, unrepaired, self.searched_because, sql.warns,
+            interpreted_because=self.interpreted_because,
+        )  # fmt: skip
         given = self.given(keys, tests, bits, (layout, why), shape, (filters, engine.filter_reason), dependent.pairs)
         return PatternPlan(input=given, engine=engine, output=sql)
 
@@ -321,10 +326,7 @@ class NonAnswersPlanner(BlockPlanner):
         """What the kernel lacks for the conditions that are no bounds, if it lacks anything."""
         tested = [k for k, d in enumerate(found) if d is None]
 
-        def attempt(n: int) -> None:
-            in_kernel(run.conditions, run.ansi, tested[n])
-
-        beyond = condition_beyond(attempt, [conditions[k] for k in tested])
+        beyond = self.beyond_kernel(run.conditions, [conditions[k] for k in tested], tested)
         return None if beyond is None else beyond[1]
 
     def time_range(self) -> tuple[int, int]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
 
 from sparkcep.errors import LimitError
-from sparkcep.exec.conditions.compiler import CallsBack, compile_conditions
+from sparkcep.exec.conditions.compiler import compile_conditions
 from sparkcep.exec.conditions.expressions import NotCompilable, Type, parse_type
 from sparkcep.exec.conditions.interpreter import Interpreter
+from sparkcep.exec.conditions.programs import CallsBack
 from sparkcep.exec.engines.rows.program import compile_pattern
 from sparkcep.exec.engines.rows.spec import ConditionSet, MatchSpec, words_of
 from sparkcep.exec.shape import OperatorColumns
@@ -118,7 +118,7 @@ class RowsPlanner(PlanSteps):
             label = self.names.index(variable)
             condition = row_condition(defined.scalar, variable)
             # The neighbours of a stream's row may be in other micro-batches: the kernel looks at them.
-            if condition is None or (self.query.streaming and condition.shifts):
+            if condition is None or (self.looks_aside and condition.shifts):
                 dependent.add(label, defined.scalar)
             elif condition.sql().strip().lower() != "true":
                 local.setdefault(label, []).append(condition)
@@ -137,13 +137,12 @@ class RowsPlanner(PlanSteps):
             dependent.conditions, tuple(dependent.slots), tuple(types), tuple(dependent.registers)
         )
         try:
-            compile_conditions(conditions, self.settings.ansi)
-            return conditions, ""
+            lacking = compile_conditions(conditions, self.settings.ansi, CallsBack.WHERE_NEEDED).lacking
+            if not lacking:
+                return conditions, ""
+            return replace(conditions, calls_back=True), PAIRS if dependent.pairs else lacking[0]
         except NotCompilable as error:
             reason = PAIRS if dependent.pairs else str(error)
-        with suppress(NotCompilable):
-            compile_conditions(conditions, self.settings.ansi, CallsBack.WHERE_NEEDED)
-            return replace(conditions, calls_back=True), reason
         for label, condition in dependent.conditions.items():
             try:
                 Interpreter(conditions.slots, conditions.column_types, self.settings.ansi).condition(condition)

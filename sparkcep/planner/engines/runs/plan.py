@@ -126,7 +126,7 @@ class RunPlanner(BlockPlanner):
             timed_out=query.timed_out,
             stream=stream,
         )
-        spec = self.with_engine(spec, conditions, dependent, calls_back=True)
+        spec = self.with_engine(spec, conditions, dependent)
         shape = OperatorColumns(
             keys=len(keys),
             limit_events=self.settings.limit_events,

@@ -9,9 +9,10 @@ from functools import partial
 
 from sparkcep.errors import PatternAnalysisError, SparkCepError
 from sparkcep.exec.automaton import Automaton, compile_automaton
-from sparkcep.exec.conditions.compiler import CallsBack, compile_conditions
+from sparkcep.exec.conditions.compiler import compile_conditions
 from sparkcep.exec.conditions.expressions import ROW_COLUMN, TIMES, NavigationSlot, NotCompilable, parse_type
 from sparkcep.exec.conditions.interpreter import Interpreter
+from sparkcep.exec.conditions.programs import CallsBack
 from sparkcep.exec.engines.rows.spec import ConditionSet
 from sparkcep.exec.engines.runs.spec import Check, RunSpec
 from sparkcep.exec.engines.runs.tables import machine_tables
@@ -142,7 +143,7 @@ class BlockPlanner(PlanSteps):
         for condition in conditions:
             own = row_conditions(condition)
             # The neighbours of a stream's row may be in other micro-batches: the kernel looks at them.
-            if own is None or (query.streaming and any(one.shifts for one in own.values())):
+            if own is None or (self.looks_aside and any(one.shifts for one in own.values())):
                 left.append(condition)
                 continue
             for key, one in own.items():
@@ -206,24 +207,14 @@ class BlockPlanner(PlanSteps):
             span_of(c, dependent.column),
         )
 
-    def with_engine(
-        self, spec: RunSpec, conditions: Sequence[Condition], dependent: MatchConditions, calls_back: bool = False
-    ) -> RunSpec:
+    def with_engine(self, spec: RunSpec, conditions: Sequence[Condition], dependent: MatchConditions) -> RunSpec:
         """The spec for the kernel, or for the reference search where the kernel cannot match it.
-
-        Args:
-            calls_back: whether the kernel calls the interpreter for conditions that it lacks.
 
         Raises:
             PatternAnalysisError: CEP_UNSUPPORTED_CONDITION for a condition that the search lacks; CEP_COLLAPSED, where
                 only the search could match.
         """
-        beyond = condition_beyond(partial(in_kernel, spec.conditions, spec.ansi), conditions)
-        if calls_back and beyond is not None:
-            self.interpreted_because = beyond[1]
-            beyond = condition_beyond(
-                partial(in_kernel, spec.conditions, spec.ansi, calls_back=CallsBack.WHERE_NEEDED), conditions
-            )
+        beyond = self.beyond_kernel(spec.conditions, conditions)
         self.searched_because = beyond[1] if beyond is not None else machine_lacks(spec) or self.preference_waits(spec)
         if not self.searched_because:
             return spec
@@ -238,6 +229,21 @@ class BlockPlanner(PlanSteps):
                 position=self.query.start,
             )
         return replace(spec, searched=True)
+
+    def beyond_kernel(
+        self, compiled: ConditionSet, conditions: Sequence[Condition], numbers: Sequence[int] | None = None
+    ) -> tuple[Condition, str] | None:
+        """The first condition that a kernel cannot evaluate, also not by calling the interpreter, and what of it.
+
+        ``interpreted_because`` says why it does where it does. ``numbers``: of the conditions among ``compiled``, where
+        they are not all of them.
+        """
+
+        def attempt(k: int) -> None:
+            lacking = in_kernel(compiled, self.settings.ansi, k if numbers is None else numbers[k])
+            self.interpreted_because = self.interpreted_because or lacking
+
+        return condition_beyond(attempt, conditions)
 
     def preference_waits(self, spec: RunSpec) -> str:
         """Why the order of matches is known at their ends only, where it is asked for; empty where it is not."""
@@ -347,13 +353,14 @@ def condition_beyond(attempt: Callable[[int], object], conditions: Sequence[Cond
     return None
 
 
-def in_kernel(conditions: ConditionSet, ansi: bool, number: int, calls_back: CallsBack = CallsBack.NEVER) -> None:
-    """Try whether the kernel can evaluate one condition, alone or by calling the interpreter.
+def in_kernel(conditions: ConditionSet, ansi: bool, number: int) -> str:
+    """What a kernel lacks for one condition and calls the interpreter for; empty where it lacks nothing.
 
     Raises:
-        NotCompilable: it cannot, with what it lacks.
+        NotCompilable: the interpreter lacks it, too, with what that is.
     """
-    compile_conditions(replace(conditions, conditions={number: conditions.conditions[number]}), ansi, calls_back)
+    one = replace(conditions, conditions={number: conditions.conditions[number]})
+    return next(iter(compile_conditions(one, ansi, CallsBack.WHERE_NEEDED).lacking), "")
 
 
 def in_search(conditions: ConditionSet, ansi: bool, number: int) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from sparkcep.exec.automaton import ACCEPT, Automaton, Edge
 from sparkcep.planner.conditions.match_conditions import describe
-from sparkcep.query import Aggregate, Condition, Navigation, Scalar, TestedAt, unescape
+from sparkcep.query import POSITION, Aggregate, Condition, Navigation, Scalar, TestedAt, unescape
 from sparkcep.sql.lexicon import Token, pair_parentheses, tokenize
 
 BEFORE, AFTER = "before", "after"
@@ -170,6 +170,8 @@ class EdgeConditions:
 def comparisons(scalar: Scalar) -> tuple[Comparison, ...]:
     """A test of two events as comparisons of one's value with the other's, none where it is no such test.
 
+    Positions are known to the kernel alone, so that what compares them is its own.
+
     >>> from sparkcep.query import RowExpression
     >>> price = lambda side: Navigation(RowExpression(("price",)), (side,), False, 0, 0, True)
     >>> comparisons(Scalar((price(BEFORE), " * 2 > ", price(AFTER))))
@@ -182,7 +184,7 @@ def comparisons(scalar: Scalar) -> tuple[Comparison, ...]:
     for p in scalar.pieces:
         if isinstance(p, str):
             text += p
-        elif isinstance(p, Navigation) and p.variables is not None:
+        elif isinstance(p, Navigation) and p.variables is not None and p.argument.text != POSITION:
             owners.append((len(text), p.variables[0]))
             value = p.argument.text
             text += value if re.fullmatch(r"\w+|`[^`]+`", value) else f"({value})"

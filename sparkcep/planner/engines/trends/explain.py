@@ -37,6 +37,8 @@ def explain_trends(plan: PatternPlan[TrendsPlan]) -> list[str]:
     lines += before_lines(plan, tested)
     if spec.parts:
         lines.append("  AND: trends of both sides and those that are both, counted apart; then pairs of two trends")
+    if plan.engine.slow_because:
+        lines.append(f"  Conditions: {plan.engine.slow_because}")
     if spec.enumerated:
         lines.append(f"  Granularity: trends are constructed, up to spark.sparkcep.limit.matches: {spec.enumerated}")
     else:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import ClassVar
 
 from sparkcep.errors import PatternAnalysisError
@@ -32,7 +31,7 @@ from sparkcep.exec.engines.trends.spec import (
 from sparkcep.exec.shape import OperatorColumns, Within
 from sparkcep.planner.conditions.match_conditions import MatchConditions, describe
 from sparkcep.planner.conditions.row_conditions import RowCondition, row_condition
-from sparkcep.planner.engines.runs.steps import BlockPlanner, condition_beyond, in_kernel, machine_lacks
+from sparkcep.planner.engines.runs.steps import BlockPlanner, in_kernel, machine_lacks
 from sparkcep.planner.engines.trends.edges import (
     AFTER,
     BEFORE,
@@ -45,7 +44,7 @@ from sparkcep.planner.engines.trends.edges import (
 from sparkcep.planner.engines.trends.quotients import DIGITS
 from sparkcep.planner.engines.trends.sql import TrendSql, TrendValue
 from sparkcep.planner.layouts import is_orderable
-from sparkcep.planner.plan import EngineDefaults, PatternPlan
+from sparkcep.planner.plan import EngineDefaults, PatternPlan, slow
 from sparkcep.planner.rules.range_splitting import fixed_distance
 from sparkcep.planner.test_codes import edge_test, of_components
 from sparkcep.query import (
@@ -64,17 +63,24 @@ from sparkcep.query import (
 
 @dataclass(frozen=True, slots=True)
 class TrendsPlan(EngineDefaults):
-    """Aggregates over trends. ``filter_reason``: why rows that nothing can take are kept, or that they are not."""
+    """Aggregates over trends. ``filter_reason``: why rows that nothing can take are kept, or that they are not.
+    ``interpreted_because``: as of :class:`RunsPlan`."""
 
     spec: TrendSpec
     dependent: MatchConditions
     filter_reason: str
+    interpreted_because: str = ""
     name: ClassVar[str] = "trends"
 
     @property
     def names(self) -> Sequence[str]:
         """See :class:`EnginePlan`: component keys in the order of their codes."""
         return self.spec.automaton.names
+
+    @property
+    def slow_because(self) -> str:
+        """See :class:`EnginePlan`."""
+        return slow("some by the interpreter", self.interpreted_because)
 
 
 class TrendPlanner(BlockPlanner):
@@ -118,7 +124,7 @@ class TrendPlanner(BlockPlanner):
             for (trend, type_, result), own in zip(asked, parts, strict=True)
         ]
         sql = TrendSql(query, [text for text, _ in keys], spec, time_type, values)
-        engine = TrendsPlan(spec, dependent, filtered)
+        engine = TrendsPlan(spec, dependent, filtered, self.interpreted_because)
         given = self.given(keys, local, spec.condition_bits, (layout, why), shape, (filters, filtered), dependent.pairs)
         return PatternPlan(input=given, engine=engine, output=sql)
 
@@ -426,7 +432,8 @@ class TrendPlanner(BlockPlanner):
         )  # fmt: skip
         for k, scalar in enumerate(scalars):
             try:
-                in_kernel(out, self.settings.ansi, k)
+                lacking = in_kernel(out, self.settings.ansi, k)
+                self.interpreted_because = self.interpreted_because or lacking
             except NotCompilable as error:
                 raise dependent.unsupported(scalar, str(error)) from None
         return out
@@ -469,9 +476,12 @@ class TrendPlanner(BlockPlanner):
         local, dependent, conditions = self.split()
         aggregates = self.aggregates(trends, dependent)
         condition_set, checks = self.compile_runs(dependent, conditions)
-        beyond = condition_beyond(partial(in_kernel, condition_set, self.settings.ansi), conditions)
+        beyond = self.beyond_kernel(condition_set, conditions)
         if beyond is not None:
             raise dependent.unsupported(beyond[0].scalar, beyond[1])
+        if dependent.pairs and width:
+            what = "a function of two rows that only Spark has, in windows whose trends are constructed"
+            raise dependent.unsupported(conditions[0].scalar, what)
         bits = {label: bit for bit, label in enumerate(sorted(local))}
         run = self.run_spec(bits, condition_set, checks)
         self.check_engine(run)

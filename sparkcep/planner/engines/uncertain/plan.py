@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import ClassVar
 
 from sparkcep.errors import PatternAnalysisError
@@ -17,17 +16,12 @@ from sparkcep.exec.engines.uncertain.spec import UncertainSpec
 from sparkcep.exec.shape import OperatorColumns
 from sparkcep.pattern import render
 from sparkcep.planner.conditions.match_conditions import MatchConditions
-from sparkcep.planner.engines.runs.steps import (
-    BlockPlanner,
-    condition_beyond,
-    in_kernel,
-    machine_lacks,
-)
+from sparkcep.planner.engines.runs.steps import BlockPlanner, machine_lacks
 from sparkcep.planner.engines.uncertain.negations import why_untied
 from sparkcep.planner.engines.uncertain.sets import why_sequences
 from sparkcep.planner.engines.uncertain.ticks import TickPlanner, Ticks
 from sparkcep.planner.measures import MeasureSql
-from sparkcep.planner.plan import Analyzer, EngineDefaults, IndexNeeds, PatternPlan
+from sparkcep.planner.plan import Analyzer, EngineDefaults, IndexNeeds, PatternPlan, slow
 from sparkcep.planner.sampling import Sampler
 from sparkcep.query import (
     PREFIX,
@@ -61,12 +55,18 @@ class UncertainPlan(EngineDefaults):
     filter_reason: str
     ticks: Ticks
     notes: Sequence[str]
+    interpreted_because: str = ""
     name: ClassVar[str] = "uncertain"
 
     @property
     def names(self) -> Sequence[str]:
         """See :class:`EnginePlan`: component keys in the order of their codes."""
         return self.spec.run.automaton.names
+
+    @property
+    def slow_because(self) -> str:
+        """See :class:`EnginePlan`."""
+        return slow("some by the interpreter", self.interpreted_because)
 
     @property
     def index_needs(self) -> IndexNeeds:
@@ -138,7 +138,8 @@ class UncertainPlanner(BlockPlanner):
         filters, why = self.filters(local, dependent)
         filters = [f"({ticks.low}) IS NOT NULL AND ({ticks.high}) IS NOT NULL", *filters]
         layout, reason = self.fitting_layout(layout, reason, filters)
-        engine = UncertainPlan(spec, dependent, conditions, why, ticks, self.notes(spec, ticks, sequences))
+        notes = self.notes(spec, ticks, sequences)
+        engine = UncertainPlan(spec, dependent, conditions, why, ticks, notes, self.interpreted_because)
         given = self.given(keys, local, bits, (layout, reason), shape, (filters, why), dependent.pairs)
         return PatternPlan(input=given, engine=engine, output=measures)
 
@@ -173,7 +174,7 @@ class UncertainPlanner(BlockPlanner):
             raise self.refused("gap constraints", "rows have no order before a world is drawn")
         if any(s.physical for s in self.outputs.slots):
             raise self.refused("PREV or NEXT of a row", "rows have no order before a world is drawn")
-        beyond = condition_beyond(partial(in_kernel, run.conditions, run.ansi), conditions)
+        beyond = self.beyond_kernel(run.conditions, conditions)
         if beyond is not None:
             raise dependent.unsupported(beyond[0].scalar, beyond[1])
         if reason := machine_lacks(run):

@@ -1,0 +1,62 @@
+"""What conditions are compiled to: instructions, the tables that they index, and what they look back at."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from sparkcep.exec.conditions.expressions import Expression
+
+#: Operation, argument, and two operands of three integers each; see kernels/conditions.py.
+Instruction: TypeAlias = tuple[int, int, int, int, int, int, int, int]
+
+
+class CallsBack(enum.Enum):
+    """Which tests a kernel leaves to the interpreter, by a call."""
+
+    NEVER = 0
+    WHERE_NEEDED = 1
+    ALWAYS = 2
+
+
+@dataclass(slots=True)
+class Reads:
+    """What the condition of one variable looks back at, beside the tested row and its neighbours.
+
+    ``navigations``: (register, from_first, logical offset). ``aggregates``: numbers in ``ConditionPrograms.agg``;
+    ``before``: those of them that are taken without the last row. ``everything``: registers of which all rows are read.
+    """
+
+    navigations: set[tuple[int, bool, int]] = field(default_factory=set)
+    aggregates: set[int] = field(default_factory=set)
+    before: set[int] = field(default_factory=set)
+    everything: set[int] = field(default_factory=set)
+
+
+@dataclass(slots=True)
+class ConditionPrograms:
+    """Instructions of all conditions of a query and the tables they index.
+
+    ``spans`` and ``reads``: variable code -> its instructions in ``code`` (in ascending order of codes), what it looks
+    at. ``columns``: kernel column -> ('int' | 'float' | 'string' | 'decimal' | 'wide', place); a wide
+    one, a decimal of more than 18 digits, takes two places. ``string_constants``: place in
+    ``const_i`` -> text, filled per batch with the text's rank. ``nav``: register, whether from its first row, logical
+    and physical offset. ``agg``: function, register and place of the column, -1 for none. ``reads_number``: whether
+    conditions read MATCH_NUMBER(). ``external``: what the kernel calls back for, by number; ``lacking``: why, for
+    each.
+    """
+
+    ansi: bool
+    code: list[Instruction] = field(default_factory=list)
+    spans: dict[int, tuple[int, int]] = field(default_factory=dict)
+    reads: dict[int, Reads] = field(default_factory=dict)
+    const_i: list[int] = field(default_factory=list)
+    const_f: list[float] = field(default_factory=list)
+    string_constants: dict[int, str] = field(default_factory=dict)
+    nav: list[tuple[int, int, int, int]] = field(default_factory=list)
+    agg: list[tuple[int, int, int]] = field(default_factory=list)
+    columns: dict[int, tuple[str, int]] = field(default_factory=dict)
+    reads_number: bool = False
+    external: list[Expression] = field(default_factory=list)
+    lacking: list[str] = field(default_factory=list)
