@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from sparkcep.cli.printing import print_markdown
 from sparkcep.cli.statements import run_statements
 from sparkcep.data.examples import folder, read_example
 from sparkcep.data.flights import create_flights_view
 from sparkcep.data.stocks import create_stocks_view
 
 from ..conftest import IS_CONNECT
+from .real_logs import shown
 
 STOCKS = sorted(folder("stocks").glob("*.sql"))
 FLIGHTS = sorted(folder("flights").glob("*.sql"))
@@ -41,20 +41,14 @@ def flights(spark: SparkSession) -> SparkSession:
 def test_flights(flights: SparkSession, path: Path) -> None:
     example = read_example(path)
     assert example.question
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
-        print_markdown(flights.sql(example.sql))
-    assert tuple(printed.getvalue().splitlines()) == example.expected
+    assert shown(flights.sql(example.sql)) == example.expected
 
 
 @pytest.mark.parametrize("path", STOCKS, ids=[p.stem for p in STOCKS])
 def test_stocks(spark: SparkSession, path: Path) -> None:
     create_stocks_view(spark)
     example = read_example(path)
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
-        print_markdown(spark.sql(example.sql))
-    assert tuple(printed.getvalue().splitlines()) == example.expected
+    assert shown(spark.sql(example.sql)) == example.expected
 
 
 @pytest.fixture
@@ -72,10 +66,7 @@ def test_papers(log_settings: SparkSession, path: Path) -> None:
     example = read_example(path)
     for statement in example.setup:
         log_settings.sql(statement)
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
-        print_markdown(log_settings.sql(example.sql))
-    lines = printed.getvalue().splitlines()
+    lines = shown(log_settings.sql(example.sql))
     assert (*lines[:2], *sorted(lines[2:])) == example.expected
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import datetime
-import io
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -16,34 +14,21 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from sparkcep.cli.printing import print_markdown
 from sparkcep.data.examples import folder, read_example
 
-from ..conftest import IS_CONNECT
+from .real_logs import DATA, as_views, over, shown
 
-DATA = Path(__file__).parents[3] / "shared" / "data"
 LOGS = ("sepsis", "road_traffic_fines", "helpdesk", "bpi_2011_hospital")
 EXAMPLES = sorted(folder("process").glob("*.sql"))
 
 Rows = list[tuple[Any, ...]]
 
-pytestmark = [
-    pytest.mark.long,
-    pytest.mark.skipif(
-        not all((DATA / f"{log}.parquet").exists() for log in LOGS),
-        reason=f"the logs {', '.join(LOGS)} are read from ../shared/data beside the project, and are not there",
-    ),
-    pytest.mark.skipif(IS_CONNECT, reason="engines know no session"),
-]
+pytestmark = over(LOGS)
 
 
 @pytest.fixture(scope="module")
 def logs(spark: SparkSession) -> Iterator[SparkSession]:
-    for log in LOGS:
-        spark.read.parquet(str(DATA / f"{log}.parquet")).createOrReplaceTempView(log)
-    yield spark
-    for log in LOGS:
-        spark.catalog.dropTempView(log)
+    yield from as_views(spark, LOGS)
 
 
 def late_antibiotics(spark: SparkSession) -> Rows:
@@ -216,8 +201,5 @@ DERIVED: dict[str, Callable[[SparkSession], Rows]] = {
 def test_process(logs: SparkSession, path: Path) -> None:
     example = read_example(path)
     frame = logs.sql(example.sql)
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
-        print_markdown(frame)
-    assert tuple(printed.getvalue().splitlines()) == example.expected
+    assert shown(frame) == example.expected
     assert [tuple(row) for row in frame.collect()] == [tuple(row) for row in DERIVED[example.name](logs)]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,33 +10,20 @@ import pytest
 from pyspark.sql import SparkSession
 
 from sparkcep.cli.main import main
-from sparkcep.cli.printing import print_markdown
 from sparkcep.data.examples import folder, read_example
 
-from ..conftest import IS_CONNECT
+from .real_logs import DATA, as_views, over, shown
 
-DATA = Path(__file__).parents[3] / "shared" / "data"
 LOGS = ("road_traffic_fines", "loghub_2k_samples", "stock_minute_bars")
 RULES = folder("rules")
 EXAMPLES = sorted(RULES.glob("*.sql"))
 
-with_logs = [
-    pytest.mark.long,
-    pytest.mark.skipif(
-        not all((DATA / f"{log}.parquet").exists() for log in LOGS),
-        reason=f"the logs {', '.join(LOGS)} are read from ../shared/data beside the project, and are not there",
-    ),
-    pytest.mark.skipif(IS_CONNECT, reason="engines know no session"),
-]
+with_logs = over(LOGS)
 
 
 @pytest.fixture(scope="module")
 def logs(spark: SparkSession) -> Iterator[SparkSession]:
-    for log in LOGS:
-        spark.read.parquet(str(DATA / f"{log}.parquet")).createOrReplaceTempView(log)
-    yield spark
-    for log in LOGS:
-        spark.catalog.dropTempView(log)
+    yield from as_views(spark, LOGS)
 
 
 @pytest.mark.parametrize(
@@ -64,10 +49,7 @@ def test_results(logs: SparkSession, path: Path, monkeypatch: pytest.MonkeyPatch
     example = read_example(path)
     for statement in example.setup:
         logs.sql(statement)
-    out = io.StringIO()
-    with contextlib.redirect_stdout(out):
-        print_markdown(logs.sql(example.sql))
-    assert tuple(out.getvalue().strip().splitlines()) == example.expected
+    assert shown(logs.sql(example.sql)) == example.expected
 
 
 @pytest.mark.parametrize("rule", [pytest.param("collection_after_full_payment", marks=with_logs)])
