@@ -17,6 +17,7 @@ from benchmarks.index import pattern_index
 from benchmarks.memory import main as memory
 from benchmarks.pruning import main as pruning
 from benchmarks.repair import main as repair
+from benchmarks.rules import main as rules
 from benchmarks.runs import main as runs
 from benchmarks.scaling import scaling
 from benchmarks.sequences import sequences
@@ -41,6 +42,7 @@ ALONE = {
     "pruning": pruning,
     "backtracking": backtracking,
     "repair": repair,
+    "rules": rules,
     "runs": runs,
     "streaming": streaming,
     "trends": trends,

@@ -32,6 +32,11 @@ CLAUSE = """SELECT * FROM ticker MATCH_RECOGNIZE (
   PARTITION BY symbol ORDER BY day MEASURES top.day AS top_day
   PATTERN (top down{2,} up+? (level | $)) DEFINE down AS price < PREV(price), up AS price > PREV(price))"""
 CANCELLED = HEAD + "PATTERN SEQ(reminded r, cancelled c) WHERE c.at - r.at < INTERVAL 6 HOURS AND hour(c.at) < 4"
+RULES = """SELECT * FROM pattern_rules(TABLE(orders) PARTITION BY order_id ORDER BY at, event_type => event,
+  rules => TABLE(SELECT * FROM VALUES
+    ('returned', 'PATTERN SEQ(shipped s, returned r)'), ('reminded twice', 'PATTERN SEQ(reminded r, reminded s)'),
+    ('never paid', 'PATTERN SEQ(placed p, !paid q, cancelled c)'), ('paid at once', 'PATTERN SEQ(placed p, paid q)
+      EVENT SELECTION STRICT CONTIGUITY'), ('refunded', 'PATTERN SEQ(returned r, refunded f)') AS r(name, rule)))"""
 RETURNED = HEAD + "PATTERN SEQ(reminded+ r[], (paid | cancelled) e)"
 
 
@@ -44,6 +49,7 @@ def draw(spark: SparkSession) -> dict[str, pictures.Picture]:
     spark.conf.set("spark.sparkcep.planner.index.cases", "lists")
     out["funnel"] = pictures.funnel(spark, CANCELLED)
     out["timeline"] = pictures.timeline(spark, RETURNED, matches=12)
+    out["rules"] = pictures.rules(spark, RULES, cells=5)
     out["continuations"] = pictures.continuations(spark, "orders", "placed")
     return out
 

@@ -32,6 +32,7 @@ def settings_page() -> str:
         "",
         "Keys of the session's configuration: `spark-defaults.conf`, `SET key = value`, `spark.conf.set(key, value)`.",
         "A value that is not allowed is refused by CEP_INVALID_SETTING. This page is made from `sparkcep/settings.py`.",
+        "What a layout, a kernel or a fold is: [words](words.md).",
         "",
         "| key | default | meaning |",
         "|---|---|---|",

@@ -15,6 +15,11 @@ the statement before anything else happens, so that whatever holds for a pattern
 Connect), and EXPLAIN prints that text. Below is each template with its SQL: take it from there where a condition is missing.
 
 ```sql
+CREATE OR REPLACE TEMP VIEW orders AS
+SELECT order_id, TIMESTAMP'2026-01-01 09:00:00' + make_dt_interval(day) AS time, activity
+FROM VALUES (1, 0, 'receive'), (1, 1, 'pay'), (1, 2, 'ship'), (2, 0, 'pay'), (2, 1, 'ship'), (2, 2, 'pay'), (3, 0, 'receive')
+  AS t(order_id, day, activity);
+
 SELECT * FROM declare_response(TABLE(orders) PARTITION BY order_id ORDER BY time EVENT TYPE activity, 'pay', 'ship');
 ```
 
@@ -39,12 +44,21 @@ SELECT 'at most one pay', count_if(NOT holds), sum(size(violating))
 FROM declare_absence(TABLE(orders) PARTITION BY order_id ORDER BY time EVENT TYPE activity, 'pay', n => 2);
 ```
 
+| constraint | cases | events |
+|---|--:|--:|
+| at most one pay | 1 | 1 |
+| response | 1 | 1 |
+
 Where only the events that break a constraint are asked for, a block may say it in less, and a
 [pattern index](pattern_index.md) may serve it: a pay that no ship follows is
 
 ```sql
 FROM orders PARTITION BY order_id ORDER BY time EVENT TYPE activity PATTERN SEQ(pay a, !ship b) RETURN order_id, a.time;
 ```
+
+| order_id | time |
+|--:|---|
+| 2 | 2026-01-03 09:00:00 |
 
 a ship that no pay precedes `SEQ(!pay a, ship b)`, and a pay with a ship behind it, which breaks not succession,
 `SEQ(pay a, ship b)`.
@@ -77,8 +91,15 @@ column, its end the column `end`, and it takes part if it starts before it ends.
 thirteen relations.
 
 ```sql
+CREATE OR REPLACE TEMP VIEW stays AS SELECT * FROM VALUES
+  (7, 1, 5, 'surgery'), (7, 4, 9, 'icu'), (7, 6, 8, 'surgery') AS t(patient, admitted, discharged, ward);
+
 SELECT * FROM allen_overlaps(TABLE(stays) PARTITION BY patient ORDER BY admitted EVENT TYPE ward, 'surgery', 'icu', end => discharged);
 ```
+
+| patient | a_start | a_end | b_start | b_end |
+|--:|--:|--:|--:|--:|
+| 7 | 1 | 5 | 4 | 9 |
 
 Intervals of two tables are a log by `TABLE(SELECT id, s, e, 'a' AS kind FROM x UNION ALL SELECT id, s, e, 'b' FROM y)`.
 

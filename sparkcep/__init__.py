@@ -18,10 +18,11 @@ from sparkcep.session.hook import sql  # noqa: E402
 
 if TYPE_CHECKING:
     from sparkcep.errors import LimitError, PatternAnalysisError, PatternIndexError, PatternParseError, SparkCepError
+    from sparkcep.pictures.explorer import explore
     from sparkcep.session.expansion import expand_collapsed
     from sparkcep.session.own_aggregates import register_aggregate
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 #: What needs pyspark or the planner, by its module; `sparkcep --help` and the like do without.
 _LATE = {
@@ -30,6 +31,7 @@ _LATE = {
     "PatternIndexError": "sparkcep.errors",
     "PatternParseError": "sparkcep.errors",
     "SparkCepError": "sparkcep.errors",
+    "explore": "sparkcep.pictures.explorer",
     "expand_collapsed": "sparkcep.session.expansion",
     "register_aggregate": "sparkcep.session.own_aggregates",
 }
@@ -69,6 +71,7 @@ __all__ = [
     "enabled",
     "expand_collapsed",
     "explain",
+    "explore",
     "local_session",
     "register_aggregate",
     "sql",

@@ -94,6 +94,13 @@ COLUMN_PRUNING = Setting(
     "Carry only the columns of a clause that the statement around it names.",
     ("true", "false"),
 )
+SHARED_INPUT = Setting(
+    "planner.sharedInput.enabled",
+    "true",
+    "Read, group and sort the log of a rule set once for all rules that can share it, and match them in one pass. "
+    "Otherwise each rule runs as a statement of its own would.",
+    ("true", "false"),
+)
 INDEX = Setting(
     "planner.index.enabled",
     "true",
@@ -245,6 +252,7 @@ ALL: tuple[Setting, ...] = (
     JOIN_PREFILTER,
     SAMPLING_BYTES,
     COLUMN_PRUNING,
+    SHARED_INPUT,
     KEY_PREDICATES,
     RANGE_SPLITTING,
     INDEX,
@@ -287,6 +295,7 @@ class Settings:
     join_prefilter: bool
     sampling_bytes: int
     column_pruning: bool
+    shared_input: bool
     key_predicates: bool
     range_splitting: bool
     limit_program: int
@@ -405,6 +414,7 @@ def read(get: Callable[[str, str], Any]) -> Settings:
         join_prefilter=text(JOIN_PREFILTER) == "true",
         key_predicates=text(KEY_PREDICATES) == "true",
         column_pruning=text(COLUMN_PRUNING) == "true",
+        shared_input=text(SHARED_INPUT) == "true",
         sampling_bytes=_integer(SAMPLING_BYTES, text(SAMPLING_BYTES)),
         range_splitting=text(RANGE_SPLITTING) == "true",
         index=text(INDEX) == "true",

@@ -18,9 +18,9 @@ def is_remote(spark: SparkSession) -> bool:
     return type(spark).__module__.startswith("pyspark.sql.connect.")
 
 
-def _analysed(frame: DataFrame) -> Any:
-    """There is no public way to it: Spark Connect raises, and so do runtimes that lock the JVM away, each in its way.
-    Whoever asks must do without."""
+def analysed(frame: DataFrame) -> Any:
+    """The JVM's analysed plan. There is no public way to it: Spark Connect raises, and so do runtimes that lock the JVM
+    away, each in its way. Whoever asks must do without."""
     return frame._jdf.queryExecution().analyzed()
 
 
@@ -28,7 +28,7 @@ def _files(frame: DataFrame) -> Any:
     """The plan of the files that a relation is nothing but, by whatever names: all their rows, with the columns they
     have. None where it is something else, and on Spark Connect, which shows no plans."""
     with suppress(Exception):
-        plan = _analysed(frame)
+        plan = analysed(frame)
         while plan.nodeName() in ("SubqueryAlias", "View", "Project"):
             child = plan.children().head()
             if not plan.sameOutput(child):
@@ -49,9 +49,14 @@ def bare(frame: DataFrame) -> DataFrame | None:
     spark = frame.sparkSession
     with suppress(Exception):
         if (plan := _files(frame)) is not None:
-            dataset = spark._jvm.org.apache.spark.sql.classic.Dataset  # type: ignore[union-attr]
-            return DataFrame(dataset.ofRows(spark._jsparkSession, plan), spark)
+            return over_plan(spark, plan)
     return None
+
+
+def over_plan(spark: SparkSession, plan: Any) -> DataFrame:
+    """A DataFrame of one of the JVM's plans."""
+    dataset = spark._jvm.org.apache.spark.sql.classic.Dataset  # type: ignore[union-attr]
+    return DataFrame(dataset.ofRows(spark._jsparkSession, plan), spark)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +101,7 @@ def _places(plan: Any) -> dict[str, str]:
 def estimated_size(frame: DataFrame) -> float | None:
     """Bytes of a relation by Spark's estimate, before its optimizer; None on Spark Connect, which shows no plans."""
     with suppress(Exception):
-        return float(str(_analysed(frame).stats().sizeInBytes()))
+        return float(str(analysed(frame).stats().sizeInBytes()))
     return None
 
 
@@ -104,7 +109,7 @@ def scans_columns(frame: DataFrame) -> bool:
     """Whether a few columns of a relation can be read at a small part of its whole cost: filters and projections over
     columnar files or rows in memory."""
     with suppress(Exception):
-        plan = _analysed(frame)
+        plan = analysed(frame)
         while plan.nodeName() in ("SubqueryAlias", "View", "Project", "Filter"):
             plan = plan.children().head()
         if plan.nodeName() in ("LocalRelation", "Range"):
@@ -124,7 +129,7 @@ def session_settings(spark: SparkSession) -> dict[str, str]:
 def log_properties(frame: DataFrame) -> Mapping[str, str] | None:
     """Which of LOG_PROPERTIES the table or view has that a relation is; None: its plan does not tell."""
     with suppress(Exception):
-        plan = _analysed(frame)
+        plan = analysed(frame)
         while plan.nodeName() in ("SubqueryAlias", "Project"):  # a Project casts CHAR columns
             plan = plan.children().head()
         if plan.nodeName() == "View":

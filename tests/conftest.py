@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -35,12 +35,19 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 IS_CONNECT = os.environ.get("SPARKCEP_TEST_SESSION", "classic") == "connect"
 
 
-def some_on_connect(cases: Sequence[Any], some: Collection[int]) -> list[Any]:
+def some_on_connect(cases: Sequence[Any], places: Collection[int]) -> list[Any]:
     """Parameters, of which those at some places alone run in `make test` on Spark Connect: engines know no session."""
     return [
-        pytest.param(case, marks=pytest.mark.long) if IS_CONNECT and place not in some else case
+        pytest.param(case, marks=pytest.mark.long) if IS_CONNECT and place not in places else case
         for place, case in enumerate(cases)
     ]
+
+
+def some(cases: Iterable[Any], short: Collection[Any]) -> list[Any]:
+    """Parameters, of which these alone run in `make test`: they differ from the others in what takes its time, not in
+    what could break."""
+    every = [(case, case if isinstance(case, tuple) else (case,)) for case in cases]
+    return [case if case in short else pytest.param(*values, marks=pytest.mark.long) for case, values in every]
 
 
 # Workers take the system Python unless told.

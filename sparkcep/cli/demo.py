@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sparkcep.cli.printing import print_table
-from sparkcep.cli.timer import Timer
+from sparkcep.cli.timer import timed
 from sparkcep.data.examples import folder, read_example
 from sparkcep.data.flights import create_flights_view, flights_source
 from sparkcep.session.java import ensure_java
@@ -27,17 +27,17 @@ def run_demo() -> None:
     print("sparkcep finds patterns in event data with Spark SQL. This demo asks 336,776 real flights")
     print("(departures from New York in 2013) on which days an aircraft left later and later.\n")
     print(f"Using {ensure_java()}")
-    with Timer("Starting Spark"):
+    with timed("Starting Spark"):
         spark = local_session()
-    with Timer("Loading the flights"):
+    with timed("Loading the flights"):
         count = create_flights_view(spark).count()
     print(f"{count:,} departures of known aircraft are in the view `flights`.\n\n{example.sql}\n")
-    with Timer("Matching (the first query on a machine also compiles the kernels)"):
+    with timed("Matching (the first query on a machine also compiles the kernels)"):
         frame = spark.sql(example.sql)
         rows = frame.collect()
     print()
     print_table(spark.createDataFrame(rows, frame.schema))
-    with Timer("\nThe same again, kernels compiled"):
+    with timed("\nThe same again, kernels compiled"):
         spark.sql(example.sql).collect()
     print(_NEXT.format(folder=folder("flights")), end="")
     spark.stop()

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
 from sparkcep.cli.printing import print_table
-from sparkcep.cli.timer import Timer
+from sparkcep.cli.timer import timed
 from sparkcep.data.examples import folder, read_example
 from sparkcep.data.flights import create_flights_view, flights_source
 from sparkcep.session.java import ensure_java
@@ -35,12 +35,12 @@ def run_stream_demo() -> None:
     print(f"sparkcep replays {DAYS} days of flights (departures from New York, January 2013), a file for each day,")
     print("as a stream, and prints matches as soon as they are certain.\n")
     print(f"Using {ensure_java()}")
-    with Timer("Starting Spark"):
+    with timed("Starting Spark"):
         spark = local_session()
     spark.conf.set("spark.sparkcep.streaming.buckets", "4")
     spark.conf.set("spark.sql.shuffle.partitions", "4")
     with tempfile.TemporaryDirectory(prefix="sparkcep-stream-") as place:
-        with Timer("Writing the days"):
+        with timed("Writing the days"):
             _write_days(spark, Path(place))
         print(f"\n{example.sql}\n")
         replay(spark, Path(place), example.sql)

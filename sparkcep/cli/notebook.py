@@ -65,7 +65,7 @@ class Plan:
         self.picture = picture
 
     def _repr_html_(self) -> str:
-        return f'<pre style="white-space: pre; overflow-x: auto">{html.escape(self.text)}</pre>'
+        return f'<pre style="font-family: monospace; white-space: pre; overflow-x: auto">{html.escape(self.text)}</pre>'
 
     def __repr__(self) -> str:
         return self.text

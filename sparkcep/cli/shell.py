@@ -14,7 +14,8 @@ from pyspark.sql import SparkSession
 
 import sparkcep
 from sparkcep.cli.messages import is_sparks, short_message
-from sparkcep.cli.printing import boxed, texts
+from sparkcep.cli.printing import table, texts
+from sparkcep.progress import shown
 from sparkcep.session.inspection import no_rows_notes
 from sparkcep.session.interrupts import interruptible
 from sparkcep.sql.script import is_complete, split_statements
@@ -79,7 +80,7 @@ class Shell:
     def guarded(self, action: Callable[[], None], text: str = "") -> None:
         """An error in the text is printed, Ctrl-C cancels Spark's jobs, and the shell goes on."""
         try:
-            with interruptible(self.spark):
+            with shown(), interruptible(self.spark):
                 action()
         except Exception as error:
             if not is_sparks(error):
@@ -96,7 +97,7 @@ class Shell:
         if frame.columns:
             names, rows = texts(frame.limit(self.rows + 1))
             more = len(rows) > self.rows
-            self.write(boxed(names, rows[: self.rows]))
+            self.write(table(names, rows[: self.rows]))
             count = min(len(rows), self.rows)
             self.write(f"({'the first ' * more}{count} row{'s' * (count != 1)}{self.took(started)})")
             for note in no_rows_notes(self.spark, statement) if not rows else ():
@@ -115,9 +116,9 @@ class Shell:
         rest = rest.strip()
         match name.lower():
             case "\\d" if rest:
-                self.write(boxed(*texts(self.spark.sql(f"DESCRIBE {rest}"))))
+                self.write(table(*texts(self.spark.sql(f"DESCRIBE {rest}"))))
             case "\\d":
-                self.write(boxed(*texts(self.spark.sql("SHOW TABLES"))))
+                self.write(table(*texts(self.spark.sql("SHOW TABLES"))))
             case "\\explain":
                 if rest or self.last:
                     self.write(sparkcep.explain(self.spark, rest or self.last))

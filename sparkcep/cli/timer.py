@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import time
-from typing import Any
+import contextlib
+from collections.abc import Iterator
+
+from sparkcep.progress import activity
 
 
-class Timer:
-    """Prints what is being done and, behind it, how long it took."""
-
-    def __init__(self, label: str) -> None:
-        self.label = label
-
-    def __enter__(self) -> Timer:
-        print(f"{self.label} ...", end=" ", flush=True)
-        self.start = time.perf_counter()
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        if error[0] is None:
-            print(f"{time.perf_counter() - self.start:.1f} s", flush=True)
-        else:
-            print()
+@contextlib.contextmanager
+def timed(label: str) -> Iterator[None]:
+    """Shows what is being done while it takes time, and prints, when it is done, how long it took."""
+    with activity(label.strip()) as made:
+        yield
+    print(f"{label}: {made.seconds:.1f} s", flush=True)

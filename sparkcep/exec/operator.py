@@ -19,6 +19,8 @@ from sparkcep.exec.engines.rows.ranges import match_ranges
 from sparkcep.exec.engines.rows.spec import MatchSpec
 from sparkcep.exec.engines.runs.engine import RunsEngine
 from sparkcep.exec.engines.runs.spec import RunSpec
+from sparkcep.exec.engines.shared.engine import SharedEngine
+from sparkcep.exec.engines.shared.spec import SharedSpec
 from sparkcep.exec.engines.trends.engine import TrendsEngine
 from sparkcep.exec.engines.trends.spec import TrendSpec
 from sparkcep.exec.engines.uncertain.engine import UncertainEngine
@@ -29,7 +31,7 @@ from sparkcep.exec.reports import Matched
 from sparkcep.exec.shape import OperatorColumns
 
 #: What an engine is told to match.
-Spec: TypeAlias = MatchSpec | RunSpec | TrendSpec | RepairSpec | UncertainSpec
+Spec: TypeAlias = MatchSpec | RunSpec | TrendSpec | RepairSpec | UncertainSpec | SharedSpec
 
 #: The engine of each spec; nothing else asks for a spec's type.
 ENGINES: Mapping[type, Engine[Any]] = MappingProxyType(
@@ -39,6 +41,7 @@ ENGINES: Mapping[type, Engine[Any]] = MappingProxyType(
         TrendSpec: TrendsEngine(),
         MatchSpec: RowsEngine(),
         RepairSpec: NonAnswersEngine(),
+        SharedSpec: SharedEngine(),
     }
 )
 

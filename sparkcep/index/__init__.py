@@ -137,7 +137,7 @@ def alter(spark: SparkSession, name: str, options: Mapping[str, object]) -> None
 
 
 def drop(spark: SparkSession, name: str, if_exists: bool = False) -> bool:
-    """Stop using an index; :func:`vacuum` deletes its data. Returns whether there was one."""
+    """Stop using an index; ``vacuum`` deletes its data. Returns whether there was one."""
     from sparkcep.index import catalog
 
     return catalog.drop(spark, name, if_exists)
@@ -200,7 +200,7 @@ def pattern_continuations(
         of the last and the next event.
 
     Raises:
-        PatternIndexError: CEP_CONTINUATION_MODE, CEP_CONTINUATION_K and those of :func:`pattern_statistics`.
+        PatternIndexError: CEP_CONTINUATION_MODE, CEP_CONTINUATION_K and those of ``pattern_statistics``.
     """
     from sparkcep.index import statistics_queries
 

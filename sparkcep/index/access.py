@@ -8,7 +8,7 @@ same rows; estimated bytes decide.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from threading import Lock
@@ -56,6 +56,31 @@ class Access:
     cost: dict[str, int]
 
 
+@dataclass(frozen=True, slots=True)
+class Input:
+    """What a query reads, and how it comes from the indexed relation.
+
+    ``frame``: the rows it reads, ``case``: their column that is CASE. ``files``: the indexed relation. ``needed``:
+    columns of that which the query's rows are made from; None: they must be made from all of its rows. ``placed``: as
+    in :class:`Requirements`, of ``files``. ``over``: the query's rows from other rows of ``files``.
+    """
+
+    frame: DataFrame
+    case: str
+    files: DataFrame
+    needed: frozenset[str] | None
+    placed: frozenset[str]
+    over: Callable[[DataFrame], DataFrame]
+
+
+def order_kept(type_: str) -> str | None:
+    """SQL of a type's value for a number `position`, so that values are ordered as the numbers; None: there is none."""
+    return {
+        "int": "position", "bigint": "CAST(position AS BIGINT)", "double": "CAST(position AS DOUBLE)",
+        "string": "lpad(CAST(position AS STRING), 10, '0')", "timestamp": "timestamp_micros(position)",
+    }.get(type_)  # fmt: skip
+
+
 class IndexNotBeneficial(Exception):
     """Why reading through the index does not pay."""
 
@@ -63,7 +88,7 @@ class IndexNotBeneficial(Exception):
 def access(
     reader: Reader,
     ask: Requirements,
-    source: DataFrame,
+    source: Input,
     coverage: Coverage,
     source_bytes: int,
     access_path: str = "auto",
@@ -72,7 +97,7 @@ def access(
     """Read the events of the cases that can match.
 
     Args:
-        ask: what a match needs. source: the relation that the query names.
+        ask: what a match needs. source: the query's input.
         coverage: how the index stands to it; `current`, or `stale` with files added.
         source_bytes: its size.
         access_path: one of ACCESS_PATHS, where it can serve; auto: the cheapest.
@@ -85,17 +110,17 @@ def access(
         raise IndexNotBeneficial("files that are not indexed may have events of a group's cases")
     if ask.groups and reader.definition.case_type not in _ARROW_TYPES:
         raise IndexNotBeneficial(f"cases of type {reader.definition.case_type} are not looked up for GROUPS")
-    costs = _costs(reader, ask, coverage, source_bytes)
+    costs = _costs(reader, ask, source, coverage, source_bytes)
     if access_path == "auto" or access_path not in costs:
         access_path = min(costs, key=costs.__getitem__)
     d = reader.definition
     if access_path == FROM_SEQUENCES and _scans(reader, ask, cases):
-        return Access(_exploded(reader, _scan(reader, ask), ask), access_path, None, costs)
+        return Access(source.over(_exploded(reader, _scan(reader, ask), ask, source)), access_path, None, costs)
     types = sorted(t for t in ask.only or () if t in reader.dictionary())
     is_local = access_path == FROM_ACTIVITIES and _is_local(reader, types)
     with ThreadPoolExecutor(1) as aside:
         # Which events are needed does not wait for which cases.
-        lists = aside.submit(reader.lists_of_types, types) if is_local else None
+        lists = aside.submit(reader.lists_of_types, types, bool(source.placed)) if is_local else None
         if ask.groups:
             found = reader.candidates_of_groups(ask.branches, ask.groups)
         else:
@@ -104,33 +129,33 @@ def access(
     if access_path == FROM_SOURCE and share > MAX_SHARE:
         raise IndexNotBeneficial(f"{share:.0%} of the cases can match, and the events must come from the source")
     if lists is not None:
-        frame = _from_lists(reader, types, lists.result(), found.ids)
+        frame = source.over(_from_lists(reader, types, lists.result(), found.ids, source.placed))
     elif access_path == FROM_ACTIVITIES:
-        frame = _from_activities(reader, types, found.ids)
+        frame = source.over(_from_activities(reader, types, found.ids, source.placed))
     elif access_path == FROM_SEQUENCES:
         ids = None if share == 1 else found.ids
-        frame = _exploded(reader, reader.lists(ids), ask)
+        frame = source.over(_exploded(reader, reader.lists(ids), ask, source))
     else:
         keys = reader.case_keys(found.ids)
         if coverage.added:
-            new = sources.in_files(source, coverage.added)
+            new = sources.in_files(source.files, coverage.added)
             keys = keys.union(new.select(F.col(quoted(d.case)))).distinct()
-        keys = keys.toDF("__cep_case")
-        frame = source.join(F.broadcast(keys), source[quoted(d.case)].eqNullSafe(keys["__cep_case"]), "left_semi")
+        keys, rows = keys.toDF("__cep_case"), source.frame
+        frame = rows.join(F.broadcast(keys), rows[quoted(source.case)].eqNullSafe(keys["__cep_case"]), "left_semi")
     return Access(frame, access_path, found, costs)
 
 
-def _costs(reader: Reader, ask: Requirements, coverage: Coverage, source_bytes: int) -> dict[str, int]:
+def _costs(reader: Reader, ask: Requirements, source: Input, coverage: Coverage, source_bytes: int) -> dict[str, int]:
     """Estimated bytes to read, by access path that can serve."""
     d, sizes = reader.definition, reader.sizes()
     costs = {FROM_SOURCE: source_bytes}
-    if coverage.state != "current":
+    if coverage.state != "current" or source.needed is None:
         return costs
     stored = {d.case, d.time, d.event}
     tie = {d.tiebreak} if d.tiebreak is not None else set()
-    if ask.columns <= stored | tie | set(d.include):
+    if source.needed <= stored | tie | set(d.include):
         costs[FROM_SEQUENCES] = sizes[SEQUENCES][0]
-    if ACTIVITIES in sizes and ask.only is not None and ask.columns <= stored:
+    if ACTIVITIES in sizes and ask.only is not None and source.needed <= stored:
         known = ask.only & reader.dictionary().keys()
         costs[FROM_ACTIVITIES] = round(sizes[ACTIVITIES][0] * len(known) / max(1, len(reader.dictionary())))
     return costs
@@ -182,11 +207,12 @@ def _type_of(names: Sequence[str], code: str) -> Column:
     return F.get(F.array(*(F.lit(n) for n in names)), F.col(code))
 
 
-def _exploded(reader: Reader, cases: DataFrame, ask: Requirements) -> DataFrame:
+def _exploded(reader: Reader, cases: DataFrame, ask: Requirements, source: Input) -> DataFrame:
     """Rows of events from rows of cases."""
     d, codes = reader.definition, reader.dictionary()
     names = sorted(codes, key=codes.__getitem__)
-    include = {c: own for c, own in zip(d.include, include_columns(d), strict=True) if c in ask.columns}
+    needed = source.needed or frozenset()
+    include = {c: own for c, own in zip(d.include, include_columns(d), strict=True) if c in needed}
     lists = ["codes", "times", *(["ties"] if d.tiebreak is not None else []), *include.values()]
     rows = cases.select("case_key", F.explode(F.arrays_zip(*lists)).alias("e"))
     events = rows.select("case_key", *(F.col("e")[name].alias(name) for name in lists))
@@ -201,6 +227,8 @@ def _exploded(reader: Reader, cases: DataFrame, ask: Requirements) -> DataFrame:
     if d.tiebreak is not None:
         columns[d.tiebreak] = F.col("ties")
     columns |= {c: F.col(own) for c, own in include.items()}
+    # What orders events behind TIME and TIEBREAK, which tell them apart, orders nothing.
+    columns |= {c: F.lit(0) for c in source.placed - columns.keys()}
     return events.select(*(column.alias(name) for name, column in columns.items()))
 
 
@@ -211,16 +239,30 @@ def _is_local(reader: Reader, types: Sequence[str]) -> bool:
     return can and share * reader.snapshot.totals.events <= MAX_LOCAL_EVENTS
 
 
-def _from_lists(reader: Reader, types: Sequence[str], lists: Lists, ids: Longs) -> DataFrame:
-    """Rows of events of some types, from their posting lists that the driver has read."""
+def _from_lists(reader: Reader, types: Sequence[str], lists: Lists, ids: Longs, placed: Collection[str]) -> DataFrame:
+    """Rows of events of some types, from their posting lists that the driver has read.
+
+    Args:
+        placed: columns that the events' positions in their cases stand for; ``lists`` then have positions.
+    """
     d = reader.definition
-    events = _typed(d, reader.local_events(types, lists, ids))
+    found = reader.local_events(types, lists, ids)
+    events = _typed(d, found)
+    if placed:
+        events = events.append_column("position", found["position"])
     frame = _decoded_by_tasks(reader.spark, events)
     if events.num_rows <= ONE_TASK:
         frame = frame.coalesce(1)
-    if d.event_type in _ARROW_TYPES:
+    if d.event_type in _ARROW_TYPES and not placed:
         return frame
-    return frame.withColumn(d.event, F.col(quoted(d.event)).cast(d.event_type))
+    event = f"CAST({quoted(d.event)} AS {d.event_type}) AS {quoted(d.event)}"
+    return frame.selectExpr(quoted(d.case), quoted(d.time), event, *_placed_items(d, placed))
+
+
+def _placed_items(d: Definition, placed: Collection[str]) -> list[str]:
+    """SELECT items of columns that a column `position` stands for."""
+    types = {d.tiebreak: d.tiebreak_type}
+    return [f"{order_kept(types.get(name, '')) or 'position'} AS {quoted(name)}" for name in placed]
 
 
 def _decoded_by_tasks(spark: SparkSession, table: pa.Table) -> DataFrame:
@@ -239,14 +281,18 @@ def _decoded_by_tasks(spark: SparkSession, table: pa.Table) -> DataFrame:
                 spark.conf.set(key, before)
 
 
-def _from_activities(reader: Reader, types: Sequence[str], ids: Longs) -> DataFrame:
-    """Rows of events of some types, from their posting lists, which Spark reads."""
+def _from_activities(reader: Reader, types: Sequence[str], ids: Longs, placed: Collection[str]) -> DataFrame:
+    """Rows of events of some types, from their posting lists, which Spark reads.
+
+    Args:
+        placed: columns that the events' positions in their cases stand for.
+    """
     d = reader.definition
     lists = reader.activities(types, ids)
     keys = reader.case_keys(ids, with_ids=True)
     return lists.join(F.broadcast(keys) if len(ids) < 100_000 else keys, "id").selectExpr(
         f"case_key AS {quoted(d.case)}", f"{_time_sql(d, 'time')} AS {quoted(d.time)}",
-        f"CAST(type AS {d.event_type}) AS {quoted(d.event)}",
+        f"CAST(type AS {d.event_type}) AS {quoted(d.event)}", *_placed_items(d, placed),
     )  # fmt: skip
 
 

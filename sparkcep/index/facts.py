@@ -78,6 +78,8 @@ def of_files(table: Location, files: Sequence[DataFile], with_ties: bool) -> Fac
             one, other = keys.take(pa.array(at)), keys.take(pa.array(at + 1))
             equal = pc.fill_null(pc.equal(one, other), False)
             both = pc.and_(one.is_null(), other.is_null())
+            if pa.types.is_floating(keys.type):  # NaN is one value to Spark's order
+                both = pc.or_(both, pc.fill_null(pc.and_(pc.is_nan(one), pc.is_nan(other)), False))
             ties += pc.sum(pc.or_(equal, both)).as_py() or 0
         else:
             ties += int(same.sum())

@@ -227,24 +227,25 @@ def cases_by_type(table: Location, state: TableState, wanted: Sequence[int]) -> 
     return {w: _cases(lists[w,]) for w in wanted}, size
 
 
-def lists_of_types(table: Location, state: TableState, wanted: Sequence[int]) -> Lists:
-    """Posting lists of some types, with times, in their order."""
-    lists, _ = read_lists(table, state, ("type",), [(w,) for w in wanted], (*LIST_COLUMNS, "times"))
+def lists_of_types(table: Location, state: TableState, wanted: Sequence[int], placed: bool = False) -> Lists:
+    """Posting lists of some types, with times, in their order. ``placed``: with positions in the cases, too."""
+    columns = (*LIST_COLUMNS, "times", *(["positions"] if placed else []))
+    lists, _ = read_lists(table, state, ("type",), [(w,) for w in wanted], columns)
     return [lists[w,] for w in wanted]
 
 
-def events_in(lists: Lists, ids: Longs) -> tuple[Longs, Longs, Longs]:
-    """Events of some lists in some cases (ascending ids): places of their cases and of their lists, times."""
-    if not len(ids):
-        return NO_IDS, NO_IDS, NO_IDS
-    cases, types, times = [NO_IDS], [NO_IDS], [NO_IDS]
-    for place, batches in enumerate(lists):
+def events_in(lists: Lists, ids: Longs) -> tuple[Longs, Longs, Longs, Longs]:
+    """Events of some lists in some cases (ascending ids): places of their cases and of their lists, times, and
+    positions in the cases, which are empty where the lists have none."""
+    cases, types, times, positions = [NO_IDS], [NO_IDS], [NO_IDS], [NO_IDS]
+    for place, batches in enumerate(lists if len(ids) else ()):
         for batch in batches:
-            of, own = unpack_within(batch.filter(_overlaps(batch, ids[0], ids[-1])), ids)
+            of, own, placed = unpack_within(batch.filter(_overlaps(batch, ids[0], ids[-1])), ids)
             cases.append(of)
             types.append(np.full(len(of), place, np.int64))
             times.append(own)
-    return np.concatenate(cases), np.concatenate(types), np.concatenate(times)
+            positions.append(placed)
+    return np.concatenate(cases), np.concatenate(types), np.concatenate(times), np.concatenate(positions)
 
 
 def case_keys(table: Location, state: TableState, ids: Longs) -> pa.Array:

@@ -228,15 +228,24 @@ def unpack(lists: pa.ChunkedArray | pa.Array, counts: Longs, bases: Longs | None
     return out
 
 
-def unpack_within(lists: pa.RecordBatch, ids: Longs) -> tuple[Longs, Longs]:
-    """Events of rows of `activities` in some cases (ascending ids): places of their cases in ``ids``, and times."""
+def unpack_within(lists: pa.RecordBatch, ids: Longs) -> tuple[Longs, Longs, Longs]:
+    """Events of rows of `activities` in some cases (ascending ids).
+
+    Returns:
+        Places of their cases in ``ids``, times, and positions in their cases, which are empty where the rows have no
+        column `positions`.
+    """
+    nothing = np.empty(0, np.int64)
     counts = lists["count"].to_numpy().astype(np.int64)
     if not len(counts):
-        return np.empty(0, np.int64), np.empty(0, np.int64)
-    out = np.empty((2, int(counts.sum())), np.int64)
-    given = *_stream(lists["cases"]), *_stream(lists["times"])
-    found = kernel.unpack_within(*given, counts, lists["first_case"].to_numpy(), ids, out[0], out[1])
-    return out[0, :found], out[1, :found]
+        return nothing, nothing, nothing
+    placed = "positions" in lists.schema.names
+    size = int(counts.sum())
+    out = [np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size if placed else 0, np.int64)]
+    positions = _stream(lists["positions"]) if placed else (np.empty(0, np.uint8), nothing)
+    given = *_stream(lists["cases"]), *_stream(lists["times"]), *positions
+    found = kernel.unpack_within(*given, counts, lists["first_case"].to_numpy(), ids, *out)
+    return out[0][:found], out[1][:found], out[2][:found]
 
 
 def _stream(lists: pa.Array) -> tuple[npt.NDArray[np.uint8], Longs]:

@@ -284,23 +284,27 @@ class Reader:
         rows = table_reader.segments(self.spark, self.index, self.snapshot).where("start = 0").select("id", "case_key")
         return self._of(rows, ids).select(*(["id"] if with_ids else []), "case_key")
 
-    def lists_of_types(self, types: Sequence[str]) -> Lists:
-        """Posting lists of some indexed types, read here."""
+    def lists_of_types(self, types: Sequence[str], placed: bool = False) -> Lists:
+        """Posting lists of some indexed types, read here. ``placed``: with positions in the cases."""
         codes = self.dictionary()
         wanted = [codes[t] for t in types]
-        return call(self.spark, lookup.lists_of_types, self._table(ACTIVITIES), self._state(ACTIVITIES), wanted)
+        return call(self.spark, lookup.lists_of_types, self._table(ACTIVITIES), self._state(ACTIVITIES), wanted, placed)
 
     def local_events(self, types: Sequence[str], lists: Lists, ids: Longs) -> pa.Table:
-        """Events of some types, whose ``lists`` these are, in some cases: key, type (text), time (units of the index).
+        """Events of some types, whose ``lists`` these are, in some cases: key, type (text), time (units of the index),
+        and position, where the lists have positions.
 
         Reads the storage from here, as :meth:`lists_of_types` does; not for Spark Connect.
         """
-        cases, places, times = lookup.events_in(lists, ids)
+        cases, places, times, positions = lookup.events_in(lists, ids)
         keys = pa.array([], pa.string())
         if len(cases):
             keys = call(self.spark, lookup.case_keys, self._table(SEQUENCES), self._state(SEQUENCES), ids)
         listed = pa.array(types, pa.string()).take(pa.array(places))
-        return pa.table({"key": keys.take(pa.array(cases)), "type": listed, "time": pa.array(times)})
+        found = pa.table({"key": keys.take(pa.array(cases)), "type": listed, "time": pa.array(times)})
+        if len(positions) != len(cases):
+            return found
+        return found.append_column("position", pa.array(positions, pa.int64()).cast(pa.int32()))
 
     def activities(self, types: Sequence[str], ids: Longs | None = None) -> DataFrame:
         """One row per event of some types: id, type (text), position in the case, time."""

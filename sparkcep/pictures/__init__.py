@@ -4,7 +4,7 @@
 >>> pictures.pattern(spark, "FROM log PATTERN SEQ(A a, B+ b[], !C c, D d)").save("pattern.html")
 >>> pictures.timeline(spark, "FROM log PATTERN SEQ(A a, B b)")        # shown in a notebook
 
-Each is a :class:`Picture`: a Vega-Lite specification (``.spec``), made by plain Python.
+Each is a ``Picture``: a Vega-Lite specification (``.spec``), made by plain Python.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 
 from sparkcep.pictures.picture import Picture
 
-__all__ = ["Picture", "continuations", "funnel", "pattern", "timeline"]
+__all__ = ["Picture", "continuations", "funnel", "pattern", "rules", "timeline"]
 
 
 def pattern(spark: SparkSession, query: str, args: Any = None, **kwargs: Any) -> Picture:
@@ -25,7 +25,7 @@ def pattern(spark: SparkSession, query: str, args: Any = None, **kwargs: Any) ->
     Runs nothing. A statement with several patterns gives one picture below the other.
 
     Args:
-        query, args, kwargs: as for :func:`sparkcep.sql`.
+        query, args, kwargs: as for ``sparkcep.sql``.
 
     Raises:
         SparkCepError: CEP_PICTURE where the statement has no pattern, and whatever is wrong with it.
@@ -39,7 +39,7 @@ def pattern(spark: SparkSession, query: str, args: Any = None, **kwargs: Any) ->
 def funnel(spark: SparkSession, query: str, args: Any = None, **kwargs: Any) -> Picture:
     """How many cases and events are left after each step: log, index, filters before matching, result.
 
-    Runs the query. Arguments and errors as for :func:`pattern`.
+    Runs the query. Arguments and errors as for ``pattern``.
     """
     from sparkcep.pictures.funnel_chart import funnel_picture
     from sparkcep.pictures.source import planned
@@ -57,10 +57,10 @@ def timeline(
     match: str | None = None,
     time: str | None = None,
     variable: str | None = None,
-    since_start: bool = False,
+    since_start: bool | None = None,
     **kwargs: Any,
 ) -> Picture:
-    """Matches over time, a row each, with the events of their case (a dotted chart).
+    """Matches over time, a row for each case and a line for each match, with the case's other events.
 
     The result must have the columns ``match_number`` and ``events``, as a pattern block without RETURN has; or rows of
     events, as MATCH_RECOGNIZE with ALL ROWS PER MATCH gives, and the names of their columns. Runs the query.
@@ -68,8 +68,9 @@ def timeline(
     Args:
         matches: at most so many are drawn, in order of case and start.
         case, match, time, variable: columns of the case (one or more), MATCH_NUMBER(), the time, CLASSIFIER().
-        since_start: time since the match's first event, in a unit that fits (in those of a numeric time).
-        query, args, kwargs: as for :func:`sparkcep.sql`.
+        since_start: time since the match's first event, in a unit that fits (in those of a numeric time), instead of
+            the time itself. By default where matches are short beside the time over which they are spread.
+        query, args, kwargs: as for ``sparkcep.sql``.
 
     Raises:
         SparkCepError: CEP_PICTURE where the result has not these columns.
@@ -93,3 +94,21 @@ def continuations(spark: SparkSession, log: str, pattern: str, mode: str = "accu
     from sparkcep.pictures.continuation_chart import continuations_picture
 
     return continuations_picture(spark, log, pattern, mode, k)
+
+
+def rules(spark: SparkSession, query: str, args: Any = None, *, cells: int = 60, **kwargs: Any) -> Picture:
+    """Matches of rules over time: a row for each rule, the one with the most matches first, a cell for each stretch.
+
+    The result must have the columns ``rule`` and ``start_time``, as ``pattern_rules`` has. Runs the query twice, once
+    for the stretch of time that there is.
+
+    Args:
+        cells: so many stretches of equal length.
+        query, args, kwargs: as for :func:`sparkcep.sql`.
+
+    Raises:
+        SparkCepError: CEP_PICTURE where the result has not these columns.
+    """
+    from sparkcep.pictures.rule_chart import rules_picture
+
+    return rules_picture(spark, query, args, kwargs, cells)

@@ -8,6 +8,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from sparkcep import index
+from sparkcep.pictures.colors import BLUE, TEXT
+from sparkcep.pictures.durations import in_words
 from sparkcep.pictures.picture import Picture
 
 _ROW = 26
@@ -29,9 +31,17 @@ def continuations_picture(spark: SparkSession, log: str, pattern: str, mode: str
         if clock else F.col("average_duration")
     ).cast("double")  # fmt: skip
     found = frame.select("next_event", "completions", "support", average.alias("average")).collect()
+    # The bars say how many; the table's score would sort them by what is not drawn.
+    found = sorted(found, key=lambda r: (-r.completions, r.average or 0, r.next_event))
     values = [_bar(n, r.next_event, r.completions, r.support, r.average, clock) for n, r in enumerate(found)]
     most = max((v["completions"] for v in values), default=1)
-    y = {"field": "next", "type": "nominal", "sort": {"field": "n"}, "title": None}
+    y = {
+        "field": "next",
+        "type": "nominal",
+        "sort": None,
+        "scale": {"domain": [v["next"] for v in values]},
+        "title": None,
+    }
     # Space for the text behind the longest bar.
     scale = {"domain": [0, most * 1.9], "nice": False}
     x = {"field": "completions", "type": "quantitative", "axis": None, "scale": scale}
@@ -41,16 +51,16 @@ def continuations_picture(spark: SparkSession, log: str, pattern: str, mode: str
             "usermeta": {"name": "continuations", "height": _ROW * max(1, len(values)) + 100},
             "title": {
                 "text": f"What comes after {pattern}: completions",
-                "subtitle": [f"best score (completions / average duration) first; {exact}"],
+                "subtitle": [f"most completions first; {exact}"],
             },
             "width": 560,
             "height": _ROW * max(1, len(values)),
             "data": {"values": values},
             "encoding": {"y": y, "x": x},
             "layer": [
-                {"mark": {"type": "bar", "color": "#4c78a8", "height": 16}},
+                {"mark": {"type": "bar", "color": BLUE, "height": 16}},
                 {
-                    "mark": {"type": "text", "align": "left", "dx": 6, "fontSize": 10, "color": "#333333"},
+                    "mark": {"type": "text", "align": "left", "dx": 6, "fontSize": 10, "color": TEXT},
                     "encoding": {"text": {"field": "text", "type": "nominal"}},
                 },
             ],
@@ -59,14 +69,6 @@ def continuations_picture(spark: SparkSession, log: str, pattern: str, mode: str
 
 
 def _bar(n: int, event: str, completions: int, support: int, average: float | None, clock: bool) -> dict[str, Any]:
-    lasting = "" if average is None else f", {_lasting(average) if clock else f'{average:,.1f}'} on average"
+    lasting = "" if average is None else f", {in_words(average) if clock else f'{average:,.1f}'} on average"
     text = f"{completions:,} in {support:,} case{'s' * (support != 1)}{lasting}"
     return {"n": n, "next": event, "completions": completions, "cases": support, "average": average, "text": text}
-
-
-def _lasting(seconds: float) -> str:
-    """A duration in the unit that leaves one to three digits."""
-    for unit, length in (("days", 86400), ("hours", 3600), ("minutes", 60)):
-        if abs(seconds) >= length:
-            return f"{seconds / length:,.1f} {unit}"
-    return f"{seconds:,.1f} s"

@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from sparkcep.pictures.colors import BLUE, TEXT, TRACK
 from sparkcep.pictures.picture import Picture
 from sparkcep.query import PREFIX
 from sparkcep.session.relations import Relation, counted, prepared
 from sparkcep.session.statement import StatementExecution
 
 _ROW = 34
+#: Share of the width that a bar has at least: two pixels.
+_LEAST = 0.006
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +68,19 @@ def _chart(steps: list[Step], relation: Relation) -> dict[str, Any]:
     for n, step in enumerate(steps):
         events = "" if step.events is None else f" · {step.events:,} event{'s' * (step.events != 1)}"
         share = step.cases / whole
-        shown = f"{share:.0%}" if share >= 0.1 or share == 0 else f"{share:.2%}"
+        shown = f"{share:.0%}" if share >= 0.1 or share == 0 else f"{100 * share:.2g} %".replace(" %", "%")
         text = f"{step.cases:,} case{'s' * (step.cases != 1)} ({shown}){events}"
-        values.append({"n": n, "step": f"{n + 1}. {step.label}", "cases": step.cases, "text": text})
-    y = {"field": "step", "type": "nominal", "sort": {"field": "n"}, "title": None,
+        values.append({"n": n, "step": f"{n + 1}. {step.label}", "cases": step.cases, "text": text,
+                       "whole": whole, "bar": max(step.cases, _LEAST * whole) if step.cases else 0})  # fmt: skip
+    # Layers would not agree about an order by a field.
+    y = {"field": "step", "type": "nominal", "sort": None, "title": None,
+         "scale": {"domain": [v["step"] for v in values]},
          "axis": {"ticks": False, "domain": False, "labelPadding": 8}}  # fmt: skip
     # Space for the text behind the longest bar.
-    x = {"field": "cases", "type": "quantitative", "axis": None, "scale": {"domain": [0, whole * 1.9], "nice": False}}
+    scale = {"domain": [0, whole * 1.9], "nice": False}
+    x = {"field": "bar", "type": "quantitative", "axis": None, "scale": scale}
+    # The whole log, behind: what is left of it is seen where it is hardly anything.
+    track = {**x, "field": "whole"}
     lines = relation.pruning.lines
     return {
         "title": {"text": "Cases left after each step", "subtitle": [f"Index: {lines[0]}"] if lines else []},
@@ -80,10 +89,11 @@ def _chart(steps: list[Step], relation: Relation) -> dict[str, Any]:
         "data": {"values": values},
         "encoding": {"y": y, "x": x},
         "layer": [
-            {"mark": {"type": "bar", "color": "#4c78a8", "height": 22}},
+            {"mark": {"type": "bar", "color": TRACK, "height": 22}, "encoding": {"x": track}},
+            {"mark": {"type": "bar", "color": BLUE, "height": 22}},
             {
-                "mark": {"type": "text", "align": "left", "dx": 6, "color": "#333333"},
-                "encoding": {"text": {"field": "text", "type": "nominal"}},
+                "mark": {"type": "text", "align": "left", "dx": 6, "color": TEXT},
+                "encoding": {"x": track, "text": {"field": "text", "type": "nominal"}},
             },
         ],
     }

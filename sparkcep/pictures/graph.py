@@ -6,18 +6,18 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any
 
+from sparkcep.pictures.colors import BLUE, GREY, PALE_BLUE, PALE_GREY, PALE_RED, PAPER, RED, SOFT, TEXT
 from sparkcep.pictures.layout import Drawing, Named, draw_pattern
 from sparkcep.pictures.picture import Picture
 from sparkcep.planner.plan import AnyPlan
 from sparkcep.query import PREFIX, Condition, PatternQuery, Selection, pattern_proper, unescape
 from sparkcep.session.relations import Relation
 
-BLUE, RED, GREY, DARK = "#4c78a8", "#c03d3e", "#8a8a8a", "#333333"
-_FILL = {"component": "#dbe7f3", "negated": "#f8dcdc", "anchor": "#eeeeee", "start": DARK, "end": "white",
+_FILL = {"component": PALE_BLUE, "negated": PALE_RED, "anchor": PALE_GREY, "start": TEXT, "end": PAPER,
          "frame": "#ffffff00", "forbidden": "#ffffff00"}  # fmt: skip
-_STROKE = {"component": BLUE, "negated": RED, "anchor": GREY, "start": DARK, "end": DARK, "frame": GREY,
+_STROKE = {"component": BLUE, "negated": RED, "anchor": GREY, "start": TEXT, "end": TEXT, "frame": GREY,
            "forbidden": RED}  # fmt: skip
-_COLOR = {"step": DARK, "path": DARK, "back": BLUE, "past": GREY, "guard": RED}
+_COLOR = {"step": TEXT, "path": TEXT, "back": BLUE, "past": GREY, "guard": RED}
 #: How a line says what may lie between two events.
 _DASH = {Selection.STRICT: [1, 0], Selection.NEXT: [7, 3], Selection.ANY: [2, 3]}
 _SAYS = {
@@ -160,8 +160,8 @@ def _layers(drawing: Drawing, selection: Selection) -> list[dict[str, Any]]:
     first = [{"x": b.x + b.width / 2, "y": b.y + b.height / 2 - (8 if b.label.types else 0), "t": b.label.name}
              for b in named]  # fmt: skip
     second = [{"x": b.x + b.width / 2, "y": b.y + b.height / 2 + 9, "t": b.label.types} for b in named if b.label.types]
-    add(first, {"type": "text", "fontSize": 13, "color": DARK}, **text)
-    add(second, {"type": "text", "fontSize": 10, "color": "#555555"}, **text)
+    add(first, {"type": "text", "fontSize": 13, "color": TEXT}, **text)
+    add(second, {"type": "text", "fontSize": 10, "color": SOFT}, **text)
     for kind, color in (("quantifier", BLUE), ("forbidden", RED)):
         add([{"x": t.x, "y": t.y, "t": t.text} for t in drawing.texts if t.kind == kind],
             {"type": "text", "fontSize": 10, "color": color}, **text)  # fmt: skip

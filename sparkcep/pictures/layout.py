@@ -94,20 +94,44 @@ class _Part:
     opens: bool = False
 
 
-def draw_pattern(pattern: Pattern, names: Mapping[str, Named]) -> Drawing:
+def draw_pattern(pattern: Pattern, names: Mapping[str, Named], width: float = 900) -> Drawing:
     """Draw a pattern.
 
     Args:
-        names: what the boxes of its variables say.
+        names: what the boxes of its variables say. width: a sequence that is wider goes on in another row below.
     """
-    part = _part(pattern, names, False)
-    out = Drawing(width=part.width + 2 * (24 + GAP), height=part.above + part.below + 2 * PAD)
-    y = part.above + PAD
-    out.boxes += [Box(8, y - 8, 16, 16, "start"), Box(out.width - 24, y - 8, 16, 16, "end")]
-    out.lines.append(Line(((24, y), (24 + GAP, y)), "path", part.opens))
-    out.lines.append(Line(((out.width - 24 - GAP, y), (out.width - 26, y)), "path", True))
-    part.draw(out, 24 + GAP, y)
+    rows = _rows(pattern, names, width - 2 * (24 + GAP))
+    out = Drawing(width=max(r.width for r in rows) + 2 * (24 + GAP))
+    y = rows[0].above + PAD
+    out.boxes.append(Box(8, y - 8, 16, 16, "start"))
+    out.lines.append(Line(((24, y), (24 + GAP, y)), "path", rows[0].opens))
+    rows[0].draw(out, 24 + GAP, y)
+    right = 24 + GAP + rows[0].width
+    for before, row in pairwise(rows):
+        between = y + before.below + PAD
+        next_y = between + PAD + row.above
+        turns = ((right + 18, y), (right + 18, between), (12, between), (12, next_y))
+        out.lines.append(Line(((right, y), *turns, (24 + GAP, next_y)), "step", row.opens))
+        y = next_y
+        row.draw(out, 24 + GAP, y)
+        right = 24 + GAP + row.width
+    out.lines.append(Line(((right, y), (right + GAP - 2, y)), "path", True))
+    out.boxes.append(Box(right + GAP, y - 8, 16, 16, "end"))
+    out.height = y + rows[-1].below + PAD
     return out
+
+
+def _rows(pattern: Pattern, names: Mapping[str, Named], width: float) -> list[_Part]:
+    """The pattern, or the rows of a sequence that is too wide for one."""
+    whole = _part(pattern, names, False)
+    if whole.width <= width or not isinstance(pattern, Concatenation):
+        return [whole]
+    rows: list[list[_Part]] = [[]]
+    for part in (_part(item, names, False) for item in pattern.items):
+        if rows[-1] and sum(p.width + GAP for p in rows[-1]) + part.width > width:
+            rows.append([])
+        rows[-1].append(part)
+    return [_sequence(row, "step") for row in rows]
 
 
 def quantifier_text(node: Quantified) -> str:

@@ -15,6 +15,8 @@ import json
 from collections.abc import Sequence
 from typing import Any, Protocol
 
+from sparkcep.pictures.colors import DARK, dark
+
 
 class Specified(Protocol):
     """A picture: whatever has a Vega-Lite specification."""
@@ -32,9 +34,15 @@ SCRIPTS = (
     "https://cdn.jsdelivr.net/npm/vega-lite@5.21.0",
     "https://cdn.jsdelivr.net/npm/vega-embed@6.26.0",
 )
+#: Pictures shrink as a whole where the page is narrow; plans keep their columns.
 _STYLE = (
-    "body { font-family: sans-serif; margin: 16px } pre { white-space: pre-wrap; background: #f6f6f6; padding: 8px } "
-    "img { max-width: 100% } .missing { background: #fff3cd; padding: 8px }"
+    ":root { color-scheme: light dark } "
+    "body { font-family: sans-serif; margin: 16px; background: #ffffff; color: #222222 } "
+    "pre { font: 13px ui-monospace, 'DejaVu Sans Mono', Menlo, monospace; white-space: pre; overflow-x: auto; "
+    "background: #f6f6f6; padding: 8px } "
+    "img, .vega-embed, .vega-embed svg { max-width: 100%; height: auto } "
+    ".missing { background: #fff3cd; color: #222222; padding: 8px } "
+    "@media (prefers-color-scheme: dark) { body { background: #1c1e21; color: #e4e4e4 } pre { background: #2a2d31 } }"
 )
 _MISSING = (
     '<p class="missing">This picture is drawn by scripts from cdn.jsdelivr.net, which could not be loaded. '
@@ -48,6 +56,18 @@ const script = document.createElement('script');
 script.type = 'module';
 script.textContent = await new Response(unpacked).text();
 document.head.append(script);
+"""
+
+
+#: As SVG, which the page can shrink; in dark colours where the reader's system is dark, and anew when that changes.
+_DRAW = """
+const colored = (v, key) => key === 'data' ? v : Array.isArray(v) ? v.map(i => colored(i)) :
+  v && typeof v === 'object' ? Object.fromEntries(Object.entries(v).map(([k, i]) => [k, colored(i, k)])) :
+  typeof v === 'string' && Object.hasOwn(dark, v) ? dark[v] : v;
+const night = window.matchMedia('(prefers-color-scheme: dark)');
+window.draw = () => specs.forEach((s, n) =>
+  vegaEmbed('#picture' + n, night.matches ? colored(s) : s, {mode: 'vega-lite', renderer: 'svg'}));
+night.addEventListener('change', () => window.vegaEmbed && window.draw());
 """
 
 
@@ -68,11 +88,10 @@ def page(title: str, pictures: Sequence[Specified], before: str = "", after: str
     """
     parts = [f'<div id="picture{n}">{_until_drawn(p)}</div>' for n, p in enumerate(pictures)]
     # A specification holds users' text: nothing in it may end the script.
-    specs = json.dumps([p.spec for p in pictures]).replace("<", "\\u003c")
-    draw = (
-        f"const specs = {specs};\n"
-        "window.draw = () => specs.forEach((s, n) => vegaEmbed('#picture' + n, s, {mode: 'vega-lite'}));"
-    )
+    # Which Vega-Lite draws it is the page's own matter, so that the schema is left out.
+    plain = [{k: v for k, v in p.spec.items() if k != "$schema"} for p in pictures]
+    specs = json.dumps(plain).replace("<", "\\u003c")
+    draw = f"const specs = {specs}, dark = {json.dumps(DARK)};\n{_DRAW}"
     return f"""<!DOCTYPE html>
 <html><head><meta charset="utf-8"><title>{html.escape(title)}</title>
 <style>{_STYLE}</style>
@@ -91,10 +110,16 @@ def _until_drawn(picture: Specified) -> str:
     convert = converter()
     if convert is None:
         return _MISSING
-    # As an image of its own: identifiers of several would meet within one page.
-    svg = convert.vegalite_to_svg(picture.spec, vl_version=VERSION).encode()
-    source = f"data:image/svg+xml;base64,{base64.b64encode(svg).decode()}"
-    return f'<img alt="{html.escape(repr(picture))}" src="{source}">'
+
+    def image(spec: dict[str, Any]) -> str:
+        # As an image of its own: identifiers of several would meet within one page.
+        svg = convert.vegalite_to_svg(spec, vl_version=VERSION).encode()
+        return f"data:image/svg+xml;base64,{base64.b64encode(svg).decode()}"
+
+    return (
+        f'<picture><source media="(prefers-color-scheme: dark)" srcset="{image(dark(picture.spec))}">'
+        f'<img alt="{html.escape(repr(picture))}" src="{image(picture.spec)}"></picture>'
+    )
 
 
 @functools.cache
@@ -104,7 +129,10 @@ def _scripts() -> str:
     if convert is None:
         loaded = [f'<script src="{src}"></script>' for src in SCRIPTS]
         return "\n".join([*loaded, "<script>window.vegaEmbed && window.draw();</script>"])
-    code = convert.javascript_bundle("window.vegaEmbed = vegaEmbed; window.draw();", vl_version=VERSION)
+    # Its Vega is the newest; of an older Vega-Lite than that needs vega-embed warns in the console.
+    known = [v for v in convert.get_vegalite_versions() if int(v.split(".")[0]) >= 6]
+    newest = known[-1] if known else VERSION
+    code = convert.javascript_bundle("window.vegaEmbed = vegaEmbed; window.draw();", vl_version=newest)
     # A notebook keeps a copy with each picture: a third of the size.
     packed = base64.b64encode(gzip.compress(code.encode(), mtime=0)).decode()
     return f'<script id="vega" type="text/plain">{packed}</script>\n<script type="module">{_UNPACK}</script>'

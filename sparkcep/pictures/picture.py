@@ -8,17 +8,22 @@ from pathlib import Path
 from typing import Any
 
 from sparkcep.errors import SparkCepError
+from sparkcep.pictures.colors import GREY, GRID, PAPER, SERIES, SOFT, TEXT, dark
 from sparkcep.pictures.page import VERSION, converter, page
 
 #: JupyterLab, VS Code and most others show version 5 by themselves.
 SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 MIME = "application/vnd.vegalite.v5+json"
+_FONT = "DejaVu Sans, Verdana, sans-serif"
 CONFIG = {
-    "font": "DejaVu Sans, Verdana, sans-serif",
+    "font": _FONT,
     "view": {"stroke": None},
-    "title": {"anchor": "start", "frame": "group", "fontSize": 14, "subtitleFontSize": 11, "subtitleColor": "#555555",
-              "subtitleFont": "DejaVu Sans, Verdana, sans-serif", "offset": 12},
-    "axis": {"labelLimit": 320, "titleFontWeight": "normal"},
+    "title": {"anchor": "start", "frame": "group", "fontSize": 14, "color": TEXT, "subtitleFontSize": 11,
+              "subtitleColor": SOFT, "subtitleFont": _FONT, "offset": 12},
+    "axis": {"labelLimit": 320, "titleFontWeight": "normal", "labelColor": TEXT, "titleColor": SOFT, "gridColor": GRID,
+             "domainColor": GREY, "tickColor": GREY},
+    "legend": {"labelColor": TEXT, "titleColor": SOFT, "labelLimit": 320, "titleFontWeight": "normal"},
+    "range": {"category": list(SERIES)},
 }  # fmt: skip
 
 
@@ -29,11 +34,15 @@ class Picture:
     """
 
     def __init__(self, spec: dict[str, Any]) -> None:
-        self.spec = {"$schema": SCHEMA, "background": "white", "config": CONFIG, **spec}
+        self.spec = {"$schema": SCHEMA, "background": PAPER, "config": CONFIG, **spec}
 
     def __repr__(self) -> str:
         title = self.spec.get("title", "")
         return f"<Picture: {title['text'] if isinstance(title, dict) else title}>"
+
+    def dark(self) -> Picture:
+        """The same for a dark page or slide. Pages choose by themselves, as the reader's system is set."""
+        return Picture(dark(self.spec))
 
     def to_html(self) -> str:
         """A page of its own; what it loads is said in :meth:`save`."""

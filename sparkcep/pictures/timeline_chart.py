@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from functools import reduce
 from typing import Any
 
@@ -12,6 +11,7 @@ from pyspark.sql import functions as F
 
 from sparkcep.errors import SparkCepError
 from sparkcep.pictures.picture import Picture
+from sparkcep.pictures.timeline_marks import chart
 from sparkcep.query import SOURCE
 from sparkcep.session.originals import plain_sql
 from sparkcep.session.statement import StatementExecution, run_statement
@@ -22,7 +22,6 @@ _HINT = (
     "leave out RETURN, or name the columns: case=, match=, time=, variable= of MATCH_RECOGNIZE with ALL ROWS PER MATCH"
 )
 _TIMES = ("timestamp", "timestamp_ntz", "date")
-_ROW = 22
 
 
 def timeline_picture(
@@ -33,7 +32,7 @@ def timeline_picture(
     matches: int,
     cases: Sequence[str] | None,
     names: Mapping[str, str | None],
-    since_start: bool,
+    since_start: bool | None,
 ) -> Picture:
     """See :func:`sparkcep.pictures.timeline`."""
     if matches < 1:
@@ -47,7 +46,7 @@ def timeline_picture(
     limited = _first(rows, keys, matches)
     taken = [r.asDict() for r in limited.collect()]
     others = [] if given else _others(run, keys, {tuple(r[f"case{i}"] for i in range(len(keys))) for r in taken})
-    return Picture(_chart(taken, others, keys, type_, since_start))
+    return Picture(chart(taken, others, keys, type_ in _TIMES, _labels(run), since_start))
 
 
 def _refused(what: str) -> SparkCepError:
@@ -139,82 +138,10 @@ def _others(
     return [r.asDict() for r in frame.collect()]
 
 
-def _row_name(row: Mapping[str, Any], count: int) -> str:
-    case = ", ".join("NULL" if row[f"case{i}"] is None else row[f"case{i}"] for i in range(count))
-    return f"{case} · {row['match']}" if count else f"match {row['match']}"
-
-
-def _chart(
-    taken: list[dict[str, Any]], others: list[dict[str, Any]], keys: Sequence[str], type_: str, since_start: bool
-) -> dict[str, Any]:
-    is_time = type_ in _TIMES
-    rows: dict[str, list[dict[str, Any]]] = {}
-    for event in taken:
-        rows.setdefault(_row_name(event, len(keys)), []).append(event)
-    cases: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-    for event in others:
-        cases.setdefault(tuple(event[f"case{i}"] for i in range(len(keys))), []).append(event)
-    points, grey, bars = [], [], []
-    for n, (name, events) in enumerate(rows.items()):
-        times = [e["time"] for e in events]
-        start = min(times)
-
-        def place(time: Any, start: Any = start) -> Any:
-            return _since(time, start, is_time) if since_start else time
-
-        row = {"row": name, "n": n}
-        bars.append({**row, "from": place(start), "to": place(max(times))})
-        points += [{**row, "time": place(e["time"]), "variable": e["variable"] or "none"} for e in events]
-        case = tuple(events[0][f"case{i}"] for i in range(len(keys)))
-        grey += [{**row, "time": place(e["time"]), "event": e["event"]} for e in cases.get(case, ())]
-    temporal = is_time and not since_start
-    title = "time"
-    if since_start:
-        unit, length = _unit([p["time"] for p in (*points, *grey)]) if is_time else ("", 1)
-        for value in (*points, *grey):
-            value["time"] /= length
-        for bar in bars:
-            bar["from"], bar["to"] = bar["from"] / length, bar["to"] / length
-        title = f"{unit} since the first event".strip()
-    kind = "temporal" if temporal else "quantitative"
-    scale = {"scale": {"zero": False}} if not temporal else {}
-    x = {"type": kind, "title": title, **scale, "axis": {"grid": True, "labelOverlap": True}}
-    shown = f"{', '.join(keys)} · match" if keys else None
-    y = {"field": "row", "type": "nominal", "sort": {"field": "n"}, "title": shown, "axis": {"grid": False}}
-    variables = list(dict.fromkeys(p["variable"] for p in points))
-    color = {"field": "variable", "type": "nominal", "scale": {"domain": variables}, "title": "variable"}
-    dots = "grey dots: other events of the case" if grey else ""
-    layers: list[dict[str, Any]] = []
-    if grey:
-        tips = [{"field": "event", "type": "nominal"}, {"field": "time", "type": kind}]
-        mark = {"type": "point", "filled": True, "color": "#bbbbbb", "size": 28}
-        encoding = {"x": {"field": "time", **x}, "y": y, "tooltip": tips}
-        layers.append({"data": {"values": grey}, "mark": mark, "encoding": encoding})
-    layers.append({"data": {"values": bars}, "mark": {"type": "rule", "color": "#777777", "strokeWidth": 2},
-                   "encoding": {"x": {"field": "from", **x}, "x2": {"field": "to"}, "y": y}})  # fmt: skip
-    tips = [{"field": "variable", "type": "nominal"}, {"field": "time", "type": kind}]
-    layers.append({"data": {"values": points}, "mark": {"type": "point", "filled": True, "size": 90, "opacity": 1},
-                   "encoding": {"x": {"field": "time", **x}, "y": y, "color": color, "tooltip": tips}})  # fmt: skip
-    count = len(rows)
-    found = f"{count} match{'es' * (count != 1)}" if count else "no match"
-    return {
-        "usermeta": {"name": "timeline", "height": _ROW * max(1, count) + 90},
-        "title": {"text": f"Matches over time: {found}", "subtitle": [dots] if dots else []},
-        "width": 640,
-        "height": _ROW * max(1, count),
-        "layer": layers,
-    }
-
-
-def _unit(seconds: Sequence[float]) -> tuple[str, float]:
-    """The largest unit in which the longest time is more than two."""
-    most = max((abs(s) for s in seconds), default=0)
-    return next(
-        ((u, n) for u, n in (("days", 86400), ("hours", 3600), ("minutes", 60)) if most > 2 * n), ("seconds", 1)
-    )
-
-
-def _since(time: Any, start: Any, is_time: bool) -> float:
-    if not is_time:
-        return float(time - start)
-    return (datetime.fromisoformat(time) - datetime.fromisoformat(start)).total_seconds()
+def _labels(run: StatementExecution | None) -> Mapping[str, str]:
+    """Variables with the event types they take, for the legend."""
+    components = [c for r in run.relations for c in r.plan.bound.components] if run is not None else []
+    types: dict[str, dict[str, None]] = {}
+    for component in components:
+        types.setdefault(component.variable, {}).update(dict.fromkeys(component.types))
+    return {v: v if not found or v in found else f"{' | '.join(found)} ({v})" for v, found in types.items()}

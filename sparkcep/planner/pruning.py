@@ -11,7 +11,7 @@ import itertools
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sparkcep.exec.shape import Within
 from sparkcep.pattern import (
@@ -39,12 +39,15 @@ MAX_COPIES = 4
 
 @dataclass(frozen=True, slots=True)
 class Roles:
-    """Columns of the input that an index is on. ``unique``: its TIME and TIEBREAK alone order each case's events."""
+    """Columns of the input that an index is on.
+
+    ``order``: those of its TIME and, where it has one, its TIEBREAK; None: the input has them not as they are.
+    ``unique``: they alone order each case's events.
+    """
 
     case: str
-    time: str
+    order: tuple[str | None, ...]
     event: str
-    tiebreak: str | None = None
     unique: bool = True
 
 
@@ -55,8 +58,9 @@ class Requirements:
     ``branches``: per alternative the event types of its mandatory components, in order. ``unordered``: why the order of
     two types tells nothing, empty where it does. ``bound``: the most that a match's first and last event are apart, in
     microseconds or units of a number, None if unknown. ``only``: events of other types change nothing (None: they may).
-    ``columns``: columns that the plan reads. ``groups``: cases that are merged: a match needs the types of a branch in
-    the cases of one group; none where it needs them in one case.
+    ``columns``: columns that the plan reads; ``placed``: of these, columns that only order events, and whose values
+    numbers may stand for that order the events of a case as TIME and TIEBREAK do. ``groups``: cases that are merged: a
+    match needs the types of a branch in the cases of one group; none where it needs them in one case.
     """
 
     branches: tuple[tuple[str, ...], ...]
@@ -65,6 +69,7 @@ class Requirements:
     only: frozenset[str] | None
     columns: frozenset[str]
     groups: tuple[tuple[int | str, ...], ...] = ()
+    placed: frozenset[str] = frozenset()
 
     @property
     def ordered(self) -> bool:
@@ -107,8 +112,17 @@ def requirements(plan: AnyPlan, roles: Roles) -> Requirements:
         raise NotPrunable(f"no condition on {roles.event} alone holds for a mandatory component")
     within = plan.input.shape.within if needs.bounded else None
     unordered = "the cases of a group are merged" if groups else needs.unordered or _unordered(plan, roles)
-    columns = _columns(plan) - ({GROUP_ID} if query.groups else set())
-    return Requirements(found, unordered, _bound(within, plan.input.within_type), reader.only(plan), columns, groups)
+    columns = columns_read(plan)
+    placed = frozenset() if groups or _unordered(plan, roles) else _placed(plan, roles)
+    bound = _bound(within, plan.input.within_type)
+    return Requirements(found, unordered, bound, reader.only(plan), columns, groups, placed & columns)
+
+
+def without_repetitions(needs: Requirements) -> Requirements:
+    """What a match needs where an event of the log may be in the input more than once: one event may then stand for
+    neighbours of one type, which are equal in the index's order."""
+    branches = (tuple(a for a, b in itertools.pairwise((*own, None)) if a != b) for own in needs.branches)
+    return replace(needs, branches=tuple(dict.fromkeys(branches)))  # type: ignore[arg-type]
 
 
 def _bound(within: Within | None, type_: str) -> int | None:
@@ -122,9 +136,10 @@ def _bound(within: Within | None, type_: str) -> int | None:
 def _unordered(plan: AnyPlan, roles: Roles) -> str:
     """Why the query's order of events may differ from the index's."""
     order = plan.query.order_by
-    wanted = [roles.time] if roles.tiebreak is None else [roles.time, roles.tiebreak]
-    named = ", ".join(wanted)
-    for k, column in enumerate(wanted):
+    if None in roles.order:
+        return "the input does not have the index's TIME and TIEBREAK as they are"
+    named = ", ".join(map(str, roles.order))
+    for k, column in enumerate(roles.order):
         if k >= len(order) or plan.input.fields.column_of(order[k].expression) != column:
             return f"ORDER BY does not begin with {named}"
         if not order[k].ascending or not order[k].nulls_first:
@@ -132,20 +147,53 @@ def _unordered(plan: AnyPlan, roles: Roles) -> str:
     return "" if roles.unique else f"{named} does not order all events of a {roles.case}"
 
 
-def _columns(plan: AnyPlan) -> frozenset[str]:
-    """Columns of the input that the plan's texts may name."""
+def columns_read(plan: AnyPlan) -> frozenset[str]:
+    """Columns of the input that the plan's texts may name.
+
+    Raises:
+        NotPrunable: it reads more than columns.
+    """
     query = plan.query
+    of_groups = {GROUP_ID} if query.groups else set()
     if query.rows_per_match.has_columns:
-        return frozenset(query.columns)
+        return frozenset(query.columns) - of_groups
     texts = [*(text for text, _ in plan.input.keys), *(k.expression for k in query.order_by), *plan.input.fields.texts]
     texts += [query.event_type or "", plan.input.where(), query.partition_predicate]
-    words = set(query.identifiers)
+    words = query.identifiers | _words(texts)
+    if "_metadata" in words:
+        raise NotPrunable("the query asks for _metadata")
+    return frozenset(c for c in query.columns if c.casefold() in words) - of_groups
+
+
+def _words(texts: Sequence[str]) -> frozenset[str]:
+    """Case-folded names that SQL texts may mention."""
+    words: set[str] = set()
     for text in texts:
         words.update(w.casefold() for w in re.findall(r"\w+", text))
         words.update(w.replace("``", "`").casefold() for w in re.findall(r"`((?:[^`]|``)+)`", text))
-    if "_metadata" in words:
-        raise NotPrunable("the query asks for _metadata")
-    return frozenset(c for c in query.columns if c.casefold() in words)
+    return frozenset(words)
+
+
+def _placed(plan: AnyPlan, roles: Roles) -> frozenset[str]:
+    """Columns that only ORDER BY names, behind TIME: where TIME and TIEBREAK tell all events of a case apart, whatever
+    orders them alike may stand for TIEBREAK, and anything for what comes behind it."""
+    query, fields = plan.query, plan.input.fields
+    if query.rows_per_match.has_columns or query.named_beside_order is None:
+        return frozenset()
+    keys = [fields.column_of(k.expression) for k in query.order_by]
+    texts = [
+        *(text for text, _ in plan.input.keys),
+        query.event_type or "",
+        plan.input.where(),
+        query.partition_predicate,
+    ]
+    texts += [k.expression for k, column in zip(query.order_by, keys, strict=True) if column is None]
+    texts += [text for text in fields.texts if fields.column_of(text) is None]
+    shape = plan.input.shape
+    read = {*(g.field for g in shape.gathers), *shape.kernel_fields, *(shape.trace or ())}
+    taken = {fields.column_of(fields.texts[k]) for k in read} | {roles.case, roles.order[0], roles.event}
+    named = query.named_beside_order | _words(texts)
+    return frozenset(c for c in keys[1:] if c is not None and c not in taken and c.casefold() not in named)
 
 
 class _Types:

@@ -51,6 +51,11 @@ class PlanSteps(ABC):
         self.within_type = ""
         self.within_text = ""
 
+    @property
+    def looks_aside(self) -> bool:
+        """Whether the matcher looks at PREV and NEXT of one row, and not Spark."""
+        return self.query.streaming or self.query.own_neighbours
+
     @abstractmethod
     def compile(self) -> tuple[str, ...]:
         """Compile ``query``'s pattern; gives components by code."""

@@ -128,12 +128,14 @@ class PatternQuery:
     """A bound row pattern clause or pattern block; defaults are those of a clause.
 
     Input: ``columns`` are the input's column names in table order; ``identifiers`` every name that occurs in the
-    form's expressions (an upper bound of the columns they use); ``partition_predicate`` what the statement around it
+    form's expressions (an upper bound of the columns they use), ``named_beside_order`` those that occur elsewhere than
+    in ORDER BY and as a log's tie-break (None: all of them); ``partition_predicate`` what the statement around it
     demands of PARTITION BY columns; ``with_prefix`` the WITH list that its subqueries may need. The last of
     ``partition_by`` are those that equivalence tests and GROUP BY make. ``event_type`` is the type column's text, None
     where every component takes every row. ``groups``: cases that are merged, as numbers and texts, GROUPS; the block is
     then over an input with a column more, ``group_id``, which partitions it, and ``case`` is the key that partitioned
-    it before (None where that is no single one). ``streaming``: the input is a stream.
+    it before (None where that is no single one). ``streaming``: the input is a stream. ``own_neighbours``: PREV and
+    NEXT of one row are the matcher's to look at: where Spark prepares the rows they have other neighbours.
 
     Pattern: ``components`` are the pattern's leaves, ``conditions`` what DEFINE, WHERE and time constraints demand.
     ``within``, ``slide`` and ``between`` are expressions. ``equivalences``: all of a block's, see
@@ -194,7 +196,9 @@ class PatternQuery:
     timed_out: bool = False
     window: Window | None = None
     with_prefix: str = ""
+    named_beside_order: frozenset[str] | None = None
     streaming: bool = False
+    own_neighbours: bool = False
     censored_position: int = field(default=-1, compare=False)
     timed_out_position: int = field(default=-1, compare=False)
     groups_position: int = field(default=-1, compare=False)

@@ -8,10 +8,11 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
+import re
 import subprocess
 import sys
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from pyspark.sql import SparkSession
 
@@ -19,10 +20,14 @@ from sparkcep.exec.kernel_cache.cache import names
 from sparkcep.exec.kernel_cache.places import places
 from sparkcep.exec.kernel_cache.report import held
 from sparkcep.exec.warm import GROUPS, PARTS
+from sparkcep.progress import activity
 from sparkcep.spark_plan import is_remote
 
 #: Groups that are compiled, or on their way.
 _seen: set[str] = set()
+#: Seconds of a processor that a group takes, on the machine of docs/benchmarks.md, to say how long it may be.
+SECONDS = {"rows": 10, "interpreted": 5, "runs": 24, "collapsed": 8, "trends": 33, "non-answers": 46, "uncertain": 26,
+           "ranges": 5}  # fmt: skip
 
 
 def compile_ahead(spark: SparkSession, groups: Iterable[str]) -> list[subprocess.Popen[bytes]]:
@@ -31,13 +36,18 @@ def compile_ahead(spark: SparkSession, groups: Iterable[str]) -> list[subprocess
     Args:
         groups: names in `exec.warm.GROUPS`.
     """
+    return compile_groups(groups, lambda: _is_local(spark))
+
+
+def compile_groups(groups: Iterable[str], is_local: Callable[[], bool] = lambda: True) -> list[subprocess.Popen[bytes]]:
+    """As :func:`compile_ahead`, where no session says yet whether this machine is the workers'."""
     missing = []
     for name in groups:
         if name not in _seen:
             _seen.add(name)
             if any(held(kernel) == "none" for kernel in names(GROUPS[name])):
                 missing.append(name)
-    if not missing or places().write is None or not _is_local(spark):
+    if not missing or places().write is None or not is_local():
         return []
     # Modules are looked for where this process does: a notebook or script may have extended its path.
     try:
@@ -53,9 +63,33 @@ def compile_ahead(spark: SparkSession, groups: Iterable[str]) -> list[subprocess
                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             )  # fmt: skip
             atexit.register(process.kill)
-            threading.Thread(target=process.wait, daemon=True).start()  # so that none is left as a zombie
+            # Waited for, so that none is left as a zombie, and it is said for how long.
+            threading.Thread(target=_wait, args=(process, name), daemon=True).start()
             started.append(process)
     return started
+
+
+def _wait(process: subprocess.Popen[bytes], name: str) -> None:
+    with activity(f"Compiling the kernels `{name}`, once on this machine", detail=f"about {SECONDS[name]} s of a core"):
+        process.wait()
+
+
+#: What tells, before Spark runs, that a statement will surely need a group of kernels.
+_TELLING = (
+    ("uncertain", re.compile(r"\bUNCERTAINTY\b", re.IGNORECASE)),
+    ("non-answers", re.compile(r"\bEXPLAIN[ -]NON[ -]ANSWERS\b", re.IGNORECASE)),
+    ("collapsed", re.compile(r"\bCOLLAPSED\b", re.IGNORECASE)),
+    ("runs", re.compile(r"\bEVENT\s+SELECTION\s+SKIP\b|\bskip_till_any_match\b|\bSEQ\s*\([^)]*[+*]", re.IGNORECASE)),
+    ("rows", re.compile(r"\bMATCH_RECOGNIZE\b", re.IGNORECASE)),
+)
+
+
+def likely_group(text: str) -> str | None:
+    """The group of kernels that a statement will need as far as its words tell, before anything is planned.
+
+    A wrong guess costs a compilation that a later query needs. None where words tell nothing: most sequences need none.
+    """
+    return next((name for name, telling in _TELLING if telling.search(text)), None)
 
 
 def _is_local(spark: SparkSession) -> bool:

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from sparkcep import progress
 from sparkcep.session.originals import FUNCTIONS, ORIGINALS, plain_sql
 
 # `import sparkcep` loads this module: whatever takes time to load waits for the first statement.
@@ -85,14 +86,16 @@ def enable() -> None:
                 original = cls.__dict__["sql"]
                 ORIGINALS[cls] = original
                 cls.sql = _wrapper(original)  # type: ignore[attr-defined]
+    progress.show_if_seen()
 
 
 def disable() -> None:
-    """Undo :func:`enable`."""
+    """Undo ``enable``."""
     with _lock:
         for cls, original in ORIGINALS.items():
             cls.sql = original  # type: ignore[attr-defined]
         ORIGINALS.clear()
+        progress.hide()
         if "sparkcep.session.lost_executors" in sys.modules:
             sys.modules["sparkcep.session.lost_executors"].uninstall()
 
@@ -138,7 +141,7 @@ def _wrapper(original: SqlMethod) -> SqlMethod:
 
 
 def sql(spark: SparkSession, sqlQuery: str, args: Arguments = None, **kwargs: Any) -> DataFrame:
-    """Run a statement that may hold pattern queries, as ``spark.sql`` does after :func:`enable`.
+    """Run a statement that may hold pattern queries, as ``spark.sql`` does after ``enable``.
 
     Args:
         spark: a classic or Spark Connect session.

@@ -1,12 +1,14 @@
 """The planner's way to an index: which one serves a pattern's input, and what it leaves of it.
 
-An index serves a relation that is nothing but the files it has indexed, whatever the relation is called. Soundness
-rests on that comparison, never on names.
+An index serves a relation whose rows come, one by one, from the files it has indexed, whatever the relation is called
+and by whatever views, filters and joins it is made of them (:mod:`sparkcep.spark_lineage`). Soundness rests on that
+comparison, never on names: a case that matches with some of its events holds what the match needs among all of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -16,15 +18,23 @@ from pyspark.sql import DataFrame, SparkSession
 from sparkcep import index
 from sparkcep.errors import PatternIndexError, lacks
 from sparkcep.index import access, catalog, sources
-from sparkcep.index.access import Access, IndexNotBeneficial, describe_bytes
+from sparkcep.index.access import Access, IndexNotBeneficial, Input, describe_bytes, order_kept
 from sparkcep.index.reader import Coverage, Reader, Step
 from sparkcep.index.snapshots import Snapshot
 from sparkcep.index.storage_errors import UNUSABLE
-from sparkcep.index.tables import KINDS, Source
+from sparkcep.index.tables import KINDS, Definition, Source
 from sparkcep.planner.conditions.symbols import compared_strings
 from sparkcep.planner.plan import AnyPlan
-from sparkcep.planner.pruning import NotPrunable, Requirements, Roles, requirements
+from sparkcep.planner.pruning import (
+    NotPrunable,
+    Requirements,
+    Roles,
+    columns_read,
+    requirements,
+    without_repetitions,
+)
 from sparkcep.settings import INDEX, Settings
+from sparkcep.spark_lineage import Origin, origins
 from sparkcep.spark_plan import is_bare, is_remote
 from sparkcep.sql.rewriter import InputSql
 
@@ -57,29 +67,66 @@ def prune(spark: SparkSession, plan: AnyPlan, source: DataFrame, input_sql: Inpu
     if not snapshots:
         return Pruning(lines=unreadable or ["not used, there is none (CREATE PATTERN INDEX)"])
     named = _source_of(input_sql)
-    fitting = [(at, s) for at, s in snapshots if _has_columns(s.built_with.case, s.built_with.event, source)]
-    fitting.sort(key=lambda f: _rank(f[1]))
-    bare = bool(fitting) and is_bare(source)
-    if not fitting or (named is None and not bare):
-        return Pruning(lines=[*unreadable, f"not used, {_why_none(named)}"])
-    states: dict[str, sources.State] = {}
     said: list[str] = []
     unknown: tuple[str, ...] = ()
-    for location, snapshot in fitting:
-        reader = Reader(spark, location, snapshot)
-        kind = str(snapshot.source_state.get("kind"))
-        if kind not in states:
-            states[kind] = _state(spark, kind, named, source, bare)
-        if kind == "files" and not _overlaps(snapshot.source_state, states[kind]):
-            continue
-        if kind == "unknown" and not (named and catalog.same(snapshot.definition.source, named)):
-            continue
-        found = _through(reader, plan, source, states[kind], settings)
-        if found.frame is not None:
-            return found
-        said += found.lines
-        unknown = unknown or found.unknown
-    return Pruning(lines=[*unreadable, *(said or [f"not used, {_why_none(named)}"])], unknown=unknown)
+    has_files = False
+    for looked_at in _looked_at(spark, plan, source, named):
+        files, has_files = looked_at.files, has_files or looked_at.bare
+        fitting = [(at, s) for at, s in snapshots if _has_columns(s.built_with.case, s.built_with.event, files)]
+        states: dict[str, sources.State] = {}
+        for location, snapshot in sorted(fitting, key=lambda f: _rank(f[1])):
+            kind = str(snapshot.source_state.get("kind"))
+            if kind not in states:
+                states[kind] = _state(spark, kind, looked_at)
+            if kind == "files" and not _overlaps(snapshot.source_state, states[kind]):
+                continue
+            if kind == "unknown" and not (
+                looked_at.named and catalog.same(snapshot.definition.source, looked_at.named)
+            ):
+                continue
+            found = _through(Reader(spark, location, snapshot), plan, looked_at, states[kind], settings)
+            if found.frame is not None:
+                return found
+            said += found.lines
+            unknown = unknown or found.unknown
+    return Pruning(lines=[*unreadable, *(said or [f"not used, {_why_none(spark, named, has_files)}"])], unknown=unknown)
+
+
+@dataclass(frozen=True, slots=True)
+class _LookedAt:
+    """A pattern's input, and the relation that its rows come from.
+
+    ``frame``: the input, ``files``: that relation. ``columns``: columns of the input that are nothing but a column of
+    it. ``named``: its name, where it is the input. ``bare``: whether it is nothing but files. ``origin``: how the input
+    is made of it; None: it is the input.
+    """
+
+    frame: DataFrame
+    files: DataFrame
+    columns: Mapping[str, str]
+    named: Source | None = None
+    bare: bool = False
+    origin: Origin | None = None
+
+    def has(self, column: str | None, wanted: Sequence[str | None] = ()) -> str | None:
+        """The input's column that is a column of the files, one of those wanted if several are; None: none is."""
+        found = [own for own, of in self.columns.items() if of == column]
+        return next((own for own in found if own in wanted), found[0] if found else None)
+
+
+def _looked_at(spark: SparkSession, plan: AnyPlan, source: DataFrame, named: Source | None) -> Iterator[_LookedAt]:
+    """The relations that an input's rows may come from."""
+    itself = {name: name for name in source.schema.names}
+    bare = is_bare(source)
+    if bare or is_remote(spark):
+        if named is not None or bare:
+            yield _LookedAt(source, source, itself, named, bare)
+        return
+    with suppress(NotPrunable):
+        for origin in origins(source, columns_read(plan)):
+            yield _LookedAt(source, origin.files, origin.columns, bare=True, origin=origin)
+    if named is not None:
+        yield _LookedAt(source, source, itself, named)
 
 
 def _sentence(error: PatternIndexError) -> str:
@@ -93,10 +140,12 @@ def _rank(snapshot: Snapshot) -> tuple[int, bool]:
     return list(KINDS).index(d.kind), d.options.lookback is not None
 
 
-def _why_none(named: Source | None) -> str:
-    if named is None:
-        return "the input is not a table, path or bare view of files, or has no index"
-    return f"there is none on {named}"
+def _why_none(spark: SparkSession, named: Source | None, has_files: bool) -> str:
+    if named is None and is_remote(spark):
+        return "Spark Connect does not tell which files the input is made of; tables and paths are served"
+    if not has_files and not is_remote(spark):
+        return "rows of the input do not come one by one from rows of files"
+    return f"there is none on {named or 'the files that the input is made of'}"
 
 
 def _source_of(input_sql: InputSql) -> Source | None:
@@ -111,14 +160,15 @@ def _has_columns(case: str, event: str, source: DataFrame) -> bool:
     return {case.casefold(), event.casefold()} <= names
 
 
-def _state(spark: SparkSession, kind: str, named: Source | None, source: DataFrame, bare: bool) -> sources.State:
-    """The state of a query's input, as far as it is comparable with states of a kind."""
+def _state(spark: SparkSession, kind: str, looked_at: _LookedAt) -> sources.State:
+    """The state of what is looked at, as far as it is comparable with states of a kind."""
+    named, files = looked_at.named, looked_at.files
     if kind == "files" and not is_remote(spark):
-        return sources.files_state(spark, source) if bare else sources.UNKNOWN
+        return sources.files_state(spark, files) if looked_at.bare else sources.UNKNOWN
     if kind == "unknown" or named is None:
         return sources.UNKNOWN
     try:
-        return sources.state_of(spark, named, source)
+        return sources.state_of(spark, named, files)
     except (AnalysisException, PatternIndexError):
         return sources.UNKNOWN
 
@@ -127,7 +177,7 @@ def _overlaps(one: sources.State, other: sources.State) -> bool:
     return not set(one.get("files", ())).isdisjoint(other.get("files", ()))
 
 
-def _through(reader: Reader, plan: AnyPlan, source: DataFrame, state: sources.State, settings: Settings) -> Pruning:
+def _through(reader: Reader, plan: AnyPlan, looked_at: _LookedAt, state: sources.State, settings: Settings) -> Pruning:
     """A plan's input through one index, or why not."""
     d, totals = reader.definition, reader.snapshot.totals
 
@@ -136,7 +186,7 @@ def _through(reader: Reader, plan: AnyPlan, source: DataFrame, state: sources.St
     def unused(reason: str) -> Pruning:
         return Pruning(lines=[f"{d.name} not used, {reason}", *unknown], unknown=unknown)
 
-    columns = {f.name: f for f in source.schema.fields}
+    columns = {f.name: f for f in looked_at.files.schema.fields}
     if d.case not in columns or d.event not in columns or d.time not in columns:
         return unused("the input's columns are spelled otherwise")
     types = {name: f.dataType.simpleString() for name, f in columns.items()}
@@ -154,14 +204,20 @@ def _through(reader: Reader, plan: AnyPlan, source: DataFrame, state: sources.St
     if coverage.state != "current" and not coverage.added:
         hint = f"; REFRESH PATTERN INDEX {d.name}" if coverage.state == "stale" else ""
         return unused(f"{coverage.reason}{hint}")
+    roles = _roles(reader, plan, looked_at)
+    if isinstance(roles, str):
+        return unused(f"the input does not have its {roles} as it is")
     try:
         if coverage.state == "current":
-            unknown = _unknown(reader, plan)
-        needs = requirements(plan, Roles(d.case, d.time, d.event, d.tiebreak, totals.ties == 0))
+            unknown = _unknown(reader, plan, roles.event)
+        needs = requirements(plan, roles)
+        if looked_at.origin is not None and looked_at.origin.repeats:
+            needs = without_repetitions(needs)
         files: Sequence[Sequence[int]] = list(state.get("files", {}).values())
         found = access.access(
-            reader, needs, source, coverage, sum(f[0] for f in files), settings.index_access_path, settings.index_cases
-        )
+            reader, needs, _input(d, needs, roles, looked_at), coverage, sum(f[0] for f in files),
+            settings.index_access_path, settings.index_cases,
+        )  # fmt: skip
     except (NotPrunable, IndexNotBeneficial) as error:
         return unused(str(error))
     except PatternIndexError as error:
@@ -169,18 +225,52 @@ def _through(reader: Reader, plan: AnyPlan, source: DataFrame, state: sources.St
             raise
         return unused(_sentence(error))
     steps = found.candidates.steps if found.candidates is not None and len(needs.branches) == 1 else ()
-    return Pruning(found.frame, [*_explained(reader, needs, coverage, found), *unknown], steps, unknown)
+    lines = _explained(reader, needs, coverage, found)
+    if looked_at.origin is not None:
+        names = zip(("CASE", "TIME", "TIEBREAK", "EVENT"), (d.case, d.time, d.tiebreak, d.event), strict=True)
+        own = zip((roles.case, *roles.order, *[None][len(roles.order) - 1 :], roles.event), names, strict=True)
+        told = [f"{role} {of} is {name}" for name, (role, of) in own if name not in (None, of)]
+        lines.insert(1, f"each row of the input comes from one of {d.source}{': ' if told else ''}{', '.join(told)}")
+    return Pruning(found.frame, [*lines, *unknown], steps, unknown)
 
 
-def _unknown(reader: Reader, plan: AnyPlan) -> tuple[str, ...]:
-    """A sentence for each event type that the plan's conditions name and that the log does not hold."""
-    named = compared_strings(plan.input.tests, plan.input.fields, plan.input.column_types).get(
-        reader.definition.event, []
-    )
+def _roles(reader: Reader, plan: AnyPlan, looked_at: _LookedAt) -> Roles | str:
+    """The input's columns that an index is on, or which one it lacks."""
+    d, query, fields = reader.definition, plan.query, plan.input.fields
+    keys = [fields.column_of(text) for text, _ in plan.input.keys]
+    if query.case is not None:
+        keys.append(fields.column_of(query.case.expression))
+    case = looked_at.has(d.case, keys)
+    ordering = [fields.column_of(k.expression) for k in query.order_by]
+    order = [looked_at.has(d.time, ordering)]
+    if d.tiebreak is not None:
+        order.append(looked_at.has(d.tiebreak, ordering))
+    event = looked_at.has(d.event, [fields.column_of(query.event_type)] if query.event_type else ())
+    if case is None or event is None:
+        return f"CASE {d.case}" if case is None else f"EVENT {d.event}"
+    return Roles(case, tuple(order), event, reader.snapshot.totals.ties == 0)
+
+
+def _input(d: Definition, needs: Requirements, roles: Roles, looked_at: _LookedAt) -> Input:
+    """A pattern's input as the index can give it."""
+    frame, files, origin = looked_at.frame, looked_at.files, looked_at.origin
+    read = needs.columns - needs.placed
+    if origin is None:
+        return Input(frame, roles.case, files, read, needs.placed, lambda rows: rows)
+    needed = origin.tested.union(*(origin.made_from.get(c, frozenset()) for c in read))
+    # What stands behind TIME and TIEBREAK orders nothing, and may be NULL.
+    tie = {d.tiebreak} if d.tiebreak is not None and roles.order[-1] in needs.placed else set()
+    placed = frozenset(tie - needed if order_kept(d.tiebreak_type) else ())
+    return Input(frame, roles.case, files, (needed | tie) - placed if origin.by_row else None, placed, origin.over)
+
+
+def _unknown(reader: Reader, plan: AnyPlan, event: str) -> tuple[str, ...]:
+    """A sentence for each event type that the plan's conditions on a column name and that the log does not hold."""
+    named = compared_strings(plan.input.tests, plan.input.fields, plan.input.column_types).get(event, [])
     if not named:
         return ()
     known = reader.dictionary()
-    return tuple(lacks(reader.definition.event, value, known) for value in named if value not in known)
+    return tuple(lacks(event, value, known) for value in named if value not in known)
 
 
 def _explained(reader: Reader, needs: Requirements, coverage: Coverage, found: Access) -> list[str]:

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from sparkcep import index
 from sparkcep.errors import PatternIndexError
+from sparkcep.progress import activity
 from sparkcep.sql.index_statements import IndexStatement
 
+if TYPE_CHECKING:
+    from sparkcep.index.updates import Summary
+
 SHOW_SCHEMA = "name string, source string, kind string, cases bigint, events bigint, pairs bigint, bytes bigint"
+#: What CREATE and REFRESH say; all numbers but the seconds are of the whole index.
+MADE_SCHEMA = (
+    "name string, action string, reason string, events bigint, cases bigint, pairs bigint, seconds double, bytes bigint"
+)
 
 
 def run_index_statement(spark: SparkSession, text: str, statement: IndexStatement) -> DataFrame:
@@ -31,14 +42,10 @@ def _run(spark: SparkSession, s: IndexStatement) -> DataFrame:
     from sparkcep.index import catalog
 
     if s.verb == "CREATE":
-        catalog.create(
-            spark, s.name, index.source_of(s.source), None, case=s.columns["case"], time=s.columns["time"],
-            event=s.columns["event"], tiebreak=s.columns.get("tiebreak"), include=s.include, kind=s.kind,
-            options=s.options, if_not_exists=s.if_exists,
-        )  # fmt: skip
-    elif s.verb == "REFRESH":
-        index.refresh(spark, s.name, full=s.full)
-    elif s.verb == "ALTER":
+        return _made(spark, s, lambda progress: _created(spark, s, progress))
+    if s.verb == "REFRESH":
+        return _made(spark, s, lambda progress: index.refresh(spark, s.name, full=s.full, progress=progress))
+    if s.verb == "ALTER":
         index.alter(spark, s.name, s.options)
     elif s.verb == "DROP":
         index.drop(spark, s.name, s.if_exists)
@@ -55,3 +62,25 @@ def _run(spark: SparkSession, s: IndexStatement) -> DataFrame:
     else:
         return spark.createDataFrame(index.analyze(spark, s.name), "subject string, measure string, value string")
     return spark.createDataFrame([], StructType([]))
+
+
+def _created(spark: SparkSession, s: IndexStatement, progress: index.Progress) -> Summary | None:
+    from sparkcep.index import catalog
+
+    made = catalog.create(
+        spark, s.name, index.source_of(s.source), None, case=s.columns["case"], time=s.columns["time"],
+        event=s.columns["event"], tiebreak=s.columns.get("tiebreak"), include=s.include, kind=s.kind,
+        options=s.options, if_not_exists=s.if_exists, progress=progress,
+    )  # fmt: skip
+    return made[1] if made else None
+
+
+def _made(spark: SparkSession, s: IndexStatement, make: Callable[[index.Progress], Summary | None]) -> DataFrame:
+    """One row about what was made, none where the index was there already."""
+    label = f"{'Making' if s.verb == 'CREATE' else 'Refreshing'} the index {s.name}"
+    with activity(label) as shown:
+        done = make(shown.at)
+    if done is None:
+        return spark.createDataFrame([], MADE_SCHEMA)
+    row = (done.name, done.action, done.reason, done.events, done.cases, done.pairs, done.total_seconds, done.size)
+    return spark.createDataFrame([row], MADE_SCHEMA)

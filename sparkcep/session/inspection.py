@@ -7,7 +7,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from sparkcep.session.analyzer import Arguments
-from sparkcep.session.no_rows import notes
+from sparkcep.session.no_rows import notes, unknown_constants
 from sparkcep.session.originals import plain_sql
 from sparkcep.session.statement import StatementExecution, run_statement
 from sparkcep.sql.statement import mentions_pattern
@@ -44,3 +44,17 @@ def no_rows_notes(spark: SparkSession, statement: str) -> list[str]:
         if not run.analyzer.run(f"SELECT 1 FROM {relation.sql} LIMIT 1").collect():
             found += notes(run.analyzer, relation, has_rows=False)
     return found
+
+
+def unknown_constant_notes(spark: SparkSession, statement: str) -> list[str]:
+    """A sentence for each event type, or other constant, that the statement's patterns name and their inputs lack.
+
+    One aggregate over each pattern's input, and the values of a column where it lacks one. Empty where there is none.
+
+    Raises:
+        pyspark.errors.PySparkException: Spark's own errors, as the statement itself would raise.
+    """
+    if not mentions_pattern(statement):
+        return []
+    run = explained(spark, statement)[1]
+    return [] if run is None else [note for r in run.relations for note in unknown_constants(run.analyzer, r)]

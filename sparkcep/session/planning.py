@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame
@@ -18,6 +18,7 @@ from sparkcep.planner.streaming.refusals import check_query
 from sparkcep.query import SOURCE, PatternQuery, unescape
 from sparkcep.session.analyzer import SparkAnalyzer
 from sparkcep.session.correlated_input import partitioned_by_outer
+from sparkcep.session.index_columns import index_columns
 from sparkcep.session.plan_cache import PLANS, keep
 from sparkcep.settings import Settings
 from sparkcep.sql.block.binder import bind_block
@@ -115,7 +116,7 @@ class OccurrencePlanner:
         outer_keys: Sequence[str] = (),
     ) -> AnyPlan:  # fmt: skip
         """Parse, bind and plan a pattern block; arguments and errors as for :meth:`plan_clause`."""
-        query = self.bound_block(form, source, outer_keys)
+        query = self.bound_block(form, source, outer_keys, input_sql.table)
         source = self.merged(query, source)
         if self.settings.column_pruning and by_name:
             query = replace(query, wanted=wanted_names(self.statement, form))
@@ -152,15 +153,27 @@ class OccurrencePlanner:
         asked = replace(query.non_answers, repairs_only=wants_repairs_only(self.statement, form))
         return replace(query, non_answers=asked)
 
-    def bound_block(self, form: PatternOccurrence, source: DataFrame, outer_keys: Sequence[str] = ()) -> PatternQuery:
-        """A block's query; its relation's properties are asked of Spark where they are needed."""
+    def bound_block(
+        self, form: PatternOccurrence, source: DataFrame, outer_keys: Sequence[str] = (), table: str | None = None
+    ) -> PatternQuery:
+        """A block's query; its relation's properties, and indexes on it, are asked for where they are needed.
+
+        Args:
+            table: the input's name, where it is nothing but a table or files.
+        """
         prefix = self.rewriter.with_prefix(form)
+
+        def indexed() -> Mapping[str, str]:
+            self.analyzer.volatile.append("pattern indexes")
+            return {} if source.isStreaming else index_columns(self.analyzer.spark, source, table)
+
         return bind_block(
             self.statement, form, _own_columns(source, outer_keys), self.rewriter.qualifiers(form),
             self.rewriter.render, self.settings, prefix,
             lambda relation: self.analyzer.table_properties(relation, source),
             lambda expression: str(self.analyzer.run(f"{prefix}SELECT {expression} FROM {{{SOURCE}}}", source).schema[0]
                                    .dataType.simpleString()),
+            indexed,
         )  # fmt: skip
 
     def merged(self, query: PatternQuery, source: DataFrame) -> DataFrame:

@@ -40,7 +40,7 @@ from sparkcep.sql.function import read_function
 from sparkcep.sql.misplaced import misplaced
 from sparkcep.sql.occurrences import read_statement
 from sparkcep.sql.rewriter import InputSql, Rewriter
-from sparkcep.sql.statement import OccurrenceKind, PatternOccurrence, Statement, formatted
+from sparkcep.sql.statement import RULE_FUNCTIONS, OccurrenceKind, PatternOccurrence, Statement, formatted
 
 T = TypeVar("T")
 
@@ -258,11 +258,29 @@ class StatementExecution:
         def evaluate(start: int, end: int) -> Any:
             return self.analyzer.run(f"SELECT {self.rewriter.render(start, end)}").collect()[0][0]
 
+        if form.keyword.upper in RULE_FUNCTIONS:
+            self.run_rule_set(form, evaluate)
+            return
         frame, how = run_table_function(self.analyzer.spark, self.statement, form, evaluate)
         name = f"{PREFIX}relation_{next(_names)}"
         self.analyzer.matched[name] = frame
         self.notes.append(how)
         self.rewriter.replace(form, f"(SELECT * FROM {{{name}}})")
+
+    def run_rule_set(self, form: PatternOccurrence, evaluate: Callable[[int, int], Any]) -> None:
+        """Put the matches of a rule set, or its report, in the place of the call."""
+        from sparkcep.session.rule_sets import run_rule_set
+
+        found = self.blamed(lambda: run_rule_set(self.analyzer, self.rewriter, self.statement, form, evaluate))
+        if self.runs and form.keyword.upper == "PATTERN_RULES":
+            found.set.warn()
+            for relation in found.relations:
+                self.compile_ahead(relation.plan)
+            if found.shared is not None:
+                compile_ahead(self.analyzer.spark, needed(found.shared.spec, found.shared.input.shape))
+        self.relations.extend(found.relations)
+        self.notes.extend(found.notes)
+        self.rewriter.replace(form, f"({found.sql})")
 
     def read(self, form: PatternOccurrence) -> tuple[InputSql, DataFrame, CorrelatedInput | None]:
         """See :meth:`input`; errors come with their place."""

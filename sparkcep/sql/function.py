@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sparkcep.errors import PatternAnalysisError, PatternParseError
 from sparkcep.sql.block.parser import parse_block
 from sparkcep.sql.block.pattern import parse_block_pattern
-from sparkcep.sql.block.spans import BlockFinder
+from sparkcep.sql.rule_sets.reader import block_parts
 from sparkcep.sql.statement import OccurrenceKind, PatternOccurrence, Statement
 
 _HEAD = "PARTITION BY, ORDER BY, EVENT TYPE, RETURN or PATTERN"
@@ -74,7 +74,6 @@ def _name(s: Statement, at: int) -> tuple[str, int]:
 
 def _form(s: Statement, at: int) -> PatternOccurrence:
     """The block behind AS."""
-    finder = BlockFinder(s)
     high = len(s.tokens)
     while high and s.operator(high - 1) == ";":
         high -= 1
@@ -82,17 +81,10 @@ def _form(s: Statement, at: int) -> PatternOccurrence:
     if s.word(head) == "FROM":
         raise _refused(s, head, "CEP_FUNCTION_SOURCE", "A pattern function has no FROM: its table is the argument.",
                        f"begin with {_HEAD}; call it as f(TABLE(t))")  # fmt: skip
-    keyword = head
-    while keyword < high and not (
-        s.word(keyword) == "PATTERN"
-        and (keyword == head or not finder.wants_operand(keyword))
-        and finder.begins_pattern(keyword + 1)
-    ):
-        opens = s.operator(keyword) == "(" and keyword in s.pairs
-        keyword = s.pairs[keyword] + 1 if opens else keyword + 1
-    if keyword >= high:
+    parts = block_parts(s, head, high)
+    if parts is None:
         raise _expected(s, head, f"{_HEAD} is expected here.")
-    end = finder.block_end(keyword + 1, high)
+    keyword, end = parts
     if end < high:
         raise _expected(s, end, f"{s.tokens[end].text!r} is not expected here.",
                         "write it in the query that calls the function")  # fmt: skip

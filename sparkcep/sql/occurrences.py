@@ -155,6 +155,7 @@ class _Scanner:
                 )  # fmt: skip
                 if kind is OccurrenceKind.CALL:
                     s.forms.append(call)
+                    self.levels.append(_Level(i + 2, close, inner))  # TABLE(SELECT ...) may hold patterns
                 else:
                     # What it stands for may be the input of a clause behind it: relation stays.
                     s.templates.append(call)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from sparkcep.errors import PatternAnalysisError, near_name
 from sparkcep.query import Aggregate, MatchNumber, Navigation, OwnAggregate, RowExpression, RowMarker, Scalar, Slot
 from sparkcep.sql.clause.row_pattern import variable_name
-from sparkcep.sql.lexicon import Token
+from sparkcep.sql.lexicon import BEHIND_OPERAND, Token
 from sparkcep.sql.statement import Statement
 
 Range = tuple[int, int]
@@ -252,6 +252,13 @@ class ScalarReader:
                     f"{word} cannot be used before {name}.",
                     s.tokens[i],
                     f"write {name}({word} LAST(...))" if name in ("PREV", "NEXT") else None,
+                )
+            if name and name not in BEHIND_OPERAND:  # a column `running` has an operator behind it
+                raise self.scope.error(
+                    "CEP_SEMANTICS_NOT_ALLOWED",
+                    f"{word} stands before FIRST, LAST or an aggregate, not before {s.tokens[i + 1].text}.",
+                    s.tokens[i],
+                    f"put it inside, as in {s.tokens[i + 1].text}({word} avg(x))",
                 )
         if s.operator(i + 1) == "(":
             return self.call(i, self.running)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from sparkcep.query import unescape
@@ -13,7 +13,8 @@ from sparkcep.sql.lexicon import Token
 # Without \b in front, which would be tried at every character.
 _PATTERN_WORD = re.compile(r"pattern(?<!\wpattern)\b")
 #: Table functions of sparkcep; they stand where a relation may.
-TABLE_FUNCTIONS = ("PATTERN_STATISTICS", "PATTERN_CONTINUATIONS")
+RULE_FUNCTIONS = ("PATTERN_RULES", "PATTERN_RULE_ERRORS")
+TABLE_FUNCTIONS = ("PATTERN_STATISTICS", "PATTERN_CONTINUATIONS", *RULE_FUNCTIONS)
 #: How the names of templates begin, which stand there too.
 TEMPLATE_PREFIXES = ("declare_", "allen_")
 
@@ -27,7 +28,7 @@ def mentions_pattern(text: str) -> bool:
         return True
     if "pattern" not in lower:
         return False
-    return "pattern_statistics" in lower or "pattern_continuations" in lower or bool(_PATTERN_WORD.search(lower))
+    return any(name.lower() in lower for name in TABLE_FUNCTIONS) or bool(_PATTERN_WORD.search(lower))
 
 
 class OccurrenceKind(enum.Enum):
@@ -151,6 +152,12 @@ class Statement:
         if 0 <= index < len(self.tokens) and self.tokens[index].kind == "word":
             return self.tokens[index].upper
         return ""
+
+    def words(self, low: int, high: int, without: Iterable[tuple[int, int]] = ()) -> frozenset[str]:
+        """Case-folded words and quoted names of a range of tokens. ``without``: ranges in it that do not count."""
+        left_out = {k for first, last in without for k in range(first, last)}
+        tokens = (self.tokens[k] for k in range(low, high) if k not in left_out)
+        return frozenset(t.text.casefold() for t in tokens if t.kind in ("word", "quoted"))
 
     def opening(self, close: int, default: int = -1) -> int:
         """The parenthesis that a token closes; ``default`` where it closes none."""

@@ -24,11 +24,18 @@ _OF_INDEX = {
 }
 
 
+#: Of rule sets.
+_OF_RULES = {
+    "pattern_rules": Signature(("log", "rules", "event_type"), ("event_type",)),
+    "pattern_rule_errors": Signature(("log", "rules", "event_type"), ("event_type",)),
+}
+
+
 def signature(function: str) -> Signature:
     """The signature of a table function or a template."""
     if function in TEMPLATES:
         return Signature(TEMPLATES[function].parameters, TEMPLATES[function].optional)
-    return _OF_INDEX[function]
+    return (_OF_INDEX | _OF_RULES)[function]
 
 
 @dataclass(frozen=True, slots=True)

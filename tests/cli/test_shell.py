@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import threading
 from pathlib import Path
 
@@ -136,7 +137,8 @@ def test_a_terminal(shell: Shell, written: list[str], tmp_path: Path, monkeypatc
         later = threading.Timer(2, keys.send_text, [";\r\\q\r"])
         later.start()
         run_shell(shell)
-    assert written[0] == "+---+\n| m |\n+---+\n| 2 |\n+---+"
+    lines = re.sub(r"\x1b\[[\d;]*m", "", written[0]).splitlines()
+    assert [line.strip("│ ") for line in lines] == ["╭───╮", "m", "├───┤", "2", "╰───╯"]
     kept = tmp_path / ".sparkcep_history"
     assert "FROM typed_log;" in kept.read_text()
     assert os.stat(kept).st_mode & 0o077 == 0

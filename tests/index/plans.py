@@ -1,6 +1,7 @@
 """Random (log, query) pairs with and without an index, through Spark, for as long as is asked for.
 
-python -m tests.index.plans 600 SEED    prints pairs and differences; each query reads the index by two access paths
+python -m tests.index.plans 600 SEED    prints pairs and differences; each query reads the index by two access paths,
+and how many were read from where
 """
 
 from __future__ import annotations
@@ -9,24 +10,16 @@ import sys
 import tempfile
 import time
 import traceback
+from collections import Counter
 from pathlib import Path
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
-from hypothesis import strategies as st
 
 import sparkcep
-from sparkcep.index.access import ACCESS_PATHS
 from sparkcep.session.local import local_session
 
 from ..quick import QUICK
-from .test_pruning import Log, logs, queries, test_answers_are_the_same
-
-
-class Folders:
-    """What pytest's ``tmp_path_factory`` does."""
-
-    def mktemp(self, name: str) -> Path:
-        return Path(tempfile.mkdtemp(prefix=name))
+from .test_pruning import PAIRS, Log, compared
 
 
 def main(seconds: int, number: int) -> int:
@@ -36,29 +29,31 @@ def main(seconds: int, number: int) -> int:
     }  # fmt: skip
     spark = local_session("local[2]", None, values)
     sparkcep.enable()
-    pairs = differences = examples = 0
+    served: Counter[str] = Counter()
+    differences = examples = 0
     started = time.monotonic()
 
     @settings(
         max_examples=4, deadline=None, database=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate]
     )
-    @given(log=logs(), forms=st.lists(queries(), min_size=5, max_size=8), other=st.sampled_from(ACCESS_PATHS))
-    def compared(log: Log, forms: list[str], other: str) -> None:
-        nonlocal pairs, examples
-        test_answers_are_the_same.hypothesis.inner_test(spark, Folders(), log, forms, other)
-        pairs += 2 * len(forms)
+    @given(**PAIRS)
+    def counted(log: Log, forms: list[str], other: str, through: str, how: str) -> None:
+        nonlocal examples
+        served.update(compared(spark, Path(tempfile.mkdtemp(prefix="log")), log, forms, other, through, how))
         examples += 1
 
     while time.monotonic() - started < seconds:
         number += 1
         try:
-            seed(number)(compared)()
+            seed(number)(counted)()
         except Exception:
             differences += 1
             print(f"DIFFERENCE, seed {number}")
             traceback.print_exc(file=sys.stdout)
+        told = ", ".join(f"{count:,} {where}" for where, count in sorted(served.items()))
         print(
-            f"{examples} logs, {pairs:,} pairs, {differences} differences, {time.monotonic() - started:.0f} s",
+            f"{examples} logs, {served.total():,} pairs ({told}), {differences} differences, "
+            f"{time.monotonic() - started:.0f} s",
             flush=True,
         )
     return min(1, differences)

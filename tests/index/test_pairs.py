@@ -133,10 +133,14 @@ def test_events_of_some_cases_are_picked_out_of_lists(log: list[list[Event]], da
     ids = sorted(data.draw(st.sets(st.integers(5, 20), min_size=1)))
     found = []
     for row in range(packed.num_rows):
-        places, times = pairs.unpack_within(packed.slice(row, 1), np.array(ids))
+        places, times, positions = pairs.unpack_within(packed.slice(row, 1), np.array(ids))
         type_ = packed["type"][row].as_py()
-        found += [(ids[p], type_, t) for p, t in zip(places.tolist(), times.tolist(), strict=True)]
-    assert sorted(found) == sorted((10 + c, *e) for c, own in enumerate(log) for e in own if 10 + c in ids)
+        picked = zip(places.tolist(), times.tolist(), positions.tolist(), strict=True)
+        found += [(ids[p], type_, t, position) for p, t, position in picked]
+        bare = pairs.unpack_within(packed.drop_columns(["positions"]).slice(row, 1), np.array(ids))
+        assert [a.tolist() for a in bare] == [places.tolist(), times.tolist(), []]
+    expected = ((10 + c, *e, k) for c, own in enumerate(log) for k, e in enumerate(own) if 10 + c in ids)
+    assert sorted(found) == sorted(expected)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,32 @@ CLAUSES = """(A X* B)|A IS e = 'A', B IS e = 'B', X IS e <> 'B'
 (^ A | B C)|A IS e = 'A', B IS e = 'B', C IS e = 'C' OR v > 4
 (PERMUTE(A, B) Y* C)|A IS e = 'A', B IS e = 'B', C IS e = 'C', Y IS e <> 'C'
 (A B)|A IS e = 'A', B IS B.v > A.v"""
+#: What a log is read through, over {log}; the first is the log itself. Some rename, some filter, some repeat events,
+#: and some have columns that look like those of the log and are not.
+INPUTS = """{log}
+SELECT e, v, k, t, p FROM {log} WHERE t > timestamp_seconds(4)
+SELECT k, t, p, e, v FROM {log} WHERE v > 1 OR e = 'B'
+SELECT k, t, p, e, v + 1 AS v FROM {log} WHERE e <> 'C'
+SELECT * FROM {log} WHERE p % 3 <> 0
+SELECT * FROM {log} WHERE k IN ('a', 'b', 'g') AND t < timestamp_seconds(25)
+WITH own AS (SELECT k AS c, t, p, e AS kind, v FROM {log}), few AS (SELECT * FROM own WHERE v < 5) \
+SELECT c AS k, t, p, kind AS e, v FROM few
+SELECT l.*, d.w FROM {log} l LEFT JOIN (VALUES ('a', 1), ('b', 2)) d(kk, w) ON l.k = d.kk
+SELECT l.* FROM {log} l LEFT JOIN (VALUES ('a', 1), ('a', 2), ('g', 3)) d(kk, w) ON l.k = d.kk
+SELECT l.* FROM (VALUES ('a'), ('g'), ('z')) d(kk) LEFT JOIN {log} l ON l.k = d.kk
+SELECT l.* FROM {log} l LEFT SEMI JOIN (SELECT * FROM {log} WHERE e = 'B') o ON l.k = o.k
+SELECT * FROM {log} l WHERE EXISTS (SELECT 1 FROM {log} o WHERE o.k = l.k AND o.v > 3)
+SELECT a.k, b.t, a.p, b.e, a.v FROM {log} a JOIN {log} b ON a.k = b.k AND a.p + 1 = b.p
+SELECT k, t, CAST(v AS BIGINT) AS p, e, CAST(p AS INT) AS v FROM {log}
+SELECT k, t + INTERVAL 3 SECONDS AS t, p, e, v FROM {log}
+SELECT k, t, -p AS p, e, v FROM {log}
+SELECT CASE WHEN k = 'a' THEN 'b' ELSE k END AS k, t, p, e, v FROM {log}
+SELECT k, t, p, CASE WHEN v > 2 THEN 'A' ELSE e END AS e, v FROM {log}
+SELECT k, t, p, e, CAST(lag(v) OVER (PARTITION BY k ORDER BY p) AS INT) AS v FROM {log}
+SELECT DISTINCT k, t, p, e, v FROM {log}
+SELECT * FROM {log} ORDER BY p LIMIT 25
+SELECT k, t, p, e, v FROM {log} LATERAL VIEW explode(array(1, 2)) x AS n
+SELECT * FROM {log} UNION ALL SELECT * FROM {log} WHERE e = 'A'""".replace("\\\n", "").splitlines()
 ROWS = ("ONE ROW PER MATCH", "ALL ROWS PER MATCH", "ALL ROWS PER MATCH WITH UNMATCHED ROWS")
 
 
@@ -139,15 +166,20 @@ def write(batch: tuple[tuple[str, int, int, str, int], ...], path: Path, format_
 _names = (f"pruned_{k}" for k in itertools.count())
 
 
-EXAMPLES = 100 if settings.get_current_profile_name() == "long" else 4
+def compared(
+    spark: SparkSession, folder: Path, log: Log, forms: list[str], other: str, through: str, how: str
+) -> Counter[str]:
+    """Answers with and without an index, by the planner's choice and by one access path.
 
+    Args:
+        through: one of INPUTS. how: `view`, `cte` or `subquery`.
 
-@settings(max_examples=EXAMPLES, phases=[Phase.explicit, Phase.generate], suppress_health_check=list(HealthCheck))
-@given(log=logs(), forms=st.lists(queries(), min_size=5, max_size=8), other=st.sampled_from(ACCESS_PATHS))
-def test_answers_are_the_same(
-    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, log: Log, forms: list[str], other: str
-) -> None:
-    folder = tmp_path_factory.mktemp("log")
+    Returns:
+        Pairs, and how many of them were read from where; `no index` for the others.
+
+    Raises:
+        AssertionError: some differ.
+    """
     name = next(_names)
     source = f"parquet.`{folder}`"
     if log.format != "parquet":
@@ -167,19 +199,30 @@ def test_answers_are_the_same(
         elif k < log.indexed:
             index.refresh(spark, name)
     spark.sql(f"SELECT * FROM {source}").createOrReplaceTempView(name)
-    texts = [form.replace("{n}", str(n)).replace("{source}", name) for n, form in enumerate(forms)]
-    statement = " UNION ALL ".join(texts)
+    query = through.format(log=name)
+    prefix, read = "", name
+    if query != name and how == "view":
+        spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {name}_in AS {query}")
+        read = f"{name}_in"
+    elif query != name:
+        prefix, read = (f"WITH own_input AS ({query}) ", "own_input") if how == "cte" else ("", f"({query})")
+    texts = [form.replace("{n}", str(n)).replace("{source}", read) for n, form in enumerate(forms)]
+    statement = prefix + " UNION ALL ".join(texts)
 
     def rows(enabled: str, access_path: str = "auto") -> list[tuple[Any, ...]]:
         spark.conf.set(INDEX.key, enabled)
         spark.conf.set(INDEX_ACCESS_PATH.key, access_path)
         return sorted(tuple(r) for r in spark.sql(statement).collect())
 
+    found: Counter[str] = Counter()
     spark.conf.set("spark.sql.session.timeZone", log.zone)
     try:
         expected = rows("false")
         for access_path in ("auto", other):
             assert rows("true", access_path) == expected, (access_path, sparkcep.explain(spark, statement))
+            told = sparkcep.explain(spark, statement)
+            served = [path for path in ACCESS_PATHS for _ in range(told.count(f"events from {path} "))]
+            found.update([*served, *["no index"] * (len(forms) - len(served))])
     finally:
         spark.conf.unset(INDEX.key)
         spark.conf.unset(INDEX_ACCESS_PATH.key)
@@ -187,6 +230,24 @@ def test_answers_are_the_same(
         index.drop(spark, name)
         index.vacuum(spark, name, 0)
         spark.sql(f"DROP TABLE IF EXISTS {name}_text")
+    return found
+
+
+EXAMPLES = 100 if settings.get_current_profile_name() == "long" else 4
+#: What :func:`compared` takes.
+PAIRS = {
+    "log": logs(), "forms": st.lists(queries(), min_size=5, max_size=8), "other": st.sampled_from(ACCESS_PATHS),
+    "through": st.sampled_from(INPUTS), "how": st.sampled_from(["view", "cte", "subquery"]),
+}  # fmt: skip
+
+
+@settings(max_examples=EXAMPLES, phases=[Phase.explicit, Phase.generate], suppress_health_check=list(HealthCheck))
+@given(**PAIRS)
+def test_answers_are_the_same(
+    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, log: Log, forms: list[str], other: str, through: str,
+    how: str,
+) -> None:  # fmt: skip
+    compared(spark, tmp_path_factory.mktemp("log"), log, forms, other, through, how)
 
 
 @pytest.mark.parametrize("kind", ["siesta", "signature", "set_containment"])

@@ -22,7 +22,9 @@ from sparkcep import pictures
 from sparkcep.cli.main import main
 from sparkcep.cli.notebook import Plan, run_cell
 from sparkcep.errors import SparkCepError
-from sparkcep.pictures import Picture
+from sparkcep.pictures import Picture, colors
+
+from .browser import needs_browser, screenshot
 
 HEAD = "FROM pictured PARTITION BY id ORDER BY at EVENT TYPE event "
 
@@ -92,8 +94,8 @@ def test_funnel(spark: SparkSession, log: str, way: str) -> None:
         spark.conf.unset("spark.sparkcep.planner.index.cases")
     values = {v["step"].split(". ")[1]: v["text"] for v in picture.spec["data"]["values"]}
     assert values["the log"] == "100 cases (100%) · 210 events"
-    assert values["reach the matcher"].startswith("5 cases (5.00%) · ")
-    assert values["in the result"] == "5 cases (5.00%)"
+    assert values["reach the matcher"].startswith("5 cases (5%) · ")
+    assert values["in the result"] == "5 cases (5%)"
     assert any(k.startswith("index: ") for k in values) == (way == "lists")
     valid(picture)
 
@@ -118,12 +120,18 @@ def test_funnel_of_each_layout(spark: SparkSession, log: str, query: str) -> Non
 
 
 def test_timeline(spark: SparkSession, log: str) -> None:
-    picture = pictures.timeline(spark, HEAD + "PATTERN SEQ(placed p, returned r)", matches=3)
-    grey, bars, taken = (layer["data"]["values"] for layer in picture.spec["layer"])
-    assert bars[2] == {"row": "2 · 1", "n": 2, "from": "2026-01-07T08:00:00.000", "to": "2026-01-07T09:00:00.000"}
-    assert [(p["row"], p["variable"]) for p in taken] == [(f"{n} · 1", v) for n in range(3) for v in "pr"]
-    assert len(grey) == 9
-    assert picture.spec["title"]["text"] == "Matches over time: 3 matches"
+    picture = pictures.timeline(spark, HEAD + "PATTERN SEQ(placed p, returned r)", matches=3, since_start=False)
+    lines, grey, bars, taken, names = (layer["data"]["values"] for layer in picture.spec["layer"])
+    bar = {k: bars[2][k] for k in ("case", "match", "from", "to", "lasts")}
+    assert bar == {"case": "2", "match": 1, "from": "2026-01-07T08:00:00.000", "to": "2026-01-07T09:00:00.000",
+                   "lasts": "1 h"}  # fmt: skip
+    assert [(p["case"], p["variable"]) for p in taken] == [
+        (str(n), v) for n in range(3) for v in ("placed (p)", "returned (r)")
+    ]
+    assert [n["shown"] for n in names] == ["0", "1", "2"]
+    assert len(lines) == 2
+    assert {g["case"] for g in grey} == {"0", "1", "2"}
+    assert picture.spec["title"]["text"] == "Matches over time: 3 matches in 3 cases"
     valid(picture)
 
 
@@ -135,10 +143,10 @@ def test_timeline_of_named_columns(spark: SparkSession, log: str) -> None:
            PATTERN (a b) DEFINE a AS event = 'shipped', b AS event = 'returned')""",
         case="id", match="m", time="at", variable="v", since_start=True,
     )  # fmt: skip
-    bars, taken = (layer["data"]["values"] for layer in picture.spec["layer"])
-    assert [b["row"] for b in bars] == [f"{n} · 1" for n in range(5, 10)]
+    _, bars, taken, _ = (layer["data"]["values"] for layer in picture.spec["layer"])
+    assert [(b["case"], b["match"]) for b in bars] == [(str(n), 1) for n in range(5, 10)]
     assert {p["time"] for p in taken} == {0, 60}
-    assert picture.spec["layer"][0]["encoding"]["x"]["title"] == "minutes since the first event"
+    assert picture.spec["layer"][1]["encoding"]["x"]["title"] == "minutes since the first event"
     valid(picture)
 
 
@@ -146,15 +154,31 @@ def test_continuations(spark: SparkSession, log: str) -> None:
     picture = pictures.continuations(spark, "pictured_ix", "placed")
     bars = {v["next"]: v["text"] for v in picture.spec["data"]["values"]}
     assert bars == {
-        "shipped": "100 in 100 cases, 1.1 hours on average",
-        "returned": "10 in 10 cases, 1.5 hours on average",
+        "shipped": "100 in 100 cases, 1 h 3 min on average",
+        "returned": "10 in 10 cases, 1 h 30 min on average",
     }
     valid(picture)
 
 
+def test_rules(spark: SparkSession, log: str) -> None:
+    call = """SELECT * FROM pattern_rules(TABLE(pictured) PARTITION BY id ORDER BY at, event_type => event,
+      rules => TABLE(SELECT * FROM VALUES ('sent', 'PATTERN SEQ(placed p, shipped s)'),
+        ('back', 'PATTERN SEQ(shipped s, returned r)') AS r(name, rule)))"""
+    picture = pictures.rules(spark, call, cells=10)
+    values = picture.spec["data"]["values"]
+    assert {v["label"] for v in values} == {"sent (100)", "back (5)"}
+    assert picture.spec["encoding"]["y"]["sort"] == ["sent (100)", "back (5)"]
+    assert sum(v["matches"] for v in values) == 105
+    assert all(v["from"] < v["to"] and v["from"].endswith("Z") for v in values)
+    valid(picture)
+    numbers = pictures.rules(spark, "SELECT 'r' AS rule, id AS start_time FROM range(100)", cells=4)
+    assert [v["matches"] for v in numbers.spec["data"]["values"]] == [25, 25, 25, 25]
+    valid(numbers)
+
+
 def test_refusals(spark: SparkSession, log: str, tmp_path: Path) -> None:
     def refused(action: Any) -> None:
-        with pytest.raises(SparkCepError, match=r"timeline|no pattern|at least|saved") as raised:
+        with pytest.raises(SparkCepError, match=r"timeline|no pattern|at least|saved|rules") as raised:
             action()
         assert raised.value.error_class == "CEP_PICTURE"
 
@@ -162,6 +186,7 @@ def test_refusals(spark: SparkSession, log: str, tmp_path: Path) -> None:
     refused(lambda: pictures.timeline(spark, HEAD + "PATTERN SEQ(placed p) RETURN id"))
     refused(lambda: pictures.timeline(spark, HEAD + "PATTERN SEQ(placed p)", matches=0))
     refused(lambda: pictures.timeline(spark, "SELECT id, at FROM pictured", match="m", time="at", variable="v"))
+    refused(lambda: pictures.rules(spark, HEAD + "PATTERN SEQ(placed p)"))
     refused(lambda: Picture({}).save(tmp_path / "a.pdf"))
 
 
@@ -195,6 +220,8 @@ def test_pages_need_no_network(kind: str) -> None:
     assert 'src="http' not in text
     (image,) = re.findall(r'<img alt="[^"]*" src="data:image/svg\+xml;base64,([^"]*)"', text)
     assert b"&lt;/script" in base64.b64decode(image)
+    (night,) = re.findall(r'prefers-color-scheme: dark\)" srcset="data:image/svg\+xml;base64,([^"]*)"', text)
+    assert colors.DARK[colors.PAPER].encode() in base64.b64decode(night)
     (packed,) = re.findall(r'<script id="vega" type="text/plain">([^<]*)<', text)
     assert b"window.vegaEmbed=" in gzip.decompress(base64.b64decode(packed))
 
@@ -242,7 +269,7 @@ def test_explain_draws(spark: SparkSession, log: str, tmp_path: Path, monkeypatc
     plain = run_cell("--explain", "SELECT 1", {"spark": spark})
     assert isinstance(plain, Plan)
     assert plain.picture is None
-    monkeypatch.setattr("sparkcep.cli.main._session", lambda _: spark)
+    monkeypatch.setattr("sparkcep.session.local.local_session", lambda *_: spark)
     page = tmp_path / "plan.html"
     assert main(["explain", "--html", str(page), "--analyze", "-e", query]) == 0
     assert "Cases left after each step" in page.read_text()
@@ -259,3 +286,30 @@ def test_images(spark: SparkSession, log: str, tmp_path: Path) -> None:
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
     assert ">placed<" in (tmp_path / "a.svg").read_text()
     assert "https://cdn" not in (tmp_path / "a.html").read_text()
+
+
+@pytest.mark.long
+@needs_browser
+@pytest.mark.parametrize("night", [False, True], ids=["light", "dark"])
+def test_every_kind_in_a_browser(spark: SparkSession, log: str, night: bool, artefacts: Path) -> None:
+    """As a page and in a notebook's frame: drawn in place of the image, no error in the console, nothing loaded."""
+    pytest.importorskip("vl_convert")
+    steps = ", ".join(f"'a rather long name of type {n}' v{n}" for n in range(9))
+    made = {
+        "pattern": pictures.pattern(spark, HEAD + "PATTERN SEQ(placed p, !returned x, shipped+ s[]) WITHIN 3 days"),
+        "wide pattern": pictures.pattern(spark, HEAD + f"PATTERN SEQ({steps})"),
+        "funnel": pictures.funnel(spark, HEAD + "PATTERN SEQ(placed p, returned r, shipped s)"),
+        "timeline": pictures.timeline(spark, HEAD + "PATTERN SEQ(placed p, returned r)"),
+        "continuations": pictures.continuations(spark, "pictured_ix", "placed"),
+    }
+    for name, picture in made.items():
+        for kind in ("saved", "notebook"):
+            path = artefacts / f"{name.replace(' ', '-')}-{kind}-{'dark' if night else 'light'}.png"
+            seen = screenshot(page_of(kind, picture), path, night=night)
+            body = seen.partition("<body>")[2]
+            assert 'class="vega-embed' in body
+            assert "<svg" in body
+            assert "<picture>" not in body
+            width = float(re.findall(r'<svg[^>]* width="([\d.]+)"', body)[0])
+            assert width <= 1000, name
+            assert (colors.DARK[colors.TEXT] in body) == night

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import random
 from decimal import Decimal
+from itertools import product
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
+
+from ..conftest import some
 
 #: By name, or as a call: {} is the column, {y} another one.
 AGGREGATES = (
@@ -35,10 +38,11 @@ def value(kind: str, rng: random.Random) -> Any:
     return rng.randint(-9, 9) if kind == "int" else Decimal(rng.randint(-9999, 9999)).scaleb(-2)
 
 
-@pytest.mark.parametrize(
-    "kind", ["double", *(pytest.param(kind, marks=pytest.mark.long) for kind in ("int", "decimal(6,2)"))]
-)
-def test_running(spark: SparkSession, kind: str) -> None:
+KINDS = ("double", "int", "decimal(6,2)")
+
+
+@pytest.mark.parametrize(("kind", "form"), some(product(KINDS, ("clause", "block")), [("double", "block")]))
+def test_running(spark: SparkSession, kind: str, form: str) -> None:
     """At the end of a partition the aggregates are those of a window over it."""
     rng = random.Random(kind)
     cases = 300
@@ -58,14 +62,10 @@ def test_running(spark: SparkSession, kind: str) -> None:
     joined = f"SELECT * FROM aggregates_given JOIN {whole[0]} USING (id) JOIN {whole[1]} USING (id)"
     spark.sql(joined).write.mode("overwrite").saveAsTable("aggregates_rows")
     try:
-        wrong = []
-        for form in (clause, block):
-            tests = [form(n, name) for n, name in enumerate(AGGREGATES)]
-            text = " UNION ALL ".join(f"SELECT {n} AS n, id FROM ({test})" for n, test in enumerate(tests))
-            counts = dict(spark.sql(f"SELECT n, count(*) FROM ({text}) GROUP BY n").collect())
-            wrong += [
-                (form.__name__, name, counts.get(n)) for n, name in enumerate(AGGREGATES) if counts.get(n) != cases
-            ]
+        tests = [FORMS[form](n, name) for n, name in enumerate(AGGREGATES)]
+        text = " UNION ALL ".join(f"SELECT {n} AS n, id FROM ({test})" for n, test in enumerate(tests))
+        counts = dict(spark.sql(f"SELECT n, count(*) FROM ({text}) GROUP BY n").collect())
+        wrong = [(name, counts.get(n)) for n, name in enumerate(AGGREGATES) if counts.get(n) != cases]
         assert not wrong, "; ".join(map(str, wrong))
     finally:
         spark.sql("DROP TABLE aggregates_rows")
@@ -80,3 +80,6 @@ def block(n: int, name: str) -> str:
     return f"""SELECT id FROM (FROM aggregates_rows PARTITION BY id ORDER BY t EVENT TYPE NONE
         PATTERN SEQ(ANY{{{LENGTH}}} a[]) WHERE {call(name, "a[].")} <=> a[a.LEN].e_{n}
         EVENT SELECTION STRICT CONTIGUITY RETURN a[1].id AS id)"""
+
+
+FORMS = {"clause": clause, "block": block}

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from sparkcep.cli.main import run_statements
 from sparkcep.cli.printing import print_markdown
+from sparkcep.cli.statements import run_statements
 from sparkcep.data.examples import folder, read_example
 from sparkcep.data.flights import create_flights_view
 from sparkcep.data.stocks import create_stocks_view

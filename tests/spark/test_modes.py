@@ -57,7 +57,7 @@ def clock_events(spark: SparkSession, zone: str, type_: str) -> None:
     ("type_", "zone"),
     [
         ("TIMESTAMP", "Europe/Berlin"),
-        ("TIMESTAMP_NTZ", "America/New_York"),
+        pytest.param("TIMESTAMP_NTZ", "America/New_York", marks=pytest.mark.long),
         pytest.param("TIMESTAMP", "America/New_York", marks=pytest.mark.long),
         pytest.param("TIMESTAMP_NTZ", "Europe/Berlin", marks=pytest.mark.long),
     ],
@@ -152,6 +152,7 @@ def test_nothing_to_match(spark: SparkSession) -> None:
     assert spark.sql(block.format("no_rows", "SEQ(a x, b y) WITHIN 5 EXPLAIN NON ANSWERS (2, 2, 1)")).isEmpty()
 
 
+@pytest.mark.long
 def test_an_index_over_nothing(spark: SparkSession, tmp_path: Path) -> None:
     """Every statement, and what comes later."""
     empty = spark.createDataFrame([], "c string, t timestamp, e string")

@@ -1,4 +1,4 @@
-"""The pages of docs/ besides patterns (test_docs.py): their code runs, and what is made from code is current."""
+"""Pages of docs/ that need more than a session (the others: tests/docs), and that what is made from code is current."""
 
 from __future__ import annotations
 
@@ -8,23 +8,20 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
-import sparkcep
 from docs_tools.reference import PAGES
-from sparkcep.sql.script import split_statements
 
 from ..conftest import configured
+from ..docs.test_pages import ELSEWHERE
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-#: Pages whose blocks run here; those of the others run in test_docs.py, test_notebooks.py or the benchmarks.
-HERE = {"index.md", "conditions.md", "functions.md", "pattern_index.md", "pictures.md", "streaming.md", "templates.md"}
-ELSEWHERE = {"patterns.md", "language.md", "non_answers.md", "notebooks_and_dbt.md", "benchmarks.md"}
+#: Pages whose blocks run here; those of two others run in test_notebooks.py and the benchmarks.
+HERE = {"index.md", "pictures.md", "streaming.md"}
 
 
 def blocks(page: str, language: str) -> list[str]:
@@ -32,7 +29,7 @@ def blocks(page: str, language: str) -> list[str]:
 
 
 def test_every_page_with_code_is_run() -> None:
-    assert {p.name for p in DOCS.glob("*.md") if blocks(p.name, "(?:sql|python)")} == HERE | ELSEWHERE
+    assert HERE | {"notebooks_and_dbt.md", "benchmarks.md"} == ELSEWHERE
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -112,79 +109,6 @@ def behind_a_table(spark: SparkSession, statement: str, folder: Path) -> set[tup
     ).start()  # fmt: skip
     assert query.awaitTermination(300)
     return {tuple(row) for row in spark.read.parquet(f"{folder}/lived").collect()}
-
-
-@pytest.fixture
-def readings(spark: SparkSession) -> Iterator[SparkSession]:
-    spark.sql("""CREATE OR REPLACE TEMPORARY VIEW readings AS
-        SELECT tag_id, current_timestamp() - make_dt_interval(0, 0, 60 - minute) AS ts, kind, v FROM VALUES
-        (1, 0, 'SHELF', 0), (1, 1, 'MOVE', 1), (1, 2, 'MOVE', 2), (1, 3, 'EXIT', 3), (2, 0, 'SHELF', 0),
-        (2, 1, 'REGISTER', 0), (2, 2, 'EXIT', 0) t(tag_id, minute, kind, v)""")
-    yield spark
-    spark.catalog.dropTempView("readings")
-
-
-def test_functions(readings: SparkSession) -> None:
-    create, calls = blocks("functions.md", "sql")
-    readings.sql(create)
-    for call in calls.strip().split("\n\n"):
-        assert [r.tag_id for r in readings.sql(call.rstrip(";")).collect()] == [1], call
-    (code,) = blocks("functions.md", "python")
-    names = {"spark": readings, "sparkcep": sparkcep}
-    lines = code.rstrip().splitlines()
-    exec("\n".join([*lines[:-1], f"found = {lines[-1]}"]), names)
-    # M1 M2, M1 alone and M2 alone.
-    assert names["found"].count() == 3  # type: ignore[attr-defined]
-
-
-def test_templates(spark: SparkSession) -> None:
-    spark.sql("""CREATE OR REPLACE TEMPORARY VIEW orders AS
-        SELECT order_id, TIMESTAMP'2026-01-01 09:00:00' + make_dt_interval(day) AS time, activity FROM VALUES
-        (1, 0, 'receive'), (1, 1, 'pay'), (1, 2, 'ship'), (2, 0, 'pay'), (2, 1, 'ship'), (2, 2, 'pay'),
-        (3, 0, 'receive')
-        t(order_id, day, activity)""")
-    spark.sql("""CREATE OR REPLACE TEMPORARY VIEW stays AS SELECT * FROM VALUES
-        (7, 1, 5, 'surgery'), (7, 4, 9, 'icu'), (7, 6, 8, 'surgery') t(patient, admitted, discharged, ward)""")
-    response, both, unpaid, overlaps = (
-        spark.sql(s).collect() for b in blocks("templates.md", "sql") for s in split_statements(b)
-    )
-    shown = re.findall(
-        r"^\| (\d) \| (\d) \| (\d) \| (\d) \| (\w+) \|", (DOCS / "templates.md").read_text(), re.MULTILINE
-    )
-    assert [tuple(str(x).lower() for x in r[:5]) for r in sorted(response)] == shown
-    assert [f"{v.event}, {v.time}" for r in response for v in r.violating] == ["pay, 2026-01-03 09:00:00"]
-    assert [tuple(r) for r in both] == [("response", 1, 1), ("at most one pay", 1, 1)]
-    assert [r.order_id for r in unpaid] == [2]
-    assert [tuple(r) for r in overlaps] == [(7, 1, 5, 4, 9)]
-    for name in ("orders", "stays"):
-        spark.catalog.dropTempView(name)
-
-
-def test_conditions(spark: SparkSession) -> None:
-    spark.sql("SELECT * FROM VALUES ('X', 1, 10), ('X', 2, 12), ('X', 3, 11), ('X', 4, 13), ('X', 5, 9) "
-              "t(symbol, id, price)").createOrReplaceTempView("trades")  # fmt: skip
-    (code,) = blocks("conditions.md", "python")
-    with contextlib.redirect_stdout(io.StringIO()) as printed:
-        exec(code, {"spark": spark, "sparkcep": sparkcep})
-    spark.catalog.dropTempView("trades")
-    # 12, 11, 13: the span before 9 is two.
-    assert re.findall(r"\|\s*X\|\s*(\d+)\|", printed.getvalue()) == ["2"]
-
-
-def test_pattern_index(spark: SparkSession) -> None:
-    spark.sql("CREATE DATABASE shop")
-    try:
-        spark.sql("""CREATE TABLE shop.events USING parquet AS
-            SELECT id AS order_id, TIMESTAMP'2026-01-01 00:00:00' + make_dt_interval(pos) AS ts, pos AS seq, activity,
-              1.5 AS amount
-            FROM range(20) LATERAL VIEW posexplode(array('receive', 'pay', 'ship')) e AS pos, activity""")
-        found = [spark.sql(s).collect() for b in blocks("pattern_index.md", "sql") for s in split_statements(b)]
-        *_, statistics, continuations = found
-        assert [r.completions for r in statistics] == [20, 20]
-        assert [(r.next_event, r.completions) for r in continuations] == [("ship", 20)]
-        spark.sql("DROP PATTERN INDEX orders")
-    finally:
-        spark.sql("DROP DATABASE shop CASCADE")
 
 
 def test_pictures() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from contextlib import redirect_stdout
+from itertools import product
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
@@ -13,10 +14,12 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 import sparkcep
-from sparkcep.cli.main import run_statements
 from sparkcep.cli.messages import short_message
 from sparkcep.cli.shell import Shell
+from sparkcep.cli.statements import run_statements
 from sparkcep.errors import LimitError, SparkCepError, error_behind
+
+from ..conftest import some
 
 HINT = "Hint: "
 SKIPS = """SELECT * FROM re_log MATCH_RECOGNIZE (PARTITION BY k ORDER BY t MEASURES count(*) AS n
@@ -86,8 +89,10 @@ RAISED = {
 }
 
 
-@pytest.mark.parametrize("layout", ["lists", "rows"])
-@pytest.mark.parametrize("engine", RAISED)
+@pytest.mark.parametrize(
+    ("engine", "layout"),
+    some(product(RAISED, ["lists", "rows"]), [("clause", "rows"), *((engine, "lists") for engine in RAISED)]),
+)
 def test_engines(engine: str, layout: str, spark: SparkSession, limits: dict[str, str]) -> None:
     made, statement, error_class, sentence = RAISED[engine]
     limits |= made | {"spark.sparkcep.exec.layout": layout}

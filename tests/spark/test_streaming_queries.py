@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from sparkcep.errors import PatternAnalysisError, SparkCepError, error_behind
 
-from ..conftest import configured
+from ..conftest import configured, some
 
 pytestmark = pytest.mark.usefixtures("small_streams")
 
@@ -136,7 +136,7 @@ def same_rows(spark: SparkSession, text: str, folder: Path, *, restarts: bool) -
     assert sorted(map(str, found)) == sorted(map(str, wanted))
 
 
-@pytest.mark.parametrize("query", QUERIES)
+@pytest.mark.parametrize("query", some(QUERIES, ["clause", "trends"]))
 def test_queries(query: str, spark: SparkSession, tmp_path: Path) -> None:
     same_rows(spark, QUERIES[query], tmp_path, restarts=query == "clause")
 

@@ -30,7 +30,16 @@ from sparkcep.sql.block.parser import BlockSyntax, Range, parse_block
 from sparkcep.sql.block.pattern import parse_block_pattern
 from sparkcep.sql.block.returns import ReturnBinder
 from sparkcep.sql.block.scope import BlockScope
-from sparkcep.sql.block.source import Properties, Source, plain, read_source, relation_names
+from sparkcep.sql.block.source import (
+    Indexed,
+    LogKeys,
+    Properties,
+    Source,
+    plain,
+    quoted,
+    read_source,
+    relation_names,
+)
 from sparkcep.sql.block.where import STRATEGIES, WhereSyntax, read_strategy, read_where
 from sparkcep.sql.lexicon import Token
 from sparkcep.sql.permutations import check_permutations
@@ -79,8 +88,11 @@ class BlockBinder:
         settings: Settings,
         properties: Properties,
         type_of: TypeOf,
+        indexed: Indexed,
+        keys: LogKeys | None = None,
     ) -> None:
         self.s = statement
+        self.keys = keys
         self.form = form
         self.syntax: BlockSyntax = parse_block(statement, form)
         low, high = self.syntax.pattern
@@ -89,6 +101,7 @@ class BlockBinder:
         self.settings = settings
         self.properties = properties
         self.type_of = type_of
+        self.indexed = indexed
         self.range_position = -1
         self.scope = BlockScope(
             statement,
@@ -118,8 +131,9 @@ class BlockBinder:
         self.scope.components = components
         self.pattern = replace(self.pattern, components=components)
         source = read_source(
-            self.scope, syntax, self.form, self.settings, self.properties, needs_type=any(c.types for c in components)
-        )
+            self.scope, syntax, self.form, self.settings, self.properties, self.indexed,
+            needs_type=any(c.types for c in components), keys=self.keys,
+        )  # fmt: skip
         case = self.merged_case(source)
         if case is not None:
             # By time, then case, then position.
@@ -169,6 +183,7 @@ class BlockBinder:
             confidence=self.confidence(),
             non_answers=self.non_answers(),
             identifiers=self.identifiers(source, returned),
+            named_beside_order=self.identifiers(source, returned, with_order=False),
             partition_contiguity=in_partitions,
             case=case,
             omit_censored=syntax.omit_censored,
@@ -321,12 +336,20 @@ class BlockBinder:
                 "order by the time column ASC",
             )
 
-    def identifiers(self, source: Source, returned: Returns) -> frozenset[str]:
-        """Case-folded names that the block mentions; other columns of the input need not be read."""
+    def identifiers(self, source: Source, returned: Returns, with_order: bool = True) -> frozenset[str]:
+        """Case-folded names that the block mentions; other columns of the input need not be read.
+
+        Args:
+            with_order: also those that only ORDER BY or the log's tie-break mentions.
+        """
         low = min(self.form.head[0], self.form.body[0])
-        names = {t.text.casefold() for t in self.s.tokens[low : self.form.body[1]] if t.kind in ("word", "quoted")}
-        names |= {n.casefold() for n in source.names}
-        return frozenset(names | ({c.casefold() for c in self.scope.columns} if returned.whole_events else set()))
+        order = [] if with_order else [k.expression for k in self.syntax.order_by]
+        names = self.s.words(low, self.form.body[1], order)
+        outside = list(source.names)
+        if not with_order and source.tiebreak is not None:
+            outside.remove(next(n for n in outside if quoted(n) == source.tiebreak))
+        names |= {n.casefold() for n in outside}
+        return names | frozenset(c.casefold() for c in self.scope.columns if returned.whole_events)
 
     # -- times -----------------------------------------------------------------------------------------------------
 
@@ -610,6 +633,8 @@ def bind_block(
     with_prefix: str = "",
     properties: Properties = lambda relation: {},
     type_of: TypeOf = lambda expression: "timestamp",
+    indexed: Indexed = dict,
+    keys: LogKeys | None = None,
 ) -> PatternQuery:
     """Parse and bind one pattern block.
 
@@ -625,10 +650,12 @@ def bind_block(
             something out.
         type_of: Spark's name of the type of an expression over the input; asked only for the ORDER BY key, and only
             where a time is a bare number.
+        indexed: the input's columns as an index names them; asked only where nothing else does.
+        keys: those of the rule set that the block is a rule of.
 
     Raises:
         PatternParseError: the block cannot be read.
         PatternAnalysisError: it names or combines what it may not.
     """
-    binder = BlockBinder(statement, form, columns, qualifiers, render, settings, properties, type_of)
+    binder = BlockBinder(statement, form, columns, qualifiers, render, settings, properties, type_of, indexed, keys)
     return binder.bind(with_prefix)

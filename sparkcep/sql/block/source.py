@@ -11,15 +11,25 @@ from sparkcep.settings import LOG_CASE, LOG_EVENT, LOG_TIEBREAK, LOG_TIME, Setti
 from sparkcep.sql.block.parser import BlockSyntax, Range
 from sparkcep.sql.block.references import Reader
 from sparkcep.sql.block.scope import BlockScope, Reference
-from sparkcep.sql.statement import PatternOccurrence
+from sparkcep.sql.statement import PatternOccurrence, Statement
 
 #: Properties of a table by its name as the statement writes it; empty where there are none.
 Properties = Callable[[str], Mapping[str, str]]
+#: Columns by `case`, `time`, `tiebreak` and `event` as an index on the input names them; empty where there is none.
+Indexed = Callable[[], Mapping[str, str]]
 
 
 def quoted(name: str) -> str:
     """A name in backticks, safe inside text that Spark formats."""
     return ("`" + name.replace("`", "``") + "`").replace("{", "{{").replace("}", "}}")
+
+
+@dataclass(frozen=True, slots=True)
+class LogKeys:
+    """PARTITION BY and ORDER BY of a rule set, which its rules do not say themselves."""
+
+    partition_by: tuple[KeyExpression, ...]
+    order_by: tuple[SortKey, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +72,15 @@ class _SourceReader:
         form: PatternOccurrence,
         settings: Settings,
         properties: Properties,
+        indexed: Indexed,
+        keys: LogKeys | None = None,
     ) -> None:
         self.scope = scope
+        self.keys = keys
         self.syntax = syntax
         self.form = form
         self.properties = properties
+        self.indexed = indexed
         self.settings = {
             "case": (LOG_CASE.key, settings.log_case),
             "time": (LOG_TIME.key, settings.log_time),
@@ -128,7 +142,12 @@ class _SourceReader:
             KeyExpression(plain(self.scope, r), tokens[r[0]].start)
             for r in map(self.unwrapped, self.syntax.partition_by)
         )
-        if not partition_by and (case := self.outside("case"))[1]:
+        if self.keys is not None:
+            written = [*self.syntax.partition_by, *(k.expression for k in self.syntax.order_by)]
+            if written:
+                raise keys_of_rule(self.scope.statement, tokens[written[0][0]].start)
+            partition_by = self.keys.partition_by
+        elif not partition_by and (case := self.outside("case"))[1]:
             partition_by = tuple(
                 KeyExpression(self.column(case[0], name), self.form.start) for name in case[1].split(",")
             )
@@ -141,10 +160,20 @@ class _SourceReader:
             )
             for k in self.syntax.order_by
         )
-        if not order_by and (time := self.outside_column("time")):
+        if self.keys is not None:
+            order_by = self.keys.order_by
+        elif not order_by and (time := self.outside_column("time")):
             order_by = (SortKey(time, position=self.form.start),)
         tiebreak = self.outside_column("tiebreak")
         event_type = self.event_type(needs_type)
+        if (not order_by or (needs_type and event_type is None)) and (by_index := self.indexed()):
+            # Only what would be refused: that there is an index changes no answer.
+            own = {role: self.column("the pattern index", name) for role, name in by_index.items()}
+            if not partition_by:
+                partition_by = (KeyExpression(own["case"], self.form.start),)
+            if not order_by:
+                order_by, tiebreak = (SortKey(own["time"], position=self.form.start),), tiebreak or own.get("tiebreak")
+            event_type = own["event"] if needs_type and event_type is None else event_type
         if not order_by or (needs_type and event_type is None):
             missing = [
                 name
@@ -156,7 +185,7 @@ class _SourceReader:
                 f"The block has no {' and no '.join(m.split(' ', 1)[1] for m in missing)}.",
                 "write FROM t PARTITION BY case ORDER BY time EVENT TYPE type PATTERN ..., or set the table's "
                 "properties sparkcep.case, sparkcep.time, sparkcep.tiebreak and sparkcep.event, or "
-                f"{', '.join(key for key, _ in self.settings.values())}"
+                f"{', '.join(key for key, _ in self.settings.values())}, or CREATE PATTERN INDEX on the table"
                 + ("; EVENT TYPE NONE lets every row match" if needs_type and event_type is None else ""),
             )
         return Source(partition_by, order_by, tiebreak, event_type, tuple(self.names))
@@ -184,18 +213,33 @@ def read_source(
     form: PatternOccurrence,
     settings: Settings,
     properties: Properties,
+    indexed: Indexed = dict,
     *,
     needs_type: bool,
+    keys: LogKeys | None = None,
 ) -> Source:
     """Find the keys of a block.
 
     Args:
+        indexed: asked only where the block, the table and the settings leave out what must be known.
         needs_type: whether a component takes events of a type only.
+        keys: those of the rule set that the block is a rule of.
 
     Raises:
-        PatternAnalysisError: CEP_LOG_COLUMNS, CEP_UNRESOLVED_COLUMN, CEP_PATTERN_VARIABLE_NOT_ALLOWED.
+        PatternAnalysisError: CEP_LOG_COLUMNS, CEP_UNRESOLVED_COLUMN, CEP_PATTERN_VARIABLE_NOT_ALLOWED, CEP_RULE_KEYS.
     """
-    return _SourceReader(scope, syntax, form, settings, properties).read(needs_type)
+    return _SourceReader(scope, syntax, form, settings, properties, indexed, keys).read(needs_type)
+
+
+def keys_of_rule(statement: Statement, position: int) -> PatternAnalysisError:
+    """CEP_RULE_KEYS at a key that a rule names; the caller raises it."""
+    return PatternAnalysisError(
+        "CEP_RULE_KEYS",
+        "A rule has no PARTITION BY and no ORDER BY: all rules of a set share those of the set.",
+        text=statement.text,
+        position=position,
+        hint="write them behind the table: pattern_rules(TABLE(log) PARTITION BY case ORDER BY time, rules => ...)",
+    )
 
 
 def relation_names(scope: BlockScope, form: PatternOccurrence) -> frozenset[str]:
@@ -204,7 +248,7 @@ def relation_names(scope: BlockScope, form: PatternOccurrence) -> frozenset[str]
     low, high = form.relation_tokens
     i = low
     names = set(scope.qualifiers)
-    if s.tokens[i].kind in ("word", "quoted"):
+    if i < high and s.tokens[i].kind in ("word", "quoted"):
         while s.operator(i + 1) == "." and i + 2 < high:
             i += 2
         if s.operator(i + 1) != "(":

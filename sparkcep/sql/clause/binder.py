@@ -25,6 +25,7 @@ from sparkcep.query import (
     unescape,
 )
 from sparkcep.settings import Settings
+from sparkcep.sql.block.source import LogKeys, keys_of_rule
 from sparkcep.sql.clause.parser import ClauseSyntax, Range
 from sparkcep.sql.clause.row_pattern import variable_name
 from sparkcep.sql.lexicon import Token
@@ -45,9 +46,10 @@ class Binder:
         qualifiers: the input relation's own names, folded.
         render: text of a span with nested forms replaced.
         settings: limits and Spark's case sensitivity.
+        keys: those of the rule set that the clause is a rule of.
 
     Raises:
-        PatternAnalysisError: CEP_UNDEFINED_VARIABLE, CEP_UNRESOLVED_COLUMN, CEP_VARIABLE_NOT_IN_PATTERN,
+        PatternAnalysisError: CEP_RULE_KEYS, CEP_UNDEFINED_VARIABLE, CEP_UNRESOLVED_COLUMN, CEP_VARIABLE_NOT_IN_PATTERN,
             CEP_EXCLUSION_NOT_ALLOWED, CEP_SUBSET, CEP_DUPLICATE_COLUMN, and those of scalar expressions.
     """
 
@@ -60,8 +62,10 @@ class Binder:
         qualifiers: frozenset[str],
         render: Callable[[int, int], str],
         settings: Settings,
+        keys: LogKeys | None = None,
     ) -> None:
         self.s = statement
+        self.keys = keys
         self.clause = clause
         self.body = body
         self.render = render
@@ -87,6 +91,7 @@ class Binder:
         """
         clause = self.clause
         self.check_columns()
+        self.check_keys()
         check_permutations(self.pattern, self.settings.limit_permute, self.error)
         self.bind_subsets()
         one_row = clause.rows_per_match is RowsPerMatch.ONE
@@ -102,7 +107,7 @@ class Binder:
         within, within_position = self.bind_within()
         return PatternQuery(
             columns=self.scope.columns,
-            partition_by=tuple(self.key(r) for r in clause.partition_by),
+            partition_by=self.bind_partition(),
             order_by=self.bind_order(),
             event_type=self.event_type(),
             measures=measures,
@@ -116,15 +121,24 @@ class Binder:
             subsets=tuple(self.scope.unions.items()),
             selection=clause.selection,
             non_answers=self.bind_non_answers(),
-            identifiers=frozenset(
-                t.text.casefold() for t in self.s.tokens[slice(*self.body)] if t.kind in ("word", "quoted")
-            ),
+            identifiers=self.s.words(*self.body),
+            named_beside_order=self.s.words(*self.body, [k.expression for k in clause.order_by]),
             with_prefix=with_prefix,
             text=self.s.text,
             start=self.s.tokens[self.body[0] - 2].start,
         )
 
     # -- parts -----------------------------------------------------------------------------------------------------
+
+    def check_keys(self) -> None:
+        """Refuse keys of a rule's own.
+
+        Raises:
+            PatternAnalysisError: CEP_RULE_KEYS.
+        """
+        own = [*self.clause.partition_by, *(k.expression for k in self.clause.order_by)]
+        if self.keys is not None and own:
+            raise keys_of_rule(self.s, self.s.tokens[own[0][0]].start)
 
     def check_columns(self) -> None:
         """Refuse an input whose columns cannot be told apart by name or are named like ours.
@@ -201,9 +215,10 @@ class Binder:
             return None, 0
         tokens = self.s.tokens
         position = tokens[span[0]].start
-        if not self.clause.order_by:
+        order = self.clause.order_by if self.keys is None else self.keys.order_by
+        if not order:
             raise self.error("CEP_WITHIN_ORDER", "WITHIN needs an ORDER BY.", position)
-        if not self.clause.order_by[0].ascending:
+        if not order[0].ascending:
             raise self.error(
                 "CEP_WITHIN_ORDER",
                 "WITHIN needs the first ORDER BY key to be ascending.",
@@ -320,8 +335,14 @@ class Binder:
             return {self.s.tokens[a].text.casefold() for a, b in self.clause.partition_by if b - a == 1}
         return {c.casefold() for c in self.scope.columns}
 
+    def bind_partition(self) -> tuple[KeyExpression, ...]:
+        """PARTITION BY's keys."""
+        return tuple(map(self.key, self.clause.partition_by)) if self.keys is None else self.keys.partition_by
+
     def bind_order(self) -> tuple[SortKey, ...]:
         """ORDER BY's keys."""
+        if self.keys is not None:
+            return self.keys.order_by
         return tuple(
             SortKey(
                 self.plain(k.expression),
@@ -411,6 +432,7 @@ def bind(
     render: Callable[[int, int], str],
     settings: Settings,
     with_prefix: str = "",
+    keys: LogKeys | None = None,
 ) -> PatternQuery:
     """Bind one clause; see :class:`Binder`."""
-    return Binder(statement, clause, body, columns, qualifiers, render, settings).bind(with_prefix)
+    return Binder(statement, clause, body, columns, qualifiers, render, settings, keys).bind(with_prefix)

@@ -142,9 +142,7 @@ class WindowBinder(Binder):
             within_position=self.s.tokens[self.window.framed or 0].start,
             subsets=tuple(self.scope.unions.items()),
             selection=self.clause.selection,
-            identifiers=frozenset(
-                t.text.casefold() for t in self.s.tokens[slice(*self.body)] if t.kind in ("word", "quoted")
-            ),
+            identifiers=self.s.words(*self.body),
             window=Window(ROW, self.shown_frame(), order, seek, frozenset(functions)),
             with_prefix=with_prefix,
             text=self.s.text,

@@ -316,20 +316,28 @@ def _unzigzag(value):
 
 
 @kernel
-def unpack_within(cases, case_starts, times, time_starts, counts, bases, ids, out_ranks, out_times):
+def unpack_within(
+    cases, case_starts, times, time_starts, positions, position_starts, counts, bases, ids, out_ranks, out_times,
+    out_positions,
+):  # fmt: skip
     """The events of packed lists whose case is one of some ids.
 
     Args:
-        cases, case_starts, times, time_starts: bytes of both streams, and where each list begins in them.
+        cases, case_starts, times, time_starts, positions, position_starts: bytes of the streams, and where each list
+            begins in them. Without ``position_starts`` positions are not read.
         counts: events in each list. bases: what the first case of each list adds to. ids: ascending.
-        out_ranks: of events' cases among ``ids``; room, as in ``out_times``, for all events.
+        out_ranks: of events' cases among ``ids``; room, as in ``out_times`` and ``out_positions``, for all events.
 
     Returns:
         How many there are.
     """
     found = 0
+    placed = len(position_starts) > 0
+    position, position_place = np.int64(0), np.int64(0)
     for row in range(len(counts)):
         place, time_place = case_starts[row], time_starts[row]
+        if placed:
+            position_place = position_starts[row]
         case, time = bases[row], np.int64(0)
         at = np.searchsorted(ids, case)
         for _ in range(counts[row]):
@@ -337,6 +345,8 @@ def unpack_within(cases, case_starts, times, time_starts, counts, bases, ids, ou
             case += step
             step, time_place = _varint(times, time_place)
             time += _unzigzag(step)
+            if placed:
+                position, position_place = _varint(positions, position_place)
             while at < len(ids) and ids[U(at)] < case:
                 at += 1
             if at == len(ids):
@@ -344,6 +354,8 @@ def unpack_within(cases, case_starts, times, time_starts, counts, bases, ids, ou
             if ids[U(at)] == case:
                 out_ranks[U(found)] = at
                 out_times[U(found)] = time
+                if placed:
+                    out_positions[U(found)] = position
                 found += 1
     return found
 

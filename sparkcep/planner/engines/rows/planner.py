@@ -118,7 +118,7 @@ class RowsPlanner(PlanSteps):
             label = self.names.index(variable)
             condition = row_condition(defined.scalar, variable)
             # The neighbours of a stream's row may be in other micro-batches: the kernel looks at them.
-            if condition is None or (self.query.streaming and condition.shifts):
+            if condition is None or (self.looks_aside and condition.shifts):
                 dependent.add(label, defined.scalar)
             elif condition.sql().strip().lower() != "true":
                 local.setdefault(label, []).append(condition)

@@ -143,7 +143,7 @@ class BlockPlanner(PlanSteps):
         for condition in conditions:
             own = row_conditions(condition)
             # The neighbours of a stream's row may be in other micro-batches: the kernel looks at them.
-            if own is None or (query.streaming and any(one.shifts for one in own.values())):
+            if own is None or (self.looks_aside and any(one.shifts for one in own.values())):
                 left.append(condition)
                 continue
             for key, one in own.items():

@@ -1,0 +1,219 @@
+"""Rule sets: 1 to 1,000 rules over one log in one pass, beside the same rules one by one and hand-written Spark SQL.
+
+Rules are sequences of two to five event types with a condition on each second event, the first match of each case.
+The hand-written statement has an expression for each rule over one cached table of sorted lists, in which Spark's own
+`aggregate` follows the sequence: what a careful engineer writes who has a hundred of them.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import SparkSession
+
+from benchmarks.generate import DATA
+from benchmarks.harness import RESULTS
+from benchmarks.spark import SETTINGS_NOTE, spark_session
+
+TYPES, EVENTS_PER_CASE, AMOUNTS = 50, 100, 1_000
+COUNTS = (1, 10, 100, 1_000)
+#: Rules that the hand-written statement has, and that run one after the other.
+COMPARED = 100
+RUNS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class SequenceRule:
+    """Types in order, and for each the amount that its event must exceed, -1 for none."""
+
+    types: tuple[str, ...]
+    above: tuple[int, ...]
+
+    def block(self) -> str:
+        """The rule's text."""
+        sequence = ", ".join(f"{type_} v{n}" for n, type_ in enumerate(self.types))
+        conditions = " AND ".join(f"v{n}.amount > {low}" for n, low in enumerate(self.above) if low >= 0)
+        return f"PATTERN SEQ({sequence}) WHERE {conditions} MATCHES FIRST"
+
+    def by_hand(self) -> str:
+        """A Spark expression over a case's sorted list ``events``: whether the sequence is in it."""
+        steps = []
+        for n, (type_, low) in enumerate(zip(self.types, self.above, strict=True)):
+            more = f" AND e.amount > {low}" if low >= 0 else ""
+            steps.append(f"WHEN s = {n} AND e.activity = '{type_}'{more} THEN {n + 1}")
+        follow = f"aggregate(events, 0, (s, e) -> CASE {' '.join(steps)} ELSE s END)"
+        return f"count_if({follow} = {len(self.types)})"
+
+
+def make_rules(count: int) -> list[SequenceRule]:
+    """So many rules, the same ones each time."""
+    rng = np.random.default_rng(26)
+    out = []
+    for _ in range(count):
+        types = tuple(f"e{t:02d}" for t in rng.choice(TYPES, int(rng.integers(2, 6)), replace=False))
+        above = tuple(int(rng.integers(0, AMOUNTS)) if n % 2 else -1 for n in range(len(types)))
+        out.append(SequenceRule(types, above))
+    return out
+
+
+def ensure_events(events: int) -> Path:
+    """A log of so many events as a Parquet folder, the same each time."""
+    folder = DATA / f"rules_{events}"
+    if not folder.exists():
+        rng = np.random.default_rng(7)
+        folder.mkdir(parents=True)
+        for part in range(4):
+            rows = events // 4
+            table = pa.table(
+                {
+                    "case_id": np.arange(rows) // EVENTS_PER_CASE + part * 10**9,
+                    "ts": pa.array(np.arange(rows) * 1_000_000, pa.timestamp("us", "UTC")),
+                    "activity": pa.array([f"e{t:02d}" for t in rng.integers(0, TYPES, rows)]),
+                    "amount": rng.integers(0, AMOUNTS, rows).astype(np.int32),
+                }
+            )
+            pq.write_table(table, folder / f"part-{part}.parquet")
+    return folder
+
+
+def rule_set_sql(view: str) -> str:
+    return (
+        f"SELECT rule, count(*) AS n FROM pattern_rules(TABLE(log) PARTITION BY case_id ORDER BY ts, "
+        f"rules => TABLE({view}), event_type => activity) GROUP BY rule"
+    )
+
+
+def one_sql(rule: SequenceRule) -> str:
+    return f"SELECT count(*) AS n FROM (FROM log PARTITION BY case_id ORDER BY ts EVENT TYPE activity {rule.block()})"
+
+
+def hand_written_sql(rules: Sequence[SequenceRule]) -> str:
+    return f"SELECT {', '.join(r.by_hand() for r in rules)} FROM cases"
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Median seconds of some runs, planning alone, and matches by rule."""
+
+    seconds: float
+    planning: float
+    matches: dict[str, int]
+
+
+def measured(run: Callable[[], tuple[float, dict[str, int]]], runs: int) -> Measured:
+    """Run once for nothing, if it is to run several times.
+
+    Args:
+        run: gives the seconds that planning took, and the matches.
+    """
+    if runs > 1:
+        run()
+    times, plans = [], []
+    for _ in range(runs):
+        start = time.perf_counter()
+        planning, matches = run()
+        times.append(time.perf_counter() - start)
+        plans.append(planning)
+    return Measured(statistics.median(times), statistics.median(plans), matches)
+
+
+def run_set(spark: SparkSession, rules: Sequence[SequenceRule]) -> tuple[float, dict[str, int]]:
+    """A rule set of these rules."""
+    rows = [(f"r{n:04d}", rule.block()) for n, rule in enumerate(rules)]
+    spark.createDataFrame(rows, "name string, rule string").createOrReplaceTempView("rules")
+    start = time.perf_counter()
+    frame = spark.sql(rule_set_sql("rules"))
+    planning = time.perf_counter() - start
+    return planning, {row.rule: row.n for row in frame.collect()}
+
+
+def run_one_by_one(spark: SparkSession, rules: Sequence[SequenceRule]) -> tuple[float, dict[str, int]]:
+    """The same rules as statements one after the other."""
+    found = {f"r{n:04d}": spark.sql(one_sql(rule)).collect()[0].n for n, rule in enumerate(rules)}
+    return 0.0, {name: n for name, n in found.items() if n}
+
+
+def run_by_hand(spark: SparkSession, rules: Sequence[SequenceRule]) -> tuple[float, dict[str, int]]:
+    """The hand-written statement over the cached lists."""
+    row = spark.sql(hand_written_sql(rules)).collect()[0]
+    return 0.0, {f"r{n:04d}": found for n, found in enumerate(row) if found}
+
+
+def cache_cases(spark: SparkSession) -> float:
+    """Sorted lists of all cases, in memory; the seconds that took."""
+    start = time.perf_counter()
+    spark.sql(
+        "SELECT case_id, sort_array(collect_list(struct(ts, activity, amount))) AS events FROM log GROUP BY case_id"
+    ).cache().createOrReplaceTempView("cases")
+    spark.table("cases").count()
+    return time.perf_counter() - start
+
+
+def memory() -> str:
+    """Peak memory of this process and of its children, which are the JVM and, of it, Python's workers."""
+    own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return f"driver's Python {own:,.0f} MiB"
+
+
+def measure(spark: SparkSession, events: int, counts: Sequence[int], runs: int, hand: bool) -> list[str]:
+    """Lines of a table for one log."""
+    lines = []
+    base = 0.0
+    for count in counts:
+        rules = make_rules(count)
+        found = measured(lambda rules=rules: run_set(spark, rules), runs)
+        base = base or found.seconds
+        lines.append(
+            f"| rule set, {count:,} rules | events {events:,}, seconds {found.seconds:.2f}, of which planning "
+            f"{found.planning:.2f}, times one rule {found.seconds / base:.1f}, "
+            f"matches {sum(found.matches.values()):,} |"
+        )
+        print(lines[-1], flush=True)
+        if count == COMPARED and hand:
+            beside = measured(lambda rules=rules: run_one_by_one(spark, rules), 1)
+            cached = cache_cases(spark)
+            by_hand = measured(lambda rules=rules: run_by_hand(spark, rules), runs)
+            assert beside.matches == found.matches == by_hand.matches
+            lines.append(
+                f"| the same {count} statements one after the other | seconds {beside.seconds:.2f}, "
+                f"times the rule set {beside.seconds / found.seconds:.1f} |"
+            )
+            lines.append(
+                f"| {count} rules by hand in one statement over cached lists | seconds {by_hand.seconds:.2f} and "
+                f"{cached:.2f} to cache, times the rule set {by_hand.seconds / found.seconds:.1f} |"
+            )
+            print("\n".join(lines[-2:]), flush=True)
+            spark.catalog.uncacheTable("cases")
+    return lines
+
+
+def main(quick: bool) -> None:
+    """Write the result."""
+    sizes = (100_000,) if quick else (1_000_000, 10_000_000)
+    lines: list[str] = []
+    for events in sizes:
+        with spark_session({"log": ensure_events(events)}) as spark:
+            lines += measure(spark, events, COUNTS, 2 if quick else RUNS, events == sizes[0])
+    folder = DATA / "quick" if quick else RESULTS
+    folder.mkdir(parents=True, exist_ok=True)
+    text = f"""# Rule sets
+
+{(__doc__ or "").strip()}
+
+| one statement, two cores | |
+|---|---|
+{chr(10).join(lines)}
+
+{SETTINGS_NOTE} {memory()}; {os.cpu_count()} cores; load average at the end {os.getloadavg()[0]:.1f}.
+"""
+    (folder / "rules.md").write_text(text)
+    print(text)

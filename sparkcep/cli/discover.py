@@ -1,0 +1,129 @@
+"""`sparkcep discover FILE`: what is in a log, and three patterns to try, as commands."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+import click
+
+from sparkcep.cli.options import Connection, pairs, session_of, with_connection, with_reading
+
+if TYPE_CHECKING:
+    from sparkcep.data.discovery import Discovered
+
+FORMATS = ("csv", "parquet", "json", "delta")
+_STEPS = 8
+
+
+@click.command("discover")
+@click.argument("path", metavar="[NAME=]PATH")
+@click.option("--format", "form", type=click.Choice(FORMATS), help="Where the file's name does not tell.")
+@click.option("--top", default=10, type=click.IntRange(1), help="How many of each are listed (10).")
+@with_connection
+@with_reading
+def discover_command(
+    path: str, form: str | None, top: int, connection: Connection, option: tuple[str, ...], case: str | None,
+    time: str | None, event: str | None, tiebreak: str | None, quiet: bool,
+) -> None:  # fmt: skip
+    """Say what is in a log: cases, event types, variants, what follows what; and three patterns to try."""
+    from sparkcep.cli.logs import open_logs
+    from sparkcep.data.discovery import LogColumns, discover
+    from sparkcep.data.files import check_files, file_of
+    from sparkcep.errors import SparkCepError
+    from sparkcep.progress import activity
+    from sparkcep.session.interrupts import interruptible
+
+    file = file_of(path, form)
+    if connection.remote is None:
+        check_files([file])
+    given = {"case": case, "time": time, "event": event, "tiebreak": tiebreak}
+    named = {role: column for role, column in given.items() if column is not None}
+    spark = session_of(connection)
+    with interruptible(spark):
+        (log,) = open_logs(spark, [file], pairs(option, "--option"), named, alone=True, quiet=quiet)
+        found = {role: log.column(role) for role in given}
+        if found["time"] is None or found["event"] is None:
+            lacking = " and ".join(role for role in ("time", "event") if found[role] is None)
+            raise SparkCepError(
+                "CEP_LOG_COLUMNS", f"The columns of {file.path} tell no {lacking}.",
+                hint=f"--{lacking.split()[0]} names it; its columns are {', '.join(log.frame.columns)}",
+            )  # fmt: skip
+        columns = LogColumns(log.cases, found["time"], found["event"], found["tiebreak"])
+        with activity(f"Looking at {file.path}"):
+            result = discover(log.frame, columns, file.name, top)
+    click.echo("\n".join(report(result, top)))
+    words = ["sparkcep", "sql", f"--{file.format}", file.path, "--as", file.name]
+    for role, column in named.items():
+        words += [f"--{role}", column]
+    for item in option:
+        words += ["--option", item]
+    click.echo("\n".join(["", "Three patterns to try, as commands:", *commands(result, words)]))
+
+
+def commands(found: Discovered, words: list[str]) -> list[str]:
+    """The proposals as lines of a shell, each behind its question.
+
+    Args:
+        words: the command in front of the statement.
+    """
+    out = []
+    for proposal in found.proposals:
+        count = "" if proposal.cases is None else f": {proposal.cases:,} case{'s' * (proposal.cases != 1)}"
+        out += ["", f"# {proposal.question}{count}", f"{shlex.join(words)} {for_shell(proposal.block)}"]
+    return out
+
+
+def for_shell(text: str) -> str:
+    """A statement as one word of a POSIX shell, in double quotes where nothing in it has a meaning there.
+
+    >>> print(for_shell("FROM log PATTERN SEQ('A' a)"))
+    "FROM log PATTERN SEQ('A' a)"
+    """
+    line = " ".join(part.strip() for part in text.split("\n"))
+    return shlex.quote(line) if set(line) & set('"$`\\!') else f'"{line}"'
+
+
+def report(found: Discovered, top: int) -> list[str]:
+    """What was found, as lines."""
+    from sparkcep.cli.printing import table
+    from sparkcep.pictures.durations import in_words
+
+    def lasting(value: float) -> str:
+        return in_words(value) if found.clock else f"{value:,.6g}"
+
+    if not found.cases:
+        return ["The log is empty."]
+    out = [
+        f"{found.events:,} events in {found.cases:,} case{'s' * (found.cases != 1)}, of {len(found.types):,} types, "
+        f"from {found.first} to {found.last}",
+        f"A case lasts {lasting(found.median_duration)} (median), {lasting(found.p90_duration)} (nine of ten are "
+        f"shorter), {lasting(found.most_duration)} (the longest), and has up to {found.longest:,} events",
+    ]
+    if found.without_time:
+        out.append(f"{found.without_time:,} events have no time (NULL)")
+    rows: list[list[str | None]] = [
+        [t.name, f"{t.events:,}", f"{t.cases:,}", f"{t.repeated:,}"] for t in found.types[:top]
+    ]
+    out += ["", _heading("Event types", len(found.types), top), table(["type", "events", "cases", "repeated in"], rows)]
+    if found.variants is None:
+        out += ["", f"Variants are not listed: a case has up to {found.longest:,} events"]
+    else:
+        rows = [[f"{n:,}", f"{n / found.cases:.1%}", _sequence(v)] for v, n in found.variants]
+        out += ["", _heading("Variants", found.variant_count, top), table(["cases", "share", "events in order"], rows)]
+    rows = [
+        [f.event, f.next, f"{f.events:,}", f"{f.cases:,}", lasting(f.least), lasting(f.median), lasting(f.most)]
+        for f in found.follows[:top]
+    ]
+    names = ["event", "directly before", "times", "cases", "fastest", "median", "slowest"]
+    return [*out, "", _heading("What follows what", len(found.follows), top), table(names, rows)]
+
+
+def _heading(what: str, count: int, top: int) -> str:
+    return f"{what}: {count:,}" + (f", the {top} most frequent" if count > top else "")
+
+
+def _sequence(steps: object) -> str:
+    names = list(steps)  # type: ignore[call-overload]
+    shown = " > ".join(names[:_STEPS])
+    return shown if len(names) <= _STEPS else f"{shown} > ... ({len(names)} events)"

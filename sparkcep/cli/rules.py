@@ -1,0 +1,125 @@
+"""``sparkcep rules check``: the rules of a folder read and bound without Spark, for the CI of those who write them."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from sparkcep.errors import SparkCepError
+    from sparkcep.sql.rule_sets.rule import Rule
+
+#: A column as CREATE TABLE has it: a name, and its type if that is said.
+_COLUMN = re.compile(r"\s*(`[^`]+`|[^\W\d]\w*)(?:\s*:?\s*(.+?))?\s*", re.DOTALL)
+#: The names of a log's roles where nothing is said of its columns: rules are parsed, not bound.
+_ANY = "time"
+
+
+@click.group("rules")
+def rules_group() -> None:
+    """Check folders of rules."""
+
+
+@rules_group.command("check")
+@click.argument("folder", type=Path)
+@click.option(
+    "--columns", metavar="COLUMNS", help='Of the log: "user, time, action", or with types: "user STRING, ...".'
+)
+@click.option("--event-type", metavar="COLUMN", help="The column that types in PATTERN are values of.")
+def check_command(folder: Path, columns: str | None, event_type: str | None) -> int:
+    """Read every rule of a folder, and bind it if the log's columns are given.
+
+    Its .sql files are rules, also those of folders in it. The exit code is 1 where one is refused.
+    """
+    of_log = None if columns is None else read_columns(columns)
+    rules, found = check(folder, of_log, event_type)
+    for rule, error in found:
+        print(f"{rule.source}: {error}\n", file=sys.stderr)
+    refused = len({rule.source for rule, _ in found})
+    how = "read" if columns is None else "read and bound"
+    print(f"{len(rules)} {'rule' if len(rules) == 1 else 'rules'} {how}, {refused or 'none'} refused")
+    return 1 if found else 0
+
+
+def check(
+    folder: Path, columns: Sequence[tuple[str, str]] | None, event_type: str | None
+) -> tuple[list[Rule], list[tuple[Rule, SparkCepError]]]:
+    """The rules of a folder, and what those are refused for that are.
+
+    Args:
+        columns: names and Spark types of the log's columns, a type empty where it is not known; None: rules are parsed
+            alone. event_type: the column of types.
+
+    Raises:
+        SparkCepError: CEP_RULES; CEP_UNRESOLVED_COLUMN, the event type is none of the columns.
+    """
+    from sparkcep import settings
+    from sparkcep.errors import SparkCepError, near_name
+    from sparkcep.query import SortKey
+    from sparkcep.sql.block.source import LogKeys, quoted
+    from sparkcep.sql.rule_sets.binder import bind_rule, parse_rule
+    from sparkcep.sql.rule_sets.files import folder_rules
+
+    rules = folder_rules(folder)
+    found: list[tuple[Rule, SparkCepError]] = []
+    names: dict[str, str] = {}
+    types = dict(columns or ())
+    if columns and event_type is not None and event_type.casefold() not in {name.casefold() for name in types}:
+        near = near_name(event_type, types)
+        hint = f"did you mean {near}?" if near else f"--columns are {', '.join(types)}"
+        raise SparkCepError("CEP_UNRESOLVED_COLUMN", f"The log has no column {event_type}.", hint=hint)
+    own = replace(settings.read(lambda key, default: default), log_event=event_type or "")
+    # Whatever orders the log: a rule cannot say it.
+    time = next(
+        (name for name, type_ in types.items() if type_.lower().startswith("timestamp")), next(iter(types), _ANY)
+    )
+    keys = LogKeys((), (SortKey(quoted(time)),))
+    for rule in rules:
+        try:
+            if rule.name in names:
+                raise SparkCepError(
+                    "CEP_DUPLICATE_RULE", f"Two rules are called {rule.name}.", hint=f"the other is {names[rule.name]}"
+                )
+            names[rule.name] = rule.source
+            if columns is None:
+                parse_rule(rule)
+            else:
+                bind_rule(rule, tuple(types), keys, own, lambda text: types.get(text.strip("`"), "") or "timestamp")
+        except SparkCepError as error:
+            found.append((rule, error))
+    return rules, found
+
+
+def read_columns(text: str) -> list[tuple[str, str]]:
+    """Names and types of columns; a type is empty where there is none.
+
+    Raises:
+        SparkCepError: CEP_ARGUMENTS.
+
+    >>> read_columns("user STRING, amount DECIMAL(6, 2), time")
+    [('user', 'STRING'), ('amount', 'DECIMAL(6, 2)'), ('time', '')]
+    """
+    from sparkcep.errors import SparkCepError
+
+    parts, depth, at = [], 0, 0
+    for i, letter in enumerate(text):
+        depth += (letter in "(<") - (letter in ")>")
+        if letter == "," and depth == 0:
+            parts.append(text[at:i])
+            at = i + 1
+    out = []
+    for part in [*parts, text[at:]]:
+        column = _COLUMN.fullmatch(part)
+        if column is None:
+            raise SparkCepError(
+                "CEP_ARGUMENTS", f"--columns has {part.strip()!r}; a name, or a name and a type, is expected.",
+                hint='--columns "user STRING, time TIMESTAMP, action STRING"',
+            )  # fmt: skip
+        out.append((column[1].strip("`"), (column[2] or "").strip()))
+    return out

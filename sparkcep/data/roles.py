@@ -1,0 +1,160 @@
+"""Which columns of a log are its case, time, event type and tiebreak: guessed by names, types and repeated values.
+
+What fits several columns equally well is not guessed: a wrong order or a wrong case would give wrong matches silently.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+ROLES = ("case", "time", "event", "tiebreak")
+#: Names without signs and capitals, the surest first. XES's, pm4py's, and those of common tools.
+_CASE = """caseconceptname caseid case traceid trace processid processinstanceid instanceid sessionid session visitid
+    orderid ticketid incidentid applicationid userid customerid patientid accountid deviceid machineid vehicleid
+    tagid tailnum symbol entityid""".split()
+_TIME = """timetimestamp timestamp ts eventtime eventtimestamp time datetime completetimestamp completetime endtimestamp
+    endtime occurredat createdat eventdate date tstamp rowtime""".split()
+_EVENT = """conceptname activity activityname eventtype eventname event action task taskname operation step type
+    status state""".split()
+_TIEBREAK = """pos position seq seqno sequence sequencenumber eventid eventindex index eventno eventnumber offset
+    lineno rownumber rowid""".split()
+TEMPORAL = ("timestamp", "timestamp_ntz", "date")
+#: Rows that guesses look at.
+SAMPLE = 10_000
+_INTEGRAL = ("tinyint", "smallint", "int", "bigint")
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column as a sample shows it.
+
+    ``type``: as Spark names it. ``distinct``: about how many values; ``rows``: how many are not NULL.
+    """
+
+    name: str
+    type: str
+    distinct: int
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """``column`` None: nothing fits, or several do; ``why`` says which. ``named``: by the user, maybe several."""
+
+    role: str
+    column: str | None
+    why: str
+    named: bool = False
+
+
+def guess_roles(columns: Sequence[Column], named: Mapping[str, str]) -> dict[str, Guess]:
+    """A guess for each role.
+
+    Args:
+        columns: of the log. named: columns that the user gave, by role, which no other role takes.
+    """
+    out = {role: Guess(role, column, "as you said", True) for role, column in named.items()}
+    taken = {part.strip() for column in named.values() for part in column.split(",")}
+    for role, find in (("time", _time), ("tiebreak", _tiebreak), ("event", _event), ("case", _case)):
+        if role not in out:
+            out[role] = find([c for c in columns if c.name not in taken])
+            if (found := out[role].column) is not None:
+                taken.add(found)
+    return {role: out[role] for role in ROLES}
+
+
+def plain_name(name: str) -> str:
+    """A column's name without signs and capitals.
+
+    >>> plain_name("case:concept:name")
+    'caseconceptname'
+    """
+    return re.sub(r"[\W_]+", "", name.casefold())
+
+
+def _by_name(names: Sequence[str], columns: Iterable[Column]) -> Column | None:
+    """The column whose name stands first; None where there is none, or two are called alike."""
+    ranked = sorted((names.index(p), c.name, c) for c in columns if (p := plain_name(c.name)) in names)
+    if not ranked or (len(ranked) > 1 and ranked[0][0] == ranked[1][0]):
+        return None
+    return ranked[0][2]
+
+
+def _only(role: str, columns: Sequence[Column], why: str, many: str) -> Guess:
+    if len(columns) == 1:
+        return Guess(role, columns[0].name, why)
+    if not columns:
+        return Guess(role, None, "no column looks like it")
+    return Guess(role, None, f"{many}: {', '.join(c.name for c in columns[:6])}")
+
+
+def _time(columns: Sequence[Column]) -> Guess:
+    clocks = [c for c in columns if c.type in TEMPORAL]
+    if (found := _by_name(_TIME, clocks)) is not None:
+        return Guess("time", found.name, f"by its name, a {found.type.upper()}")
+    if clocks:
+        return _only("time", clocks, f"the only {clocks[0].type.upper()}", "several columns are times")
+    numbers = [c for c in columns if c.type in (*_INTEGRAL, "double", "float") or c.type.startswith("decimal")]
+    if (found := _by_name(_TIME, numbers)) is not None:
+        return Guess("time", found.name, f"by its name, a {found.type.upper()} without a unit")
+    texts = [c for c in columns if c.type == "string" and plain_name(c.name) in _TIME]
+    if texts:
+        return Guess("time", None, f"{texts[0].name} was read as text")
+    return Guess("time", None, "no column is a time")
+
+
+def _tiebreak(columns: Sequence[Column]) -> Guess:
+    found = _by_name(_TIEBREAK, [c for c in columns if c.type in _INTEGRAL])
+    return Guess("tiebreak", None, "") if found is None else Guess("tiebreak", found.name, "by its name")
+
+
+def _event(columns: Sequence[Column]) -> Guess:
+    # An id of its own for each row, or one value for all, is no type.
+    texts = [c for c in columns if c.type in ("string", *_INTEGRAL) and c.distinct > 0]
+    found = _by_name(_EVENT, texts)
+    if found is not None and not _is_unique(found):
+        return Guess("event", found.name, "by its name")
+    return _only(
+        "event", [c for c in texts if c.type == "string" and 1 < c.distinct <= min(1000, c.rows / 10)
+                  and plain_name(c.name) not in _CASE],
+        "the only text of few values", "several texts have few values",
+    )  # fmt: skip
+
+
+def _case(columns: Sequence[Column]) -> Guess:
+    fit = [c for c in columns if c.type in ("string", *_INTEGRAL) and not _is_unique(c)]
+    found = _by_name(_CASE, fit)
+    if found is not None:
+        return Guess("case", found.name, "by its name")
+    ids = [c for c in fit if c.distinct > 1 and re.search(r"(?i)(id|key|number|no)$", c.name)]
+    return _only("case", ids, "the only id that repeats", "several ids repeat")
+
+
+def _is_unique(column: Column) -> bool:
+    """Whether (about) every row has a value of its own, as approx_count_distinct tells it."""
+    return column.rows > 20 and column.distinct > 0.9 * column.rows
+
+
+def sampled(frame: DataFrame) -> list[Column]:
+    """The columns, with about how many values the first rows have."""
+    atoms = [
+        (f.name, f.dataType.simpleString())
+        for f in frame.schema.fields
+        if not f.dataType.simpleString().startswith(("array", "map", "struct", "variant"))
+    ][:200]
+    if not atoms:
+        return []
+    items = [text for n, _ in atoms for text in (f"approx_count_distinct({quoted(n)})", f"count({quoted(n)})")]
+    (row,) = frame.limit(SAMPLE).selectExpr(*items).collect()
+    return [Column(name, type_, row[2 * i], row[2 * i + 1]) for i, (name, type_) in enumerate(atoms)]
+
+
+def quoted(name: str) -> str:
+    """A column's name in backticks."""
+    return "`" + name.replace("`", "``") + "`"

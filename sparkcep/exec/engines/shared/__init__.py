@@ -1,0 +1,1 @@
+"""Many patterns over one batch: the rules of a set."""

@@ -1,0 +1,125 @@
+"""One rule over the rows that all rules share: its own batch, its matches with their rows in the shared one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from sparkcep.exec.arrays import Ints
+from sparkcep.exec.batch import Batch
+from sparkcep.exec.engines.rows.matcher import Matcher
+from sparkcep.exec.engines.rows.spec import BITS_PER_WORD, MatchSpec
+from sparkcep.exec.engines.runs.matcher import RunMatcher
+from sparkcep.exec.engines.runs.search import RunSearch
+from sparkcep.exec.engines.shared.rows import Order, SharedRows
+from sparkcep.exec.engines.shared.spec import RuleSpec
+from sparkcep.exec.kernels.rows.output import CURRENT, FLAGS, LABEL, LAST_OF_MATCH, NUMBER, PARTITION
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """A rule's matches in a batch. ``partition``, ``number`` (n,): of the batch, and of the match in it. ``ends``
+    (n,): where each one's events end in ``code``, the component that took it, ``row``, of the batch, and ``position``,
+    in the partition in the rule's order."""
+
+    partition: Ints
+    number: Ints
+    ends: Ints
+    code: Ints
+    row: Ints
+    position: Ints
+
+    @property
+    def starts(self) -> Ints:
+        """Where each one's events begin."""
+        return np.append(0, self.ends[:-1]) if len(self.ends) else self.ends
+
+
+class RuleMatcher:
+    """Runs one rule. Holds the compiled tables of its pattern."""
+
+    def __init__(self, rule: RuleSpec) -> None:
+        self.rule = rule
+        spec = rule.pattern
+        self.inner: Matcher | RunMatcher | RunSearch
+        if isinstance(spec, MatchSpec):
+            self.inner = Matcher(spec)
+        else:
+            self.inner = RunSearch(spec) if spec.searched else RunMatcher(spec)
+
+    def match(self, rows: SharedRows) -> Matches | None:
+        """All matches in a batch; None where there are none.
+
+        Raises:
+            SparkCepError: what goes wrong while rows are matched; LimitError where a limit is passed.
+        """
+        order = rows.order(self.rule.ties)
+        found = self.own_batch(rows, order)
+        if found is None:
+            return None
+        batch, places, partitions = found
+        if isinstance(self.inner, Matcher):
+            out = self.inner.match(batch)
+            taken = out[out[:, CURRENT] >= 0]
+            ends = np.flatnonzero(taken[:, FLAGS] & LAST_OF_MATCH) + 1
+            code, own, of = taken[:, LABEL], taken[:, CURRENT], taken[:, PARTITION]
+            last = taken[ends - 1]
+        else:
+            last, trace = self.inner.match(batch)
+            ends = np.ascontiguousarray(last[:, -1])
+            code, own = trace[:, 0].astype(np.int64), trace[:, 1].astype(np.int64)
+            of = np.repeat(last[:, PARTITION], np.diff(ends, prepend=0))
+        if not len(ends):
+            return None
+        at = places[np.asarray(batch.offsets)[of] + own]
+        begins = rows.offsets[partitions[of]]
+        row = at if order is None else order.row[at]
+        return Matches(
+            partitions[last[:, PARTITION]], np.array(last[:, NUMBER]), ends, np.array(code, np.int64), row, at - begins
+        )
+
+    def own_batch(self, rows: SharedRows, order: Order | None) -> tuple[Batch, Ints, Ints] | None:
+        """The rows that the rule looks at, in its order: a batch, where its rows stand in that order of the shared one
+        and which of its partitions they are of; None where there are none."""
+        rule = self.rule
+        taken = [rows.passing(test) for test in rule.tests]
+        if order is not None:
+            taken = [np.sort(order.place[own]) for own in taken]
+        if not rule.drops:
+            places = rows.all_rows()
+        elif len(taken) == 1:
+            places = taken[0]
+        else:
+            places = np.unique(np.concatenate(taken))
+        if not len(places):
+            return None
+        words = [np.zeros(len(places), np.int64) for _ in range(max(1, rule.pattern.mask_words))]
+        for bit, own in enumerate(taken):
+            word, place = divmod(bit, BITS_PER_WORD)
+            words[word][np.searchsorted(places, own) if rule.drops else own] |= np.int64(1 << place)
+        if rule.drops:
+            of = np.searchsorted(rows.offsets, places, side="right") - 1
+            partitions, counts = np.unique(of, return_counts=True)
+            offsets = np.append(0, np.cumsum(counts))
+        else:
+            partitions, offsets = np.arange(len(rows.offsets) - 1), rows.offsets
+        whole = not rule.drops and order is None
+        at = None if whole else pa.array(places if order is None else order.row[places])
+
+        def column(number: int) -> pa.Array:
+            values = rows.batch.columns[number]
+            return values if at is None else values.take(at)
+
+        within = None
+        if rule.within is not None:
+            key = column(rule.within.key)
+            if rule.within.bound is None:
+                within = (key, rule.within.bounds(key), rule.within.bounds(key, -1))
+            else:
+                bound = column(rule.within.bound)
+                within = (key, bound, bound if rule.within.lower is None else column(rule.within.lower))
+        columns = [column(number) for number in rule.columns]
+        masks = [pa.array(word) for word in words]
+        return Batch(offsets.astype(np.int64), masks, columns, within, held=rows.batch.held), places, partitions

@@ -1,0 +1,34 @@
+"""Lengths of time in words."""
+
+from __future__ import annotations
+
+_UNITS = (("days", 86400), ("h", 3600), ("min", 60), ("s", 1))
+
+
+def in_words(seconds: float) -> str:
+    """A length of time by its two largest units.
+
+    >>> in_words(1_587_600)
+    '18 days 9 h'
+    >>> in_words(3_599.9)
+    '1 h'
+    >>> in_words(0.25)
+    '0.25 s'
+    """
+    if seconds < 0:
+        return "-" + in_words(-seconds)
+    if seconds < 9.95:
+        return f"{seconds:.3g} s"
+    for place, (_, length) in enumerate(_UNITS[:-1]):
+        smaller = _UNITS[place + 1][1]
+        whole = round(seconds / smaller) * smaller  # 59.7 minutes are an hour
+        if whole >= length:
+            return _pair(place, whole)
+    return f"{seconds:.0f} s"
+
+
+def _pair(place: int, seconds: float) -> str:
+    (name, length), (small_name, small) = _UNITS[place], _UNITS[place + 1]
+    many, rest = divmod(int(seconds), length)
+    first = f"{many:,} {'day' if name == 'days' and many == 1 else name}"
+    return first if rest < small else f"{first} {rest // small} {small_name}"

@@ -1,0 +1,254 @@
+"""``sparkcep.explore(df)``: a log at a glance in a notebook, and a pattern that is put together by clicking."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from sparkcep.data.discovery import Discovered, LogColumns, discover, quoted
+from sparkcep.data.roles import guess_roles, sampled
+from sparkcep.errors import SparkCepError, near_name
+from sparkcep.pictures.durations import in_words
+from sparkcep.query import string_literal
+
+#: Cases that are drawn, and events of each.
+CASES, EVENTS = 20, 60
+UNITS = ("seconds", "minutes", "hours", "days")
+KINDS = ("once", "one or more", "none")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A part of the sequence. ``kind``: one of KINDS."""
+
+    type: str
+    kind: str = "once"
+
+
+class Exploration:
+    """A log and the questions that are asked about it; the widget shows what this answers.
+
+    Args:
+        frame: the log. columns: its columns by role. name: of its view in SQL.
+    """
+
+    def __init__(self, frame: DataFrame, columns: LogColumns, name: str) -> None:
+        self.frame, self.columns, self.name = frame, columns, name
+        self.spark = frame.sparkSession
+        frame.createOrReplaceTempView(name)
+        self.found: Discovered = discover(frame, columns, name)
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """The log at a glance."""
+        found = self.found
+
+        def lasting(value: float) -> str:
+            return in_words(value) if found.clock else f"{value:,.6g}"
+
+        variants = [
+            {"cases": n, "share": f"{n / max(1, found.cases):.1%}", "events": list(v)[:12]}
+            for v, n in (found.variants or ())[:5]
+        ]
+        return {
+            "facts": [
+                f"{found.events:,} events", f"{found.cases:,} cases", f"{len(found.types):,} event types",
+                f"{found.variant_count:,} variants" if found.variants is not None else "long cases",
+                f"{found.first} to {found.last}",
+                f"a case lasts {lasting(found.median_duration)} (median), up to {lasting(found.most_duration)}",
+            ],
+            "types": [{"name": t.name, "events": t.events, "cases": t.cases} for t in found.types[:40]],
+            "variants": variants,
+            "columns": {"case": ", ".join(self.columns.case), "time": self.columns.time, "event": self.columns.event},
+            "clock": found.clock,
+        }  # fmt: skip
+
+    def sql(self, steps: Sequence[Step], within: float | None = None, unit: str = "days") -> str:
+        """The pattern block of some steps.
+
+        Args:
+            within: the longest a match may take, in this unit (of UNITS), or in the units of a numeric time.
+
+        Raises:
+            SparkCepError: CEP_ARGUMENTS where nothing is taken, or there is no such unit.
+        """
+        if not any(s.kind != "none" for s in steps):
+            raise SparkCepError("CEP_ARGUMENTS", "A pattern takes at least one event.")
+        if unit not in UNITS:
+            raise SparkCepError("CEP_ARGUMENTS", f"There is no unit {unit}.", hint=", ".join(UNITS))
+        parts = [_part(step, f"v{n}") for n, step in enumerate(steps, 1)]
+        case = f" PARTITION BY {', '.join(map(quoted, self.columns.case))}" if self.columns.case else ""
+        tie = f", {quoted(self.columns.tiebreak)}" if self.columns.tiebreak else ""
+        lines = [
+            f"FROM {self.name}{case} ORDER BY {quoted(self.columns.time)}{tie} EVENT TYPE {quoted(self.columns.event)}",
+            f"PATTERN SEQ({', '.join(parts)})",
+        ]
+        if within:
+            lines.append(f"WITHIN {within:g}{f' {unit}' if self.found.clock else ''}")
+        return "\n".join([*lines, "MATCHES NON OVERLAPPING"])
+
+    def matches(self, sql: str) -> dict[str, Any]:
+        """How many matches there are, and the first cases that have some, event by event.
+
+        Raises:
+            pyspark.errors.PySparkException: what is wrong with the pattern.
+        """
+        import sparkcep
+
+        frame = sparkcep.sql(self.spark, sql)
+        keys = list(self.columns.case)
+        named = [F.col(quoted(k)).alias(f"k{n}") for n, k in enumerate(keys)]
+        by = [f"k{n}" for n in range(len(keys))]
+        grouped = (
+            frame.select(*named, "match_number", "events")
+            .groupBy(*by)
+            .agg(F.count("*").alias("n"), F.flatten(F.collect_list(F.transform(
+                "events", lambda e: F.struct(e["position"].alias("p"), F.lit(0).alias("x"), e["variable"].alias("v"))
+            ))).alias("taken"))
+        )  # fmt: skip
+        total = grouped.agg(F.count("*"), F.coalesce(F.sum("n"), F.lit(0))).collect()[0]
+        rows = grouped.orderBy(*by).limit(CASES).collect() if by else grouped.collect()
+        events = self._events([tuple(r[k] for k in by) for r in rows])
+        cases = []
+        for row in rows:
+            key = tuple(row[k] for k in by)
+            taken = {t["p"]: t["v"] for t in row["taken"]}
+            shown = events.get(key, [])
+            start = max(0, min(taken, default=0) - 3)
+            cases.append({
+                "case": ", ".join("NULL" if v is None else str(v) for v in key) or "the log",
+                "matches": row["n"], "before": start, "after": max(0, len(shown) - start - EVENTS),
+                "events": [
+                    {"type": e, "time": t, "taken": taken.get(n)}
+                    for n, (e, t) in enumerate(shown[start : start + EVENTS], start)
+                ],
+            })  # fmt: skip
+        return {"cases": total[0], "matches": total[1], "shown": cases}
+
+    def _events(self, keys: Sequence[tuple[Any, ...]]) -> dict[tuple[Any, ...], list[tuple[str, str]]]:
+        columns = self.columns
+        names = [f"k{n}" for n in range(len(columns.case))]
+        tie = F.col(quoted(columns.tiebreak)) if columns.tiebreak else F.lit(0)
+        event = F.col(quoted(columns.event)).cast("string")
+        frame = self.frame
+        if names:
+            tests = [
+                functools.reduce(lambda a, b: a & b, [F.col(quoted(c)).eqNullSafe(F.lit(v))
+                                                      for c, v in zip(columns.case, key, strict=True)])
+                for key in keys
+            ]  # fmt: skip
+            if not tests:
+                return {}
+            frame = frame.where(functools.reduce(lambda a, b: a | b, tests))
+        at = F.col(quoted(columns.time))
+        item = F.struct(at.alias("o"), tie.alias("b"), event.alias("e"), at.cast("string").alias("t"))
+        rows = (
+            frame.groupBy(*(F.col(quoted(c)).alias(n) for c, n in zip(columns.case, names, strict=True)))
+            .agg(F.array_sort(F.collect_list(item)).alias("events"))
+            .collect()
+        )
+        return {tuple(r[n] for n in names): [(e["e"], e["t"]) for e in r["events"]] for r in rows}
+
+    def answer(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """What the widget shows for its state: the SQL and, where ``run`` is true, matches or an error's text."""
+        try:
+            steps = [Step(s["type"], s.get("kind", "once")) for s in request.get("steps", ())]
+            sql = self.sql(steps, float(request.get("within") or 0) or None, request.get("unit", "days"))
+        except (SparkCepError, ValueError) as error:
+            return {"sql": "", "error": str(error) if request.get("steps") else ""}
+        if not request.get("run"):
+            return {"sql": sql}
+        try:
+            return {"sql": sql, **self.matches(sql)}
+        except PySparkException as error:
+            return {"sql": sql, "error": str(error).split("\n\nJVM stacktrace")[0]}
+
+
+def _part(step: Step, variable: str) -> str:
+    type_ = string_literal(step.type)
+    if step.kind == "none":
+        return f"NOT {type_} {variable}"
+    return f"{type_}+ {variable}[]" if step.kind == "one or more" else f"{type_} {variable}"
+
+
+def exploration(
+    frame: DataFrame, case: str | Sequence[str] | None, time: str | None, event: str | None, tiebreak: str | None,
+    name: str,
+) -> Exploration:  # fmt: skip
+    """A log whose columns are named, or guessed as the command line guesses them.
+
+    Raises:
+        SparkCepError: CEP_UNRESOLVED_COLUMN, or CEP_LOG_COLUMNS where no time or event type can be told.
+    """
+    cases = () if case is None else (case,) if isinstance(case, str) else tuple(case)
+    named = {"time": time, "event": event, "tiebreak": tiebreak, "case": ",".join(cases) or None}
+    for column in (*cases, time, event, tiebreak):
+        if column is not None and column not in frame.columns:
+            near = near_name(column, frame.columns)
+            raise SparkCepError(
+                "CEP_UNRESOLVED_COLUMN", f"The log has no column {column}.",
+                hint=f"did you mean {near}?" if near else f"its columns are {', '.join(frame.columns)}",
+            )  # fmt: skip
+    guesses = guess_roles(sampled(frame), {r: c for r, c in named.items() if c is not None})
+    for role in ("time", "event"):
+        if guesses[role].column is None:
+            raise SparkCepError(
+                "CEP_LOG_COLUMNS", f"The columns tell no {role}: {guesses[role].why}.", hint=f'{role}="column"'
+            )
+    guessed = guesses["case"].column
+    columns = LogColumns(
+        cases or ((guessed,) if guessed else ()), str(guesses["time"].column), str(guesses["event"].column),
+        guesses["tiebreak"].column,
+    )  # fmt: skip
+    return Exploration(frame, columns, name)
+
+
+def explore(
+    frame: DataFrame, *, case: str | Sequence[str] | None = None, time: str | None = None, event: str | None = None,
+    tiebreak: str | None = None, name: str = "log",
+) -> Any:  # fmt: skip
+    """Look at a log in a notebook: types, variants, durations; put a pattern together and see its matches on the cases.
+
+    Args:
+        frame: the events. case, time, event, tiebreak: its columns; guessed by names and types where not given.
+        name: of the temporary view that the SQL to copy reads.
+
+    Returns:
+        A widget (anywidget), which shows itself as the last value of a cell; ``.sql`` is its pattern as SQL.
+
+    Raises:
+        SparkCepError: CEP_NOTEBOOK_MISSING without anywidget; CEP_LOG_COLUMNS, CEP_UNRESOLVED_COLUMN.
+    """
+    try:
+        import anywidget
+        import traitlets
+    except ImportError:
+        raise SparkCepError(
+            "CEP_NOTEBOOK_MISSING", "anywidget is not installed.", hint="pip install 'sparkcep[notebook]'"
+        ) from None
+    explored = exploration(frame, case, time, event, tiebreak, name)
+
+    class Explorer(anywidget.AnyWidget):  # type: ignore[misc]
+        _esm = Path(__file__).with_name("explorer.js")
+        _css = Path(__file__).with_name("explorer.css")
+        summary = traitlets.Dict(explored.summary).tag(sync=True)
+        request = traitlets.Dict({}).tag(sync=True)
+        answer = traitlets.Dict({}).tag(sync=True)
+
+        @property
+        def sql(self) -> str:
+            """The pattern as SQL."""
+            return str(self.answer.get("sql", ""))
+
+        @traitlets.observe("request")  # type: ignore[untyped-decorator]
+        def _asked(self, change: Any) -> None:
+            self.answer = {**explored.answer(change["new"]), "number": change["new"].get("number", 0)}
+
+    return Explorer()

@@ -1,0 +1,1 @@
+"""Plans of rule sets."""

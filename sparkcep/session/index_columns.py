@@ -1,0 +1,60 @@
+"""Columns of a log as the pattern indexes on it name them: what a block takes that says nothing of its case, time and
+type, where neither the table nor the settings say more (LANGUAGE, section 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
+
+from sparkcep import index
+from sparkcep.errors import PatternIndexError
+from sparkcep.index import catalog, sources
+from sparkcep.spark_lineage import origins
+from sparkcep.spark_plan import is_bare, is_remote
+
+Roles = Mapping[str, str]
+
+
+def index_columns(spark: SparkSession, source: DataFrame, table: str | None) -> Roles:
+    """Columns of an input by `case`, `time`, `tiebreak` and `event`.
+
+    Args:
+        source: the input. table: its name, where it is nothing but a table or files.
+
+    Returns:
+        Nothing where no index is on the rows that the input comes from, or where several name different columns.
+    """
+    indexes = catalog.known(spark).indexes
+    found: list[Roles] = []
+    for state, own in _relations(spark, source, table) if indexes else ():
+        for _, snapshot in indexes:
+            before, d = snapshot.source_state, snapshot.definition
+            same_files = not set(before.get("files", ())).isdisjoint(state.get("files", ()))
+            if not same_files and (state.get("id") is None or before.get("id") != state["id"]):
+                continue
+            given = {"case": d.case, "time": d.time, "tiebreak": d.tiebreak, "event": d.event}
+            roles = {role: own.get(column) for role, column in given.items() if column is not None}
+            if all(roles.values()):
+                found.append({role: str(column) for role, column in roles.items()})
+    return found[0] if found and all(roles == found[0] for roles in found) else {}
+
+
+def _relations(spark: SparkSession, source: DataFrame, table: str | None) -> Iterator[tuple[sources.State, Roles]]:
+    """States of relations that an input's rows come from, and its columns by theirs."""
+    if is_remote(spark) or is_bare(source):
+        if (own := _state(spark, source, table)) is not None:
+            yield own, {name: name for name in source.columns}
+        return
+    for origin in origins(source, source.columns):
+        yield sources.files_state(spark, origin.files), {of: name for name, of in origin.columns.items()}
+
+
+def _state(spark: SparkSession, source: DataFrame, table: str | None) -> sources.State | None:
+    try:
+        if table is None:
+            return None if is_remote(spark) else sources.files_state(spark, source)
+        return sources.state_of(spark, index.parse_source(table), source)
+    except (AnalysisException, PatternIndexError):
+        return None

@@ -1,0 +1,1 @@
+"""Rule sets: many patterns over one log, each a rule with a name."""

@@ -1,0 +1,3 @@
+-- Credit collection without a penalty before it.
+PATTERN SEQ('Create Fine' f, !'Add penalty' n, 'Send for Credit Collection' c)
+MATCHES FIRST

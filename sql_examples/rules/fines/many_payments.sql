@@ -1,0 +1,4 @@
+-- Five payments or more.
+PATTERN SEQ('Payment' p{5,})
+EVENT SELECTION SKIP TILL NEXT MATCH
+MATCHES FIRST

@@ -1,0 +1,293 @@
+"""Files on the command line: how they are read, what their columns are taken for, and what a look at them proposes."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import shlex
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv as pc
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+from sparkcep.cli.main import main
+from sparkcep.data.files import log_files, separator_of
+from sparkcep.data.roles import Column, guess_roles
+from sparkcep.errors import SparkCepError
+from sparkcep.settings import LOG_CASE, LOG_EVENT, LOG_TIEBREAK, LOG_TIME
+
+ROWS = """order_id;when happened;step;amount
+1;2024-05-01 10:00:00;register;10
+1;2024-05-01 11:00:00;pay;10
+1;2024-05-03 12:00:00;ship;10
+2;2024-05-02 10:00:00;register;20
+2;2024-05-02 10:30:00;pay;20
+2;2024-05-02 10:40:00;pay;20
+3;2024-05-02 09:00:00;register;30
+3;2024-05-07 09:00:00;ship;30
+"""
+PAID = "FROM log PATTERN SEQ(register a, pay b) MATCHES FIRST RETURN a.order_id, b.amount ORDER BY order_id"
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> Iterator[Run]:
+    """The command in this process and its session, in a folder with log.csv; gives code, output and what was said."""
+    monkeypatch.setattr("sparkcep.session.local.local_session", lambda *_: spark)
+    monkeypatch.chdir(tmp_path)
+    Path("log.csv").write_text(ROWS)
+    keys = [s.key for s in (LOG_CASE, LOG_TIME, LOG_EVENT, LOG_TIEBREAK)]
+
+    def command(*argv: str) -> tuple[int, str, str]:
+        for key in keys:
+            spark.conf.unset(key)
+        capsys.readouterr()
+        code = main(argv)
+        out, err = capsys.readouterr()
+        return code, out, re.sub(r"^\S.*( \.\.\. \d+ s|: [\d.]+ s)\n", "", err, flags=re.MULTILINE)
+
+    yield command
+    for key in keys:
+        spark.conf.unset(key)
+
+
+def test_a_csv(run: Run) -> None:
+    code, out, err = run("sql", "--csv", "log.csv", "--format", "csv", PAID)
+    assert (code, out) == (0, "order_id,amount\n1,10\n2,20\n"), err
+    said = err.splitlines()
+    assert said[0].startswith(
+        "log is log.csv: case = order_id (by its name); time = when happened (the only TIMESTAMP)"
+    )
+    assert "event = step (by its name)" in said[0]
+    assert "--case, --time, --event, --tiebreak" in said[1]
+
+
+@pytest.mark.parametrize("kind", ["parquet", "json", "array", "delta", "folder", "gz", "stdin"])
+def test_formats(kind: str, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = pc.read_csv("log.csv", parse_options=pc.ParseOptions(delimiter=";"))
+    rows = [{**r, "when happened": str(r["when happened"])} for r in table.to_pylist()]
+    option, path = f"--{kind}", f"there.{kind}"
+    if kind == "parquet":
+        pq.write_table(table, path)
+    elif kind == "json":
+        Path(path).write_text("\n".join(map(json.dumps, rows)))
+    elif kind == "array":
+        option, path = "--json", "there.json"
+        Path(path).write_text(json.dumps(rows, indent=1))
+    elif kind == "delta":
+        from deltalake import write_deltalake
+
+        write_deltalake(path, table)
+    elif kind == "folder":
+        option, path = "--csv", "parts"
+        Path("parts").mkdir()
+        head, *lines = ROWS.splitlines()
+        for n in range(2):
+            Path("parts", f"{n}.csv").write_text("\n".join([head, *lines[n::2]]))
+    elif kind == "gz":
+        import gzip
+
+        option, path = "--csv", "there.csv.gz"
+        Path(path).write_bytes(gzip.compress(ROWS.encode()))
+    else:
+        option, path = "--csv", "-"
+        monkeypatch.setattr(sys, "stdin", io.StringIO(ROWS))
+    given = ["--time", "when happened"] if kind in ("json", "array") else []  # Spark reads times of JSON as text
+    code, out, err = run("sql", option, path, "--as", "log", *given, "--format", "csv", PAID)
+    assert (code, out) == (0, "order_id,amount\n1,10\n2,20\n"), err
+
+
+def test_a_mistyped_type_is_said(run: Run) -> None:
+    """Also where there are rows all the same: no case has a `canceled`."""
+    text = "FROM log PATTERN SEQ(register a, NOT shipp b, pay c) MATCHES FIRST RETURN a.order_id ORDER BY order_id"
+    code, out, err = run("sql", "--csv", "log.csv", "-q", "--format", "csv", text)
+    assert (code, out) == (0, "order_id\n1\n2\n")
+    assert err == "Warning: no row has step = 'shipp'; did you mean 'ship'?\n"
+    code, out, err = run("sql", "--csv", "log.csv", "-q", "--format", "csv", "FROM log PATTERN SEQ(regster a, pay b)")
+    assert code == 0
+    assert err.startswith("Warning: no row has step = 'regster'; did you mean 'register'?\nNote: ")
+
+
+def test_other_statements_are_let_be(run: Run) -> None:
+    text = ("CREATE OR REPLACE TEMPORARY PATTERN FUNCTION paid AS PATTERN SEQ(register a, pay b) RETURN b.amount; "
+            "EXPLAIN FROM log PATTERN SEQ(register a, pay b); SHOW TABLES IN default LIKE 'nothing'")  # fmt: skip
+    code, out, err = run("sql", "--csv", "log.csv", "-q", text)
+    assert (code, err) == (0, ""), err
+    assert "== Pattern Plan ==" in out
+
+
+def test_no_rows_have_a_reason(run: Run) -> None:
+    _, _, err = run("sql", "--csv", "log.csv", "-q", "FROM log PATTERN SEQ(ship a, register b)")
+    assert err.startswith("Note: the furthest runs reach a; in ")
+
+
+def test_other_columns(run: Run) -> None:
+    code, out, err = run(
+        "sql", "--csv", "log.csv", "--event", "amount", "--case", "step", "--format", "csv",
+        "FROM log PATTERN SEQ('10' a, '20' b) MATCHES FIRST RETURN a.step ORDER BY step",
+    )  # fmt: skip
+    assert (code, out) == (0, "step\npay\nregister\n")
+    assert "case = step (as you said)" in err
+    code, _, err = run("sql", "--csv", "log.csv", "--case", "ordr_id", PAID)
+    assert code == 1
+    assert "[CEP_UNRESOLVED_COLUMN] --case names ordr_id" in err
+    assert "Hint: did you mean order_id?" in err
+
+
+def test_a_case_of_several_columns(run: Run, spark: SparkSession) -> None:
+    """Named by an option, or by the setting itself."""
+    text = "FROM log PATTERN SEQ('10' a, '10' b) MATCHES FIRST RETURN a.step"
+    code, out, err = run("sql", "--csv", "log.csv", "--case", "order_id, step", "--event", "amount", "--format", "csv",
+                         text.replace("10", "20"))  # fmt: skip
+    assert (code, out) == (0, "step\npay\n"), err
+    code, out, err = run("discover", "log.csv", "--case", "order_id,step", "--event", "amount")
+    assert code == 0, err
+    assert "8 events in 7 cases" in out
+
+
+def test_several_files_name_their_columns(run: Run) -> None:
+    Path("more.csv").write_text(ROWS)
+    code, out, err = run(
+        "sql", "--csv", "log.csv", "--csv", "others=more.csv", "--format", "csv",
+        "SELECT count(*) AS n FROM log JOIN others USING (order_id)",
+    )  # fmt: skip
+    assert (code, out) == (0, "n\n22\n")
+    assert "write FROM others PARTITION BY `order_id` ORDER BY `when happened` EVENT TYPE `step` PATTERN" in err
+    code, _, err = run("sql", "--csv", "log.csv", "--csv", "others=more.csv", PAID)
+    assert code == 1
+    assert "CEP_LOG_COLUMNS" in err
+
+
+def test_what_cannot_be_told_is_said(run: Run) -> None:
+    Path("log.csv").write_text("when,a_id,b_id,text\n" + "24.05.2024 10:00,1,2,x\n25.05.2024 11:00,2,1,y\n" * 20)
+    code, _, err = run("sql", "--csv", "log.csv", "SELECT 1")
+    assert code == 0
+    assert "no case: several ids repeat: a_id, b_id, so the whole log is one case; --case COLUMN names it" in err
+    assert "no time: no column is a time" in err
+    Path("log.csv").write_text("ts,case,event\n" + "24.05.2024 10:00,1,x\n25.05.2024 11:00,1,y\n" * 20)
+    code, _, err = run("sql", "--csv", "log.csv", "SELECT 1")
+    assert "ts is text such as '24.05.2024 10:00': --option 'timestampFormat=dd.MM.yyyy HH:mm'" in err
+    code, _, err = run("sql", "--csv", "log.csv", "--option", "timestampFormat=dd.MM.yyyy HH:mm", "SELECT 1")
+    assert "time = ts (by its name, a TIMESTAMP)" in err
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv", "json"])
+def test_output(ending: str, run: Run) -> None:
+    code, out, err = run("sql", "--csv", "log.csv", "-q", "-o", f"out.{ending}", PAID)
+    assert (code, out, err) == (0, "", f"2 rows in out.{ending}\n")
+    wanted = [(1, 10), (2, 20)]
+    if ending == "parquet":
+        assert pq.read_table("out.parquet").equals(
+            pa.table({"order_id": pa.array([1, 2], pa.int32()), "amount": pa.array([10, 20], pa.int32())})
+        )
+    elif ending == "csv":
+        assert Path("out.csv").read_text() == "order_id,amount\n1,10\n2,20\n"
+    else:
+        lines = Path("out.json").read_text().splitlines()
+        assert [tuple(json.loads(line).values()) for line in lines] == wanted
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (["sql", "--csv", "no.csv", "SELECT 1"], "[CEP_FILE] no.csv cannot be read: there is no such file"),
+        (["sql", "--csv", "log.csv", "-o", "out.xlsx", "SELECT 1"], "[CEP_ARGUMENTS] -o out.xlsx: results are"),
+        (["sql", "--csv", "a=log.csv", "--csv", "A=log.csv", "SELECT 1"], "Two files would be the view"),
+        (["sql", "--csv", "log.csv", "--as", "1x", "SELECT 1"], "a name has letters, digits"),
+        (["discover", "log.xyz"], "tells no format"),
+    ],
+)
+def test_what_is_refused_before_spark_starts(argv: list[str], said: str, run: Run) -> None:
+    code, out, err = run(*argv)
+    assert (code, out) == (1, "")
+    assert said in err
+
+
+def test_discover(run: Run) -> None:
+    code, out, err = run("discover", "log.csv")
+    assert code == 0, err
+    assert "8 events in 3 cases, of 3 types, from 2024-05-01 10:00:00 to 2024-05-07 09:00:00" in out
+    assert re.search(r"\| register +\| 3 +\| 3 +\| 0 ", out)
+    assert re.search(r"\| pay +\| 3 +\| 2 +\| 1 ", out)
+    assert re.search(r"\| register +\| pay +\| 2 +\| 2 +\| 30 min +\| 45 min +\| 1 h ", out)
+    assert "Variants: 3\n" in out
+    assert "# pay more than once in a case: 1 case\n" in out
+
+
+def proposals(out: str) -> list[tuple[str, list[str]]]:
+    """Questions and commands."""
+    lines = out.split("as commands:\n")[1].splitlines()
+    return [(line, shlex.split(lines[n + 1])) for n, line in enumerate(lines) if line.startswith("# ")]
+
+
+def test_proposals_run_as_they_are(run: Run) -> None:
+    """Also with names that a shell or SQL would take for something else."""
+    text = ROWS.replace("pay", "pay it's $HOME!").replace("step", "the step").replace(";", ",")
+    Path("log.csv").write_text(text)
+    found = proposals(run("discover", "log.csv", "--event", "the step")[1])
+    assert len(found) == 3
+    for question, (_, *argv) in found:
+        code, out, err = run(*argv, "-q", "--format", "csv")
+        assert code == 0, err
+        rows = len(out.splitlines()) - 1
+        if counted := re.search(r": (\d+) cases?$", question):
+            assert rows == int(counted[1])
+        assert "Warning" not in err
+
+
+DATA = Path("/work/shared/data")
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not DATA.is_dir(), reason="there are no real logs here")
+@pytest.mark.parametrize("name", ["helpdesk", "sepsis", "env_permit_receipt", "bpi_2013_incidents"])
+def test_proposals_over_real_logs(name: str, run: Run) -> None:
+    code, out, err = run("discover", str(DATA / f"{name}.parquet"))
+    assert code == 0, err
+    assert "case = case_id (by its name); time = ts (by its name, a TIMESTAMP); event = activity (by its name); " in err
+    for question, (_, *argv) in proposals(out):
+        code, found, err = run(*argv, "-q", "--format", "csv")
+        assert code == 0, err
+        rows = len(found.splitlines()) - 1
+        counted = re.search(r": ([\d,]+) cases?$", question)
+        assert rows == int(counted[1].replace(",", "")) if counted else rows
+
+
+#: Columns as name and type, maybe distinct values of 1000; roles that must be found, in the order of ROLES.
+GUESSES = [
+    ("case:concept:name string 90, concept:name string 9, time:timestamp timestamp 900, org:resource string 30",
+     ("case:concept:name", "time:timestamp", "concept:name", None)),
+    ("Case ID string 90, Activity string 9, Complete Timestamp timestamp 900, Variant string 40",
+     ("Case ID", "Complete Timestamp", "Activity", None)),
+    ("case_id string 90, pos int 40, activity string 9, start_time timestamp 800, end_time timestamp 800",
+     ("case_id", "end_time", "activity", "pos")),
+    ("user_id bigint 90, ts bigint 990, event string 9", ("user_id", "ts", "event", None)),
+    ("symbol string 4, trade_date date 250, price double 700", ("symbol", "trade_date", None, None)),
+    ("event_id bigint 1000, session string 80, kind string 8, at timestamp 950", ("session", "at", "kind", "event_id")),
+    ("a_time timestamp 900, b_time timestamp 900, case string 9, event string 5", ("case", None, "event", None)),
+    ("order_id int 1000, date date 200, status string 4", (None, "date", "status", None)),
+    ("x string 900, y string 800", (None, None, None, None)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("columns", "wanted"), GUESSES, ids=[c for c, _ in GUESSES])
+def test_guesses(columns: str, wanted: tuple[str | None, ...]) -> None:
+    made = [Column(name, kind, int(n), 1000) for name, kind, n in (c.rsplit(" ", 2) for c in columns.split(", "))]
+    assert tuple(g.column for g in guess_roles(made, {}).values()) == wanted
+
+
+def test_names_of_files(tmp_path: Path) -> None:
+    assert [f.name for f in log_files([("csv", "a/my log.csv.gz"), ("csv", "x=b=c.csv"), ("json", "-")], None)] == [
+        "my_log", "x", "log"
+    ]  # fmt: skip
+    with pytest.raises(SparkCepError, match="--as x names one file"):
+        log_files([("csv", "a.csv"), ("csv", "b.csv")], "x")
+    assert [separator_of(t) for t in ("a,b;c,d", "a\tb", "one")] == [",", "\t", ","]

@@ -1,0 +1,89 @@
+"""`sparkcep.explore()`: what the widget is told, and what it shows of that in a browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+import sparkcep
+from sparkcep.errors import SparkCepError
+from sparkcep.pictures import explorer
+from sparkcep.pictures.explorer import Step, exploration
+
+from .browser import needs_browser, screenshot
+
+
+@pytest.fixture(scope="module")
+def frame(spark: SparkSession) -> DataFrame:
+    """Case 1: a b c, case 2: a x b, case 3: a b b c ; two days between events."""
+    return spark.sql("""SELECT case_id, TIMESTAMP'2026-01-05 08:00:00' + make_dt_interval(p * 2) AS ts, e AS activity
+        FROM VALUES (1, 'a b c'), (2, 'a x b'), (3, 'a b b c') t(case_id, s)
+        LATERAL VIEW posexplode(split(s, ' ')) AS p, e""")
+
+
+def test_a_pattern(frame: DataFrame) -> None:
+    log = exploration(frame, None, None, None, None, "explored")
+    assert log.summary["facts"][:4] == ["10 events", "3 cases", "4 event types", "3 variants"]
+    sql = log.sql([Step("a"), Step("x", "none"), Step("b", "one or more")], 5, "days")
+    assert sql == (
+        "FROM explored PARTITION BY case_id ORDER BY ts EVENT TYPE activity\n"
+        "PATTERN SEQ('a' v1, NOT 'x' v2, 'b'+ v3[])\nWITHIN 5 days\nMATCHES NON OVERLAPPING"
+    )
+    found = log.matches(sql)
+    assert (found["cases"], found["matches"]) == (2, 2)
+    assert [c["case"] for c in found["shown"]] == ["1", "3"]
+    assert [e["taken"] for e in found["shown"][0]["events"]] == ["v1", "v3", None]
+    assert [bool(e["taken"]) for e in found["shown"][1]["events"]] == [True, True, True, False]
+
+
+def test_the_widget(frame: DataFrame) -> None:
+    pytest.importorskip("anywidget")
+    widget = sparkcep.explore(frame, case="case_id", name="explored")
+    widget.request = {"steps": [{"type": "a", "kind": "once"}, {"type": "x", "kind": "once"}], "number": 1}
+    assert "SEQ('a' v1, 'x' v2)" in widget.sql
+    assert "shown" not in widget.answer
+    widget.request = {**widget.request, "run": True, "number": 2}
+    assert (widget.answer["number"], widget.answer["matches"]) == (2, 1)
+    widget.request = {"steps": [{"type": "a", "kind": "none"}], "number": 3}
+    assert "at least one event" in widget.answer["error"]
+
+
+def test_refusals(frame: DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(SparkCepError, match=r"CEP_UNRESOLVED_COLUMN.*caseid") as raised:
+        exploration(frame, "caseid", None, None, None, "explored")
+    assert raised.value.hint == "did you mean case_id?"
+    with pytest.raises(SparkCepError, match="CEP_LOG_COLUMNS"):
+        exploration(frame.drop("ts"), None, None, None, None, "explored")
+    monkeypatch.setitem(__import__("sys").modules, "anywidget", None)
+    with pytest.raises(SparkCepError, match="CEP_NOTEBOOK_MISSING"):
+        sparkcep.explore(frame)
+
+
+@pytest.mark.long
+@needs_browser
+@pytest.mark.parametrize("night", [False, True], ids=["light", "dark"])
+def test_in_a_browser(frame: DataFrame, night: bool, artefacts: Path) -> None:
+    """The widget's script with a model of two lines; a click, and an answer of Python's."""
+    import json
+
+    log = exploration(frame, None, None, None, None, "explored")
+    steps = [{"type": "a", "kind": "once"}, {"type": "b", "kind": "one or more"}]
+    answer = log.answer({"steps": steps, "run": True})
+    here = Path(explorer.__file__).parent
+    page = f"""<meta charset=utf-8><style>{(here / "explorer.css").read_text()}</style><div id=w></div>
+<script type=module>{(here / "explorer.js").read_text().replace("export default { render };", "")}
+const state = {json.dumps({"summary": log.summary, "request": {}, "answer": {}})}, told = {{}};
+const model = {{ get: k => state[k], set: (k, v) => {{ state[k] = v; }}, off() {{}}, save_changes() {{}},
+  on: (k, f) => {{ told[k] = f; }} }};
+render({{ model, el: document.getElementById('w') }});
+document.querySelectorAll('.type')[0].click();
+document.querySelector('.run').click();
+state.answer = {{ ...{json.dumps(answer)}, number: 9 }};
+told['change:answer']();
+document.title = `${{state.request.steps.length}} ${{document.querySelectorAll('.event.taken').length}}`;
+</script>"""
+    seen = screenshot(page, artefacts / f"explorer-{'dark' if night else 'light'}.png", night=night)
+    assert "<title>1 " in seen
+    assert seen.count('class="event taken"') == sum(bool(e["taken"]) for c in answer["shown"] for e in c["events"]) > 0
