@@ -124,10 +124,8 @@ def _found(spark: SparkSession, at: _Descent) -> Iterator[Origin]:
             return
         if kind in _SAME:
             at = at.into(at.node.children().head())
-        elif kind in _SOME:
-            at = at.into(at.node.children().head(), by_row=False)
-        elif kind in _REPEATING:
-            at = at.into(at.node.children().head(), by_row=False, repeats=True)
+        elif kind in _SOME or kind in _REPEATING:
+            at = _below_others(at, kind in _REPEATING)
         elif kind == "Filter":
             at = _below_filter(at)
         elif kind == "Project":
@@ -138,9 +136,10 @@ def _found(spark: SparkSession, at: _Descent) -> Iterator[Origin]:
             at = at.into(at.node.plan(), place, common=(*at.common, *defined))
         elif kind == "CTERelationRef":
             below = dict(at.common)[int(at.node.cteId())]
-            pairs = zip(_outputs(at.node), _outputs(below), strict=True)
-            of = {outer: inner for (_, outer), (_, inner) in pairs}
-            at = at.into(below, plain=_renumbered(at.plain, of), used=_renumbered(at.used, of))
+            outer, inner = ([number for _, number in _outputs(node)] for node in (at.node, below))
+            of = dict(zip(outer, inner, strict=True))
+            # Whether others refer to the same definition, with the numbers of its attributes, cannot be told here.
+            at = at.into(below, plain=_renumbered(at.plain, of), used=_renumbered(at.used, of), by_row=False)
         else:
             return
 
@@ -154,6 +153,15 @@ def _origin(spark: SparkSession, at: _Descent) -> Origin:
     plain = {column: names[number] for number, columns in at.plain.items() for column in columns}
     tested = made_from.pop(_TESTED, frozenset())
     return Origin(over_plan(spark, at.node), plain, at.repeats, made_from, tested, at.by_row, at.node, at.above)
+
+
+def _below_others(at: _Descent, repeats: bool) -> _Descent:
+    """Below a node that looks at many rows, and may have columns of its own."""
+    child = at.node.children().head()
+    own = {number for _, number in _outputs(child)}
+    plain = {n: c for n, c in at.plain.items() if n in own}
+    used = {n: c for n, c in at.used.items() if n in own}
+    return at.into(child, plain=plain, used=used, by_row=False, repeats=at.repeats or repeats)
 
 
 def _below_filter(at: _Descent) -> _Descent:
@@ -268,10 +276,7 @@ def _with_columns_of(spark: SparkSession, frame: DataFrame, leaf: Any) -> Any:
 
 
 def _with_child(spark: SparkSession, node: Any, place: int, child: Any) -> Any:
-    """A node with another child; in the place of a reference to a CTE what it refers to."""
-    if str(node.getClass().getSimpleName()) == "CTERelationRef":
-        pairs = zip(_items(child.output()), _items(node.output()), strict=True)
-        return _project(spark, [_alias(spark, inner, outer) for inner, outer in pairs], child)
+    """A node with another child."""
     children = list(_items(node.children()))
     children[place] = child
     return node.withNewChildren(_sequence(spark, children))

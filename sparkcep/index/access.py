@@ -115,7 +115,7 @@ def access(
         access_path = min(costs, key=costs.__getitem__)
     d = reader.definition
     if access_path == FROM_SEQUENCES and _scans(reader, ask, cases):
-        return Access(source.over(_exploded(reader, _scan(reader, ask), ask, source)), access_path, None, costs)
+        return Access(_over(source, _exploded(reader, _scan(reader, ask), ask, source)), access_path, None, costs)
     types = sorted(t for t in ask.only or () if t in reader.dictionary())
     is_local = access_path == FROM_ACTIVITIES and _is_local(reader, types)
     with ThreadPoolExecutor(1) as aside:
@@ -129,12 +129,12 @@ def access(
     if access_path == FROM_SOURCE and share > MAX_SHARE:
         raise IndexNotBeneficial(f"{share:.0%} of the cases can match, and the events must come from the source")
     if lists is not None:
-        frame = source.over(_from_lists(reader, types, lists.result(), found.ids, source.placed))
+        frame = _over(source, _from_lists(reader, types, lists.result(), found.ids, source.placed))
     elif access_path == FROM_ACTIVITIES:
-        frame = source.over(_from_activities(reader, types, found.ids, source.placed))
+        frame = _over(source, _from_activities(reader, types, found.ids, source.placed))
     elif access_path == FROM_SEQUENCES:
         ids = None if share == 1 else found.ids
-        frame = source.over(_exploded(reader, reader.lists(ids), ask, source))
+        frame = _over(source, _exploded(reader, reader.lists(ids), ask, source))
     else:
         keys = reader.case_keys(found.ids)
         if coverage.added:
@@ -143,6 +143,18 @@ def access(
         keys, rows = keys.toDF("__cep_case"), source.frame
         frame = rows.join(F.broadcast(keys), rows[quoted(source.case)].eqNullSafe(keys["__cep_case"]), "left_semi")
     return Access(frame, access_path, found, costs)
+
+
+def _over(source: Input, rows: DataFrame) -> DataFrame:
+    """The query's rows from rows of the index.
+
+    Raises:
+        IndexNotBeneficial: Spark does not make them.
+    """
+    try:
+        return source.over(rows)
+    except Exception as error:  # plans have no public interface: what fails there is no reason to fail the query
+        raise IndexNotBeneficial(f"Spark does not read the input over the index's rows ({error})") from error
 
 
 def _costs(reader: Reader, ask: Requirements, source: Input, coverage: Coverage, source_bytes: int) -> dict[str, int]:

@@ -80,6 +80,8 @@ def prune(spark: SparkSession, plan: AnyPlan, source: DataFrame, input_sql: Inpu
                 states[kind] = _state(spark, kind, looked_at)
             if kind == "files" and not _overlaps(snapshot.source_state, states[kind]):
                 continue
+            if kind == "delta" and looked_at.named is None:  # versions go by names
+                continue
             if kind == "unknown" and not (
                 looked_at.named and catalog.same(snapshot.definition.source, looked_at.named)
             ):

@@ -74,6 +74,7 @@ def served(spark: SparkSession, text: str, path: str = "activities", **frames: D
         ("(SELECT l.*, d.w FROM inputs_log l LEFT JOIN VALUES ('x', 1) d(kk, w) ON l.k = d.kk)", "activities"),
         ("(SELECT * FROM inputs_log WHERE k IN (SELECT k FROM inputs_log WHERE e = 'B'))", "activities"),
         ("(SELECT *, row_number() OVER (PARTITION BY k ORDER BY v) AS n FROM inputs_log)", "source"),
+        ("(SELECT k, t, e, row_number() OVER (PARTITION BY k ORDER BY v) AS p FROM inputs_log)", "source"),
         ("(SELECT * FROM inputs_log ORDER BY v LIMIT 10)", "source"),
         ("(SELECT k, -t AS t, p, e FROM inputs_log)", "source"),
         ("(SELECT 'k#1' AS k, t, p, e FROM inputs_log)", "EVENT|CASE"),
@@ -88,7 +89,10 @@ def test_what_is_served_from_where(spark: SparkSession, log: str, query: str, wh
 
 def test_ctes_and_arguments_are_served(spark: SparkSession, log: str) -> None:
     common = "WITH own AS (SELECT * FROM inputs_log WHERE k <> 'none 1'), few AS (SELECT * FROM own WHERE t < 5) "
-    assert served(spark, common + f"SELECT * FROM ({BLOCK.format('few')})") == "activities"
+    assert served(spark, common + f"SELECT * FROM ({BLOCK.format('few')})") == "source"
+    twice = "WITH own AS (SELECT * FROM inputs_log WHERE t < 5) "
+    joined = BLOCK.format("(SELECT o.* FROM own o LEFT SEMI JOIN own b ON o.k = b.k AND b.e = 'B')")
+    assert served(spark, f"{twice}SELECT * FROM ({joined})") == "source"
     frame = spark.table(NAME).where("t < 5").withColumnRenamed("e", "kind")
     text = BLOCK.format("{df}").replace("EVENT TYPE e", "EVENT TYPE kind")
     assert served(spark, text, df=frame) == "activities"

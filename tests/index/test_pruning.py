@@ -67,7 +67,8 @@ ROWS = ("ONE ROW PER MATCH", "ALL ROWS PER MATCH", "ALL ROWS PER MATCH WITH UNMA
 class Log:
     """Batches of events (case, seconds, tiebreak, type, value); ``indexed``: how many of them the index has seen.
 
-    ``format``: of its files. ``zone``: of the session that asks, the index having been made in UTC.
+    ``format``: of its files. ``zone``: of the session that asks, the index having been made in UTC. ``types``: further
+    event types, in cases of three.
     """
 
     batches: tuple[tuple[tuple[str, int, int, str, int], ...], ...]
@@ -78,6 +79,11 @@ class Log:
     include: bool
     format: str = "parquet"
     zone: str = "UTC"
+    types: int = 0
+
+
+#: More than codes of one character have room for below the surrogates.
+MANY_TYPES = 8_400
 
 
 @st.composite
@@ -89,6 +95,8 @@ def logs(draw: st.DrawFn) -> Log:
     # A case that repeats itself: what looks for a pattern by going back takes long to find that there is none.
     again = draw(st.sampled_from(["", "", "AB", "A", "ABA"])) * draw(st.integers(1, 15))
     drawn[0] += [("g", t, e, t % 6) for t, e in enumerate(again)]
+    # Many pairs that all but match.
+    drawn[0] += [("h", t, "A", t % 6) for t in range(draw(st.sampled_from([0, 0, 0, 40])))]
     number = itertools.count()
     batches = tuple(tuple((c, t, next(number), e, v) for c, t, e, v in batch) for batch in drawn)
     options = draw(st.sampled_from([{}, {}, {"lookback": "5 seconds"}, {"interval_days": 1, "postings": "timestamps"}]))
@@ -97,6 +105,7 @@ def logs(draw: st.DrawFn) -> Log:
         batches, draw(st.integers(1, len(batches))), tuple(options.items()), kind, draw(st.booleans()),
         draw(st.booleans()), draw(st.sampled_from(["parquet", "parquet", "csv", "json"])),
         draw(st.sampled_from(["UTC", "UTC", "Asia/Tokyo", "Europe/Berlin"])),
+        draw(st.sampled_from([0] * 7 + [MANY_TYPES])),
     )  # fmt: skip
 
 
@@ -186,7 +195,9 @@ def compared(
         source = f"{name}_text"
         columns_sql = "k STRING, t TIMESTAMP, p BIGINT, e STRING, v INT"
         spark.sql(f"CREATE TABLE {source} ({columns_sql}) USING {log.format} OPTIONS (path '{folder}')")
-    for k, batch in enumerate(log.batches):
+    # Seen before the others, so that these have large codes.
+    more = tuple((f"m{n // 3}", n % 3, -n, f"#{n}", 0) for n in range(log.types))
+    for k, batch in enumerate((log.batches[0] + more, *log.batches[1:])):
         write(batch, folder / f"part{k}.{log.format}", log.format)
         if log.format != "parquet":
             spark.sql(f"REFRESH TABLE {source}")
