@@ -39,7 +39,8 @@ for one below that; *trends* counts the trends of values that rise by a factor o
 
 NOTES = (
     "Every run goes from the text of the query to its row in the caller: parsing, planning, reading, collecting.",
-    "Texts of two events are joined by `||`, which the kernel cannot do: the line says what the interpreter costs.",
+    "Texts of two events are joined by `||`, or compared by LIKE, which the kernel cannot do: these lines say what the "
+    "interpreter costs. Trends have them tested for each pair of neighbours, where DOUBLE takes a tree.",
     sparks.SETTINGS_NOTE,
 )
 
@@ -78,7 +79,10 @@ CLASSES = (
                    "coalesce(c.x, b.x) < b.x", "numbers"),
     ConditionClass("text", "b.s > a.s", "c.s < b.s", "unscaled"),
     ConditionClass("LIKE", "b.x > a.x * 1.25D AND a.s LIKE '%7%'", "c.x < b.x", "like"),
-    ConditionClass("texts of two events joined", "b.x > a.x * 1.25D AND a.s || b.s > '0'", "c.x < b.x", "numbers"),
+    ConditionClass("texts of two events joined", "b.x > a.x * 1.25D AND a.s || b.s > '0'", "c.x < b.x", "numbers",
+                   "S.x * 1.25D < NEXT(S).x AND S.s || NEXT(S).s > '0'"),
+    ConditionClass("LIKE of two events", "b.x > a.x * 1.25D AND b.s NOT LIKE a.s || '_%'", "c.x < b.x", "numbers",
+                   "S.x * 1.25D < NEXT(S).x AND NEXT(S).s NOT LIKE S.s || '_%'"),
 )  # fmt: skip
 
 

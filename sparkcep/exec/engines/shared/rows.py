@@ -60,6 +60,8 @@ class SharedRows:
     def __post_init__(self) -> None:
         self.offsets: Ints = np.asarray(self.batch.offsets, np.int64)
         self.rows = int(self.offsets[-1])
+        #: (rows,) the partition of each row.
+        self.partition: Ints = np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
         self.masks = [np.asarray(m.to_numpy(zero_copy_only=False), np.int64) for m in self.batch.masks]
 
     def all_rows(self) -> Ints:

@@ -89,10 +89,8 @@ class RuleMatcher:
             taken = [np.sort(order.place[own]) for own in taken]
         if not rule.drops:
             places = rows.all_rows()
-        elif len(taken) == 1:
-            places = taken[0]
         else:
-            places = np.unique(np.concatenate(taken))
+            places = union(taken)
         if not len(places):
             return None
         words = [np.zeros(len(places), np.int64) for _ in range(max(1, rule.pattern.mask_words))]
@@ -100,9 +98,9 @@ class RuleMatcher:
             word, place = divmod(bit, BITS_PER_WORD)
             words[word][np.searchsorted(places, own) if rule.drops else own] |= np.int64(1 << place)
         if rule.drops:
-            of = np.searchsorted(rows.offsets, places, side="right") - 1
-            partitions, counts = np.unique(of, return_counts=True)
-            offsets = np.append(0, np.cumsum(counts))
+            of = rows.partition[places]
+            offsets = np.concatenate([[0], np.flatnonzero(of[1:] != of[:-1]) + 1, [len(of)]])
+            partitions = of[offsets[:-1]]
         else:
             partitions, offsets = np.arange(len(rows.offsets) - 1), rows.offsets
         whole = not rule.drops and order is None
@@ -123,3 +121,14 @@ class RuleMatcher:
         columns = [column(number) for number in rule.columns]
         masks = [pa.array(word) for word in words]
         return Batch(offsets.astype(np.int64), masks, columns, within, held=rows.batch.held), places, partitions
+
+
+def union(parts: list[Ints]) -> Ints:
+    """Ascending numbers of ascending lists, each once."""
+    if len(parts) == 1:
+        return parts[0]
+    whole = np.concatenate(parts)
+    whole.sort(kind="stable")  # which merges what is in order
+    new = np.ones(len(whole), bool)
+    new[1:] = whole[1:] != whole[:-1]
+    return whole[new]
