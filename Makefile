@@ -42,6 +42,7 @@ SEED ?= $(shell date +%Y%m%d)
 # plans with and without an index, faults, a cluster, and known weaknesses of what is installed.
 test-long: test
 	HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest -q tests/spark/test_modes.py tests/spark/test_types.py
+	$(BIN)/python -m pytest -q -m 'not long' tests/spark
 	$(BIN)/python -m pytest -q -m long tests
 	$(QUICK) SPARKCEP_TEST_SESSION=connect $(BIN)/python -m pytest -q -m long $(addprefix tests/spark/test_,$(CONNECT))
 	$(QUICK) SPARKCEP_TEST_SESSION=connect SPARKCEP_TEST_CONNECT=all $(BIN)/python -m pytest -q tests/sql
@@ -74,8 +75,8 @@ wheel:
 	done
 	.venvs/wheel-$(notdir $(firstword $(PYTHONS)))/bin/python -m pip wheel --quiet --no-deps --wheel-dir dist .
 
-# Most queries of tests/sql and tests/index run once, over a few rows: Spark would compile them for longer than it runs
-# them. Its own listTables needs the compiler.
+# Most queries of the tests run once, over a few rows: Spark would compile them for longer than it runs them. Its own
+# listTables needs the compiler. With it the tests of tests/spark run in test-long.
 QUICK := SPARKCEP_TEST_CODEGEN=off
 
 # What needs no Spark.
@@ -86,7 +87,7 @@ test-sql: $(VENV)/.test
 	$(QUICK) $(BIN)/python -m pytest -q $(SHORT) tests/sql
 
 test-spark: $(VENV)/.test
-	$(BIN)/python -m pytest -q $(SHORT) tests/spark
+	$(QUICK) $(BIN)/python -m pytest -q $(SHORT) tests/spark
 
 # The index, the commands, and all else.
 test-index: $(VENV)/.test

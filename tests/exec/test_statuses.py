@@ -58,11 +58,11 @@ def test_what_a_condition_raised() -> None:
     external = External((), ConditionSet(), True)
     external.failure = ValueError("not a number")
     with pytest.raises(SparkCepError, match="not a number") as raised:
-        external.raise_failure()
+        external.raise_failure(CONDITION_FAILED)
     assert raised.value.error_class == "CEP_CONDITION_FAILED"
     external.failure = KeyboardInterrupt()
     with pytest.raises(KeyboardInterrupt):
-        external.raise_failure()
+        external.raise_failure(CONDITION_FAILED)
 
 
 @pytest.mark.parametrize("status", [*REQUESTS, UNDECIDED])

@@ -110,6 +110,7 @@ def test_enable_and_disable_while_queries_run(spark: SparkSession) -> None:
     assert answer(spark, BLOCK) == expected
 
 
+@pytest.mark.usefixtures("compiler")
 def test_nothing_is_left_behind(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     """By hand, for 10,000 statements: benchmarks/many_statements.py."""
     monkeypatch.setattr(kept, "MAX", 10)

@@ -119,6 +119,7 @@ def test_quantifiers_of_outer_patterns_are_no_parameters(spark: SparkSession) ->
     assert sorted(tuple(r) for r in spark.sql(text, [10, 3, 1]).collect()) == [(2, 12)]
 
 
+@pytest.mark.usefixtures("compiler")
 def test_temporary_views(spark: SparkSession) -> None:
     before = {t.name for t in spark.catalog.listTables()}
     query = f"SELECT * FROM {ROWS} {FALL}"
