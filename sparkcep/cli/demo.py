@@ -7,7 +7,7 @@ from sparkcep.cli.timer import timed
 from sparkcep.data.examples import folder, read_example
 from sparkcep.data.flights import create_flights_view, flights_source
 from sparkcep.session.java import ensure_java
-from sparkcep.session.local import local_session, quiet_errors
+from sparkcep.session.local import local_session
 
 _NEXT = """
 Where to go next
@@ -23,7 +23,6 @@ def run_demo() -> None:
     # What is missing is said before anything else.
     flights_source()
     example = read_example(folder("flights") / "1_knock_on_delays.sql")
-    quiet_errors()
     print("sparkcep finds patterns in event data with Spark SQL. This demo asks 336,776 real flights")
     print("(departures from New York in 2013) on which days an aircraft left later and later.\n")
     print(f"Using {ensure_java()}")

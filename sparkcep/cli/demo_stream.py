@@ -15,7 +15,7 @@ from sparkcep.cli.timer import timed
 from sparkcep.data.examples import folder, read_example
 from sparkcep.data.flights import create_flights_view, flights_source
 from sparkcep.session.java import ensure_java
-from sparkcep.session.local import local_session, quiet_errors
+from sparkcep.session.local import local_session
 
 #: Days that are replayed, from the first of January 2013 on.
 DAYS = 10
@@ -31,7 +31,6 @@ def run_stream_demo() -> None:
     """Run the demo; raises SparkCepError with the fix where Java, Spark or the data is missing."""
     flights_source()
     example = read_example(folder("streaming") / "late_and_later.sql")
-    quiet_errors()
     print(f"sparkcep replays {DAYS} days of flights (departures from New York, January 2013), a file for each day,")
     print("as a stream, and prints matches as soon as they are certain.\n")
     print(f"Using {ensure_java()}")

@@ -120,7 +120,7 @@ def report(found: Discovered, top: int) -> list[str]:
 
 
 def _heading(what: str, count: int, top: int) -> str:
-    return f"{what}: {count:,}" + (f", the {top} most frequent" if count > top else "")
+    return f"{what}: {count:,}" + (f", the {top} most frequent (--top {count} shows all)" if count > top else "")
 
 
 def _sequence(steps: object) -> str:

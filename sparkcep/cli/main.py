@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import time
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -177,13 +180,31 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
 
 
+@contextlib.contextmanager
+def _plain_warnings() -> Iterator[None]:
+    """What a query is warned of is one line, without the place in our code that Python would show."""
+    before = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
+        if category.__name__ == "PatternWarning":  # to name the class would load pyspark
+            click.echo(f"Warning: {message}", err=True)
+        else:
+            before(message, category, *rest, **more)
+
+    warnings.showwarning = show
+    try:
+        yield
+    finally:
+        warnings.showwarning = before
+
+
 def _run(arguments: list[str], meta: dict[str, str]) -> int:
     from sparkcep.progress import shown
 
     if "_SPARKCEP_COMPLETE" in os.environ:  # the user's shell asks what may stand where its cursor is
         cli.main(arguments, "sparkcep")
     try:
-        with cli.make_context("sparkcep", arguments) as context, shown():
+        with cli.make_context("sparkcep", arguments) as context, shown(), _plain_warnings():
             context.meta.update(meta)
             try:
                 return cli.invoke(context) or 0

@@ -7,7 +7,7 @@ import html
 import shlex
 from typing import Any
 
-from pyspark.errors import PySparkException
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 import sparkcep
@@ -156,7 +156,8 @@ def load(shell: Any) -> None:
     shell.register_magic_function(cep, magic_kind="cell", magic_name="cep")
 
     def tell(shell: Any, kind: type, error: BaseException, trace: Any, tb_offset: Any = None) -> None:
-        if not isinstance(error, Interrupted) and error_behind(error) is None:
+        is_query = isinstance(error, (AnalysisException, Interrupted))  # also Spark's ParseException
+        if not is_query and error_behind(error) is None:
             shell.showtraceback((kind, error, trace), tb_offset=tb_offset)
             return
         from sparkcep.cli.messages import short_message

@@ -177,7 +177,7 @@ def session_of(connection: Connection, data: Data = NO_DATA, text: str = "") -> 
         SparkCepError: what is missing, before Spark is started, which takes its time.
     """
     from sparkcep.progress import activity
-    from sparkcep.session.local import local_session, quiet_errors
+    from sparkcep.session.local import local_session
 
     conf = pairs(connection.conf, "--conf")
     options = pairs(data.option, "--option")
@@ -194,7 +194,6 @@ def session_of(connection: Connection, data: Data = NO_DATA, text: str = "") -> 
         from sparkcep.data.files import check_files
 
         check_files(files)
-    quiet_errors()
     if text and connection.remote is None and (connection.master or "local").startswith("local"):
         # Started when pyspark is loaded, so that two threads do not load it.
         threading.Thread(target=_compile_likely, args=(text,), daemon=True).start()

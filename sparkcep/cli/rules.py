@@ -42,8 +42,9 @@ def check_command(folder: Path, columns: str | None, event_type: str | None) -> 
     for rule, error in found:
         print(f"{rule.source}: {error}\n", file=sys.stderr)
     refused = len({rule.source for rule, _ in found})
-    how = "read" if columns is None else "read and bound"
-    print(f"{len(rules)} {'rule' if len(rules) == 1 else 'rules'} {how}, {refused or 'none'} refused")
+    good = len(rules) - refused
+    how = "parsed (--columns binds them too)" if columns is None else "bound"
+    print(f"{len(rules)} {'rule' if len(rules) == 1 else 'rules'} read: {good} {how}, {refused} refused")
     return 1 if found else 0
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from sparkcep.session.analyzer import Arguments
-from sparkcep.session.no_rows import notes, unknown_constants
+from sparkcep.session.no_rows import notes, unknown_constants, unknown_rule_types
 from sparkcep.session.originals import plain_sql
 from sparkcep.session.statement import StatementExecution, run_statement
 from sparkcep.sql.statement import mentions_pattern
@@ -57,4 +57,7 @@ def unknown_constant_notes(spark: SparkSession, statement: str) -> list[str]:
     if not mentions_pattern(statement):
         return []
     run = explained(spark, statement)[1]
-    return [] if run is None else [note for r in run.relations for note in unknown_constants(run.analyzer, r)]
+    if run is None:
+        return []
+    of_rules = [note for s in run.rule_sets for note in unknown_rule_types(run.analyzer, s)]
+    return [note for r in run.relations for note in unknown_constants(run.analyzer, r)] + of_rules

@@ -75,6 +75,7 @@ def local_session(
         # PySpark itself reads this key only where spark-submit has started the program.
         os.environ["PYSPARK_PYTHON"] = values["spark.pyspark.python"]
     prepare_process(needs_java=remote is None)
+    quiet_errors()
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.appName("sparkcep")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sparkcep.errors import SparkCepError, lacks
 from sparkcep.exec.conditions.expressions import TIMES, parse_type
@@ -18,6 +18,9 @@ from sparkcep.planner.fields import quote
 from sparkcep.query import PREFIX, SOURCE, NonAnswers, string_literal
 from sparkcep.session.analyzer import SparkAnalyzer
 from sparkcep.session.relations import Relation, relation_sql
+
+if TYPE_CHECKING:
+    from sparkcep.session.rule_sets import RuleSetResult
 
 #: Most values of a column that a constant is compared with for its spelling.
 MAX_VALUES = 10_000
@@ -54,6 +57,31 @@ def unknown_constants(analyzer: SparkAnalyzer, relation: Relation) -> Iterable[s
             rows = _asked(analyzer, relation, f"DISTINCT {quote(column)}", f" LIMIT {MAX_VALUES}")
             spellings[column] = [text for (text,) in rows if text is not None]
         yield lacks(column, value, spellings[column])
+
+
+def unknown_rule_types(analyzer: SparkAnalyzer, found: RuleSetResult) -> Iterable[str]:
+    """A sentence for each event type that rules of a set name and that no row of the log has."""
+    if found.shared is None:
+        return
+    shape, fields = found.shared.input.shape, found.shared.input.fields
+    named: dict[str, dict[str, list[str]]] = {}
+    for rule in found.shared.spec.rules:
+        for test in rule.tests:
+            for value in test.types:
+                rules = named.setdefault(fields.texts[shape.columns[test.of]], {}).setdefault(value, [])
+                if rule.name not in rules:
+                    rules.append(rule.name)
+
+    def values(column: str, behind: str) -> set[str]:
+        rows = analyzer.run(f"SELECT DISTINCT {column} FROM {{{SOURCE}}}{behind}", found.set.call.source).collect()
+        return {text for (text,) in rows if text is not None}
+
+    for column, rules_by in named.items():
+        held = values(column, f" WHERE {column} IN ({', '.join(map(string_literal, rules_by))})")
+        missing = [value for value in rules_by if value not in held]
+        spellings = values(column, f" LIMIT {MAX_VALUES}") if missing else set()
+        for value in missing:
+            yield f"rule {', '.join(rules_by[value])}: {lacks(column.strip('`'), value, spellings)}"
 
 
 def _asked(analyzer: SparkAnalyzer, relation: Relation, items: str, behind: str = "") -> list[Any]:

@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame, Observation, SparkSession
@@ -41,6 +41,9 @@ from sparkcep.sql.misplaced import misplaced
 from sparkcep.sql.occurrences import read_statement
 from sparkcep.sql.rewriter import InputSql, Rewriter
 from sparkcep.sql.statement import RULE_FUNCTIONS, OccurrenceKind, PatternOccurrence, Statement, formatted
+
+if TYPE_CHECKING:
+    from sparkcep.session.rule_sets import RuleSetResult
 
 T = TypeVar("T")
 
@@ -109,7 +112,8 @@ class StatementExecution:
     Args:
         statement: its tokens and forms; rewriter: its text, where subqueries take the forms' places.
         analyzer: asks Spark. planner: plans a form.
-        relations: of the forms planned so far. renamed: where forms begin whose columns have other names outside.
+        relations: of the forms planned so far. rule_sets: of calls of pattern_rules. renamed: where forms begin whose
+            columns have other names outside.
         notes: what EXPLAIN says beside the plans.
     """
 
@@ -119,6 +123,7 @@ class StatementExecution:
     planner: OccurrencePlanner
     explain_only: bool = False
     relations: list[Relation] = field(default_factory=list)
+    rule_sets: list[RuleSetResult] = field(default_factory=list)
     renamed: set[int] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
 
@@ -278,6 +283,7 @@ class StatementExecution:
                 self.compile_ahead(relation.plan)
             if found.shared is not None:
                 compile_ahead(self.analyzer.spark, needed(found.shared.spec, found.shared.input.shape))
+        self.rule_sets.append(found)
         self.relations.extend(found.relations)
         self.notes.extend(found.notes)
         self.rewriter.replace(form, f"({found.sql})")

@@ -116,6 +116,19 @@ def test_a_mistyped_type_is_said(run: Run) -> None:
     assert err.startswith("Warning: no row has step = 'regster'; did you mean 'register'?\nNote: ")
 
 
+def test_rules_are_looked_at_too(run: Run) -> None:
+    rules = "SELECT * FROM VALUES ('typo', 'PATTERN SEQ(register a, shipp b)'), ('bad', 'PATTERN SEQ(') t(name, rule)"
+    code, out, err = run(
+        "sql", "--csv", "log.csv", "-q", "--format", "csv",
+        f"SELECT rule FROM pattern_rules(TABLE(log) PARTITION BY order_id ORDER BY `when happened`, "
+        f"rules => TABLE({rules}), event_type => step)",
+    )  # fmt: skip
+    assert (code, out) == (0, "rule\n"), err
+    assert "Warning: rule typo: no row has step = 'shipp'; did you mean 'ship'?\n" in err
+    assert "Warning: 1 of 2 rules are refused and do not run: bad (CEP_PATTERN_SYNTAX)" in err
+    assert "PatternWarning" not in err
+
+
 def test_other_statements_are_let_be(run: Run) -> None:
     text = ("CREATE OR REPLACE TEMPORARY PATTERN FUNCTION paid AS PATTERN SEQ(register a, pay b) RETURN b.amount; "
             "EXPLAIN FROM log PATTERN SEQ(register a, pay b); SHOW TABLES IN default LIKE 'nothing'")  # fmt: skip

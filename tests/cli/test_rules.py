@@ -40,7 +40,7 @@ def test_what_needs_columns(folder: Path, capsys: pytest.CaptureFixture[str]) ->
     assert main(["rules", "check", str(folder)]) == 0
     assert main(["rules", "check", str(folder), "--columns", COLUMNS, "--event-type", "action"]) == 1
     said = capsys.readouterr()
-    assert "3 rules read and bound, 1 refused" in said.out
+    assert "3 rules read: 2 bound, 1 refused" in said.out
     assert f"{folder / 'typo.sql'}: [CEP_UNRESOLVED_COLUMN]" in said.err
     assert "Line 2, column 9.\nWHERE s.adress = 'x'\n        ^\nHint: did you mean address?" in said.err
 
@@ -59,7 +59,7 @@ def test_what_the_text_alone_tells(folder: Path, capsys: pytest.CaptureFixture[s
     assert main(["rules", "check", str(folder)]) == 1
     found = capsys.readouterr()
     assert f"bad.sql: [{said}]" in found.err
-    assert "3 rules read, 1 refused" in found.out
+    assert "3 rules read: 2 parsed (--columns binds them too), 1 refused" in found.out
 
 
 def test_two_of_a_name(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -188,8 +188,14 @@ class Reader:
         operator = token.kind == "word" and token.upper in BEHIND_OPERAND
         if operator or behind == "(" or token.text.casefold() in self.lambdas:
             return False
+        before = s.tokens[i - 1]
+        if s.word(i) in UNITS and before.kind == "number" and not self.is_in_interval(i - 1):
+            length = f"{before.text} {token.text}"
+            raise self.scope.error(
+                "CEP_SYNTAX_ERROR", f"{length} is a length of time in WITHIN alone.", before,
+                f"write INTERVAL {length.upper()}",
+            )  # fmt: skip
         if self.scope.is_column(token.text):
-            before = s.tokens[i - 1]
             unit = s.word(i) in UNITS and before.kind in ("number", "string")
             literal = token.kind == "word" and i + 1 < len(s.tokens) and s.tokens[i + 1].kind == "string"
             return not (unit or literal or s.word(i - 1) == "AS" or before.upper == "{" or s.word(i + 1) == "FROM")
@@ -203,6 +209,16 @@ class Reader:
                 f"write {token.text}.column",
             )
         return False
+
+    def is_in_interval(self, i: int) -> bool:
+        """Whether the number at a token is one of an INTERVAL: INTERVAL 1 DAY 3 HOURS, INTERVAL -3 HOURS."""
+        s = self.scope.statement
+        while True:
+            if s.operator(i - 1) in ("+", "-"):
+                i -= 1
+            if s.word(i - 1) not in UNITS:
+                return s.word(i - 1) == "INTERVAL"
+            i -= 2
 
     # -- references ------------------------------------------------------------------------------------------------
 
@@ -242,9 +258,9 @@ class Reader:
         if found is None or (found["number"] or "1") != "1" or (found["back"] or "1") == "0":
             raise self.scope.error(
                 "CEP_INDEX",
-                f"{_spelt(s, i, after)} is not an index of a pattern variable.",
+                f"{_spelt(s, i, after)} is no event that can be named: only the first, the last and neighbours are.",
                 s.tokens[min(i + 2, close)],
-                "v[1], v[i], v[i-1], v[v.LEN], v[], v[..i-1] and v[..i] are",
+                "v[1], v[i], v[i-1], v[v.LEN], v[], v[..i-1] and v[..i] can be",
             )
         if found["all"] is not None:
             return Index.ALL, 0, after
