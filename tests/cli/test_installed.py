@@ -53,7 +53,8 @@ WITH_SPARK: list[tuple[list[str], str, str]] = [
     (["shell"], f"{PATTERN};\n\\timing\nSELECT 1 +\n no_such;\nSELECT 6 * 7 AS answer", "| 42"),
     (["explain", "-e", PATTERN], "", "== Pattern Plan =="),
     (["compile", "-e", PATTERN], "", "pattern_1(TABLE("),
-    (["discover", "log.csv", "-q"], "", "sparkcep sql --csv log.csv --as log \"FROM log PATTERN SEQ('A' a, 'B' b)"),
+    (["discover", "seen.csv", "-q"], "", "sparkcep sql --csv seen.csv --as seen \"FROM seen PATTERN SEQ('A' a, 'B' b)"),
+    (["rules", "check", "rules"], "", "1 rule read: 1 parsed"),
     (["sql", "-e", f"CREATE TABLE log USING parquet AS {LOG}"], "", ""),
     (["index", "create", "i", "--source", "log", "--with", "lookback=9", *SOURCE_OPTION], "", "i: built (created)"),
     (["index", "refresh", "i", *BY_PATH], "", "i: "),
@@ -129,7 +130,9 @@ def test_every_command_is_run() -> None:
 @pytest.mark.timeout(1200)  # Spark starts once, but a dozen commands run
 def test_with_spark(python: str, tmp_path: Path) -> None:
     ensure_java()
-    (tmp_path / "log.csv").write_text("case,time,event\n" + "1,1,A\n1,2,B\n" * 3)
+    (tmp_path / "seen.csv").write_text("case,time,event\n" + "1,1,A\n1,2,B\n" * 3)
+    (tmp_path / "rules").mkdir()
+    (tmp_path / "rules" / "b_after_a.sql").write_text("PATTERN SEQ(A a, B b)")
     steps = json.dumps([(argv, typed) for argv, typed, _ in WITH_SPARK])
     run([python, "-c", RUNNER], tmp_path, steps)
     found: Mapping[str, Any] = json.loads((tmp_path / "done.json").read_text())

@@ -146,7 +146,7 @@ def test_events_that_a_tiebreak_does_not_tell_apart_are_read_from_their_source(
 
 def test_a_continued_case_counts_on(spark: SparkSession, tmp_path: Path) -> None:
     with tied(spark, tmp_path, *TIES["int"]) as source:
-        name = index.show(spark)[-1]["name"]
+        (name,) = (shown["name"] for shown in index.show(spark, source))
         more = {"k": ["x"] * 3, "t": [1, 1, 0], "p": [50, 40, 70], "e": ["C", "A", "B"], "q": [0, 0, 0]}
         for number, rows in enumerate(([0, 1], [2])):  # goes on, then comes late
             types = (pa.string(), pa.int64(), pa.int32(), pa.string(), pa.int32())
