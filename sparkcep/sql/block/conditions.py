@@ -105,6 +105,7 @@ class ConditionBinder:
         low, high = conjunct
         tokens = self.scope.statement.tokens
         reader = Reader(self.scope)
+        reader.refuse_lengths(low, high)
         parts = tuple(p if isinstance(p, str) else self.normal(p) for p in reader.read(low, high))
         references = [p for p in parts if isinstance(p, Reference)]
         source = self.scope.statement.text[tokens[low].start : tokens[high - 1].end]

@@ -188,14 +188,8 @@ class Reader:
         operator = token.kind == "word" and token.upper in BEHIND_OPERAND
         if operator or behind == "(" or token.text.casefold() in self.lambdas:
             return False
-        before = s.tokens[i - 1]
-        if s.word(i) in UNITS and before.kind == "number" and not self.is_in_interval(i - 1):
-            length = f"{before.text} {token.text}"
-            raise self.scope.error(
-                "CEP_SYNTAX_ERROR", f"{length} is a length of time in WITHIN alone.", before,
-                f"write INTERVAL {length.upper()}",
-            )  # fmt: skip
         if self.scope.is_column(token.text):
+            before = s.tokens[i - 1]
             unit = s.word(i) in UNITS and before.kind in ("number", "string")
             literal = token.kind == "word" and i + 1 < len(s.tokens) and s.tokens[i + 1].kind == "string"
             return not (unit or literal or s.word(i - 1) == "AS" or before.upper == "{" or s.word(i + 1) == "FROM")
@@ -209,6 +203,18 @@ class Reader:
                 f"write {token.text}.column",
             )
         return False
+
+    def refuse_lengths(self, low: int, high: int) -> None:
+        """Raise where a condition has `3 hours`, which Spark would not read; clauses that are lengths of time may."""
+        s = self.scope.statement
+        for i in range(low + 1, high):
+            before = s.tokens[i - 1]
+            if s.word(i) in UNITS and before.kind == "number" and not self.is_in_interval(i - 1):
+                length = f"{before.text} {s.tokens[i].text}"
+                raise self.scope.error(
+                    "CEP_SYNTAX_ERROR", f"{length} is no value of a condition.", before,
+                    f"write INTERVAL {length.upper()}",
+                )  # fmt: skip
 
     def is_in_interval(self, i: int) -> bool:
         """Whether the number at a token is one of an INTERVAL: INTERVAL 1 DAY 3 HOURS, INTERVAL -3 HOURS."""
