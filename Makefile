@@ -28,7 +28,7 @@ demo: $(VENV)/.demo
 
 # Style and types; then the tests on classic sessions, and those that a session can make a difference to again on Spark
 # Connect. A Spark session alone leaves cores idle between its jobs, hence three processes at a time, longest first.
-# On two cores this is to end within ten minutes, two and a half of them (of one core) for compiling kernels: what is
+# On two cores this is to end within ten minutes and takes twenty; two of one core are for compiling kernels. What is
 # marked long, and whole grids of settings, are for test-long.
 test: $(VENV)/.test
 	$(MAKE) -j2 warm check
