@@ -22,6 +22,8 @@ from sparkcep.data.roles import Column, guess_roles
 from sparkcep.errors import SparkCepError
 from sparkcep.settings import LOG_CASE, LOG_EVENT, LOG_TIEBREAK, LOG_TIME
 
+from ..spark.real_logs import DATA
+
 ROWS = """order_id;when happened;step;amount
 1;2024-05-01 10:00:00;register;10
 1;2024-05-01 11:00:00;pay;10
@@ -254,9 +256,6 @@ def test_proposals_run_as_they_are(run: Run) -> None:
         if counted := re.search(r": (\d+) cases?$", question):
             assert rows == int(counted[1])
         assert "Warning" not in err
-
-
-DATA = Path("/work/shared/data")
 
 
 @pytest.mark.long
