@@ -63,9 +63,10 @@ def check(
     from sparkcep import settings
     from sparkcep.errors import SparkCepError, near_name
     from sparkcep.query import SortKey
-    from sparkcep.sql.block.source import LogKeys, quoted
+    from sparkcep.sql.block.source import quoted
     from sparkcep.sql.rule_sets.binder import bind_rule, parse_rule
     from sparkcep.sql.rule_sets.files import folder_rules
+    from sparkcep.sql.rule_sets.keys import LogKeys
 
     rules = folder_rules(folder)
     found: list[tuple[Rule, SparkCepError]] = []

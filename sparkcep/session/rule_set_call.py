@@ -15,9 +15,9 @@ from sparkcep.query import KeyExpression, SortKey
 from sparkcep.session.analyzer import SparkAnalyzer
 from sparkcep.session.rule_sources import rules_at, table_rules
 from sparkcep.settings import LOG_CASE, LOG_EVENT, LOG_TIME, Settings
-from sparkcep.sql.block.source import LogKeys
 from sparkcep.sql.rewriter import InputSql, Rewriter
 from sparkcep.sql.rule_sets.binder import COLUMNS
+from sparkcep.sql.rule_sets.keys import LogKeys
 from sparkcep.sql.rule_sets.rule import Rule
 from sparkcep.sql.rule_sets.table_argument import TableArgument, read_table_argument
 from sparkcep.sql.statement import PatternOccurrence, Statement

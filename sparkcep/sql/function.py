@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sparkcep.errors import PatternAnalysisError, PatternParseError
 from sparkcep.sql.block.parser import parse_block
 from sparkcep.sql.block.pattern import parse_block_pattern
-from sparkcep.sql.rule_sets.reader import block_parts
+from sparkcep.sql.block.spans import BlockFinder
 from sparkcep.sql.statement import OccurrenceKind, PatternOccurrence, Statement
 
 _HEAD = "PARTITION BY, ORDER BY, EVENT TYPE, RETURN or PATTERN"
@@ -81,7 +81,7 @@ def _form(s: Statement, at: int) -> PatternOccurrence:
     if s.word(head) == "FROM":
         raise _refused(s, head, "CEP_FUNCTION_SOURCE", "A pattern function has no FROM: its table is the argument.",
                        f"begin with {_HEAD}; call it as f(TABLE(t))")  # fmt: skip
-    parts = block_parts(s, head, high)
+    parts = BlockFinder(s).parts(head, high)
     if parts is None:
         raise _expected(s, head, f"{_HEAD} is expected here.")
     keyword, end = parts

@@ -159,6 +159,16 @@ class Statement:
         tokens = (self.tokens[k] for k in range(low, high) if k not in left_out)
         return frozenset(t.text.casefold() for t in tokens if t.kind in ("word", "quoted"))
 
+    def between_commas(self, low: int, high: int) -> list[tuple[int, int]]:
+        """Ranges of tokens between the commas of a range, one at least; commas in parentheses are not its own."""
+        out, start, i = [], low, low
+        while i < high:
+            if self.operator(i) == ",":
+                out.append((start, i))
+                start = i + 1
+            i = self.pairs.get(i, i) + 1
+        return [*out, (start, high)]
+
     def opening(self, close: int, default: int = -1) -> int:
         """The parenthesis that a token closes; ``default`` where it closes none."""
         if not self.opened:

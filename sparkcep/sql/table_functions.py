@@ -74,13 +74,7 @@ class _Reader:
         low, high = self.form.body
         if low == high:
             return []
-        out, start, i = [], low, low
-        while i < high:
-            if self.s.operator(i) == ",":
-                out.append((start, i))
-                start = i + 1
-            i = self.s.pairs.get(i, i) + 1
-        out.append((start, high))
+        out = self.s.between_commas(low, high)
         for a, b in out:
             if a == b:
                 raise PatternParseError(

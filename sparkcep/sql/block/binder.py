@@ -32,7 +32,6 @@ from sparkcep.sql.block.returns import ReturnBinder
 from sparkcep.sql.block.scope import BlockScope
 from sparkcep.sql.block.source import (
     Indexed,
-    LogKeys,
     Properties,
     Source,
     plain,
@@ -43,6 +42,7 @@ from sparkcep.sql.block.source import (
 from sparkcep.sql.block.where import STRATEGIES, WhereSyntax, read_strategy, read_where
 from sparkcep.sql.lexicon import Token
 from sparkcep.sql.permutations import check_permutations
+from sparkcep.sql.rule_sets.keys import LogKeys
 from sparkcep.sql.statement import PatternOccurrence, Statement
 
 #: Spark's name of the type of an expression over the input.

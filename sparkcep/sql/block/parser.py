@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from sparkcep.errors import PatternParseError, near_name
-from sparkcep.sql.clause.parser import SortItem
 from sparkcep.sql.lexicon import BEHIND_OPERAND, ENDS_OPERAND, WANTS_OPERAND
 from sparkcep.sql.non_answers import HINT, TAKES, WrongArgument, in_order
+from sparkcep.sql.sort_item import SortItem, sort_item
 from sparkcep.sql.statement import PatternOccurrence, Statement
 
 Range = tuple[int, int]
@@ -325,18 +325,7 @@ class BlockParser:
     def read_order_by(self) -> None:
         """ORDER BY expression [ASC | DESC] [NULLS FIRST | LAST], ..."""
         self.accept("ORDER", "BY")
-        w = self.s.word
-        for start, stop in self.items("A sort key"):
-            end = stop
-            item = SortItem((start, end))
-            if end - start > 2 and w(end - 2) == "NULLS" and w(end - 1) in ("FIRST", "LAST"):
-                item.nulls_first = w(end - 1) == "FIRST"
-                end -= 2
-            if end - start > 1 and w(end - 1) in ("ASC", "DESC"):
-                item.ascending = w(end - 1) == "ASC"
-                end -= 1
-            item.expression = (start, end)
-            self.out.order_by.append(item)
+        self.out.order_by += [sort_item(self.s, *item) for item in self.items("A sort key")]
 
     def read_event_type(self) -> None:
         """EVENT TYPE column | NONE; parentheses around it are left out."""

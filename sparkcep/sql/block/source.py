@@ -11,7 +11,8 @@ from sparkcep.settings import LOG_CASE, LOG_EVENT, LOG_TIEBREAK, LOG_TIME, Setti
 from sparkcep.sql.block.parser import BlockSyntax, Range
 from sparkcep.sql.block.references import Reader
 from sparkcep.sql.block.scope import BlockScope, Reference
-from sparkcep.sql.statement import PatternOccurrence, Statement
+from sparkcep.sql.rule_sets.keys import LogKeys, refuse_keys
+from sparkcep.sql.statement import PatternOccurrence
 
 #: Properties of a table by its name as the statement writes it; empty where there are none.
 Properties = Callable[[str], Mapping[str, str]]
@@ -22,14 +23,6 @@ Indexed = Callable[[], Mapping[str, str]]
 def quoted(name: str) -> str:
     """A name in backticks, safe inside text that Spark formats."""
     return ("`" + name.replace("`", "``") + "`").replace("{", "{{").replace("}", "}}")
-
-
-@dataclass(frozen=True, slots=True)
-class LogKeys:
-    """PARTITION BY and ORDER BY of a rule set, which its rules do not say themselves."""
-
-    partition_by: tuple[KeyExpression, ...]
-    order_by: tuple[SortKey, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,9 +136,7 @@ class _SourceReader:
             for r in map(self.unwrapped, self.syntax.partition_by)
         )
         if self.keys is not None:
-            written = [*self.syntax.partition_by, *(k.expression for k in self.syntax.order_by)]
-            if written:
-                raise keys_of_rule(self.scope.statement, tokens[written[0][0]].start)
+            refuse_keys(self.scope.statement, self.syntax.partition_by, self.syntax.order_by)
             partition_by = self.keys.partition_by
         elif not partition_by and (case := self.outside("case"))[1]:
             partition_by = tuple(
@@ -155,7 +146,7 @@ class _SourceReader:
             SortKey(
                 plain(self.scope, k.expression),
                 k.ascending,
-                k.ascending if k.nulls_first is None else k.nulls_first,
+                k.nulls_first,
                 tokens[k.expression[0]].start,
             )
             for k in self.syntax.order_by
@@ -229,17 +220,6 @@ def read_source(
         PatternAnalysisError: CEP_LOG_COLUMNS, CEP_UNRESOLVED_COLUMN, CEP_PATTERN_VARIABLE_NOT_ALLOWED, CEP_RULE_KEYS.
     """
     return _SourceReader(scope, syntax, form, settings, properties, indexed, keys).read(needs_type)
-
-
-def keys_of_rule(statement: Statement, position: int) -> PatternAnalysisError:
-    """CEP_RULE_KEYS at a key that a rule names; the caller raises it."""
-    return PatternAnalysisError(
-        "CEP_RULE_KEYS",
-        "A rule has no PARTITION BY and no ORDER BY: all rules of a set share those of the set.",
-        text=statement.text,
-        position=position,
-        hint="write them behind the table: pattern_rules(TABLE(log) PARTITION BY case ORDER BY time, rules => ...)",
-    )
 
 
 def relation_names(scope: BlockScope, form: PatternOccurrence) -> frozenset[str]:

@@ -54,6 +54,18 @@ class BlockFinder:
             k += 1
         return None
 
+    def parts(self, head: int, high: int) -> tuple[int, int] | None:
+        """Where a block without a FROM, from a token on, has its PATTERN and ends; None where there is no PATTERN."""
+        s, keyword = self.s, head
+        while keyword < high and not (
+            s.word(keyword) == "PATTERN"
+            and (keyword == head or not self.wants_operand(keyword))
+            and self.begins_pattern(keyword + 1)
+        ):
+            opens = s.operator(keyword) == "(" and keyword in s.pairs
+            keyword = s.pairs[keyword] + 1 if opens else keyword + 1
+        return None if keyword >= high else (keyword, self.block_end(keyword + 1, high))
+
     def wants_operand(self, i: int) -> bool:
         """Whether the token before an index wants an operand, so that what stands there is no keyword."""
         before = self.s.tokens[i - 1]

@@ -25,12 +25,12 @@ from sparkcep.query import (
     unescape,
 )
 from sparkcep.settings import Settings
-from sparkcep.sql.block.source import LogKeys, keys_of_rule
 from sparkcep.sql.clause.parser import ClauseSyntax, Range
 from sparkcep.sql.clause.row_pattern import variable_name
 from sparkcep.sql.lexicon import Token
 from sparkcep.sql.negation import negated_only
 from sparkcep.sql.permutations import check_permutations
+from sparkcep.sql.rule_sets.keys import LogKeys, refuse_keys
 from sparkcep.sql.scalars import ScalarReader, Scope, split_conjuncts
 from sparkcep.sql.statement import Statement
 
@@ -91,7 +91,8 @@ class Binder:
         """
         clause = self.clause
         self.check_columns()
-        self.check_keys()
+        if self.keys is not None:
+            refuse_keys(self.s, self.clause.partition_by, self.clause.order_by)
         check_permutations(self.pattern, self.settings.limit_permute, self.error)
         self.bind_subsets()
         one_row = clause.rows_per_match is RowsPerMatch.ONE
@@ -129,16 +130,6 @@ class Binder:
         )
 
     # -- parts -----------------------------------------------------------------------------------------------------
-
-    def check_keys(self) -> None:
-        """Refuse keys of a rule's own.
-
-        Raises:
-            PatternAnalysisError: CEP_RULE_KEYS.
-        """
-        own = [*self.clause.partition_by, *(k.expression for k in self.clause.order_by)]
-        if self.keys is not None and own:
-            raise keys_of_rule(self.s, self.s.tokens[own[0][0]].start)
 
     def check_columns(self) -> None:
         """Refuse an input whose columns cannot be told apart by name or are named like ours.
@@ -347,7 +338,7 @@ class Binder:
             SortKey(
                 self.plain(k.expression),
                 k.ascending,
-                k.ascending if k.nulls_first is None else k.nulls_first,
+                k.nulls_first,
                 self.s.tokens[k.expression[0]].start,
             )
             for k in self.clause.order_by

@@ -10,6 +10,7 @@ from sparkcep.query import RowsPerMatch, Selection, SkipMode
 from sparkcep.sql.clause.row_pattern import parse_row_pattern, variable_name
 from sparkcep.sql.lexicon import WANTS_OPERAND, Token
 from sparkcep.sql.non_answers import HINT, TAKES, WrongArgument, in_order
+from sparkcep.sql.sort_item import SortItem, sort_item
 from sparkcep.sql.statement import Statement
 
 Range = tuple[int, int]
@@ -35,15 +36,6 @@ _ORDER_HINT = (
     "the order is PARTITION BY, ORDER BY, EVENT TYPE, MEASURES, ONE | ALL ROWS PER MATCH, AFTER MATCH SKIP, "
     "EVENT SELECTION, PATTERN, WITHIN, SUBSET, DEFINE, EXPLAIN NON ANSWERS"
 )
-
-
-@dataclass(slots=True)
-class SortItem:
-    """``nulls_first``: None where the user does not say, which leaves it to Spark: first where ascending."""
-
-    expression: Range
-    ascending: bool = True
-    nulls_first: bool | None = None
 
 
 @dataclass(slots=True)
@@ -234,17 +226,7 @@ class ClauseParser:
         """ORDER BY expression [ASC | DESC] [NULLS FIRST | LAST], ..."""
         self.at += 2
         while True:
-            start, end = self.item("A sort key")
-            item = SortItem((start, end))
-            w = self.s.word
-            if w(end - 2) == "NULLS" and w(end - 1) in ("FIRST", "LAST"):
-                item.nulls_first = w(end - 1) == "FIRST"
-                end -= 2
-            if end - start > 1 and w(end - 1) in ("ASC", "DESC"):
-                item.ascending = w(end - 1) == "ASC"
-                end -= 1
-            item.expression = (start, end)
-            self.out.order_by.append(item)
+            self.out.order_by.append(sort_item(self.s, *self.item("A sort key")))
             if not self.comma():
                 return
 

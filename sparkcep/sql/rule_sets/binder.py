@@ -23,9 +23,9 @@ from sparkcep.settings import Settings
 from sparkcep.sql.block.binder import bind_block
 from sparkcep.sql.block.parser import parse_block
 from sparkcep.sql.block.pattern import parse_block_pattern
-from sparkcep.sql.block.source import LogKeys
 from sparkcep.sql.clause.binder import bind
 from sparkcep.sql.clause.parser import parse_clause
+from sparkcep.sql.rule_sets.keys import LogKeys
 from sparkcep.sql.rule_sets.reader import read_rule
 from sparkcep.sql.rule_sets.rule import Rule
 from sparkcep.sql.statement import OccurrenceKind, PatternOccurrence, Statement

@@ -89,27 +89,13 @@ def _clause(s: Statement, high: int) -> PatternOccurrence:
 
 
 def _block(s: Statement, high: int) -> PatternOccurrence:
-    found = block_parts(s, 0, high)
+    found = BlockFinder(s).parts(0, high)
     if found is None:
         raise _expected(s, 0, f"{_HEAD} is expected here.")
     keyword, end = found
     if end < high:
         raise _expected(s, end, f"{s.tokens[end].text!r} is not expected here.", "a rule is one block")
     return _form(s, OccurrenceKind.BLOCK, keyword, (0, keyword), (keyword + 1, end), end)
-
-
-def block_parts(s: Statement, head: int, high: int) -> tuple[int, int] | None:
-    """Where a block without a FROM, from a token on, has its PATTERN and ends; None where there is no PATTERN."""
-    finder = BlockFinder(s)
-    keyword = head
-    while keyword < high and not (
-        s.word(keyword) == "PATTERN"
-        and (keyword == head or not finder.wants_operand(keyword))
-        and finder.begins_pattern(keyword + 1)
-    ):
-        opens = s.operator(keyword) == "(" and keyword in s.pairs
-        keyword = s.pairs[keyword] + 1 if opens else keyword + 1
-    return None if keyword >= high else (keyword, finder.block_end(keyword + 1, high))
 
 
 def _form(

@@ -5,18 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sparkcep.errors import PatternParseError
+from sparkcep.sql.sort_item import SortItem, sort_item
 from sparkcep.sql.statement import Statement
 
 Range = tuple[int, int]
-
-
-@dataclass(frozen=True, slots=True)
-class SortRange:
-    """A key of ORDER BY, its expression as a range of tokens."""
-
-    expression: Range
-    ascending: bool
-    nulls_first: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +19,7 @@ class TableArgument:
     relation: Range
     name: Range | None
     partition_by: tuple[Range, ...]
-    order_by: tuple[SortRange, ...]
+    order_by: tuple[SortItem, ...]
     single: bool
 
 
@@ -60,7 +52,7 @@ def read_table_argument(s: Statement, low: int, high: int) -> TableArgument | No
 
 def _keys(s: Statement, at: int, high: int, relation: Range, name: Range | None) -> TableArgument:
     partition_by: list[Range] = []
-    order_by: list[SortRange] = []
+    order_by: list[SortItem] = []
     single = [s.word(at + k) for k in range(3)] == ["WITH", "SINGLE", "PARTITION"]
     if single:
         at += 3
@@ -69,7 +61,7 @@ def _keys(s: Statement, at: int, high: int, relation: Range, name: Range | None)
         partition_by = _items(s, at + 2, end)
         at = end
     if s.word(at) in ("ORDER", "SORT") and s.word(at + 1) == "BY":
-        order_by = [_sort_key(s, item) for item in _items(s, at + 2, high)]
+        order_by = [sort_item(s, *item) for item in _items(s, at + 2, high)]
         at = high
     if at < high:
         raise PatternParseError(
@@ -90,26 +82,9 @@ def _items(s: Statement, low: int, high: int) -> list[Range]:
     """Expressions between commas; several stand in parentheses."""
     if low < high and s.operator(low) == "(" and s.pairs.get(low) == high - 1:
         low, high = low + 1, high - 1
-    out, start, i = [], low, low
-    while i < high:
-        if s.operator(i) == ",":
-            out.append((start, i))
-            start = i + 1
-        i = s.pairs.get(i, i) + 1
-    out.append((start, high))
+    out = s.between_commas(low, high)
     for a, b in out:
         if a >= b:
             position = s.tokens[a].start if a < len(s.tokens) else len(s.text)
             raise PatternParseError("CEP_SYNTAX_ERROR", "A key is expected here.", text=s.text, position=position)
     return out
-
-
-def _sort_key(s: Statement, item: Range) -> SortRange:
-    low, high = item
-    nulls = ""
-    if high - low > 2 and s.word(high - 2) == "NULLS" and s.word(high - 1) in ("FIRST", "LAST"):
-        nulls, high = s.word(high - 1), high - 2
-    ascending = True
-    if high - low > 1 and s.word(high - 1) in ("ASC", "DESC"):
-        ascending, high = s.word(high - 1) == "ASC", high - 1
-    return SortRange((low, high), ascending, nulls == "FIRST" if nulls else ascending)
