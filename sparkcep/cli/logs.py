@@ -11,9 +11,9 @@ import click
 
 from sparkcep.data.files import LogFile, read_file
 from sparkcep.data.roles import ROLES, Guess, guess_roles, sampled
-from sparkcep.data.roles import quoted as quote
 from sparkcep.errors import SparkCepError, near_name
 from sparkcep.progress import activity
+from sparkcep.query import in_backticks
 from sparkcep.settings import LOG_CASE, LOG_EVENT, LOG_TIEBREAK, LOG_TIME
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def open_logs(
             if role in named:
                 spark.conf.set(KEYS[role], named[role])
             elif guess.column is not None and role not in before:
-                spark.conf.set(KEYS[role], quote(guess.column))
+                spark.conf.set(KEYS[role], in_backticks(guess.column))
     for log in out if not quiet else ():
         click.echo("\n".join(told(log, single)), err=True)
     return out
@@ -120,7 +120,7 @@ def told(log: OpenLog, single: bool) -> list[str]:
                       "event": "so blocks need EVENT TYPE"}[role]  # fmt: skip
             lines.append(f"  no {role}: {guess.why}, {effect}; --{role} COLUMN names it{_format_hint(log, role)}")
     if not single:
-        clause = [f"{word} {quote(c)}" for word, role in
+        clause = [f"{word} {in_backticks(c)}" for word, role in
                   (("PARTITION BY", "case"), ("ORDER BY", "time"), ("EVENT TYPE", "event"))
                   if (c := log.column(role)) is not None]  # fmt: skip
         lines.append(f"  several logs: write FROM {log.file.name} {' '.join(clause)} PATTERN ...")
@@ -135,7 +135,10 @@ def _format_hint(log: OpenLog, role: str) -> str:
     name = log.roles[role].why.removesuffix(" was read as text")
     if role != "time" or name == log.roles[role].why:
         return ""
-    values = [r[0] for r in log.frame.select(quote(name)).where(f"{quote(name)} IS NOT NULL").limit(100).collect()]
+    values = [
+        r[0]
+        for r in log.frame.select(in_backticks(name)).where(f"{in_backticks(name)} IS NOT NULL").limit(100).collect()
+    ]
     fits = [java for python, java in _TIMES.items() if values and all(_parses(v, python) for v in values)]
     if not fits:
         return f"; {name} is text such as {values[0]!r}: --option timestampFormat=..." if values else ""

@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sparkcep.data.roles import quoted as in_backticks
-from sparkcep.query import string_literal
+from sparkcep.query import in_backticks, string_literal
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from sparkcep.query import in_backticks
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
@@ -150,11 +152,8 @@ def sampled(frame: DataFrame) -> list[Column]:
     ][:200]
     if not atoms:
         return []
-    items = [text for n, _ in atoms for text in (f"approx_count_distinct({quoted(n)})", f"count({quoted(n)})")]
+    items = [
+        text for n, _ in atoms for text in (f"approx_count_distinct({in_backticks(n)})", f"count({in_backticks(n)})")
+    ]
     (row,) = frame.limit(SAMPLE).selectExpr(*items).collect()
     return [Column(name, type_, row[2 * i], row[2 * i + 1]) for i, (name, type_) in enumerate(atoms)]
-
-
-def quoted(name: str) -> str:
-    """A column's name in backticks."""
-    return "`" + name.replace("`", "``") + "`"

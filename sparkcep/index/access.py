@@ -21,8 +21,9 @@ from sparkcep.index import sources
 from sparkcep.index.lookup import Lists
 from sparkcep.index.pairs import Longs
 from sparkcep.index.reader import Candidates, Coverage, Reader
-from sparkcep.index.tables import ACTIVITIES, SEQUENCES, Definition, include_columns, quoted
+from sparkcep.index.tables import ACTIVITIES, SEQUENCES, Definition, include_columns
 from sparkcep.planner.pruning import Requirements
+from sparkcep.query import in_backticks
 from sparkcep.spark_plan import is_remote
 
 #: Where events may come from.
@@ -139,9 +140,11 @@ def access(
         keys = reader.case_keys(found.ids)
         if coverage.added:
             new = sources.in_files(source.files, coverage.added)
-            keys = keys.union(new.select(F.col(quoted(d.case)))).distinct()
+            keys = keys.union(new.select(F.col(in_backticks(d.case)))).distinct()
         keys, rows = keys.toDF("__cep_case"), source.frame
-        frame = rows.join(F.broadcast(keys), rows[quoted(source.case)].eqNullSafe(keys["__cep_case"]), "left_semi")
+        frame = rows.join(
+            F.broadcast(keys), rows[in_backticks(source.case)].eqNullSafe(keys["__cep_case"]), "left_semi"
+        )
     return Access(frame, access_path, found, costs)
 
 
@@ -267,14 +270,14 @@ def _from_lists(reader: Reader, types: Sequence[str], lists: Lists, ids: Longs, 
         frame = frame.coalesce(1)
     if d.event_type in _ARROW_TYPES and not placed:
         return frame
-    event = f"CAST({quoted(d.event)} AS {d.event_type}) AS {quoted(d.event)}"
-    return frame.selectExpr(quoted(d.case), quoted(d.time), event, *_placed_items(d, placed))
+    event = f"CAST({in_backticks(d.event)} AS {d.event_type}) AS {in_backticks(d.event)}"
+    return frame.selectExpr(in_backticks(d.case), in_backticks(d.time), event, *_placed_items(d, placed))
 
 
 def _placed_items(d: Definition, placed: Collection[str]) -> list[str]:
     """SELECT items of columns that a column `position` stands for."""
     types = {d.tiebreak: d.tiebreak_type}
-    return [f"{order_kept(types.get(name, '')) or 'position'} AS {quoted(name)}" for name in placed]
+    return [f"{order_kept(types.get(name, '')) or 'position'} AS {in_backticks(name)}" for name in placed]
 
 
 def _decoded_by_tasks(spark: SparkSession, table: pa.Table) -> DataFrame:
@@ -303,8 +306,8 @@ def _from_activities(reader: Reader, types: Sequence[str], ids: Longs, placed: C
     lists = reader.activities(types, ids)
     keys = reader.case_keys(ids, with_ids=True)
     return lists.join(F.broadcast(keys) if len(ids) < 100_000 else keys, "id").selectExpr(
-        f"case_key AS {quoted(d.case)}", f"{_time_sql(d, 'time')} AS {quoted(d.time)}",
-        f"CAST(type AS {d.event_type}) AS {quoted(d.event)}", *_placed_items(d, placed),
+        f"case_key AS {in_backticks(d.case)}", f"{_time_sql(d, 'time')} AS {in_backticks(d.time)}",
+        f"CAST(type AS {d.event_type}) AS {in_backticks(d.event)}", *_placed_items(d, placed),
     )  # fmt: skip
 
 

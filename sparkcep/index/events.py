@@ -21,9 +21,9 @@ from sparkcep.index.tables import (
     Options,
     Source,
     include_columns,
-    quoted,
     symbol,
 )
+from sparkcep.query import in_backticks
 
 #: Expressions that give a TIME as a whole number; None of them depends on the session's time zone.
 _TIMES = {
@@ -113,11 +113,11 @@ def check_columns(frame: DataFrame, d: Definition) -> None:
 
 def events_of(frame: DataFrame, d: Definition) -> DataFrame:
     """Columns case_key, time (whole numbers), [tie], event (text), include_0, include_1, ..."""
-    columns = [f"{quoted(d.case)} AS case_key", f"{_TIMES[d.time_type].format(quoted(d.time))} AS time"]
+    columns = [f"{in_backticks(d.case)} AS case_key", f"{_TIMES[d.time_type].format(in_backticks(d.time))} AS time"]
     if d.tiebreak is not None:
-        columns.append(f"{quoted(d.tiebreak)} AS tie")
-    columns.append(f"CAST({quoted(d.event)} AS STRING) AS event")
-    columns += [f"{quoted(c)} AS {own}" for c, own in zip(d.include, include_columns(d), strict=True)]
+        columns.append(f"{in_backticks(d.tiebreak)} AS tie")
+    columns.append(f"CAST({in_backticks(d.event)} AS STRING) AS event")
+    columns += [f"{in_backticks(c)} AS {own}" for c, own in zip(d.include, include_columns(d), strict=True)]
     return frame.selectExpr(*columns)
 
 

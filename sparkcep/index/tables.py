@@ -9,6 +9,7 @@ from typing import Any
 
 from sparkcep.errors import PatternIndexError, near_name
 from sparkcep.exec.kernels.index.keys import INTERVAL_BITS
+from sparkcep.query import in_backticks
 
 #: Version of the layout below; an index of another version is refused, never misread.
 FORMAT_VERSION = 1
@@ -51,11 +52,6 @@ LARGEST_INTERVALS = 1 << INTERVAL_BITS
 INTEGERS = ("tinyint", "smallint", "int", "bigint")
 
 
-def quoted(name: str) -> str:
-    """A name in backticks."""
-    return "`" + name.replace("`", "``") + "`"
-
-
 def checked_name(name: str) -> str:
     """An index's name in lower case; it names a directory, so only letters, digits and underscores."""
     if not _NAME.fullmatch(name):
@@ -78,15 +74,15 @@ class Source:
 
     def __str__(self) -> str:
         if self.kind == "table":
-            return ".".join(p if _NAME.fullmatch(p) else quoted(p) for p in self.parts)
+            return ".".join(p if _NAME.fullmatch(p) else in_backticks(p) for p in self.parts)
         if self.kind == "path":
-            return f"{self.format}.{quoted(self.path)}"
+            return f"{self.format}.{in_backticks(self.path)}"
         return "batches"
 
     @property
     def table_name(self) -> str:
         """The table's name with every part in backticks."""
-        return ".".join(map(quoted, self.parts))
+        return ".".join(map(in_backticks, self.parts))
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ from sparkcep.query.names import (
     WHOLE,
     WINDOW_COLUMN,
     WINDOW_OF_GROUP,
+    in_backticks,
     string_literal,
     unescape,
 )
@@ -101,6 +102,7 @@ __all__ = [
     "Window",
     "clause_components",
     "default_measures",
+    "in_backticks",
     "pattern_proper",
     "string_literal",
     "unescape",

@@ -20,6 +20,11 @@ TREND_VALUE, GROUP_KEY, WINDOW_OF_GROUP = PREFIX + "t", PREFIX + "q", PREFIX + "
 WINDOW_COLUMN = "window"
 
 
+def in_backticks(name: str) -> str:
+    """A name as SQL has any name; not for text that Spark formats."""
+    return "`" + name.replace("`", "``") + "`"
+
+
 def string_literal(text: str) -> str:
     """A SQL string literal, safe inside text that Spark formats (braces doubled)."""
     escaped = text.replace("\\", "\\\\").replace("'", "\\'")
