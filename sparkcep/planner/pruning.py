@@ -111,9 +111,10 @@ def requirements(plan: AnyPlan, roles: Roles) -> Requirements:
     if found is None:
         raise NotPrunable(f"no condition on {roles.event} alone holds for a mandatory component")
     within = plan.input.shape.within if needs.bounded else None
-    unordered = "the cases of a group are merged" if groups else needs.unordered or _unordered(plan, roles)
+    own = _unordered(plan, roles)
+    unordered = "the cases of a group are merged" if groups else needs.unordered or own
     columns = columns_read(plan)
-    placed = frozenset() if groups or _unordered(plan, roles) else _placed(plan, roles)
+    placed = frozenset() if groups or own else _placed(plan, roles)
     bound = _bound(within, plan.input.within_type)
     return Requirements(found, unordered, bound, reader.only(plan), columns, groups, placed & columns)
 

@@ -33,7 +33,7 @@ from sparkcep.exec.engines.rows.spec import ConditionSet
 
 #: Which row a slot points at: register, whether from its first row, logical and physical offset.
 Place: TypeAlias = tuple[int, int, int, int]
-#: Comparisons that Python has as Spark has them, of values of one type that is no number with a fraction.
+#: Operators that compare as Spark does: texts, times and whole numbers of one type.
 _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq, "<>": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
