@@ -37,10 +37,7 @@ IS_CONNECT = os.environ.get("SPARKCEP_TEST_SESSION", "classic") == "connect"
 
 def some_on_connect(cases: Sequence[Any], places: Collection[int]) -> list[Any]:
     """Parameters, of which those at some places alone run in `make test` on Spark Connect: engines know no session."""
-    return [
-        pytest.param(case, marks=pytest.mark.long) if IS_CONNECT and place not in places else case
-        for place, case in enumerate(cases)
-    ]
+    return some(cases, [cases[place] for place in places]) if IS_CONNECT else list(cases)
 
 
 def some(cases: Iterable[Any], short: Collection[Any]) -> list[Any]:

@@ -6,7 +6,7 @@ is asked costs two aggregates over the input and, where there are no rows, one s
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from sparkcep.exec.conditions.expressions import TIMES, parse_type
 from sparkcep.planner.conditions.symbols import compared_strings
 from sparkcep.planner.engines.non_answers.plan import plan_non_answers
 from sparkcep.planner.fields import quote
-from sparkcep.query import PREFIX, SOURCE, NonAnswers, string_literal
+from sparkcep.query import PREFIX, SOURCE, NonAnswers, string_literal, unescape
 from sparkcep.session.analyzer import SparkAnalyzer
 from sparkcep.session.relations import Relation, relation_sql
 
@@ -45,18 +45,9 @@ def unknown_constants(analyzer: SparkAnalyzer, relation: Relation) -> Iterable[s
     """A sentence for each constant that conditions compare a column with and that no row of the input holds."""
     plan = relation.plan
     wanted = compared_strings(plan.input.tests, plan.input.fields, plan.input.column_types)
-    asked = [(column, value) for column, values in wanted.items() for value in values]
-    if not asked:
-        return
-    tests = [f"coalesce(bool_or({quote(column)} = {string_literal(value)}), false)" for column, value in asked]
-    (held,) = _asked(analyzer, relation, ", ".join(tests))
-    missing = [pair for pair, known in zip(asked, held, strict=True) if not known]
-    spellings: dict[str, list[str]] = {}
-    for column, value in missing:
-        if column not in spellings:
-            rows = _asked(analyzer, relation, f"DISTINCT {quote(column)}", f" LIMIT {MAX_VALUES}")
-            spellings[column] = [text for (text,) in rows if text is not None]
-        yield lacks(column, value, spellings[column])
+    asked = [(quote(column), value) for column, values in wanted.items() for value in values]
+    for _, sentence in _lacking(asked, lambda items, behind: _asked(analyzer, relation, items, behind)):
+        yield sentence
 
 
 def unknown_rule_types(analyzer: SparkAnalyzer, found: RuleSetResult) -> Iterable[str]:
@@ -64,24 +55,41 @@ def unknown_rule_types(analyzer: SparkAnalyzer, found: RuleSetResult) -> Iterabl
     if found.shared is None:
         return
     shape, fields = found.shared.input.shape, found.shared.input.fields
-    named: dict[str, dict[str, list[str]]] = {}
+    rules: dict[tuple[str, str], list[str]] = {}
     for rule in found.shared.spec.rules:
-        for test in rule.tests:
-            for value in test.types:
-                rules = named.setdefault(fields.texts[shape.columns[test.of]], {}).setdefault(value, [])
-                if rule.name not in rules:
-                    rules.append(rule.name)
+        for pair in dict.fromkeys((fields.texts[shape.columns[t.of]], v) for t in rule.tests for v in t.types):
+            rules.setdefault(pair, []).append(rule.name)
 
-    def values(column: str, behind: str) -> set[str]:
-        rows = analyzer.run(f"SELECT DISTINCT {column} FROM {{{SOURCE}}}{behind}", found.set.call.source).collect()
-        return {text for (text,) in rows if text is not None}
+    def ask(items: str, behind: str) -> list[Any]:
+        return analyzer.run(f"SELECT {items} FROM {{{SOURCE}}}{behind}", found.set.call.source).collect()
 
-    for column, rules_by in named.items():
-        held = values(column, f" WHERE {column} IN ({', '.join(map(string_literal, rules_by))})")
-        missing = [value for value in rules_by if value not in held]
-        spellings = values(column, f" LIMIT {MAX_VALUES}") if missing else set()
-        for value in missing:
-            yield f"rule {', '.join(rules_by[value])}: {lacks(column.strip('`'), value, spellings)}"
+    for pair, sentence in _lacking(list(rules), ask):
+        yield f"rule {', '.join(rules[pair])}: {sentence}"
+
+
+def _lacking(
+    asked: Sequence[tuple[str, str]], ask: Callable[[str, str], list[Any]]
+) -> Iterator[tuple[tuple[str, str], str]]:
+    """Those of some pairs of a column's SQL and a text that no row has, with a sentence about each.
+
+    Args:
+        ask: rows of a SELECT over the log, from its items and what stands behind FROM.
+    """
+    if not asked:
+        return
+    tests = [f"coalesce(bool_or({column} = {string_literal(value)}), false)" for column, value in asked]
+    (held,) = ask(", ".join(tests), "")
+    spellings: dict[str, list[str]] = {}
+    for (column, value), known in zip(asked, held, strict=True):
+        if known:
+            continue
+        if column not in spellings:
+            rows = ask(f"DISTINCT {column}", f" LIMIT {MAX_VALUES}")
+            spellings[column] = [text for (text,) in rows if text is not None]
+        yield (
+            (column, value),
+            lacks(unescape(column.removeprefix("`").removesuffix("`").replace("``", "`")), value, spellings[column]),
+        )
 
 
 def _asked(analyzer: SparkAnalyzer, relation: Relation, items: str, behind: str = "") -> list[Any]:
