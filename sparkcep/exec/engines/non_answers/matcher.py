@@ -8,15 +8,20 @@ import numpy as np
 
 from sparkcep.exec.arrays import Ints, int_values
 from sparkcep.exec.batch import Batch
-from sparkcep.exec.conditions.compiler import compile_conditions
-from sparkcep.exec.conditions.external import External
 from sparkcep.exec.conditions.programs import CallsBack
 from sparkcep.exec.engines.non_answers.repairer import Repairer
 from sparkcep.exec.engines.non_answers.spec import RepairSpec
 from sparkcep.exec.engines.rows.tables import bit_table, grown, load_columns, mask_words, new_search_state
 from sparkcep.exec.engines.runs.matcher import RunMatcher
 from sparkcep.exec.engines.runs.search import RunSearch
-from sparkcep.exec.engines.runs.tables import interval, machine_tables, new_frames, new_work, prechecked, run_conditions
+from sparkcep.exec.engines.runs.tables import (
+    compiled_conditions,
+    interval,
+    machine_tables,
+    new_frames,
+    new_work,
+    prechecked,
+)
 from sparkcep.exec.kernels.non_answers import reasons as kernel
 from sparkcep.exec.kernels.non_answers.facts import tell_facts
 from sparkcep.exec.kernels.non_answers.tables import UNBOUNDED, Flags
@@ -115,9 +120,7 @@ class Reasons:
         # Prechecks (kernels.runs.spans) are for SKIP TILL ANY MATCH with all matches; here each run is looked at once.
         self.run = replace(spec.run, one_per_start=True)
         self.machine, self.checks = machine_tables(self.run)
-        self.programs = p = compile_conditions(self.run.conditions, self.run.ansi, calls_back)
-        self.external = External(p.external, self.run.conditions, self.run.ansi)
-        self.conditions = self.external.called_by(run_conditions(self.run, p))
+        self.programs, self.external, self.conditions = compiled_conditions(self.run, calls_back)
         self.types = type_table(spec)
         self.needed = np.array([*spec.needed], np.int64)
 

@@ -6,14 +6,12 @@ import numpy as np
 
 from sparkcep.exec.arrays import int_values
 from sparkcep.exec.batch import Batch
-from sparkcep.exec.conditions.compiler import compile_conditions
-from sparkcep.exec.conditions.external import External
 from sparkcep.exec.conditions.programs import CallsBack
 from sparkcep.exec.engines.non_answers.spec import Repair
 from sparkcep.exec.engines.non_answers.tables import chain, new_found, new_scratch, sequence_tables
 from sparkcep.exec.engines.rows.tables import load_columns, new_search_state
 from sparkcep.exec.engines.runs.spec import RunSpec
-from sparkcep.exec.engines.runs.tables import machine_tables, new_frames, new_work, prechecked, run_conditions
+from sparkcep.exec.engines.runs.tables import compiled_conditions, machine_tables, new_frames, new_work, prechecked
 from sparkcep.exec.kernels.non_answers import repair as kernel
 from sparkcep.exec.kernels.non_answers.tables import FARTHEST, Flags, Found, Words
 from sparkcep.exec.kernels.statuses import NODES_FULL
@@ -37,9 +35,7 @@ class Repairer:
         self.length = len(repair.places)
         self.sequence, self.limits, self.gaps = sequence_tables(run, repair)
         self.machine, self.checks = machine_tables(self.run)
-        self.programs = p = compile_conditions(self.run.conditions, run.ansi, calls_back)
-        self.external = External(p.external, self.run.conditions, run.ansi)
-        self.conditions = self.external.called_by(run_conditions(self.run, p))
+        self.programs, self.external, self.conditions = compiled_conditions(self.run, calls_back)
         #: Bounds that contradict each other are met by no events.
         self.hopeless = bool((self.limits.least > self.limits.most).any())
 

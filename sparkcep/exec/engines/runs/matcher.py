@@ -8,8 +8,6 @@ import numpy as np
 
 from sparkcep.exec.arrays import Ints, Rows
 from sparkcep.exec.batch import Batch
-from sparkcep.exec.conditions.compiler import compile_conditions
-from sparkcep.exec.conditions.external import External
 from sparkcep.exec.conditions.programs import CallsBack
 from sparkcep.exec.engines.rows.tables import (
     PIECE_BYTES,
@@ -25,6 +23,7 @@ from sparkcep.exec.engines.runs.counts import MatchCounter, is_countable
 from sparkcep.exec.engines.runs.spec import RunSpec
 from sparkcep.exec.engines.runs.tables import (
     closest_tables,
+    compiled_conditions,
     grown_frames,
     interval,
     machine_tables,
@@ -32,7 +31,6 @@ from sparkcep.exec.engines.runs.tables import (
     new_frames,
     new_work,
     prechecked,
-    run_conditions,
 )
 from sparkcep.exec.kernels.rows.output import FIXED
 from sparkcep.exec.kernels.runs import runs as kernel
@@ -68,9 +66,7 @@ class RunMatcher:
         self.spec = spec
         names = len(spec.automaton.names)
         self.machine, self.checks = machine_tables(spec)
-        self.programs = p = compile_conditions(spec.conditions, spec.ansi, calls_back)
-        self.external = External(p.external, spec.conditions, spec.ansi)
-        self.conditions = self.external.called_by(run_conditions(spec, p))
+        self.programs, self.external, self.conditions = compiled_conditions(spec, calls_back)
         self.output = output_table(spec.slots, spec.slot_registers, spec.skip_labels, names)
 
     def match(self, batch: Batch) -> tuple[Ints, Rows]:

@@ -10,8 +10,10 @@ import numpy as np
 from sparkcep.exec.arrays import Ints, ordered_ints
 from sparkcep.exec.automaton import ACCEPT, Automaton, Edge, events_left
 from sparkcep.exec.batch import Batch
+from sparkcep.exec.conditions.compiler import compile_conditions
 from sparkcep.exec.conditions.expressions import NotCompilable
-from sparkcep.exec.conditions.programs import ConditionPrograms
+from sparkcep.exec.conditions.external import External
+from sparkcep.exec.conditions.programs import CallsBack, ConditionPrograms
 from sparkcep.exec.engines.rows.tables import bit_table, nobody_asked
 from sparkcep.exec.engines.runs.spec import Check, RunSpec
 from sparkcep.exec.kernels.conditions import HIGH
@@ -219,6 +221,17 @@ def _refuse_dependent_presence(automaton: Automaton, dependent: Sequence[int]) -
 
     if any(unclear(e) for edges in automaton.edges for e in edges):
         raise NotCompilable("a negation between copies of one component that depends on the match")
+
+
+def compiled_conditions(spec: RunSpec, calls_back: CallsBack) -> tuple[ConditionPrograms, External, Conditions]:
+    """A run's conditions as programs, who is called back for those that the programs lack, and the kernel's tables.
+
+    Raises:
+        NotCompilable: the interpreter lacks one, too.
+    """
+    programs = compile_conditions(spec.conditions, spec.ansi, calls_back)
+    external = External(programs.external, spec.conditions, spec.ansi)
+    return programs, external, external.called_by(run_conditions(spec, programs))
 
 
 def run_conditions(spec: RunSpec, p: ConditionPrograms) -> Conditions:

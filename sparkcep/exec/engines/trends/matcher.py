@@ -11,12 +11,10 @@ import pyarrow as pa
 
 from sparkcep.exec.arrays import Ints
 from sparkcep.exec.batch import Batch
-from sparkcep.exec.conditions.compiler import compile_conditions
 from sparkcep.exec.conditions.expressions import parse_type
-from sparkcep.exec.conditions.external import External
 from sparkcep.exec.conditions.programs import CallsBack
 from sparkcep.exec.engines.rows.tables import load_columns, mask_words, new_search_state
-from sparkcep.exec.engines.runs.tables import interval, machine_tables, new_work, run_conditions
+from sparkcep.exec.engines.runs.tables import compiled_conditions, interval, machine_tables, new_work
 from sparkcep.exec.engines.trends.spec import TrendAggregate, TrendSpec
 from sparkcep.exec.engines.trends.symbols import NO_SYMBOLS, trend_symbols
 from sparkcep.exec.engines.trends.tables import (
@@ -87,10 +85,8 @@ class TrendMatcher:
         self.pairs = compared_pairs(spec)
         self.orders = order_tables(tree_orders(spec), self.pairs)
         self.grids = grid_tables(spec)
-        self.programs = p = compile_conditions(spec.conditions, spec.run.ansi, calls_back)
-        self.external = External(p.external, spec.conditions, spec.run.ansi)
         pair_run = replace(spec.run, conditions=spec.conditions)
-        self.conditions = self.external.called_by(run_conditions(pair_run, p))
+        self.programs, self.external, self.conditions = compiled_conditions(pair_run, calls_back)
         self.record = Record(spec)
         self.fields, self.valued, self.known = self.record.tables()
         #: What the last batch needed beside its columns.

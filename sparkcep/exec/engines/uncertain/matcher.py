@@ -12,11 +12,9 @@ import pyarrow as pa
 from sparkcep.errors import LimitError, SparkCepError
 from sparkcep.exec.arrays import Ints, int_values
 from sparkcep.exec.batch import Batch
-from sparkcep.exec.conditions.compiler import compile_conditions
-from sparkcep.exec.conditions.external import External
 from sparkcep.exec.conditions.programs import CallsBack
 from sparkcep.exec.engines.rows.tables import grown, load_columns, mask_words, new_search_state, output_table
-from sparkcep.exec.engines.runs.tables import machine_tables, new_frames, new_work, prechecked, run_conditions
+from sparkcep.exec.engines.runs.tables import compiled_conditions, machine_tables, new_frames, new_work, prechecked
 from sparkcep.exec.engines.uncertain.spec import UncertainSpec
 from sparkcep.exec.kernels.rows.output import FIXED
 from sparkcep.exec.kernels.runs.graph_tables import Frames
@@ -66,9 +64,7 @@ class UncertainMatcher:
         run = spec.run
         names = len(run.automaton.names)
         self.machine, self.checks = machine_tables(run)
-        self.programs = p = compile_conditions(run.conditions, run.ansi, calls_back)
-        self.external = External(p.external, run.conditions, run.ansi)
-        self.conditions = self.external.called_by(run_conditions(run, p))
+        self.programs, self.external, self.conditions = compiled_conditions(run, calls_back)
         self.output = output_table(run.slots, run.slot_registers, run.skip_labels, names)
 
     def match(self, batch: Batch) -> Found:
