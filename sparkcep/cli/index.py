@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from sparkcep.cli.options import (
-    NO_DATA,
     Command,
     Connection,
+    Data,
     Examples,
     pairs,
     session_of,
@@ -61,7 +60,7 @@ def _with_index(command: Command) -> Command:
         from sparkcep.session.interrupts import interruptible
         from sparkcep.settings import INDEX_PATH
 
-        spark = session_of(connection, replace(NO_DATA, flights=examples.flights, stocks=examples.stocks))
+        spark = session_of(connection, Data(flights=examples.flights, stocks=examples.stocks))
         if path:
             spark.conf.set(INDEX_PATH.key, path)
         with interruptible(spark):

@@ -17,7 +17,7 @@ from sparkcep import __version__
 from sparkcep.cli.discover import discover_command
 from sparkcep.cli.index import index_group
 from sparkcep.cli.messages import is_sparks, short_message
-from sparkcep.cli.options import NO_DATA, Connection, Data, session_of, with_connection, with_data
+from sparkcep.cli.options import Connection, Data, session_of, with_connection, with_data
 from sparkcep.cli.rules import rules_group
 from sparkcep.cli.statements import COMMANDS, TEXT
 
@@ -78,7 +78,7 @@ def doctor_command(no_query: bool, cluster: bool, connection: Connection) -> int
     if cluster or connection.remote or connection.master:
         from sparkcep.cli.doctor_cluster import cluster_findings
 
-        found_here = cluster_findings(session_of(connection, NO_DATA))
+        found_here = cluster_findings(session_of(connection))
     else:
         found_here = findings(not no_query)
     for found in found_here:

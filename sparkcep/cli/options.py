@@ -44,19 +44,19 @@ class Data:
     ``option``: KEY=VALUE of Spark's reader. ``case``, ``time``, ``event``, ``tiebreak``: columns that are not guessed.
     """
 
-    flights: bool
-    stocks: bool
-    csv: tuple[str, ...]
-    parquet: tuple[str, ...]
-    json: tuple[str, ...]
-    delta: tuple[str, ...]
-    name: str | None
-    option: tuple[str, ...]
-    case: str | None
-    time: str | None
-    event: str | None
-    tiebreak: str | None
-    quiet: bool
+    flights: bool = False
+    stocks: bool = False
+    csv: tuple[str, ...] = ()
+    parquet: tuple[str, ...] = ()
+    json: tuple[str, ...] = ()
+    delta: tuple[str, ...] = ()
+    name: str | None = None
+    option: tuple[str, ...] = ()
+    case: str | None = None
+    time: str | None = None
+    event: str | None = None
+    tiebreak: str | None = None
+    quiet: bool = False
 
     @property
     def roles(self) -> Mapping[str, str]:
@@ -139,7 +139,7 @@ def with_reading(command: Command) -> Command:
     return out  # type: ignore[no-any-return]
 
 
-NO_DATA = Data(False, False, (), (), (), (), None, (), None, None, None, None, False)
+NO_DATA = Data()
 
 
 def pairs(items: Sequence[str], option: str, form: str = "KEY=VALUE") -> dict[str, str]:
