@@ -17,7 +17,8 @@ def short_message(error: BaseException, statements: str = "") -> str:
     """Spark's message without the JVM's stack and plan; our own errors of matching without Spark's class.
 
     Args:
-        statements: the user's text. Where Spark knows the place of its error in there, it is shown, with a caret.
+        statements: the user's text. Where Spark knows the place of its error in there, it is shown, with a caret; a
+            place in the SQL that a pattern was rewritten to is left out.
     """
     from sparkcep.errors import error_behind
 
@@ -30,6 +31,7 @@ def short_message(error: BaseException, statements: str = "") -> str:
     lines = [line for line in text.split("\n") if not line.startswith(("\tat ", "  at "))]
     text = "\n".join(lines).split("\n\nJVM stacktrace")[0].strip()
     text = _PLAN.sub(r"\1", text)
+    text = _CONTEXT.sub(lambda found: found[0] if _is_users(found[1], statements) else "", text).strip()
     return text if "^" in text else text + _place(error, statements)
 
 
@@ -38,6 +40,13 @@ _OURS = "sparkcep.errors."
 _JAVA_CLASS = re.compile(r"^[\w.$]+(?:Exception|Error): ")
 #: Spark's analyser ends its messages with the whole plan.
 _PLAN = re.compile(r"(; line \d+ pos \d+);\n.*", re.DOTALL)
+#: Where Spark points at a part of the SQL that it ran: a line of it, and carets.
+_CONTEXT = re.compile(r"\n== SQL[^\n]* ==\n(.*?)\n *\^+ *(?=\n|$)", re.DOTALL)
+
+
+def _is_users(shown: str, statements: str) -> bool:
+    """Whether lines that Spark shows are lines of the user's; it puts ... where it cuts them."""
+    return all(line.strip().strip(".") in statements for line in shown.split("\n"))
 
 
 def _place(error: BaseException, statements: str) -> str:
@@ -46,6 +55,6 @@ def _place(error: BaseException, statements: str) -> str:
     for context in contexts:
         summary = context.summary().strip() if context.contextType().name == "SQL" else ""
         shown = [line for line in summary.split("\n")[1:] if line.strip(" ^")]
-        if shown and all(line.strip() in statements for line in shown):
+        if shown and _is_users("\n".join(shown), statements):
             return "\n" + summary
     return ""

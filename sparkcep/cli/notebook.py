@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import html
 import shlex
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pyspark.errors import AnalysisException, PySparkException
@@ -14,7 +15,7 @@ import sparkcep
 from sparkcep.cli.printing import texts
 from sparkcep.errors import SparkCepError, error_behind
 from sparkcep.pictures.picture import Picture
-from sparkcep.session.inspection import explained
+from sparkcep.session.inspection import explained, no_rows_notes
 from sparkcep.session.interrupts import Interrupted, interruptible
 from sparkcep.sql.script import split_statements
 
@@ -31,18 +32,24 @@ Run the cell's statements; the last one's rows are shown.
 
 
 class Table:
-    """The first rows of a result, for a notebook: ``frame`` is the result."""
+    """The first rows of a result, for a notebook: ``frame`` is the result.
 
-    def __init__(self, frame: DataFrame, limit: int = ROWS) -> None:
+    Args:
+        reasons: why there are no rows, as sentences; asked for where there are none.
+    """
+
+    def __init__(self, frame: DataFrame, limit: int = ROWS, reasons: Callable[[], Sequence[str]] = tuple) -> None:
         self.frame = frame
-        self.names, rows = texts(frame.limit(limit + 1))
+        self.names, rows = texts(frame.limit(limit + 1), to_read=True)
         self.rows, self.more = rows[:limit], len(rows) > limit
+        self.reasons = () if rows else tuple(reasons())
 
     @property
     def note(self) -> str:
         """How many rows are shown, and whether there are more."""
         count = len(self.rows)
-        return f"the first {count} rows" if self.more else f"{count} row{'' if count == 1 else 's'}"
+        said = f"the first {count} rows" if self.more else f"{count} row{'' if count == 1 else 's'}"
+        return "; ".join([said, *self.reasons])
 
     def _repr_html_(self) -> str:
         def cell(value: str | None) -> str:
@@ -50,7 +57,7 @@ class Table:
 
         head = "".join(f"<th>{html.escape(name)}</th>" for name in self.names)
         body = "".join(f"<tr>{''.join(map(cell, row))}</tr>" for row in self.rows)
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><p>{self.note}</p>"
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><p>{html.escape(self.note)}</p>"
 
     def __repr__(self) -> str:
         lines = [" | ".join(self.names), *(" | ".join("NULL" if v is None else v for v in row) for row in self.rows)]
@@ -136,7 +143,9 @@ def _run_statements(
         frame.createOrReplaceTempView(options.view)
     if options.name:
         namespace[options.name] = frame
-    return Table(frame, options.limit) if frame.columns else None
+    if not frame.columns:
+        return None
+    return Table(frame, options.limit, lambda: no_rows_notes(spark, last) if options.limit else ())
 
 
 def load(shell: Any) -> None:
@@ -145,8 +154,14 @@ def load(shell: Any) -> None:
 
     sparkcep.enable()
 
+    failed: list[tuple[BaseException, str]] = []  # the last cell of statements that failed
+
     def cep(line: str, cell: str) -> None:
-        shown = run_cell(line, cell, shell.user_ns)
+        try:
+            shown = run_cell(line, cell, shell.user_ns)
+        except BaseException as error:
+            failed[:] = [(error, cell)]
+            raise
         if isinstance(shown, Plan) and shown.picture is not None:
             display(shown.picture)
         if shown is not None:
@@ -156,13 +171,14 @@ def load(shell: Any) -> None:
     shell.register_magic_function(cep, magic_kind="cell", magic_name="cep")
 
     def tell(shell: Any, kind: type, error: BaseException, trace: Any, tb_offset: Any = None) -> None:
+        cell = next((text for found, text in failed if found is error), "")
         is_query = isinstance(error, (AnalysisException, Interrupted))  # also Spark's ParseException
-        if not is_query and error_behind(error) is None:
+        if not cell and not is_query and error_behind(error) is None:
             shell.showtraceback((kind, error, trace), tb_offset=tb_offset)
             return
         from sparkcep.cli.messages import short_message
 
-        print("Interrupted." if isinstance(error, Interrupted) else short_message(error))
+        print("Interrupted." if isinstance(error, Interrupted) else short_message(error, cell))
 
     # A wrong query is no reason for a page of Python's stack. What is found while rows are matched is Spark's to raise.
     shell.set_custom_exc((PySparkException, Interrupted), tell)

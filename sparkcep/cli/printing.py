@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -25,13 +26,35 @@ def as_json(frame: DataFrame) -> DataFrame:
     return frame.selectExpr("to_json(struct(*), map('ignoreNullFields', 'false')) AS j")
 
 
-def texts(frame: DataFrame) -> tuple[list[str], list[list[str | None]]]:
-    """Column names and rows, values as Spark casts them to STRING."""
+def texts(frame: DataFrame, to_read: bool = False) -> tuple[list[str], list[list[str | None]]]:
+    """Column names and rows, values as Spark casts them to STRING.
+
+    Args:
+        to_read: with intervals of days to seconds as ``2 days 01:30:05``, for people.
+    """
+    from pyspark.sql.types import DayTimeIntervalType
+
     from sparkcep.progress import activity
 
     with activity("Running the query"):
-        rows = as_texts(frame).collect()
-    return list(frame.columns), [list(r) for r in rows]
+        rows = [list(r) for r in as_texts(frame).collect()]
+    for i, field in enumerate(frame.schema.fields) if to_read else ():
+        if isinstance(field.dataType, DayTimeIntervalType):
+            for row in rows:
+                row[i] = _readable(row[i])
+    return list(frame.columns), rows
+
+
+_INTERVAL = re.compile(r"INTERVAL '(-?)(\d+) (\d+:\d+:[\d.]+)' DAY TO SECOND")
+
+
+def _readable(value: str | None) -> str | None:
+    """An interval of days to seconds with its unit by its number; others, which say their unit, as they are."""
+    found = _INTERVAL.fullmatch(value or "")
+    if not found:
+        return value
+    sign, days, rest = found.groups()
+    return f"{sign}{rest}" if days == "0" else f"{sign}{days} day{'s' * (days != '1')} {rest}"
 
 
 def boxed(names: Sequence[str], rows: Sequence[Sequence[str | None]]) -> str:
@@ -74,7 +97,7 @@ def _is_number(text: str | None) -> bool:
 
 def print_table(frame: DataFrame) -> int:
     """Rows in a box of lines, and how many there are."""
-    names, rows = texts(frame)
+    names, rows = texts(frame, to_read=True)
     print(table(names, rows))
     print(f"({len(rows)} row{'' if len(rows) == 1 else 's'})")
     return len(rows)

@@ -95,7 +95,7 @@ class Shell:
         started = time.perf_counter()
         frame = sparkcep.sql(self.spark, statement)
         if frame.columns:
-            names, rows = texts(frame.limit(self.rows + 1))
+            names, rows = texts(frame.limit(self.rows + 1), to_read=True)
             more = len(rows) > self.rows
             self.write(table(names, rows[: self.rows]))
             count = min(len(rows), self.rows)

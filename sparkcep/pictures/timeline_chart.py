@@ -43,10 +43,13 @@ def timeline_picture(
         rows, keys, type_ = _named_rows(frame, cases or [], given)
     else:
         rows, keys, type_ = _events(frame, cases)
-    limited = _first(rows, keys, matches)
-    taken = [r.asDict() for r in limited.collect()]
+    taken = [r.asDict() for r in _first(rows, keys, matches + 1).collect()]
+    numbers = list(dict.fromkeys((*(e[f"case{i}"] for i in range(len(keys))), e["match"]) for e in taken))
+    more = len(numbers) > matches
+    if more:
+        taken = [e for e in taken if (*(e[f"case{i}"] for i in range(len(keys))), e["match"]) != numbers[-1]]
     others = [] if given else _others(run, keys, {tuple(r[f"case{i}"] for i in range(len(keys))) for r in taken})
-    return Picture(chart(taken, others, keys, type_ in _TIMES, _labels(run), since_start))
+    return Picture(chart(taken, others, keys, type_ in _TIMES, _labels(run), since_start, more))
 
 
 def _refused(what: str) -> SparkCepError:

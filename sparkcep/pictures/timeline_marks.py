@@ -24,6 +24,7 @@ def chart(
     is_time: bool,
     labels: Mapping[str, str],
     since_start: bool | None,
+    more: bool = False,
 ) -> dict[str, Any]:
     """A Vega-Lite specification.
 
@@ -32,6 +33,7 @@ def chart(
         keys: names of the case's columns. is_time: whether times are a clock's, as texts.
         labels: what the legend calls a variable.
         since_start: time since a match's first event; None: where else matches would be dots on a long axis.
+        more: there are more matches than these.
     """
     matches = _grouped(taken, lambda e: (_case(e, keys), e["match"]))
     cases = _grouped(others, lambda e: _case(e, keys))
@@ -64,7 +66,7 @@ def chart(
     domain = _domain(bars, temporal)
     # Other events may be years away from the match.
     grey = [g for g in grey if not domain or domain[0] <= g["time"] <= domain[1]]
-    return _drawn(bars, points, grey, rows, height, title, temporal, keys)
+    return _drawn(bars, points, grey, rows, height, title, temporal, keys, more)
 
 
 def _case(event: Event, keys: Sequence[str]) -> tuple[Any, ...]:
@@ -141,7 +143,7 @@ def _domain(bars: Sequence[Mapping[str, Any]], temporal: bool) -> list[Any]:
 
 def _drawn(
     bars: list[dict[str, Any]], points: list[dict[str, Any]], grey: list[dict[str, Any]], rows: list[dict[str, Any]],
-    height: float, title: str, temporal: bool, keys: Sequence[str],
+    height: float, title: str, temporal: bool, keys: Sequence[str], more: bool,
 ) -> dict[str, Any]:  # fmt: skip
     kind = "temporal" if temporal else "quantitative"
     # The domain is that of what is drawn.
@@ -183,7 +185,7 @@ def _drawn(
                    "encoding": {"x": {"value": -8}, "y": y, "text": {"field": "shown", "type": "nominal"},
                                 "tooltip": [{"field": "name", "type": "nominal"}]}})  # fmt: skip
     count = len(bars)
-    said = f"{count} match{'es' * (count != 1)}" if count else "no match"
+    said = f"{'the first ' * more}{count} match{'es' * (count != 1)}" if count else "no match"
     if rows and keys:
         said += f" in {len(rows)} case{'s' * (len(rows) != 1)}"
     lines = [f"each row is a case ({', '.join(keys)}), each line a match"] if keys else ["each line is a match"]

@@ -8,6 +8,7 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+import sparkcep
 from sparkcep.cli.main import main
 from sparkcep.cli.messages import is_sparks, short_message
 from sparkcep.cli.printing import print_csv, print_json, print_table
@@ -76,6 +77,23 @@ def test_a_plan_gives_way_to_the_place(spark: SparkSession) -> None:
     assert "^" not in short_message(raised.value, "of another text")  # what we wrote ourselves is not shown
 
 
+def test_a_place_in_rewritten_sql_is_left_out(spark: SparkSession) -> None:
+    """Spark points at the SQL that a pattern became; only lines of the user's are shown."""
+    spark.sql("SELECT 1 AS c, 5 AS t, 'a' AS e").createOrReplaceTempView("single")
+    text = (
+        "SELECT * FROM (FROM single PARTITION BY c ORDER BY t EVENT TYPE e PATTERN SEQ(a x) RETURN 1 / (x.c - 1) AS r)"
+    )
+    with pytest.raises(PySparkException) as raised:
+        sparkcep.sql(spark, text).collect()
+    said = short_message(raised.value, text)
+    assert said.startswith("[DIVIDE_BY_ZERO] ")
+    assert "__cep" not in said
+    assert "^" not in said
+    with pytest.raises(PySparkException) as raised:
+        spark.sql("SELECT 1 / (id - id) FROM range(1)").collect()
+    assert "1 / (id - id)" in short_message(raised.value, "SELECT 1 / (id - id) FROM range(1)")
+
+
 def test_what_pyspark_has_no_class_for_is_one_sentence() -> None:
     raised = type("Py4JJavaError", (Exception,), {})(
         "An error occurred while calling o5.load.\n: org.apache.spark.SparkClassNotFoundException: [SOURCE] Failed "
@@ -88,6 +106,24 @@ def test_what_pyspark_has_no_class_for_is_one_sentence() -> None:
 def test_no_statement_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", "-e", " ; -- nothing"]) == 1
     assert capsys.readouterr().err.startswith("[CEP_ARGUMENTS] There is no statement")
+
+
+def test_intervals_are_readable_in_tables_and_exact_elsewhere(
+    spark: SparkSession, capsys: pytest.CaptureFixture[str]
+) -> None:
+    frame = spark.sql(
+        "SELECT INTERVAL '2 01:30:05' DAY TO SECOND AS a, -INTERVAL '1 00:00:00.5' DAY TO SECOND AS b, "
+        "INTERVAL '90:00' MINUTE TO SECOND AS c, CAST(NULL AS INTERVAL DAY TO SECOND) AS d, "
+        "CAST(INTERVAL '50' MINUTE AS INTERVAL DAY TO SECOND) AS e, \"INTERVAL '1 00:00:00' DAY TO SECOND\" AS f"
+    )
+    print_table(frame)
+    (row,) = [line for line in capsys.readouterr().out.split("\n") if "2 days" in line]
+    assert [v.strip() for v in row.strip("|").split("|")] == [
+        "2 days 01:30:05", "-1 day 00:00:00.5", "INTERVAL '90:00' MINUTE TO SECOND", "NULL", "00:50:00",
+        "INTERVAL '1 00:00:00' DAY TO SECOND",
+    ]  # fmt: skip
+    print_csv(frame)
+    assert "INTERVAL '2 01:30:05' DAY TO SECOND" in capsys.readouterr().out
 
 
 def test_formats(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:

@@ -131,7 +131,7 @@ def test_timeline(spark: SparkSession, log: str) -> None:
     assert [n["shown"] for n in names] == ["0", "1", "2"]
     assert len(lines) == 2
     assert {g["case"] for g in grey} == {"0", "1", "2"}
-    assert picture.spec["title"]["text"] == "Matches over time: 3 matches in 3 cases"
+    assert picture.spec["title"]["text"] == "Matches over time: the first 3 matches in 3 cases"
     valid(picture)
 
 

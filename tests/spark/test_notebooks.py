@@ -53,6 +53,19 @@ def test_notebook(path: Path, shell: InteractiveShell) -> None:
             assert result.success, f"{source}\n{captured.stdout}"
 
 
+def test_a_result_without_rows_says_why(shell: InteractiveShell, spark: SparkSession) -> None:
+    shell.run_line_magic("load_ext", "sparkcep")
+    block = "FROM (SELECT 1 AS c, 5 AS t, 'Closed' AS e) PARTITION BY c ORDER BY t EVENT TYPE e PATTERN SEQ({} a)"
+    with capture_output() as captured:
+        shell.run_cell("%%cep\n" + block.format("Closd"))
+    (shown,) = captured.outputs
+    assert "0 rows; no row has e = &#x27;Closd&#x27;; did you mean &#x27;Closed&#x27;?" in shown.data["text/html"]
+    with capture_output() as captured:
+        shell.run_cell("%%cep\n" + block.format("Closed") + " WHERE CAST(a.e AS INT) > 1")
+    assert "CAST_INVALID_INPUT" in captured.stdout
+    assert "CASE WHEN" not in captured.stdout  # of the SQL that the pattern became
+
+
 def test_magic(shell: InteractiveShell, spark: SparkSession) -> None:
     shell.run_line_magic("load_ext", "sparkcep")
     with capture_output() as captured:
