@@ -16,10 +16,10 @@ import click
 from sparkcep import __version__
 from sparkcep.cli.discover import discover_command
 from sparkcep.cli.index import index_group
-from sparkcep.cli.messages import is_sparks, short_message
 from sparkcep.cli.options import Connection, Data, session_of, with_connection, with_data
 from sparkcep.cli.rules import rules_group
 from sparkcep.cli.statements import COMMANDS, TEXT
+from sparkcep.session.messages import is_sparks, short_message
 
 # What takes time to load, errors too since they bring pyspark, is imported where it is needed: --help answers at once.
 

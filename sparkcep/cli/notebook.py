@@ -176,7 +176,7 @@ def load(shell: Any) -> None:
         if not cell and not is_query and error_behind(error) is None:
             shell.showtraceback((kind, error, trace), tb_offset=tb_offset)
             return
-        from sparkcep.cli.messages import short_message
+        from sparkcep.session.messages import short_message
 
         print("Interrupted." if isinstance(error, Interrupted) else short_message(error, cell))
 

@@ -13,11 +13,11 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 import sparkcep
-from sparkcep.cli.messages import is_sparks, short_message
 from sparkcep.cli.printing import table, texts
 from sparkcep.progress import shown
 from sparkcep.session.inspection import no_rows_notes
 from sparkcep.session.interrupts import interruptible
+from sparkcep.session.messages import is_sparks, short_message
 from sparkcep.sql.script import is_complete, split_statements
 
 HELP = r"""Statements end with a semicolon. Commands begin with a backslash and end with their line:

@@ -17,6 +17,7 @@ from sparkcep.data.roles import guess_roles, sampled
 from sparkcep.errors import SparkCepError, near_name
 from sparkcep.pictures.durations import in_words
 from sparkcep.query import string_literal
+from sparkcep.session.messages import short_message
 
 #: Cases that are drawn, and events of each.
 CASES, EVENTS = 20, 60
@@ -168,7 +169,7 @@ class Exploration:
         try:
             return {"sql": sql, **self.matches(sql)}
         except PySparkException as error:
-            return {"sql": sql, "error": str(error).split("\n\nJVM stacktrace")[0]}
+            return {"sql": sql, "error": short_message(error, sql)}
 
 
 def _part(step: Step, variable: str) -> str:

@@ -10,9 +10,9 @@ from pyspark.sql import SparkSession
 
 import sparkcep
 from sparkcep.cli.main import main
-from sparkcep.cli.messages import is_sparks, short_message
 from sparkcep.cli.printing import print_csv, print_json, print_table
 from sparkcep.exec.kernel_cache.places import Places
+from sparkcep.session.messages import is_sparks, short_message
 from sparkcep.session.warmup import Warmed
 
 

@@ -14,10 +14,10 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 import sparkcep
-from sparkcep.cli.messages import short_message
 from sparkcep.cli.shell import Shell
 from sparkcep.cli.statements import run_statements
 from sparkcep.errors import LimitError, SparkCepError, error_behind
+from sparkcep.session.messages import short_message
 
 from ..conftest import some
 
