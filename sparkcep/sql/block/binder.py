@@ -527,16 +527,17 @@ class BlockBinder:
             if query.confidence is not None:
                 raise self.error("CEP_UNCERTAINTY", "CONFIDENCE needs UNCERTAINTY.", position)
             return
+        some = "which match is taken depends on all others of a world"
+        probable = "ORDER BY confidence DESC LIMIT k behind the block takes the most probable matches"
         refused = [
-            (query.selection is Selection.STRICT, "contiguity"),
-            (query.between is not None, "BETWEEN"),
-            (query.matches is not Matches.ALL, query.matches.value),
+            (query.selection is Selection.STRICT, "contiguity", "", None),
+            (query.between is not None, "BETWEEN", "", None),
+            (query.matches is not Matches.ALL, query.matches.value, f": {some}", probable),
         ]
-        for found, what in refused:
+        for found, what, why, hint in refused:
             if found:
-                raise self.error(
-                    "CEP_UNCERTAINTY", f"UNCERTAINTY cannot be combined with {what}.", query.uncertainty.position
-                )
+                sentence = f"UNCERTAINTY cannot be combined with {what}{why}."
+                raise self.error("CEP_UNCERTAINTY", sentence, query.uncertainty.position, hint)
 
     def check_censored(self, query: PatternQuery) -> None:
         """Refuse OMIT CENSORED MATCHES where the log's end decides nothing.

@@ -92,7 +92,11 @@ class UncertainPlanner(BlockPlanner):
         assert query.uncertainty is not None
         self.uncertainty: Uncertainty = query.uncertainty
         if query.collapsed:
-            raise self.refused("COLLAPSED", "a confidence is that of one match")
+            raise self.refused(
+                "COLLAPSED", "a confidence is that of one match",
+                "max(confidence) and least(1, sum(confidence)) of the matches with the same first and last event "
+                "enclose the probability that there is one of them",
+            )  # fmt: skip
         ticks = TickPlanner(query, query.uncertainty, self.analyze).plan()
         keys = self.plan_keys()
         self.add_sort_fields()
