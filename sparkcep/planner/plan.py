@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
 from sparkcep.exec.engines.non_answers.spec import RepairSpec
+from sparkcep.exec.engines.rows.spec import MatchSpec
+from sparkcep.exec.engines.runs.spec import RunSpec
 from sparkcep.exec.operator import Spec
 from sparkcep.exec.streaming.step import StreamPlan
 from sparkcep.planner.input_plan import InputPlan
@@ -39,6 +41,41 @@ class IndexNeeds:
     refused: str = ""
     unordered: str = ""
     bounded: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class StreamNeeds:
+    """How an engine's matches are decided over a stream.
+
+    ``refused``: what is never decided, and what to write instead; None where all is. ``decided``: as soon as what a
+    match is emitted, as a sentence; empty where that is when no row to come can change it. ``kept``: until when rows
+    are kept, empty where WITHIN says so; ``longer``: what is kept beyond that. ``lookback``: how many times WITHIN
+    before a moment rows can matter to what is decided after it; 0: any row can. ``by_last``: whether a match is decided
+    by its last event. ``numbered``: whether conditions read MATCH_NUMBER()."""
+
+    refused: tuple[str, str] | None = None
+    decided: str = ""
+    kept: str = ""
+    longer: str = ""
+    lookback: int = 0
+    by_last: bool = False
+    numbered: bool = False
+
+
+#: Refused over a stream, with what to write instead.
+NEXT_IN_OUTPUT = (
+    "NEXT in MEASURES or RETURN that may look behind the match, at a row that may never come",
+    "look at a variable of the pattern",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SharedNeeds:
+    """What an engine matches as one rule of a set. ``pattern``: the spec, with every event of a match put out.
+    ``drops``: whether nothing sees the rows that no component can take."""
+
+    pattern: MatchSpec | RunSpec
+    drops: bool
 
 
 def slow(how: str, lacks: str) -> str:
@@ -74,6 +111,13 @@ class EnginePlan(Protocol):
     def index_needs(self) -> IndexNeeds:
         """What an index may leave out."""
 
+    @property
+    def stream_needs(self) -> StreamNeeds:
+        """How matches are decided where the input is a stream."""
+
+    def shared_needs(self, query: PatternQuery) -> SharedNeeds | None:
+        """What is matched as one rule of a set; None: the engine runs by itself."""
+
 
 class EngineDefaults:
     """What most engines' plans have in common."""
@@ -94,6 +138,15 @@ class EngineDefaults:
     def index_needs(self) -> IndexNeeds:
         """Any case that cannot match may be left out, order and WITHIN count."""
         return IndexNeeds()
+
+    @property
+    def stream_needs(self) -> StreamNeeds:
+        """Streams are refused before it is asked."""
+        return StreamNeeds()
+
+    def shared_needs(self, query: PatternQuery) -> SharedNeeds | None:
+        """It runs by itself."""
+        return None
 
 
 @dataclass(frozen=True, slots=True)

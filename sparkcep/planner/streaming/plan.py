@@ -7,10 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from sparkcep import __version__
-from sparkcep.exec.conditions.expressions import NumberSlot
-from sparkcep.exec.engines.rows.spec import MatchSpec
-from sparkcep.exec.engines.runs.spec import RunSpec
-from sparkcep.exec.engines.trends.spec import TrendSpec
 from sparkcep.exec.streaming.blobs import BUCKET, ROW, TIME, WANTED
 from sparkcep.exec.streaming.ordering import SortField
 from sparkcep.exec.streaming.step import StreamPlan
@@ -87,9 +83,7 @@ def remembers(query: PatternQuery, plan: AnyPlan) -> bool:
     if query.matches is Matches.FIRST and query.is_block:
         return True
     numbered = any(isinstance(s, MatchNumber | Events) for m in query.measures for s in m.expression.slots)
-    spec = plan.engine.spec
-    reads = isinstance(spec, MatchSpec | RunSpec) and any(isinstance(s, NumberSlot) for s in spec.conditions.slots)
-    return numbered or reads
+    return numbered or plan.engine.stream_needs.numbered
 
 
 def end_column(plan: AnyPlan) -> str:
@@ -97,10 +91,8 @@ def end_column(plan: AnyPlan) -> str:
 
     Other matches come later than the watermark passes their last event: what follows would drop them as late.
     """
-    spec, measures = plan.engine.spec, plan.output
-    if not isinstance(spec, RunSpec) or not isinstance(measures, MeasureSql):
-        return ""
-    if spec.one_per_start or spec.timed_out or spec.collapsed or (spec.stream is not None and spec.stream.closes):
+    measures = plan.output
+    if not plan.engine.stream_needs.by_last or not isinstance(measures, MeasureSql):
         return ""
     last = Navigation(RowExpression((plan.query.order_by[0].expression,)), None, False, 0, 0, False)
     return next((f"{PREFIX}g{number}" for slot, number in measures.direct.items() if slot == last), "")
@@ -112,30 +104,16 @@ def lookback(query: PatternQuery, plan: AnyPlan) -> str:
     That is WITHIN where matches do not depend on each other and their output looks at no rows before them, twice WITHIN
     where a leading negation looks back from a match's first event.
     """
-    spec = plan.engine.spec
-    if query.within is None or remembers(query, plan):
+    times = plan.engine.stream_needs.lookback
+    if query.within is None or remembers(query, plan) or not times:
         return ""
-    if isinstance(spec, TrendSpec):
-        return query.within
-    if not isinstance(spec, RunSpec) or spec.stream is None:
-        return ""
-    if spec.one_per_start or spec.stream.behind:
-        return ""
-    return f"2 * {query.within}" if spec.stream.looks_back else query.within
+    return query.within if times == 1 else f"{times} * {query.within}"
 
 
 def decided(query: PatternQuery, plan: AnyPlan) -> str:
     """For EXPLAIN: as soon as what the output is emitted."""
-    spec = plan.engine.spec
-    if isinstance(spec, TrendSpec):
-        return "a window is emitted when the watermark reaches its end"
-    if isinstance(spec, RunSpec):
-        if spec.one_per_start:
-            return "a match is emitted when the watermark reaches its first event + WITHIN: it is preferred for certain"
-        if spec.stream is not None and spec.stream.closes:
-            return "a match is emitted when the watermark reaches its first event + WITHIN (a trailing negation)"
-        late = "; a run that timed out, when it reaches the run's first event + WITHIN" if spec.timed_out else ""
-        return f"a match is emitted when the watermark reaches its last event{late}"
+    if sentence := plan.engine.stream_needs.decided:
+        return sentence
     if query.within is None:
         return "a match is emitted when no row to come can change it"
     latest = "at latest when the watermark reaches its first row + WITHIN"
@@ -144,15 +122,15 @@ def decided(query: PatternQuery, plan: AnyPlan) -> str:
 
 def kept(query: PatternQuery, plan: AnyPlan, settings: Settings) -> str:
     """For EXPLAIN: which rows are kept between micro-batches, and how long."""
-    spec = plan.engine.spec
-    if isinstance(spec, TrendSpec):
-        what = f"rows until the watermark reaches the end of their last window ({query.within} long)"
+    needs = plan.engine.stream_needs
+    if needs.kept:
+        what = f"rows until {needs.kept} ({query.within} long)"
     elif query.within is None:
         what = f"rows that are still to be decided, at most {settings.limit_stream_rows:,} of a partition"
     else:
         what = f"rows until the watermark passes them by WITHIN {query.within}, or what they may be part of is decided"
-    if isinstance(spec, RunSpec) and spec.stream is not None and spec.stream.looks_back and spec.stream.closes:
-        what += "; and WITHIN once more, for the leading negation"
+    if needs.longer:
+        what += f"; {needs.longer}"
     if remembers(query, plan):
         what += "; of each partition its keys and counters for ever (match numbers, positions, ^, FIRST)"
     return what

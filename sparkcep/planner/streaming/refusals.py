@@ -5,11 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from sparkcep.errors import PatternAnalysisError, streaming_unsupported
-from sparkcep.exec.automaton import events_left
-from sparkcep.exec.conditions.expressions import Call, Expression, Load, NavigationSlot
-from sparkcep.exec.engines.rows.program import AT_END, Program
-from sparkcep.exec.engines.rows.spec import MatchSpec
-from sparkcep.exec.engines.runs.spec import RunSpec
 from sparkcep.planner.fields import Fields
 from sparkcep.planner.plan import AnyPlan
 from sparkcep.query import PatternQuery, Selection
@@ -114,60 +109,12 @@ def check_plan(plan: AnyPlan) -> None:
     Raises:
         PatternAnalysisError: CEP_STREAMING_UNSUPPORTED.
     """
-    query, spec = plan.query, plan.engine.spec
+    query = plan.query
     if plan.input.pairs:
         raise unsupported(query, "a condition with a function of two rows of the match",
                           "compute it as a column of the input, or compare values of one row at a time")  # fmt: skip
-    slots = [s for s in spec.slots if s.physical > 0] if isinstance(spec, MatchSpec | RunSpec) else []
-    beyond = slots
-    if isinstance(spec, MatchSpec):
-        check_program(query, spec)
-        after = rows_after(spec.program)
-        beyond = [s for s in slots if _least(spec, after, spec.slot_registers[s.register]) < s.physical]
-    if beyond:
-        raise unsupported(
-            query, "NEXT in MEASURES or RETURN that may look behind the match, at a row that may never come",
-            "look at a variable of the pattern",
-        )  # fmt: skip
+    if refused := plan.engine.stream_needs.refused:
+        raise unsupported(query, *refused)
     types = [plan.input.column_types.get(name, "") for _, name in plan.input.keys]
     if any("collate" in t for t in types):
         raise unsupported(query, "a PARTITION BY column with a collation", "cast the column to STRING in a subquery")
-
-
-def check_program(query: PatternQuery, spec: MatchSpec) -> None:
-    """``$``, and NEXT in conditions of rows that may be the match's last."""
-    program = spec.program
-    if (program.edge_condition & AT_END).any():
-        raise unsupported(query, "`$`: a stream's partitions have no end", "use WITHIN to say when a match is over")
-    after = rows_after(program)
-    for label, condition in spec.conditions.conditions.items():
-        for number in loaded(condition):
-            slot = spec.conditions.slots[number]
-            if not isinstance(slot, NavigationSlot) or slot.physical <= 0:
-                continue
-            of = spec.conditions.registers[slot.register]
-            if label in of and not slot.from_first and not slot.logical:
-                of = frozenset([label])  # the row that is tested
-            if _least(spec, after, of) < slot.physical:
-                raise unsupported(
-                    query, "NEXT in DEFINE that may look behind the match, at a row that may never come",
-                    "add a variable for that row to the pattern",
-                )  # fmt: skip
-
-
-def loaded(node: Expression) -> set[int]:
-    """Slots that a condition reads."""
-    if isinstance(node, Load):
-        return {node.slot}
-    return set().union(*(loaded(a) for a in node.arguments)) if isinstance(node, Call) else set()
-
-
-def rows_after(program: Program) -> list[int]:
-    """Of each position, how many rows a match takes behind it at least; 0 where it comes to no end."""
-    most = program.positions
-    left = events_left([[target for target, _ in program.successors(p)] for p in range(most)])
-    return [n if n < most else 0 for n in left]
-
-
-def _least(spec: MatchSpec, after: list[int], labels: frozenset[int]) -> int:
-    return min((n for n, label in zip(after, spec.program.labels.tolist(), strict=True) if label in labels), default=0)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from sparkcep.exec.engine import Events, FieldAt, OutputColumn, Value
-from sparkcep.exec.engines.rows.spec import MatchSpec
 from sparkcep.exec.engines.shared.items import TYPE
 from sparkcep.exec.engines.shared.matcher import SharedMatcher
 from sparkcep.exec.engines.shared.spec import SharedSpec
+from sparkcep.exec.engines.shared.taken import TAKES
 from sparkcep.exec.shape import OperatorColumns
 
 
@@ -33,8 +33,7 @@ class SharedEngine:
 
     def needs(self, spec: SharedSpec, shape: OperatorColumns) -> tuple[str, ...]:
         """See :class:`Engine`."""
-        kinds = {isinstance(rule.pattern, MatchSpec) for rule in spec.rules}
-        return tuple({True: "rows", False: "runs"}[kind] for kind in sorted(kinds))
+        return tuple(sorted({TAKES[type(rule.pattern)].name for rule in spec.rules}))
 
     def warm_ups(self) -> Mapping[str, Callable[[], None]]:
         """See :class:`Engine`: its kernels are those of rows and runs."""

@@ -9,13 +9,10 @@ import pyarrow as pa
 
 from sparkcep.exec.arrays import Ints
 from sparkcep.exec.batch import Batch
-from sparkcep.exec.engines.rows.matcher import Matcher
-from sparkcep.exec.engines.rows.spec import BITS_PER_WORD, MatchSpec
-from sparkcep.exec.engines.runs.matcher import RunMatcher
-from sparkcep.exec.engines.runs.search import RunSearch
+from sparkcep.exec.engines.rows.spec import BITS_PER_WORD
 from sparkcep.exec.engines.shared.rows import Order, SharedRows
 from sparkcep.exec.engines.shared.spec import RuleSpec
-from sparkcep.exec.kernels.rows.output import CURRENT, FLAGS, LABEL, LAST_OF_MATCH, NUMBER, PARTITION
+from sparkcep.exec.engines.shared.taken import TAKES, Takes
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +39,7 @@ class RuleMatcher:
 
     def __init__(self, rule: RuleSpec) -> None:
         self.rule = rule
-        spec = rule.pattern
-        self.inner: Matcher | RunMatcher | RunSearch
-        if isinstance(spec, MatchSpec):
-            self.inner = Matcher(spec)
-        else:
-            self.inner = RunSearch(spec) if spec.searched else RunMatcher(spec)
+        self.takes: Takes = TAKES[type(rule.pattern)](rule.pattern)  # type: ignore[arg-type]
 
     def match(self, rows: SharedRows) -> Matches | None:
         """All matches in a batch; None where there are none.
@@ -60,25 +52,16 @@ class RuleMatcher:
         if found is None:
             return None
         batch, places, partitions = found
-        if isinstance(self.inner, Matcher):
-            out = self.inner.match(batch)
-            taken = out[out[:, CURRENT] >= 0]
-            ends = np.flatnonzero(taken[:, FLAGS] & LAST_OF_MATCH) + 1
-            code, own, of = taken[:, LABEL], taken[:, CURRENT], taken[:, PARTITION]
-            last = taken[ends - 1]
-        else:
-            last, trace = self.inner.match(batch)
-            ends = np.ascontiguousarray(last[:, -1])
-            code, own = trace[:, 0].astype(np.int64), trace[:, 1].astype(np.int64)
-            of = np.repeat(last[:, PARTITION], np.diff(ends, prepend=0))
-        if not len(ends):
+        taken = self.takes.match(batch)
+        if not len(taken.ends):
             return None
-        at = places[np.asarray(batch.offsets)[of] + own]
-        begins = rows.offsets[partitions[of]]
+        at = places[np.asarray(batch.offsets)[taken.of] + taken.row]
+        begins = rows.offsets[partitions[taken.of]]
         row = at if order is None else order.row[at]
         return Matches(
-            partitions[last[:, PARTITION]], np.array(last[:, NUMBER]), ends, np.array(code, np.int64), row, at - begins
-        )
+            partitions[taken.partition], np.array(taken.number), taken.ends, np.array(taken.code, np.int64), row,
+            at - begins,
+        )  # fmt: skip
 
     def own_batch(self, rows: SharedRows, order: Order | None) -> tuple[Batch, Ints, Ints] | None:
         """The rows that the rule looks at, in its order: a batch, where its rows stand in that order of the shared one

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from sparkcep.exec.conditions.expressions import NumberSlot
 from sparkcep.exec.engines.rows.spec import MatchSpec
 from sparkcep.planner.conditions.match_conditions import MatchConditions
+from sparkcep.planner.engines.rows.stream import never_decided
 from sparkcep.planner.measures import MeasureSql
 from sparkcep.planner.outputs import Outputs
-from sparkcep.planner.plan import EngineDefaults, slow
+from sparkcep.planner.plan import EngineDefaults, SharedNeeds, StreamNeeds, slow
 from sparkcep.planner.rules.gap_elimination import GapElimination
+from sparkcep.query import PatternQuery
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,3 +41,13 @@ class RowsPlan(EngineDefaults):
     def slow_because(self) -> str:
         """See :class:`EnginePlan`."""
         return slow("by the interpreter", self.interpreted_because)
+
+    @property
+    def stream_needs(self) -> StreamNeeds:
+        """See :class:`EnginePlan`."""
+        numbered = any(isinstance(s, NumberSlot) for s in self.spec.conditions.slots)
+        return StreamNeeds(never_decided(self.spec), numbered=numbered)
+
+    def shared_needs(self, query: PatternQuery) -> SharedNeeds:
+        """See :class:`EnginePlan`."""
+        return SharedNeeds(replace(self.spec, slots=(), slot_registers=(), every_row=True), drops=False)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from sparkcep.exec.automaton import ACCEPT
+from sparkcep.exec.conditions.expressions import ROW_COLUMN, NavigationSlot, NumberSlot
 from sparkcep.exec.engines.rows.spec import words_of
 from sparkcep.exec.engines.runs.spec import NO_LIMIT, RunSpec, StreamedRuns
 from sparkcep.exec.shape import OperatorColumns
@@ -17,7 +18,7 @@ from sparkcep.planner.engines.runs.collapse import Collapse, collapse
 from sparkcep.planner.engines.runs.steps import BlockPlanner
 from sparkcep.planner.engines.runs.timed_out import check_timed_out, timed_out_measures
 from sparkcep.planner.measures import MeasureSql
-from sparkcep.planner.plan import Analyzer, EngineDefaults, PatternPlan, slow
+from sparkcep.planner.plan import NEXT_IN_OUTPUT, Analyzer, EngineDefaults, PatternPlan, SharedNeeds, StreamNeeds, slow
 from sparkcep.planner.sampling import Sampler
 from sparkcep.query import (
     Condition,
@@ -27,6 +28,7 @@ from sparkcep.query import (
     PatternQuery,
     RowExpression,
     Scalar,
+    Selection,
     SkipMode,
 )
 from sparkcep.settings import Settings
@@ -57,6 +59,41 @@ class RunsPlan(EngineDefaults):
         """See :class:`EnginePlan`."""
         searched = slow("by the reference search", self.searched_because)
         return searched or slow("some by the interpreter", self.interpreted_because)
+
+    @property
+    def stream_needs(self) -> StreamNeeds:
+        """See :class:`EnginePlan`."""
+        spec, stream = self.spec, self.spec.stream
+        closes = stream is not None and stream.closes
+        looks_back = stream is not None and stream.looks_back
+        if spec.one_per_start:
+            decided = (
+                "a match is emitted when the watermark reaches its first event + WITHIN: it is preferred for certain"
+            )
+        elif closes:
+            decided = "a match is emitted when the watermark reaches its first event + WITHIN (a trailing negation)"
+        else:
+            decided = "a match is emitted when the watermark reaches its last event"
+            if spec.timed_out:
+                decided += "; a run that timed out, when it reaches the run's first event + WITHIN"
+        free = stream is not None and not spec.one_per_start and not stream.behind
+        return StreamNeeds(
+            refused=NEXT_IN_OUTPUT if any(s.physical > 0 for s in spec.slots) else None,
+            decided=decided,
+            longer="and WITHIN once more, for the leading negation" if looks_back and closes else "",
+            lookback=(1 + looks_back) if free else 0,
+            by_last=not (spec.one_per_start or spec.timed_out or spec.collapsed or closes),
+            numbered=any(isinstance(s, NumberSlot) for s in spec.conditions.slots),
+        )
+
+    def shared_needs(self, query: PatternQuery) -> SharedNeeds:
+        """See :class:`EnginePlan`."""
+        slots = self.dependent.slots
+        looks = any(isinstance(s, NavigationSlot) and (s.column == ROW_COLUMN or s.physical) for s in slots)
+        return SharedNeeds(
+            replace(self.spec, slots=(), slot_registers=(), every_row=False, traced=True),
+            drops=query.selection is not Selection.STRICT and not looks,
+        )
 
 
 class RunPlanner(BlockPlanner):

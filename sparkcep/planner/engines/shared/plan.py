@@ -18,25 +18,22 @@ from sparkcep.exec.conditions.expressions import (
     parse_type,
 )
 from sparkcep.exec.conditions.interpreter import Interpreter
-from sparkcep.exec.engines.rows.spec import MatchSpec, words_of
-from sparkcep.exec.engines.runs.spec import RunSpec
+from sparkcep.exec.engines.rows.spec import words_of
 from sparkcep.exec.engines.shared.spec import Comparison, ComponentTest, RuleItems, RuleSpec, SharedSpec
 from sparkcep.exec.shape import OperatorColumns, Within
 from sparkcep.planner.conditions.match_conditions import MatchConditions
 from sparkcep.planner.conditions.row_conditions import RowCondition
 from sparkcep.planner.conditions.trees import Conjunct
-from sparkcep.planner.engines.rows.plan import RowsPlan
-from sparkcep.planner.engines.runs.plan import RunsPlan
 from sparkcep.planner.engines.runs.steps import type_test
 from sparkcep.planner.engines.shared.comparisons import comparison
 from sparkcep.planner.engines.shared.output import SharedOutput
 from sparkcep.planner.fields import Fields
 from sparkcep.planner.input_plan import InputPlan
 from sparkcep.planner.layouts import LONG_PARTITION, fits_python
-from sparkcep.planner.plan import Analyzer, AnyPlan
+from sparkcep.planner.plan import Analyzer, AnyPlan, SharedNeeds
 from sparkcep.planner.sampling import Sampler
 from sparkcep.planner.steps import PlanSteps
-from sparkcep.query import Measure, PatternQuery, Selection
+from sparkcep.query import Measure, PatternQuery
 from sparkcep.settings import Settings
 
 T = TypeVar("T")
@@ -122,14 +119,7 @@ class SharedPlanner:
     def rule(self, name: str, plan: AnyPlan, measures: Sequence[Measure]) -> RuleSpec:
         """See :meth:`add`."""
         query, given, engine = plan.query, plan.input, plan.engine
-        refuse_own_input(plan)
-        assert isinstance(engine, RowsPlan | RunsPlan)
-        spec = engine.spec
-        pattern: MatchSpec | RunSpec
-        if isinstance(spec, MatchSpec):
-            pattern = replace(spec, slots=(), slot_registers=(), every_row=True)
-        else:
-            pattern = replace(spec, slots=(), slot_registers=(), every_row=False, traced=True)
+        needs = shared_needs(plan)
         shown = dict(enumerate(self.shown(query, engine.names)))
         tests = tuple(self.test(query, engine.names[code], given.tests[code]) for code in sorted(given.tests))
         items = self.items(plan, measures)
@@ -137,9 +127,9 @@ class SharedPlanner:
         return RuleSpec(
             number=len(self.rules),
             name=name,
-            pattern=pattern,
+            pattern=needs.pattern,
             tests=tests,
-            drops=isinstance(spec, RunSpec) and self.drops(query, engine, given),
+            drops=needs.drops and len(given.tests) == len(engine.names),
             columns=tuple(self.column(texts[f]) for f in given.shape.columns),
             within=self.within(given),
             variables=tuple(shown[code] for code in range(len(engine.names))),
@@ -176,12 +166,6 @@ class SharedPlanner:
     def column(self, text: str) -> int:
         """The batch's column that holds a row expression."""
         return number(self.columns, self.fields.add(text))
-
-    def drops(self, query: PatternQuery, engine: RowsPlan | RunsPlan, given: InputPlan) -> bool:
-        """Whether nothing sees the rows that no component can take."""
-        slots = engine.dependent.slots
-        looks = any(isinstance(s, NavigationSlot) and (s.column == ROW_COLUMN or s.physical) for s in slots)
-        return query.selection is not Selection.STRICT and not looks and len(given.tests) == len(engine.names)
 
     def within(self, given: InputPlan) -> Within | None:
         """WITHIN over the batch's columns."""
@@ -292,11 +276,12 @@ class SharedPlanner:
         return SharedPlan(given, spec, output)
 
 
-def refuse_own_input(plan: AnyPlan) -> None:
-    """Raises NotShared for a rule that reads other rows than the set gives."""
+def shared_needs(plan: AnyPlan) -> SharedNeeds:
+    """What is matched of a rule; raises NotShared for one that reads other rows than the set gives."""
     query, engine = plan.query, plan.engine
+    needs = engine.shared_needs(query)
     why = ""
-    if not isinstance(engine, RowsPlan | RunsPlan):
+    if needs is None:
         why = f"it runs in the {engine.name} engine"
     elif query.hidden_keys:
         why = "an equivalence test makes partitions of its own"
@@ -308,8 +293,9 @@ def refuse_own_input(plan: AnyPlan) -> None:
         why = "Spark evaluates a condition for every pair of rows"
     elif query.nullable_match:
         why = "its pattern may be empty"
-    if why:
+    if needs is None or why:
         raise NotShared(why)
+    return needs
 
 
 def spark_conditions(plan: AnyPlan, fields: Fields, types: Mapping[str, str]) -> list[RowCondition]:

@@ -44,7 +44,7 @@ from sparkcep.planner.engines.trends.edges import (
 from sparkcep.planner.engines.trends.quotients import DIGITS
 from sparkcep.planner.engines.trends.sql import TrendSql, TrendValue
 from sparkcep.planner.layouts import is_orderable
-from sparkcep.planner.plan import EngineDefaults, PatternPlan, slow
+from sparkcep.planner.plan import EngineDefaults, PatternPlan, StreamNeeds, slow
 from sparkcep.planner.rules.range_splitting import fixed_distance
 from sparkcep.planner.test_codes import edge_test, of_components
 from sparkcep.query import (
@@ -81,6 +81,15 @@ class TrendsPlan(EngineDefaults):
     def slow_because(self) -> str:
         """See :class:`EnginePlan`."""
         return slow("some by the interpreter", self.interpreted_because)
+
+    @property
+    def stream_needs(self) -> StreamNeeds:
+        """See :class:`EnginePlan`."""
+        return StreamNeeds(
+            decided="a window is emitted when the watermark reaches its end",
+            kept="the watermark reaches the end of their last window",
+            lookback=1,
+        )
 
 
 class TrendPlanner(BlockPlanner):
