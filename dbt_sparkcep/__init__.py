@@ -22,9 +22,11 @@ SESSION = "dbt.adapters.spark.session"
 
 def prepare() -> None:
     """Make the session that dbt-spark starts understand pattern queries."""
+    from sparkcep import progress
     from sparkcep.session.local import prepare_process
 
     prepare_process()
+    progress.show()  # an index in a hook takes long, also where dbt writes to a log
 
 
 class _AfterImport(MetaPathFinder):

@@ -12,14 +12,17 @@ from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 import sparkcep
-from sparkcep.cli.printing import texts
+from sparkcep.cli.printing import is_explain, texts
 from sparkcep.errors import SparkCepError, error_behind
 from sparkcep.pictures.picture import Picture
+from sparkcep.progress import activity
 from sparkcep.session.inspection import explained, no_rows_notes
 from sparkcep.session.interrupts import Interrupted, interruptible
 from sparkcep.sql.script import split_statements
 
 ROWS = 20
+#: Types whose values stand to the right.
+NUMBERS = frozenset({"tinyint", "smallint", "int", "bigint", "float", "double", "decimal"})
 _USAGE = """%%cep [--explain] [--limit n] [--view v] [name]
 
 Run the cell's statements; the last one's rows are shown.
@@ -40,6 +43,7 @@ class Table:
 
     def __init__(self, frame: DataFrame, limit: int = ROWS, reasons: Callable[[], Sequence[str]] = tuple) -> None:
         self.frame = frame
+        self.kinds = [kind.partition("(")[0] for _, kind in frame.dtypes]
         self.names, rows = texts(frame.limit(limit + 1), to_read=True)
         self.rows, self.more = rows[:limit], len(rows) > limit
         self.reasons = () if rows else tuple(reasons())
@@ -52,11 +56,14 @@ class Table:
         return "; ".join([said, *self.reasons])
 
     def _repr_html_(self) -> str:
-        def cell(value: str | None) -> str:
-            return "<td><i>NULL</i></td>" if value is None else f"<td>{html.escape(value)}</td>"
+        def cell(value: str | None, side: str) -> str:
+            return f'<td style="text-align: {side}">{"<i>NULL</i>" if value is None else html.escape(value)}</td>'
 
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in self.names)
-        body = "".join(f"<tr>{''.join(map(cell, row))}</tr>" for row in self.rows)
+        sides = ["right" if kind in NUMBERS else "left" for kind in self.kinds]
+        head = "".join(
+            f'<th style="text-align: {s}">{html.escape(n)}</th>' for s, n in zip(sides, self.names, strict=True)
+        )
+        body = "".join(f"<tr>{''.join(map(cell, row, sides))}</tr>" for row in self.rows)
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><p>{html.escape(self.note)}</p>"
 
     def __repr__(self) -> str:
@@ -132,19 +139,24 @@ def _run_statements(
     if not last:
         raise SparkCepError("CEP_ARGUMENTS", "%%cep: the cell holds no statement.")
     for statement in before:
-        sparkcep.sql(spark, statement)
+        with activity("Running the first statements"):
+            sparkcep.sql(spark, statement)
     if options.explain:
         from sparkcep.pictures.graph import pattern_picture
 
-        text, run = explained(spark, last)
+        with activity("Planning"):
+            text, run = explained(spark, last)
         return Plan(text, pattern_picture(run.relations) if run is not None and run.relations else None)
-    frame = sparkcep.sql(spark, last)
+    with activity("Planning"):
+        frame = sparkcep.sql(spark, last)
     if options.view:
         frame.createOrReplaceTempView(options.view)
     if options.name:
         namespace[options.name] = frame
     if not frame.columns:
         return None
+    if is_explain(last):
+        return Plan(str(frame.collect()[0][0]))
     return Table(frame, options.limit, lambda: no_rows_notes(spark, last) if options.limit else ())
 
 

@@ -197,8 +197,7 @@ def session_of(connection: Connection, data: Data = NO_DATA, text: str = "") -> 
     if text and connection.remote is None and (connection.master or "local").startswith("local"):
         # Started when pyspark is loaded, so that two threads do not load it.
         threading.Thread(target=_compile_likely, args=(text,), daemon=True).start()
-    with activity("Starting Spark"):
-        spark = local_session(connection.master, connection.remote, conf)
+    spark = local_session(connection.master, connection.remote, conf)
     if data.flights:
         with activity("Loading the flights"):
             create_flights_view(spark)

@@ -95,6 +95,11 @@ def _is_number(text: str | None) -> bool:
     return True
 
 
+def is_explain(statement: str) -> bool:
+    """Whether the result is a plan: lines to print as they are."""
+    return statement.lstrip()[:7].upper() == "EXPLAIN"
+
+
 def print_table(frame: DataFrame) -> int:
     """Rows in a box of lines, and how many there are."""
     names, rows = texts(frame, to_read=True)

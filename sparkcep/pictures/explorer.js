@@ -8,6 +8,10 @@ function element(tag, given = {}, ...children) {
   return made;
 }
 
+function some(count, one, more) {
+  return `${count.toLocaleString("en")} ${count === 1 ? one : more}`;
+}
+
 function render({ model, el }) {
   const summary = model.get("summary");
   let steps = [], within = "", unit = "days", number = 0, waiting = false;
@@ -20,7 +24,7 @@ function render({ model, el }) {
     const bar = element("i");
     bar.style.width = `${(100 * type.events) / most}%`;
     types.append(element("button", {
-      className: "type", title: `${type.events} events in ${type.cases} cases: add it to the pattern`,
+      className: "type", title: `${some(type.events, "event", "events")} in ${some(type.cases, "case", "cases")}: add it to the pattern`,
       onclick: () => { steps.push({ type: type.name, kind: "once" }); ask(false); },
     }, bar, element("span", { textContent: type.name }), element("em", { textContent: type.events.toLocaleString("en") })));
   }
@@ -41,6 +45,7 @@ function render({ model, el }) {
   const result = element("div", { className: "result" });
   root.append(
     element("p", { className: "facts" }, ...summary.facts.map((f) => element("span", { textContent: f }))),
+    element("p", { className: "columns" }, `case ${summary.columns.case || "(none)"}, time ${summary.columns.time}, event type ${summary.columns.event}; matches do not overlap`),
     element("div", { className: "two" },
       element("section", {}, element("h4", { textContent: "Event types (click to add)" }), types),
       element("section", {}, element("h4", { textContent: "Most frequent variants" }), variants)),
@@ -51,7 +56,7 @@ function render({ model, el }) {
   function ask(go) {
     number += 1;
     waiting = go;
-    model.set("request", { steps: steps.map((s) => ({ ...s })), within: Number(within) || 0, unit, run: go, number });
+    model.set("request", { steps: steps.map((s) => ({ ...s })), within: within === "" ? null : Number(within), unit, run: go, number });
     model.save_changes();
     show();
   }
@@ -72,9 +77,10 @@ function render({ model, el }) {
     if (answer.shown === undefined) { result.replaceChildren(); return; }
     const more = answer.cases > answer.shown.length ? `; the first ${answer.shown.length} cases` : "";
     result.replaceChildren(
-      element("p", {}, element("b", { textContent: `${answer.matches.toLocaleString("en")} matches in ${answer.cases.toLocaleString("en")} cases` }), more),
+      element("p", {}, element("b", { textContent: `${some(answer.matches, "match", "matches")} in ${some(answer.cases, "case", "cases")}` }), more),
       ...answer.shown.map((c) => element("div", { className: "case" },
-        element("span", { className: "name", textContent: c.case, title: `${c.matches} matches` }),
+        element("span", { className: "name", title: some(c.matches, "match", "matches") }, c.case,
+          c.since ? element("em", { textContent: `from ${c.since}` }) : ""),
         element("span", { className: "events" },
           ...(c.before ? [element("em", { textContent: `${c.before} before` })] : []),
           ...c.events.map((e) => element("span", { className: e.taken ? "event taken" : "event", title: `${e.time}${e.taken ? ` · ${e.taken}` : ""}`, textContent: e.type ?? "NULL" })),

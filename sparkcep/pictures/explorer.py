@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import itertools
+import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,12 +18,14 @@ from sparkcep.data.discovery import Discovered, LogColumns, discover, quoted
 from sparkcep.data.roles import guess_roles, sampled
 from sparkcep.errors import SparkCepError, near_name
 from sparkcep.pictures.durations import in_words
+from sparkcep.progress import activity
 from sparkcep.query import string_literal
 from sparkcep.session.messages import short_message
 
 #: Cases that are drawn, and events of each.
 CASES, EVENTS = 20, 60
-UNITS = ("seconds", "minutes", "hours", "days")
+#: Units of time and their seconds.
+UNITS = {"seconds": 1, "minutes": 60, "hours": 3600, "days": 86400}
 KINDS = ("once", "one or more", "none")
 
 
@@ -78,12 +82,14 @@ class Exploration:
             within: the longest a match may take, in this unit (of UNITS), or in the units of a numeric time.
 
         Raises:
-            SparkCepError: CEP_ARGUMENTS where nothing is taken, or there is no such unit.
+            SparkCepError: CEP_ARGUMENTS where nothing is taken, there is no such unit, or a time is negative.
         """
         if not any(s.kind != "none" for s in steps):
             raise SparkCepError("CEP_ARGUMENTS", "A pattern takes at least one event.")
         if unit not in UNITS:
             raise SparkCepError("CEP_ARGUMENTS", f"There is no unit {unit}.", hint=", ".join(UNITS))
+        if within is not None and within < 0:
+            raise SparkCepError("CEP_ARGUMENTS", "The time within which a match ends is not negative.")
         parts = [_part(step, f"v{n}") for n, step in enumerate(steps, 1)]
         case = f" PARTITION BY {', '.join(map(quoted, self.columns.case))}" if self.columns.case else ""
         tie = f", {quoted(self.columns.tiebreak)}" if self.columns.tiebreak else ""
@@ -91,8 +97,8 @@ class Exploration:
             f"FROM {self.name}{case} ORDER BY {quoted(self.columns.time)}{tie} EVENT TYPE {quoted(self.columns.event)}",
             f"PATTERN SEQ({', '.join(parts)})",
         ]
-        if within:
-            lines.append(f"WITHIN {within:g}{f' {unit}' if self.found.clock else ''}")
+        if within is not None:
+            lines.append(f"WITHIN {_interval(within, unit) if self.found.clock else f'{within:g}'}")
         return "\n".join([*lines, "MATCHES NON OVERLAPPING"])
 
     def matches(self, sql: str) -> dict[str, Any]:
@@ -125,7 +131,8 @@ class Exploration:
             start = max(0, min(taken, default=0) - 3)
             cases.append({
                 "case": ", ".join("NULL" if v is None else str(v) for v in key) or "the log",
-                "matches": row["n"], "before": start, "after": max(0, len(shown) - start - EVENTS),
+                "matches": row["n"], "since": shown[min(taken)][1] if taken and min(taken) < len(shown) else "",
+                "before": start, "after": max(0, len(shown) - start - EVENTS),
                 "events": [
                     {"type": e, "time": t, "taken": taken.get(n)}
                     for n, (e, t) in enumerate(shown[start : start + EVENTS], start)
@@ -161,7 +168,9 @@ class Exploration:
         """What the widget shows for its state: the SQL and, where ``run`` is true, matches or an error's text."""
         try:
             steps = [Step(s["type"], s.get("kind", "once")) for s in request.get("steps", ())]
-            sql = self.sql(steps, float(request.get("within") or 0) or None, request.get("unit", "days"))
+            sql = self.sql(
+                steps, None if request.get("within") is None else float(request["within"]), request.get("unit", "days")
+            )
         except (SparkCepError, ValueError) as error:
             return {"sql": "", "error": str(error) if request.get("steps") else ""}
         if not request.get("run"):
@@ -170,6 +179,18 @@ class Exploration:
             return {"sql": sql, **self.matches(sql)}
         except PySparkException as error:
             return {"sql": sql, "error": short_message(error, sql)}
+
+
+def _interval(length: float, unit: str) -> str:
+    """A length of time in the largest unit that it is a whole number of; only seconds have a fraction in SQL.
+
+    >>> _interval(1.5, "days")
+    '36 hours'
+    """
+    seconds = length * UNITS[unit]
+    whole = [u for u, n in UNITS.items() if seconds % n == 0 and n <= UNITS[unit]]
+    found = whole[-1] if whole else "seconds"
+    return f"{seconds / UNITS[found]:.10g} {found}"
 
 
 def _part(step: Step, variable: str) -> str:
@@ -211,15 +232,30 @@ def exploration(
     return Exploration(frame, columns, name)
 
 
+#: Frames by the view that explore() made of them.
+_views: weakref.WeakValueDictionary[str, DataFrame] = weakref.WeakValueDictionary()
+
+
+def _free_name(frame: DataFrame) -> str:
+    """A view's name that the session does not have, or that an earlier call gave this very frame."""
+    for number in itertools.count(1):
+        name = "log" if number == 1 else f"log_{number}"
+        if _views.get(name) is frame or not frame.sparkSession.catalog.tableExists(name):
+            _views[name] = frame
+            return name
+    raise AssertionError
+
+
 def explore(
     frame: DataFrame, *, case: str | Sequence[str] | None = None, time: str | None = None, event: str | None = None,
-    tiebreak: str | None = None, name: str = "log",
+    tiebreak: str | None = None, name: str | None = None,
 ) -> Any:  # fmt: skip
     """Look at a log in a notebook: types, variants, durations; put a pattern together and see its matches on the cases.
 
     Args:
         frame: the events. case, time, event, tiebreak: its columns; guessed by names and types where not given.
-        name: of the temporary view that the SQL to copy reads.
+        name: of the temporary view that the SQL to copy reads, which is replaced where it exists; otherwise ``log``, or
+            ``log_2`` and so on where there is a table or view of that name.
 
     Returns:
         A widget (anywidget), which shows itself as the last value of a cell; ``.sql`` is its pattern as SQL.
@@ -234,7 +270,8 @@ def explore(
         raise SparkCepError(
             "CEP_NOTEBOOK_MISSING", "anywidget is not installed.", hint="pip install 'sparkcep[notebook]'"
         ) from None
-    explored = exploration(frame, case, time, event, tiebreak, name)
+    with activity("Looking at the log"):
+        explored = exploration(frame, case, time, event, tiebreak, name or _free_name(frame))
 
     class Explorer(anywidget.AnyWidget):  # type: ignore[misc]
         _esm = Path(__file__).with_name("explorer.js")

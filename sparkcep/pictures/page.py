@@ -42,7 +42,12 @@ _STYLE = (
     "background: #f6f6f6; padding: 8px } "
     "img, .vega-embed, .vega-embed svg { max-width: 100%; height: auto } "
     ".missing { background: #fff3cd; color: #222222; padding: 8px } "
-    "@media (prefers-color-scheme: dark) { body { background: #1c1e21; color: #e4e4e4 } pre { background: #2a2d31 } }"
+    "@media (prefers-color-scheme: dark) { body { background: #1c1e21; color: #e4e4e4 } pre { background: #2a2d31 } } "
+    # Of a notebook around it, whose theme may be another than the system's.
+    ":root[data-night=no] { color-scheme: light } :root[data-night=no] body { background: #ffffff; color: #222222 } "
+    ":root[data-night=no] pre { background: #f6f6f6 } "
+    ":root[data-night=yes] { color-scheme: dark } :root[data-night=yes] body { background: #1c1e21; color: #e4e4e4 } "
+    ":root[data-night=yes] pre { background: #2a2d31 }"
 )
 _MISSING = (
     '<p class="missing">This picture is drawn by scripts from cdn.jsdelivr.net, which could not be loaded. '
@@ -59,15 +64,25 @@ document.head.append(script);
 """
 
 
-#: As SVG, which the page can shrink; in dark colours where the reader's system is dark, and anew when that changes.
+#: As SVG, which the page can shrink; in dark colours where the notebook around it is dark, else where the reader's
+#: system is, and anew when that changes. A notebook's page may be of another origin, which nothing may look at.
 _DRAW = """
 const colored = (v, key) => key === 'data' ? v : Array.isArray(v) ? v.map(i => colored(i)) :
   v && typeof v === 'object' ? Object.fromEntries(Object.entries(v).map(([k, i]) => [k, colored(i, k)])) :
   typeof v === 'string' && Object.hasOwn(dark, v) ? dark[v] : v;
-const night = window.matchMedia('(prefers-color-scheme: dark)');
+const system = window.matchMedia('(prefers-color-scheme: dark)');
+let around = null;
+try { around = window.parent === window ? null : window.parent.document.body; } catch (e) { around = null; }
+const theme = () => !around ? null : around.dataset.jpThemeLight ? around.dataset.jpThemeLight === 'false' :
+  around.classList.contains('vscode-dark') ? true : around.classList.contains('vscode-light') ? false : null;
+const isNight = () => theme() ?? system.matches;
+const mark = () => { if (theme() !== null) document.documentElement.dataset.night = theme() ? 'yes' : 'no'; };
+mark();
 window.draw = () => specs.forEach((s, n) =>
-  vegaEmbed('#picture' + n, night.matches ? colored(s) : s, {mode: 'vega-lite', renderer: 'svg'}));
-night.addEventListener('change', () => window.vegaEmbed && window.draw());
+  vegaEmbed('#picture' + n, isNight() ? colored(s) : s, {mode: 'vega-lite', renderer: 'svg'}));
+const again = () => { mark(); if (window.vegaEmbed) window.draw(); };
+system.addEventListener('change', again);
+if (around) new MutationObserver(again).observe(around, {attributeFilter: ['data-jp-theme-light', 'class']});
 """
 
 

@@ -82,6 +82,6 @@ class Picture:
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         """Vega-Lite for those who can draw it, a frame with a page for those who show HTML only."""
         frame = html.escape(page("sparkcep", [self]))
-        height = int(self.spec.get("usermeta", {}).get("height", 400)) + 60
+        height = int(self.spec.get("usermeta", {}).get("height", 400)) + 24
         shown = f'<iframe srcdoc="{frame}" style="width: 100%; height: {height}px; border: 0"></iframe>'
         return {MIME: self.spec, "text/html": shown, "text/plain": repr(self)}

@@ -91,7 +91,9 @@ def prune(spark: SparkSession, plan: AnyPlan, source: DataFrame, input_sql: Inpu
                 return found
             said += found.lines
             unknown = unknown or found.unknown
-    return Pruning(lines=[*unreadable, *(said or [f"not used, {_why_none(spark, named, has_files)}"])], unknown=unknown)
+    return Pruning(
+        lines=[*unreadable, *(said or [f"not used, {_why_none(spark, named, has_files, snapshots)}"])], unknown=unknown
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,11 +144,17 @@ def _rank(snapshot: Snapshot) -> tuple[int, bool]:
     return list(KINDS).index(d.kind), d.options.lookback is not None
 
 
-def _why_none(spark: SparkSession, named: Source | None, has_files: bool) -> str:
+def _why_none(
+    spark: SparkSession, named: Source | None, has_files: bool, snapshots: Sequence[tuple[object, Snapshot]]
+) -> str:
     if named is None and is_remote(spark):
         return "Spark Connect does not tell which files the input is made of; tables and paths are served"
     if not has_files and not is_remote(spark):
         return "rows of the input do not come one by one from rows of files"
+    of_name = [s.definition for _, s in snapshots if named and catalog.same(s.definition.source, named)]
+    if of_name:
+        one = of_name[0]
+        return f"{one.name} was made of other files, when {one.source} had those: REFRESH PATTERN INDEX {one.name}"
     return f"there is none on {named or 'the files that the input is made of'}"
 
 

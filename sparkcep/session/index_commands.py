@@ -82,5 +82,14 @@ def _made(spark: SparkSession, s: IndexStatement, make: Callable[[index.Progress
         done = make(shown.at)
     if done is None:
         return spark.createDataFrame([], MADE_SCHEMA)
-    row = (done.name, done.action, done.reason, done.events, done.cases, done.pairs, done.total_seconds, done.size)
+    row = (
+        done.name,
+        done.action,
+        done.reason,
+        done.events,
+        done.cases,
+        done.pairs,
+        round(done.total_seconds, 1),
+        done.size,
+    )
     return spark.createDataFrame([row], MADE_SCHEMA)

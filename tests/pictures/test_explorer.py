@@ -39,7 +39,6 @@ def test_a_pattern(frame: DataFrame) -> None:
 
 
 def test_the_widget(frame: DataFrame) -> None:
-    pytest.importorskip("anywidget")
     widget = sparkcep.explore(frame, case="case_id", name="explored")
     widget.request = {"steps": [{"type": "a", "kind": "once"}, {"type": "x", "kind": "once"}], "number": 1}
     assert "SEQ('a' v1, 'x' v2)" in widget.sql
@@ -48,6 +47,26 @@ def test_the_widget(frame: DataFrame) -> None:
     assert (widget.answer["number"], widget.answer["matches"]) == (2, 1)
     widget.request = {"steps": [{"type": "a", "kind": "none"}], "number": 3}
     assert "at least one event" in widget.answer["error"]
+
+
+def test_each_widget_has_a_view_of_its_own(spark: SparkSession, frame: DataFrame) -> None:
+    spark.sql("SELECT 'mine' AS whose").createOrReplaceTempView("log")
+    part = frame.where("case_id = 1")
+    first, second, again = sparkcep.explore(frame), sparkcep.explore(part), sparkcep.explore(frame)
+    for widget in (first, second, again):
+        widget.request = {"steps": [{"type": "a"}], "run": True, "number": 1}
+    assert [w.sql.split()[1] for w in (first, second, again)] == ["log_2", "log_3", "log_2"]
+    assert [w.answer["matches"] for w in (first, second)] == [3, 1]
+    assert spark.table("log").columns == ["whose"]
+    spark.catalog.dropTempView("log")
+
+
+def test_times_of_within(frame: DataFrame) -> None:
+    log = exploration(frame, None, None, None, None, "explored")
+    said = {t: log.sql([Step("a")], *t).split("\n")[2] for t in ((1.5, "days"), (0, "hours"), (0.5, "seconds"))}
+    assert list(said.values()) == ["WITHIN 36 hours", "WITHIN 0 hours", "WITHIN 0.5 seconds"]
+    assert "not negative" in log.answer({"steps": [{"type": "a"}], "within": -3})["error"]
+    assert "WITHIN" not in log.answer({"steps": [{"type": "a"}], "within": None})["sql"]
 
 
 def test_refusals(frame: DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:

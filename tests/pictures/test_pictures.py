@@ -290,6 +290,23 @@ def test_images(spark: SparkSession, log: str, tmp_path: Path) -> None:
 
 @pytest.mark.long
 @needs_browser
+@pytest.mark.parametrize("theme", ["true", "false"])
+def test_a_notebooks_theme_counts(spark: SparkSession, log: str, theme: str, artefacts: Path) -> None:
+    """JupyterLab tells its theme on the page's body; the system's is the other one here."""
+    picture = pictures.timeline(spark, HEAD + "PATTERN SEQ(placed p, returned r)")
+    shown = picture._repr_mimebundle_()["text/html"]
+    page = f"""<body data-jp-theme-light="{theme}">{shown}<script>
+    setTimeout(() => {{
+      const inner = document.querySelector('iframe').contentDocument, night = inner.documentElement.dataset.night;
+      document.title = `night ${{night}} ${{getComputedStyle(inner.body).backgroundColor}}`;
+    }}, 6000);</script></body>"""
+    seen = screenshot(page, artefacts / f"theme-{theme}.png", night=theme == "true")
+    wanted = "night no rgb(255, 255, 255)" if theme == "true" else "night yes rgb(28, 30, 33)"
+    assert f"<title>{wanted}</title>" in seen
+
+
+@pytest.mark.long
+@needs_browser
 @pytest.mark.parametrize("night", [False, True], ids=["light", "dark"])
 def test_every_kind_in_a_browser(spark: SparkSession, log: str, night: bool, artefacts: Path) -> None:
     """As a page and in a notebook's frame: drawn in place of the image, no error in the console, nothing loaded."""

@@ -66,14 +66,24 @@ def test_a_result_without_rows_says_why(shell: InteractiveShell, spark: SparkSes
     assert "CASE WHEN" not in captured.stdout  # of the SQL that the pattern became
 
 
+def test_a_plan_keeps_its_lines(shell: InteractiveShell, spark: SparkSession) -> None:
+    shell.run_line_magic("load_ext", "sparkcep")
+    with capture_output() as captured:
+        shell.run_cell("%%cep\nEXPLAIN FROM (SELECT 1 AS t, 'a' AS e) ORDER BY t EVENT TYPE e PATTERN SEQ(a x)")
+    (shown,) = captured.outputs
+    assert "<pre" in shown.data["text/html"]
+    assert "\n  Pattern: x\n" in shown.data["text/plain"]
+
+
 def test_magic(shell: InteractiveShell, spark: SparkSession) -> None:
     shell.run_line_magic("load_ext", "sparkcep")
     with capture_output() as captured:
         shell.run_cell("%%cep --limit 1 --view shown found\nSELECT id, NULL AS n FROM range(2) ORDER BY id")
     (shown,) = captured.outputs
     assert shown.data["text/html"] == (
-        "<table><thead><tr><th>id</th><th>n</th></tr></thead><tbody><tr><td>0</td><td><i>NULL</i></td></tr></tbody>"
-        "</table><p>the first 1 rows</p>"
+        '<table><thead><tr><th style="text-align: right">id</th><th style="text-align: left">n</th></tr></thead>'
+        '<tbody><tr><td style="text-align: right">0</td><td style="text-align: left"><i>NULL</i></td></tr></tbody></table>'
+        "<p>the first 1 rows</p>"
     )
     assert shell.user_ns["found"].count() == spark.table("shown").count() == 2
     shell.run_line_magic("unload_ext", "sparkcep")

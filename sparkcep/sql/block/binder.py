@@ -368,6 +368,8 @@ class BlockBinder:
         if len(tokens) == 1 and re.fullmatch(r"\d+(\.\d+)?", tokens[0].text):
             return source if self.numeric_time() else f"INTERVAL {source} SECOND"
         words = source[8:].strip() if tokens[0].upper == "INTERVAL" else source
+        if tokens[0].text == "-" or words.startswith("-"):
+            raise self.error("CEP_INTERVAL", f"{source} is negative.", tokens[0].start, "3 days, INTERVAL 3 DAYS")
         if _DURATION.fullmatch(words):
             parts = [(n, self.unit(u, tokens)) for n, u in _DURATION_PART.findall(words)]
             if any("." in n and unit != "SECOND" for n, unit in parts):
