@@ -82,7 +82,8 @@ def test_magic(shell: InteractiveShell, spark: SparkSession) -> None:
     (shown,) = captured.outputs
     assert shown.data["text/html"] == (
         '<table><thead><tr><th style="text-align: right">id</th><th style="text-align: left">n</th></tr></thead>'
-        '<tbody><tr><td style="text-align: right">0</td><td style="text-align: left"><i>NULL</i></td></tr></tbody></table>'
+        '<tbody><tr><td style="text-align: right">0</td><td style="text-align: left"><i>NULL</i></td></tr>'
+        "</tbody></table>"
         "<p>the first 1 rows</p>"
     )
     assert shell.user_ns["found"].count() == spark.table("shown").count() == 2
