@@ -12,6 +12,7 @@ from sparkcep.exec.kernels.caching import inlined, inner, kernel, spliced
 from sparkcep.exec.kernels.conditions import U, advance, retreat
 from sparkcep.exec.kernels.runs.checks import passes, takes
 from sparkcep.exec.kernels.runs.graph import ACCEPT, prepare, sees
+from sparkcep.exec.kernels.runs.graph_tables import Partition, Strategy, Walk
 from sparkcep.exec.kernels.runs.progress import REACHED, STAYED, TAKEN
 from sparkcep.exec.kernels.runs.runs import row_limit
 from sparkcep.exec.kernels.runs.selections import NEXT, STRICT
@@ -59,7 +60,7 @@ def explain_partitions(
         length = np.int64(0)
         before = np.int64(-2)
         for start in range(rows):
-            limit = row_limit(base, rows, start, use_within, within, progress)
+            limit = row_limit(start, Partition(q, base, rows), use_within, within, progress)
             if limit < start:
                 continue
             if limit != before:
@@ -185,7 +186,22 @@ def _walk(
         component = machine.component[U(e)]
         advance(component, j, base, conditions, columns, search)
         frames.row[depth + 1], frames.edge[depth + 1], frames.state[depth + 1] = j, e, target
-        result = takes(e, depth, base, rows, j, machine, checks, strict, conditions, columns, work, frames, search)
+        result = takes(
+            e,
+            depth,
+            j,
+            Partition(0, base, rows),
+            Walk(
+                Strategy(selection, strict, use_within, max_steps),
+                machine,
+                checks,
+                conditions,
+                columns,
+                work,
+                frames,
+                search,
+            ),
+        )
         if result == TRUE:
             frames.taken[depth] |= TAKEN if machine.ends[U(e)] else TAKEN | STAYED
             if longer:
@@ -258,7 +274,7 @@ def _explain(
     limit = rows - 1
     if length > 0:
         progress[REACHED] = -1
-        limit = row_limit(base, rows, best[1, 0], use_within, within, progress)
+        limit = row_limit(best[1, 0], Partition(q, base, rows), use_within, within, progress)
         checks.window[0] = limit
     for k in range(checks.prechecked_start.shape[0]):
         checks.prechecked_start[k] = 0
@@ -281,15 +297,20 @@ def _explain(
             out[q, COMPONENT], out[q, EVENT] = machine.component[U(e)], j
             if length == 0:
                 progress[REACHED] = -1
-                limit = row_limit(base, rows, j, use_within, within, progress)
+                limit = row_limit(j, Partition(q, base, rows), use_within, within, progress)
             if j > limit:
                 out[q, REASON] = WINDOW
                 return OK
             advance(machine.component[U(e)], j, base, conditions, columns, search)
             frames.row[length + 1], frames.edge[length + 1] = j, e
             frames.state[length + 1] = machine.target[U(e)]
-            result = passes(machine.group[U(e)], length, j, base, rows, machine, checks, conditions, columns, work,
-                            frames, search)  # fmt: skip
+            result = passes(
+                machine.group[U(e)],
+                length,
+                j,
+                Partition(0, base, rows),
+                Walk(Strategy(0, 0, 0, 0), machine, checks, conditions, columns, work, frames, search),
+            )
             out[q, REASON] = CONDITION
             if result == TRUE:
                 out[q, REASON] = NEGATION
@@ -339,8 +360,13 @@ def _explain_end(
 ):  # fmt: skip
     """What keeps a run that has all its events from being a match."""
     out[q, COMPONENT], out[q, EVENT] = machine.state_component[U(frames.state[length])], last
-    result = passes(machine.group[U(accept)], length, last, base, rows, machine, checks, conditions, columns, work,
-                    frames, search)  # fmt: skip
+    result = passes(
+        machine.group[U(accept)],
+        length,
+        last,
+        Partition(0, base, rows),
+        Walk(Strategy(0, 0, 0, 0), machine, checks, conditions, columns, work, frames, search),
+    )
     if result != TRUE:
         out[q, REASON] = CONDITION
         return _status(result)
@@ -377,8 +403,13 @@ def _tell_blocker(
                     k = np.int64(work.next_row[c, after])
                     while k < j and k <= first and not (closed and strict and work.last_equal[k] >= j):
                         advance(c, k, base, conditions, columns, search)
-                        result = passes(machine.negation_group[U(x)], depth, k, base, rows, machine, checks, conditions,
-                                         columns, work, frames, search)  # fmt: skip
+                        result = passes(
+                            machine.negation_group[U(x)],
+                            depth,
+                            k,
+                            Partition(0, base, rows),
+                            Walk(Strategy(0, 0, 0, 0), machine, checks, conditions, columns, work, frames, search),
+                        )
                         retreat(c, conditions, search)
                         if result == TRUE:
                             if k < first or c < component:

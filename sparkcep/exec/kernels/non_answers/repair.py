@@ -17,6 +17,7 @@ from sparkcep.exec.kernels.caching import inlined, inner, kernel
 from sparkcep.exec.kernels.conditions import U, advance, retreat
 from sparkcep.exec.kernels.non_answers.tables import FARTHEST
 from sparkcep.exec.kernels.runs.checks import passes
+from sparkcep.exec.kernels.runs.graph_tables import Partition, Strategy, Walk
 from sparkcep.exec.kernels.statuses import FALSE, NODES_FULL, OK, TOO_MANY_STEPS, TRUE
 
 INFINITE = np.int64(1) << 61
@@ -253,14 +254,21 @@ def _search(
         edge = machine.edge_start[U(length if p == 0 else p - 1)]
         frames.edge[p + 1] = edge
         result = passes(
-            machine.group[U(edge)], p, row, base, rows, machine, checks, conditions, columns, work, frames, search
+            machine.group[U(edge)],
+            p,
+            row,
+            Partition(0, base, rows),
+            Walk(Strategy(0, 0, 0, 0), machine, checks, conditions, columns, work, frames, search),
         )
         if result == TRUE and p == length - 1:
             edge = machine.edge_start[U(p)]
             result = passes(
-                machine.group[U(edge)], p + 1, row, base, rows, machine, checks, conditions, columns, work, frames,
-                search,
-            )  # fmt: skip
+                machine.group[U(edge)],
+                p + 1,
+                row,
+                Partition(0, base, rows),
+                Walk(Strategy(0, 0, 0, 0), machine, checks, conditions, columns, work, frames, search),
+            )
         if result == FALSE:
             continue
         if result != TRUE:

@@ -15,6 +15,7 @@ import numpy as np
 from sparkcep.exec.kernels.caching import inlined, inner
 from sparkcep.exec.kernels.conditions import U, advance, retreat
 from sparkcep.exec.kernels.runs.checks import passes
+from sparkcep.exec.kernels.runs.graph_tables import Partition, Strategy, Walk
 from sparkcep.exec.kernels.statuses import FALSE, OK, POOL_FULL, TOO_MANY_SHARED, TRUE
 
 FAR = 2**61
@@ -153,7 +154,11 @@ def _ends_match(x, k, depth, base, rows, machine, checks, conditions, columns, w
     row = events.row[base + k]
     advance(c, row, base, conditions, columns, search)
     result = passes(
-        machine.negation_group[U(x)], depth, row, base, rows, machine, checks, conditions, columns, work, frames, search
+        machine.negation_group[U(x)],
+        depth,
+        row,
+        Partition(0, base, rows),
+        Walk(Strategy(0, 0, 0, 0), machine, checks, conditions, columns, work, frames, search),
     )
     retreat(c, conditions, search)
     return np.int64(result)

@@ -16,7 +16,9 @@ from sparkcep.exec.kernels.conditions import advance, retreat
 from sparkcep.exec.kernels.rows.output import MAPPED_ROWS
 from sparkcep.exec.kernels.runs.checks import passes
 from sparkcep.exec.kernels.runs.graph import ACCEPT, next_rows, next_taken
+from sparkcep.exec.kernels.runs.graph_tables import Partition, Strategy, Walk
 from sparkcep.exec.kernels.runs.output import emit_run
+from sparkcep.exec.kernels.runs.tables import Buffers, Emission
 from sparkcep.exec.kernels.statuses import (
     FALSE,
     OK,
@@ -219,7 +221,13 @@ def _takes(d, e, k, base, rows, machine, checks, conditions, columns, work, fram
     c = machine.component[e]
     row = events.row[base + k]
     advance(c, row, base, conditions, columns, search)
-    result = passes(machine.group[e], d, row, base, rows, machine, checks, conditions, columns, work, frames, search)
+    result = passes(
+        machine.group[e],
+        d,
+        row,
+        Partition(0, base, rows),
+        Walk(Strategy(0, 0, 0, 0), machine, checks, conditions, columns, work, frames, search),
+    )
     retreat(c, conditions, search)
     return result
 
@@ -531,8 +539,12 @@ def _search(
         accept = machine.accept_edge[node]
         while 0 <= accept < machine.edge_start[node + 1] and machine.target[accept] == ACCEPT:
             left = passes(
-                machine.group[accept], d, row, base, rows, machine, checks, conditions, columns, work, frames, search
-            )  # fmt: skip
+                machine.group[accept],
+                d,
+                row,
+                Partition(0, base, rows),
+                Walk(Strategy(0, 0, 0, 0), machine, checks, conditions, columns, work, frames, search),
+            )
             if left != TRUE and left != FALSE:
                 return left
             if left == TRUE:
@@ -550,10 +562,9 @@ def _search(
                     progress[MATCHES] += 1
                     _rank(result[0], best)
                     before = progress[USED]
-                    emit_run(
-                        q, progress[MATCHES], d, rows, machine, every_row, traced, output, frames, shown, progress,
-                        out, trace,
-                    )  # fmt: skip
+                    emission = Emission(output, every_row, traced, max_rows)
+                    buffers = Buffers(out, trace, shown)
+                    emit_run(d, Partition(q, base, rows), emission, machine, frames, progress, buffers)
                     for at in range(before, progress[USED]):
                         found[at] = min(result[0], 1.0)
                         found_ticks[at, 0], found_ticks[at, 1] = ticks[0], ticks[1]
