@@ -11,26 +11,19 @@ from sparkcep.exec.batch import Batch
 from sparkcep.exec.conditions.programs import CallsBack
 from sparkcep.exec.engines.non_answers.repairer import Repairer
 from sparkcep.exec.engines.non_answers.spec import RepairSpec
-from sparkcep.exec.engines.rows.tables import bit_table, grown, load_columns, mask_words, new_search_state
+from sparkcep.exec.engines.rows.tables import bit_table, grown, mask_words
 from sparkcep.exec.engines.runs.matcher import RunMatcher
 from sparkcep.exec.engines.runs.search import RunSearch
-from sparkcep.exec.engines.runs.tables import (
-    compiled_conditions,
-    interval,
-    machine_tables,
-    new_frames,
-    new_work,
-    prechecked,
-)
+from sparkcep.exec.engines.runs.tables import partitions, run_tables
 from sparkcep.exec.kernels.non_answers import reasons as kernel
 from sparkcep.exec.kernels.non_answers.facts import tell_facts
-from sparkcep.exec.kernels.non_answers.tables import UNBOUNDED, Flags
+from sparkcep.exec.kernels.non_answers.tables import UNBOUNDED, Asked, Facts, Flags, Keyed, Longest, Told, Types
 from sparkcep.exec.kernels.rows.output import PARTITION
 from sparkcep.exec.kernels.runs.progress import PROGRESS
 from sparkcep.exec.kernels.statuses import OUTPUT_FULL
 from sparkcep.exec.memory import Budget
 from sparkcep.exec.reference.reasons import ReasonSearch
-from sparkcep.exec.statuses import SELECTIONS, raise_status
+from sparkcep.exec.statuses import raise_status
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +100,9 @@ class NonAnswers:
         )
 
 
-def type_table(spec: RepairSpec) -> tuple[Ints, Ints]:
+def type_table(spec: RepairSpec) -> Types:
     """Words and bits of each component's type, see bit_table."""
-    return bit_table({c: b for c, b in enumerate(spec.type_bits) if b >= 0}, len(spec.type_bits))
+    return Types(*bit_table({c: b for c, b in enumerate(spec.type_bits) if b >= 0}, len(spec.type_bits)))
 
 
 class Reasons:
@@ -119,8 +112,7 @@ class Reasons:
         self.spec = spec
         # Prechecks (kernels.runs.spans) are for SKIP TILL ANY MATCH with all matches; here each run is looked at once.
         self.run = replace(spec.run, one_per_start=True)
-        self.machine, self.checks = machine_tables(self.run)
-        self.programs, self.external, self.conditions = compiled_conditions(self.run, calls_back)
+        self.tables = run_tables(self.run, calls_back)
         self.types = type_table(spec)
         self.needed = np.array([*spec.needed], np.int64)
 
@@ -131,37 +123,32 @@ class Reasons:
             LimitError: CEP_STEP_LIMIT.
             SparkCepError: as Matcher.match_piece.
         """
-        run = self.run
-        offsets = np.array(batch.offsets, np.int64)
-        partitions = len(offsets) - 1
-        masks = mask_words(batch, run.mask_words)
-        columns, const_i = load_columns(self.programs, batch)
-        longest = int(np.diff(offsets).max(initial=0))
-        work, frames = new_work(longest, self.machine), new_frames(longest)
-        search = new_search_state(longest, len(run.conditions.registers), len(self.programs.agg), True)
-        checks = prechecked(self.checks, run, self.programs, longest)
-        ahead = np.empty((len(self.machine.state_component), longest + 2), np.int32)
-        best = np.empty((2, longest + 2), np.int64)
-        budget = Budget(run.task_memory, longest)
-        budget.hold("batch", batch.held, masks, columns, work, checks, ahead, best)
+        run, external = self.run, self.tables.external
+        given = partitions(batch, run.mask_words)
+        asked = Asked(wanted, self.types, self.needed)
+        rows = int(np.diff(given.offsets).max(initial=0))
+        walk = self.tables.walk(batch, rows, rows)
+        nodes = len(self.tables.machine.state_component)
+        longest = Longest(np.empty((nodes, rows + 2), np.int32), np.empty((2, rows + 2), np.int64))
+        budget = Budget(run.task_memory, rows)
+        budget.hold("batch", batch.held, given, walk.columns, walk.work, walk.checks, longest)
         progress = np.zeros(PROGRESS, np.int64)
-        out = np.full((partitions, 4), -1, np.int64)
-        trace = np.empty((max(longest, 1024), 2), np.int64)
-        self.external.begin(batch, budget)
-        self.external.look_at(search)
+        told = Told(np.full((len(given.offsets) - 1, 4), -1, np.int64), np.empty((max(rows, 1024), 2), np.int64))
+        external.begin(batch, budget)
+        external.look_at(walk.search)
         while True:
-            status = kernel.explain_partitions(
-                offsets, wanted, masks, self.machine, checks, SELECTIONS[run.selection], int(run.use_within),
-                int(run.strict_time), interval(batch), self.conditions._replace(const_i=const_i), columns, *self.types,
-                self.needed, run.limit_steps, work, frames, search, ahead, best, progress, out, trace,
-            )  # fmt: skip
+            status = kernel.explain_partitions(given, asked, walk, longest, progress, told)
             if status != OUTPUT_FULL:
                 break
-            trace = grown(trace, int(progress[kernel.TRACED]), max(longest, 1))
-            budget.hold("output", out, trace)
-        self.external.raise_failure(status)
+            told = told._replace(trace=grown(told.trace, int(progress[kernel.TRACED]), max(rows, 1)))
+            budget.hold("output", told)
+        external.raise_failure(status)
         raise_status(status, run)
-        return out, trace[: progress[kernel.TRACED]]
+        return told.out, told.trace[: progress[kernel.TRACED]]
+
+
+#: What facts are told of: every partition.
+_ALL = np.ones(1, np.uint8)
 
 
 class FactTeller:
@@ -169,15 +156,15 @@ class FactTeller:
 
     def __init__(self, spec: RepairSpec) -> None:
         self.spec = spec
-        self.types = type_table(spec)
-        self.own = bit_table(spec.run.condition_bits, len(spec.type_bits))
-        self.pairs = np.array([c for pair in spec.facts.pairs for c in pair], np.int64)
+        own = Types(*bit_table(spec.run.condition_bits, len(spec.type_bits)))
+        pairs = np.array([c for pair in spec.facts.pairs for c in pair], np.int64)
         rows = [
             (b.first, b.second, -UNBOUNDED if b.least is None else b.least, UNBOUNDED if b.most is None else b.most,
              int(b.gap))
             for b in spec.facts.bounds
         ]  # fmt: skip
-        self.bounds = np.array([v for row in rows for v in row], np.int64)
+        bounds = np.array([v for row in rows for v in row], np.int64)
+        self.facts = Facts(type_table(spec), own, pairs, bounds)
 
     def tell(self, batch: Batch) -> Ints:
         """(partitions, words) int64."""
@@ -190,8 +177,6 @@ class FactTeller:
                 key = key.copy()
         out = np.zeros((len(offsets) - 1, spec.fact_words), np.uint64)
         following = np.zeros(int(np.diff(offsets).max(initial=0)) + 1, np.int64)
-        tell_facts(
-            offsets, mask_words(batch, spec.run.mask_words), key, null, *self.types, *self.own, self.pairs, self.bounds,
-            following, out,
-        )  # fmt: skip
+        masks = mask_words(batch, spec.run.mask_words)
+        tell_facts(self.facts, Keyed(offsets, masks, key, null, _ALL), following, out)
         return out.view(np.int64)

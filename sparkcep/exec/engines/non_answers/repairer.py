@@ -9,11 +9,10 @@ from sparkcep.exec.batch import Batch
 from sparkcep.exec.conditions.programs import CallsBack
 from sparkcep.exec.engines.non_answers.spec import Repair
 from sparkcep.exec.engines.non_answers.tables import chain, new_found, new_scratch, sequence_tables
-from sparkcep.exec.engines.rows.tables import load_columns, new_search_state
 from sparkcep.exec.engines.runs.spec import RunSpec
-from sparkcep.exec.engines.runs.tables import compiled_conditions, machine_tables, new_frames, new_work, prechecked
+from sparkcep.exec.engines.runs.tables import new_work, run_tables
 from sparkcep.exec.kernels.non_answers import repair as kernel
-from sparkcep.exec.kernels.non_answers.tables import FARTHEST, Flags, Found, Words
+from sparkcep.exec.kernels.non_answers.tables import FARTHEST, Flags, Found, Keyed, Plan, Words
 from sparkcep.exec.kernels.statuses import NODES_FULL
 from sparkcep.exec.memory import Budget
 from sparkcep.exec.statuses import raise_status, too_many_nodes
@@ -33,11 +32,10 @@ class Repairer:
         self.repair = repair
         self.limit_nodes = limit_nodes
         self.length = len(repair.places)
-        self.sequence, self.limits, self.gaps = sequence_tables(run, repair)
-        self.machine, self.checks = machine_tables(self.run)
-        self.programs, self.external, self.conditions = compiled_conditions(self.run, calls_back)
+        self.plan = Plan(*sequence_tables(run, repair))
+        self.tables = run_tables(self.run, calls_back)
         #: Bounds that contradict each other are met by no events.
-        self.hopeless = bool((self.limits.least > self.limits.most).any())
+        self.hopeless = bool((self.plan.limits.least > self.plan.limits.most).any())
 
     def repaired(self, batch: Batch, masks: Words, wanted: Flags) -> Found:
         """Repair the partitions that ``wanted`` asks for.
@@ -56,31 +54,25 @@ class Repairer:
         key, null = int_values(batch.columns[self.repair.key])
         if not key.flags.writeable:  # the kernel has one signature
             key = key.copy()
-        offsets = np.array(batch.offsets, np.int64)
-        lengths = np.diff(offsets)[wanted.astype(bool)]
+        given = Keyed(np.array(batch.offsets, np.int64), masks, key, null, wanted)
+        lengths = np.diff(given.offsets)[wanted.astype(bool)]
         longest = max(int(lengths.max(initial=0)), self.length)
-        columns, const_i = load_columns(self.programs, batch)
-        limits = self.limits._replace(
+        limits = self.plan.limits._replace(
             earliest=np.full(partitions, max(self.repair.earliest, -2 * FARTHEST), np.int64),
             latest=np.full(partitions, min(self.repair.latest, 2 * FARTHEST), np.int64),
         )
-        work = new_work(0, self.machine)
-        frames = new_frames(longest)
-        search = new_search_state(longest, len(self.run.conditions.registers), len(self.programs.agg), True)
-        checks = prechecked(self.checks, self.run, self.programs, longest)
+        plan = self.plan._replace(limits=limits)
+        walk = self.tables.walk(batch, longest, longest)._replace(work=new_work(0, self.tables.machine))
         progress = np.zeros(kernel.PROGRESS, np.int64)
         scratch = new_scratch(self.length, min(self.nodes(longest), 1 << 16, self.limit_nodes // self.length))
+        external = self.tables.external
         budget = Budget(self.run.task_memory, longest)
-        budget.hold("batch", batch.held, masks, columns, key, null, found, checks)
+        budget.hold("batch", batch.held, given, walk.columns, found, walk.checks)
         budget.hold("nodes", scratch)
-        self.external.begin(batch, budget)
-        self.external.look_at(search)
+        external.begin(batch, budget)
+        external.look_at(walk.search)
         while True:
-            status = kernel.repair_partitions(
-                offsets, wanted, masks, key, null, self.sequence, limits, self.gaps, self.machine, checks,
-                self.conditions._replace(const_i=const_i), columns, work, frames, search, self.run.limit_steps, scratch,
-                progress, found,
-            )  # fmt: skip
+            status = kernel.repair_partitions(plan, given, walk, scratch, progress, found)
             if status != NODES_FULL:
                 break
             nodes = int(progress[kernel.NODES])
@@ -88,10 +80,10 @@ class Repairer:
                 raise too_many_nodes(self.length, nodes, self.limit_nodes)
             scratch = new_scratch(self.length, nodes + nodes // 4)
             budget.hold("nodes", scratch)
-        self.external.raise_failure(status)
+        external.raise_failure(status)
         raise_status(status, self.run)
         return found
 
     def nodes(self, rows: int) -> int:
         """Nodes of a partition of so many rows."""
-        return rows * (2 * self.limits.most_shift + 1)
+        return rows * (2 * self.plan.limits.most_shift + 1)

@@ -9,39 +9,26 @@ import numpy as np
 from sparkcep.exec.arrays import Ints, Rows
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.conditions.programs import CallsBack
-from sparkcep.exec.engines.rows.tables import (
-    PIECE_BYTES,
-    WHOLE_BYTES,
-    grown,
-    grown_search_state,
-    load_columns,
-    mask_words,
-    new_search_state,
-    output_table,
-)
+from sparkcep.exec.engines.rows.tables import PIECE_BYTES, WHOLE_BYTES, grown, new_search_state
 from sparkcep.exec.engines.runs.counts import MatchCounter, is_countable
 from sparkcep.exec.engines.runs.spec import RunSpec
 from sparkcep.exec.engines.runs.tables import (
     closest_tables,
-    compiled_conditions,
-    grown_frames,
-    interval,
-    machine_tables,
-    merging_tables,
-    new_frames,
-    new_work,
-    prechecked,
+    grown_walk,
+    new_buffers,
+    new_sweeps,
+    partitions,
+    run_query,
+    run_tables,
 )
-from sparkcep.exec.kernels.rows.output import FIXED
 from sparkcep.exec.kernels.runs import runs as kernel
 from sparkcep.exec.kernels.runs.collapse import collapse_runs
+from sparkcep.exec.kernels.runs.graph_tables import Partitions, Walk
 from sparkcep.exec.kernels.runs.progress import AT_PARTITION, DEPTH, MATCHES, PROGRESS, TRACED, USED
+from sparkcep.exec.kernels.runs.tables import Buffers, Query, Room, Sweeps
 from sparkcep.exec.kernels.statuses import OUTPUT_FULL, STACK_FULL, TOO_MANY_ROWS
 from sparkcep.exec.memory import Budget
 from sparkcep.exec.statuses import (
-    SELECTIONS,
-    SKIPS,
-    emitted_rows,
     fewer_matches,
     raise_status,
     too_large_matches,
@@ -64,10 +51,8 @@ class RunMatcher:
 
     def __init__(self, spec: RunSpec, calls_back: CallsBack = CallsBack.WHERE_NEEDED) -> None:
         self.spec = spec
-        names = len(spec.automaton.names)
-        self.machine, self.checks = machine_tables(spec)
-        self.programs, self.external, self.conditions = compiled_conditions(spec, calls_back)
-        self.output = output_table(spec.slots, spec.slot_registers, spec.skip_labels, names)
+        self.tables = run_tables(spec, calls_back)
+        self.query = run_query(spec)
 
     def match(self, batch: Batch) -> tuple[Ints, Rows]:
         """Match every partition of a batch; see :meth:`pieces`.
@@ -93,90 +78,55 @@ class RunMatcher:
             LimitError: CEP_STEP_LIMIT, CEP_MATCH_LIMIT, CEP_MEMORY_LIMIT.
             SparkCepError: as Matcher.match_piece.
         """
-        spec = self.spec
-        masks = mask_words(batch, spec.mask_words)
-        columns, const_i = load_columns(self.programs, batch)
-        offsets = np.array(batch.offsets, np.int64)
-        longest = int(np.diff(offsets).max(initial=0))
-        work = new_work(longest, self.machine)
+        spec, external = self.spec, self.tables.external
+        given = partitions(batch, spec.mask_words)
+        longest = int(np.diff(given.offsets).max(initial=0))
         depth = min(longest, FRAMES)
-        frames = new_frames(depth)
-        search = new_search_state(depth, len(spec.conditions.registers), len(self.programs.agg), True)
-        shown = new_search_state(depth, len(spec.slot_registers))
-        times = interval(batch)
-        checks = prechecked(self.checks, spec, self.programs, longest)
-        merging = merging_tables(spec, self.machine, self.programs, longest)
-        closest = closest_tables(spec, depth)
-        progress = np.zeros(PROGRESS, np.int64)
-        out = np.empty((ROWS, FIXED + len(spec.slots) + 1), np.int64)
-        trace = np.empty((EVENTS if spec.traced else 1, 2), np.int32)
-        nodes = len(self.machine.state_component)
-        marks = longest + 1 if spec.collapsed else 1
-        forward, backward = np.empty((nodes, marks), np.uint8), np.empty((nodes, marks), np.uint8)
-        seen = np.empty((max(len(self.machine.target), nodes) + 1, 2), np.int64)
-        reached = np.empty((3, marks), np.int32)
+        call = _Call(
+            self.query, given, self.tables.walk(batch, longest, depth),
+            Room(self.tables.merging(longest), closest_tables(spec, depth)),
+            new_sweeps(spec, self.tables.machine, longest), new_buffers(spec, depth, ROWS, EVENTS),
+        )  # fmt: skip
         budget = Budget(spec.task_memory, longest)
-        budget.hold("batch", batch.held, masks, columns, times, work, checks, merging, forward, backward, reached)
-        self.external.begin(batch, budget)
+        budget.hold(
+            "batch", batch.held, given, call.walk.columns, call.walk.work, call.walk.checks, call.room, call.sweeps
+        )
+        external.begin(batch, budget)
         # What is given out whole has to leave room to be copied.
         most_bytes = min(most_bytes, max(PIECE_BYTES, budget.left // 2))
-        given, of = 0, -1
+        size, of = 0, -1
         to_count = is_countable(spec)
-        limit = min(spec.limit_rows, COUNTED_FROM) if to_count else spec.limit_rows
+        if to_count:
+            call.limit(min(spec.limit_rows, COUNTED_FROM))
         while True:
-            self.external.look_at(search)
-            if spec.collapsed:
-                status = collapse_runs(
-                    offsets, masks, self.machine, checks, int(spec.use_within), int(spec.strict_time), times,
-                    int(spec.traced), self.output, self.conditions._replace(const_i=const_i), columns,
-                    spec.limit_steps, spec.limit_rows, work, frames, search, forward, backward, seen, reached, progress,
-                    out, trace,
-                )  # fmt: skip
-            else:
-                status = kernel.match_runs(
-                    offsets, masks, self.machine, checks, SELECTIONS[spec.selection], int(spec.one_per_start),
-                    SKIPS[spec.skip], int(spec.first_only), int(spec.use_within), int(spec.strict_time), times,
-                    emitted_rows(spec), int(spec.traced),
-                    self.output, self.conditions._replace(const_i=const_i), columns, spec.limit_steps, limit,
-                    spec.most_matches, work, frames, merging, search, closest, shown, progress, out,
-                    trace,
-                )  # fmt: skip
-            used, traced = int(progress[USED]), int(progress[TRACED])
-            much = out[:used].nbytes + trace[:traced].nbytes >= PIECE_BYTES
+            external.look_at(call.walk.search)
+            status = call.run(spec.collapsed)
+            much = call.used_bytes >= PIECE_BYTES
             if to_count and (status == TOO_MANY_ROWS or (status == OUTPUT_FULL and much)):
                 self.check_counts(batch)
-                to_count, limit = False, spec.limit_rows
+                to_count = False
+                call.limit(spec.limit_rows)
                 if status == TOO_MANY_ROWS:
                     continue
             if status == STACK_FULL:
                 depth = min(longest, 4 * depth)
-                frames, search = grown_frames(frames, depth), grown_search_state(search, depth)
-                shown = new_search_state(depth, len(spec.slot_registers))
-                closest = closest_tables(spec, depth)
-                budget.hold("run", frames, search, shown)
-                continue
-            if status != OUTPUT_FULL:
+                call.deepen(spec, depth)
+                budget.hold("run", call.walk.frames, call.walk.search, call.buffers.shown)
+            elif status != OUTPUT_FULL:
                 break
-            size = out[:used].nbytes + trace[:traced].nbytes
-            if used and size >= most_bytes:
-                given = given + size if progress[AT_PARTITION] == of else size
-                of = int(progress[AT_PARTITION])
-                if given > MAX_BYTES:
-                    raise too_large_matches(int(progress[MATCHES]), MAX_BYTES, fewer_matches(spec))
-                yield out[:used], trace[:traced]
-                progress[USED] = progress[TRACED] = 0
-                continue
-            if not spec.collapsed:
-                out = grown(out, used, int(progress[DEPTH]))
-                trace = grown(trace, traced, int(progress[DEPTH])) if spec.traced else trace
-            elif used == len(out):
-                out = grown(out, used, 1)
+            elif call.progress[USED] and call.used_bytes >= most_bytes:
+                size = call.used_bytes + (size if call.progress[AT_PARTITION] == of else 0)
+                of = int(call.progress[AT_PARTITION])
+                if size > MAX_BYTES:
+                    raise too_large_matches(int(call.progress[MATCHES]), MAX_BYTES, fewer_matches(spec))
+                yield call.used
+                call.progress[USED] = call.progress[TRACED] = 0
             else:
-                trace = grown(trace, len(trace), 1)
-            budget.hold("output", out, trace)
-        self.external.raise_failure(status)
+                call.widen(spec)
+                budget.hold("output", call.buffers.out, call.buffers.trace)
+        external.raise_failure(status)
         raise_status(status, spec, fewer_matches(spec))
-        yield out[: progress[USED]], trace[: progress[TRACED]]
+        yield call.used
 
     def check_counts(self, batch: Batch) -> None:
         """Raise before matches are enumerated that are too many.
@@ -187,3 +137,62 @@ class RunMatcher:
         count = MatchCounter(self.spec).most(batch)
         if count is None or count > self.spec.limit_rows:
             raise too_many_matches(count, self.spec.limit_rows, fewer_matches(self.spec))
+
+
+class _Call:
+    """What the kernel of a spec is called with, again and again, and how its room grows."""
+
+    def __init__(
+        self, query: Query, given: Partitions, walk: Walk, room: Room, sweeps: Sweeps, buffers: Buffers
+    ) -> None:
+        self.query, self.given, self.walk, self.room, self.sweeps, self.buffers = (
+            query,
+            given,
+            walk,
+            room,
+            sweeps,
+            buffers,
+        )
+        self.progress = np.zeros(PROGRESS, np.int64)
+
+    def run(self, collapsed: bool) -> int:
+        """A status of the kernel, which goes on from where it stands."""
+        if collapsed:
+            return int(
+                collapse_runs(self.query.emission, self.given, self.walk, self.sweeps, self.progress, self.buffers)
+            )
+        return int(kernel.match_runs(self.query, self.given, self.walk, self.room, self.progress, self.buffers))
+
+    @property
+    def used(self) -> tuple[Ints, Rows]:
+        """Output rows and events so far."""
+        return self.buffers.out[: self.progress[USED]], self.buffers.trace[: self.progress[TRACED]]
+
+    @property
+    def used_bytes(self) -> int:
+        """Bytes of them."""
+        out, trace = self.used
+        return out.nbytes + trace.nbytes
+
+    def limit(self, rows: int) -> None:
+        """Emit so many rows of a partition at most."""
+        self.query = self.query._replace(emission=self.query.emission._replace(max_rows=rows))
+
+    def deepen(self, spec: RunSpec, depth: int) -> None:
+        """Make room for runs of so many events."""
+        self.walk = grown_walk(self.walk, depth)
+        self.room = self.room._replace(closest=closest_tables(spec, depth))
+        self.buffers = self.buffers._replace(shown=new_search_state(depth, len(spec.slot_registers)))
+
+    def widen(self, spec: RunSpec) -> None:
+        """Make room for more output."""
+        out, trace, _ = self.buffers
+        used, traced, depth = (int(self.progress[k]) for k in (USED, TRACED, DEPTH))
+        if not spec.collapsed:
+            out = grown(out, used, depth)
+            trace = grown(trace, traced, depth) if spec.traced else trace
+        elif used == len(out):
+            out = grown(out, used, 1)
+        else:
+            trace = grown(trace, len(trace), 1)
+        self.buffers = self.buffers._replace(out=out, trace=trace)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,13 +15,35 @@ from sparkcep.exec.conditions.compiler import compile_conditions
 from sparkcep.exec.conditions.expressions import NotCompilable
 from sparkcep.exec.conditions.external import External
 from sparkcep.exec.conditions.programs import CallsBack, ConditionPrograms
-from sparkcep.exec.engines.rows.tables import bit_table, nobody_asked
+from sparkcep.exec.engines.rows.tables import (
+    bit_table,
+    grown_search_state,
+    load_columns,
+    mask_words,
+    new_search_state,
+    nobody_asked,
+    output_table,
+)
 from sparkcep.exec.engines.runs.spec import Check, RunSpec
 from sparkcep.exec.kernels.conditions import HIGH
+from sparkcep.exec.kernels.rows.output import FIXED
 from sparkcep.exec.kernels.runs.checks import CHECK_WIDTH
-from sparkcep.exec.kernels.runs.graph_tables import Checks, Closest, Frames, Interval, Machine, Merging, Work
+from sparkcep.exec.kernels.runs.graph_tables import (
+    Checks,
+    Closest,
+    Frames,
+    Interval,
+    Machine,
+    Merging,
+    Partitions,
+    Strategy,
+    Walk,
+    Work,
+)
 from sparkcep.exec.kernels.runs.merging import AGGREGATE_COUNT, AGGREGATE_VALUE, FIRST_ROW, LAST_ROW, SIZE, WORDS
+from sparkcep.exec.kernels.runs.tables import Buffers, Emission, Query, Sweeps
 from sparkcep.exec.kernels.tables import Conditions
+from sparkcep.exec.statuses import SELECTIONS, SKIPS, emitted_rows
 from sparkcep.pattern import Negation, Pattern, children, variables
 from sparkcep.query import Selection, TestedAt
 
@@ -367,3 +390,87 @@ def grown_frames(frames: Frames, rows: int) -> Frames:
     for before, after in zip(frames, larger, strict=True):
         after[: len(before)] = before
     return larger
+
+
+@dataclass(frozen=True, slots=True)
+class RunTables:
+    """What is known of a run before any batch: its automaton with its checks, its conditions as programs, who is called
+    back for those that the programs lack, and the kernel's tables of them."""
+
+    spec: RunSpec
+    machine: Machine
+    checks: Checks
+    programs: ConditionPrograms
+    external: External
+    conditions: Conditions
+
+    def walk(self, batch: Batch, rows: int, depth: int) -> Walk:
+        """A walk over a batch's partitions of up to so many rows, by runs of up to so many events."""
+        columns, const_i = load_columns(self.programs, batch)
+        return Walk(
+            strategy(self.spec), self.machine, prechecked(self.checks, self.spec, self.programs, rows),
+            self.conditions._replace(const_i=const_i), columns, new_work(rows, self.machine), new_frames(depth),
+            new_search_state(depth, len(self.spec.conditions.registers), len(self.programs.agg), True),
+        )  # fmt: skip
+
+    def merging(self, rows: int) -> Merging:
+        """Merging of equivalent runs over partitions of up to so many rows."""
+        return merging_tables(self.spec, self.machine, self.programs, rows)
+
+
+def run_tables(spec: RunSpec, calls_back: CallsBack) -> RunTables:
+    """The tables of a spec.
+
+    Raises:
+        NotCompilable: see machine_tables and compiled_conditions.
+    """
+    machine, checks = machine_tables(spec)
+    return RunTables(spec, machine, checks, *compiled_conditions(spec, calls_back))
+
+
+def grown_walk(walk: Walk, depth: int) -> Walk:
+    """Room for runs of so many events, with what the walk has taken."""
+    return walk._replace(frames=grown_frames(walk.frames, depth), search=grown_search_state(walk.search, depth))
+
+
+def strategy(spec: RunSpec) -> Strategy:
+    """How the runs of a spec go on."""
+    return Strategy(SELECTIONS[spec.selection], int(spec.strict_time), int(spec.use_within), spec.limit_steps)
+
+
+def emission(spec: RunSpec) -> Emission:
+    """What the matches of a spec emit."""
+    names = len(spec.automaton.names)
+    output = output_table(spec.slots, spec.slot_registers, spec.skip_labels, names)
+    return Emission(output, emitted_rows(spec), int(spec.traced), spec.limit_rows)
+
+
+def run_query(spec: RunSpec) -> Query:
+    """Which matches of a spec are wanted."""
+    return Query(emission(spec), int(spec.one_per_start), SKIPS[spec.skip], int(spec.first_only), spec.most_matches)
+
+
+def partitions(batch: Batch, mask_count: int) -> Partitions:
+    """The partitions of a batch."""
+    offsets = np.array(batch.offsets, np.int64)  # a copy, as it may be read-only
+    return Partitions(offsets, mask_words(batch, mask_count), interval(batch))
+
+
+def new_sweeps(spec: RunSpec, machine: Machine, rows: int) -> Sweeps:
+    """Room for collapsing partitions of up to so many rows, where the spec asks for that."""
+    nodes = len(machine.state_component)
+    marks = rows + 1 if spec.collapsed else 1
+    return Sweeps(
+        np.empty((nodes, marks), np.uint8), np.empty((nodes, marks), np.uint8),
+        np.empty((max(len(machine.target), nodes) + 1, 2), np.int64), np.empty(marks, np.int32),
+        np.empty((2, marks), np.int32),
+    )  # fmt: skip
+
+
+def new_buffers(spec: RunSpec, depth: int, rows: int, events: int) -> Buffers:
+    """Room for output rows, for events where these are traced, and for matches of up to so many events."""
+    return Buffers(
+        np.empty((rows, FIXED + len(spec.slots) + 1), np.int64),
+        np.empty((events if spec.traced else 1, 2), np.int32),
+        new_search_state(depth, len(spec.slot_registers)),
+    )

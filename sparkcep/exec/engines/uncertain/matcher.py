@@ -3,27 +3,36 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from sparkcep.errors import LimitError, SparkCepError
-from sparkcep.exec.arrays import Ints, int_values
+from sparkcep.exec.arrays import Ints, Rows, int_values
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.conditions.programs import CallsBack
-from sparkcep.exec.engines.rows.tables import grown, load_columns, mask_words, new_search_state, output_table
-from sparkcep.exec.engines.runs.tables import compiled_conditions, machine_tables, new_frames, new_work, prechecked
+from sparkcep.exec.engines.rows.tables import grown, mask_words, new_search_state
+from sparkcep.exec.engines.runs.tables import emission, new_buffers, new_frames, run_tables
 from sparkcep.exec.engines.uncertain.spec import UncertainSpec
-from sparkcep.exec.kernels.rows.output import FIXED
-from sparkcep.exec.kernels.runs.graph_tables import Frames
+from sparkcep.exec.kernels.runs.tables import Buffers
 from sparkcep.exec.kernels.statuses import OUTPUT_FULL, POOL_FULL, STACK_FULL, TOO_MANY_SHARED
 from sparkcep.exec.kernels.uncertain import confidence as worth
 from sparkcep.exec.kernels.uncertain import uncertain as kernel
-from sparkcep.exec.kernels.uncertain.tables import Elements, Events, Graph, Masses, Query, Stack
+from sparkcep.exec.kernels.uncertain.tables import (
+    Elements,
+    Events,
+    Given,
+    Graph,
+    Masses,
+    Outcome,
+    Query,
+    Room,
+    Stack,
+    Terms,
+)
 from sparkcep.exec.memory import Budget
-from sparkcep.exec.statuses import emitted_rows, raise_status, too_many_shared
+from sparkcep.exec.statuses import raise_status, too_many_shared
 from sparkcep.query import Selection
 from sparkcep.settings import LIMIT_TICKS
 
@@ -43,17 +52,11 @@ class Found:
     ``dead_ends``: events that were looked at in vain."""
 
     out: Ints
-    trace: Ints
+    trace: Rows
     confidence: npt.NDArray[np.float64]
     ticks: Ints
     signatures: int
     dead_ends: int
-
-
-class _Room(NamedTuple):
-    frames: Frames
-    stack: Stack
-    elements: Elements
 
 
 class UncertainMatcher:
@@ -61,11 +64,8 @@ class UncertainMatcher:
 
     def __init__(self, spec: UncertainSpec, calls_back: CallsBack = CallsBack.WHERE_NEEDED) -> None:
         self.spec = spec
-        run = spec.run
-        names = len(run.automaton.names)
-        self.machine, self.checks = machine_tables(run)
-        self.programs, self.external, self.conditions = compiled_conditions(run, calls_back)
-        self.output = output_table(run.slots, run.slot_registers, run.skip_labels, names)
+        self.tables = run_tables(spec.run, calls_back)
+        self.emission = emission(spec.run)
 
     def match(self, batch: Batch) -> Found:
         """Match every partition of a batch.
@@ -78,78 +78,54 @@ class UncertainMatcher:
             LimitError: CEP_STEP_LIMIT, CEP_MATCH_LIMIT, CEP_TICK_LIMIT, CEP_SHARED_LIMIT, CEP_MEMORY_LIMIT.
             SparkCepError: CEP_UNCERTAINTY, ARITHMETIC_OVERFLOW, DIVIDE_BY_ZERO of a condition.
         """
-        spec, run = self.spec, self.spec.run
+        spec, run, external = self.spec, self.spec.run, self.tables.external
         offsets = np.array(batch.offsets, np.int64)
         events, order = self.events(batch, offsets)
-        masks = np.take(mask_words(batch, run.mask_words), order, axis=1)
-        columns, const_i = load_columns(self.programs, batch)
+        given = Given(offsets, np.take(mask_words(batch, run.mask_words), order, axis=1), events)
         longest = int(np.diff(offsets).max(initial=0))
-        work = new_work(longest, self.machine)
-        search = new_search_state(longest, len(run.conditions.registers), len(self.programs.agg), True)
-        shown = new_search_state(longest, len(run.slot_registers))
-        checks = prechecked(self.checks, run, self.programs, longest)._replace(window=np.zeros(2, np.int64))
-        query = self.query(events)
         depth, listed = DEPTH, LISTED
+        walk = self.tables.walk(batch, longest, depth)
+        # Nothing is prechecked.
+        walk = walk._replace(
+            checks=walk.checks._replace(window=np.zeros(2, np.int64)),
+            search=new_search_state(longest, len(run.conditions.registers), len(self.tables.programs.agg), True),
+        )
+        query = self.query(events)
         room = self.room(depth, listed, longest, events.widest)
-        bounded = longest if spec.within is not None else 0
-        nodes = len(self.machine.state_component)
-        graph = Graph(
-            np.zeros(longest + 1, np.uint8), np.empty(longest + 1, np.int32), np.empty(nodes, np.int64),
-            np.empty((nodes, bounded + 1), np.int64), np.empty((nodes, bounded + 2), np.int64),
-        )  # fmt: skip
-        states = 1 << spec.limit_shared if self.keeps_out else 1
-        ticks_wide = events.widest + 1
-        masses = Masses(
-            np.empty((states, ticks_wide)), np.empty((states, ticks_wide)),
-            np.empty((states, ticks_wide), np.int64), np.empty((states, ticks_wide), np.int64),
-            np.empty(states), np.empty(states, np.int64),
-            np.empty((DEPTH, ticks_wide, ticks_wide) if events.widest <= WIDE else (0, 1, 1)),
-            np.empty((ticks_wide, ticks_wide) if events.widest <= WIDE else (1, 1), np.int64),
-        )  # fmt: skip
         progress = np.zeros(kernel.PROGRESS, np.int64)
-        best = np.zeros(spec.most)
-        result, ticks = np.zeros(1), np.zeros(2, np.int64)
-        capacity, traced = max(1024, longest), max(4096, longest) if run.traced else 1
-        out = np.empty((capacity, FIXED + len(run.slots) + 1), np.int64)
-        found, found_ticks = np.empty(capacity), np.empty((capacity, 2), np.int64)
-        trace = np.empty((traced, 2), np.int64)
+        outcome = self.outcome(longest)
         budget = Budget(run.task_memory, longest)
-        budget.hold("batch", batch.held, masks, columns, events, order, work, checks, graph)
-        budget.hold("ticks", masses)
-        budget.hold("runs", room)
-        self.external.begin(batch, budget)
-        self.external.look_at(search)
+        budget.hold("batch", batch.held, given, walk.columns, order, walk.work, walk.checks, room.graph)
+        budget.hold("ticks", room.terms.masses)
+        budget.hold("runs", walk.frames, room.stack, room.terms.elements)
+        external.begin(batch, budget)
+        external.look_at(walk.search)
         while True:
-            status = kernel.match_uncertain(
-                offsets, masks, self.machine, checks, query, events, emitted_rows(run),
-                int(run.traced), self.output, self.conditions._replace(const_i=const_i), columns, run.limit_steps,
-                run.limit_rows, run.most_matches, work, room.frames, room.stack, graph, room.elements, masses, search,
-                shown, best, result, ticks, progress, out, trace, found, found_ticks,
-            )  # fmt: skip
+            status = kernel.match_uncertain(query, given, walk, room, progress, outcome)
+            if status not in (OUTPUT_FULL, STACK_FULL, POOL_FULL):
+                break
+            # The partition is matched again from its start: its matches must not be counted among the best twice.
+            room.best[:] = 0.0
             if status == OUTPUT_FULL:
-                # The partition is matched again from its start: what is used says nothing of what it needs, and its
-                # matches must not be counted among the best twice.
-                best[:] = 0.0
-                out, found = grown(out, len(out), 1), grown(found, len(found), 1)
-                found_ticks = grown(found_ticks, len(found_ticks), 1)
-                trace = grown(trace, len(trace), 1) if run.traced else trace
-                budget.hold("output", out, found, found_ticks, trace)
-            elif status in (STACK_FULL, POOL_FULL):
-                best[:] = 0.0
+                outcome = wider(outcome, run.traced)
+                budget.hold("output", outcome)
+            else:
                 depth = depth * 4 if status == STACK_FULL else depth
                 listed = listed * 4 if status == POOL_FULL else listed
-                room = self.room(depth, listed, longest, events.widest)
-                budget.hold("runs", room)
-            else:
-                break
+                walk = walk._replace(frames=new_frames(depth))
+                room = room._replace(
+                    stack=self.stack(depth, listed, events.widest),
+                    terms=room.terms._replace(elements=self.elements(depth, listed, longest)),
+                )
+                budget.hold("runs", walk.frames, room.stack, room.terms.elements)
         if status == TOO_MANY_SHARED:
             raise too_many_shared(spec.limit_shared)
-        self.external.raise_failure(status)
+        external.raise_failure(status)
         raise_status(status, run, UNCERTAIN_HINT)
         used = int(progress[kernel.USED])
         return Found(
-            out[:used], trace[: progress[kernel.TRACED]], found[:used], found_ticks[:used],
-            int(progress[kernel.SIGNATURES]), int(progress[kernel.DEAD_ENDS]),
+            outcome.buffers.out[:used], outcome.buffers.trace[: progress[kernel.TRACED]], outcome.confidence[:used],
+            outcome.ticks[:used], int(progress[kernel.SIGNATURES]), int(progress[kernel.DEAD_ENDS]),
         )  # fmt: skip
 
     @property
@@ -165,30 +141,55 @@ class UncertainMatcher:
         return Query(
             int(spec.run.selection is Selection.NEXT), sets,
             worth.NO_BOUND if spec.within is None else min(spec.within, worth.NO_BOUND - 1), float(spec.confidence),
-            int(not self.keeps_out and not holes),
+            int(not self.keeps_out and not holes), spec.run.most_matches,
         )  # fmt: skip
 
-    def room(self, depth: int, listed: int, longest: int, widest: int) -> _Room:
+    def room(self, depth: int, listed: int, longest: int, widest: int) -> Room:
         """Room for runs of so many events; untouched memory costs nothing."""
+        spec = self.spec
+        nodes = len(self.tables.machine.state_component)
+        bounded = longest if spec.within is not None else 0
+        graph = Graph(
+            np.zeros(longest + 1, np.uint8), np.empty(longest + 1, np.int32), np.empty(nodes, np.int64),
+            np.empty((nodes, bounded + 1), np.int64), np.empty((nodes, bounded + 2), np.int64),
+        )  # fmt: skip
+        states = 1 << spec.limit_shared if self.keeps_out else 1
+        ticks = widest + 1
+        masses = Masses(
+            np.empty((states, ticks)), np.empty((states, ticks)),
+            np.empty((states, ticks), np.int64), np.empty((states, ticks), np.int64),
+            np.empty(states), np.empty(states, np.int64),
+            np.empty((DEPTH, ticks, ticks) if widest <= WIDE else (0, 1, 1)),
+            np.empty((ticks, ticks) if widest <= WIDE else (1, 1), np.int64),
+        )  # fmt: skip
+        terms = Terms(self.elements(depth, listed, longest), masses, np.zeros(1), np.zeros(2, np.int64))
+        return Room(self.stack(depth, listed, widest), graph, terms, np.zeros(spec.most))
 
-        def ints(size: int) -> Ints:
-            return np.zeros(size, np.int64)
-
+    def stack(self, depth: int, listed: int, widest: int) -> Stack:
+        """Room for runs of so many events."""
         bounded = self.spec.within is not None and widest <= WIDE
         rows = (min(depth, DEPTH), widest + 1, widest + 1) if bounded else (0, 1, 1)
-        stack = Stack(
-            event=ints(depth), low=ints(depth), before=ints(depth), first=ints(depth), element=ints(depth),
-            begin=ints(depth), edge=ints(depth), cursor=ints(depth), listed=ints(depth),
-            sums=np.empty((depth, widest + 1)), next_event=ints(listed), next_edge=ints(listed),
+        return Stack(
+            event=_ints(depth), low=_ints(depth), before=_ints(depth), first=_ints(depth), element=_ints(depth),
+            begin=_ints(depth), edge=_ints(depth), cursor=_ints(depth), listed=_ints(depth),
+            sums=np.empty((depth, widest + 1)), next_event=_ints(listed), next_edge=_ints(listed),
             next_ends=np.zeros(listed, np.uint8), rows=np.empty(rows), ready=np.zeros(depth, np.uint8),
         )  # fmt: skip
+
+    def elements(self, depth: int, listed: int, longest: int) -> Elements:
+        """Room for signatures of so many events."""
         most = depth + 2
-        elements = Elements(
-            begin=ints(most), end=ints(most), first_low=ints(most), first_high=ints(most), last_low=ints(most),
-            last_high=ints(most), gap=ints(most), several=ints(most), forbidden=ints(listed + longest + 1),
-            shared=ints(self.spec.limit_shared), gaps=ints(longest + 1), mark=ints(longest + 1),
+        return Elements(
+            begin=_ints(most), end=_ints(most), first_low=_ints(most), first_high=_ints(most), last_low=_ints(most),
+            last_high=_ints(most), gap=_ints(most), several=_ints(most), forbidden=_ints(listed + longest + 1),
+            shared=_ints(self.spec.limit_shared), gaps=_ints(longest + 1), mark=_ints(longest + 1),
         )  # fmt: skip
-        return _Room(new_frames(depth), stack, elements)
+
+    def outcome(self, longest: int) -> Outcome:
+        """Room for the output of a partition, to begin with."""
+        rows = max(1024, longest)
+        buffers = new_buffers(self.spec.run, longest, rows, max(4096, longest))
+        return Outcome(self.emission, buffers, np.empty(rows), np.empty((rows, 2), np.int64))
 
     def events(self, batch: Batch, offsets: Ints) -> tuple[Events, Ints]:
         """Events in order of their intervals, and where each stands in the batch."""
@@ -215,6 +216,20 @@ class UncertainMatcher:
         order = np.lexsort((row, high, low, partition))
         low, high, row, begin = (np.ascontiguousarray(a[order], np.int64) for a in (low, high, row, begin))
         return Events(low, high, row, begin, mass, upto, since, widest), order
+
+
+def _ints(size: int) -> Ints:
+    return np.zeros(size, np.int64)
+
+
+def wider(outcome: Outcome, traced: bool) -> Outcome:
+    """More room for output: what is used says nothing of what the partition needs."""
+    out, trace, shown = outcome.buffers
+    return Outcome(
+        outcome.emission,
+        Buffers(grown(out, len(out), 1), grown(trace, len(trace), 1) if traced else trace, shown),
+        grown(outcome.confidence, len(outcome.confidence), 1), grown(outcome.ticks, len(outcome.ticks), 1),
+    )  # fmt: skip
 
 
 def _probabilities(

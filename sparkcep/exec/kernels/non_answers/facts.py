@@ -9,35 +9,32 @@ from sparkcep.exec.kernels.conditions import U
 
 
 @kernel
-def tell_facts(offsets, masks, key, null, type_word, type_bit, own_word, own_bit, pairs, bounds, following, out):
+def tell_facts(facts, given, following, out):
     """Facts of every partition of a batch.
 
     Args:
-        offsets, masks: as for match_runs. key, null: (rows,) the ORDER BY key, ascending, where bounds are of times.
-        type_word, type_bit (components,): where the masks tell a component's type; own_word, own_bit: and all that it
-            must be by itself; bit -1: every event.
-        pairs (n * 2,): components. bounds (n * 5,): two components, least and most, whether it is of positions.
+        facts, given: see tables.py; ``given.wanted`` is not read, and ``key`` and ``null`` where bounds are of times.
         following (rows + 1,): scratch.
         out (partitions, words) uint64: a bit for each component of whose type there is an event, then for each pair
             of types that is there in order, then for each bound that some pair of events meets.
     """
-    components = type_bit.shape[0]
-    for q in range(offsets.shape[0] - 1):
-        base, rows = offsets[q], offsets[q + 1] - offsets[q]
+    types, masks = facts.types, given.masks
+    for q in range(given.offsets.shape[0] - 1):
+        base, rows = given.offsets[q], given.offsets[q + 1] - given.offsets[q]
         for w in range(out.shape[1]):
             out[q, w] = 0
         fact = 0
-        for c in range(components):
-            if _first(c, base, rows, masks, type_word, type_bit) < rows:
+        for c in range(types.bit.shape[0]):
+            if _first(c, base, rows, masks, types) < rows:
                 _tell(q, fact, out)
             fact += 1
-        for k in range(pairs.shape[0] // 2):
-            a = _first(pairs[2 * k], base, rows, masks, type_word, type_bit)
-            if a < _last(pairs[2 * k + 1], base, rows, masks, type_word, type_bit):
+        for k in range(facts.pairs.shape[0] // 2):
+            a = _first(facts.pairs[2 * k], base, rows, masks, types)
+            if a < _last(facts.pairs[2 * k + 1], base, rows, masks, types):
                 _tell(q, fact, out)
             fact += 1
-        for k in range(bounds.shape[0] // 5):
-            if _met(k, base, rows, masks, key, null, own_word, own_bit, bounds, following):
+        for k in range(facts.bounds.shape[0] // 5):
+            if _met(k, base, rows, given, facts, following):
                 _tell(q, fact, out)
             fact += 1
 
@@ -48,29 +45,31 @@ def _tell(q, fact, out):
 
 
 @inlined
-def _is(c, row, masks, word, bit):
-    return bit[U(c)] < 0 or (masks[word[U(c)], row] >> np.uint64(max(bit[U(c)], 0))) & np.uint64(1) != 0
+def _is(c, row, masks, types):
+    bit = types.bit[U(c)]
+    return bit < 0 or (masks[types.word[U(c)], row] >> np.uint64(max(bit, 0))) & np.uint64(1) != 0
 
 
 @inlined
-def _first(c, base, rows, masks, word, bit):
+def _first(c, base, rows, masks, types):
     for j in range(rows):
-        if _is(c, base + j, masks, word, bit):
+        if _is(c, base + j, masks, types):
             return j
     return rows
 
 
 @inlined
-def _last(c, base, rows, masks, word, bit):
+def _last(c, base, rows, masks, types):
     for j in range(rows - 1, -1, -1):
-        if _is(c, base + j, masks, word, bit):
+        if _is(c, base + j, masks, types):
             return j
     return np.int64(-1)
 
 
 @inlined
-def _met(k, base, rows, masks, key, null, word, bit, bounds, following):
-    """Whether two events in order meet a bound."""
+def _met(k, base, rows, given, facts, following):
+    """Whether two events in order meet a bound; O(rows)."""
+    masks, key, null, own, bounds = given.masks, given.key, given.null, facts.own, facts.bounds
     a, b, least, most, by_position = (
         bounds[5 * k],
         bounds[5 * k + 1],
@@ -81,10 +80,10 @@ def _met(k, base, rows, masks, key, null, word, bit, bounds, following):
     following[rows] = rows
     for j in range(rows - 1, -1, -1):
         known = by_position or not null[base + j]
-        following[j] = j if known and _is(b, base + j, masks, word, bit) else following[j + 1]
+        following[j] = j if known and _is(b, base + j, masks, own) else following[j + 1]
     at = np.int64(0)
     for i in range(rows):
-        if (not by_position and null[base + i]) or not _is(a, base + i, masks, word, bit):
+        if (not by_position and null[base + i]) or not _is(a, base + i, masks, own):
             continue
         at = max(at, np.int64(i + 1))
         if by_position:

@@ -12,6 +12,7 @@ from sparkcep.exec.kernels.caching import inlined, inner, kernel, spliced
 from sparkcep.exec.kernels.conditions import U, advance, retreat
 from sparkcep.exec.kernels.runs.checks import passes, takes
 from sparkcep.exec.kernels.runs.graph import ACCEPT, prepare, sees
+from sparkcep.exec.kernels.runs.graph_tables import Partition, Start
 from sparkcep.exec.kernels.runs.progress import REACHED, STAYED, TAKEN
 from sparkcep.exec.kernels.runs.runs import row_limit
 from sparkcep.exec.kernels.runs.selections import NEXT, STRICT
@@ -29,64 +30,64 @@ _NONE = np.uint64(0)
 
 
 @kernel
-def explain_partitions(
-    offsets, wanted, masks, machine, checks, selection, use_within, strict, within, conditions, columns, type_word,
-    type_bit, needed, max_steps, work, frames, search, ahead, best, progress, out, trace,
-):  # fmt: skip
-    """Why the partitions of ``wanted`` have no match.
+def explain_partitions(given, asked, walk, longest, progress, told):
+    """Why partitions have no match.
 
     Args:
-        offsets, masks, machine, checks, selection, use_within, strict, within, conditions, columns, max_steps, work,
-        frames, search: as for match_runs. type_word, type_bit (components,): where the masks tell a component's type
-        alone, bit -1: every event. needed: components that every match takes, in order.
-        ahead (nodes, rows + 2): scratch. best (2, rows + 2): scratch, edge and row of each event of the longest run.
-        out (partitions, 4), trace (m, 2): component and row of each event of the longest runs.
+        given, walk: see graph_tables.py. asked, longest, told: see tables.py.
+        progress: see above; zeros at first.
 
     Returns:
-        A status; OUTPUT_FULL: call again with more room in ``trace``.
+        A status; OUTPUT_FULL: call again with more room in ``told.trace``.
     """
-    for q in range(progress[AT_PARTITION], offsets.shape[0] - 1):
+    strategy, out, trace = walk.strategy, told.out, told.trace
+    for q in range(progress[AT_PARTITION], given.offsets.shape[0] - 1):
         progress[AT_PARTITION] = q
         out[q, END] = progress[TRACED]
-        if not wanted[q]:
+        if not asked.wanted[q]:
             continue
-        base, rows = offsets[q], offsets[q + 1] - offsets[q]
+        base, rows = given.offsets[q], given.offsets[q + 1] - given.offsets[q]
         if progress[TRACED] + rows > trace.shape[0]:
             return OUTPUT_FULL
-        prepare(base, rows, masks, machine, strict, within, use_within, work)
+        prepare(base, rows, given.masks, walk.machine, strategy.strict, given.within, strategy.use_within, walk.work)
         progress[REACHED] = -1
         progress[STEPS] = 0
-        length = np.int64(0)
-        before = np.int64(-2)
-        for start in range(rows):
-            limit = row_limit(base, rows, start, use_within, within, progress)
-            if limit < start:
-                continue
-            if limit != before:
-                _look_ahead(start, limit, machine, selection, work, ahead)
-                before = limit
-            if _reach(machine.automata[1], start, length, selection, machine, work, ahead) <= length:
-                continue
-            status = _walk(
-                base, rows, start, limit, length, machine, checks, selection, use_within, strict, conditions, columns,
-                max_steps, work, frames, search, ahead, best, progress,
-            )  # fmt: skip
-            if status < 0:
-                return -status
-            length = status
-        for d in range(length):
-            trace[progress[TRACED], 0] = machine.component[U(best[0, d])]
-            trace[progress[TRACED], 1] = best[1, d]
-            progress[TRACED] += 1
-        out[q, END] = progress[TRACED]
-        status = _explain(
-            q, base, rows, length, masks, machine, checks, selection, use_within, strict, within, conditions, columns,
-            type_word, type_bit, needed, work, frames, search, best, progress, out,
-        )  # fmt: skip
+        partition = Partition(q, base, rows)
+        status, length = _longest_run(partition, given.within, walk, longest, progress)
         if status != OK:
             return status
-    progress[AT_PARTITION] = offsets.shape[0] - 1
+        for d in range(length):
+            trace[progress[TRACED], 0] = walk.machine.component[U(longest.best[0, d])]
+            trace[progress[TRACED], 1] = longest.best[1, d]
+            progress[TRACED] += 1
+        out[q, END] = progress[TRACED]
+        status = _explain(length, partition, given, asked, walk, longest.best, progress, out)
+        if status != OK:
+            return status
+    progress[AT_PARTITION] = given.offsets.shape[0] - 1
     return OK
+
+
+@spliced
+def _longest_run(partition, within, walk, longest, progress):
+    """Find a partition's longest run, start row by start row; it goes to ``best``. Returns a status and its length."""
+    machine, work, ahead, selection = walk.machine, walk.work, longest.ahead, walk.strategy.selection
+    length = np.int64(0)
+    before = np.int64(-2)
+    for row in range(partition.rows):
+        limit = row_limit(row, partition, walk.strategy.use_within, within, progress)
+        if limit < row:
+            continue
+        if limit != before:
+            _look_ahead(row, limit, machine, selection, work, ahead)
+            before = limit
+        if _reach(machine.automata[1], row, length, selection, machine, work, ahead) <= length:
+            continue
+        found = _walk(Start(row, limit), length, partition, walk, longest, progress)
+        if found < 0:
+            return -found, length
+        length = found
+    return np.int64(OK), length
 
 
 @inner
@@ -131,81 +132,106 @@ def _reach(s, j, length, selection, machine, work, ahead):
 
 
 @inner
-def _walk(
-    base, rows, start, limit, length, machine, checks, selection, use_within, strict, conditions, columns, max_steps,
-    work, frames, search, ahead, best, progress,
-):  # fmt: skip
-    """Look for a run from a start row that is longer than ``length``; it goes to ``best``.
+def _walk(start, length, partition, walk, longest, progress):
+    """Look for a run from a start row that is longer than ``length``; it goes to ``longest.best``.
 
     Invariant: frames 1 to ``depth`` hold a run whose events the registers have seen; what by ``ahead`` cannot become
-    longer than ``length`` is not walked. As of runs.py, without acceptance.
+    longer than ``length`` is not walked. As of runs.py, without acceptance; exponential in the worst case.
 
     Returns:
         The length of the longest run; a negative number: minus a status that is an error.
     """
-    for g in range(search.counts.shape[0]):
-        search.counts[g] = 0
-    checks.window[0] = limit
-    for k in range(checks.prechecked_start.shape[0]):
-        checks.prechecked_start[k] = 0
-    depth = np.int64(0)
+    machine, frames = walk.machine, walk.frames
     start_node = machine.automata[1]
-    frames.state[0], frames.row[0], frames.edge[0] = start_node, -1, 1
-    frames.candidate[0], frames.cursor[0], frames.taken[0] = start, machine.edge_start[U(start_node)], 0
+    _begin(start_node, walk.checks, frames, walk.search)
+    walk.checks.window[0] = start.limit
+    frames.candidate[0], frames.cursor[0], frames.taken[0] = start.row, machine.edge_start[U(start_node)], 0
+    depth = np.int64(0)
     while depth >= 0:
         progress[STEPS] += 1
-        if progress[STEPS] > max_steps:
+        if progress[STEPS] > walk.strategy.max_steps:
             return -TOO_MANY_STEPS
-        node, i, j, e = frames.state[depth], frames.row[depth], frames.candidate[depth], frames.cursor[depth]
-        high = machine.edge_start[U(node + 1)]
-        if e >= high:
-            # A row that some edge took is not skipped, but for one that ends a Kleene (NFAb's ignore-proceed).
-            final = depth == 0 or selection == STRICT or (selection == NEXT and frames.taken[depth] >= STAYED)
-            if not final:
-                j = _next_row(node, j + 1, machine, work)
-            if final or j > limit or depth + np.int64(_best_from(node, j, machine, ahead)) <= length:
+        if frames.cursor[depth] >= machine.edge_start[U(frames.state[depth] + 1)]:
+            if not _move_on(depth, length, start.limit, walk, longest.ahead):
                 if depth > 0:
-                    retreat(machine.state_component[U(node)], conditions, search)
+                    retreat(machine.state_component[U(frames.state[depth])], walk.conditions, walk.search)
                 depth -= 1
-                continue
-            frames.candidate[depth], frames.cursor[depth] = j, machine.edge_start[U(node)]
-            frames.taken[depth] = 0
             continue
-        frames.cursor[depth] = e + 1
-        target = machine.target[U(e)]
-        if target == ACCEPT or j > limit or work.next_row[machine.component[U(e)], j] != j:
-            continue
-        # What comes before the first event is decided at the end.
-        if depth > 0 and not sees(machine.absent[U(e)], machine.present[U(e)], i, j, work):
-            continue
-        more = _more(target, j, limit, selection, machine, work, ahead)
-        longer = depth + 1 + more > length
-        if not longer and selection != NEXT:
-            continue
-        component = machine.component[U(e)]
-        advance(component, j, base, conditions, columns, search)
-        frames.row[depth + 1], frames.edge[depth + 1], frames.state[depth + 1] = j, e, target
-        result = takes(e, depth, base, rows, j, machine, checks, strict, conditions, columns, work, frames, search)
+        result = _try_edge(depth, length, start.limit, partition, walk, longest.ahead)
         if result == TRUE:
-            frames.taken[depth] |= TAKEN if machine.ends[U(e)] else TAKEN | STAYED
-            if longer:
-                depth += 1
-                if depth > length:
-                    length = depth
-                    for d in range(depth):
-                        best[0, d], best[1, d] = frames.edge[d + 1], frames.row[d + 1]
-                following = np.int64(work.last_equal[j]) + 1
-                if selection == STRICT:
-                    j = following if following == j + 1 else limit + 1
-                else:
-                    j = _next_row(target, following, machine, work)
-                frames.candidate[depth], frames.cursor[depth] = j, machine.edge_start[U(target)]
-                frames.taken[depth] = 0
-                continue
-        retreat(component, conditions, search)
-        if result != TRUE and result != FALSE:
+            depth += 1
+            if depth > length:
+                length = depth
+                for d in range(depth):
+                    longest.best[0, d], longest.best[1, d] = frames.edge[d + 1], frames.row[d + 1]
+        elif result != FALSE:
             return -result
     return length
+
+
+@spliced
+def _begin(start_node, checks, frames, search):
+    """Begin a run: nothing is taken, and the registers have seen nothing."""
+    for g in range(search.counts.shape[0]):
+        search.counts[g] = 0
+    for k in range(checks.prechecked_start.shape[0]):
+        checks.prechecked_start[k] = 0
+    frames.state[0], frames.row[0], frames.edge[0] = start_node, -1, 1
+
+
+@spliced
+def _move_on(depth, length, limit, walk, ahead):
+    """Have a run that has tried its row's edges look at the next row; returns whether that may make it longer."""
+    frames, selection = walk.frames, walk.strategy.selection
+    node = frames.state[depth]
+    # A row that some edge took is not skipped, but for one that ends a Kleene (NFAb's ignore-proceed).
+    if depth == 0 or selection == STRICT or (selection == NEXT and frames.taken[depth] >= STAYED):
+        return False
+    j = _next_row(node, frames.candidate[depth] + 1, walk.machine, walk.work)
+    if j > limit or depth + np.int64(_best_from(node, j, walk.machine, ahead)) <= length:
+        return False
+    frames.candidate[depth], frames.cursor[depth] = j, walk.machine.edge_start[U(node)]
+    frames.taken[depth] = 0
+    return True
+
+
+@spliced
+def _try_edge(depth, length, limit, partition, walk, ahead):
+    """Try a run's next edge on its row; what it takes is in the frame behind, with the row to look at next.
+
+    Returns:
+        TRUE: that run is to be walked; FALSE: it is not, or the edge cannot take the row; or the status of a condition
+        that fails.
+    """
+    machine, work, frames, selection = walk.machine, walk.work, walk.frames, walk.strategy.selection
+    i, j, e = frames.row[depth], frames.candidate[depth], frames.cursor[depth]
+    frames.cursor[depth] = e + 1
+    target, component = machine.target[U(e)], machine.component[U(e)]
+    if target == ACCEPT or j > limit or work.next_row[component, j] != j:
+        return np.int64(FALSE)
+    # What comes before the first event is decided at the end.
+    if depth > 0 and not sees(machine.absent[U(e)], machine.present[U(e)], i, j, work):
+        return np.int64(FALSE)
+    longer = depth + 1 + _more(target, j, limit, selection, machine, work, ahead) > length
+    if not longer and selection != NEXT:
+        return np.int64(FALSE)
+    advance(component, j, partition.base, walk.conditions, walk.columns, walk.search)
+    frames.row[depth + 1], frames.edge[depth + 1], frames.state[depth + 1] = j, e, target
+    result = np.int64(takes(e, depth, j, partition, walk))
+    if result == TRUE:
+        frames.taken[depth] |= TAKEN if machine.ends[U(e)] else TAKEN | STAYED
+        if longer:
+            following = np.int64(work.last_equal[j]) + 1
+            if selection == STRICT:
+                j = following if following == j + 1 else limit + 1
+            else:
+                j = _next_row(target, following, machine, work)
+            frames.candidate[depth + 1], frames.cursor[depth + 1] = j, machine.edge_start[U(target)]
+            frames.taken[depth + 1] = 0
+            return result
+        result = np.int64(FALSE)
+    retreat(component, walk.conditions, walk.search)
+    return result
 
 
 @inlined
@@ -230,89 +256,93 @@ def _best_from(node, j, machine, ahead):
 
 
 @inner
-def _explain(
-    q, base, rows, length, masks, machine, checks, selection, use_within, strict, within, conditions, columns,
-    type_word, type_bit, needed, work, frames, search, best, progress, out,
-):  # fmt: skip
+def _explain(length, partition, given, asked, walk, best, progress, out):
     """Fill ``out`` for a partition from its longest run, which is in ``best``; returns a status.
 
     In order (LANGUAGE, section 3, item 12): a needed type has no event; the run has all its events, and its end or a
     negation keeps it from being a match; the first event that could go on does not, for WITHIN, a condition or a
     negation; an event has the right type and not what it must be by itself; there is none behind the run.
+    O(events x edges), and what negations ask for.
     """
+    machine, frames = walk.machine, walk.frames
+    q, base, rows = partition.number, partition.base, partition.rows
     out[q, COMPONENT], out[q, EVENT] = -1, -1
-    for k in range(needed.shape[0]):
-        if not _has_type(needed[k], base, 0, rows, masks, type_word, type_bit):
-            out[q, REASON], out[q, COMPONENT] = NO_EVENT, needed[k]
-            return OK
+    for k in range(asked.needed.shape[0]):
+        if not _has_type(asked.needed[k], base, 0, rows, given.masks, asked.types):
+            out[q, REASON], out[q, COMPONENT] = NO_EVENT, asked.needed[k]
+            return np.int64(OK)
     node = machine.automata[1]
-    for g in range(search.counts.shape[0]):
-        search.counts[g] = 0
-    frames.state[0], frames.row[0], frames.edge[0] = node, -1, 1
+    _begin(node, walk.checks, frames, walk.search)
     for d in range(length):
         e = best[0, d]
         node = machine.target[U(e)]
         frames.edge[d + 1], frames.row[d + 1], frames.state[d + 1] = e, best[1, d], node
-        advance(machine.component[U(e)], best[1, d], base, conditions, columns, search)
-    last = frames.row[length]
+        advance(machine.component[U(e)], best[1, d], base, walk.conditions, walk.columns, walk.search)
     limit = rows - 1
     if length > 0:
         progress[REACHED] = -1
-        limit = row_limit(base, rows, best[1, 0], use_within, within, progress)
-        checks.window[0] = limit
-    for k in range(checks.prechecked_start.shape[0]):
-        checks.prechecked_start[k] = 0
-    low, high = machine.edge_start[U(node)], machine.edge_start[U(node + 1)]
-    if machine.accept_edge[U(node)] >= 0:
-        return _explain_end(
-            q, base, rows, machine.accept_edge[U(node)], length, last, limit, machine, checks, use_within, strict,
-            conditions, columns, work, frames, search, out,
-        )  # fmt: skip
-    first = np.int64(0) if length == 0 else np.int64(work.last_equal[last]) + 1
-    after = rows
-    if selection == STRICT and length > 0:
-        if first > last + 1:
-            first = rows
-        after = min(first + 1, rows)
+        limit = row_limit(best[1, 0], partition, walk.strategy.use_within, given.within, progress)
+        walk.checks.window[0] = limit
+    accept = machine.accept_edge[U(node)]
+    if accept >= 0:
+        return _explain_end(accept, length, limit, partition, walk, out)
+    first, after = _rows_behind(length, rows, walk)
     for j in range(first, after):
-        for e in range(low, high):
-            if machine.target[U(e)] == ACCEPT or work.next_row[machine.component[U(e)], j] != j:
-                continue
-            out[q, COMPONENT], out[q, EVENT] = machine.component[U(e)], j
-            if length == 0:
-                progress[REACHED] = -1
-                limit = row_limit(base, rows, j, use_within, within, progress)
-            if j > limit:
-                out[q, REASON] = WINDOW
-                return OK
-            advance(machine.component[U(e)], j, base, conditions, columns, search)
-            frames.row[length + 1], frames.edge[length + 1] = j, e
-            frames.state[length + 1] = machine.target[U(e)]
-            result = passes(machine.group[U(e)], length, j, base, rows, machine, checks, conditions, columns, work,
-                            frames, search)  # fmt: skip
-            out[q, REASON] = CONDITION
-            if result == TRUE:
-                out[q, REASON] = NEGATION
-                result = _tell_blocker(
-                    q, length + 1, 2, length + 1, base, rows, strict, machine, checks, conditions, columns, work,
-                    frames, search, out,
-                )  # fmt: skip
-            retreat(machine.component[U(e)], conditions, search)
-            return _status(result)
+        for e in range(machine.edge_start[U(node)], machine.edge_start[U(node + 1)]):
+            if machine.target[U(e)] != ACCEPT and walk.work.next_row[machine.component[U(e)], j] == j:
+                if length == 0:
+                    progress[REACHED] = -1
+                    limit = row_limit(j, partition, walk.strategy.use_within, given.within, progress)
+                return _refuse(e, length, Start(j, limit), partition, walk, out)
     for j in range(first, after):
-        for e in range(low, high):
+        for e in range(machine.edge_start[U(node)], machine.edge_start[U(node + 1)]):
             c = machine.component[U(e)]
-            if machine.target[U(e)] != ACCEPT and _has_type(c, base, j, j + 1, masks, type_word, type_bit):
+            if machine.target[U(e)] != ACCEPT and _has_type(c, base, j, j + 1, given.masks, asked.types):
                 out[q, REASON], out[q, COMPONENT], out[q, EVENT] = CONDITION, c, j
-                return OK
-    out[q, REASON], out[q, EVENT] = NO_SUCCESSOR, last
-    for e in range(low, high):
+                return np.int64(OK)
+    out[q, REASON], out[q, EVENT] = NO_SUCCESSOR, frames.row[length]
+    for e in range(machine.edge_start[U(node)], machine.edge_start[U(node + 1)]):
         if machine.target[U(e)] != ACCEPT:
             out[q, COMPONENT] = machine.component[U(e)]
-            if not _has_type(machine.component[U(e)], base, 0, rows, masks, type_word, type_bit):
+            if not _has_type(machine.component[U(e)], base, 0, rows, given.masks, asked.types):
                 out[q, REASON], out[q, EVENT] = NO_EVENT, -1
             break
-    return OK
+    return np.int64(OK)
+
+
+@spliced
+def _rows_behind(length, rows, walk):
+    """The rows that could go on with a run: the first, and the one behind the last."""
+    if length == 0:
+        return np.int64(0), np.int64(rows)
+    last = walk.frames.row[length]
+    first = np.int64(walk.work.last_equal[last]) + 1
+    if walk.strategy.selection != STRICT:
+        return first, np.int64(rows)
+    if first > last + 1:
+        first = np.int64(rows)
+    return first, np.int64(min(first + 1, rows))
+
+
+@spliced
+def _refuse(e, length, at, partition, walk, out):
+    """Say why a run does not go on over an edge with row ``at``, which its component can take; returns a status."""
+    machine, frames = walk.machine, walk.frames
+    q, j = partition.number, at.row
+    out[q, COMPONENT], out[q, EVENT] = machine.component[U(e)], j
+    if j > at.limit:
+        out[q, REASON] = WINDOW
+        return np.int64(OK)
+    advance(machine.component[U(e)], j, partition.base, walk.conditions, walk.columns, walk.search)
+    frames.row[length + 1], frames.edge[length + 1] = j, e
+    frames.state[length + 1] = machine.target[U(e)]
+    result = np.int64(passes(machine.group[U(e)], length, j, partition, walk))
+    out[q, REASON] = CONDITION
+    if result == TRUE:
+        out[q, REASON] = NEGATION
+        result = _tell_blocker(length + 1, 2, length + 1, partition, walk, out)
+    retreat(machine.component[U(e)], walk.conditions, walk.search)
+    return _status(result)
 
 
 @inlined
@@ -321,45 +351,44 @@ def _status(result):
 
 
 @inlined
-def _has_type(c, base, low, high, masks, type_word, type_bit):
+def _has_type(c, base, low, high, masks, types):
     """Whether a row from ``low`` to ``high`` (exclusive) has a component's type."""
-    bit = type_bit[U(c)]
+    bit = types.bit[U(c)]
     if bit < 0:
         return low < high
     for j in range(base + low, base + high):
-        if (masks[type_word[U(c)], j] >> np.uint64(max(bit, 0))) & np.uint64(1):
+        if (masks[types.word[U(c)], j] >> np.uint64(max(bit, 0))) & np.uint64(1):
             return True
     return False
 
 
 @spliced
-def _explain_end(
-    q, base, rows, accept, length, last, limit, machine, checks, use_within, strict, conditions, columns, work, frames,
-    search, out,
-):  # fmt: skip
-    """What keeps a run that has all its events from being a match."""
+def _explain_end(accept, length, limit, partition, walk, out):
+    """Say what keeps a run that has all its events from being a match; returns a status."""
+    machine, frames, q = walk.machine, walk.frames, partition.number
+    last = frames.row[length]
     out[q, COMPONENT], out[q, EVENT] = machine.state_component[U(frames.state[length])], last
-    result = passes(machine.group[U(accept)], length, last, base, rows, machine, checks, conditions, columns, work,
-                    frames, search)  # fmt: skip
+    result = np.int64(passes(machine.group[U(accept)], length, last, partition, walk))
     if result != TRUE:
         out[q, REASON] = CONDITION
         return _status(result)
     out[q, REASON] = NEGATION
-    frames.row[0] = np.int64(work.from_row[last]) - 1 if use_within else np.int64(-1)
+    frames.row[0] = np.int64(walk.work.from_row[last]) - 1 if walk.strategy.use_within else np.int64(-1)
     frames.edge[length + 1], frames.row[length + 1] = accept, limit + 1
-    result = _tell_blocker(
-        q, length, 1, length + 1, base, rows, strict, machine, checks, conditions, columns, work, frames, search, out
-    )
+    result = _tell_blocker(length, 1, length + 1, partition, walk, out)
     frames.row[0] = -1
     return _status(result)
 
 
 @inner
-def _tell_blocker(
-    q, depth, low, end, base, rows, strict, machine, checks, conditions, columns, work, frames, search, out
-):
+def _tell_blocker(depth, low, end, partition, walk, out):
     """The first event with which a negation has a match before the event of a frame ``low`` to ``end``, and the least
-    component of that negation that can take it. ``depth``: frames whose events are taken."""
+    component of that negation that can take it. ``depth``: frames whose events are taken.
+
+    O(negations x rows between x checks). Returns TRUE, or the status of a condition that fails.
+    """
+    machine, work, frames, strict = walk.machine, walk.work, walk.frames, walk.strategy.strict
+    base, q = partition.base, partition.number
     first = np.int64(1) << 40
     component = np.int64(-1)
     for d in range(low, end + 1):
@@ -376,10 +405,9 @@ def _tell_blocker(
                     c = machine.automata[3 * (x + 1) + 2]
                     k = np.int64(work.next_row[c, after])
                     while k < j and k <= first and not (closed and strict and work.last_equal[k] >= j):
-                        advance(c, k, base, conditions, columns, search)
-                        result = passes(machine.negation_group[U(x)], depth, k, base, rows, machine, checks, conditions,
-                                         columns, work, frames, search)  # fmt: skip
-                        retreat(c, conditions, search)
+                        advance(c, k, base, walk.conditions, walk.columns, walk.search)
+                        result = passes(machine.negation_group[U(x)], depth, k, partition, walk)
+                        retreat(c, walk.conditions, walk.search)
                         if result == TRUE:
                             if k < first or c < component:
                                 component = c

@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparkcep.exec.kernels.caching import inlined, inner, kernel
+from sparkcep.exec.kernels.caching import inlined, inner, kernel, spliced
 from sparkcep.exec.kernels.conditions import U, advance, retreat
-from sparkcep.exec.kernels.non_answers.tables import FARTHEST
+from sparkcep.exec.kernels.non_answers.tables import FARTHEST, Goal
 from sparkcep.exec.kernels.runs.checks import passes
+from sparkcep.exec.kernels.runs.graph_tables import Partition
 from sparkcep.exec.kernels.statuses import FALSE, NODES_FULL, OK, TOO_MANY_STEPS, TRUE
 
 INFINITE = np.int64(1) << 61
@@ -27,48 +28,39 @@ PROGRESS = 3
 
 
 @kernel
-def repair_partitions(
-    offsets, wanted, masks, key, null, sequence, limits, gaps, machine, checks, conditions, columns, work, frames,
-    search, max_steps, scratch, progress, found,
-):  # fmt: skip
-    """Repair the partitions of a batch that ``wanted`` (partitions,) asks for, from where ``progress`` stands.
+def repair_partitions(plan, given, walk, scratch, progress, found):
+    """Repair the partitions of a batch that are wanted, from where ``progress`` stands.
 
     Args:
-        offsets, masks: as for match_runs. key, null: (rows,) the ORDER BY key as int64, ascending, and whether it is
-            NULL.
-        sequence, limits, scratch, found: see tables.py. gaps (n * 4,): places i and j, the least and the most
-            of the positions from i to j.
-        machine, checks, conditions, columns, work, frames, search: see graph_tables.py and tables.py; state p of the
-            machine has taken the event of place p. max_steps: steps of the search per partition.
+        plan, given, scratch, found: see tables.py. walk: see graph_tables.py; state p of the machine has taken the
+            event of place p.
+        progress: (PROGRESS,) see above; zeros at first.
 
     Returns:
         A status; NODES_FULL: call again with ``progress[NODES]`` places in ``scratch``.
     """
-    length = sequence.length
-    for q in range(progress[AT_PARTITION], offsets.shape[0] - 1):
+    length, limits = plan.sequence.length, plan.limits
+    for q in range(progress[AT_PARTITION], given.offsets.shape[0] - 1):
         progress[AT_PARTITION] = q
-        if not wanted[q]:
+        if not given.wanted[q]:
             continue
-        base, rows = offsets[q], offsets[q + 1] - offsets[q]
-        count = _fill_nodes(q, base, rows, masks, key, null, sequence, limits, scratch, progress)
+        partition = Partition(q, given.offsets[q], given.offsets[q + 1] - given.offsets[q])
+        count = _fill_nodes(partition, given, plan.sequence, limits, scratch, progress)
         if count < 0:
             return NODES_FULL
-        least = _suffixes(base, count, masks, sequence, limits, scratch)
-        if least > limits.most_cost * (length + 1) + length:
-            continue
-        easy = sequence.chained and not progress[SHARED]
+        least = _suffixes(partition.base, count, given.masks, plan.sequence, limits, scratch)
         worst = limits.most_cost * (length + 1) + length
+        if least > worst:
+            continue
+        easy = plan.sequence.chained and not progress[SHARED]
         # The bound from below is mostly the answer; what is above it is looked at only if it is not.
         for most in (least, worst):
-            status = _search(
-                q, base, rows, count, key, null, most, easy, sequence, limits, gaps, machine, checks, conditions,
-                columns, work, frames, search, max_steps, scratch, found,
-            )  # fmt: skip
+            status = _search(Goal(count, most, easy), partition, plan, given, walk, scratch, found)
             if status != OK:
                 return status
             if found.cost[q] >= 0 or least == worst:
                 break
-    progress[AT_PARTITION] = offsets.shape[0] - 1
+    progress[AT_PARTITION] = given.offsets.shape[0] - 1
     return OK
 
 
@@ -80,26 +72,28 @@ def _fits(p, row, masks, sequence):
 
 
 @inlined
-def _of_use(row, masks, key, null, sequence):
+def _of_use(row, given, sequence):
     """Whether an event can stand at some place, and be moved."""
+    key, null = given.key, given.null
     if null[row] or key[row] > FARTHEST or key[row] < -FARTHEST:
         return False
     fitting = False
     for p in range(sequence.length):
-        fitting |= _fits(p, row, masks, sequence)
+        fitting |= _fits(p, row, given.masks, sequence)
     return fitting
 
 
 @inner
-def _fill_nodes(q, base, rows, masks, key, null, sequence, limits, scratch, progress):
-    """Nodes of a partition by time and row; how many, -1: more than there is room for."""
+def _fill_nodes(partition, given, sequence, limits, scratch, progress):
+    """Nodes of a partition by time and row; how many, -1: more than there is room for. O(nodes x log ticks)."""
+    q, base, rows = partition.number, partition.base, partition.rows
     used = np.int64(0)
     progress[SHARED] = 0
     for r in range(base, base + rows):
-        used += _of_use(r, masks, key, null, sequence)
+        used += _of_use(r, given, sequence)
         fitting = 0
         for p in range(sequence.length):
-            fitting += _fits(p, r, masks, sequence)
+            fitting += _fits(p, r, given.masks, sequence)
         if fitting > 1:
             progress[SHARED] = 1
     ticks = 2 * limits.most_shift + 1
@@ -109,10 +103,10 @@ def _fill_nodes(q, base, rows, masks, key, null, sequence, limits, scratch, prog
         return np.int64(-1)
     at = np.int64(0)
     for r in range(base, base + rows):
-        if _of_use(r, masks, key, null, sequence):
+        if _of_use(r, given, sequence):
             for s in range(ticks):
                 shift = s - limits.most_shift
-                time = key[r] + shift * limits.step
+                time = given.key[r] + shift * limits.step
                 inside = limits.earliest[q] <= time <= limits.latest[q]
                 x = s * used + at
                 scratch.time[x] = time
@@ -201,34 +195,33 @@ def _first_at(time, count, scratch):
 
 
 @inner
-def _search(
-    q, base, rows, count, key, null, best, easy, sequence, limits, gaps, machine, checks, conditions, columns, work,
-    frames, search, max_steps, scratch, found,
-):  # fmt: skip
-    """Find the best repair of a partition that costs at most ``best``; it goes to ``found``.
+def _search(goal, partition, plan, given, walk, scratch, found):
+    """Find the best repair of a partition that costs at most ``goal.most``; it goes to ``found``.
 
     Depth first over places, each place's nodes by time. Invariant: places below ``p`` have the nodes ``at``, whose rows
     differ and which satisfy all that can be decided of them; ``spent`` is their cost, and ``cost`` bounds what is to
-    come from below. Exponential in the worst case, which ``max_steps`` ends. ``easy``: the first one found is the best.
+    come from below. Exponential in the worst case, which ``max_steps`` ends.
 
     Returns:
         A status.
     """
-    length = sequence.length
-    time, cost, at, last, spent = scratch.time, scratch.cost, scratch.at, scratch.last, scratch.spent
+    machine, frames, search = walk.machine, walk.frames, walk.search
+    length, count, best = plan.sequence.length, goal.nodes, goal.most
+    cost, at, last, spent = scratch.cost, scratch.at, scratch.last, scratch.spent
     has_best = False
     for g in range(search.counts.shape[0]):
         search.counts[g] = 0
     frames.state[0], frames.row[0], frames.edge[0] = length, -1, 1
+    frames.taken[1] = 0
     steps = np.int64(0)
     p = np.int64(0)
     at[0], last[0], spent[0] = -1, count - 1, 0
     while p >= 0:
         steps += 1
-        if steps > max_steps:
+        if steps > walk.strategy.max_steps:
             return TOO_MANY_STEPS
         if at[p] >= 0 and frames.taken[p + 1]:
-            retreat(machine.state_component[U(p)], conditions, search)
+            retreat(machine.state_component[U(p)], walk.conditions, search)
         frames.taken[p + 1] = 0
         x = at[p] + 1 if at[p] >= 0 else -at[p] - 1
         at[p] = x
@@ -236,60 +229,82 @@ def _search(
             p -= 1
             continue
         bound = spent[p] + cost[p * count + x]
-        if bound > best:
+        if bound > best or (has_best and bound == best and not _is_before(p, x, length, scratch)):
             continue
-        if has_best and bound == best and not _is_before(p, x, length, scratch):
+        if _is_used(p, scratch):
             continue
-        row = np.int64(scratch.row[x])
-        used = False
-        for i in range(p):
-            used |= scratch.row[at[i]] == row
-        if used:
-            continue
-        advance(machine.state_component[U(p)], row, base, conditions, columns, search)
-        frames.taken[p + 1] = 1
-        frames.row[p + 1] = row
-        frames.state[p + 1] = p
-        edge = machine.edge_start[U(length if p == 0 else p - 1)]
-        frames.edge[p + 1] = edge
-        result = passes(
-            machine.group[U(edge)], p, row, base, rows, machine, checks, conditions, columns, work, frames, search
-        )
-        if result == TRUE and p == length - 1:
-            edge = machine.edge_start[U(p)]
-            result = passes(
-                machine.group[U(edge)], p + 1, row, base, rows, machine, checks, conditions, columns, work, frames,
-                search,
-            )  # fmt: skip
+        result = _takes(p, length, partition, walk, scratch)
         if result == FALSE:
             continue
         if result != TRUE:
             return result
-        if not _gaps_hold(p, base, rows, key, null, length, gaps, scratch):
+        if not _gaps_hold(p, length, partition, plan.gaps, given, scratch):
             continue
         if p == length - 1:
             best = bound
             has_best = True
-            for i in range(length):
-                scratch.best[i] = time[at[i]]
-                scratch.best[length + i] = scratch.row[at[i]]
-                found.row[q * length + i] = scratch.row[at[i]]
-                found.shift[q * length + i] = scratch.shift[at[i]]
-            found.cost[q] = best // (length + 1)
-            if easy:
+            _keep(best, length, partition.number, scratch, found)
+            if goal.easy:
                 return OK
             continue
-        shift = np.int64(scratch.shift[x])
         p += 1
-        spent[p] = spent[p - 1] + abs(shift) * (length + 1) + (shift != 0)
-        low, high = -INFINITE * 2, INFINITE * 2
-        for i in range(p):
-            low = max(low, time[at[i]] + limits.least[i * length + p])
-            high = min(high, time[at[i]] + limits.most[i * length + p])
-        at[p] = -_first_at(low, count, scratch) - 1
-        last[p] = _first_at(high + 1, count, scratch) - 1
+        _next_place(p, count, length, plan.limits, scratch)
         frames.taken[p + 1] = 0
     return OK
+
+
+@inlined
+def _is_used(p, scratch):
+    """Whether the event at a place has another one before it."""
+    used = False
+    for i in range(p):
+        used |= scratch.row[scratch.at[i]] == scratch.row[scratch.at[p]]
+    return used
+
+
+@spliced
+def _takes(p, length, partition, walk, scratch):
+    """Take the event at a place, and test all that can be decided then: TRUE, FALSE, or the status of a condition that
+    fails."""
+    machine, frames = walk.machine, walk.frames
+    row = np.int64(scratch.row[scratch.at[p]])
+    advance(machine.state_component[U(p)], row, partition.base, walk.conditions, walk.columns, walk.search)
+    frames.taken[p + 1] = 1
+    frames.row[p + 1] = row
+    frames.state[p + 1] = p
+    edge = machine.edge_start[U(length if p == 0 else p - 1)]
+    frames.edge[p + 1] = edge
+    result = np.int64(passes(machine.group[U(edge)], p, row, partition, walk))
+    if result == TRUE and p == length - 1:
+        edge = machine.edge_start[U(p)]
+        result = np.int64(passes(machine.group[U(edge)], p + 1, row, partition, walk))
+    return result
+
+
+@inlined
+def _keep(best, length, partition, scratch, found):
+    """Keep the nodes that all places have as the partition's best repair."""
+    for i in range(length):
+        x = scratch.at[i]
+        scratch.best[i] = scratch.time[x]
+        scratch.best[length + i] = scratch.row[x]
+        found.row[partition * length + i] = scratch.row[x]
+        found.shift[partition * length + i] = scratch.shift[x]
+    found.cost[partition] = best // (length + 1)
+
+
+@inlined
+def _next_place(p, count, length, limits, scratch):
+    """Have place ``p`` look at the nodes that the bounds from all places before leave it."""
+    time, at, spent = scratch.time, scratch.at, scratch.spent
+    shift = np.int64(scratch.shift[at[p - 1]])
+    spent[p] = spent[p - 1] + abs(shift) * (length + 1) + (shift != 0)
+    low, high = -INFINITE * 2, INFINITE * 2
+    for i in range(p):
+        low = max(low, time[at[i]] + limits.least[i * length + p])
+        high = min(high, time[at[i]] + limits.most[i * length + p])
+    at[p] = -_first_at(low, count, scratch) - 1
+    scratch.last[p] = _first_at(high + 1, count, scratch) - 1
 
 
 @inlined
@@ -310,7 +325,7 @@ def _is_before(p, x, length, scratch):
 
 
 @inner
-def _gaps_hold(p, base, rows, key, null, length, gaps, scratch):
+def _gaps_hold(p, length, partition, gaps, given, scratch):
     """Whether gaps that end at place ``p`` can still hold: positions count all events in the order of new times.
 
     Events at one time stay in the order they had. While later places have no event, so many may leave each gap.
@@ -319,7 +334,7 @@ def _gaps_hold(p, base, rows, key, null, length, gaps, scratch):
         i, j = gaps[4 * k], gaps[4 * k + 1]
         if j > p:
             continue
-        first, after = _rank(i, base, rows, key, null, scratch), _rank(j, base, rows, key, null, scratch)
+        first, after = _rank(i, partition, given, scratch), _rank(j, partition, given, scratch)
         inside = after - first
         for c in range(p + 1):
             row = np.int64(scratch.row[scratch.at[c]])
@@ -331,8 +346,9 @@ def _gaps_hold(p, base, rows, key, null, length, gaps, scratch):
 
 
 @inlined
-def _rank(p, base, rows, key, null, scratch):
-    """How many of the events, as they were, are before place ``p``'s at its new time."""
+def _rank(p, partition, given, scratch):
+    """How many of the events, as they were, are before place ``p``'s at its new time; O(log rows)."""
+    base, rows, key, null = partition.base, partition.rows, given.key, given.null
     time, row = scratch.time[scratch.at[p]], np.int64(scratch.row[scratch.at[p]])
     low, high = np.int64(0), rows
     while low < high:

@@ -26,11 +26,14 @@ def asks(e, machine, checks):
 
 
 @spliced
-def takes(e, depth, base, rows, j, machine, checks, strict, conditions, columns, work, frames, search):
-    """Whether an edge may take row ``j``, which its registers have seen: its checks and dependent negations."""
-    result = passes(
-        machine.group[U(e)], depth, j, base, rows, machine, checks, conditions, columns, work, frames, search
-    )
+def takes(e, depth, row, partition, walk):
+    """Whether an edge may take a row, which its registers have seen: its checks and dependent negations.
+
+    Returns:
+        TRUE, FALSE, or the status of the first condition that fails with an error.
+    """
+    machine = walk.machine
+    result = passes(machine.group[U(e)], depth, row, partition, walk)
     if result != TRUE:
         return result
     # What comes before the first event is decided on accepting.
@@ -41,20 +44,18 @@ def takes(e, depth, base, rows, j, machine, checks, strict, conditions, columns,
         for x in range(machine.negation_group.shape[0] - 1):
             bit = np.uint64(1) << np.uint64(x)
             if bits & bit:
-                since = decided_since(x, machine, search)
-                if since == j:
+                since = decided_since(x, machine, walk.search)
+                if since == row:
                     newly |= bit
-                elif since < j:
+                elif since < row:
                     now |= bit & closed
         if now:
-            i = frames.row[U(depth)]
-            result = none_between(now, depth + 1, i, j, base, rows, strict, machine, checks, conditions, columns, work,
-                                   frames, search)  # fmt: skip
+            i = walk.frames.row[U(depth)]
+            result = none_between(now, depth + 1, i, row, walk.strategy.strict, partition, walk)
             if result != TRUE:
                 return result
         if newly:
-            return _deferred_hold(newly, depth + 1, base, rows, strict, machine, checks, conditions, columns, work,
-                                  frames, search)  # fmt: skip
+            return _deferred_hold(newly, depth + 1, partition, walk)
     return TRUE
 
 
@@ -71,63 +72,65 @@ def decided_since(x, machine, search):
 
 
 @inner
-def _deferred_hold(bits, depth, base, rows, strict, machine, checks, conditions, columns, work, frames, search):
-    """Negations of all gaps so far, now that what their conditions read has been taken, or never will be."""
+def _deferred_hold(bits, depth, partition, walk):
+    """Negations of all gaps so far, now that what their conditions read has been taken, or never will be.
+
+    O(rows of the match x checks) for each negation.
+    """
+    frames = walk.frames
     for d in range(2, depth + 1):
-        now = machine.absent[U(frames.edge[U(d)])] & bits
+        now = walk.machine.absent[U(frames.edge[U(d)])] & bits
         if now:
             i = frames.row[U(d - 1)]
             j = frames.row[U(d)]
-            result = none_between(now, depth, i, j, base, rows, strict, machine, checks, conditions, columns, work,
-                                   frames, search)  # fmt: skip
+            result = none_between(now, depth, i, j, walk.strategy.strict, partition, walk)
             if result != TRUE:
                 return result
     return TRUE
 
 
 @inner
-def accepts(
-    accept, depth, base, rows, start, limit, machine, checks, use_within, strict, conditions, columns, work, frames,
-    search,
-):  # fmt: skip
-    """Whether a run may end here: conditions that its last variable leaves, negations before, after and undecided."""
+def accepts(accept, depth, start, partition, walk):
+    """Whether a run may end here, over an accepting edge: conditions that its last variable leaves, negations before,
+    after and undecided.
+
+    Returns:
+        TRUE, FALSE, or the status of the first condition that fails with an error.
+    """
+    machine, work, frames = walk.machine, walk.work, walk.frames
     last = frames.row[U(depth)]
-    result = passes(machine.group[U(accept)], depth, last, base, rows, machine, checks, conditions, columns, work,
-                     frames, search)  # fmt: skip
+    result = passes(machine.group[U(accept)], depth, last, partition, walk)
     if result != TRUE:
         return result
     dependent = np.uint64(machine.dependent)
     first_edge = frames.edge[1]
     # Before the first event: from the partition's start, or within the interval before the last event.
-    before = np.int64(work.from_row[last]) - 1 if use_within else np.int64(-1)
+    before = np.int64(work.from_row[last]) - 1 if walk.strategy.use_within else np.int64(-1)
     absent, present = machine.absent[U(first_edge)], machine.present[U(first_edge)]
     if absent or present:
-        if not sees(absent, present, before, start, work):
+        if not sees(absent, present, before, start.row, work):
             return FALSE
         now = absent & dependent
         if now:
-            result = none_between(now, depth, before, start, base, rows, strict, machine, checks, conditions, columns,
-                                   work, frames, search)  # fmt: skip
+            result = none_between(now, depth, before, start.row, walk.strategy.strict, partition, walk)
             if result != TRUE:
                 return result
     # After the last one: to the partition's end, or within the interval after the first event.
-    if not clear_behind(accept, last, limit, machine, work):
+    if not clear_behind(accept, last, start.limit, machine, work):
         return FALSE
     if machine.absent[U(accept)]:
         now = machine.absent[U(accept)] & dependent
         if now:
-            result = none_between(now, depth, last, limit + 1, base, rows, False, machine, checks, conditions, columns,
-                                   work, frames, search)  # fmt: skip
+            result = none_between(now, depth, last, start.limit + 1, 0, partition, walk)
             if result != TRUE:
                 return result
     waiting = _NONE
     for x in range(machine.negation_group.shape[0] - 1):
         bit = np.uint64(1) << np.uint64(x)
-        if dependent & bit and decided_since(x, machine, search) == NEVER_DECIDED:
+        if dependent & bit and decided_since(x, machine, walk.search) == NEVER_DECIDED:
             waiting |= bit
     if waiting:
-        return _deferred_hold(waiting, depth, base, rows, strict, machine, checks, conditions, columns, work, frames,
-                     search)  # fmt: skip
+        return _deferred_hold(waiting, depth, partition, walk)
     return TRUE
 
 
@@ -147,23 +150,24 @@ def clear_behind(accept, last, limit, machine, work):
 
 
 @inner
-def none_between(
-    bits, depth, i, j, base, rows, strict, machine, checks, conditions, columns, work, frames, search
-):  # fmt: skip
+def none_between(bits, depth, i, j, strict, partition, walk):
     """Whether no event between rows ``i`` and ``j`` is one of these dependent negations' (one component each).
 
     ``depth``: frames taken before such an event. O(rows between x checks) for each negation.
+
+    Returns:
+        TRUE, FALSE, or the status of the first condition that fails with an error.
     """
+    machine, work = walk.machine, walk.work
     x = 0
     while bits:
         if bits & np.uint64(1):
             c = machine.automata[3 * (x + 1) + 2]
             k = np.int64(work.next_row[c, (np.int64(work.last_equal[i]) if i >= 0 else np.int64(-1)) + 1])
             while k < j and not (strict and work.last_equal[k] >= j):
-                advance(c, k, base, conditions, columns, search)
-                result = passes(machine.negation_group[U(x)], depth, k, base, rows, machine, checks, conditions,
-                                 columns, work, frames, search)  # fmt: skip
-                retreat(c, conditions, search)
+                advance(c, k, partition.base, walk.conditions, walk.columns, walk.search)
+                result = passes(machine.negation_group[U(x)], depth, k, partition, walk)
+                retreat(c, walk.conditions, walk.search)
                 if result == TRUE:
                     return FALSE
                 if result != FALSE:
@@ -175,7 +179,7 @@ def none_between(
 
 
 @inner
-def passes(group, depth, row, base, rows, machine, checks, conditions, columns, work, frames, search):
+def passes(group, depth, row, partition, walk):
     """Test a group of checks on a row that its registers have seen, each as soon as it can be decided.
 
     ``depth``: frames taken before the row. A check with a register to go through is tested for each of its events.
@@ -183,6 +187,8 @@ def passes(group, depth, row, base, rows, machine, checks, conditions, columns, 
     Returns:
         TRUE, FALSE, or the status of the first check that fails with an error.
     """
+    checks, conditions, columns, frames, search = walk.checks, walk.conditions, walk.columns, walk.frames, walk.search
+    base, rows = partition.base, partition.rows
     counts = search.counts
     for k in range(checks.group_start[U(group)], checks.group_start[U(group + 1)]):
         at = U(CHECK_WIDTH * k)
@@ -197,13 +203,13 @@ def passes(group, depth, row, base, rows, machine, checks, conditions, columns, 
         low, high = checks.checks[at + U(7)], checks.checks[at + U(8)]
         if low < high:
             vacuous = True
-            before = machine.state_component[U(frames.state[U(depth)])] if depth > 0 else np.int64(-1)
+            before = walk.machine.state_component[U(frames.state[U(depth)])] if depth > 0 else np.int64(-1)
             for r in range(low, high):
                 if checks.after[U(r)] == before:
                     vacuous = False
         if vacuous:
             continue
-        known = precheck(program, row, base, checks, columns, work, frames)
+        known = precheck(program, row, base, checks, columns, walk.work, frames)
         if known == SAFE:
             continue
         if known == NEVER:

@@ -1,4 +1,4 @@
-"""What the kernels of the skip strategies are given, as named tuples of one type each."""
+"""What all kernels that walk runs are given, as named tuples of one type each."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from sparkcep.exec.kernels.tables import Columns, Conditions, SearchState
+
 Ints = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.int32]
 Words = npt.NDArray[np.uint64]
 Flags = npt.NDArray[np.uint8]
 Ints3 = npt.NDArray[np.int64]
+Words2 = npt.NDArray[np.uint64]
 
 
 class Machine(NamedTuple):
@@ -155,3 +158,51 @@ class Frames(NamedTuple):
     phase: Ints
     taken: Ints
     fresh: Ints
+
+
+class Strategy(NamedTuple):
+    """How runs go on. ``selection``: STRICT, NEXT or ANY. ``strict``: whether time must grow strictly. ``use_within``:
+    whether there is a WITHIN. ``max_steps``: of a partition."""
+
+    selection: int
+    strict: int
+    use_within: int
+    max_steps: int
+
+
+class Walk(NamedTuple):
+    """What a walk over the event graph reads, whatever it looks for, and where it stands: in ``frames``, and in
+    ``search`` what the registers have seen of their events. ``checks`` and ``work`` are of the partition at hand."""
+
+    strategy: Strategy
+    machine: Machine
+    checks: Checks
+    conditions: Conditions
+    columns: Columns
+    work: Work
+    frames: Frames
+    search: SearchState
+
+
+class Partitions(NamedTuple):
+    """Partitions of one batch. ``offsets`` (partitions + 1,): row borders. ``masks`` (words, rows): one bit per
+    match-independent condition."""
+
+    offsets: Ints
+    masks: Words2
+    within: Interval
+
+
+class Partition(NamedTuple):
+    """The partition that a kernel is at: its number and first row in the batch, and how many rows it has."""
+
+    number: int
+    base: int
+    rows: int
+
+
+class Start(NamedTuple):
+    """A start row, and the last row that a match from there may take."""
+
+    row: int
+    limit: int | np.int64

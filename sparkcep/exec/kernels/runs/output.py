@@ -17,41 +17,40 @@ from sparkcep.exec.kernels.rows.output import (
     SELF,
     SLOT_WIDTH,
 )
-from sparkcep.exec.kernels.runs.progress import TRACED, USED
+from sparkcep.exec.kernels.runs.progress import MATCHES, TRACED, USED
 
 
 @inner
-def _slot_values(out, at, rows, slots, running, depth, machine, frames, shown):
-    """Resolve the slots of one output row: those that are RUNNING, or those that are FINAL."""
+def _slot_values(at, running, depth, rows, slots, machine, frames, buffers):
+    """Resolve the slots of one output row: those that are RUNNING, or those that are FINAL. O(slots x depth)."""
     for s in range(slots.shape[0] // SLOT_WIDTH):
         if slots[SLOT_WIDTH * s + 4] != running:
             continue
-        row = navigate(s, slots, SLOT_WIDTH, shown, rows)
+        row = navigate(s, slots, SLOT_WIDTH, buffers.shown, rows)
         if slots[SLOT_WIDTH * s + 5] and row >= 0:
             label = np.int64(-1)
             for d in range(1, depth + 1):
                 if frames.row[d] == row:
                     label = machine.state_component[frames.state[d]]
             row = label
-        out[at, FIXED + s] = row
+        buffers.out[at, FIXED + s] = row
 
 
 @inner
-def emit_run(
-    partition, number, depth, rows, machine, every_row, traced, output, frames, shown, progress, out, trace
-):  # fmt: skip
+def emit_run(depth, partition, emission, machine, frames, progress, buffers):
     """Append the output rows and the events of the match in frames 1 to ``depth``, for which there must be room.
 
-    O(depth x (registers + slots)). USED and TRACED in ``progress`` say how much of ``out`` (n, FIXED + slots + 1) and
-    ``trace`` (m, 2) is used; the last column of ``out`` is where the match's events end in ``trace``.
+    O(depth x (registers + slots)). ``progress`` says the match's number (MATCHES) and how much of the output rows and
+    of the trace is used (USED, TRACED).
     """
+    output, out, trace, shown = emission.output, buffers.out, buffers.trace, buffers.shown
     used = progress[USED]
     first = used
     registers = output.membership.shape[0]
     for g in range(registers):
         shown.counts[g] = 0
     end = progress[TRACED]
-    if traced:
+    if emission.traced:
         for d in range(1, depth + 1):
             trace[end, 0] = machine.state_component[frames.state[d]]
             trace[end, 1] = frames.row[d]
@@ -64,16 +63,16 @@ def emit_run(
             if output.membership[g, label]:
                 shown.occurrences[g * shown.rows + shown.counts[g]] = row
                 shown.counts[g] += 1
-        if every_row or d == depth:
-            out[used, PARTITION] = partition
-            out[used, NUMBER] = number
+        if emission.every_row or d == depth:
+            out[used, PARTITION] = partition.number
+            out[used, NUMBER] = progress[MATCHES]
             out[used, LABEL] = label
             out[used, SELF] = row
             out[used, CURRENT] = row
             out[used, FLAGS] = LAST_OF_MATCH if d == depth else 0
             out[used, out.shape[1] - 1] = end
-            _slot_values(out, used, rows, output.slots, 1, depth, machine, frames, shown)
+            _slot_values(used, 1, depth, partition.rows, output.slots, machine, frames, buffers)
             used += 1
     for at in range(first, used):
-        _slot_values(out, at, rows, output.slots, 0, depth, machine, frames, shown)
+        _slot_values(at, 0, depth, partition.rows, output.slots, machine, frames, buffers)
     progress[USED] = used

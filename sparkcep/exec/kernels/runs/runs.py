@@ -15,6 +15,7 @@ from sparkcep.exec.kernels.conditions import U, advance, retreat
 from sparkcep.exec.kernels.rows.output import MAPPED_ROWS, TO_FIRST, TO_LAST, TO_NEXT_ROW
 from sparkcep.exec.kernels.runs.checks import accepts, asks, takes
 from sparkcep.exec.kernels.runs.graph import ACCEPT, prepare, sees
+from sparkcep.exec.kernels.runs.graph_tables import Partition, Start
 from sparkcep.exec.kernels.runs.merging import first_to_look_at, remember
 from sparkcep.exec.kernels.runs.output import emit_run
 from sparkcep.exec.kernels.runs.progress import (
@@ -57,48 +58,34 @@ _NONE = np.uint64(0)
 
 
 @kernel
-def match_runs(
-    offsets, masks, machine, checks, selection, one_per_start, skip, first_only, use_within, strict, within,
-    every_row, traced, output, conditions, columns, max_steps, max_rows, most_matches, work, frames, merging, search,
-    closest, shown, progress, out, trace,
-):  # fmt: skip
+def match_runs(query, given, walk, room, progress, buffers):
     """Match every partition of a batch from where ``progress`` stands.
 
     Args:
-        offsets: (partitions + 1,) row borders. masks: (words, rows) uint64, one bit per match-independent condition.
-        machine, checks, within, work, frames, merging: see graph_tables.py.
-        output, conditions, columns, search: see tables.py.
-        selection: STRICT, NEXT or ANY. one_per_start: only the preferred match of a start row, after which matching
-            goes on as ``skip`` says; else all matches of every start row. first_only: end with the first match.
-        strict: whether time must grow strictly. traced: whether ``trace`` gets (component, row) of every event.
-        closest: see graph_tables.py; a start row without a match then gives its run that timed out.
-        shown: registers of the output's slots, as a search's state.
-        every_row: see output.py. max_rows: of a partition; where all matches are wanted, matching may go on past it.
-        most_matches: after so many matches a partition is left, as nobody asks for more.
-        out: (n, FIXED + slots + 1); the last column is where the match's events end in ``trace`` (m, 2).
+        query, room, buffers: see tables.py. given, walk: see graph_tables.py.
+        progress: (PROGRESS,) see progress.py; zeros at first.
 
     Returns:
         A status; OUTPUT_FULL: call again with more room, or with USED and TRACED at 0 once what is there is read;
         STACK_FULL: call again with more frames, and as many places in ``search`` and ``shown``.
     """
-    partitions = offsets.shape[0] - 1
-    start_node = machine.automata[1]
+    strategy, merging = walk.strategy, room.merging
+    partitions = given.offsets.shape[0] - 1
+    start_node = walk.machine.automata[1]
     for q in range(progress[AT_PARTITION], partitions):
-        base = offsets[q]
-        rows = offsets[q + 1] - base
+        base = given.offsets[q]
+        rows = given.offsets[q + 1] - base
         if not progress[PREPARED]:
-            prepare(base, rows, masks, machine, strict, within, use_within, work)
+            prepare(
+                base, rows, given.masks, walk.machine, strategy.strict, given.within, strategy.use_within, walk.work
+            )
             if merging.on:
                 for s in range(start_node):
                     for j in range(rows):
                         merging.known[s, j, 0] = 0
             progress[PREPARED] = 1
             progress[REACHED] = -1
-        status = _match_partition(
-            q, base, rows, machine, checks, selection, one_per_start, skip, first_only, use_within, strict, within,
-            every_row, traced, output, conditions, columns, max_steps, max_rows, most_matches, work, frames,
-            merging, search, closest, shown, progress, out, trace,
-        )  # fmt: skip
+        status = _match_partition(Partition(q, base, rows), query, given.within, walk, room, progress, buffers)
         if status != OK:
             return status
         progress[AT_PARTITION] = q + 1
@@ -108,12 +95,8 @@ def match_runs(
 
 
 @spliced
-def _match_partition(
-    q, base, rows, machine, checks, selection, one_per_start, skip, first_only, use_within, strict, within,
-    every_row, traced, output, conditions, columns, max_steps, max_rows, most_matches, work, frames, merging, search,
-    closest, shown, progress, out, trace,
-):  # fmt: skip
-    """Match a partition from start row to start row; the arguments are those of ``match_runs``.
+def _match_partition(partition, query, within, walk, room, progress, buffers):
+    """Match a partition from start row to start row, as AFTER MATCH SKIP says; O(rows) beside the searches.
 
     Invariant: ``progress`` tells of all start rows before AT_ROW; of that one, where a search is UNDER_WAY or FULL, the
     frames hold it, so that it goes on where it was left.
@@ -121,119 +104,126 @@ def _match_partition(
     Returns:
         A status.
     """
+    machine = walk.machine
     start_node = machine.automata[1]
     low, high = machine.edge_start[U(start_node)], machine.edge_start[U(start_node + 1)]
-    start = progress[AT_ROW]
-    while start < rows:
-        progress[AT_ROW] = start
+    row = progress[AT_ROW]
+    while row < partition.rows:
+        progress[AT_ROW] = row
         if not progress[SEARCHING]:
             # Without a component that takes it, a row starts nothing; jump to the next that does.
-            following = np.int64(rows)
+            following = np.int64(partition.rows)
             for e in range(low, high):
-                following = min(following, np.int64(work.next_row[machine.component[U(e)], start]))
-            if following > start:
-                start = following
+                following = min(following, np.int64(walk.work.next_row[machine.component[U(e)], row]))
+            if following > row:
+                row = following
                 continue
-        limit = row_limit(base, rows, start, use_within, within, progress)
-        found = np.int64(0)
-        checks.window[0] = limit
+        start = Start(row, row_limit(row, partition, walk.strategy.use_within, within, progress))
+        walk.checks.window[0] = start.limit
         if not progress[SEARCHING]:
-            for k in range(checks.prechecked_start.shape[0]):
-                checks.prechecked_start[k] = 0
-            for g in range(search.counts.shape[0]):
-                search.counts[g] = 0
-            frames.state[0] = start_node
-            frames.row[0] = -1
-            frames.edge[0] = progress[MATCHES] + 1
-            frames.candidate[0] = -1
-            frames.phase[0] = BEFORE_ACCEPTANCE
-            progress[DEPTH] = 0
-            progress[SEARCHING] = UNDER_WAY
-        while True:
-            if progress[SEARCHING] != FULL:
-                status = _search(
-                    base, rows, start, limit, machine, checks, selection, use_within, strict, within, conditions,
-                    columns, max_steps, work, frames, merging, search, progress,
-                )  # fmt: skip
-                if status != OK:
-                    return status
-            depth = progress[DEPTH]
-            if depth < 0:
-                break
-            if _is_full(progress, out, trace, depth, every_row, traced):
-                progress[SEARCHING] = FULL
-                return OUTPUT_FULL
-            progress[SEARCHING] = UNDER_WAY
-            found += 1
-            status = _emit(
-                q, depth, rows, machine, every_row, traced, output, max_rows, frames, shown, progress, out, trace
-            )
+            _begin(start_node, walk.checks, walk.frames, walk.search, progress)
+        status, found = _match_start(start, partition, query, walk, room, progress, buffers)
+        if status != OK:
+            return status
+        if (query.first_only and found) or progress[MATCHES] >= query.most_matches:
+            return OK
+        if found and query.one_per_start:
+            row, status = _after_match(row, query.skip, query.emission.output.targets, machine, walk.frames, progress)
             if status != OK:
                 return status
-            if one_per_start or progress[MATCHES] >= most_matches:
-                break
-        progress[SEARCHING] = IDLE
-        if closest.on and found == 0 and limit >= start:
-            status = _timed_out(
-                q, base, rows, start, limit, machine, checks, selection, strict, every_row, traced, output, conditions,
-                columns, max_steps, max_rows, work, frames, search, closest, shown, progress, out, trace,
-            )  # fmt: skip
-            if status != OK:
-                return status
-        if first_only and found:
-            return OK
-        if progress[MATCHES] >= most_matches:
-            return OK
-        if found and one_per_start:
-            last = frames.row[progress[DEPTH]]
-            if skip == TO_NEXT_ROW:
-                start += 1
-            elif skip == TO_FIRST or skip == TO_LAST:
-                target = np.int64(-1)
-                for d in range(1, progress[DEPTH] + 1):
-                    if output.targets[machine.state_component[U(frames.state[d])]]:
-                        target = frames.row[d]
-                        if skip == TO_FIRST:
-                            break
-                if target < 0:
-                    return SKIP_TARGET_ABSENT
-                if target == start:
-                    return SKIP_TO_FIRST_ROW
-                start = target
-            else:
-                start = last + 1
         else:
-            start += 1
+            row += 1
     return OK
 
 
 @spliced
-def _timed_out(
-    q, base, rows, start, limit, machine, checks, selection, strict, every_row, traced, output, conditions, columns,
-    max_steps, max_rows, work, frames, search, closest, shown, progress, out, trace,
-):  # fmt: skip
+def _begin(start_node, checks, frames, search, progress):
+    """Begin the search of a start row: nothing is taken, and the registers have seen nothing."""
+    for k in range(checks.prechecked_start.shape[0]):
+        checks.prechecked_start[k] = 0
+    for g in range(search.counts.shape[0]):
+        search.counts[g] = 0
+    frames.state[0] = start_node
+    frames.row[0] = -1
+    frames.edge[0] = progress[MATCHES] + 1
+    frames.candidate[0] = -1
+    frames.phase[0] = BEFORE_ACCEPTANCE
+    progress[DEPTH] = 0
+    progress[SEARCHING] = UNDER_WAY
+
+
+@spliced
+def _match_start(start, partition, query, walk, room, progress, buffers):
+    """Emit a start row's matches from where its search stands, or where it has none its run that timed out.
+
+    Returns:
+        A status, and how many matches were found now.
+    """
+    found = np.int64(0)
+    while True:
+        if progress[SEARCHING] != FULL:
+            status = _search(start, partition, walk, room.merging, progress)
+            if status != OK:
+                return status, found
+        depth = progress[DEPTH]
+        if depth < 0:
+            break
+        if _is_full(depth, query.emission, progress, buffers):
+            progress[SEARCHING] = FULL
+            return OUTPUT_FULL, found
+        progress[SEARCHING] = UNDER_WAY
+        found += 1
+        status = _emit(depth, partition, query.emission, walk.machine, walk.frames, progress, buffers)
+        if status != OK:
+            return status, found
+        if query.one_per_start or progress[MATCHES] >= query.most_matches:
+            break
+    progress[SEARCHING] = IDLE
+    status = OK
+    if room.closest.on and found == 0 and start.limit >= start.row:
+        status = _timed_out(start, partition, query.emission, walk, room.closest, progress, buffers)
+    return status, found
+
+
+@spliced
+def _after_match(row, skip, targets, machine, frames, progress):
+    """Where matching goes on after the match of a start row, which the frames hold; and a status."""
+    if skip == TO_NEXT_ROW:
+        return row + 1, OK
+    if skip != TO_FIRST and skip != TO_LAST:
+        return frames.row[progress[DEPTH]] + 1, OK
+    target = np.int64(-1)
+    for d in range(1, progress[DEPTH] + 1):
+        if targets[machine.state_component[U(frames.state[d])]]:
+            target = frames.row[d]
+            if skip == TO_FIRST:
+                break
+    if target < 0:
+        return target, SKIP_TARGET_ABSENT
+    return target, SKIP_TO_FIRST_ROW if target == row else OK
+
+
+@spliced
+def _timed_out(start, partition, emission, walk, closest, progress, buffers):
     """Emit the run of a start row without a match that timed out, if there is one.
 
     Returns:
         A status; after OUTPUT_FULL the start row is searched again.
     """
-    status = closest_run(
-        base, rows, start, limit, machine, checks, selection, strict, conditions, columns, max_steps, work, frames,
-        search, closest, progress,
-    )  # fmt: skip
+    status = closest_run(start, partition, walk, closest, progress)
     depth = progress[DEPTH]
     if status != OK or depth < 0:
         return status
-    if _is_full(progress, out, trace, depth, every_row, traced):
+    if _is_full(depth, emission, progress, buffers):
         return OUTPUT_FULL
     before = progress[USED]
-    status = _emit(q, depth, rows, machine, every_row, traced, output, max_rows, frames, shown, progress, out, trace)
-    mark_waiting(out, before, progress, closest)
+    status = _emit(depth, partition, emission, walk.machine, walk.frames, progress, buffers)
+    mark_waiting(buffers.out, before, progress, closest)
     return status
 
 
 @spliced
-def _emit(q, depth, rows, machine, every_row, traced, output, max_rows, frames, shown, progress, out, trace):
+def _emit(depth, partition, emission, machine, frames, progress, buffers):
     """Append what frames 1 to ``depth`` hold as the partition's next match, for which there must be room.
 
     Returns:
@@ -241,30 +231,32 @@ def _emit(q, depth, rows, machine, every_row, traced, output, max_rows, frames, 
     """
     progress[MATCHES] += 1
     before = progress[USED]
-    emit_run(q, progress[MATCHES], depth, rows, machine, every_row, traced, output, frames, shown, progress, out, trace)
-    progress[EMITTED] += 1 if every_row == MAPPED_ROWS else progress[USED] - before
-    return TOO_MANY_ROWS if progress[EMITTED] > max_rows else OK
+    emit_run(depth, partition, emission, machine, frames, progress, buffers)
+    progress[EMITTED] += 1 if emission.every_row == MAPPED_ROWS else progress[USED] - before
+    return TOO_MANY_ROWS if progress[EMITTED] > emission.max_rows else OK
 
 
 @spliced
-def _is_full(progress, out, trace, depth, every_row, traced):
+def _is_full(depth, emission, progress, buffers):
     """Whether there is no room for a match of so many events."""
-    more = depth if every_row else 1
-    return progress[USED] + more > out.shape[0] or (traced and progress[TRACED] + depth > trace.shape[0])
+    more = depth if emission.every_row else 1
+    full = progress[USED] + more > buffers.out.shape[0]
+    return full or (emission.traced and progress[TRACED] + depth > buffers.trace.shape[0])
 
 
 @spliced
-def row_limit(base, rows, start, use_within, within, progress):
+def row_limit(row, partition, use_within, within, progress):
     """The last row that a match from a start row may take."""
+    base, rows = partition.base, partition.rows
     if not use_within:
         return rows - 1
-    if within.null[0, base + start] or within.null[1, base + start]:
-        return start - 1
-    bound = within.bound[base + start]
+    if within.null[0, base + row] or within.null[1, base + row]:
+        return row - 1
+    bound = within.bound[base + row]
     # Keys ascend, but key + interval need not (months, DST, an interval that is a column).
-    reached = max(progress[REACHED], start - 1)
-    if reached >= start and (within.null[0, base + reached] or within.key[base + reached] > bound):
-        reached = start - 1
+    reached = max(progress[REACHED], row - 1)
+    if reached >= row and (within.null[0, base + reached] or within.key[base + reached] > bound):
+        reached = row - 1
     while reached + 1 < rows and not within.null[0, base + reached + 1] and within.key[base + reached + 1] <= bound:
         reached += 1
     progress[REACHED] = reached
@@ -272,10 +264,7 @@ def row_limit(base, rows, start, use_within, within, progress):
 
 
 @spliced
-def _search(
-    base, rows, start, limit, machine, checks, selection, use_within, strict, within, conditions, columns, max_steps,
-    work, frames, merging, search, progress,
-):  # fmt: skip
+def _search(start, partition, walk, merging, progress):
     """Go on to the next match of a start row, in order of preference; ``progress[DEPTH]`` is then its length, or -1.
 
     Invariant: frames 1 to ``depth`` hold a run that satisfies all that can be decided of it and whose events the
@@ -285,11 +274,15 @@ def _search(
     Returns:
         A status.
     """
+    # In one piece: a part that is spliced in copies the tables of the walk; three of them take 4 s more to compile.
+    machine, checks, work, frames = walk.machine, walk.checks, walk.work, walk.frames
+    conditions, columns, search, strategy = walk.conditions, walk.columns, walk.search, walk.strategy
+    selection, limit = strategy.selection, start.limit
     depth = progress[DEPTH]
     steps = progress[STEPS]
     while depth >= 0:
         steps += 1
-        if steps > max_steps:
+        if steps > strategy.max_steps:
             return TOO_MANY_STEPS
         node = frames.state[U(depth)]
         low, high = machine.edge_start[U(node)], machine.edge_start[U(node + 1)]
@@ -308,10 +301,7 @@ def _search(
                 result = np.int64(TRUE)
                 opening = U(frames.edge[1])
                 if asks(end, machine, checks) or machine.absent[opening] | machine.present[opening]:
-                    result = accepts(
-                        end, depth, base, rows, start, limit, machine, checks, use_within, strict, conditions, columns,
-                        work, frames, search,
-                    )  # fmt: skip
+                    result = accepts(end, depth, start, partition, walk)
                 end += 1
                 if end == high:
                     frames.phase[U(depth)] = DONE
@@ -323,21 +313,22 @@ def _search(
                     return result
             continue
         e = frames.cursor[U(depth)]
+        i = frames.row[U(depth)]
         if j < 0 or e >= high:
             # Nothing before this row extends the run; 1 until a row does.
             searching = selection == NEXT and depth > 0 and frames.fresh[U(depth)]
             if searching and j >= 0 and frames.taken[U(depth)]:
-                remember(node, frames.row[U(depth)], j, merging, conditions, search)
+                remember(node, i, j, merging, conditions, search)
                 frames.fresh[U(depth)] = searching = False
             if j >= 0 and _row_is_last(selection, depth, frames):
                 j = limit + 1
             else:
                 first = np.int64(0)
                 if j < 0 and selection == NEXT and depth > 0:
-                    first = first_to_look_at(node, frames.row[U(depth)], merging, conditions, search)
-                j = _next_candidate(depth, j, first, start, limit, low, high, selection, machine, work, frames)
+                    first = first_to_look_at(node, i, merging, conditions, search)
+                j = _next_candidate(depth, j, first, start, selection, machine, work, frames)
                 if searching and j > limit:
-                    remember(node, frames.row[U(depth)], limit + 1, merging, conditions, search)
+                    remember(node, i, limit + 1, merging, conditions, search)
                     frames.fresh[U(depth)] = False
             if j > limit:
                 # No row is left for these edges.
@@ -369,18 +360,16 @@ def _search(
         viable = work.end[target, j] <= limit
         if not viable and selection != NEXT:
             continue
-        i = frames.row[U(depth)]
-        open_start = depth == 0 and use_within  # what comes before is decided on accepting
+        open_start = depth == 0 and strategy.use_within  # what comes before is decided on accepting
         if not open_start and not sees(machine.absent[U(e)], machine.present[U(e)], i, j, work):
             continue
-        advance(component, j, base, conditions, columns, search)
+        advance(component, j, partition.base, conditions, columns, search)
         frames.row[U(depth + 1)] = j
         frames.edge[U(depth + 1)] = e
         frames.state[U(depth + 1)] = target
         result = np.int64(TRUE)
         if asks(e, machine, checks):
-            result = takes(e, depth, base, rows, j, machine, checks, strict, conditions, columns, work, frames,
-                            search)  # fmt: skip
+            result = takes(e, depth, j, partition, walk)
         if result == TRUE:
             frames.taken[U(depth)] |= TAKEN if machine.ends[U(e)] else TAKEN | STAYED
             if explored and viable:
@@ -408,17 +397,21 @@ def _row_is_last(selection, depth, frames):
 
 
 @inlined
-def _next_candidate(depth, j, known, start, limit, low, high, selection, machine, work, frames):
-    """The next row that some edge may take; above ``limit`` where there is none."""
-    i = frames.row[U(depth)]
+def _next_candidate(depth, j, known, start, selection, machine, work, frames):
+    """The next row after ``j`` (-1: the first) that some edge may take; above the limit where there is none.
+
+    ``known``: rows before this one need not be looked at.
+    """
+    limit = start.limit
     if depth == 0:
-        return start if j < 0 else limit + 1
+        return start.row if j < 0 else limit + 1
+    node, i = frames.state[U(depth)], frames.row[U(depth)]
     if selection == STRICT:
         return i + 1 if j < 0 and work.last_equal[i] == i else limit + 1
     first = max(np.int64(work.last_equal[i]) + 1, known) if j < 0 else j + 1
     best = limit + 1
-    accept = machine.accept_edge[U(frames.state[U(depth)])]
-    for e in range(low, high):
+    accept = machine.accept_edge[U(node)]
+    for e in range(machine.edge_start[U(node)], machine.edge_start[U(node + 1)]):
         if machine.target[U(e)] == ACCEPT:
             continue
         if selection == ANY and not (accept < 0 or (e < accept) == (frames.phase[U(depth)] == BEFORE_ACCEPTANCE)):

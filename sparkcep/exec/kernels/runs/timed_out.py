@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparkcep.exec.kernels.caching import inlined, inner
+from sparkcep.exec.kernels.caching import inlined, inner, spliced
 from sparkcep.exec.kernels.conditions import U, advance, retreat
 from sparkcep.exec.kernels.rows.output import FLAGS, WAITING
 from sparkcep.exec.kernels.runs.checks import asks, decided_since, none_between, takes
@@ -24,10 +24,7 @@ NO_RUN = 2**31 - 1
 
 
 @inner
-def closest_run(
-    base, rows, start, limit, machine, checks, selection, strict, conditions, columns, max_steps, work, frames, search,
-    closest, progress,
-):  # fmt: skip
+def closest_run(start, partition, walk, closest, progress):
     """Search a start row's runs that time out for the one that is closest to a match.
 
     Frames 1 to ``progress[DEPTH]`` hold it then, -1 where there is none, and ``closest.waiting`` the component that it
@@ -35,78 +32,55 @@ def closest_run(
     walk ends with the first run that no other can come closer than (``_least_missing``). Like the search for matches it
     may otherwise have to look at exponentially many.
 
+    Invariant: frames 1 to ``depth`` hold a run whose events the registers have seen; ``closest`` holds the best of the
+    runs that were given back.
+
     Returns:
         A status; after STACK_FULL the start row is searched again.
     """
-    attainable = _least_missing(start, limit, machine, work, closest)
+    machine, frames, counts = walk.machine, walk.frames, walk.search.counts
+    attainable = _least_missing(start, machine, walk.work, closest)
     best, length = np.int64(NO_RUN), np.int64(-1)
-    for g in range(search.counts.shape[0]):
-        search.counts[g] = 0
+    for g in range(counts.shape[0]):
+        counts[g] = 0
     frames.candidate[0] = -1
     depth = np.int64(0)
     steps = progress[STEPS]
     status = np.int64(OK)
     while depth >= 0 and best > attainable:
         steps += 1
-        if steps > max_steps:
+        if steps > walk.strategy.max_steps:
             status = np.int64(TOO_MANY_STEPS)
             break
         node = frames.state[U(depth)]
-        low, high = machine.edge_start[U(node)], machine.edge_start[U(node + 1)]
-        j = frames.candidate[U(depth)]
-        e = frames.cursor[U(depth)]
-        if j < 0 or e >= high:
-            j, stands = _next_row(depth, j, start, limit, low, high, selection, machine, work, frames)
-            if j <= limit:
+        if frames.candidate[U(depth)] < 0 or frames.cursor[U(depth)] >= machine.edge_start[U(node + 1)]:
+            j, stands = _next_row(depth, start, walk.strategy.selection, machine, walk.work, frames)
+            if j <= start.limit:
                 frames.candidate[U(depth)] = j
-                frames.cursor[U(depth)] = low
+                frames.cursor[U(depth)] = machine.edge_start[U(node)]
                 frames.taken[U(depth)] = 0
                 continue
             if stands:
-                missing = _missing(
-                    depth, low, high, base, rows, limit, machine, checks, conditions, columns, work, frames, search,
-                    closest,
-                )  # fmt: skip
+                missing = _missing(depth, start.limit, partition, walk, closest)
                 if missing < 0:
                     status = -missing
                     break
                 if missing < best:
                     best, length = missing, depth
-                    closest.waiting[0] = closest.waiting[1]
-                    for d in range(1, depth + 1):
-                        closest.state[d] = frames.state[d]
-                        closest.row[d] = frames.row[d]
+                    _keep(depth, frames, closest)
             if depth > 0:
-                retreat(machine.state_component[U(node)], conditions, search)
+                retreat(machine.state_component[U(node)], walk.conditions, walk.search)
             depth -= 1
-            continue
-        if depth + 2 >= frames.state.shape[0]:
+        elif depth + 2 >= frames.state.shape[0]:
             progress[DEPTH] = depth
             return STACK_FULL
-        frames.cursor[U(depth)] = e + 1
-        target = machine.target[U(e)]
-        if target == ACCEPT or work.next_row[machine.component[U(e)], j] != j:
-            continue
-        # A leading negation looks back from where the match ends, and these do not end.
-        if depth > 0 and not sees(machine.absent[U(e)], machine.present[U(e)], frames.row[U(depth)], j, work):
-            continue
-        advance(machine.component[U(e)], j, base, conditions, columns, search)
-        frames.row[U(depth + 1)] = j
-        frames.edge[U(depth + 1)] = e
-        frames.state[U(depth + 1)] = target
-        result = np.int64(TRUE)
-        if asks(e, machine, checks):
-            result = takes(e, depth, base, rows, j, machine, checks, strict, conditions, columns, work, frames,
-                            search)  # fmt: skip
-        if result == TRUE:
-            frames.taken[U(depth)] |= TAKEN if machine.ends[U(e)] else TAKEN | STAYED
-            depth += 1
-            frames.candidate[U(depth)] = -1
-            continue
-        retreat(machine.component[U(e)], conditions, search)
-        if result != FALSE:
-            status = result
-            break
+        else:
+            result = _try_edge(depth, partition, walk)
+            if result == TRUE:
+                depth += 1
+            elif result != FALSE:
+                status = result
+                break
     progress[STEPS] = steps
     for d in range(1, length + 1):
         frames.state[d] = closest.state[d]
@@ -115,40 +89,85 @@ def closest_run(
     return status
 
 
+@spliced
+def _keep(depth, frames, closest):
+    """Keep a run as the closest so far, with what it waits for."""
+    closest.waiting[0] = closest.waiting[1]
+    for d in range(1, depth + 1):
+        closest.state[d] = frames.state[d]
+        closest.row[d] = frames.row[d]
+
+
+@spliced
+def _try_edge(depth, partition, walk):
+    """Try a run's next edge on its row; what it takes is in the frame behind.
+
+    Returns:
+        TRUE, FALSE, or the status of a condition that fails.
+    """
+    machine, work, frames = walk.machine, walk.work, walk.frames
+    e, j = frames.cursor[U(depth)], frames.candidate[U(depth)]
+    frames.cursor[U(depth)] = e + 1
+    target, component = machine.target[U(e)], machine.component[U(e)]
+    if target == ACCEPT or work.next_row[component, j] != j:
+        return np.int64(FALSE)
+    # A leading negation looks back from where the match ends, and these do not end.
+    if depth > 0 and not sees(machine.absent[U(e)], machine.present[U(e)], frames.row[U(depth)], j, work):
+        return np.int64(FALSE)
+    advance(component, j, partition.base, walk.conditions, walk.columns, walk.search)
+    frames.row[U(depth + 1)] = j
+    frames.edge[U(depth + 1)] = e
+    frames.state[U(depth + 1)] = target
+    result = np.int64(TRUE)
+    if asks(e, machine, walk.checks):
+        result = np.int64(takes(e, depth, j, partition, walk))
+    if result == TRUE:
+        frames.taken[U(depth)] |= TAKEN if machine.ends[U(e)] else TAKEN | STAYED
+        frames.candidate[U(depth + 1)] = -1
+    else:
+        retreat(component, walk.conditions, walk.search)
+    return result
+
+
 @inner
-def _least_missing(start, limit, machine, work, closest):
-    """The fewest events that a run from a start row may lack, as far as match-independent conditions tell."""
+def _least_missing(start, machine, work, closest):
+    """The fewest events that a run from a start row may lack, as far as match-independent conditions tell.
+
+    O(states x edges x rounds); a round brings every state's earliest row nearer to where it can be.
+    """
     start_node = machine.automata[1]
     for s in range(start_node):
-        closest.reached[s] = limit + 1
+        closest.reached[s] = start.limit + 1
     changed = True
     while changed:
         changed = False
         for s in range(start_node + 1):
-            if s < start_node and closest.reached[s] > limit:
+            if s < start_node and closest.reached[s] > start.limit:
                 continue
-            after = start if s == start_node else closest.reached[s] + 1
+            after = start.row if s == start_node else closest.reached[s] + 1
             for e in range(machine.edge_start[U(s)], machine.edge_start[U(s + 1)]):
                 target = machine.target[U(e)]
                 if target != ACCEPT:
                     j = np.int64(work.next_row[machine.component[U(e)], after])
-                    if j < closest.reached[target] and (s < start_node or j == start):
+                    if j < closest.reached[target] and (s < start_node or j == start.row):
                         closest.reached[target] = j
                         changed = True
     least = np.int64(NO_RUN)
     for s in range(start_node):
-        if closest.reached[s] <= limit:
+        if closest.reached[s] <= start.limit:
             # Where a run may end it has done so, or lacks one event at least.
             least = min(least, max(np.int64(closest.missing[s]), np.int64(1)))
     return least
 
 
 @inlined
-def _next_row(depth, j, start, limit, low, high, selection, machine, work, frames):
-    """The next row to look at, above ``limit`` where there is none; and whether the run stands there to the end."""
+def _next_row(depth, start, selection, machine, work, frames):
+    """The next row to look at, above the limit where there is none; and whether the run stands there to the end."""
+    limit = start.limit
+    j = frames.candidate[U(depth)]
     if depth == 0:
-        return (start if j < 0 else limit + 1), False
-    i = frames.row[U(depth)]
+        return (start.row if j < 0 else limit + 1), False
+    node, i = frames.state[U(depth)], frames.row[U(depth)]
     if selection == STRICT:
         if i == limit:
             return limit + 1, True
@@ -158,7 +177,7 @@ def _next_row(depth, j, start, limit, low, high, selection, machine, work, frame
     first = np.int64(work.last_equal[i]) + 1 if j < 0 else j + 1
     best = limit + 1
     if first <= limit:
-        for e in range(low, high):
+        for e in range(machine.edge_start[U(node)], machine.edge_start[U(node + 1)]):
             if machine.target[U(e)] != ACCEPT:
                 at = np.int64(work.next_row[machine.component[U(e)], first])
                 if at < best and sees(machine.absent[U(e)], _NONE, i, at, work):
@@ -167,31 +186,29 @@ def _next_row(depth, j, start, limit, low, high, selection, machine, work, frame
 
 
 @inner
-def _missing(
-    depth, low, high, base, rows, limit, machine, checks, conditions, columns, work, frames, search, closest
-):  # fmt: skip
+def _missing(depth, limit, partition, walk, closest):
     """How many events a run lacks that stands at its window's end; ``closest.waiting[1]`` is the component of the next.
 
     Returns:
         NO_RUN where negations leave it no way on; less than 0: the negative status of a condition that fails.
     """
+    machine, frames = walk.machine, walk.frames
     best = np.int64(NO_RUN)
-    i = frames.row[U(depth)]
-    for e in range(low, high):
+    node, i = frames.state[U(depth)], frames.row[U(depth)]
+    for e in range(machine.edge_start[U(node)], machine.edge_start[U(node + 1)]):
         target = machine.target[U(e)]
         if target == ACCEPT or 1 + closest.missing[target] >= best:
             continue
-        if not sees(machine.absent[U(e)], machine.present[U(e)], i, limit + 1, work):
+        if not sees(machine.absent[U(e)], machine.present[U(e)], i, limit + 1, walk.work):
             continue
         decided = _NONE
         dependent = machine.absent[U(e)] & np.uint64(machine.dependent)
         for x in range(machine.negation_group.shape[0] - 1):
             bit = np.uint64(1) << np.uint64(x)
-            if dependent & bit and decided_since(x, machine, search) <= i:
+            if dependent & bit and decided_since(x, machine, walk.search) <= i:
                 decided |= bit
         if decided:
-            result = none_between(decided, depth, i, limit + 1, base, rows, False, machine, checks, conditions,
-                                   columns, work, frames, search)  # fmt: skip
+            result = none_between(decided, depth, i, limit + 1, 0, partition, walk)
             if result == FALSE:
                 continue
             if result != TRUE:

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparkcep.exec.kernels.caching import inlined, inner
+from sparkcep.exec.kernels.caching import inlined, inner, spliced
 from sparkcep.exec.kernels.conditions import U, advance, retreat
 from sparkcep.exec.kernels.runs.checks import passes
 from sparkcep.exec.kernels.statuses import FALSE, OK, POOL_FULL, TOO_MANY_SHARED, TRUE
+from sparkcep.exec.kernels.uncertain.tables import Gap
 
 FAR = 2**61
 #: No WITHIN.
@@ -128,97 +129,116 @@ def _bounds(depth, events, stack, elements):
 
 
 @inlined
-def _forbid(k, g, used, lower, upper, base, events, graph, elements):
-    """Add an event to gap ``g`` if it may lie in it; returns how much of ``forbidden`` is used."""
-    if events.low[base + k] >= upper or events.high[base + k] <= lower:
+def _forbid(k, used, gap, base, events, graph, elements):
+    """Add an event to what must stay out of a gap if it may lie in it; returns how much of ``forbidden`` is used."""
+    if events.low[base + k] >= gap.upper or events.high[base + k] <= gap.lower:
         return used
-    if graph.taken[k] or elements.mark[k] == g + 1:
+    if graph.taken[k] or elements.mark[k] == gap.number + 1:
         return used
-    elements.mark[k] = g + 1
+    elements.mark[k] = gap.number + 1
     elements.gaps[k] += 1
     elements.forbidden[used] = base + k
     return used + 1
 
 
 @inner
-def _ends_match(x, k, depth, base, rows, machine, checks, conditions, columns, work, frames, events, search):
+def _ends_match(x, k, depth, partition, events, walk):
     """Whether event ``k`` is negation ``x``'s, by the conditions that tie it to the match, which is complete.
 
     Returns:
         TRUE, FALSE, or the status of the first condition that fails with an error.
     """
+    machine = walk.machine
     if not np.uint64(machine.dependent) >> np.uint64(x) & np.uint64(1):
         return np.int64(TRUE)
     c = machine.automata[3 * (x + 1) + 2]
-    row = events.row[base + k]
-    advance(c, row, base, conditions, columns, search)
-    result = passes(
-        machine.negation_group[U(x)], depth, row, base, rows, machine, checks, conditions, columns, work, frames, search
-    )
-    retreat(c, conditions, search)
+    row = events.row[partition.base + k]
+    advance(c, row, partition.base, walk.conditions, walk.columns, walk.search)
+    result = passes(machine.negation_group[U(x)], depth, row, partition, walk)
+    retreat(c, walk.conditions, walk.search)
     return np.int64(result)
 
 
 @inner
-def _fill_gaps(
-    count, depth, accept, base, rows, machine, checks, conditions, columns, events, query, frames, stack, graph, work,
-    elements, search,
-):  # fmt: skip
-    """Fill what must stay out of which gap; returns a status and the number of events that have several."""
+def _fill_gaps(count, depth, accept, partition, query, events, walk, room):
+    """Fill what must stay out of which gap; returns a status and the number of events that have several.
+
+    O(gaps x (negations x events around a gap + events listed)). ``mark`` and ``gaps`` are zeros before and after.
+    """
+    machine, frames, stack, elements = walk.machine, walk.frames, room.stack, room.terms.elements
+    base, rows = partition.base, partition.rows
     used = np.int64(0)
-    room = elements.forbidden.shape[0] - rows
     status = np.int64(OK)
     for g in range(count + 1):
         elements.gap[g] = used
         elements.several[g] = 0
         lower = elements.last_low[g] if g > 0 else np.int64(-FAR)
         upper = elements.first_high[g + 1] if g < count else np.int64(FAR)
+        gap = Gap(g, lower, upper)
         edge = frames.edge[elements.begin[g + 1]] if g < count else accept
-        absent = machine.absent[edge]
-        if used > room:
+        if used > elements.forbidden.shape[0] - rows:
             status = np.int64(POOL_FULL)
             break
-        x = 0
-        while absent:
-            if absent & np.uint64(1):
-                c = machine.automata[3 * (x + 1) + 2]
-                k = np.int64(0)
-                if g > 0:
-                    # Widths differ, so an event that begins long before the gap may still reach into it.
-                    k = np.int64(first_from(base, rows, lower + 2 - events.widest, events))
-                k = np.int64(work.next_row[c, k])
-                while k < rows and events.low[base + k] < upper:
-                    ends = np.int64(FALSE)
-                    if events.high[base + k] > lower and not graph.taken[k]:
-                        ends = _ends_match(
-                            x, k, depth, base, rows, machine, checks, conditions, columns, work, frames, events, search
-                        )
-                    if ends == TRUE:
-                        used = _forbid(k, g, used, lower, upper, base, events, graph, elements)
-                    elif ends != FALSE:
-                        status = ends
-                    k = np.int64(work.next_row[c, k + 1])
-            absent >>= np.uint64(1)
-            x += 1
+        status, used = _negated(gap, used, machine.absent[edge], depth, partition, events, walk, room)
         if status != OK:
             break
         if query.next and 0 < g < count:
             d = elements.end[g]
             for at in range(stack.listed[d], stack.listed[d + 1]):
                 if not stack.next_ends[at]:
-                    k = stack.next_event[at]
-                    used = _forbid(k, g, used, lower, upper, base, events, graph, elements)
+                    used = _forbid(stack.next_event[at], used, gap, base, events, room.graph, elements)
     elements.gap[count + 1] = used
-    if status != OK:
-        for at in range(used):
-            elements.mark[elements.forbidden[at] - base] = 0
-            elements.gaps[elements.forbidden[at] - base] = 0
-        return status, np.int64(0)
-    shared = np.int64(0)
-    most = elements.shared.shape[0]
-    # Those of several gaps are taken out of the lists; ``mark`` then holds their place among the shared ones.
     for n in range(used):
         elements.mark[elements.forbidden[n] - base] = 0
+    if status != OK:
+        for n in range(used):
+            elements.gaps[elements.forbidden[n] - base] = 0
+        return status, np.int64(0)
+    shared = _share(count, base, elements)
+    if shared > elements.shared.shape[0]:
+        for row in range(rows):
+            elements.mark[row] = 0
+            elements.gaps[row] = 0
+        return np.int64(TOO_MANY_SHARED), shared
+    return status, shared
+
+
+@spliced
+def _negated(gap, used, absent, depth, partition, events, walk, room):
+    """Have the events of negations ``absent`` stay out of a gap; returns a status and how much of ``forbidden`` is
+    used."""
+    machine, work, graph, elements = walk.machine, walk.work, room.graph, room.terms.elements
+    base, rows = partition.base, partition.rows
+    status = np.int64(OK)
+    x = 0
+    while absent:
+        if absent & np.uint64(1):
+            c = machine.automata[3 * (x + 1) + 2]
+            k = np.int64(0)
+            if gap.number > 0:
+                # Widths differ, so an event that begins long before the gap may still reach into it.
+                k = np.int64(first_from(base, rows, gap.lower + 2 - events.widest, events))
+            k = np.int64(work.next_row[c, k])
+            while k < rows and events.low[base + k] < gap.upper:
+                ends = np.int64(FALSE)
+                if events.high[base + k] > gap.lower and not graph.taken[k]:
+                    ends = _ends_match(x, k, depth, partition, events, walk)
+                if ends == TRUE:
+                    used = _forbid(k, used, gap, base, events, graph, elements)
+                elif ends != FALSE:
+                    status = ends
+                k = np.int64(work.next_row[c, k + 1])
+        absent >>= np.uint64(1)
+        x += 1
+    return status, used
+
+
+@spliced
+def _share(count, base, elements):
+    """Take what must stay out of several gaps from the gaps' lists to ``shared``, as far as there is room; returns how
+    many these are. ``mark`` holds their place among the shared ones meanwhile."""
+    shared = np.int64(0)
+    most = elements.shared.shape[0]
     kept = np.int64(0)
     seen = np.int64(0)
     for g in range(count + 1):
@@ -243,12 +263,7 @@ def _fill_gaps(
     for n in range(min(shared, most)):
         elements.mark[elements.shared[n] - base] = 0
         elements.gaps[elements.shared[n] - base] = 0
-    if shared > most:
-        for row in range(rows):
-            elements.mark[row] = 0
-            elements.gaps[row] = 0
-        return TOO_MANY_SHARED, shared
-    return OK, shared
+    return shared
 
 
 @inlined
@@ -474,8 +489,12 @@ def _closed(e, first, cap, elements, masses, result, ticks):
 
 
 @inner
-def _finish(e, first, cap, bounded, within, shared, events, elements, masses, result, ticks):
-    """Add up the last element's ticks, with what lies behind it, and within WITHIN of the match."""
+def _finish(e, first, cap, bounded, within, shared, events, terms):
+    """Add up the last element's ticks, with what lies behind it, and within WITHIN of the match.
+
+    O(ticks x 2^shared x (events of the first and the last gap)).
+    """
+    elements, masses, result, ticks = terms.elements, terms.masses, terms.result, terms.ticks
     states = np.int64(1) << shared
     low = elements.last_low[e]
     for last in range(low, min(elements.last_high[e], cap) + 1):
@@ -512,28 +531,32 @@ def _finish(e, first, cap, bounded, within, shared, events, elements, masses, re
 
 
 @inner
-def confidence(
-    depth, accept, base, rows, machine, checks, conditions, columns, events, query, frames, stack, graph, work,
-    elements, masses, search, result, ticks,
-):  # fmt: skip
-    """The confidence of the run in frames 1 to ``depth`` that accepts over an edge, in ``result[0]``.
+def confidence(depth, accept, partition, query, events, walk, room):
+    """The confidence of the run in frames 1 to ``depth`` that accepts over an edge, and its ticks: ``room.terms``.
 
-    ``ticks``: the first event's earliest and the last one's latest tick over the worlds that have the match. Dynamic
-    programming (module docstring): O(elements x ticks^2 x 2^shared), times the first ticks that WITHIN tells apart.
+    Dynamic programming (module docstring): O(elements x ticks^2 x 2^shared), times the first ticks that WITHIN tells
+    apart.
 
     Returns:
         A status.
     """
-    result[0] = 0.0
-    ticks[0], ticks[1] = FAR, -FAR
-    count = _bounds(depth, events, stack, elements)
-    status, shared = _fill_gaps(
-        count, depth, accept, base, rows, machine, checks, conditions, columns, events, query, frames, stack, graph,
-        work, elements, search,
-    )  # fmt: skip
-    if status != OK:
-        return status
-    within = query.within
+    terms = room.terms
+    terms.result[0] = 0.0
+    terms.ticks[0], terms.ticks[1] = FAR, -FAR
+    count = _bounds(depth, events, room.stack, terms.elements)
+    status, shared = _fill_gaps(count, depth, accept, partition, query, events, walk, room)
+    if status == OK:
+        _sum_up(count, shared, query.within, events, room.stack, terms)
+    return status
+
+
+@spliced
+def _sum_up(count, shared, within, events, stack, terms):
+    """Add up the confidence of a signature's elements whose gaps are filled.
+
+    Invariant: before element e, ``masses.first`` has the probability of all before it, by its first tick.
+    """
+    elements, masses = terms.elements, terms.masses
     low, high = elements.first_low[1], elements.first_high[1]
     outside = elements.gap[0] < elements.gap[1] or elements.gap[count] < elements.gap[count + 1]
     outside |= elements.several[0] != 0 or elements.several[count] != 0
@@ -555,9 +578,7 @@ def confidence(
     if closing:
         _close(count - 1, events, stack, elements, masses)
         together = high + 1
-    for first in range(low, together + 1):
-        if first > high:
-            break
+    for first in range(low, min(together, high) + 1):
         alone = first < together
         cap = first + within if alone else np.int64(FAR)
         _begin(first, first if alone else high, shared, bounded, events, elements, masses)
@@ -570,7 +591,6 @@ def confidence(
             elif e < count:
                 _across(e, cap, shared, events, elements, masses)
         if closing:
-            _closed(count - 1, first, cap, elements, masses, result, ticks)
+            _closed(count - 1, first, cap, elements, masses, terms.result, terms.ticks)
         else:
-            _finish(count, first, cap, bounded, within, shared, events, elements, masses, result, ticks)
-    return OK
+            _finish(count, first, cap, bounded, within, shared, events, terms)

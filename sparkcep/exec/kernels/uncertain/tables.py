@@ -7,6 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from sparkcep.exec.kernels.runs.tables import Buffers, Emission
+
 Ints = npt.NDArray[np.int64]
 Ints2 = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.int32]
@@ -14,6 +16,7 @@ Floats = npt.NDArray[np.float64]
 Floats2 = npt.NDArray[np.float64]
 Floats3 = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.uint8]
+Words2 = npt.NDArray[np.uint64]
 
 
 class Events(NamedTuple):
@@ -37,13 +40,24 @@ class Events(NamedTuple):
 class Query(NamedTuple):
     """``next``: SKIP TILL NEXT MATCH. ``sets`` (components,): whether a Kleene's members are a set. ``within``: ticks
     between the first and the last event at most, NO_BOUND without. ``threshold``: least confidence. ``plain``: the
-    confidence of a signature that WITHIN does not bind is the mass of its prefixes."""
+    confidence of a signature that WITHIN does not bind is the mass of its prefixes. ``most_matches``: after so many a
+    partition is left, as nobody asks for more."""
 
     next: int
     sets: Flags
     within: int
     threshold: float
     plain: int
+    most_matches: int
+
+
+class Given(NamedTuple):
+    """Partitions of one batch. ``offsets`` (partitions + 1,): borders of their events. ``masks`` (words, events): one
+    bit per match-independent condition, in the order of ``events``."""
+
+    offsets: Ints
+    masks: Words2
+    events: Events
 
 
 class Stack(NamedTuple):
@@ -130,3 +144,42 @@ class Masses(NamedTuple):
     moved_start: Ints
     weights: Floats3
     latest: Ints2
+
+
+class Gap(NamedTuple):
+    """The gap behind element ``number``, 0: what is before the first one. An event lies in it at ticks between
+    ``lower`` and ``upper``."""
+
+    number: int
+    lower: int | np.int64
+    upper: int | np.int64
+
+
+class Terms(NamedTuple):
+    """Room for one confidence. ``result`` (1,): the confidence. ``ticks`` (2,): the first event's earliest tick and the
+    last one's latest over the worlds that have the match."""
+
+    elements: Elements
+    masses: Masses
+    result: Floats
+    ticks: Ints
+
+
+class Room(NamedTuple):
+    """Scratch. ``best`` (k,): a heap of the k highest confidences so far, zeros at first: lower ones are not asked for;
+    k = 0: all are."""
+
+    stack: Stack
+    graph: Graph
+    terms: Terms
+    best: Floats
+
+
+class Outcome(NamedTuple):
+    """What matches emit, and what they are written to: beside the buffers each output row's ``confidence`` (n,), and
+    ``ticks`` (n, 2), the earliest of the first event and the latest of the last."""
+
+    emission: Emission
+    buffers: Buffers
+    confidence: Floats
+    ticks: Ints2

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparkcep.exec.kernels.caching import inlined, inner, kernel
+from sparkcep.exec.kernels.caching import inlined, inner, kernel, spliced
 from sparkcep.exec.kernels.conditions import advance, retreat
 from sparkcep.exec.kernels.rows.output import MAPPED_ROWS
 from sparkcep.exec.kernels.runs.checks import passes
 from sparkcep.exec.kernels.runs.graph import ACCEPT, next_rows, next_taken
+from sparkcep.exec.kernels.runs.graph_tables import Partition
 from sparkcep.exec.kernels.runs.output import emit_run
 from sparkcep.exec.kernels.statuses import (
     FALSE,
@@ -45,36 +46,25 @@ _ROUNDING = 1e-9
 
 
 @kernel
-def match_uncertain(
-    offsets, masks, machine, checks, query, events, every_row, traced, output, conditions, columns, max_steps,
-    max_rows, most_matches, work, frames, stack, graph, elements, masses, search, shown, best, result, ticks, progress,
-    out, trace, found, found_ticks,
-):  # fmt: skip
+def match_uncertain(query, given, walk, room, progress, outcome):
     """Match every partition of a batch from ``progress[AT_PARTITION]`` on.
 
     Args:
-        offsets, masks, machine, checks, work, frames, output, conditions, columns, search, shown, every_row, traced,
-            most_matches, out, trace: as of runs.match_runs; ``masks`` in the order of ``events``.
-        query, events, stack, graph, elements, masses: see tables.py.
-        best: (k,) a heap of the k highest confidences so far, zeros at first: lower ones are not asked for. k = 0: all
-            are.
-        found: (n,) confidence of each row of ``out``. found_ticks: (n, 2) earliest and latest tick.
+        query, given, room, outcome: see tables.py. walk: see graph_tables.py; of its strategy ``max_steps`` counts.
+        progress: (PROGRESS,) see above; zeros at first.
 
     Returns:
         A status; OUTPUT_FULL, POOL_FULL and STACK_FULL: call again with more room, for the whole partition.
     """
-    for q in range(progress[AT_PARTITION], offsets.shape[0] - 1):
-        base = offsets[q]
-        rows = offsets[q + 1] - base
+    for q in range(progress[AT_PARTITION], given.offsets.shape[0] - 1):
+        base = given.offsets[q]
+        partition = Partition(q, base, given.offsets[q + 1] - base)
         used, traces = progress[USED], progress[TRACED]
         signatures, dead = progress[SIGNATURES], progress[DEAD_ENDS]
         progress[MATCHES] = progress[STEPS] = progress[EMITTED] = 0
-        _prepare(base, rows, masks, machine, query, events, graph, work)
-        status = _search(
-            q, base, rows, machine, checks, query, events, every_row, traced, output, conditions, columns, max_steps,
-            max_rows, most_matches, work, frames, stack, graph, elements, masses, search, shown, best, result, ticks,
-            progress, out, trace, found, found_ticks,
-        )  # fmt: skip
+        next_rows(base, partition.rows, given.masks, walk.machine, walk.work)
+        _prepare(partition, walk.machine, query, given.events, room.graph, walk.work)
+        status = _search(partition, query, given.events, walk, room, progress, outcome)
         if status != OK:
             progress[USED], progress[TRACED] = used, traces
             progress[SIGNATURES], progress[DEAD_ENDS] = signatures, dead
@@ -84,9 +74,10 @@ def match_uncertain(
 
 
 @inner
-def _prepare(base, n, masks, machine, query, events, graph, work):
-    """Fill ``graph``, and ``next_row`` of ``work``, for a partition."""
-    next_rows(base, n, masks, machine, work)
+def _prepare(partition, machine, query, events, graph, work):
+    """Fill ``graph`` for a partition, of which ``next_row`` is filled; O(rounds x edges x rows), rounds up to the
+    states."""
+    base, n = partition.base, partition.rows
     for k in range(n):
         graph.taken[k] = 0
     first, start = machine.automata[0], machine.automata[1]
@@ -113,18 +104,20 @@ def _prepare(base, n, masks, machine, query, events, graph, work):
                 t = machine.target[e]
                 if t == ACCEPT or t == s or graph.latest[t] <= latest:
                     continue
-                latest = max(latest, _latest(s, t, machine.component[e], base, n, machine, query, events, graph, work))
+                latest = max(latest, _latest(s, e, partition, machine, query, events, graph, work))
             if latest > graph.latest[s]:
                 graph.latest[s] = latest
                 changed = True
-            if bounded and _ends(s, base, n, machine, query, events, graph, work):
+            if bounded and _ends(s, partition, machine, query, events, graph, work):
                 _suffix(s, n, graph)
                 changed = True
 
 
 @inner
-def _latest(s, t, c, base, n, machine, query, events, graph, work):
-    """The latest end of a run in state ``s`` from which it can go on to ``t``."""
+def _latest(s, e, partition, machine, query, events, graph, work):
+    """The latest end of a run in state ``s`` from which it can go on over an edge."""
+    base, n = partition.base, partition.rows
+    t, c = machine.target[e], machine.component[e]
     joins = query.sets[c] and machine.state_component[s] == c
     best = np.int64(-FAR)
     k = np.int64(work.next_row[c, 0])
@@ -137,8 +130,9 @@ def _latest(s, t, c, base, n, machine, query, events, graph, work):
 
 
 @inner
-def _ends(s, base, n, machine, query, events, graph, work):
+def _ends(s, partition, machine, query, events, graph, work):
     """Lower ``end`` of a state by what its edges lead to; returns whether anything changed."""
+    base, n = partition.base, partition.rows
     changed = False
     own = machine.state_component[s]
     for e in range(machine.edge_start[s], machine.edge_start[s + 1]):
@@ -165,29 +159,31 @@ def _suffix(s, n, graph):
         graph.least[s, j] = min(graph.end[s, j], graph.least[s, j + 1])
 
 
-@inner
-def _first_candidate(d, e, base, rows, machine, query, events, frames, stack, work):
+@spliced
+def _first_candidate(d, e, partition, query, events, walk, stack):
     """The first event that an edge may take after frame ``d``, as far as its bounds tell."""
+    machine, work = walk.machine, walk.work
     c = machine.component[e]
     if d == 0:
         return np.int64(work.next_row[c, 0])
-    joins = query.sets[c] and machine.state_component[frames.state[d]] == c
+    joins = query.sets[c] and machine.state_component[walk.frames.state[d]] == c
     tick = (stack.before[d] if joins else stack.low[d]) + 2 - events.widest
-    after = np.int64(stack.event[d] - base + 1 if joins else 0)
-    return np.int64(work.next_row[c, max(after, first_from(base, rows, tick, events))])
+    after = np.int64(stack.event[d] - partition.base + 1 if joins else 0)
+    return np.int64(work.next_row[c, max(after, first_from(partition.base, partition.rows, tick, events))])
 
 
-@inner
-def _extends(d, e, k, base, machine, query, events, frames, stack, graph):
+@spliced
+def _extends(d, e, k, partition, query, events, walk, room):
     """Bounds of the run that edge ``e`` makes of event ``k``, in frame ``d + 1``; returns whether some world may have
     it, and may complete it."""
-    c = machine.component[e]
-    low, high = events.low[base + k], events.high[base + k]
-    joins = d > 0 and query.sets[c] and machine.state_component[frames.state[d]] == c
+    machine, stack, graph = walk.machine, room.stack, room.graph
+    c, at = machine.component[e], partition.base + k
+    high = events.high[at]
+    joins = d > 0 and query.sets[c] and machine.state_component[walk.frames.state[d]] == c
     before = stack.before[d] if joins else stack.low[d]
     if high <= before or graph.taken[k]:
         return False
-    own = max(low, before + 1)
+    own = max(events.low[at], before + 1)
     element = stack.element[d] + 1
     if joins:
         own = max(own, stack.low[d])
@@ -201,7 +197,7 @@ def _extends(d, e, k, base, machine, query, events, frames, stack, graph):
             return False
         if graph.end[target, k] > first + query.within:
             return False
-    stack.event[d + 1] = base + k
+    stack.event[d + 1] = at
     stack.low[d + 1] = own
     stack.before[d + 1] = before
     stack.first[d + 1] = first
@@ -212,23 +208,28 @@ def _extends(d, e, k, base, machine, query, events, frames, stack, graph):
 
 
 @inner
-def _takes(d, e, k, base, rows, machine, checks, conditions, columns, work, frames, events, search):
+def _takes(d, e, k, partition, events, walk):
     """Conditions that the match decides, on taking event ``k`` over an edge: a condition's result."""
+    machine, checks = walk.machine, walk.checks
     if checks.group_start[machine.group[e]] == checks.group_start[machine.group[e] + 1]:
         return TRUE
     c = machine.component[e]
-    row = events.row[base + k]
-    advance(c, row, base, conditions, columns, search)
-    result = passes(machine.group[e], d, row, base, rows, machine, checks, conditions, columns, work, frames, search)
-    retreat(c, conditions, search)
+    row = events.row[partition.base + k]
+    advance(c, row, partition.base, walk.conditions, walk.columns, walk.search)
+    result = passes(machine.group[e], d, row, partition, walk)
+    retreat(c, walk.conditions, walk.search)
     return result
 
 
 @inner
-def _list_next(
-    d, base, rows, machine, checks, query, events, conditions, columns, work, frames, stack, graph, search
-):  # fmt: skip
-    """List what can extend the run up to the next earliest last tick; returns a status."""
+def _list_next(d, partition, query, events, walk, stack, graph):
+    """List what can extend the run up to the next earliest last tick; O(events up to it x edges).
+
+    Returns:
+        A status.
+    """
+    machine, work, frames = walk.machine, walk.work, walk.frames
+    base, rows = partition.base, partition.rows
     node = frames.state[d]
     low, high = machine.edge_start[node], machine.edge_start[node + 1]
     at = stack.listed[d]
@@ -244,7 +245,7 @@ def _list_next(
             for e in range(low, high):
                 if machine.target[e] == ACCEPT or work.next_row[machine.component[e], k] != k:
                     continue
-                result = _takes(d, e, k, base, rows, machine, checks, conditions, columns, work, frames, events, search)
+                result = _takes(d, e, k, partition, events, walk)
                 if result == TRUE:
                     if at >= stack.next_event.shape[0]:
                         return POOL_FULL
@@ -378,11 +379,9 @@ def _sum_within(d, low, within, events, stack):
 
 
 @inner
-def _worth(
-    d, accept, base, rows, machine, checks, conditions, columns, events, query, frames, stack, graph, work, elements,
-    masses, search, result, ticks,
-):  # fmt: skip
-    """Confidence and range of the run in frame ``d`` that accepts; returns a status."""
+def _worth(d, accept, partition, query, events, walk, room):
+    """Confidence and ticks of the run in frame ``d`` that accepts, in ``room.terms``; returns a status."""
+    stack, result, ticks = room.stack, room.terms.result, room.terms.ticks
     if query.plain:
         low, high = events.low[stack.event[1]], _top(d, events, stack)
         for m in range(2, d + 1):
@@ -397,10 +396,7 @@ def _worth(
             result[0] = _sum_within(d, low, query.within, events, stack)
             ticks[0], ticks[1] = max(low, stack.low[d] - query.within), min(high, stack.first[d] + query.within)
             return OK
-    return confidence(
-        d, accept, base, rows, machine, checks, conditions, columns, events, query, frames, stack, graph, work,
-        elements, masses, search, result, ticks,
-    )  # fmt: skip
+    return confidence(d, accept, partition, query, events, walk, room)
 
 
 @inlined
@@ -428,20 +424,69 @@ def _rank(confidence, best):
 
 
 @inner
-def _search(
-    q, base, rows, machine, checks, query, events, every_row, traced, output, conditions, columns, max_steps, max_rows,
-    most_matches, work, frames, stack, graph, elements, masses, search, shown, best, result, ticks, progress, out,
-    trace, found, found_ticks,
-):  # fmt: skip
+def _search(partition, query, events, walk, room, progress, outcome):
     """Find the feasible signatures of a partition, and emit those whose confidence is high enough.
 
     Invariant: frames 1 to ``d`` hold a run that some world has and may complete, with its bounds in ``stack``; its
     events are ``taken``, and the registers have seen them. Exponential in the worst case, as there may be so many
-    signatures; ``max_steps`` ends it. The arguments are those of ``match_uncertain``.
+    signatures; ``max_steps`` ends it.
 
     Returns:
         A status.
     """
+    machine, frames, stack = walk.machine, walk.frames, room.stack
+    _begin(machine, frames, stack, walk.search)
+    summed = query.plain or query.threshold > 0.0 or room.best.shape[0] > 0
+    steps = 0
+    d = 0
+    while d >= 0:
+        steps += 1
+        if steps > walk.strategy.max_steps:
+            return TOO_MANY_STEPS
+        if query.next and d > 0:
+            e, k = _next_listed(d, partition.rows, stack)
+        else:
+            e, k = _next_event(d, partition, query, events, walk, stack, room.graph)
+        if k >= partition.rows:
+            if d > 0:
+                room.graph.taken[stack.event[d] - partition.base] = 0
+                if frames.taken[d] == progress[SIGNATURES]:
+                    progress[DEAD_ENDS] += 1
+                retreat(machine.state_component[frames.state[d]], walk.conditions, walk.search)
+            d -= 1
+            continue
+        if d + 3 >= stack.event.shape[0]:
+            return STACK_FULL
+        if not _extends(d, e, k, partition, query, events, walk, room):
+            progress[DEAD_ENDS] += 1
+            continue
+        if not (query.next and d > 0):
+            taken = _takes(d, e, k, partition, events, walk)
+            if taken == FALSE:
+                continue
+            if taken != TRUE:
+                return taken
+        if summed and _sum(d + 1, events, stack) < _least(query, room.best) * (1.0 - _ROUNDING):
+            continue
+        d += 1
+        frames.taken[d] = progress[SIGNATURES]  # a dead end adds none
+        _take(d, e, k, partition.base, events, walk, room)
+        if query.next:
+            status = _list_next(d, partition, query, events, walk, stack, room.graph)
+            if status != OK:
+                return status
+        status = _accept(d, partition, query, events, walk, room, progress, outcome)
+        if status != OK:
+            return status
+        if progress[MATCHES] >= query.most_matches:
+            return OK
+        progress[STEPS] = steps
+    return OK
+
+
+@spliced
+def _begin(machine, frames, stack, search):
+    """Begin the search of a partition: nothing is taken, and the registers have seen nothing."""
     for g in range(search.counts.shape[0]):
         search.counts[g] = 0
     start = machine.automata[1]
@@ -454,114 +499,106 @@ def _search(
     stack.listed[0] = stack.listed[1] = 0
     stack.edge[0] = machine.edge_start[start]
     stack.cursor[0] = -1
-    summed = query.plain or query.threshold > 0.0 or best.shape[0] > 0
-    steps = 0
-    d = 0
-    while d >= 0:
-        steps += 1
-        if steps > max_steps:
-            return TOO_MANY_STEPS
-        node = frames.state[d]
-        # The next event to try, and the edge that takes it.
-        e = np.int64(-1)
+
+
+@spliced
+def _next_listed(d, rows, stack):
+    """The next event that extends a run under SKIP TILL NEXT MATCH, with the edge that takes it; ``rows``: none."""
+    e, k = np.int64(-1), np.int64(rows)
+    if stack.cursor[d] < stack.listed[d + 1]:
+        e, k = stack.next_edge[stack.cursor[d]], stack.next_event[stack.cursor[d]]
+        stack.cursor[d] += 1
+    return e, k
+
+
+@spliced
+def _next_event(d, partition, query, events, walk, stack, graph):
+    """The next event to try, as far as its interval tells, with the edge that takes it; ``rows``: none."""
+    machine, base, rows = walk.machine, partition.base, partition.rows
+    e, k = np.int64(-1), np.int64(rows)
+    end = machine.edge_start[walk.frames.state[d] + 1]
+    while stack.edge[d] < end:
+        e = stack.edge[d]
+        if machine.target[e] != ACCEPT:
+            if stack.cursor[d] < 0:
+                k = _first_candidate(d, e, partition, query, events, walk, stack)
+            else:
+                k = np.int64(walk.work.next_row[machine.component[e], stack.cursor[d] + 1])
+            if k < rows:
+                last = graph.latest[machine.target[e]]
+                if query.within < NO_BOUND and d > 0:
+                    last = min(last, stack.first[d] + query.within)
+                if events.low[base + k] <= last:
+                    break
         k = np.int64(rows)
-        if query.next and d > 0:
-            if stack.cursor[d] < stack.listed[d + 1]:
-                e = stack.next_edge[stack.cursor[d]]
-                k = stack.next_event[stack.cursor[d]]
-                stack.cursor[d] += 1
-        else:
-            end = machine.edge_start[node + 1]
-            while stack.edge[d] < end:
-                e = stack.edge[d]
-                if machine.target[e] != ACCEPT:
-                    if stack.cursor[d] < 0:
-                        k = _first_candidate(d, e, base, rows, machine, query, events, frames, stack, work)
-                    else:
-                        k = np.int64(work.next_row[machine.component[e], stack.cursor[d] + 1])
-                    if k < rows:
-                        low = events.low[base + k]
-                        last = graph.latest[machine.target[e]]
-                        if query.within < NO_BOUND and d > 0:
-                            last = min(last, stack.first[d] + query.within)
-                        if low <= last:
-                            break
-                k = np.int64(rows)
-                stack.edge[d] += 1
-                stack.cursor[d] = -1
-            stack.cursor[d] = k
-        if k >= rows:
-            if d > 0:
-                graph.taken[stack.event[d] - base] = 0
-                if frames.taken[d] == progress[SIGNATURES]:
-                    progress[DEAD_ENDS] += 1
-                retreat(machine.state_component[node], conditions, search)
-            d -= 1
-            continue
-        if d + 3 >= stack.event.shape[0]:
-            return STACK_FULL
-        if not _extends(d, e, k, base, machine, query, events, frames, stack, graph):
-            progress[DEAD_ENDS] += 1
-            continue
-        if not (query.next and d > 0):
-            taken = _takes(d, e, k, base, rows, machine, checks, conditions, columns, work, frames, events, search)
-            if taken == FALSE:
-                continue
-            if taken != TRUE:
-                return taken
-        if summed and _sum(d + 1, events, stack) < _least(query, best) * (1.0 - _ROUNDING):
-            continue
-        d += 1
-        node = machine.target[e]
-        row = events.row[base + k]
-        frames.state[d] = node
-        frames.row[d] = row
-        frames.edge[d] = e
-        frames.taken[d] = progress[SIGNATURES]  # a dead end adds none
-        stack.edge[d] = machine.edge_start[node]
+        stack.edge[d] += 1
         stack.cursor[d] = -1
-        graph.taken[k] = 1
-        advance(machine.component[e], row, base, conditions, columns, search)
-        if query.next:
-            status = _list_next(
-                d, base, rows, machine, checks, query, events, conditions, columns, work, frames, stack, graph, search
-            )  # fmt: skip
+    stack.cursor[d] = k
+    return e, k
+
+
+@spliced
+def _take(d, e, k, base, events, walk, room):
+    """Take event ``k`` over an edge into frame ``d``, whose bounds are known."""
+    machine, frames, stack = walk.machine, walk.frames, room.stack
+    node, row = machine.target[e], events.row[base + k]
+    frames.state[d] = node
+    frames.row[d] = row
+    frames.edge[d] = e
+    stack.edge[d] = machine.edge_start[node]
+    stack.cursor[d] = -1
+    room.graph.taken[k] = 1
+    advance(machine.component[e], row, base, walk.conditions, walk.columns, walk.search)
+
+
+@spliced
+def _accept(d, partition, query, events, walk, room, progress, outcome):
+    """Emit what the run in frame ``d`` is where it may end and its confidence is high enough.
+
+    Returns:
+        A status.
+    """
+    machine, frames = walk.machine, walk.frames
+    node = frames.state[d]
+    accept = machine.accept_edge[node]
+    while 0 <= accept < machine.edge_start[node + 1] and machine.target[accept] == ACCEPT:
+        left = passes(machine.group[accept], d, frames.row[d], partition, walk)
+        if left != TRUE and left != FALSE:
+            return left
+        if left == TRUE:
+            status = _worth(d, accept, partition, query, events, walk, room)
             if status != OK:
                 return status
-        accept = machine.accept_edge[node]
-        while 0 <= accept < machine.edge_start[node + 1] and machine.target[accept] == ACCEPT:
-            left = passes(
-                machine.group[accept], d, row, base, rows, machine, checks, conditions, columns, work, frames, search
-            )  # fmt: skip
-            if left != TRUE and left != FALSE:
-                return left
-            if left == TRUE:
-                status = _worth(
-                    d, accept, base, rows, machine, checks, conditions, columns, events, query, frames, stack, graph,
-                    work, elements, masses, search, result, ticks,
-                )  # fmt: skip
+            progress[SIGNATURES] += 1
+            worth = room.terms.result[0]
+            if worth > 0.0 and worth >= _least(query, room.best):
+                status = _emit(d, partition, machine, frames, room.terms, progress, outcome)
                 if status != OK:
                     return status
-                progress[SIGNATURES] += 1
-                if result[0] > 0.0 and result[0] >= _least(query, best):
-                    more = d if every_row else 1
-                    if progress[USED] + more > out.shape[0] or (traced and progress[TRACED] + d > trace.shape[0]):
-                        return OUTPUT_FULL
-                    progress[MATCHES] += 1
-                    _rank(result[0], best)
-                    before = progress[USED]
-                    emit_run(
-                        q, progress[MATCHES], d, rows, machine, every_row, traced, output, frames, shown, progress,
-                        out, trace,
-                    )  # fmt: skip
-                    for at in range(before, progress[USED]):
-                        found[at] = min(result[0], 1.0)
-                        found_ticks[at, 0], found_ticks[at, 1] = ticks[0], ticks[1]
-                    progress[EMITTED] += 1 if every_row == MAPPED_ROWS else progress[USED] - before
-                    if progress[EMITTED] > max_rows:
-                        return TOO_MANY_ROWS
-                    if progress[MATCHES] >= most_matches:
-                        return OK
-            accept += 1
-        progress[STEPS] = steps
+                _rank(worth, room.best)
+                if progress[MATCHES] >= query.most_matches:
+                    return OK
+        accept += 1
     return OK
+
+
+@spliced
+def _emit(d, partition, machine, frames, terms, progress, outcome):
+    """Append what frames 1 to ``d`` hold as the partition's next match, with its confidence and its ticks.
+
+    Returns:
+        OK, OUTPUT_FULL or TOO_MANY_ROWS.
+    """
+    emission, buffers = outcome.emission, outcome.buffers
+    before = progress[USED]
+    if before + (d if emission.every_row else 1) > buffers.out.shape[0]:
+        return OUTPUT_FULL
+    if emission.traced and progress[TRACED] + d > buffers.trace.shape[0]:
+        return OUTPUT_FULL
+    progress[MATCHES] += 1
+    emit_run(d, partition, emission, machine, frames, progress, buffers)
+    for at in range(before, progress[USED]):
+        outcome.confidence[at] = min(terms.result[0], 1.0)
+        outcome.ticks[at, 0], outcome.ticks[at, 1] = terms.ticks[0], terms.ticks[1]
+    progress[EMITTED] += 1 if emission.every_row == MAPPED_ROWS else progress[USED] - before
+    return TOO_MANY_ROWS if progress[EMITTED] > emission.max_rows else OK
