@@ -205,6 +205,10 @@ class Interpreter:
         prepared = [self.prepare(a) for a in node.arguments]
         of = [p[0] for p in prepared]
         kinds = [p[1] for p in prepared]
+        if name in ("and", "or", "not", "case"):
+            tested = kinds[:-1:2] if name == "case" else kinds
+            if odd := next((k for k in tested if k.kind not in ("boolean", "null")), None):
+                raise NotCompilable(f"{name.upper()} over a value of type {odd.kind}")
         if name in ("and", "or"):
             return self.logic(name, of), BOOLEAN
         if name == "not":
@@ -243,7 +247,9 @@ class Interpreter:
 
             return (lambda s, r: extreme((f(s, r) for f in of), sign)), kind
         if name == "array":
-            return (lambda s, r: [f(s, r) for f in of]), Type("array", element=common_type(kinds))
+            kind = common_type(kinds)
+            of = [self.widened(f, k, kind) for f, k in zip(of, kinds, strict=True)]
+            return (lambda s, r: [f(s, r) for f in of]), Type("array", element=kind)
         if name == "isnan" and [k.kind in ("double", "float", "null") for k in kinds] == [True]:
             inner = of[0]
             return (lambda s, r: (v := inner(s, r)) is not None and math.isnan(v)), BOOLEAN
