@@ -23,7 +23,7 @@ from sparkcep.exec.conditions.scalars import FUNCTIONS
 from sparkcep.planner.fields import Fields, quote
 from sparkcep.query import PREFIX, WHOLE, Navigation, unescape
 from sparkcep.settings import LIMIT_PAIRS
-from sparkcep.sql.lambdas import Parameter, find_lambdas, parameters
+from sparkcep.sql.lambdas import Parameter, find_lambdas, hidden, parameters, renamed
 from sparkcep.sql.lexicon import Token, pair_parentheses, tokenize
 
 
@@ -94,10 +94,35 @@ class Hoisting:
             else:
                 text += f" {SLOT}{len(self.slots)} "
                 self.slots.append(p)
-        self.text = text
+        self.text = self.apart(text) if "->" in text else text
         self.loads: dict[str, Expression] = {}
         #: How many parameters of lambda functions have got a number.
         self.numbered = 0
+
+    def apart(self, text: str) -> str:
+        """The expression with other names for parameters of lambda functions that would hide a slot's columns, once
+        these are written in its place."""
+        tokens = tokenize(text)
+        case_sensitive = self.owner.fields.case_sensitive
+        named = parameters(tokens, 0, len(tokens), case_sensitive)
+        columns = [
+            (k, word.text)
+            for k, t in enumerate(tokens)
+            if isinstance(slot := self.slot_at(t), Navigation)
+            for word in tokenize(unescape(slot.argument.text))
+            if word.kind in ("word", "quoted")
+        ]
+        taken = hidden(tokens, named, columns, case_sensitive)
+        for k in sorted(named, reverse=True):
+            if named[k] in taken:
+                text = text[: tokens[k].start] + unescape(renamed(tokens[k])) + text[tokens[k].end :]
+        return text
+
+    def slot_at(self, token: Token) -> object:
+        """The slot that a token stands for; None for any other token."""
+        number = token.text.removeprefix(SLOT)
+        is_slot = token.kind == "word" and number != token.text and number.isdigit()
+        return self.slots[int(number)] if is_slot else None
 
     # Spark evaluates what it can: literals with types of their own, and calls over one row.
 
@@ -276,8 +301,7 @@ class Hoisting:
                 return None
             if t.kind not in ("word", "quoted") or k in named:
                 continue
-            if t.kind == "word" and t.text.startswith(SLOT) and t.text[len(SLOT) :].isdigit():
-                slot = self.slots[int(t.text[len(SLOT) :])]
+            if (slot := self.slot_at(t)) is not None:
                 if not isinstance(slot, Navigation) or slot.argument.markers:
                     return None
                 slots.add(_place(slot))
