@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from sparkcep.errors import PatternAnalysisError, near_name
 from sparkcep.query import Aggregate, MatchNumber, Navigation, OwnAggregate, RowExpression, RowMarker, Scalar, Slot
 from sparkcep.sql.clause.row_pattern import variable_name
+from sparkcep.sql.lambdas import Parameter, columns_behind, hidden, parameters, renamed
 from sparkcep.sql.lexicon import BEHIND_OPERAND, Token
 from sparkcep.sql.statement import Statement
 
@@ -109,13 +110,19 @@ class ScalarReader:
         self.running = running
         self.in_define = in_define
         self.one_row = one_row
+        self.parameters: Mapping[int, Parameter] = {}
 
     def read(self, low: int, high: int) -> Scalar:
         """The expression in a token range."""
         pieces: list[str | Slot] = []
         tokens = self.s.tokens
         text_start = tokens[low].start
-        lambdas = self.lambda_names(low, high)
+        self.parameters = parameters(tokens, low, high, self.scope.case_sensitive)
+        # The values of MEASURES' slots become columns of other names.
+        columns = columns_behind(
+            tokens, low, high, lambda k: k not in self.parameters and (self.in_define or self.is_qualifier(k))
+        )
+        taken = hidden(tokens, self.parameters, columns, self.scope.case_sensitive)
         i = low
         while i < high:
             if self.s.operator(i) == "(" and self.s.word(i + 1) in QUERY_WORDS:
@@ -124,8 +131,15 @@ class ScalarReader:
                 i = after
                 continue
             self.refuse_window(i)
+            if i in self.parameters:
+                if self.parameters[i] in taken:
+                    self._flush(pieces, text_start, tokens[i].start)
+                    pieces.append(renamed(tokens[i]))
+                    text_start = tokens[i].end
+                i += 1
+                continue
             if tokens[i].kind in ("word", "quoted") and self.s.operator(i - 1) != ".":
-                if found := self.slot(i, high, lambdas):
+                if found := self.slot(i, high):
                     slot, after = found
                     self._flush(pieces, text_start, tokens[i].start)
                     pieces.append(slot)
@@ -163,21 +177,6 @@ class ScalarReader:
 
     # -- names -----------------------------------------------------------------------------------------------------
 
-    def lambda_names(self, low: int, high: int) -> frozenset[str]:
-        """Parameters of lambda functions in a range: `x -> ...`, `(x, y) -> ...`."""
-        names: set[str] = set()
-        for i in range(low, high):
-            if self.s.operator(i) != "->":
-                continue
-            k = i - 1
-            if self.s.operator(k) == ")":
-                while k > low and self.s.operator(k) != "(":
-                    names.add(self.s.tokens[k].text.casefold())
-                    k -= 1
-            else:
-                names.add(self.s.tokens[k].text.casefold())
-        return frozenset(names)
-
     def is_qualifier(self, i: int) -> bool:
         """Whether `name .` here names the input relation."""
         token = self.s.tokens[i]
@@ -187,7 +186,7 @@ class ScalarReader:
             and not self.scope.is_column(token.text)
         )
 
-    def qualified(self, i: int, high: int, lambdas: frozenset[str]) -> tuple[str, Token] | None:
+    def qualified(self, i: int, high: int) -> tuple[str, Token] | None:
         """`variable . column` at a token: the variable's canonical name and the column's token."""
         s = self.s
         token = s.tokens[i]
@@ -196,9 +195,9 @@ class ScalarReader:
         column = s.tokens[i + 2]
         if column.kind not in ("word", "quoted") or s.operator(i + 3) == "(":
             return None
-        name = variable_name(token)
-        if token.text.casefold() in lambdas:
+        if i in self.parameters:
             return None
+        name = variable_name(token)
         if self.scope.variables_of(name) is None:
             known = self.scope.is_column(token.text) or token.text.casefold() in self.scope.qualifiers
             if not known:
@@ -238,7 +237,7 @@ class ScalarReader:
 
     # -- slots -----------------------------------------------------------------------------------------------------
 
-    def slot(self, i: int, high: int, lambdas: frozenset[str]) -> tuple[Slot, int] | None:
+    def slot(self, i: int, high: int) -> tuple[Slot, int] | None:
         """The slot that begins at a token and the index behind it."""
         s = self.s
         word = s.word(i)
@@ -262,7 +261,7 @@ class ScalarReader:
                 )
         if s.operator(i + 1) == "(":
             return self.call(i, self.running)
-        if found := self.qualified(i, high, lambdas):
+        if found := self.qualified(i, high):
             name, column = found
             argument = RowExpression((self.scope.render(column.start, column.end),))
             variables = self.scope.variables_of(name)
@@ -408,8 +407,12 @@ class ScalarReader:
         pieces: list[str | RowMarker] = []
         names: dict[tuple[str, ...], Token] = {}
         bare: Token | None = None
-        lambdas = self.lambda_names(low, high)
         text_start = tokens[low].start
+        self.refuse_parameters(low, high, function)
+        found_parameters = parameters(tokens, low, high, self.scope.case_sensitive)
+        outside, self.parameters = self.parameters, {**self.parameters, **found_parameters}
+        columns = columns_behind(tokens, low, high, lambda k: k not in found_parameters)
+        taken = hidden(tokens, found_parameters, columns, self.scope.case_sensitive)
 
         def cut(start: int, resume: int) -> None:
             nonlocal text_start
@@ -423,6 +426,12 @@ class ScalarReader:
             word = s.word(i)
             if s.operator(i) == "(" and s.word(i + 1) in QUERY_WORDS:
                 i = s.pairs.get(i, high) + 1
+                continue
+            if i in found_parameters:
+                if found_parameters[i] in taken:
+                    cut(tokens[i].start, tokens[i].end)
+                    pieces.append(renamed(tokens[i]))
+                i += 1
                 continue
             if tokens[i].kind not in ("word", "quoted") or s.operator(i - 1) == ".":
                 i += 1
@@ -447,7 +456,7 @@ class ScalarReader:
                     )
                 i += 2
                 continue
-            if found := self.qualified(i, high, lambdas):
+            if found := self.qualified(i, high):
                 of = self.scope.variables_of(found[0])
                 assert of is not None
                 names.setdefault(of, tokens[i])
@@ -462,10 +471,11 @@ class ScalarReader:
             unit = word in UNITS and tokens[i - 1].kind in ("number", "string")
             # A type behind AS, or a keyword argument in braces, is no column.
             unit = unit or s.word(i - 1) == "AS" or s.operator(i - 1) == "{"
-            if self.scope.is_column(tokens[i].text) and not unit and tokens[i].text.casefold() not in lambdas:
+            if self.scope.is_column(tokens[i].text) and not unit:
                 bare = bare or tokens[i]
             i += 1
         cut(tokens[high - 1].end, tokens[high - 1].end)
+        self.parameters = outside
         if len(names) > 1 or (names and bare):
             token = bare or list(names.values())[1]
             raise self.scope.error(
@@ -474,6 +484,17 @@ class ScalarReader:
                 token,
             )
         return RowExpression(tuple(pieces)), next(iter(names), None)
+
+    def refuse_parameters(self, low: int, high: int, function: str) -> None:
+        """What reads rows of the match knows nothing of a lambda function around it.
+
+        Raises:
+            PatternAnalysisError: CEP_LAMBDA_PARAMETER.
+        """
+        for k in range(low, high):
+            found = self.parameters.get(k)
+            if found is not None and found.of.first < low:
+                raise outer_parameter(self.scope.error, self.s.tokens[k], function)
 
     def aggregate(self, i: int, close: int, running: bool) -> tuple[Aggregate, int]:
         """An aggregate over rows of the match, with the token behind it and its FILTER.
@@ -514,7 +535,9 @@ class ScalarReader:
             for a, b in ranges:
                 argument, of = self.row_expression(a, b, name)
                 arguments.append(argument)
-                looks = any(self.scope.is_column(t.text) for t in s.tokens[a:b] if t.kind in ("word", "quoted"))
+                inner = parameters(s.tokens, a, b, self.scope.case_sensitive)
+                words = (s.tokens[k] for k in range(a, b) if k not in inner)
+                looks = any(self.scope.is_column(t.text) for t in words if t.kind in ("word", "quoted"))
                 if of is not None or looks or argument.markers:
                     found.setdefault(of, s.tokens[a])
             if len(found) > 1:
@@ -537,6 +560,19 @@ class ScalarReader:
         position = s.tokens[i].start
         slot = Aggregate(name, tuple(arguments), distinct, variables, running, star, condition, position, own=own)
         return slot, after
+
+
+def outer_parameter(
+    error: Callable[[str, str, Token, str], PatternAnalysisError], token: Token, function: str
+) -> PatternAnalysisError:
+    """CEP_LAMBDA_PARAMETER at a parameter inside of a function that reads rows; the caller raises it."""
+    return error(
+        "CEP_LAMBDA_PARAMETER",
+        f"{function} reads rows of the match, not {token.text}, the parameter of the lambda function around it.",
+        token,
+        "give the parameter another name if a column is meant; else apply functions of it outside, as in "
+        "x -> x + LAST(A.v)",
+    )
 
 
 def split_conjuncts(statement: Statement, low: int, high: int) -> list[Range]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -18,6 +20,7 @@ from sparkcep.exec.engines.rows.program import compile_pattern
 from sparkcep.exec.engines.rows.spec import ConditionSet, MatchSpec
 from sparkcep.query import RowsPerMatch, SkipMode
 
+from .lambda_conditions import lambda_tests
 from .strategies import row_pattern
 
 #: Of A, of the tested B, of the B before it, of the first B, and of the row before the tested one.
@@ -60,6 +63,29 @@ def test_as_compiled(values: list[int | None], cuts: list[int], pattern: str, ot
     rows, asked = batch(values, cuts), spec(pattern, order(other))
     compiled, called = (Matcher(asked, c).match(rows) for c in (CallsBack.NEVER, CallsBack.ALWAYS))
     assert called.tolist() == compiled.tolist()
+
+
+@given(
+    LOGS,
+    st.lists(st.integers(0, 40), max_size=3),
+    st.sampled_from(["A B+", "A+ B+", "(A B)+ B"]),
+    lambda_tests(2),
+    st.permutations([A, BEFORE, FIRST, PREVIOUS, B]),
+)
+def test_lambda_functions(
+    values: list[int | None], cuts: list[int], pattern: str, both: tuple[Expression, Expression], of: list[Load]
+) -> None:
+    rows = batch(values, cuts)
+    compiled = Matcher(spec(pattern, placed(both[1], of)), CallsBack.WHERE_NEEDED).match(rows)
+    called = Matcher(spec(pattern, placed(both[0], of)), CallsBack.ALWAYS).match(rows)
+    assert called.tolist() == compiled.tolist()
+
+
+def placed(node: Expression, of: list[Load]) -> Expression:
+    """A tree over other slots."""
+    if isinstance(node, Load):
+        return of[node.slot]
+    return replace(node, arguments=tuple(placed(a, of) for a in node.arguments)) if isinstance(node, Call) else node
 
 
 def test_what_nobody_asks_for_may_fail() -> None:

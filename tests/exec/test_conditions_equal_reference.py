@@ -34,6 +34,7 @@ from sparkcep.pattern import Alternation, Concatenation, Pattern, Quantified, Va
 from sparkcep.query import SkipMode
 
 from .helpers import as_tuples, batch, found_matches, make_spec, read_matches, remembering
+from .lambda_conditions import lambda_tests
 from .strategies import NAMES, patterns
 
 VALUES = st.lists(st.one_of(st.none(), st.integers(-2, 3)), max_size=6)
@@ -178,14 +179,27 @@ def test_matches(pattern: Pattern, values: list[int | None], skip: SkipMode, dat
     check(pattern, values, skip, drawn, chosen)
 
 
+@given(st.one_of(st.sampled_from(SHAPES), patterns()), VALUES, st.data())
+def test_lambda_functions(pattern: Pattern, values: list[int | None], data: st.DataObject) -> None:
+    names = variables(pattern)
+    if not names:
+        return
+    drawn = data.draw(st.lists(slots(NAMES), min_size=1, max_size=3))
+    tests = st.dictionaries(st.sampled_from(names), lambda_tests(len(drawn)), min_size=1, max_size=2)
+    both = data.draw(tests)
+    plain, asked = ({name: of[k] for name, of in both.items()} for k in (1, 0))
+    check(pattern, values, SkipMode.TO_NEXT_ROW, drawn, plain, asked)
+
+
 def check(
     pattern: Pattern,
     values: list[int | None],
     skip: SkipMode,
     drawn: list[tuple[ConditionSlot, frozenset[str]]],
     chosen: dict[str, Expression],
+    asked: dict[str, Expression] | None = None,
 ) -> None:
-    """Kernel, interpreter and reference agree."""
+    """Kernel, interpreter and reference agree. ``asked``: what the reference knows by the tests of ``chosen``."""
     labels = compile_pattern(pattern).names
     registers = tuple(frozenset(labels.index(n) for n in of if n in labels) for _, of in drawn)
     of_slots = tuple(
@@ -204,11 +218,14 @@ def check(
     rows = batch([0] * len(values), [pa.array(values, pa.int64())])
     for interpreted in (False, True):
         dependent = ConditionSet(
-            {labels.index(name): node for name, node in chosen.items()}, of_slots, (BIGINT,), registers, interpreted
-        )
+            {labels.index(name): node for name, node in (asked or chosen).items()}, of_slots, (BIGINT,), registers,
+            interpreted,
+        )  # fmt: skip
         spec = make_spec(pattern, {}, skip=skip, conditions=dependent)
         assert found_matches(spec, rows) == expected
         if not interpreted:
             assert found_matches(spec, rows, CallsBack.ALWAYS) == expected
+        if asked and any(isinstance(slot, AggregateSlot) for slot, _ in drawn):
+            continue  # what the interpreter aggregates is nothing that a state could be told by: none is kept
         for capacity in (1024,) if interpreted else (1, 1024):
             assert read_matches(spec, remembering(spec, capacity).match(rows)) == expected

@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import Row, SparkSession
 
 from sparkcep.exec.conditions.expressions import Expression, NotCompilable, parse_type
 from sparkcep.exec.conditions.interpreter import Interpreter, MatchState
@@ -25,7 +25,8 @@ pytestmark = pytest.mark.skipif(IS_CONNECT, reason="Spark's functions are the sa
 TYPES = {
     "s": "string", "t": "string", "u": "string", "i": "int", "j": "int", "h": "smallint", "l": "bigint",
     "x": "double", "y": "double", "f": "float", "g": "float", "n": "decimal(9,3)", "m": "decimal(20,2)", "b": "boolean",
-    "d": "date", "e": "date",
+    "d": "date", "e": "date", "p": "array<int>", "q": "array<string>", "k": "array<struct<n:int,w:string>>",
+    "o": "map<string,int>",
 }  # fmt: skip
 STRINGS = ["", "a", "ab", "abc", "cab", "aab", " a b ", "éa", "日本", "a😀b", "AbC", "x,y,z", "aaaa", ",", "0"]
 INTS = [0, 1, -1, 2, 3, -3, 7, 25, -25, 104, 95, 15, -15]
@@ -42,6 +43,10 @@ VALUES: dict[str, list[Any]] = {
     "decimal(20,2)": [Decimal(v) for v in ("0", "1.05", "-2.50", "999999999999999999.99", "12.35", "0.45")],
     "boolean": [True, False],
     "date": DATES,
+    "array<int>": [[], [1], [2, None], [7, -1, 2], [None, 25, -3, 3], [0, 0]],
+    "array<string>": [[], ["a"], ["ab", None, ""], ["cab", "éa", "aab", "a😀b"]],
+    "array<struct<n:int,w:string>>": [[], [None], [(1, "a"), (None, "ab")], [(2, None), (2, "c"), (-1, "a"), None]],
+    "map<string,int>": [{}, {"a": 1}, {"ab": None, "": 3}, {"c": 25, "a": -1, "b": 2}],
 }
 CASES = """
 levenshtein(s, concat(t, u)) | levenshtein(s, t) | concat_ws(',', s, t, u) | concat_ws(s, t) | substring(s, i) |
@@ -61,7 +66,23 @@ CASE WHEN b THEN x ELSE i END + 1 | int(n) | CAST(i AS BIGINT) | CAST(h AS INT) 
 CAST(n AS DOUBLE) | CAST(m AS DOUBLE) | date_add(d, i) | date_sub(d, i) | dateadd(d, i) | add_months(d, i) |
 last_day(d) |
 year(d) | quarter(d) | month(d) | day(d) | dayofmonth(d) | weekday(d) | dayofweek(d) | dayofyear(d) | weekofyear(d) |
-datediff(d, e) | round(x * 100) / 100 | sqrt(x * x + y * y) | round(n * 2, 2) + 1 | n / 3 | 100 - n | n % 7
+datediff(d, e) | round(x * 100) / 100 | sqrt(x * x + y * y) | round(n * 2, 2) + 1 | n / 3 | 100 - n | n % 7 |
+exists(p, v -> v > i) | exists(q, v -> v = s) | NOT exists(p, v -> v > i) | forall(p, v -> v < i) |
+forall(p, i -> i = j) | forall(q, v -> v LIKE concat(t, '%')) | filter(p, v -> v > j) | filter(p, (v, a) -> a < i) |
+filter(k, v -> v.n = j) | transform(p, v -> v * 2 + i) | transform(p, v -> v / 2) |
+transform(q, (v, a) -> concat(v, s)) | transform(k, v -> v.w) | aggregate(p, 0, (a, v) -> a + coalesce(v, i)) |
+aggregate(p, i, (a, v) -> a + v, a -> a * 2.5D) | reduce(q, '', (a, v) -> concat(a, v)) |
+zip_with(p, filter(p, v -> v > i), (v, a) -> coalesce(v, 0) - coalesce(a, j)) |
+zip_with(p, q, (v, a) -> concat(a, string(v))) | array_sort(p) | array_sort(q) | array_sort(k) | size(k) | size(o) |
+array_sort(p, (v, a) -> coalesce(v, i, 0) - coalesce(a, i, 0)) |
+array_sort(q, (v, a) -> length(coalesce(v, s, '')) - length(coalesce(a, s, ''))) |
+size(p) | size(filter(p, v -> v IS NULL)) | cardinality(p) | cardinality(o) | array_size(p) |
+array_size(filter(p, v -> v > i)) | map_keys(o) | map_values(o) |
+map_values(map_filter(o, (v, a) -> a > i OR v = s)) | get(p, i) | get(transform(k, v -> v.n), j) |
+exists(k, v -> v.n > i) | exists(k, V -> exists(p, a -> a = v.N)) | exists(k, v -> v = get(k, 1)) |
+exists(k, v -> v < get(k, 0)) | filter(k, v -> v IS NULL) | array_max(transform(p, v -> v - i)) |
+array_contains(filter(p, v -> v < i), j) | exists(filter(p, v -> v > i), v -> v IN (j, 7)) |
+transform(p, v -> CASE WHEN v > i THEN s WHEN v IS NULL THEN t END)
 """
 EXPRESSIONS = [" ".join(c.split()) for c in CASES.split("|")]
 
@@ -83,6 +104,15 @@ def ours(text: str, columns: list[list[Any]], ansi: bool = True) -> tuple[Any, A
     places = [list(TYPES).index(c or "") for c in used]
     state = MatchState([columns[p] for p in places], 0, len(columns[0]), [])
     return (lambda row: evaluate(state, row)), kind
+
+
+def held(value: Any) -> Any:
+    """A value as conditions hold it."""
+    if isinstance(value, Row):
+        return {name: held(v) for name, v in value.asDict().items()}
+    if isinstance(value, dict):
+        return [(held(k), held(v)) for k, v in value.items()]
+    return list(map(held, value)) if isinstance(value, list) else value
 
 
 def shown(value: Any) -> Any:
@@ -110,7 +140,7 @@ def test_values_and_types(spark: SparkSession, ansi: bool) -> None:
         types = [f.dataType.simpleString() for f in found.schema.fields[len(TYPES) :]]
     finally:
         spark.conf.unset("spark.sql.ansi.enabled")
-    columns = [list(c) for c in zip(*answers, strict=True)]
+    columns = [list(map(held, c)) for c in zip(*answers, strict=True)]
     wrong: list[Any] = []
     for text, type_, expected in zip(texts, types, columns[len(TYPES) :], strict=True):
         evaluate, kind = ours(text, columns, ansi)

@@ -51,6 +51,9 @@ LONG_QUERIES = {
     "any match": BLOCK + """PATTERN SEQ(A a, B+ b[], C c) WHERE b[i].v >= b[i-1].v WITHIN 12 seconds
         EVENT SELECTION SKIP TILL ANY MATCH
         RETURN a.id AS a, c.id AS c, COUNT(b[].id) AS n, AVG(b[].v) AS av, SUM(b[].v) AS s""",
+    "lambda functions": BLOCK + """PATTERN SEQ(A a, B+ b[]) WHERE exists(array(b[i].v, b[i].v - 1), x -> x = a.v)
+        WITHIN 12 seconds EVENT SELECTION SKIP TILL ANY MATCH
+        RETURN a.id AS a, exists(array(a.v, COUNT(b[].id)), x -> x = a.v) AS e, COUNT(b[].id) AS n""",
     "inner negation": BLOCK + "PATTERN SEQ(A a, !B x, C c) WITHIN 20 seconds",
     "leading negation": BLOCK + "PATTERN SEQ(!B x, A a, C c) WITHIN 10 seconds RETURN a.id AS a, c.id AS c",
     "non overlapping": BLOCK + """PATTERN SEQ(A a, B+ b[], C c) WITHIN 30 seconds

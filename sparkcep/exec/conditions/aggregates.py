@@ -61,7 +61,7 @@ def aggregate_fold(name: str, kinds: list[Type], ansi: bool) -> Fold:
         return Fold(_by(1 if name == "max_by" else -1), kind, slice(1, 2))
     if name in _PICKS and len(kinds) in (1, 2) and kinds[1:] in ([], [BOOLEAN]):
         return Fold(_picked(_PICKS[name]), kind, _NONE)
-    if name == "mode" and kinds[1:] in ([], [BOOLEAN]) and kind.kind not in ("array", "other"):
+    if name == "mode" and kinds[1:] in ([], [BOOLEAN]) and kind.is_single:
         return Fold(lambda rows: _mode([r[0] for r in rows]), kind)
     if name in ("percentile", "median") and len(kinds) == 1 + (name == "percentile") and _are_numbers(kinds):
         return Fold(lambda rows: percentile([float(r[0]) for r in rows], _parameter(rows, 0.5)), DOUBLE)
@@ -84,7 +84,7 @@ def own_fold(own: OwnAggregate, kinds: list[Type]) -> Fold:
     Raises:
         NotCompilable: an argument of a type that has no Arrow array here.
     """
-    if (bad := next((k for k in kinds if k.kind in ("array", "other")), None)) is not None:
+    if (bad := next((k for k in kinds if not k.is_single), None)) is not None:
         raise NotCompilable(f"{own.name}({bad.kind})")
     function = pickle.loads(own.code)
     kind = parse_type(own.type)
@@ -168,7 +168,7 @@ def _of_values(name: str, kind: Type, ansi: bool) -> tuple[Callable[[list[Any]],
         return (lambda v: _shape(list(map(float, v)), name)), DOUBLE
     if name in ("array_agg", "collect_list"):
         return (lambda v: v), Type("array", element=kind)
-    if name == "collect_set" and kind.kind not in ("array", "other"):
+    if name == "collect_set" and kind.is_single:
         return (lambda v: [row[0] for row in distinct([(x,) for x in v])]), Type("array", element=kind)
     if name in _BITS and kind.kind in ("int", "null"):
         return (lambda v: functools.reduce(_BITS[name], v) if v else None), kind

@@ -537,7 +537,7 @@ class Compiler:
         """
         a, b = self.type_of(left), self.type_of(right)
         check_comparable(name, a, b, self.out.ansi)
-        if a.kind in ("array", "other") or b.kind in ("array", "other"):
+        if not (a.is_single and b.is_single):
             raise NotCompilable(f"{a.kind} {name} {b.kind}")
         argument = _ORDERS[name] | (op.TEST if test else 0)
         pushes = 0 if test else 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -20,12 +21,14 @@ WORD_DIGITS = 18
 class Type:
     """A Spark type as far as conditions care. ``kind``: int (``size`` bits), double, float, boolean, string, date,
     timestamp, timestamp_ntz, interval (day-time), decimal (``size`` precision, ``scale``), array (of
-    ``element``), null or other."""
+    ``element``), map (of ``key`` to ``element``), struct (of ``fields``), null or other."""
 
     kind: str
     size: int = 0
     scale: int = 0
     element: Type | None = None
+    key: Type | None = None
+    fields: tuple[tuple[str, Type], ...] = ()
 
     @property
     def is_integer_like(self) -> bool:
@@ -36,6 +39,11 @@ class Type:
     def is_wide(self) -> bool:
         """Whether it is a decimal whose values take two words."""
         return self.kind == "decimal" and self.size > WORD_DIGITS
+
+    @property
+    def is_single(self) -> bool:
+        """Whether it is one value: neither of several ones, nor of a type that conditions do not know."""
+        return self.kind not in ("array", "map", "struct", "other")
 
     @property
     def is_numeric(self) -> bool:
@@ -73,9 +81,33 @@ def parse_type(text: str) -> Type:
         return Type("interval")
     if text.startswith("array<"):
         return Type("array", element=parse_type(text[6:-1]))
+    if text.startswith("map<"):
+        sides = _split(text[4:-1])
+        return Type("map", key=parse_type(sides[0]), element=parse_type(sides[1])) if len(sides) == 2 else Type("other")
+    if text.startswith("struct<"):
+        found = [_FIELD.fullmatch(part) for part in _split(text[7:-1])]
+        if any(f is None for f in found):
+            return Type("other")
+        return Type("struct", fields=tuple((f[1], parse_type(f[2])) for f in found if f is not None))
     if text in ("void", "null"):
         return NULL
     return Type("other")
+
+
+#: A struct's field; a name with a sign of the notation is none that can be told apart.
+_FIELD = re.compile(r"([^<>(),:]+):(.+)", re.DOTALL)
+
+
+def _split(text: str) -> list[str]:
+    """Parts of a type's notation between the commas outside of its brackets."""
+    out, depth = [""], 0
+    for c in text:
+        depth += (c in "<(") - (c in ">)")
+        if c == "," and depth == 0:
+            out.append("")
+        else:
+            out[-1] += c
+    return out
 
 
 # -- the tree ----------------------------------------------------------------------------------------------------------
@@ -316,6 +348,13 @@ def check_comparable(name: str, x: Type, y: Type, ansi: bool = True) -> None:
     """Raises NotCompilable unless conditions compare the two types as Spark does."""
     if "float" in (x.kind, y.kind):
         _check_float(x, y, ansi)
-    if "null" in (x.kind, y.kind) or (x.is_numeric and y.is_numeric) or x.kind == y.kind != "other":
+    if "null" in (x.kind, y.kind) or (x.is_numeric and y.is_numeric) or (x.kind == y.kind and x.is_single):
+        return
+    if x.kind == y.kind == "array":
+        check_comparable(name, x.element or NULL, y.element or NULL, ansi)
+        return
+    if x.kind == y.kind == "struct" and x == y:
+        for _, kind in x.fields:
+            check_comparable(name, kind, kind, ansi)
         return
     raise NotCompilable(f"{_show(x)} {name} {_show(y)}")

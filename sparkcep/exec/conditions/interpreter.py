@@ -49,6 +49,18 @@ from sparkcep.exec.conditions.expressions import (
     literal_type,
     wider_decimal,
 )
+from sparkcep.exec.conditions.lambdas import (
+    FIELD,
+    PARAMETER,
+    WITH_LAMBDAS,
+    applied,
+    canonical,
+    field_of,
+    lambdas_of,
+    nested_function,
+    parameter_types,
+    result_type,
+)
 from sparkcep.exec.conditions.order import compare, extreme
 from sparkcep.exec.conditions.scalars import DECIMALS, DivisionByZero, Numbers, scalar_function, single
 
@@ -70,6 +82,7 @@ class MatchState:
         self.start = 0
         self.first_row = 0  # rows of the partition that came before those of the batch
         self.labels: list[int] = []
+        self.parameters: dict[int, Any] = {}  # of the lambda functions that are being evaluated
         self.registers: list[list[int]] = []
 
     def value(self, column: int, row: int) -> Any:
@@ -99,6 +112,7 @@ class Interpreter:
         self.column_types = column_types
         self.ansi = ansi
         self.numbers = Numbers(ansi)
+        self.parameter_types: dict[int, Type] = {}
 
     def condition(self, node: Expression) -> Callable[[MatchState], bool]:
         """Raises NotCompilable for what conditions cannot do at all, naming it."""
@@ -170,7 +184,7 @@ class Interpreter:
                     found.append(values)
             return fold.apply(distinct(found) if slot.distinct else found)
 
-        if slot.distinct and any(k.kind in ("array", "other") for k in kinds):
+        if slot.distinct and any(not k.is_single for k in kinds):
             raise NotCompilable(f"{slot.function}(DISTINCT {kinds[0].kind})")
         return aggregate, fold.type
 
@@ -183,9 +197,18 @@ class Interpreter:
             NotCompilable: a function, or types for it, that are not here.
         """
         name = node.name
+        if name == PARAMETER:
+            number = node.extra
+            return (lambda s, r: s.parameters[number]), self.parameter_types[number]
+        if canonical(name) in WITH_LAMBDAS:
+            return self.with_lambdas(node)
         prepared = [self.prepare(a) for a in node.arguments]
         of = [p[0] for p in prepared]
         kinds = [p[1] for p in prepared]
+        if name in ("and", "or", "not", "case"):
+            tested = kinds[:-1:2] if name == "case" else kinds
+            if odd := next((k for k in tested if k.kind not in ("boolean", "null")), None):
+                raise NotCompilable(f"{name.upper()} over a value of type {odd.kind}")
         if name in ("and", "or"):
             return self.logic(name, of), BOOLEAN
         if name == "not":
@@ -224,13 +247,54 @@ class Interpreter:
 
             return (lambda s, r: extreme((f(s, r) for f in of), sign)), kind
         if name == "array":
-            return (lambda s, r: [f(s, r) for f in of]), Type("array", element=common_type(kinds))
+            kind = common_type(kinds)
+            of = [self.widened(f, k, kind) for f, k in zip(of, kinds, strict=True)]
+            return (lambda s, r: [f(s, r) for f in of]), Type("array", element=kind)
         if name == "isnan" and [k.kind in ("double", "float", "null") for k in kinds] == [True]:
             inner = of[0]
             return (lambda s, r: (v := inner(s, r)) is not None and math.isnan(v)), BOOLEAN
         if name == "concat_ws" and all(k.kind in ("string", "null") for k in kinds):
             return self.joined(of), STRING
+        if self.counts_null(name) and (found := nested_function(name, kinds)):
+            inner, length = of[0], found[0]
+            return (lambda s, r: -1 if (v := inner(s, r)) is None else length(v)), INT
         return self.function(node, of, kinds)
+
+    def counts_null(self, name: str) -> bool:
+        """Whether a function gives the size of NULL, -1: without ANSI mode."""
+        return not self.ansi and name in ("size", "cardinality")
+
+    def with_lambdas(self, node: Call) -> tuple[Evaluator, Type]:
+        """As :meth:`prepare`, of a function that takes lambdas."""
+        found = lambdas_of(node)
+        prepared = [self.prepare(a) for k, a in enumerate(node.arguments) if k not in found]
+        of, kinds = [p[0] for p in prepared], [p[1] for p in prepared]
+        bodies = []
+        for k, each in found.items():
+            types = parameter_types(node, k, kinds)
+            self.parameter_types.update(zip(each.extra, types, strict=False))
+            bodies.append((each.extra, *self.prepare(each.arguments[0])))
+        kind = result_type(node.name, kinds, [b[2] for b in bodies])
+        if node.name == "array_sort" and not bodies:
+            check_comparable("<", kinds[0].element or NULL, kinds[0].element or NULL, self.ansi)
+        name, indexed = node.name, any(len(numbers) == 2 for numbers, _, _ in bodies)
+        collections = 2 if name == "zip_with" else 1
+
+        def evaluate(s: MatchState, r: int) -> Any:
+            values = [f(s, r) for f in of]
+            if None in values[:collections]:
+                return None
+
+            def function(numbers: tuple[int, ...], body: Evaluator) -> Callable[..., Any]:
+                def apply(*arguments: Any) -> Any:
+                    s.parameters.update(zip(numbers, arguments, strict=True))
+                    return body(s, r)
+
+                return apply
+
+            return applied(name, values, [function(numbers, body) for numbers, body, _ in bodies], indexed)
+
+        return evaluate, kind
 
     def joined(self, of: list[Evaluator]) -> Evaluator:
         """concat_ws: NULL arguments are left out, a NULL separator makes NULL."""
@@ -448,8 +512,10 @@ class Interpreter:
         elif name in ("array_max", "array_min") and first.kind == "array" and first.element is not None:
             sign = 1 if name == "array_max" else -1
             plain, kind = (lambda v: extreme(v, sign)), first.element
-        elif name in ("size", "cardinality") and first.kind == "array":
-            plain, kind = len, INT
+        elif name == FIELD:
+            plain, kind = field_of(first, extra)
+        elif not self.counts_null(name) and (nested := nested_function(name, kinds)):
+            plain, kind = nested
         elif name == "array_contains" and first.kind == "array":
             check_comparable("=", first.element or NULL, kinds[1])
             plain, kind = _contains, BOOLEAN
@@ -503,4 +569,8 @@ def normalise(value: Any) -> Any:
     """A column value as conditions hold it."""
     if isinstance(value, dt.datetime) and value.tzinfo is not None:
         return value.astimezone(dt.UTC)
+    if isinstance(value, dict):
+        return {name: normalise(v) for name, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(normalise, value))
     return value

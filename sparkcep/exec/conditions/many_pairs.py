@@ -29,6 +29,7 @@ from sparkcep.exec.conditions.expressions import (
     loads,
 )
 from sparkcep.exec.conditions.interpreter import Interpreter, MatchState, constant
+from sparkcep.exec.conditions.lambdas import LAMBDA, WITH_LAMBDAS, free_parameters
 from sparkcep.exec.engines.rows.spec import ConditionSet
 
 #: Which row a slot points at: register, whether from its first row, logical and physical offset.
@@ -112,7 +113,33 @@ class PairTest:
             kind = BIGINT if column == ROW_COLUMN else self.column_types[column]
             return (lambda pairs: pairs.column(column, side)), kind
         assert isinstance(node, Call)
-        return self.call(node)
+        return self.with_lambdas(node) if node.name in WITH_LAMBDAS else self.call(node)
+
+    def with_lambdas(self, node: Call) -> tuple[_Columnwise, Type]:
+        """As :meth:`prepare`, of a function that takes lambdas: what they read of the rows is evaluated before."""
+        read: list[Expression] = []
+        one = self.without_loads(node, read)
+        prepared = [self.prepare(a) for a in read]
+        of = [self.once(a, p[0]) for a, p in zip(read, prepared, strict=True)]
+        evaluate, kind = Interpreter((), tuple(p[1] for p in prepared), self.ansi).prepare(one)
+
+        def one_by_one(pairs: Pairs) -> Sequence[Any]:
+            state = MatchState([f(pairs) for f in of], 0, pairs.count, ())
+            return [evaluate(state, n) for n in range(pairs.count)]
+
+        return one_by_one, kind
+
+    def without_loads(self, node: Expression, read: list[Expression]) -> Expression:
+        """A tree with its largest parts that no parameter is in as columns, which ``read`` collects."""
+        if isinstance(node, Constant):
+            return node
+        is_lambda = isinstance(node, Call) and (node.name == LAMBDA or node.name in WITH_LAMBDAS)
+        if not is_lambda and not free_parameters(node):
+            if node not in read:
+                read.append(node)
+            return RowValue(read.index(node))
+        assert isinstance(node, Call)
+        return replace(node, arguments=tuple(self.without_loads(a, read) for a in node.arguments))
 
     def call(self, node: Call) -> tuple[_Columnwise, Type]:
         """As :meth:`prepare`, of an operator or a function."""

@@ -15,6 +15,8 @@ def compare(x: Any, y: Any) -> int:
         return -1
     if isinstance(x, str) and isinstance(y, str):
         x, y = x.encode(), y.encode()
+    if isinstance(x, dict) and isinstance(y, dict):  # structs of one type
+        x, y = list(x.values()), list(y.values())
     if isinstance(x, list) and isinstance(y, list):
         for a, b in zip(x, y, strict=False):
             if a is None or b is None:

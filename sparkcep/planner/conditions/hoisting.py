@@ -5,7 +5,7 @@ That is whatever looks at one row, and functions of two rows of the match, which
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Protocol
 
 from sparkcep.exec.conditions.expressions import (
@@ -15,12 +15,15 @@ from sparkcep.exec.conditions.expressions import (
     Expression,
     Load,
     NavigationSlot,
+    NotCompilable,
     RowValue,
 )
+from sparkcep.exec.conditions.lambdas import LAMBDA, WITH_LAMBDAS
 from sparkcep.exec.conditions.scalars import FUNCTIONS
 from sparkcep.planner.fields import Fields, quote
 from sparkcep.query import PREFIX, WHOLE, Navigation, unescape
 from sparkcep.settings import LIMIT_PAIRS
+from sparkcep.sql.lambdas import Parameter, find_lambdas, hidden, parameters, renamed
 from sparkcep.sql.lexicon import Token, pair_parentheses, tokenize
 
 
@@ -50,6 +53,7 @@ class Collector(Protocol):
 SLOT = PREFIX + "s"
 TEXT = PREFIX + "t"
 FUNCTION = PREFIX + "f_"
+PARAMETER = PREFIX + "p"
 
 #: Functions that are NULL when their argument is.
 _STRICT = frozenset(
@@ -67,7 +71,7 @@ _NOT_FUNCTIONS = frozenset(
 _EVALUATED = frozenset(
     "ABS LOWER UPPER LENGTH TRIM ARRAY_MAX ARRAY_MIN SIZE ARRAY_CONTAINS NEGATIVE IF NULLIF COALESCE NVL IFNULL LEAST "
     "GREATEST DATEDIFF DATE_DIFF TIMESTAMPDIFF CONCAT ARRAY CAST TRY_CAST DOUBLE BIGINT "
-    "SQRT FLOOR CEIL CEILING".split()
+    "SQRT FLOOR CEIL CEILING CARDINALITY ARRAY_SIZE MAP_KEYS MAP_VALUES GET".split()
 )
 
 
@@ -90,8 +94,35 @@ class Hoisting:
             else:
                 text += f" {SLOT}{len(self.slots)} "
                 self.slots.append(p)
-        self.text = text
+        self.text = self.apart(text) if "->" in text else text
         self.loads: dict[str, Expression] = {}
+        #: How many parameters of lambda functions have got a number.
+        self.numbered = 0
+
+    def apart(self, text: str) -> str:
+        """The expression with other names for parameters of lambda functions that would hide a slot's columns, once
+        these are written in its place."""
+        tokens = tokenize(text)
+        case_sensitive = self.owner.fields.case_sensitive
+        named = parameters(tokens, 0, len(tokens), case_sensitive)
+        columns = [
+            (k, word.text)
+            for k, t in enumerate(tokens)
+            if isinstance(slot := self.slot_at(t), Navigation)
+            for word in tokenize(unescape(slot.argument.text))
+            if word.kind in ("word", "quoted")
+        ]
+        taken = hidden(tokens, named, columns, case_sensitive)
+        for k in sorted(named, reverse=True):
+            if named[k] in taken:
+                text = text[: tokens[k].start] + unescape(renamed(tokens[k])) + text[tokens[k].end :]
+        return text
+
+    def slot_at(self, token: Token) -> object:
+        """The slot that a token stands for; None for any other token."""
+        number = token.text.removeprefix(SLOT)
+        is_slot = token.kind == "word" and number != token.text and number.isdigit()
+        return self.slots[int(number)] if is_slot else None
 
     # Spark evaluates what it can: literals with types of their own, and calls over one row.
 
@@ -99,45 +130,81 @@ class Hoisting:
         """Replace what Spark can evaluate row by row with names; fills ``loads``."""
         tokens = tokenize(text)
         pairs = pair_parentheses(tokens)
+        named = parameters(tokens, 0, len(tokens), self.owner.fields.case_sensitive)
         edits: list[tuple[int, int, str]] = []
+        lifted_tokens: set[int] = set()
         i = 0
         while i < len(tokens):
-            end = self.constant_end(tokens, pairs, i)
-            if end is not None:
-                source = text[tokens[i].start : tokens[end - 1].end]
-                edits.append((tokens[i].start, tokens[end - 1].end, self.name(self.row_value(source))))
-                i = end
+            if i in named:
+                i += 1
                 continue
-            if (shifted := self.interval_sum(text, tokens, pairs, i)) is not None:
-                value, end = shifted
+            if (found := self.of_rows(text, tokens, pairs, named, i)) is not None:
+                value, end = found
                 edits.append((tokens[i].start, tokens[end - 1].end, self.name(value)))
+                lifted_tokens.update(range(i, end))
                 i = end
                 continue
-            if (access := self.element_access(text, tokens, i)) is not None:
-                value, end = access
-                edits.append((tokens[i].start, tokens[end - 1].end, self.name(value)))
-                i = end
-                continue
-            if (
-                tokens[i].kind == "word"
-                and i + 1 in pairs
-                and tokens[i + 1].upper == "("
-                and tokens[i].upper not in _NOT_FUNCTIONS
-                and not (i and tokens[i - 1].upper == ".")
-            ):
-                close = pairs[i + 1]
-                lifted = self.lift_call(text, tokens[i : close + 1])
-                if lifted is not None:
-                    edits.append((tokens[i].start, tokens[close].end, self.name(lifted)))
-                    i = close + 1
-                    continue
-                if tokens[i].text.lower() in FUNCTIONS:
-                    # sqlglot gives many functions a shape of their own; under another name they are as they stand.
-                    edits.append((tokens[i].start, tokens[i].end, FUNCTION + tokens[i].text.lower()))
+            calls = tokens[i].kind == "word" and i + 1 in pairs and not (i and tokens[i - 1].upper == ".")
+            if calls and (tokens[i].text.lower() in FUNCTIONS or tokens[i].text.lower() in WITH_LAMBDAS):
+                # sqlglot gives many functions a shape of their own; under another name they are as they stand.
+                edits.append((tokens[i].start, tokens[i].end, FUNCTION + tokens[i].text.lower()))
             i += 1
-        for start, stop, new in reversed(edits):
+        edits += self.lambda_calls(tokens, named, lifted_tokens)
+        for start, stop, new in sorted(edits, reverse=True):
             text = text[:start] + new + text[stop:]
         return text
+
+    def of_rows(
+        self, text: str, tokens: Sequence[Token], pairs: dict[int, int], named: Mapping[int, Parameter], i: int
+    ) -> tuple[Expression, int] | None:
+        """What begins at a token and Spark evaluates row by row, with the token behind it.
+
+        Raises:
+            NotCompilable: a subquery that names a parameter of a lambda function.
+        """
+        end = self.constant_end(tokens, pairs, i)
+        if end is not None:
+            if any(k in named for k in range(i, end)):
+                raise NotCompilable("a subquery in a lambda function")
+            return self.row_value(text[tokens[i].start : tokens[end - 1].end]), end
+        if (shifted := self.interval_sum(text, tokens, pairs, i)) is not None:
+            return shifted
+        if (access := self.element_access(text, tokens, i, named)) is not None:
+            return access
+        if (
+            tokens[i].kind == "word"
+            and i + 1 in pairs
+            and tokens[i + 1].upper == "("
+            and (tokens[i].upper not in _NOT_FUNCTIONS or _takes_lambda(tokens, i))
+            and not (i and tokens[i - 1].upper == ".")
+        ):
+            close = pairs[i + 1]
+            if not _reads_outer(named, i, close + 1):
+                lifted = self.lift_call(text, tokens[i : close + 1])
+                return None if lifted is None else (lifted, close + 1)
+        return None
+
+    def lambda_calls(
+        self, tokens: Sequence[Token], named: Mapping[int, Parameter], lifted: Container[int]
+    ) -> list[tuple[int, int, str]]:
+        """Edits that make lambda functions calls, `lambda(p0, p1, body)`, whose parameters are numbered."""
+        edits = []
+        numbers: dict[Parameter, int] = {}
+        for of in find_lambdas(tokens, 0, len(tokens)):
+            if of.first in lifted:
+                continue
+            for n in range(len(of.names)):
+                numbers[Parameter(of, n)] = self.numbered
+                self.numbered += 1
+            heads = ", ".join(f"{PARAMETER}{numbers[Parameter(of, n)]}" for n in range(len(of.names)))
+            edits.append((tokens[of.first].start, tokens[of.low - 1].end, f"{FUNCTION}{LAMBDA}({heads}, "))
+            edits.append((tokens[of.high - 1].end, tokens[of.high - 1].end, ")"))
+        edits += [
+            (tokens[k].start, tokens[k].end, f" {PARAMETER}{numbers[parameter]} ")
+            for k, parameter in named.items()
+            if k not in parameter.of.names and parameter in numbers and k not in lifted
+        ]
+        return edits
 
     def name(self, value: Expression) -> str:
         """Text that stands for a value from here on: a name that no column has, with a space on either side."""
@@ -180,7 +247,9 @@ class Hoisting:
         lifted = None if end is None else self.lift_call(text, tokens[i:end], strict=True)
         return None if lifted is None or end is None else (lifted, end)
 
-    def element_access(self, text: str, tokens: Sequence[Token], i: int) -> tuple[Expression, int] | None:
+    def element_access(
+        self, text: str, tokens: Sequence[Token], i: int, named: Mapping[int, Parameter]
+    ) -> tuple[Expression, int] | None:
         """`column[...]`, `A.column.field[...]` and the like: one row's value, so Spark's."""
         if tokens[i].kind not in ("word", "quoted") or (i and tokens[i - 1].upper == "."):
             return None
@@ -198,7 +267,7 @@ class Hoisting:
                 brackets = True
             else:
                 break
-        if not brackets:
+        if not brackets or _reads_outer(named, i, end):
             return None
         lifted = self.lift_call(text, tokens[i:end], strict=True)
         return None if lifted is None else (lifted, end)
@@ -226,21 +295,21 @@ class Hoisting:
         slots: set[tuple[object, ...]] = set()
         bare = False
         found: list[tuple[Token, Navigation]] = []
+        named = parameters(tokens, 0, len(tokens), self.owner.fields.case_sensitive)
         for k, t in enumerate(tokens):
-            if t.upper in ("SELECT", "->"):
+            if t.upper == "SELECT":
                 return None
-            if t.kind not in ("word", "quoted"):
+            if t.kind not in ("word", "quoted") or k in named:
                 continue
-            if t.kind == "word" and t.text.startswith(SLOT) and t.text[len(SLOT) :].isdigit():
-                slot = self.slots[int(t.text[len(SLOT) :])]
+            if (slot := self.slot_at(t)) is not None:
                 if not isinstance(slot, Navigation) or slot.argument.markers:
                     return None
                 slots.add(_place(slot))
                 found.append((t, slot))
             elif self.owner.fields.column_of(quote(t.text)) is not None:
-                named = k and tokens[k - 1].upper in (".", "AS", "{")
+                is_part = k > 0 and tokens[k - 1].upper in (".", "AS", "{")
                 calls = k + 1 < len(tokens) and tokens[k + 1].upper == "("
-                bare = bare or not (named or calls)
+                bare = bare or not (is_part or calls)
         if len(slots) + bare > 1:
             return self.pair(text, tokens, found, bare)
         if not slots:
@@ -342,11 +411,21 @@ def _filled(
     return out + text[at : tokens[-1].end]
 
 
+def _reads_outer(named: Mapping[int, Parameter], low: int, high: int) -> bool:
+    """Whether some tokens name a parameter of a lambda function around them."""
+    return any(k in named and named[k].of.first < low for k in range(low, high))
+
+
+def _takes_lambda(tokens: Sequence[Token], i: int) -> bool:
+    """Whether a call is `exists(array, x -> ...)`, not a subquery's EXISTS."""
+    return tokens[i].upper == "EXISTS" and tokens[i + 2].upper not in ("SELECT", "WITH", "VALUES", "FROM", "TABLE")
+
+
 def _is_evaluated(tokens: Sequence[Token]) -> bool:
     """Whether a call over several rows needs no Spark; ROUND does for a number of digits that is not a literal."""
     if tokens[0].upper == "ROUND":
         return tokens[-2].kind == "number" or all(t.upper != "," for t in tokens)
-    return tokens[0].upper in _EVALUATED
+    return tokens[0].upper in _EVALUATED or tokens[0].text.lower() in WITH_LAMBDAS
 
 
 def _wants_operand(token: Token) -> bool:

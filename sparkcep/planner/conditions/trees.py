@@ -28,8 +28,10 @@ from sparkcep.exec.conditions.expressions import (
     RowValue,
     Type,
 )
+from sparkcep.exec.conditions.lambdas import FIELD, LAMBDA, WITH_LAMBDAS, canonical
+from sparkcep.exec.conditions.lambdas import PARAMETER as NAMED
 from sparkcep.exec.conditions.scalars import FUNCTIONS
-from sparkcep.planner.conditions.hoisting import FUNCTION, SLOT, TEXT, Hoisting
+from sparkcep.planner.conditions.hoisting import FUNCTION, PARAMETER, SLOT, TEXT, Hoisting
 from sparkcep.planner.fields import quote
 from sparkcep.query import Aggregate, MatchNumber, Navigation, RowExpression, RowMarker, unescape
 from sparkcep.sql.lexicon import parse_expression, tokenize
@@ -208,10 +210,18 @@ class Conjunct(Hoisting):
         if isinstance(tree, exp.DPipe):
             return Call("concat", (self.node(tree.this), self.node(tree.expression)))
         if isinstance(tree, exp.Anonymous) and tree.name.startswith(FUNCTION):
-            return Call(FUNCTIONS[tree.name.removeprefix(FUNCTION)], tuple(map(self.node, tree.expressions)))
+            return self.named_call(tree.name.removeprefix(FUNCTION), tree.expressions)
         if isinstance(tree, exp.Array):
             return Call("array", tuple(map(self.node, tree.expressions)))
         raise NotCompilable(what(tree))
+
+    def named_call(self, name: str, arguments: list[exp.Expr]) -> Expression:
+        """A call that :meth:`lift` has kept from sqlglot's forms, a lambda function among them."""
+        nodes = tuple(map(self.node, arguments))
+        if name == LAMBDA:
+            numbers = tuple(n.extra for n in nodes[:-1] if isinstance(n, Call))
+            return Call(LAMBDA, nodes[-1:], numbers)
+        return Call(canonical(name) if name in WITH_LAMBDAS else FUNCTIONS[name], nodes)
 
     def time_difference(self, tree: exp.DateDiff | exp.TimestampDiff) -> Expression:
         """TIMESTAMPDIFF(unit, start, end), also by its name DATEDIFF: whole units between two local times.
@@ -272,6 +282,11 @@ class Conjunct(Hoisting):
         path = "".join("." + quote(p) for p in parts[1:])
         if first in self.loads and not path:
             return self.loads[first]
+        if first.startswith(PARAMETER) and first[len(PARAMETER) :].isdigit():
+            value: Expression = Call(NAMED, (), int(first[len(PARAMETER) :]))
+            for name in parts[1:]:
+                value = Call(FIELD, (value,), name)
+            return value
         if first.startswith(SLOT) and first[len(SLOT) :].isdigit():
             return self.slot(self.slots[int(first[len(SLOT) :])], path)
         if first.startswith(TEXT):

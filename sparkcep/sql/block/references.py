@@ -12,8 +12,17 @@ from decimal import Decimal
 
 from sparkcep.query import RowExpression
 from sparkcep.sql.block.scope import ANY_EVENT, BlockScope, Call, Index, Part, Reference
+from sparkcep.sql.lambdas import Parameter, columns_behind, hidden, parameters, renamed
 from sparkcep.sql.lexicon import BEHIND_OPERAND, SIGNS, Token
-from sparkcep.sql.scalars import AGGREGATES, QUERY_WORDS, UNITS, is_aggregate, own_names, qualifiers_in
+from sparkcep.sql.scalars import (
+    AGGREGATES,
+    QUERY_WORDS,
+    UNITS,
+    is_aggregate,
+    outer_parameter,
+    own_names,
+    qualifiers_in,
+)
 from sparkcep.sql.statement import Statement
 
 #: Aggregates that conditions may use; RETURN has all of Spark's.
@@ -42,13 +51,16 @@ class Reader:
 
     ``constant`` tells of a column without a variable whether all events of a match have the same value in it; then it
     is a reference to :data:`ANY_EVENT`. ``bare``: the first other column without a variable, if there is one.
+    ``hoists``: references become columns of other names, so that no parameter of a lambda function hides one.
+    ``parameters``: those of the lambda functions that are read, by place.
     """
 
     scope: BlockScope
     aggregates: frozenset[str] = CONDITION_AGGREGATES
     constant: Callable[[str], bool] = lambda name: False
     bare: Token | None = None
-    lambdas: frozenset[str] = frozenset()
+    hoists: bool = False
+    parameters: dict[int, Parameter] = field(default_factory=dict)
     parts: list[Part] = field(default_factory=list)
     text_start: int = 0
 
@@ -61,7 +73,8 @@ class Reader:
         """
         s = self.scope.statement
         tokens = s.tokens
-        self.lambdas = lambda_names(s, low, high)
+        self.parameters = parameters(tokens, low, high, self.scope.case_sensitive)
+        taken = hidden(tokens, self.parameters, self.unqualified(low, high), self.scope.case_sensitive)
         self.text_start = tokens[low].start
         i = low
         while i < high:
@@ -76,7 +89,10 @@ class Reader:
                 i = self.scope.closers.get(i, high) + 1
                 continue
             self.refuse(i, low)
-            if tokens[i].text in SIGNS and tokens[i].kind in ("word", "op"):
+            if i in self.parameters:
+                if self.parameters[i] in taken:
+                    self.cut(tokens[i].start, tokens[i].end, renamed(tokens[i]))
+            elif tokens[i].text in SIGNS and tokens[i].kind in ("word", "op"):
                 self.cut(tokens[i].start, tokens[i].end, f" {tokens[i].upper} ")
             elif tokens[i].kind == "number" and s.operator(i + 1) == "%" and i + 1 < high:
                 i += self.percentage(i, low, high)
@@ -99,6 +115,15 @@ class Reader:
             i += 1
         self.cut(tokens[high - 1].end, tokens[high - 1].end, "")
         return _merged(self.parts)
+
+    def unqualified(self, low: int, high: int) -> list[tuple[int, str]]:
+        """Columns that lose their variable or their relation's name, by place."""
+        s = self.scope.statement
+        found = columns_behind(
+            s.tokens, low, high, lambda k: k not in self.parameters and (not self.hoists or self.is_qualifier(k))
+        )
+        key = self.scope.order_key.strip("`")
+        return [(k, key if n.upper() == "TIMESTAMP" and not self.scope.is_column(n) else n) for k, n in found]
 
     def cut(self, start: int, resume: int, new: Part) -> None:
         """End a piece of copied text at offset ``start``, put ``new`` behind it and go on copying at ``resume``."""
@@ -186,7 +211,7 @@ class Reader:
         s = self.scope.statement
         token, behind = s.tokens[i], s.operator(i + 1)
         operator = token.kind == "word" and token.upper in BEHIND_OPERAND
-        if operator or behind == "(" or token.text.casefold() in self.lambdas:
+        if operator or behind == "(" or i in self.parameters:
             return False
         if self.scope.is_column(token.text):
             before = s.tokens[i - 1]
@@ -232,7 +257,7 @@ class Reader:
         """The reference that begins at a token and the index behind it."""
         s = self.scope.statement
         token = s.tokens[i]
-        if token.text.casefold() in self.lambdas:
+        if i in self.parameters:
             return None
         if s.operator(i + 1) == "(":
             return self.call(i)
@@ -422,6 +447,17 @@ class Reader:
             out.append((start, high))
         return [(a, b) for a, b in out if b > a]
 
+    def refuse_parameters(self, low: int, high: int, function: str) -> None:
+        """What reads events of the match knows nothing of a lambda function around it.
+
+        Raises:
+            PatternAnalysisError: CEP_LAMBDA_PARAMETER.
+        """
+        for k in range(low, high):
+            found = self.parameters.get(k)
+            if found is not None and found.of.first < low:
+                raise outer_parameter(self.scope.error, self.scope.statement.tokens[k], function)
+
     def row_expression(
         self, low: int, high: int, function: str, found: list[tuple[str, Index]], any_event: bool = False
     ) -> RowExpression:
@@ -429,6 +465,7 @@ class Reader:
 
         ``any_event``: a column without a variable is one of :data:`ANY_EVENT`.
         """
+        self.refuse_parameters(low, high, function)
         inner = _ArgumentReader(self.scope, AGGREGATES, constant=lambda name: any_event)
         parts = inner.read(low, high)
         references = [p for p in parts if isinstance(p, Reference)]
@@ -455,7 +492,7 @@ class _ArgumentReader(Reader):
         s = self.scope.statement
         token = s.tokens[i]
         variable = self.scope.variable(token)
-        if variable is None or s.operator(i + 1) not in (".", "[") or token.text.casefold() in self.lambdas:
+        if variable is None or s.operator(i + 1) not in (".", "[") or i in self.parameters:
             return super().reference(i, high)
         index, offset, after = self.index(i, variable)
         column, after = self.column(after)
@@ -479,19 +516,3 @@ def _merged(parts: list[Part]) -> tuple[Part, ...]:
 
 def _spelt(statement: Statement, low: int, high: int) -> str:
     return "".join(t.text for t in statement.tokens[low:high])
-
-
-def lambda_names(statement: Statement, low: int, high: int) -> frozenset[str]:
-    """Case-folded parameters of lambda functions in a range: `x -> ...`, `(x, y) -> ...`."""
-    names: set[str] = set()
-    for i in range(low, high):
-        if statement.operator(i) != "->":
-            continue
-        k = i - 1
-        if statement.operator(k) == ")":
-            while k > low and statement.operator(k) != "(":
-                names.add(statement.tokens[k].text.casefold())
-                k -= 1
-        else:
-            names.add(statement.tokens[k].text.casefold())
-    return frozenset(names)

@@ -106,7 +106,8 @@ class ReturnBinder:
         Raises:
             PatternAnalysisError: CEP_AMBIGUOUS_COLUMN, CEP_NEXT, CEP_INDEX.
         """
-        reader = Reader(self.scope, AGGREGATES, constant=lambda name: name.casefold() in self.constants)
+        constant = lambda name: name.casefold() in self.constants  # noqa: E731
+        reader = Reader(self.scope, AGGREGATES, constant, hoists=True)
         parts: list[Part] = []
         for part in reader.read(item.low, item.high):
             if isinstance(part, str) or part.variable == ANY_EVENT:

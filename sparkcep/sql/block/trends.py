@@ -316,7 +316,7 @@ class TrendReader(Reader):
     """
 
     def __init__(self, binder: TrendBinder, aliases: Mapping[str, str], aliases_first: bool = False) -> None:
-        super().__init__(binder.scope, AGGREGATES)
+        super().__init__(binder.scope, AGGREGATES, hoists=True)
         self.binder = binder
         self.aliases = aliases
         self.aliases_first = aliases_first
@@ -359,7 +359,7 @@ class TrendReader(Reader):
         """A group key, the window, an alias."""
         s = self.scope.statement
         token = s.tokens[i]
-        if token.text.casefold() in self.lambdas:
+        if i in self.parameters:
             return None
         single = token.kind in ("word", "quoted") and s.operator(i + 1) not in (".", "(", "[")
         single = single and s.operator(i - 1) != "." and s.word(i - 1) != "AS"
@@ -403,4 +403,5 @@ class TrendReader(Reader):
                 "CEP_UNSUPPORTED_AGGREGATE", "Aggregates over trends have no FILTER.", s.tokens[close + 1],
                 "SUM(CASE WHEN v.x > 0 THEN v.y END) leaves out values of events",
             )  # fmt: skip
+        self.refuse_parameters(i + 2, close, name)
         return self.binder.trend(i), close + 1

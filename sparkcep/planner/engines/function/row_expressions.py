@@ -193,7 +193,7 @@ def spark_type(kind: Type) -> str:
         return f"array<{spark_type(kind.element)}>"
     if kind.kind == "null":
         return "void"
-    if kind.kind == "other":
+    if not kind.is_single:
         raise NotCompilable("a value of this type")
     return kind.kind
 

@@ -234,8 +234,8 @@ class SharedPlanner:
             raise NotCompilable("names of variables, or positions")
         if any(isinstance(s, AggregateSlot) and s.own is not None for s in slots):
             raise NotCompilable("an aggregate of the user's")
-        odd = kind.kind in ("array", "other") or (kind.kind == "interval" and kind.scale)
-        of_interval = any(types[c].kind in ("interval", "other") for c in read)
+        odd = not kind.is_single or (kind.kind == "interval" and kind.scale)
+        of_interval = any(types[c].kind in ("interval", "map", "struct", "other") for c in read)
         if odd or of_interval or (kind.kind == "decimal" and not self.settings.ansi):
             raise NotCompilable(f"a value of type {kind.kind}")
 

@@ -1,0 +1,197 @@
+"""Functions of arrays and maps that take lambda functions, as the interpreter evaluates them.
+
+NULLs, the three values of `exists` and `forall`, and where these end early are Spark's.
+
+In trees a lambda is a call of :data:`LAMBDA` over its body, with the numbers of its parameters as ``extra``, and each
+mention of a parameter one of :data:`PARAMETER`, with its number. No two lambdas of a condition share a number.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from itertools import zip_longest
+from typing import Any
+
+from sparkcep.exec.conditions.expressions import BIGINT, BOOLEAN, INT, NULL, Call, Expression, NotCompilable, Type
+from sparkcep.exec.conditions.order import compare
+
+LAMBDA, PARAMETER, FIELD = "lambda", "parameter", "field"
+
+#: Functions that may take a lambda -> where their lambdas stand, and how many parameters each may have.
+_FORMS: dict[str, tuple[tuple[int, tuple[int, ...]], ...]] = {
+    "exists": ((1, (1,)),),
+    "forall": ((1, (1,)),),
+    "filter": ((1, (1, 2)),),
+    "transform": ((1, (1, 2)),),
+    "aggregate": ((2, (2,)), (3, (1,))),
+    "zip_with": ((2, (2,)),),
+    "array_sort": ((1, (2,)),),
+    "map_filter": ((1, (2,)),),
+}
+_SYNONYMS = {"reduce": "aggregate"}
+#: Names that users write.
+WITH_LAMBDAS = frozenset([*_FORMS, *_SYNONYMS])
+
+#: What a prepared lambda is here: values of its parameters -> the value of its body.
+Function = Callable[..., Any]
+
+
+def canonical(name: str) -> str:
+    """The name that trees have for one of :data:`WITH_LAMBDAS`."""
+    return _SYNONYMS.get(name, name)
+
+
+def free_parameters(node: Expression) -> frozenset[int]:
+    """Numbers of the parameters that an expression reads of lambdas around it."""
+    if not isinstance(node, Call):
+        return frozenset()
+    if node.name == PARAMETER:
+        return frozenset([node.extra])
+    found = frozenset[int]().union(*map(free_parameters, node.arguments))
+    return found.difference(node.extra) if node.name == LAMBDA else found
+
+
+def lambdas_of(node: Call) -> dict[int, Call]:
+    """The lambdas of a function's call, by their places.
+
+    Raises:
+        NotCompilable: a lambda where the function takes none, none where it takes one, or one of other parameters.
+    """
+    forms = dict(_FORMS.get(node.name, ()))
+    found = {k: a for k, a in enumerate(node.arguments) if isinstance(a, Call) and a.name == LAMBDA}
+    fits = all(k in forms and len(a.extra) in forms[k] for k, a in found.items())
+    optional = {"aggregate": (3,), "array_sort": (1,)}.get(node.name, ())
+    last = max([*forms, 0])
+    if not fits or any(k not in found and k not in optional for k in forms) or len(node.arguments) > last + 1:
+        raise NotCompilable(f"{node.name} with these arguments")
+    return found
+
+
+def parameter_types(node: Call, place: int, kinds: Sequence[Type]) -> tuple[Type, ...]:
+    """Types of the parameters of the lambda at a place. ``kinds``: those of the arguments before it that are values.
+
+    Raises:
+        NotCompilable: an argument that is no array, or no map.
+    """
+    arrays = 2 if node.name == "zip_with" else 1
+    wanted = "map" if node.name == "map_filter" else "array"
+    for kind in kinds[:arrays]:
+        if kind.kind not in (wanted, "null"):
+            raise NotCompilable(f"{node.name}({kind.kind})")
+    elements = [kind.element or NULL for kind in kinds[:arrays]]
+    if node.name == "aggregate":
+        return (kinds[1], elements[0])[: 2 if place == 2 else 1]
+    if node.name == "map_filter":
+        return kinds[0].key or NULL, elements[0]
+    if node.name == "array_sort":
+        return elements[0], elements[0]
+    if node.name == "zip_with":
+        return tuple(elements)
+    return elements[0], INT
+
+
+def result_type(name: str, kinds: Sequence[Type], bodies: Sequence[Type]) -> Type:
+    """Type of a call. ``kinds``: of the arguments that are values; ``bodies``: of the lambdas' bodies.
+
+    Raises:
+        NotCompilable: a body of another type than the function takes.
+    """
+    if name in ("exists", "forall", "filter", "map_filter"):
+        if bodies[0].kind not in ("boolean", "null"):
+            raise NotCompilable(f"{name} by a value of type {bodies[0].kind}")
+        return kinds[0] if name in ("filter", "map_filter") else BOOLEAN
+    if name == "aggregate":
+        if bodies[0] != kinds[1]:
+            raise NotCompilable(f"aggregate from {_shown(kinds[1])} to {_shown(bodies[0])}")
+        return bodies[-1]
+    if name == "array_sort":
+        if bodies and bodies[0] != INT:
+            raise NotCompilable(f"array_sort by a value of type {bodies[0].kind}")
+        return kinds[0]
+    return Type("array", element=bodies[0])
+
+
+def _shown(kind: Type) -> str:
+    """A type for messages, as Spark names it where that tells two apart."""
+    if kind.kind == "int":
+        return {8: "tinyint", 16: "smallint", 32: "int", 64: "bigint"}[kind.size]
+    return f"decimal({kind.size},{kind.scale})" if kind.kind == "decimal" else kind.kind
+
+
+def applied(name: str, values: Sequence[Any], functions: Sequence[Function], indexed: bool) -> Any:
+    """The value of a call whose arrays or maps are not NULL. ``indexed``: a second parameter is the element's place."""
+    array, *more = values
+    if name == "aggregate":
+        state = more[0]
+        for value in array:
+            state = functions[0](state, value)
+        return functions[1](state) if len(functions) > 1 else state
+    if name == "array_sort":
+        return _sorted(array, functions)
+    if name == "zip_with":
+        return [functions[0](x, y) for x, y in zip_longest(array, more[0])]
+    if name == "map_filter":
+        return [(k, v) for k, v in array if functions[0](k, v) is True]
+    results = (functions[0](v, k) if indexed else functions[0](v) for k, v in enumerate(array))
+    if name == "transform":
+        return list(results)
+    if name == "filter":
+        return [v for v, kept in zip(array, results, strict=True) if kept is True]
+    return _decided(results, name == "exists")
+
+
+def _decided(results: Iterator[Any], decisive: bool) -> bool | None:
+    """`exists` (``decisive`` true) or `forall`: the first such value ends it, a NULL makes any other end unknown."""
+    unknown = False
+    for value in results:
+        if value is decisive:
+            return decisive
+        unknown = unknown or value is None
+    return None if unknown else not decisive
+
+
+def _sorted(values: Sequence[Any], functions: Sequence[Function]) -> list[Any]:
+    """By a comparator; without one ascending with NULLs last."""
+    if not functions:
+        known = [v for v in values if v is not None]
+        return [*sorted(known, key=functools.cmp_to_key(compare)), *[None] * (len(values) - len(known))]
+
+    def order(x: Any, y: Any) -> int:
+        found: int | None = functions[0](x, y)
+        if found is None:
+            raise ValueError("the lambda function of array_sort gave NULL")
+        return found
+
+    return sorted(values, key=functools.cmp_to_key(order))
+
+
+def field_of(kind: Type, name: str) -> tuple[Callable[[Any], Any], Type]:
+    """`value.name` of a struct, or of an array of structs the array of its values.
+
+    Raises:
+        NotCompilable: there is no such field, or more than one.
+    """
+    if kind.kind == "array" and kind.element is not None:
+        inner, type_ = field_of(kind.element, name)
+        return (lambda values: [None if v is None else inner(v) for v in values]), Type("array", element=type_)
+    found = [f for f in kind.fields if f[0] == name] or [f for f in kind.fields if f[0].casefold() == name.casefold()]
+    if len(found) != 1:
+        raise NotCompilable(f"the field {name} of a value of type {kind.kind}")
+    own = found[0][0]
+    return (lambda value: value[own]), found[0][1]
+
+
+def nested_function(name: str, kinds: Sequence[Type]) -> tuple[Callable[..., Any], Type] | None:
+    """A function of arrays or maps that are not NULL, None where it is not here."""
+    first = kinds[0] if kinds else NULL
+    if name in ("size", "cardinality") and len(kinds) == 1 and first.kind in ("array", "map"):
+        return len, INT
+    if name == "array_size" and len(kinds) == 1 and first.kind == "array":
+        return len, INT
+    if name in ("map_keys", "map_values") and len(kinds) == 1 and first.kind == "map":
+        n = 0 if name == "map_keys" else 1
+        return (lambda pairs: [pair[n] for pair in pairs]), Type("array", element=(first.key, first.element)[n])
+    if name == "get" and len(kinds) == 2 and first.kind == "array" and kinds[1].kind == "int" and kinds[1] != BIGINT:
+        return (lambda values, n: values[n] if 0 <= n < len(values) else None), first.element or NULL
+    return None
