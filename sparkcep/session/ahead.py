@@ -26,7 +26,7 @@ from sparkcep.spark_plan import is_remote
 #: Groups that are compiled, or on their way.
 _seen: set[str] = set()
 #: Seconds of a processor that a group takes, on the machine of docs/benchmarks.md, to say how long it may be.
-SECONDS = {"rows": 10, "interpreted": 5, "runs": 24, "collapsed": 8, "trends": 33, "non-answers": 46, "uncertain": 26,
+SECONDS = {"rows": 15, "interpreted": 5, "runs": 34, "collapsed": 22, "trends": 40, "non-answers": 52, "uncertain": 43,
            "ranges": 5}  # fmt: skip
 
 
