@@ -48,7 +48,7 @@ def test_dbt_builds_models_that_hold_patterns(project: Path) -> None:
     run(project, "dbt.cli.main", "build")
     results = json.loads((project / "target" / "run_results.json").read_text())["results"]
     assert {r["status"] for r in results} == {"success", "pass"}
-    assert len(results) == 11
+    assert len(results) == 12
     assert [(r[0], *r[2:]) for r in rows(project, "payment_trouble")] == [(2, 2, True), (4, 3, False)]
     assert [(r[0], *r[2:]) for r in rows(project, "returns")] == [(3, 5, True), (5, 6, False)]
     late = rows(project, "late_shipments")
@@ -63,6 +63,19 @@ def test_dbt_builds_models_that_hold_patterns(project: Path) -> None:
     with pytest.raises(AssertionError, match=r"CEP_PERSISTENT_VIEW[\s\S]*materialized='table'"):
         run(project, "sparkcep", "dbt", "run", "--select", "late_shipments", "wrong")
     assert [r[0] for r in rows(project, "late_shipments")] == [2, 5, 6]
+
+
+def test_an_index_on_the_seed_serves_models_through_a_view(project: Path) -> None:
+    run(project, "dbt.cli.main", "build", "--select", "order_events", "steps")
+    query = (
+        "EXPLAIN FROM {{ ref('steps') }} PARTITION BY number ORDER BY happened_at EVENT TYPE step "
+        "PATTERN SEQ(paid p, returned r)"
+    )
+    said = run(project, "dbt.cli.main", "-q", "show", "--limit", "-1", "--output", "json", "--inline", query)
+    plan = json.loads(said[said.index("{") :])["show"][0]["plan"]
+    assert "Index: orders_ix (siesta), snapshot" in plan
+    assert "each row of the input comes from one of shop.order_events: CASE order_id is number" in plan
+    assert "Limit" not in plan
 
 
 def test_what_dbt_does_not_know_is_said(project: Path) -> None:
