@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -33,6 +33,7 @@ from sparkcep.session.planning import OccurrencePlanner
 from sparkcep.session.relations import Relation, check, counted, relation_sql, with_facts
 from sparkcep.session.spark_errors import outer_reference
 from sparkcep.session.templates import Templates
+from sparkcep.session.windowed_input import WindowedInput, windowed_input
 from sparkcep.session.windows import plan_windows, source_text
 from sparkcep.settings import Settings
 from sparkcep.sql.commands import Explain, TemporaryView, classify
@@ -41,6 +42,7 @@ from sparkcep.sql.misplaced import misplaced
 from sparkcep.sql.occurrences import read_statement
 from sparkcep.sql.rewriter import InputSql, Rewriter
 from sparkcep.sql.statement import RULE_FUNCTIONS, OccurrenceKind, PatternOccurrence, Statement, formatted
+from sparkcep.sql.windows.parser import WindowSyntax
 
 if TYPE_CHECKING:
     from sparkcep.session.rule_sets import RuleSetResult
@@ -233,11 +235,12 @@ class StatementExecution:
         """Plan the windows with patterns of a SELECT; its source becomes their relation, calls become columns of it."""
         assert form.windowed is not None
         names = [f"{PREFIX}relation_{next(_names)}" for _ in form.windowed.patterns]
-        windows = plan_windows(self.planner, form, lambda: self.read(form)[:2], names)
+        windows = plan_windows(self.planner, form, lambda found: self.read_windowed(form, found), names)
+        self.notes.extend(windows.input.notes)
         for relation in windows.relations:
             self.relations.append(relation)
             if self.runs:
-                self.warn_of_slow_conditions(relation.plan, windows.input_sql, relation.source)
+                self.warn_of_slow_conditions(relation.plan, windows.input.text, relation.source)
             self.compile_ahead(relation.plan)
         text = source_text(self.planner, form, windows)
         windows.edits.apply()
@@ -291,6 +294,13 @@ class StatementExecution:
     def read(self, form: PatternOccurrence) -> tuple[InputSql, DataFrame, CorrelatedInput | None]:
         """See :meth:`input`; errors come with their place."""
         return parsed(self.statement.text, lambda: self.blamed(lambda: self.input(form)))
+
+    def read_windowed(self, form: PatternOccurrence, windows: Mapping[int, WindowSyntax]) -> WindowedInput:
+        """What windows of a SELECT read, by the parentheses that open them; errors come with their place."""
+        if form.windowed is not None and form.windowed.is_plain:
+            return WindowedInput(*self.read(form)[:2])
+        text = self.statement.text
+        return parsed(text, lambda: self.blamed(lambda: windowed_input(self.planner, form, windows)))
 
     def input(self, form: PatternOccurrence) -> tuple[InputSql, DataFrame, CorrelatedInput | None]:
         """A form's input relation, analysed: the query that reads it, and how it depends on the query around it."""

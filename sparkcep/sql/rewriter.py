@@ -83,6 +83,12 @@ class Rewriter:
         """From now on the form's whole span reads ``relation``, text fit for Spark's formatted sql."""
         self.edits.append((form.start, form.end, relation))
 
+    def put(self, low: int, high: int, text: str) -> None:
+        """From now on a range of tokens reads ``text``, fit for Spark's formatted sql, whatever it read before."""
+        start, end = self.statement.tokens[low].start, self.statement.tokens[high - 1].end
+        self.edits[:] = [e for e in self.edits if not (start <= e[0] and e[1] <= end)]
+        self.edits.append((start, end, text))
+
     def render(self, start: int, end: int) -> str:
         """Text of a span, fit for Spark's formatted sql."""
         inside = [e for e in self.edits if start <= e[0] and e[1] <= end]
@@ -117,7 +123,7 @@ class Rewriter:
         Args:
             source: what stands behind FROM, rendered. items: the SELECT list. Both fit for Spark's formatted sql.
         """
-        return self._with_scopes(form, f"SELECT {items} FROM {source}", source)
+        return self._with_scopes(form, f"SELECT {items} FROM {source}", f"{items} {source}")
 
     def _is_name(self, form: PatternOccurrence) -> bool:
         """Whether an input is a name without an alias."""
