@@ -75,8 +75,7 @@ class _Reader:
         return name if self.planner.settings.case_sensitive else name.casefold()
 
     def text(self, low: int, high: int) -> str:
-        tokens = self.planner.statement.tokens
-        return self.planner.rewriter.render(tokens[low].start, tokens[high - 1].end)
+        return self.planner.rewriter.tokens_text(low, high)
 
     @property
     def source(self) -> str:

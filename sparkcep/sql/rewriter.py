@@ -89,6 +89,10 @@ class Rewriter:
         self.edits[:] = [e for e in self.edits if not (start <= e[0] and e[1] <= end)]
         self.edits.append((start, end, text))
 
+    def tokens_text(self, low: int, high: int) -> str:
+        """Text of a range of tokens, fit for Spark's formatted sql."""
+        return self.render(self.statement.tokens[low].start, self.statement.tokens[high - 1].end)
+
     def render(self, start: int, end: int) -> str:
         """Text of a span, fit for Spark's formatted sql."""
         inside = [e for e in self.edits if start <= e[0] and e[1] <= end]
