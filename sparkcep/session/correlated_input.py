@@ -39,7 +39,8 @@ class CorrelatedInput:
     Args:
         text: the query that reads it. frame: its rows.
         keys: names of these columns. predicates: what the statement demands of each, fit for Spark's formatted sql.
-        conditions: the same as the user wrote it. lateral: whether LATERAL stands before the input.
+        conditions: the same as the user wrote it. lateral: whether LATERAL stands before the input. named: whether
+            some of the columns are of the query around, named in the clause itself.
     """
 
     text: InputSql
@@ -48,6 +49,7 @@ class CorrelatedInput:
     predicates: tuple[str, ...]
     conditions: tuple[str, ...]
     lateral: bool
+    named: bool = False
 
     def filtered(self, sql: str) -> str:
         """The matches of one row of the query around: of all ``sql`` gives, those of its partition.

@@ -102,6 +102,7 @@ class OccurrencePlanner:
             self.rewriter.render,
             self.settings,
             self.rewriter.with_prefix(form),
+            constants=self.rewriter.constants,
         )
         if self.settings.column_pruning and by_name:
             query = replace(query, wanted=wanted_names(self.statement, form))

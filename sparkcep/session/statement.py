@@ -23,11 +23,12 @@ from sparkcep.planner.plan import AnyPlan
 from sparkcep.query import PREFIX
 from sparkcep.session.ahead import compile_ahead
 from sparkcep.session.analyzer import Arguments, SparkAnalyzer, SqlMethod
-from sparkcep.session.correlated_input import CorrelatedInput, correlated_input
+from sparkcep.session.correlated_input import CorrelatedInput
 from sparkcep.session.functions import create_function
 from sparkcep.session.index_choice import Pruning, prune
 from sparkcep.session.joined_input import joined_input, plain_names
 from sparkcep.session.no_rows import notes
+from sparkcep.session.outer_columns import input_by_outer
 from sparkcep.session.own_aggregates import with_aggregates
 from sparkcep.session.planning import OccurrencePlanner
 from sparkcep.session.relations import Relation, check, counted, relation_sql, with_facts
@@ -190,6 +191,8 @@ class StatementExecution:
         pruning = (
             Pruning(lines=["not used: a pattern over a stream"])
             if planned.stream is not None
+            else Pruning(lines=["not used: the input comes once for each row of the query around"])
+            if correlated is not None and correlated.named
             else prune(self.analyzer.spark, planned, source, input_sql, self.analyzer.settings)
         )
         if self.runs:
@@ -210,6 +213,10 @@ class StatementExecution:
         self.relations.append(relation)
         if correlated is not None:
             self.notes.append(f"{' and '.join(correlated.conditions)}: tested on the matches of all partitions by it")
+            if correlated.named:
+                self.notes.append(
+                    "the input comes once for each distinct row of what the clause names of the query around"
+                )
             sql = correlated.filtered(sql)
         self.put(form, sql)
 
@@ -304,7 +311,7 @@ class StatementExecution:
 
     def input(self, form: PatternOccurrence) -> tuple[InputSql, DataFrame, CorrelatedInput | None]:
         """A form's input relation, analysed: the query that reads it, and how it depends on the query around it."""
-        found = correlated_input(self.analyzer, self.rewriter, form)
+        found = input_by_outer(self.analyzer, self.rewriter, form)
         if found is None:
             input_sql = self.rewriter.input_sql(form)
             table = input_sql.plain_table
@@ -314,7 +321,7 @@ class StatementExecution:
                 return input_sql, frame, None
             except AnalysisException as error:
                 if (error.getCondition() or "").startswith("UNRESOLVED_COLUMN"):
-                    found = correlated_input(self.analyzer, self.rewriter, form, unresolved=error)
+                    found = input_by_outer(self.analyzer, self.rewriter, form, unresolved=error)
                 if found is None:
                     raise outer_reference(self.statement, form, error) or error from None
         return found.text, found.frame, found

@@ -41,6 +41,7 @@ class Rewriter:
         statement: the statement.
         formatted: whether the text is already a format string (the user passed keyword arguments).
         positional: whether `?` markers are the user's parameters.
+        constants: where text begins that the same value stands for in all rows of a partition, and the token behind it.
     """
 
     statement: Statement
@@ -48,6 +49,7 @@ class Rewriter:
     positional: bool = False
     edits: list[tuple[int, int, str]] = field(default_factory=list)
     parameters: int = 0
+    constants: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.positional:

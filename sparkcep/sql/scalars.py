@@ -49,7 +49,8 @@ class Scope:
 
     ``unions`` maps a SUBSET name to its primary variables; ``qualifiers`` are the input relation's own names;
     ``render`` gives the text of a span with nested forms replaced. ``own_aggregates``: users' functions by name.
-    ``computed``: where text begins that a column of the input stands for, and the token behind it.
+    ``computed``: where text begins that a column of the input stands for, and the token behind it; ``constants``: the
+    same, where it has one value in a partition.
     """
 
     statement: Statement
@@ -61,6 +62,7 @@ class Scope:
     render: Callable[[int, int], str]
     own_aggregates: Mapping[str, OwnAggregate] = field(default_factory=dict)
     computed: Mapping[int, int] = field(default_factory=dict)
+    constants: Mapping[int, int] = field(default_factory=dict)
 
     def variables_of(self, name: str) -> tuple[str, ...] | None:
         """Primary variables behind a variable's or a SUBSET's name."""
@@ -120,8 +122,8 @@ class ScalarReader:
         lambdas = self.lambda_names(low, high)
         i = low
         while i < high:
-            if i in self.scope.computed:
-                i = self.scope.computed[i]
+            if (behind := self.scope.computed.get(i) or self.scope.constants.get(i)) is not None:
+                i = behind
                 continue
             if self.s.operator(i) == "(" and self.s.word(i + 1) in QUERY_WORDS:
                 after = self.s.pairs.get(i, high) + 1
@@ -430,6 +432,9 @@ class ScalarReader:
 
         i = low
         while i < high:
+            if i in self.scope.constants:
+                i = self.scope.constants[i]
+                continue
             if i in self.scope.computed:
                 bare = bare or tokens[i]
                 i = self.scope.computed[i]
