@@ -1,4 +1,5 @@
-"""Columns of the query around a clause, named in its MEASURES and DEFINE: its input once for each of their values."""
+"""Columns of the query around that a pattern names in its conditions and measures: its input once for each of their
+values."""
 
 from __future__ import annotations
 
@@ -42,7 +43,7 @@ _ADDS_UP = re.compile(r"\b(try_)?(sum|avg|stddev\w*|var\w*|corr|covar\w*|regr\w*
 def input_by_outer(
     analyzer: SparkAnalyzer, rewriter: Rewriter, form: PatternOccurrence, *, unresolved: AnalysisException | None = None
 ) -> CorrelatedInput | None:
-    """As :func:`correlated_input`, also where MEASURES and DEFINE name columns of the query around: then the input
+    """As :func:`correlated_input`, also where conditions and measures name columns of the query around: then the input
     comes once for each distinct row of these and of what is compared, and they are among its keys.
 
     Raises:

@@ -174,7 +174,7 @@ class OccurrencePlanner:
             lambda relation: self.analyzer.table_properties(relation, source),
             lambda expression: str(self.analyzer.run(f"{prefix}SELECT {expression} FROM {{{SOURCE}}}", source).schema[0]
                                    .dataType.simpleString()),
-            indexed,
+            indexed, constants=self.rewriter.constants,
         )  # fmt: skip
 
     def merged(self, query: PatternQuery, source: DataFrame) -> DataFrame:

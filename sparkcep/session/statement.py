@@ -215,7 +215,7 @@ class StatementExecution:
             self.notes.append(f"{' and '.join(correlated.conditions)}: tested on the matches of all partitions by it")
             if correlated.named:
                 self.notes.append(
-                    "the input comes once for each distinct row of what the clause names of the query around"
+                    "the input comes once for each distinct row of what the pattern names of the query around"
                 )
             sql = correlated.filtered(sql)
         self.put(form, sql)

@@ -1,14 +1,15 @@
-"""Columns of the query around a clause that its MEASURES and DEFINE name, as in LATERAL and EXISTS."""
+"""Columns of the query around a pattern that its conditions and measures name, as in LATERAL and EXISTS."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
 from sparkcep.errors import SparkCepError
 from sparkcep.pattern import variables
 from sparkcep.query import RowsPerMatch
+from sparkcep.sql.block.parser import parse_block
 from sparkcep.sql.clause.parser import parse_clause
 from sparkcep.sql.clause.row_pattern import variable_name
 from sparkcep.sql.rewriter import join_sides
@@ -32,37 +33,42 @@ class OuterName:
 def outer_names(
     statement: Statement, form: PatternOccurrence, around: Range, own: Collection[str], *, formatted: bool
 ) -> list[OuterName]:
-    """Those of a clause; none of a block, and of a clause that cannot be parsed, which says so when it is bound.
+    """Those of a clause's MEASURES and DEFINE, and of a block's WHERE; none of what cannot be parsed, which says so
+    when it is bound.
 
     Args:
         around: FROM, without the word, of the query around. own: folded names by which the input may be called.
     """
     s = statement
     sides = {name.casefold() for name in join_sides(s, *around)} - {name.casefold() for name in own}
-    if form.kind is not OccurrenceKind.CLAUSE or not sides:
+    if not sides:
         return []
     with suppress(SparkCepError):
-        clause = parse_clause(s, form.body, formatted=formatted)
-        assert clause.pattern is not None
-        taken = {*variables(clause.pattern), *(variable_name(name) for name, _ in clause.subsets)}
-        empty = shortest(clause.pattern) == 0 or clause.rows_per_match is RowsPerMatch.ALL_WITH_UNMATCHED
-        found = []
-        for part in (*clause.measures, *clause.definitions):
-            k, high = part.expression
-            while k < high - 2:
-                token = s.tokens[k]
-                if s.operator(k) == "(" and s.word(k + 1) in QUERY_WORDS:
-                    k = s.pairs.get(k, high) + 1
-                    continue
-                name = s.operator(k + 1) == "." and s.tokens[k + 2].kind in ("word", "quoted")
-                if (
-                    name
-                    and s.operator(k - 1) != "."
-                    and s.operator(k + 3) != "("
-                    and token.text.casefold() in sides
-                    and variable_name(token) not in taken
-                ):
-                    found.append(OuterName((k, k + 3), empty and part in clause.measures))
-                k += 1
-        return found
+        if form.kind is OccurrenceKind.BLOCK:
+            block = parse_block(s, form)
+            sides -= {t.text.casefold() for t in s.tokens[block.pattern[0] : block.pattern[1]]}
+            return [OuterName(span, False) for span in _named(s, block.where, sides)] if block.where else []
+        if form.kind is OccurrenceKind.CLAUSE:
+            clause = parse_clause(s, form.body, formatted=formatted)
+            assert clause.pattern is not None
+            taken = {*variables(clause.pattern), *(variable_name(name) for name, _ in clause.subsets)}
+            sides -= {name.casefold() for name in taken}
+            empty = shortest(clause.pattern) == 0 or clause.rows_per_match is RowsPerMatch.ALL_WITH_UNMATCHED
+            found = [OuterName(span, empty) for m in clause.measures for span in _named(s, m.expression, sides)]
+            return found + [
+                OuterName(span, False) for d in clause.definitions for span in _named(s, d.expression, sides)
+            ]
     return []
+
+
+def _named(s: Statement, span: Range, sides: Collection[str]) -> Iterator[Range]:
+    """`relation.column` in a range of tokens, outside of its subqueries."""
+    k, high = span
+    while k < high - 2:
+        if s.operator(k) == "(" and s.word(k + 1) in QUERY_WORDS:
+            k = s.pairs.get(k, high) + 1
+            continue
+        names = s.operator(k + 1) == "." and all(s.tokens[n].kind in ("word", "quoted") for n in (k, k + 2))
+        if names and s.operator(k - 1) != "." and s.operator(k + 3) != "(" and s.tokens[k].text.casefold() in sides:
+            yield k, k + 3
+        k += 1

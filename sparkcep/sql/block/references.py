@@ -42,11 +42,13 @@ class Reader:
 
     ``constant`` tells of a column without a variable whether all events of a match have the same value in it; then it
     is a reference to :data:`ANY_EVENT`. ``bare``: the first other column without a variable, if there is one.
+    ``in_condition``: whether the scope's constants are such references too, and no text over an event.
     """
 
     scope: BlockScope
     aggregates: frozenset[str] = CONDITION_AGGREGATES
     constant: Callable[[str], bool] = lambda name: False
+    in_condition: bool = False
     bare: Token | None = None
     lambdas: frozenset[str] = frozenset()
     parts: list[Part] = field(default_factory=list)
@@ -65,6 +67,13 @@ class Reader:
         self.text_start = tokens[low].start
         i = low
         while i < high:
+            if (behind := self.scope.constants.get(i)) is not None:
+                if self.in_condition:
+                    text = self.scope.render(tokens[i].start, tokens[behind - 1].end)
+                    of_all = Reference(ANY_EVENT, Index.PLAIN, tokens[i], RowExpression((text,)))
+                    self.cut(tokens[i].start, tokens[behind - 1].end, of_all)
+                i = behind
+                continue
             if (known := self.known(i)) is not None:
                 self.cut(tokens[i].start, tokens[known[1] - 1].end, known[0])
                 i = known[1]
