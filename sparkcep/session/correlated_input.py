@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pyspark.errors import AnalysisException, ParseException
@@ -23,7 +23,7 @@ from sparkcep.query import (
 )
 from sparkcep.session.analyzer import SparkAnalyzer
 from sparkcep.session.spark_errors import matched_as_a_join, outer_reference
-from sparkcep.sql.correlation import Correlation, correlations, outer_source, read_subquery
+from sparkcep.sql.correlation import Correlation, Subquery, correlations, outer_source, read_subquery
 from sparkcep.sql.rewriter import InputSql, Rewriter
 from sparkcep.sql.statement import OccurrenceKind, PatternOccurrence, Statement
 
@@ -39,7 +39,8 @@ class CorrelatedInput:
     Args:
         text: the query that reads it. frame: its rows.
         keys: names of these columns. predicates: what the statement demands of each, fit for Spark's formatted sql.
-        conditions: the same as the user wrote it. lateral: whether LATERAL stands before the input.
+        conditions: the same as the user wrote it. lateral: whether LATERAL stands before the input. named: whether
+            some of the columns are of the query around, named in the clause itself.
     """
 
     text: InputSql
@@ -48,6 +49,7 @@ class CorrelatedInput:
     predicates: tuple[str, ...]
     conditions: tuple[str, ...]
     lateral: bool
+    named: bool = False
 
     def filtered(self, sql: str) -> str:
         """The matches of one row of the query around: of all ``sql`` gives, those of its partition.
@@ -81,51 +83,72 @@ def correlated_input(
         return None
     if unresolved is None and not correlations(statement, subquery, None):
         return None
-
-    def text(span: tuple[int, int]) -> str:
-        return rewriter.render(statement.tokens[span[0]].start, statement.tokens[span[1] - 1].end)
-
+    text = rewriter.tokens_text
     try:
-        columns = analyzer.run(rewriter.query_over(form, text(subquery.source))).columns
+        columns = analyzer.run(rewriter.query_over(form, text(*subquery.source))).columns
     except AnalysisException:
         return None
     found = correlations(statement, subquery, {c.casefold() for c in columns})
     if not found:
         return None
-    keys = tuple(f"{PREFIX}outer{n}" for n in range(len(found)))
-    predicates = tuple(f"{key} {c.operator} {text(c.outer)}" for key, c in zip(keys, found, strict=True))
-    items = ", ".join(f"{text(c.inner)} AS {key}" for key, c in zip(keys, found, strict=True))
-    outer = ", ".join(text(c.outer) for c in found)
     try:
-        outer_fields = analyzer.run(rewriter.query_over(form, text(around), outer)).schema.fields
+        outer = ", ".join(text(*c.outer) for c in found)
+        outer_fields = analyzer.run(rewriter.query_over(form, text(*around), outer)).schema.fields
     except (AnalysisException, ParseException):
         return None
+    keys = tuple(f"{PREFIX}outer{n}" for n in range(len(found)))
+    input_sql, frame = _with_keys(analyzer, rewriter, form, subquery, dict(zip(keys, found, strict=True)))
+    _check_types(rewriter, found, frame.schema.fields[-len(keys) :], outer_fields)
+    predicates = tuple(f"{key} {c.operator} {text(*c.outer)}" for key, c in zip(keys, found, strict=True))
+    written = tuple(unescape(text(*c.inner)) + f" {c.operator} " + unescape(text(*c.outer)) for c in found)
+    return CorrelatedInput(input_sql, frame, keys, predicates, written, subquery.lateral)
+
+
+def _with_keys(
+    analyzer: SparkAnalyzer, rewriter: Rewriter, form: PatternOccurrence, subquery: Subquery,
+    keys: Mapping[str, Correlation],
+) -> tuple[InputSql, DataFrame]:  # fmt: skip
+    """The input as a whole, from now on, with what is compared as columns instead of the comparisons.
+
+    Raises:
+        PatternAnalysisError: CEP_CORRELATED_INPUT.
+    """
+    statement = rewriter.statement
+    items = ", ".join(f"{rewriter.tokens_text(*c.inner)} AS {key}" for key, c in keys.items())
     behind_items = statement.tokens[subquery.source[0] - 1].start
     rewriter.edits.append((behind_items, behind_items, f", {items} "))
-    for c in found:
+    for c in keys.values():
         low, high = c.conjunct
         rewriter.edits.append((statement.tokens[low].start, statement.tokens[high - 1].end, "true"))
     input_sql = rewriter.input_sql(form)
     try:
-        frame = analyzer.analyzed(input_sql.text)
+        return input_sql, analyzer.analyzed(input_sql.text)
     except AnalysisException as error:
         # Something else of the query around; or an aggregate, which would be over all of the input.
+        first = next(iter(keys.values()))
         raise outer_reference(statement, form, error) or refused(
-            statement, found[0], "is of the query around an input whose rows are not rows of its FROM, one by one"
+            statement, first.outer, "is of the query around an input whose rows are not rows of its FROM, one by one"
         ) from None
-    inner_fields = frame.schema.fields[-len(keys) :]
-    for c, inner_field, outer_field in zip(found, inner_fields, outer_fields, strict=True):
+
+
+def _check_types(
+    rewriter: Rewriter, found: Sequence[Correlation], inner: Sequence[StructField], outer: Sequence[StructField]
+) -> None:
+    """Refuse a comparison that several partitions may satisfy.
+
+    Raises:
+        PatternAnalysisError: CEP_CORRELATED_INPUT.
+    """
+    for c, inner_field, outer_field in zip(found, inner, outer, strict=True):
         if not _same(inner_field, outer_field):
-            column, outer_type = unescape(text(c.inner)), outer_field.dataType.simpleString()
+            column, outer_type = unescape(rewriter.tokens_text(*c.inner)), outer_field.dataType.simpleString()
             type_ = inner_field.dataType.simpleString()
             raise refused(
-                statement,
-                c,
+                rewriter.statement,
+                c.outer,
                 f"of the query around the input is {outer_type}, {column} is {type_}: several partitions may equal it",
                 f"give both one type in a subquery: SELECT *, CAST({column} AS {outer_type.upper()}) AS ...",
             )
-    written = tuple(unescape(text(c.inner)) + f" {c.operator} " + unescape(text(c.outer)) for c in found)
-    return CorrelatedInput(input_sql, frame, keys, predicates, written, subquery.lateral)
 
 
 def _same(a: StructField, b: StructField) -> bool:
@@ -136,10 +159,10 @@ def _same(a: StructField, b: StructField) -> bool:
     return a.dataType.simpleString() == b.dataType.simpleString() and chars[0] == chars[1]
 
 
-def refused(statement: Statement, correlation: Correlation, why: str, hint: str = "") -> PatternAnalysisError:
+def refused(statement: Statement, outer: tuple[int, int], why: str, hint: str = "") -> PatternAnalysisError:
     """CEP_CORRELATED_INPUT with the place of an outer column; the caller raises it."""
-    token = statement.tokens[correlation.outer[0]]
-    name = statement.text[token.start : statement.tokens[correlation.outer[1] - 1].end]
+    token = statement.tokens[outer[0]]
+    name = statement.text[token.start : statement.tokens[outer[1] - 1].end]
     return PatternAnalysisError(
         "CEP_CORRELATED_INPUT",
         f"{name} {why}.",

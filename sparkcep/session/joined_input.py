@@ -30,7 +30,7 @@ def joined_input(
         None where no names are equal, or where sides do not tell them apart.
 
     Raises:
-        PatternAnalysisError: CEP_DUPLICATE_COLUMN, a side has a pattern variable's name.
+        PatternAnalysisError: see :func:`_check_variables`.
     """
 
     def fold(name: str) -> str:
@@ -40,16 +40,7 @@ def joined_input(
     sides = rewriter.sides(form)
     if not equal or not sides:
         return None
-    for side in sides:
-        if rewriter.names_variable(form, [side]):
-            raise PatternAnalysisError(
-                "CEP_DUPLICATE_COLUMN",
-                f"Two sides of the join have a column {next(c for c in columns if fold(c) in equal)}, "
-                f"and {side} is also a pattern variable.",
-                text=rewriter.statement.text,
-                position=form.relation_start,
-                hint=f"give the side {side} an alias that is no pattern variable, and name its columns by that",
-            )
+    _check_variables(rewriter, form, sides, next(c for c in columns if fold(c) in equal))
     # By side in the order of FROM, so that the n-th column of a name is that of the n-th side that has it.
     owners: dict[str, list[tuple[str, str]]] = {name: [] for name in equal}
     for side in sides:
@@ -78,6 +69,23 @@ def joined_input(
 
     rewriter.rename_columns(form, renamed)
     return rewriter.input_sql(form, ", ".join(items)), frozenset(new.values())
+
+
+def _check_variables(rewriter: Rewriter, form: PatternOccurrence, sides: Sequence[str], column: str) -> None:
+    """Refuse a join with a column in two sides, where a side has a pattern variable's name.
+
+    Raises:
+        PatternAnalysisError: CEP_DUPLICATE_COLUMN.
+    """
+    for side in sides:
+        if rewriter.names_variable(form, [side]):
+            raise PatternAnalysisError(
+                "CEP_DUPLICATE_COLUMN",
+                f"Two sides of the join have a column {column}, and {side} is also a pattern variable.",
+                text=rewriter.statement.text,
+                position=form.relation_start,
+                hint=f"give the side {side} an alias that is no pattern variable, and name its columns by that",
+            )
 
 
 def plain_names(sql: str, new: frozenset[str], names: Names) -> str:

@@ -102,6 +102,7 @@ class OccurrencePlanner:
             self.rewriter.render,
             self.settings,
             self.rewriter.with_prefix(form),
+            constants=self.rewriter.constants,
         )
         if self.settings.column_pruning and by_name:
             query = replace(query, wanted=wanted_names(self.statement, form))
@@ -173,7 +174,7 @@ class OccurrencePlanner:
             lambda relation: self.analyzer.table_properties(relation, source),
             lambda expression: str(self.analyzer.run(f"{prefix}SELECT {expression} FROM {{{SOURCE}}}", source).schema[0]
                                    .dataType.simpleString()),
-            indexed,
+            indexed, constants=self.rewriter.constants,
         )  # fmt: skip
 
     def merged(self, query: PatternQuery, source: DataFrame) -> DataFrame:

@@ -94,6 +94,8 @@ def outer_reference(
         return statement.tokens[k].text.casefold() == name[0].casefold() and statement.operator(k + 1) == "."
 
     low, high = form.relation_tokens
+    if form.windowed is not None:  # its WHERE too
+        high = form.windowed.source_end
     inside = [k for k in range(low, high) if is_qualifier(k)]
     outside = [
         t for k, t in enumerate(statement.tokens)

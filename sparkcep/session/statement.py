@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -23,16 +23,18 @@ from sparkcep.planner.plan import AnyPlan
 from sparkcep.query import PREFIX
 from sparkcep.session.ahead import compile_ahead
 from sparkcep.session.analyzer import Arguments, SparkAnalyzer, SqlMethod
-from sparkcep.session.correlated_input import CorrelatedInput, correlated_input
+from sparkcep.session.correlated_input import CorrelatedInput
 from sparkcep.session.functions import create_function
 from sparkcep.session.index_choice import Pruning, prune
 from sparkcep.session.joined_input import joined_input, plain_names
 from sparkcep.session.no_rows import notes
+from sparkcep.session.outer_columns import input_by_outer
 from sparkcep.session.own_aggregates import with_aggregates
 from sparkcep.session.planning import OccurrencePlanner
 from sparkcep.session.relations import Relation, check, counted, relation_sql, with_facts
 from sparkcep.session.spark_errors import outer_reference
 from sparkcep.session.templates import Templates
+from sparkcep.session.windowed_input import WindowedInput, windowed_input
 from sparkcep.session.windows import plan_windows, source_text
 from sparkcep.settings import Settings
 from sparkcep.sql.commands import Explain, TemporaryView, classify
@@ -41,6 +43,7 @@ from sparkcep.sql.misplaced import misplaced
 from sparkcep.sql.occurrences import read_statement
 from sparkcep.sql.rewriter import InputSql, Rewriter
 from sparkcep.sql.statement import RULE_FUNCTIONS, OccurrenceKind, PatternOccurrence, Statement, formatted
+from sparkcep.sql.windows.parser import WindowSyntax
 
 if TYPE_CHECKING:
     from sparkcep.session.rule_sets import RuleSetResult
@@ -188,6 +191,8 @@ class StatementExecution:
         pruning = (
             Pruning(lines=["not used: a pattern over a stream"])
             if planned.stream is not None
+            else Pruning(lines=["not used: the input comes once for each row of the query around"])
+            if correlated is not None and correlated.named
             else prune(self.analyzer.spark, planned, source, input_sql, self.analyzer.settings)
         )
         if self.runs:
@@ -208,6 +213,10 @@ class StatementExecution:
         self.relations.append(relation)
         if correlated is not None:
             self.notes.append(f"{' and '.join(correlated.conditions)}: tested on the matches of all partitions by it")
+            if correlated.named:
+                self.notes.append(
+                    "the input comes once for each distinct row of what the pattern names of the query around"
+                )
             sql = correlated.filtered(sql)
         self.put(form, sql)
 
@@ -233,11 +242,12 @@ class StatementExecution:
         """Plan the windows with patterns of a SELECT; its source becomes their relation, calls become columns of it."""
         assert form.windowed is not None
         names = [f"{PREFIX}relation_{next(_names)}" for _ in form.windowed.patterns]
-        windows = plan_windows(self.planner, form, lambda: self.read(form)[:2], names)
+        windows = plan_windows(self.planner, form, lambda found: self.read_windowed(form, found), names)
+        self.notes.extend(windows.input.notes)
         for relation in windows.relations:
             self.relations.append(relation)
             if self.runs:
-                self.warn_of_slow_conditions(relation.plan, windows.input_sql, relation.source)
+                self.warn_of_slow_conditions(relation.plan, windows.input.text, relation.source)
             self.compile_ahead(relation.plan)
         text = source_text(self.planner, form, windows)
         windows.edits.apply()
@@ -292,9 +302,16 @@ class StatementExecution:
         """See :meth:`input`; errors come with their place."""
         return parsed(self.statement.text, lambda: self.blamed(lambda: self.input(form)))
 
+    def read_windowed(self, form: PatternOccurrence, windows: Mapping[int, WindowSyntax]) -> WindowedInput:
+        """What windows of a SELECT read, by the parentheses that open them; errors come with their place."""
+        if form.windowed is not None and form.windowed.is_plain:
+            return WindowedInput(*self.read(form)[:2])
+        text = self.statement.text
+        return parsed(text, lambda: self.blamed(lambda: windowed_input(self.planner, form, windows)))
+
     def input(self, form: PatternOccurrence) -> tuple[InputSql, DataFrame, CorrelatedInput | None]:
         """A form's input relation, analysed: the query that reads it, and how it depends on the query around it."""
-        found = correlated_input(self.analyzer, self.rewriter, form)
+        found = input_by_outer(self.analyzer, self.rewriter, form)
         if found is None:
             input_sql = self.rewriter.input_sql(form)
             table = input_sql.plain_table
@@ -304,7 +321,7 @@ class StatementExecution:
                 return input_sql, frame, None
             except AnalysisException as error:
                 if (error.getCondition() or "").startswith("UNRESOLVED_COLUMN"):
-                    found = correlated_input(self.analyzer, self.rewriter, form, unresolved=error)
+                    found = input_by_outer(self.analyzer, self.rewriter, form, unresolved=error)
                 if found is None:
                     raise outer_reference(self.statement, form, error) or error from None
         return found.text, found.frame, found

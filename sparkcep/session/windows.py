@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame
@@ -15,6 +15,7 @@ from sparkcep.query import PREFIX, SOURCE
 from sparkcep.session.index_choice import Pruning
 from sparkcep.session.planning import OccurrencePlanner
 from sparkcep.session.relations import Relation, relation_sql
+from sparkcep.session.windowed_input import WindowedInput
 from sparkcep.sql.outer import wanted_names
 from sparkcep.sql.rewriter import InputSql
 from sparkcep.sql.statement import PatternOccurrence, Statement, WindowCall, WindowedSelect
@@ -22,16 +23,19 @@ from sparkcep.sql.windows.binder import ROW, BoundWindow, WindowBinder
 from sparkcep.sql.windows.parser import WindowSyntax, parse_window
 from sparkcep.sql.windows.selected import SelectEdits, relation_alias
 
+#: How names of columns begin that answer calls.
+RESULT = PREFIX + "w"
 _WHOLE_NUMBERS = ("tinyint", "smallint", "int", "bigint")
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedWindows:
-    """``relations``: a window's each, which reads that of the window before. ``input_sql``: reads what the first one
-    does. ``edits``: of the SELECT."""
+    """``relations``: a window's each, which reads that of the window before. ``input``: what the first one reads.
+    ``columns``: of the last. ``edits``: of the SELECT."""
 
     relations: tuple[Relation, ...]
-    input_sql: InputSql
+    input: WindowedInput
+    columns: tuple[str, ...]
     edits: SelectEdits
 
 
@@ -62,35 +66,26 @@ class WindowPlanner:
 
         Raises:
             PatternParseError: see :func:`parse_window`.
-            PatternAnalysisError: CEP_WINDOW_QUERY, CEP_WINDOW_CALL.
+            PatternAnalysisError: CEP_WINDOW_CALL.
         """
         formatted = bool(self.planner.analyzer.kwargs)
         parsed = {at: parse_window(self.statement, self.windowed, at, formatted) for at in self.windowed.patterns}
-        self.check_query()
+        self.check_calls()
         return parsed
 
-    def check_query(self) -> None:
-        """Refuse a SELECT whose windows do not see the rows of one relation.
+    def check_calls(self) -> None:
+        """Refuse calls where windows are not known yet.
 
         Raises:
-            PatternAnalysisError: CEP_WINDOW_QUERY, CEP_WINDOW_CALL.
+            PatternAnalysisError: CEP_WINDOW_CALL.
         """
         s, windowed = self.statement, self.windowed
-        if (at := windowed.grouping) is not None:
-            grouped = s.word(at) in ("GROUP", "HAVING")
-            raise PatternAnalysisError(
-                "CEP_WINDOW_QUERY",
-                "A window with a pattern cannot see the rows of "
-                + ("a grouping in its own SELECT." if grouped else "more than one relation, or of a view of its rows."),
-                text=s.text,
-                position=s.tokens[at].start,
-                hint=f"put the {'grouping' if grouped else 'join'} into a subquery: FROM (SELECT ...) t",
-            )
+        behind = windowed.source_end if windowed.grouped is None else windowed.grouped[1]
         for call in windowed.calls:
-            if windowed.source < call.over < windowed.source_end:
+            if windowed.source < call.over < behind:
                 raise PatternAnalysisError(
                     "CEP_WINDOW_CALL",
-                    "A window may be called in the SELECT list and in ORDER BY, not in FROM or WHERE.",
+                    "A window may be called in the SELECT list and in ORDER BY, not in FROM, WHERE or GROUP BY.",
                     text=s.text,
                     position=s.tokens[call.over].start,
                     hint="call it in a subquery and give it a name: FROM (SELECT *, m OVER w AS x ...) WHERE x ...",
@@ -111,14 +106,17 @@ class WindowPlanner:
                     position=self.form.start,
                 )
 
-    def bind(self, number: int, window: WindowSyntax, calls: Sequence[WindowCall], source: DataFrame) -> BoundWindow:
-        """One window over its input. ``number``: its place among them."""
+    def bind(
+        self, number: int, window: WindowSyntax, calls: Sequence[WindowCall], source: DataFrame,
+        computed: Mapping[int, int],
+    ) -> BoundWindow:  # fmt: skip
+        """One window over its input. ``number``: its place among them. ``computed``: see :class:`WindowedInput`."""
         planner, s = self.planner, self.statement
         alias = relation_alias(s, self.windowed)
         binder = WindowBinder(
-            s, window, calls, f"{PREFIX}w{number}_", source.columns,
+            s, window, calls, f"{RESULT}{number}_", source.columns,
             frozenset() if alias is None else frozenset({s.tokens[alias].text.casefold()}),
-            planner.rewriter.render, planner.settings,
+            planner.rewriter.render, planner.settings, computed,
         )  # fmt: skip
         bound = binder.bind_window(source.columns, planner.rewriter.with_prefix(self.form))
         self.check_frame(bound, window, binder, source)
@@ -151,7 +149,7 @@ class WindowPlanner:
         others."""
         query = bound.query
         orderable = [f.name for f in source.schema.fields if is_orderable(f.dataType.simpleString())]
-        user = [c for c in orderable if not c.startswith(PREFIX)]
+        user = [c for c in orderable if not c.startswith(RESULT)]
         ties = sorted(user, key=lambda c: c.casefold() not in query.identifiers)
         order = [k.text for k in bound.order] + [f"{quote(c)} ASC NULLS FIRST" for c in ties]
         keys = ", ".join(f"({k.expression})" for k in query.partition_by)
@@ -180,51 +178,57 @@ class WindowPlanner:
 def plan_windows(
     planner: OccurrencePlanner,
     form: PatternOccurrence,
-    read: Callable[[], tuple[InputSql, DataFrame]],
+    read: Callable[[Mapping[int, WindowSyntax]], WindowedInput],
     names: Sequence[str],
 ) -> PlannedWindows:
     """Plan the windows of a SELECT, one relation after the other.
 
     Args:
-        read: gives the query that reads FROM and WHERE of the SELECT, and its rows. names: of as many relations as
+        read: gives what the windows, by the parentheses that open them, read. names: of as many relations as
             there are windows.
 
     Raises:
-        PatternParseError, PatternAnalysisError: see :class:`WindowParser` and :class:`WindowBinder`; CEP_WINDOW_QUERY.
+        PatternParseError, PatternAnalysisError: see :class:`WindowParser` and :class:`WindowBinder`.
     """
     own = WindowPlanner(planner, form)
     analyzer = planner.analyzer
     parsed = own.parse()
-    input_sql, source = read()
+    given = read(parsed)
+    source = given.frame
     if source.isStreaming:
         text, position = planner.statement.text, form.keyword.start
         raise streaming_unsupported("windows with patterns", text, position, "MATCH_RECOGNIZE reads streams")
-    own.check_names(source)
+    if own.windowed.is_plain:
+        own.check_names(source)
     relations: list[Relation] = []
     columns: dict[WindowCall, str] = {}
     over: dict[WindowCall, str] = {}
     for number, (opens, window) in enumerate(parsed.items()):
         calls = [c for c in own.windowed.calls if own.windowed.opens(c.window) == opens]
-        bound = own.bind(number, window, calls, source)
+        bound = own.bind(number, window, calls, source, given.computed)
         columns |= bound.columns
         over |= {call: own.over(bound) for call in bound.others}
         if not bound.columns:
             continue
         placed = own.placed(bound, source)
-        plan = own.plan(bound, placed, input_sql if not relations else None)
+        plan = own.plan(bound, placed, given.text if not relations else None)
         sql = relation_sql(analyzer, names[number], plan, placed, None)
         pruning = Pruning(lines=["not used: each row of the input is asked for"])
         relations.append(Relation(names[number], plan, placed, sql, placed, pruning))
         source = own.related(plan, sql)
-    return PlannedWindows(tuple(relations), input_sql, SelectEdits(planner.rewriter, own.windowed, columns, over))
+    edits = SelectEdits(planner.rewriter, own.windowed, columns, over, given.sides, given.names)
+    return PlannedWindows(tuple(relations), given, tuple(source.columns), edits)
 
 
 def source_text(planner: OccurrencePlanner, form: PatternOccurrence, windows: PlannedWindows) -> str:
     """What stands for FROM and WHERE of a SELECT: the relation of its last window, by the name of its own relation."""
     s, rewriter = planner.statement, planner.rewriter
     assert form.windowed is not None
-    if not windows.relations:
+    if not windows.relations and form.windowed.is_plain:
         return rewriter.render(form.start, form.end)
+    sql = windows.relations[-1].sql if windows.relations else f"({windows.input.text.text})"
+    if shown := windows.input.shown:
+        items = (f"{quote(c)} AS {quote(shown[c])}" if c in shown else quote(c) for c in windows.columns)
+        sql = f"(SELECT {', '.join(items)} FROM {sql})"
     alias = relation_alias(s, form.windowed)
-    name = "" if alias is None else f" AS {rewriter.render(s.tokens[alias].start, s.tokens[alias].end)}"
-    return windows.relations[-1].sql + name
+    return sql if alias is None else f"{sql} AS {rewriter.render(s.tokens[alias].start, s.tokens[alias].end)}"

@@ -101,12 +101,12 @@ def _equality(s: Statement, span: Range) -> tuple[Range, str, Range] | None:
     while s.operator(low) == "(" and s.pairs.get(low) == high - 1:
         low, high = low + 1, high - 1
     at = next((i for i in range(low, high) if s.operator(i) in ("=", "==", "<=>")), -1)
-    if at < 0 or not (_is_name(s, low, at) and _is_name(s, at + 1, high)):
+    if at < 0 or not (is_name(s, low, at) and is_name(s, at + 1, high)):
         return None
     return (low, at), "<=>" if s.operator(at) == "<=>" else "=", (at + 1, high)
 
 
-def _is_name(s: Statement, low: int, high: int) -> bool:
+def is_name(s: Statement, low: int, high: int) -> bool:
     """Whether tokens are a name of one or more parts."""
     return (high - low) % 2 == 1 and all(
         (s.tokens[i].kind in ("word", "quoted") if (i - low) % 2 == 0 else s.operator(i) == ".")

@@ -41,6 +41,7 @@ class Rewriter:
         statement: the statement.
         formatted: whether the text is already a format string (the user passed keyword arguments).
         positional: whether `?` markers are the user's parameters.
+        constants: where text begins that the same value stands for in all rows of a partition, and the token behind it.
     """
 
     statement: Statement
@@ -48,6 +49,7 @@ class Rewriter:
     positional: bool = False
     edits: list[tuple[int, int, str]] = field(default_factory=list)
     parameters: int = 0
+    constants: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.positional:
@@ -83,6 +85,16 @@ class Rewriter:
         """From now on the form's whole span reads ``relation``, text fit for Spark's formatted sql."""
         self.edits.append((form.start, form.end, relation))
 
+    def put(self, low: int, high: int, text: str) -> None:
+        """From now on a range of tokens reads ``text``, fit for Spark's formatted sql, whatever it read before."""
+        start, end = self.statement.tokens[low].start, self.statement.tokens[high - 1].end
+        self.edits[:] = [e for e in self.edits if not (start <= e[0] and e[1] <= end)]
+        self.edits.append((start, end, text))
+
+    def tokens_text(self, low: int, high: int) -> str:
+        """Text of a range of tokens, fit for Spark's formatted sql."""
+        return self.render(self.statement.tokens[low].start, self.statement.tokens[high - 1].end)
+
     def render(self, start: int, end: int) -> str:
         """Text of a span, fit for Spark's formatted sql."""
         inside = [e for e in self.edits if start <= e[0] and e[1] <= end]
@@ -117,7 +129,7 @@ class Rewriter:
         Args:
             source: what stands behind FROM, rendered. items: the SELECT list. Both fit for Spark's formatted sql.
         """
-        return self._with_scopes(form, f"SELECT {items} FROM {source}", source)
+        return self._with_scopes(form, f"SELECT {items} FROM {source}", f"{items} {source}")
 
     def _is_name(self, form: PatternOccurrence) -> bool:
         """Whether an input is a name without an alias."""

@@ -50,6 +50,8 @@ class Scope:
 
     ``unions`` maps a SUBSET name to its primary variables; ``qualifiers`` are the input relation's own names;
     ``render`` gives the text of a span with nested forms replaced. ``own_aggregates``: users' functions by name.
+    ``computed``: where text begins that a column of the input stands for, and the token behind it; ``constants``: the
+    same, where it has one value in a partition.
     """
 
     statement: Statement
@@ -60,6 +62,8 @@ class Scope:
     case_sensitive: bool
     render: Callable[[int, int], str]
     own_aggregates: Mapping[str, OwnAggregate] = field(default_factory=dict)
+    computed: Mapping[int, int] = field(default_factory=dict)
+    constants: Mapping[int, int] = field(default_factory=dict)
 
     def variables_of(self, name: str) -> tuple[str, ...] | None:
         """Primary variables behind a variable's or a SUBSET's name."""
@@ -125,6 +129,9 @@ class ScalarReader:
         taken = hidden(tokens, self.parameters, columns, self.scope.case_sensitive)
         i = low
         while i < high:
+            if (behind := self.scope.computed.get(i) or self.scope.constants.get(i)) is not None:
+                i = behind
+                continue
             if self.s.operator(i) == "(" and self.s.word(i + 1) in QUERY_WORDS:
                 after = self.s.pairs.get(i, high) + 1
                 self.refuse_correlation(i, after)
@@ -263,9 +270,15 @@ class ScalarReader:
             return self.call(i, self.running)
         if found := self.qualified(i, high):
             name, column = found
-            argument = RowExpression((self.scope.render(column.start, column.end),))
+            after = i + 3
+            # A field of it: what matching reads is no more than that.
+            while s.operator(after) == "." and s.tokens[after + 1].kind in ("word", "quoted") and after + 1 < high:
+                if s.operator(after + 2) == "(":
+                    break
+                after += 2
+            argument = RowExpression((self.scope.render(column.start, s.tokens[after - 1].end),))
             variables = self.scope.variables_of(name)
-            return Navigation(argument, variables, False, 0, 0, self.running, s.tokens[i].start), i + 3
+            return Navigation(argument, variables, False, 0, 0, self.running, s.tokens[i].start), after
         if (
             s.operator(i + 1) == "."
             and s.operator(i + 2) == "*"
@@ -422,6 +435,13 @@ class ScalarReader:
 
         i = low
         while i < high:
+            if i in self.scope.constants:
+                i = self.scope.constants[i]
+                continue
+            if i in self.scope.computed:
+                bare = bare or tokens[i]
+                i = self.scope.computed[i]
+                continue
             self.refuse_window(i)
             word = s.word(i)
             if s.operator(i) == "(" and s.word(i + 1) in QUERY_WORDS:

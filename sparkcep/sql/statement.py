@@ -83,22 +83,28 @@ class WindowedSelect:
     """A SELECT that has windows with patterns, as indexes of tokens.
 
     ``select``, ``source``: SELECT and FROM. ``relations_end``: behind the relations of FROM, ``source_end``: behind
-    WHERE, if there is one. ``grouping``: GROUP or HAVING, or a join's word: what keeps the relation from being one of
-    rows; None without. ``clause``: from WINDOW to behind its last window. ``end``: behind the query. ``named``: what
-    each name of WINDOW stands for: the parenthesis that opens it, or another name. ``patterns``: parentheses of windows
-    with patterns. ``calls``: over windows with patterns.
+    WHERE, if there is one. ``joined``: the word or comma by which FROM has more than one relation, or a view of its
+    rows; None without. ``grouped``: from GROUP or HAVING to behind them. ``clause``: from WINDOW to behind its last
+    window. ``end``: behind the query. ``named``: what each name of WINDOW stands for: the parenthesis that opens it, or
+    another name. ``patterns``: parentheses of windows with patterns. ``calls``: over windows with patterns.
     """
 
     select: int
     source: int
     relations_end: int
     source_end: int
-    grouping: int | None
+    joined: int | None
+    grouped: tuple[int, int] | None
     clause: tuple[int, int] | None
     end: int
     named: dict[str, int | str]
     patterns: tuple[int, ...]
     calls: tuple[WindowCall, ...]
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether its rows are those of one relation."""
+        return self.joined is None and self.grouped is None
 
     def opens(self, window: str | int) -> int | None:
         """The parenthesis that opens a window: itself, or that of a folded name; None where a name has none."""

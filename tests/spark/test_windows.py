@@ -43,6 +43,21 @@ def test_name_of_a_column_with_braces(spark: SparkSession) -> None:
     assert spark.sql(query).columns == [query[len("SELECT ") : -len(" FROM range(3) t")]]
 
 
+def test_parameters_beside_a_join_and_groups(spark: SparkSession) -> None:
+    """Parameters in all parts of the SELECT, in their order, and a DataFrame as a side."""
+    frame = "ROWS BETWEEN CURRENT ROW AND ? FOLLOWING PATTERN (A B?) DEFINE B AS r.id > ?"
+    window = f"(PARTITION BY (l.id % ?) ORDER BY l.id {frame})"
+    query = f"SELECT l.id + ?, count(*) OVER w AS n FROM range(4) l JOIN range(?) r ON l.id = r.id WINDOW w AS {window}"
+    rows = spark.sql(query, [10, 3, 1, 1, 1]).collect()
+    assert sorted(tuple(r) for r in rows) == [(10, 1), (11, 2), (12, 0)]
+    query = (
+        "SELECT l.id % :two AS k, sum(r.id) + :ten, count(*) OVER w AS n FROM range(4) l JOIN {given} r ON l.id = r.id "
+        "GROUP BY k WINDOW w AS (ORDER BY k ROWS BETWEEN CURRENT ROW AND :one FOLLOWING PATTERN (A B{{0,1}}))"
+    )
+    frame = spark.sql(query, {"two": 2, "ten": 10, "one": 1}, given=spark.range(4))
+    assert sorted(tuple(r) for r in frame.collect()) == [(0, 12, 2), (1, 14, 0)]
+
+
 def test_streams_are_refused(spark: SparkSession) -> None:
     spark.readStream.format("rate").load().createOrReplaceTempView("rates_of_windows")
     try:

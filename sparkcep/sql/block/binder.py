@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from sparkcep.errors import PatternAnalysisError, PatternParseError, near_name
@@ -90,6 +90,7 @@ class BlockBinder:
         type_of: TypeOf,
         indexed: Indexed,
         keys: LogKeys | None = None,
+        constants: Mapping[int, int] | None = None,
     ) -> None:
         self.s = statement
         self.keys = keys
@@ -112,6 +113,7 @@ class BlockBinder:
             render,
             self.syntax.closers,
             own_aggregates={a.name: a for a in settings.own_aggregates},
+            constants=constants or {},
         )
 
     def error(self, error_class: str, message: str, position: int, hint: str | None = None) -> PatternAnalysisError:
@@ -638,6 +640,7 @@ def bind_block(
     type_of: TypeOf = lambda expression: "timestamp",
     indexed: Indexed = dict,
     keys: LogKeys | None = None,
+    constants: Mapping[int, int] | None = None,
 ) -> PatternQuery:
     """Parse and bind one pattern block.
 
@@ -655,10 +658,13 @@ def bind_block(
             where a time is a bare number.
         indexed: the input's columns as an index names them; asked only where nothing else does.
         keys: those of the rule set that the block is a rule of.
+        constants: see :class:`BlockScope`.
 
     Raises:
         PatternParseError: the block cannot be read.
         PatternAnalysisError: it names or combines what it may not.
     """
-    binder = BlockBinder(statement, form, columns, qualifiers, render, settings, properties, type_of, indexed, keys)
+    binder = BlockBinder(
+        statement, form, columns, qualifiers, render, settings, properties, type_of, indexed, keys, constants
+    )
     return binder.bind(with_prefix)

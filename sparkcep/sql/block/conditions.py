@@ -22,7 +22,7 @@ from sparkcep.sql.block.parser import Range
 from sparkcep.sql.block.pattern import BlockPattern
 from sparkcep.sql.block.references import Reader
 from sparkcep.sql.block.rounds import Round, round_of
-from sparkcep.sql.block.scope import BlockScope, Index, Part, Reference
+from sparkcep.sql.block.scope import ANY_EVENT, BlockScope, Index, Part, Reference
 from sparkcep.sql.lexicon import Token
 from sparkcep.sql.permutations import unordered
 
@@ -41,6 +41,13 @@ def slot(reference: Reference, keys: Keys, *, running: bool, each: bool = False,
     first = reference.index is Index.FIRST
     back = reference.offset if offset is None else offset
     return Navigation(reference.expression, keys, first, back, 0, running, position, each and not first)
+
+
+def at_event_of(variable: str, parts: tuple[Part, ...]) -> tuple[Part, ...]:
+    """Parts of a condition in which what is the same in all events is read at the event that decides the condition."""
+    return tuple(
+        replace(p, variable=variable) if isinstance(p, Reference) and p.variable == ANY_EVENT else p for p in parts
+    )
 
 
 @dataclass(slots=True)
@@ -104,10 +111,10 @@ class ConditionBinder:
         """Conditions of one conjunct."""
         low, high = conjunct
         tokens = self.scope.statement.tokens
-        reader = Reader(self.scope)
+        reader = Reader(self.scope, in_condition=True)
         reader.refuse_lengths(low, high)
         parts = tuple(p if isinstance(p, str) else self.normal(p) for p in reader.read(low, high))
-        references = [p for p in parts if isinstance(p, Reference)]
+        references = [p for p in parts if isinstance(p, Reference) and p.variable != ANY_EVENT]
         source = self.scope.statement.text[tokens[low].start : tokens[high - 1].end]
         if not references:
             return self.everywhere(parts, tokens[low], source)
@@ -127,7 +134,7 @@ class ConditionBinder:
 
     def everywhere(self, parts: tuple[Part, ...], token: Token, source: str) -> list[Condition]:
         """A condition without variables is one of every event of the pattern, negated ones too."""
-        text = "".join(p for p in parts if isinstance(p, str))
+        text = "".join(p if isinstance(p, str) else p.expression.text for p in parts)
         if text.strip().upper() == "TRUE":
             return []
         out: list[Condition] = []
@@ -227,7 +234,7 @@ class ConditionBinder:
         first_only = not leaves and not moving and self.repeats(last) and all(r.index is Index.FIRST for r in own)
         pieces = tuple(
             p if isinstance(p, str) else slot(p, keys[p.variable], running=True, each=p in moving.get(p.variable, []))
-            for p in parts
+            for p in at_event_of(last, parts)
         )
         return Condition(
             Scalar(pieces),
@@ -257,7 +264,8 @@ class ConditionBinder:
                     "compare events of one round, v[i] and w[i], among themselves or with events before the group",
                 )
         pieces = tuple(
-            p if isinstance(p, str) else slot(found.counted(p), keys[p.variable], running=True) for p in parts
+            p if isinstance(p, str) else slot(found.counted(p), keys[p.variable], running=True)
+            for p in at_event_of(found.last, parts)
         )
         rounds = [r.offset for r in references if id(r) in found.offsets]
         required = tuple(k for v, k in keys.items() if v != found.last)
@@ -314,7 +322,8 @@ class ConditionBinder:
         same = of == variable
         pieces = tuple(
             p if isinstance(p, str)
-            else slot(p, keys if p.next else before, running=True, offset=1 if same and not p.next else 0)
+            else slot(p, keys if p.next or p.variable == ANY_EVENT else before, running=True,
+                      offset=1 if same and not p.next and p.variable != ANY_EVENT else 0)
             for p in parts
         )  # fmt: skip
         return Condition(

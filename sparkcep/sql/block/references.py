@@ -53,11 +53,13 @@ class Reader:
     is a reference to :data:`ANY_EVENT`. ``bare``: the first other column without a variable, if there is one.
     ``hoists``: references become columns of other names, so that no parameter of a lambda function hides one.
     ``parameters``: those of the lambda functions that are read, by place.
+    ``in_condition``: whether the scope's constants are such references too, and no text over an event.
     """
 
     scope: BlockScope
     aggregates: frozenset[str] = CONDITION_AGGREGATES
     constant: Callable[[str], bool] = lambda name: False
+    in_condition: bool = False
     bare: Token | None = None
     hoists: bool = False
     parameters: dict[int, Parameter] = field(default_factory=dict)
@@ -78,6 +80,13 @@ class Reader:
         self.text_start = tokens[low].start
         i = low
         while i < high:
+            if (behind := self.scope.constants.get(i)) is not None:
+                if self.in_condition:
+                    text = self.scope.render(tokens[i].start, tokens[behind - 1].end)
+                    of_all = Reference(ANY_EVENT, Index.PLAIN, tokens[i], RowExpression((text,)))
+                    self.cut(tokens[i].start, tokens[behind - 1].end, of_all)
+                i = behind
+                continue
             if (known := self.known(i)) is not None:
                 self.cut(tokens[i].start, tokens[known[1] - 1].end, known[0])
                 i = known[1]

@@ -75,6 +75,8 @@ class BlockScope:
 
     ``qualifiers``: the input relation's own names, folded. ``render``: text of a span with nested forms replaced.
     ``closers``: index of each bracket to that of the one that closes it. ``own_aggregates``: users' functions by name.
+    ``constants``: where text begins that a column of the input stands for which has one value in a partition, and the
+    token behind it.
     """
 
     statement: Statement
@@ -86,6 +88,7 @@ class BlockScope:
     closers: dict[int, int]
     order_key: str = ""
     own_aggregates: Mapping[str, OwnAggregate] = field(default_factory=dict)
+    constants: Mapping[int, int] = field(default_factory=dict)
 
     @property
     def variables(self) -> tuple[str, ...]:

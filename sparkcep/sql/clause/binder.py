@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from sparkcep.errors import PatternAnalysisError, near_name
 from sparkcep.pattern import Pattern, Variable, has_exclusion, variables, walk
@@ -47,6 +47,7 @@ class Binder:
         render: text of a span with nested forms replaced.
         settings: limits and Spark's case sensitivity.
         keys: those of the rule set that the clause is a rule of.
+        constants: see :class:`Scope`.
 
     Raises:
         PatternAnalysisError: CEP_RULE_KEYS, CEP_UNDEFINED_VARIABLE, CEP_UNRESOLVED_COLUMN, CEP_VARIABLE_NOT_IN_PATTERN,
@@ -63,6 +64,7 @@ class Binder:
         render: Callable[[int, int], str],
         settings: Settings,
         keys: LogKeys | None = None,
+        constants: Mapping[int, int] | None = None,
     ) -> None:
         self.s = statement
         self.keys = keys
@@ -76,8 +78,9 @@ class Binder:
         self.negated = negated_only(self.pattern)
         own = {a.name: a for a in settings.own_aggregates}
         self.scope = Scope(
-            statement, self.primaries, {}, qualifiers, tuple(columns), settings.case_sensitive, render, own
-        )
+            statement, self.primaries, {}, qualifiers, tuple(columns), settings.case_sensitive, render, own,
+            constants=constants or {},
+        )  # fmt: skip
 
     def error(self, error_class: str, message: str, position: int, hint: str | None = None) -> PatternAnalysisError:
         """An error with a caret; the caller raises it."""
@@ -424,6 +427,7 @@ def bind(
     settings: Settings,
     with_prefix: str = "",
     keys: LogKeys | None = None,
+    constants: Mapping[int, int] | None = None,
 ) -> PatternQuery:
     """Bind one clause; see :class:`Binder`."""
-    return Binder(statement, clause, body, columns, qualifiers, render, settings, keys).bind(with_prefix)
+    return Binder(statement, clause, body, columns, qualifiers, render, settings, keys, constants).bind(with_prefix)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sparkcep.errors import PatternAnalysisError, near_name
@@ -66,6 +66,7 @@ class WindowBinder(Binder):
         window: its sections.
         calls: over it.
         name: what its columns' names begin with.
+        computed: see :class:`Scope`.
         other arguments: see :class:`Binder`.
 
     Raises:
@@ -82,13 +83,16 @@ class WindowBinder(Binder):
         qualifiers: frozenset[str],
         render: Callable[[int, int], str],
         settings: Settings,
+        computed: Mapping[int, int],
     ) -> None:
         super().__init__(statement, window.clause, window.body, columns, qualifiers, render, settings)
         self.window = window
         self.calls = calls
         self.name = name
         own = [c for c in columns if not c.startswith(PREFIX)]
-        self.scope = Scope(statement, self.primaries, {}, qualifiers, tuple(own), settings.case_sensitive, render)
+        self.scope = Scope(
+            statement, self.primaries, {}, qualifiers, tuple(own), settings.case_sensitive, render, computed=computed
+        )
         #: Text of how many rows follow the current one in its frame; None: all.
         self.frame: str | None = None
 

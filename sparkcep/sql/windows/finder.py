@@ -126,7 +126,7 @@ def _occurrence(
 ) -> PatternOccurrence:
     select, high, scopes = selects[number]
     end = _query_end(s, select, high)
-    source = where = behind = grouping = None
+    source = where = behind = joined = grouping = grouped_end = None
     clause: tuple[int, int] | None = None
     named: dict[str, int | str] = {}
     for k in _level(s, select + 1, end):
@@ -138,21 +138,24 @@ def _occurrence(
             behind = behind or k
             if word in ("GROUP", "HAVING"):
                 grouping = grouping or k
-            elif word == "WINDOW" and clause is None:
+            elif grouping is not None:
+                grouped_end = grouped_end or k
+            if word == "WINDOW" and clause is None:
                 clause = k, _read_named(s, k + 1, named)
         elif behind is None and where is None:
             listed = s.operator(k) == "," and not is_values_row(s, source + 1, k)
             if word == "WHERE":
                 where = k
             elif listed or word in _NOT_ONE_RELATION or word in JOIN_TYPES:
-                grouping = grouping or k
+                joined = joined or k
     if source is None:
         raise _no_rows(s, keyword)
     source_end = behind or end
     relations_end = where or source_end
     names = frozenset(name for name in named if opening_of(named, name) in patterns)
     windowed = WindowedSelect(
-        select, source, relations_end, source_end, grouping, clause, end, named, patterns,
+        select, source, relations_end, source_end, joined,
+        None if grouping is None else (grouping, grouped_end or end), clause, end, named, patterns,
         tuple(_calls(s, selects, number, end, names, patterns)),
     )  # fmt: skip
     start = s.tokens[source + 1].start
