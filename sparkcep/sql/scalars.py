@@ -6,7 +6,7 @@ other text is left as it stands for Spark.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sparkcep.errors import PatternAnalysisError, near_name
@@ -421,7 +421,7 @@ class ScalarReader:
         names: dict[tuple[str, ...], Token] = {}
         bare: Token | None = None
         text_start = tokens[low].start
-        self.refuse_parameters(low, high, function)
+        refuse_parameters(self.parameters, self.s.tokens, low, high, function, self.scope.error)
         found_parameters = parameters(tokens, low, high, self.scope.case_sensitive)
         outside, self.parameters = self.parameters, {**self.parameters, **found_parameters}
         columns = columns_behind(tokens, low, high, lambda k: k not in found_parameters)
@@ -505,17 +505,6 @@ class ScalarReader:
             )
         return RowExpression(tuple(pieces)), next(iter(names), None)
 
-    def refuse_parameters(self, low: int, high: int, function: str) -> None:
-        """What reads rows of the match knows nothing of a lambda function around it.
-
-        Raises:
-            PatternAnalysisError: CEP_LAMBDA_PARAMETER.
-        """
-        for k in range(low, high):
-            found = self.parameters.get(k)
-            if found is not None and found.of.first < low:
-                raise outer_parameter(self.scope.error, self.s.tokens[k], function)
-
     def aggregate(self, i: int, close: int, running: bool) -> tuple[Aggregate, int]:
         """An aggregate over rows of the match, with the token behind it and its FILTER.
 
@@ -582,17 +571,29 @@ class ScalarReader:
         return slot, after
 
 
-def outer_parameter(
-    error: Callable[[str, str, Token, str], PatternAnalysisError], token: Token, function: str
-) -> PatternAnalysisError:
-    """CEP_LAMBDA_PARAMETER at a parameter inside of a function that reads rows; the caller raises it."""
-    return error(
-        "CEP_LAMBDA_PARAMETER",
-        f"{function} reads rows of the match, not {token.text}, the parameter of the lambda function around it.",
-        token,
-        "give the parameter another name if a column is meant; else apply functions of it outside, as in "
-        "x -> x + LAST(A.v)",
-    )
+def refuse_parameters(
+    parameters: Mapping[int, Parameter], tokens: Sequence[Token], low: int, high: int, function: str,
+    error: Callable[[str, str, Token, str], PatternAnalysisError],
+) -> None:  # fmt: skip
+    """What reads rows of the match, in a range of tokens, knows nothing of a lambda function around it.
+
+    Args:
+        parameters: those of the lambda functions that are read, by place. error: makes an error of a scope.
+
+    Raises:
+        PatternAnalysisError: CEP_LAMBDA_PARAMETER.
+    """
+    for k in range(low, high):
+        found = parameters.get(k)
+        if found is not None and found.of.first < low:
+            raise error(
+                "CEP_LAMBDA_PARAMETER",
+                f"{function} reads rows of the match, not {tokens[k].text}, the parameter of the lambda function "
+                "around it.",
+                tokens[k],
+                "give the parameter another name if a column is meant; else apply functions of it outside, as in "
+                "x -> x + LAST(A.v)",
+            )
 
 
 def split_conjuncts(statement: Statement, low: int, high: int) -> list[Range]:

@@ -19,9 +19,9 @@ from sparkcep.sql.scalars import (
     QUERY_WORDS,
     UNITS,
     is_aggregate,
-    outer_parameter,
     own_names,
     qualifiers_in,
+    refuse_parameters,
 )
 from sparkcep.sql.statement import Statement
 
@@ -456,17 +456,6 @@ class Reader:
             out.append((start, high))
         return [(a, b) for a, b in out if b > a]
 
-    def refuse_parameters(self, low: int, high: int, function: str) -> None:
-        """What reads events of the match knows nothing of a lambda function around it.
-
-        Raises:
-            PatternAnalysisError: CEP_LAMBDA_PARAMETER.
-        """
-        for k in range(low, high):
-            found = self.parameters.get(k)
-            if found is not None and found.of.first < low:
-                raise outer_parameter(self.scope.error, self.scope.statement.tokens[k], function)
-
     def row_expression(
         self, low: int, high: int, function: str, found: list[tuple[str, Index]], any_event: bool = False
     ) -> RowExpression:
@@ -474,7 +463,7 @@ class Reader:
 
         ``any_event``: a column without a variable is one of :data:`ANY_EVENT`.
         """
-        self.refuse_parameters(low, high, function)
+        refuse_parameters(self.parameters, self.scope.statement.tokens, low, high, function, self.scope.error)
         inner = _ArgumentReader(self.scope, AGGREGATES, constant=lambda name: any_event)
         parts = inner.read(low, high)
         references = [p for p in parts if isinstance(p, Reference)]

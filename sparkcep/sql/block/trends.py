@@ -21,7 +21,7 @@ from sparkcep.sql.block.references import Reader
 from sparkcep.sql.block.scope import ANY_EVENT, BlockScope, Index, Part, Reference
 from sparkcep.sql.block.source import plain
 from sparkcep.sql.lexicon import Token
-from sparkcep.sql.scalars import AGGREGATES, is_aggregate
+from sparkcep.sql.scalars import AGGREGATES, is_aggregate, refuse_parameters
 
 TREND_FUNCTIONS = frozenset("count sum min max avg mean try_count try_sum try_avg approx_count".split())
 _COMPARISONS = frozenset("= == < > <= >= <> != <=>".split())
@@ -403,5 +403,5 @@ class TrendReader(Reader):
                 "CEP_UNSUPPORTED_AGGREGATE", "Aggregates over trends have no FILTER.", s.tokens[close + 1],
                 "SUM(CASE WHEN v.x > 0 THEN v.y END) leaves out values of events",
             )  # fmt: skip
-        self.refuse_parameters(i + 2, close, name)
+        refuse_parameters(self.parameters, self.scope.statement.tokens, i + 2, close, name, self.scope.error)
         return self.binder.trend(i), close + 1
