@@ -1,6 +1,6 @@
 // The widget of sparkcep.explore(): what is clicked goes to Python as `request`, what Python says comes as `answer`.
 const KINDS = ["once", "one or more", "none"];
-const UNITS = ["seconds", "minutes", "hours", "days"];
+const UNITS = { seconds: 1, minutes: 60, hours: 3600, days: 86400 };
 
 function element(tag, given = {}, ...children) {
   const made = Object.assign(document.createElement(tag), given);
@@ -14,7 +14,9 @@ function some(count, one, more) {
 
 function render({ model, el }) {
   const summary = model.get("summary");
-  let steps = [], within = "", unit = "days", number = 0, waiting = false;
+  let steps = [], within = "", number = 0, waiting = false;
+  // The largest unit of which the longest case has two.
+  let unit = Object.keys(UNITS).findLast((u) => summary.longest >= 2 * UNITS[u]) ?? "seconds";
   const root = element("div", { className: "sparkcep" });
   el.append(root);
 
@@ -32,9 +34,13 @@ function render({ model, el }) {
     element("li", {}, element("b", { textContent: v.share }), ` ${v.events.join(" › ")}`)));
   const pattern = element("div", { className: "pattern" });
   const bound = element("input", { type: "number", min: 0, placeholder: "any time", ariaLabel: "within",
-    oninput: () => { within = bound.value; ask(false); } });
-  const units = element("select", { ariaLabel: "unit", onchange: () => { unit = units.value; ask(false); } },
-    ...UNITS.map((u) => element("option", { textContent: u, selected: u === unit })));
+    oninput: () => { within = bound.value; slider.value = within || slider.max; ask(false); } });
+  // From nothing to the length of the longest case; at its end a match may take any time.
+  const slider = element("input", { type: "range", min: 0, ariaLabel: "within",
+    oninput: () => { within = bound.value = slider.value === slider.max ? "" : slider.value; ask(false); } });
+  const scale = () => { slider.max = Math.ceil(summary.longest / (summary.clock ? UNITS[unit] : 1)) || 1; slider.value = within || slider.max; };
+  const units = element("select", { ariaLabel: "unit", onchange: () => { unit = units.value; scale(); ask(false); } },
+    ...Object.keys(UNITS).map((u) => element("option", { textContent: u, selected: u === unit })));
   const run = element("button", { className: "run", textContent: "Find matches", onclick: () => ask(true) });
   const sql = element("pre", { className: "sql" });
   const copy = element("button", { className: "copy", textContent: "Copy", onclick: async () => {
@@ -50,7 +56,7 @@ function render({ model, el }) {
       element("section", {}, element("h4", { textContent: "Event types (click to add)" }), types),
       element("section", {}, element("h4", { textContent: "Most frequent variants" }), variants)),
     element("h4", { textContent: "Pattern" }), pattern,
-    element("div", { className: "controls" }, "within ", bound, ...(summary.clock ? [units] : []), run),
+    element("div", { className: "controls" }, "within ", bound, ...(summary.clock ? [units] : []), slider, run),
     element("div", { className: "query" }, sql, copy), result);
 
   function ask(go) {
@@ -91,6 +97,7 @@ function render({ model, el }) {
     if ((model.get("answer").number ?? 0) >= number) waiting = false;
     show();
   };
+  scale();
   model.on("change:answer", answered);
   show();
   return () => model.off("change:answer", answered);

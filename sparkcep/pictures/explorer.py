@@ -72,7 +72,7 @@ class Exploration:
             "types": [{"name": t.name, "events": t.events, "cases": t.cases} for t in found.types[:40]],
             "variants": variants,
             "columns": {"case": ", ".join(self.columns.case), "time": self.columns.time, "event": self.columns.event},
-            "clock": found.clock,
+            "clock": found.clock, "longest": found.most_duration,
         }  # fmt: skip
 
     def sql(self, steps: Sequence[Step], within: float | None = None, unit: str = "days") -> str:

@@ -98,11 +98,16 @@ const model = {{ get: k => state[k], set: (k, v) => {{ state[k] = v; }}, off() {
   on: (k, f) => {{ told[k] = f; }} }};
 render({{ model, el: document.getElementById('w') }});
 document.querySelectorAll('.type')[0].click();
+const slider = document.querySelector('input[type=range]');
+slider.value = 3; slider.dispatchEvent(new Event('input'));
+const held = `${{state.request.within}} ${{state.request.unit}} of ${{slider.max}}`;
+slider.value = slider.max; slider.dispatchEvent(new Event('input'));
 document.querySelector('.run').click();
 state.answer = {{ ...{json.dumps(answer)}, number: 9 }};
 told['change:answer']();
-document.title = `${{state.request.steps.length}} ${{document.querySelectorAll('.event.taken').length}}`;
+const taken = document.querySelectorAll('.event.taken').length;
+document.title = `${{held}} ${{state.request.within}} ${{state.request.steps.length}} ${{taken}}`;
 </script>"""
     seen = screenshot(page, artefacts / f"explorer-{'dark' if night else 'light'}.png", night=night)
-    assert "<title>1 " in seen
+    assert "<title>3 days of 6 null 1 " in seen  # at its end the slider bounds nothing
     assert seen.count('class="event taken"') == sum(bool(e["taken"]) for c in answer["shown"] for e in c["events"]) > 0
