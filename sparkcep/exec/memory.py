@@ -7,7 +7,10 @@ takes no memory, and grows in steps where it may be as long as a partition.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from sparkcep.errors import LimitError
@@ -41,26 +44,37 @@ class Budget:
         Raises:
             LimitError: CEP_MEMORY_LIMIT.
         """
-        seen: set[int] = set()
-        self.held[name] = sum(bytes_of(item, seen) for item in of)
+        self.held[name] = bytes_of(*of)
         if self.left < 0:
             raise too_much_memory(self.limit - self.left, self.limit, self.rows)
 
 
-def bytes_of(held: object, seen: set[int] | None = None) -> int:
-    """Bytes of arrays, each memory once; a number stands for so many bytes."""
-    seen = set() if seen is None else seen
-    if isinstance(held, np.ndarray):
-        at = held.__array_interface__["data"][0]
-        if at in seen or not held.nbytes:
-            return 0
-        seen.add(at)
-        return int(held.nbytes)
-    if isinstance(held, (pa.Array, pa.ChunkedArray)):
-        return int(held.nbytes)
-    if isinstance(held, (tuple, list)):
-        return sum(bytes_of(item, seen) for item in held if not isinstance(item, (int, float)))
-    return held if isinstance(held, int) else 0
+def bytes_of(*held: object) -> int:
+    """Bytes of arrays, also in tuples and lists, each memory once; a number stands for so many bytes.
+
+    Called for every batch: where an array's memory begins, which NumPy is slow to tell, is asked of views only.
+    """
+    total = sum(item for item in held if isinstance(item, int))
+    owners: dict[int, int] = {}
+    views: list[npt.NDArray[Any]] = []
+    left = list(held)
+    while left:
+        item = left.pop()
+        if isinstance(item, np.ndarray):
+            if item.base is None:
+                owners[id(item)] = item.nbytes
+            else:
+                views.append(item)
+        elif isinstance(item, (tuple, list)):
+            left += item
+        elif isinstance(item, (pa.Array, pa.ChunkedArray)):
+            total += item.nbytes
+    begins: dict[int, int] = {}
+    for view in views:
+        if view.nbytes and id(view.base) not in owners:
+            at = view.__array_interface__["data"][0]
+            begins[at] = max(begins.get(at, 0), view.nbytes)
+    return total + sum(owners.values()) + sum(begins.values())
 
 
 def too_much_memory(needed: int, limit: int, rows: int) -> LimitError:

@@ -60,6 +60,8 @@ def test_no_sizes(text: str) -> None:
 def test_memory_is_counted_once() -> None:
     doubles = np.zeros(10)
     assert bytes_of((doubles, doubles.view(np.int64), [np.zeros(3, np.uint8)], 7)) == 83
+    assert bytes_of(doubles[2:], doubles, doubles.view(np.int64)[5:]) == 80
+    assert bytes_of((doubles[:5], [doubles.view(np.int64)[:4]], doubles[5:5]), 7) == 47
 
 
 def test_names_are_counted_anew_when_they_grow() -> None:
