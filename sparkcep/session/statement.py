@@ -34,7 +34,8 @@ from sparkcep.session.planning import OccurrencePlanner
 from sparkcep.session.relations import Relation, check, counted, relation_sql, with_facts
 from sparkcep.session.spark_errors import outer_reference
 from sparkcep.session.templates import Templates
-from sparkcep.session.windowed_input import WindowedInput, windowed_input
+from sparkcep.session.windowed_input import windowed_input
+from sparkcep.session.windowed_source import WindowedInput
 from sparkcep.session.windows import plan_windows, source_text
 from sparkcep.settings import Settings
 from sparkcep.sql.commands import Explain, TemporaryView, classify

@@ -15,7 +15,7 @@ from sparkcep.query import PREFIX, SOURCE
 from sparkcep.session.index_choice import Pruning
 from sparkcep.session.planning import OccurrencePlanner
 from sparkcep.session.relations import Relation, relation_sql
-from sparkcep.session.windowed_input import WindowedInput
+from sparkcep.session.windowed_source import WindowedInput
 from sparkcep.sql.outer import wanted_names
 from sparkcep.sql.rewriter import InputSql
 from sparkcep.sql.statement import PatternOccurrence, Statement, WindowCall, WindowedSelect
