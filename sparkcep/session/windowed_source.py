@@ -47,7 +47,8 @@ class WindowedInput:
 
 @dataclass(frozen=True, slots=True)
 class SelectReader:
-    """Reads a SELECT with windows: its relations, their columns, and queries over them. ``windows``: what each holds, by where it stands."""
+    """Reads a SELECT with windows: its relations, their columns, and queries over them. ``windows``: what each holds,
+    by where it stands."""
 
     planner: OccurrencePlanner
     form: PatternOccurrence
