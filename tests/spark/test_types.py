@@ -54,7 +54,7 @@ TYPES = {
     "interval year to month": Type("INTERVAL '1-1' YEAR TO MONTH, INTERVAL '-178956970-8' YEAR TO MONTH, NULL, INTERVAL '0-0' YEAR TO MONTH", compares=False, travels=False),
     "interval day to second": Type("INTERVAL '1 00:00:00.000001' DAY TO SECOND, INTERVAL '-1 00:00:00' DAY TO SECOND, NULL"),
     "array<int>": Type("array(1, 2), array(1, NULL), array(), NULL, array(1, 2)"),
-    "struct": Type("named_struct('a', 1, 'b', 'x'), named_struct('a', NULL, 'b', 'y'), NULL, named_struct('a', 1, 'b', 'x')", compares=False),
+    "struct": Type("named_struct('a', 1, 'b', 'x'), named_struct('a', NULL, 'b', 'y'), NULL, named_struct('a', 1, 'b', 'x')"),
     "map": Type("map('a', 1), map('b', NULL), NULL", sorts=False, groups=False),
     "variant": Type("parse_json('{\"a\": [1, null]}'), parse_json('1'), NULL", sorts=False, groups=False),
 }  # fmt: skip

@@ -154,7 +154,7 @@ class BlockBinder:
         bound = [c for r in where.conjuncts for c in conditions.bind(r)]
         bound += [self.constraint(conditions, r) for r in where.constraints]
         bound += immediately(self.pattern.components)
-        within = self.time(syntax.within)
+        within = self.length(syntax.within)
         groups = self.groups()
         self.check_within(source)
         self.check_conjunction(returned)
@@ -175,7 +175,7 @@ class BlockBinder:
             strict_time=syntax.strict_time,
             within=within,
             within_position=positions.get("WITHIN", 0),
-            slide=self.time(syntax.slide),
+            slide=self.length(syntax.slide),
             between=self.between(),
             has_return=bool(returned.measures),
             trends=tuple(returned.trends),
@@ -370,8 +370,6 @@ class BlockBinder:
         if len(tokens) == 1 and re.fullmatch(r"\d+(\.\d+)?", tokens[0].text):
             return source if self.numeric_time() else f"INTERVAL {source} SECOND"
         words = source[8:].strip() if tokens[0].upper == "INTERVAL" else source
-        if tokens[0].text == "-" or words.startswith("-"):
-            raise self.error("CEP_INTERVAL", f"{source} is negative.", tokens[0].start, "3 days, INTERVAL 3 DAYS")
         if _DURATION.fullmatch(words):
             parts = [(n, self.unit(u, tokens)) for n, u in _DURATION_PART.findall(words)]
             if any("." in n and unit != "SECOND" for n, unit in parts):
@@ -380,6 +378,21 @@ class BlockBinder:
                 )
             return "INTERVAL " + " ".join(f"{n} {unit}" for n, unit in parts)
         return plain(self.scope, span)
+
+    def length(self, span: Range | None) -> str | None:
+        """As :meth:`time`, of what no match or window would fit in if it was negative.
+
+        Raises:
+            PatternAnalysisError: CEP_INTERVAL.
+        """
+        if span is not None:
+            low, high = span
+            first = low + (self.s.word(low) == "INTERVAL")
+            if self.s.operator(first) == "-" or self.s.tokens[first].text.startswith("-"):
+                text = self.s.text[self.s.tokens[low].start : self.s.tokens[high - 1].end]
+                position = self.s.tokens[low].start
+                raise self.error("CEP_INTERVAL", f"{text} is negative.", position, "3 days, INTERVAL 3 DAYS")
+        return self.time(span)
 
     def unit(self, name: str, tokens: Sequence[Token]) -> str:
         """Spark's name of a unit of time from a word for it. ``tokens``: where it stands.
