@@ -14,7 +14,7 @@ from sparkcep.pattern import Anchor, walk
 from sparkcep.planner.engines.trends.sql import TrendSql
 from sparkcep.planner.input_plan import InputPlan
 from sparkcep.planner.measures import MeasureSql
-from sparkcep.planner.plan import AnyPlan, StreamInput
+from sparkcep.planner.plan import AnyPlan, StreamInput, StreamNeeds
 from sparkcep.planner.streaming.refusals import check_operator, check_plan
 from sparkcep.query import PREFIX, Events, Matches, MatchNumber, Navigation, PatternQuery, RowExpression
 from sparkcep.settings import STREAM_BUCKETS, Settings
@@ -29,9 +29,10 @@ def streamed(plan: AnyPlan, settings: Settings, given: Sequence[str]) -> AnyPlan
     Raises:
         PatternAnalysisError: CEP_STREAMING_UNSUPPORTED.
     """
-    check_plan(plan)
-    check_operator(plan.query, settings)
-    query = plan.query
+    query, needs = plan.query, plan.engine.stream_needs
+    check_plan(plan, needs)
+    check_operator(query, settings)
+    for_ever = remembers(query, needs)
     order = [SortField(n, k.ascending, k.nulls_first) for n, k in enumerate(query.order_by)]
     order += [SortField(n) for n in range(len(query.order_by), plan.input.fields.sort_fields)]
     keys = [text for text, _ in plan.input.keys]
@@ -46,17 +47,17 @@ def streamed(plan: AnyPlan, settings: Settings, given: Sequence[str]) -> AnyPlan
     stream = StreamPlan(
         order=tuple(order),
         fingerprint=hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32],
-        remembers=remembers(query, plan),
+        remembers=for_ever,
         most_rows=settings.limit_stream_rows if query.within is None else 0,
         collected=tuple(plan.output.collected) if isinstance(plan.output, MeasureSql) else (),
         last_only=not query.rows_per_match.is_all,
         groups=groups,
         late_rows=settings.stream_late_rows,
     )
-    sentences = decided(query, plan), kept(query, plan, settings)
     found = StreamInput(
-        stream, with_rows, *sentences, operator=settings.stream_operator, end=end_column(plan),
-        history=settings.stream_history, lookback=lookback(query, plan),
+        stream, with_rows, decided(query, needs), kept(query, needs, for_ever, settings),
+        operator=settings.stream_operator, end=end_column(plan) if needs.by_last else "",
+        history=settings.stream_history, lookback="" if for_ever else lookback(query, needs),
     )  # fmt: skip
     reason = f"the input is a stream; {settings.stream_buckets} buckets, {STREAM_BUCKETS.key}"
     return replace(plan, input=replace(plan.input, layout="stream", layout_reason=reason), stream=found)
@@ -74,7 +75,7 @@ def bucket_items(given: InputPlan, keys: Sequence[str], buckets: int) -> list[st
     return items
 
 
-def remembers(query: PatternQuery, plan: AnyPlan) -> bool:
+def remembers(query: PatternQuery, needs: StreamNeeds) -> bool:
     """Whether the output counts matches or rows of a partition, or only its first row or match is of interest."""
     if query.trends:
         return False
@@ -83,46 +84,45 @@ def remembers(query: PatternQuery, plan: AnyPlan) -> bool:
     if query.matches is Matches.FIRST and query.is_block:
         return True
     numbered = any(isinstance(s, MatchNumber | Events) for m in query.measures for s in m.expression.slots)
-    return numbered or plan.engine.stream_needs.numbered
+    return numbered or needs.numbered
 
 
 def end_column(plan: AnyPlan) -> str:
-    """The operator's output column that carries the watermark on: the end of matches that their last event decides.
+    """The operator's output column that carries the watermark on, of matches that their last event decides: their end.
 
     Other matches come later than the watermark passes their last event: what follows would drop them as late.
     """
     measures = plan.output
-    if not plan.engine.stream_needs.by_last or not isinstance(measures, MeasureSql):
+    if not isinstance(measures, MeasureSql):
         return ""
     last = Navigation(RowExpression((plan.query.order_by[0].expression,)), None, False, 0, 0, False)
     return next((f"{PREFIX}g{number}" for slot, number in measures.direct.items() if slot == last), "")
 
 
-def lookback(query: PatternQuery, plan: AnyPlan) -> str:
-    """How long before a moment rows can matter to what is decided after it, as an interval; empty where any row can.
+def lookback(query: PatternQuery, needs: StreamNeeds) -> str:
+    """How long before a moment rows can matter to what is decided after it, as an interval; empty where any row can, as
+    where a partition's counters are remembered.
 
     That is WITHIN where matches do not depend on each other and their output looks at no rows before them, twice WITHIN
     where a leading negation looks back from a match's first event.
     """
-    times = plan.engine.stream_needs.lookback
-    if query.within is None or remembers(query, plan) or not times:
+    if query.within is None or not needs.lookback:
         return ""
-    return query.within if times == 1 else f"{times} * {query.within}"
+    return query.within if needs.lookback == 1 else f"{needs.lookback} * {query.within}"
 
 
-def decided(query: PatternQuery, plan: AnyPlan) -> str:
+def decided(query: PatternQuery, needs: StreamNeeds) -> str:
     """For EXPLAIN: as soon as what the output is emitted."""
-    if sentence := plan.engine.stream_needs.decided:
-        return sentence
+    if needs.decided:
+        return needs.decided
     if query.within is None:
         return "a match is emitted when no row to come can change it"
     latest = "at latest when the watermark reaches its first row + WITHIN"
     return f"a match is emitted when no row to come can change it, {latest}"
 
 
-def kept(query: PatternQuery, plan: AnyPlan, settings: Settings) -> str:
-    """For EXPLAIN: which rows are kept between micro-batches, and how long."""
-    needs = plan.engine.stream_needs
+def kept(query: PatternQuery, needs: StreamNeeds, for_ever: bool, settings: Settings) -> str:
+    """For EXPLAIN: which rows are kept between micro-batches, and how long. ``for_ever``: see :func:`remembers`."""
     if needs.kept:
         what = f"rows until {needs.kept} ({query.within} long)"
     elif query.within is None:
@@ -131,6 +131,6 @@ def kept(query: PatternQuery, plan: AnyPlan, settings: Settings) -> str:
         what = f"rows until the watermark passes them by WITHIN {query.within}, or what they may be part of is decided"
     if needs.longer:
         what += f"; {needs.longer}"
-    if remembers(query, plan):
+    if for_ever:
         what += "; of each partition its keys and counters for ever (match numbers, positions, ^, FIRST)"
     return what

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from sparkcep.errors import PatternAnalysisError, streaming_unsupported
 from sparkcep.planner.fields import Fields
-from sparkcep.planner.plan import AnyPlan
+from sparkcep.planner.plan import AnyPlan, StreamNeeds
 from sparkcep.query import PatternQuery, Selection
 from sparkcep.settings import LIMIT_STREAM_ROWS, STREAM_HISTORY, STREAM_OPERATOR, Settings
 
@@ -102,7 +102,7 @@ def _within(query: PatternQuery, sentence: str, hint: str) -> PatternAnalysisErr
     )
 
 
-def check_plan(plan: AnyPlan) -> None:
+def check_plan(plan: AnyPlan, needs: StreamNeeds) -> None:
     """Refuse what only shows once the pattern is planned: rows behind the match that may never come, the partition's
     end.
 
@@ -113,8 +113,8 @@ def check_plan(plan: AnyPlan) -> None:
     if plan.input.pairs:
         raise unsupported(query, "a condition with a function of two rows of the match",
                           "compute it as a column of the input, or compare values of one row at a time")  # fmt: skip
-    if refused := plan.engine.stream_needs.refused:
-        raise unsupported(query, *refused)
+    if needs.refused is not None:
+        raise unsupported(query, *needs.refused)
     types = [plan.input.column_types.get(name, "") for _, name in plan.input.keys]
     if any("collate" in t for t in types):
         raise unsupported(query, "a PARTITION BY column with a collation", "cast the column to STRING in a subquery")
