@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -139,21 +140,17 @@ class RunMatcher:
             raise too_many_matches(count, self.spec.limit_rows, fewer_matches(self.spec))
 
 
+@dataclass(slots=True)
 class _Call:
     """What the kernel of a spec is called with, again and again, and how its room grows."""
 
-    def __init__(
-        self, query: Query, given: Partitions, walk: Walk, room: Room, sweeps: Sweeps, buffers: Buffers
-    ) -> None:
-        self.query, self.given, self.walk, self.room, self.sweeps, self.buffers = (
-            query,
-            given,
-            walk,
-            room,
-            sweeps,
-            buffers,
-        )
-        self.progress = np.zeros(PROGRESS, np.int64)
+    query: Query
+    given: Partitions
+    walk: Walk
+    room: Room
+    sweeps: Sweeps
+    buffers: Buffers
+    progress: Ints = field(default_factory=lambda: np.zeros(PROGRESS, np.int64))
 
     def run(self, collapsed: bool) -> int:
         """A status of the kernel, which goes on from where it stands."""

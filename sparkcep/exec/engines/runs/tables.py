@@ -404,13 +404,19 @@ class RunTables:
     external: External
     conditions: Conditions
 
-    def walk(self, batch: Batch, rows: int, depth: int) -> Walk:
-        """A walk over a batch's partitions of up to so many rows, by runs of up to so many events."""
+    def walk(self, batch: Batch, rows: int, depth: int, taken: int | None = None) -> Walk:
+        """A walk over a batch's partitions of up to so many rows, by runs of up to so many events.
+
+        Args:
+            taken: events that conditions may look at, where these are more or fewer than ``depth``.
+        """
         columns, const_i = load_columns(self.programs, batch)
         return Walk(
             strategy(self.spec), self.machine, prechecked(self.checks, self.spec, self.programs, rows),
             self.conditions._replace(const_i=const_i), columns, new_work(rows, self.machine), new_frames(depth),
-            new_search_state(depth, len(self.spec.conditions.registers), len(self.programs.agg), True),
+            new_search_state(
+                depth if taken is None else taken, len(self.spec.conditions.registers), len(self.programs.agg), True
+            ),
         )  # fmt: skip
 
     def merging(self, rows: int) -> Merging:

@@ -12,7 +12,7 @@ from sparkcep.errors import LimitError, SparkCepError
 from sparkcep.exec.arrays import Ints, Rows, int_values
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.conditions.programs import CallsBack
-from sparkcep.exec.engines.rows.tables import grown, mask_words, new_search_state
+from sparkcep.exec.engines.rows.tables import grown, mask_words
 from sparkcep.exec.engines.runs.tables import emission, new_buffers, new_frames, run_tables
 from sparkcep.exec.engines.uncertain.spec import UncertainSpec
 from sparkcep.exec.kernels.runs.tables import Buffers
@@ -84,12 +84,9 @@ class UncertainMatcher:
         given = Given(offsets, np.take(mask_words(batch, run.mask_words), order, axis=1), events)
         longest = int(np.diff(offsets).max(initial=0))
         depth, listed = DEPTH, LISTED
-        walk = self.tables.walk(batch, longest, depth)
+        walk = self.tables.walk(batch, longest, depth, longest)
         # Nothing is prechecked.
-        walk = walk._replace(
-            checks=walk.checks._replace(window=np.zeros(2, np.int64)),
-            search=new_search_state(longest, len(run.conditions.registers), len(self.tables.programs.agg), True),
-        )
+        walk = walk._replace(checks=walk.checks._replace(window=np.zeros(2, np.int64)))
         query = self.query(events)
         room = self.room(depth, listed, longest, events.widest)
         progress = np.zeros(kernel.PROGRESS, np.int64)
