@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+#: Units of time as SQL names them, and their seconds.
+UNITS = {"seconds": 1, "minutes": 60, "hours": 3600, "days": 86400}
 _UNITS = (("days", 86400), ("h", 3600), ("min", 60), ("s", 1))
 
 

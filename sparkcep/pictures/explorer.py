@@ -17,15 +17,13 @@ from pyspark.sql import functions as F
 from sparkcep.data.discovery import Discovered, LogColumns, discover, quoted
 from sparkcep.data.roles import guess_roles, sampled
 from sparkcep.errors import SparkCepError, near_name
-from sparkcep.pictures.durations import in_words
+from sparkcep.pictures.durations import UNITS, in_words
 from sparkcep.progress import activity
 from sparkcep.query import string_literal
 from sparkcep.session.messages import short_message
 
 #: Cases that are drawn, and events of each.
 CASES, EVENTS = 20, 60
-#: Units of time and their seconds.
-UNITS = {"seconds": 1, "minutes": 60, "hours": 3600, "days": 86400}
 KINDS = ("once", "one or more", "none")
 
 
@@ -188,8 +186,7 @@ def _interval(length: float, unit: str) -> str:
     '36 hours'
     """
     seconds = length * UNITS[unit]
-    whole = [u for u, n in UNITS.items() if seconds % n == 0 and n <= UNITS[unit]]
-    found = whole[-1] if whole else "seconds"
+    found = next((u for u, n in reversed(UNITS.items()) if seconds % n == 0 and n <= UNITS[unit]), "seconds")
     return f"{seconds / UNITS[found]:.10g} {found}"
 
 

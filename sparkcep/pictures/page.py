@@ -34,20 +34,20 @@ SCRIPTS = (
     "https://cdn.jsdelivr.net/npm/vega-lite@5.21.0",
     "https://cdn.jsdelivr.net/npm/vega-embed@6.26.0",
 )
-#: Pictures shrink as a whole where the page is narrow; plans keep their columns.
+#: Colours of a page by day and by night.
+_DAY = "color-scheme: light; --paper: #ffffff; --ink: #222222; --plan: #f6f6f6"
+_NIGHT = "color-scheme: dark; --paper: #1c1e21; --ink: #e4e4e4; --plan: #2a2d31"
+#: Pictures shrink as a whole where the page is narrow; plans keep their columns. A notebook around the page says by
+#: ``data-night`` whether it is dark, whatever the reader's system is.
 _STYLE = (
-    ":root { color-scheme: light dark } "
-    "body { font-family: sans-serif; margin: 16px; background: #ffffff; color: #222222 } "
+    f":root {{ {_DAY} }} "
+    f"@media (prefers-color-scheme: dark) {{ :root:not([data-night=no]) {{ {_NIGHT} }} }} "
+    f":root[data-night=yes] {{ {_NIGHT} }} "
+    "body { font-family: sans-serif; margin: 16px; background: var(--paper); color: var(--ink) } "
     "pre { font: 13px ui-monospace, 'DejaVu Sans Mono', Menlo, monospace; white-space: pre; overflow-x: auto; "
-    "background: #f6f6f6; padding: 8px } "
+    "background: var(--plan); padding: 8px } "
     "img, .vega-embed, .vega-embed svg { max-width: 100%; height: auto } "
-    ".missing { background: #fff3cd; color: #222222; padding: 8px } "
-    "@media (prefers-color-scheme: dark) { body { background: #1c1e21; color: #e4e4e4 } pre { background: #2a2d31 } } "
-    # Of a notebook around it, whose theme may be another than the system's.
-    ":root[data-night=no] { color-scheme: light } :root[data-night=no] body { background: #ffffff; color: #222222 } "
-    ":root[data-night=no] pre { background: #f6f6f6 } "
-    ":root[data-night=yes] { color-scheme: dark } :root[data-night=yes] body { background: #1c1e21; color: #e4e4e4 } "
-    ":root[data-night=yes] pre { background: #2a2d31 }"
+    ".missing { background: #fff3cd; color: #222222; padding: 8px }"
 )
 _MISSING = (
     '<p class="missing">This picture is drawn by scripts from cdn.jsdelivr.net, which could not be loaded. '
@@ -73,10 +73,11 @@ const colored = (v, key) => key === 'data' ? v : Array.isArray(v) ? v.map(i => c
 const system = window.matchMedia('(prefers-color-scheme: dark)');
 let around = null;
 try { around = window.parent === window ? null : window.parent.document.body; } catch (e) { around = null; }
-const theme = () => !around ? null : around.dataset.jpThemeLight ? around.dataset.jpThemeLight === 'false' :
-  around.classList.contains('vscode-dark') ? true : around.classList.contains('vscode-light') ? false : null;
-const isNight = () => theme() ?? system.matches;
-const mark = () => { if (theme() !== null) document.documentElement.dataset.night = theme() ? 'yes' : 'no'; };
+const theme = () => !around ? '' :
+  around.matches('[data-jp-theme-light=false], .vscode-dark') ? 'yes' :
+  around.matches('[data-jp-theme-light=true], .vscode-light') ? 'no' : '';
+const mark = () => { document.documentElement.dataset.night = theme(); };
+const isNight = () => theme() ? theme() === 'yes' : system.matches;
 mark();
 window.draw = () => specs.forEach((s, n) =>
   vegaEmbed('#picture' + n, isNight() ? colored(s) : s, {mode: 'vega-lite', renderer: 'svg'}));

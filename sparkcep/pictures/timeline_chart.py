@@ -11,8 +11,8 @@ from pyspark.sql import functions as F
 
 from sparkcep.errors import SparkCepError
 from sparkcep.pictures.picture import Picture
-from sparkcep.pictures.timeline_marks import chart
-from sparkcep.query import SOURCE
+from sparkcep.pictures.timeline_marks import case_of, chart
+from sparkcep.query import SOURCE, in_backticks
 from sparkcep.session.originals import plain_sql
 from sparkcep.session.statement import StatementExecution, run_statement
 
@@ -44,11 +44,12 @@ def timeline_picture(
     else:
         rows, keys, type_ = _events(frame, cases)
     taken = [r.asDict() for r in _first(rows, keys, matches + 1).collect()]
-    numbers = list(dict.fromkeys((*(e[f"case{i}"] for i in range(len(keys))), e["match"]) for e in taken))
-    more = len(numbers) > matches
+    # The events of a match are together, and those of one more than is drawn come last.
+    found = list(dict.fromkeys((case_of(e, keys), e["match"]) for e in taken))
+    more = len(found) > matches
     if more:
-        taken = [e for e in taken if (*(e[f"case{i}"] for i in range(len(keys))), e["match"]) != numbers[-1]]
-    others = [] if given else _others(run, keys, {tuple(r[f"case{i}"] for i in range(len(keys))) for r in taken})
+        taken = [e for e in taken if (case_of(e, keys), e["match"]) != found[-1]]
+    others = [] if given else _others(run, keys, {case_of(e, keys) for e in taken})
     return Picture(chart(taken, others, keys, type_ in _TIMES, _labels(run), since_start, more))
 
 
@@ -90,7 +91,7 @@ def _named_rows(frame: DataFrame, cases: Sequence[str], names: Mapping[str, str]
 
 def _cases(keys: Sequence[str]) -> list[Column]:
     """The columns of a case: as they are, to sort by, and as texts."""
-    quoted = ["`" + k.replace("`", "``") + "`" for k in keys]
+    quoted = [in_backticks(k) for k in keys]
     own = [F.col(k).alias(f"key{i}") for i, k in enumerate(quoted)]
     return [*own, *(F.col(k).cast("string").alias(f"case{i}") for i, k in enumerate(quoted))]
 

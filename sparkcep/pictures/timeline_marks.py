@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from sparkcep.pictures.colors import DOT, GREY, GRID, SOFT, TEXT
+from sparkcep.pictures.durations import UNITS, in_words
 
 #: Pixels: between the lines of one case, between cases, of the plot's width, and of a letter of a case's name.
 _LINE, _BETWEEN, _WIDTH, _LETTER = 16, 10, 640, 6.6
@@ -35,8 +36,8 @@ def chart(
         since_start: time since a match's first event; None: where else matches would be dots on a long axis.
         more: there are more matches than these.
     """
-    matches = _grouped(taken, lambda e: (_case(e, keys), e["match"]))
-    cases = _grouped(others, lambda e: _case(e, keys))
+    matches = _grouped(taken, lambda e: (case_of(e, keys), e["match"]))
+    cases = _grouped(others, lambda e: case_of(e, keys))
     if since_start is None:
         since_start = _is_scattered(matches.values(), is_time)
     places, rows, height = _places(list(matches), cases)
@@ -69,7 +70,8 @@ def chart(
     return _drawn(bars, points, grey, rows, height, title, temporal, keys, more)
 
 
-def _case(event: Event, keys: Sequence[str]) -> tuple[Any, ...]:
+def case_of(event: Event, keys: Sequence[str]) -> tuple[Any, ...]:
+    """The values of an event's case."""
     return tuple(event[f"case{i}"] for i in range(len(keys)))
 
 
@@ -122,8 +124,6 @@ def _is_scattered(matches: Iterable[Sequence[Event]], is_time: bool) -> bool:
 
 
 def _lasting(events: Sequence[Event], is_time: bool) -> str:
-    from sparkcep.pictures.durations import in_words
-
     length = _since(max(e["time"] for e in events), min(e["time"] for e in events), is_time)
     return in_words(length) if is_time else f"{length:,.6g}"
 
@@ -206,9 +206,7 @@ def _digits(temporal: bool) -> dict[str, str]:
 def unit_of(seconds: Sequence[float]) -> tuple[str, float]:
     """The largest unit in which the longest time is more than two."""
     most = max((abs(s) for s in seconds), default=0)
-    return next(
-        ((u, n) for u, n in (("days", 86400), ("hours", 3600), ("minutes", 60)) if most > 2 * n), ("seconds", 1)
-    )
+    return next(((u, n) for u, n in reversed(UNITS.items()) if most > 2 * n), ("seconds", 1))
 
 
 def _since(time: Any, start: Any, is_time: bool) -> float:
