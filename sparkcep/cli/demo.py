@@ -26,7 +26,7 @@ def run_demo() -> None:
     print("sparkcep finds patterns in event data with Spark SQL. This demo asks 336,776 real flights")
     print("(departures from New York in 2013) on which days an aircraft left later and later.\n")
     print(f"Using {ensure_java()}")
-    with timed("Starting Spark"):
+    with timed("Starting Spark", shows=False):
         spark = local_session()
     with timed("Loading the flights"):
         count = create_flights_view(spark).count()

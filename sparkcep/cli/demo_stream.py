@@ -34,7 +34,7 @@ def run_stream_demo() -> None:
     print(f"sparkcep replays {DAYS} days of flights (departures from New York, January 2013), a file for each day,")
     print("as a stream, and prints matches as soon as they are certain.\n")
     print(f"Using {ensure_java()}")
-    with timed("Starting Spark"):
+    with timed("Starting Spark", shows=False):
         spark = local_session()
     spark.conf.set("spark.sparkcep.streaming.buckets", "4")
     spark.conf.set("spark.sql.shuffle.partitions", "4")

@@ -12,7 +12,7 @@ from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 import sparkcep
-from sparkcep.cli.printing import is_explain, texts
+from sparkcep.cli.printing import plan_text, texts
 from sparkcep.errors import SparkCepError, error_behind
 from sparkcep.pictures.picture import Picture
 from sparkcep.progress import activity
@@ -155,8 +155,8 @@ def _run_statements(
         namespace[options.name] = frame
     if not frame.columns:
         return None
-    if is_explain(last):
-        return Plan(str(frame.collect()[0][0]))
+    if (plan := plan_text(last, frame)) is not None:
+        return Plan(plan)
     return Table(frame, options.limit, lambda: no_rows_notes(spark, last) if options.limit else ())
 
 

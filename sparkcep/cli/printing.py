@@ -95,9 +95,9 @@ def _is_number(text: str | None) -> bool:
     return True
 
 
-def is_explain(statement: str) -> bool:
-    """Whether the result is a plan: lines to print as they are."""
-    return statement.lstrip()[:7].upper() == "EXPLAIN"
+def plan_text(statement: str, frame: DataFrame) -> str | None:
+    """What EXPLAIN says, lines to print as they are; None where a statement is another."""
+    return str(frame.collect()[0][0]) if statement.lstrip()[:7].upper() == "EXPLAIN" else None
 
 
 def print_table(frame: DataFrame) -> int:

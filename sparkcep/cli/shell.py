@@ -13,7 +13,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 import sparkcep
-from sparkcep.cli.printing import is_explain, table, texts
+from sparkcep.cli.printing import plan_text, table, texts
 from sparkcep.progress import shown
 from sparkcep.session.inspection import no_rows_notes
 from sparkcep.session.interrupts import interruptible
@@ -94,8 +94,8 @@ class Shell:
         self.last = statement
         started = time.perf_counter()
         frame = sparkcep.sql(self.spark, statement)
-        if frame.columns and is_explain(statement):
-            self.write(str(frame.collect()[0][0]))
+        if frame.columns and (plan := plan_text(statement, frame)) is not None:
+            self.write(plan)
         elif frame.columns:
             names, rows = texts(frame.limit(self.rows + 1), to_read=True)
             more = len(rows) > self.rows

@@ -77,7 +77,7 @@ def run_statements(
         text: statements, separated by semicolons. form: of FORMATS.
         has_file: the log is a file of the command line, so that its event types are looked at first.
     """
-    from sparkcep.cli.printing import PRINT, is_explain
+    from sparkcep.cli.printing import PRINT, plan_text
     from sparkcep.cli.written import write
     from sparkcep.progress import activity
     from sparkcep.session.inspection import no_rows_notes, unknown_constant_notes
@@ -104,11 +104,10 @@ def run_statements(
         else:
             if printed:
                 click.echo()
-            if form == "table" and is_explain(statement):
-                click.echo(str(frame.collect()[0][0]))
-                rows = 1
-            else:
-                rows = PRINT[form](frame)
+            plan = plan_text(statement, frame) if form == "table" else None
+            if plan is not None:
+                click.echo(plan)
+            rows = 1 if plan is not None else PRINT[form](frame)
             printed = True
         if not rows and _QUERY.match(statement):
             with activity("Looking for the reason why there are no rows"):

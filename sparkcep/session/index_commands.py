@@ -82,14 +82,6 @@ def _made(spark: SparkSession, s: IndexStatement, make: Callable[[index.Progress
         done = make(shown.at)
     if done is None:
         return spark.createDataFrame([], MADE_SCHEMA)
-    row = (
-        done.name,
-        done.action,
-        done.reason,
-        done.events,
-        done.cases,
-        done.pairs,
-        round(done.total_seconds, 1),
-        done.size,
-    )
+    counts = done.events, done.cases, done.pairs
+    row = (done.name, done.action, done.reason, *counts, round(done.total_seconds, 1), done.size)
     return spark.createDataFrame([row], MADE_SCHEMA)

@@ -89,7 +89,5 @@ def local_session(
         builder = builder.remote(remote)
     for key, value in values.items():
         builder = builder.config(key, value)
-    if SparkSession.getActiveSession() is not None:
-        return builder.getOrCreate()
     with activity("Starting Spark"):
         return builder.getOrCreate()
