@@ -62,8 +62,7 @@ def check(
     """
     from sparkcep import settings
     from sparkcep.errors import SparkCepError, near_name
-    from sparkcep.query import SortKey
-    from sparkcep.sql.block.source import quoted
+    from sparkcep.query import SortKey, quote
     from sparkcep.sql.rule_sets.binder import bind_rule, parse_rule
     from sparkcep.sql.rule_sets.files import folder_rules
     from sparkcep.sql.rule_sets.keys import LogKeys
@@ -81,7 +80,7 @@ def check(
     time = next(
         (name for name, type_ in types.items() if type_.lower().startswith("timestamp")), next(iter(types), _ANY)
     )
-    keys = LogKeys((), (SortKey(quoted(time)),))
+    keys = LogKeys((), (SortKey(quote(time)),))
     for rule in rules:
         try:
             if rule.name in names:

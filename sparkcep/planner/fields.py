@@ -6,15 +6,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from sparkcep.query import PREFIX, unescape
+from sparkcep.query import PREFIX, quote, unescape
 
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
 _CONSTANTS = frozenset("TRUE FALSE NULL CURRENT_DATE CURRENT_TIMESTAMP CURRENT_USER".split())
-
-
-def quote(name: str) -> str:
-    """A name in backticks, safe inside text that Spark formats (`{` doubled)."""
-    return ("`" + name.replace("`", "``") + "`").replace("{", "{{").replace("}", "}}")
 
 
 @dataclass(slots=True)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from sparkcep.errors import PatternAnalysisError
-from sparkcep.planner.fields import quote
-from sparkcep.query import GROUP_ID, PREFIX, SOURCE, PatternQuery, string_literal
+from sparkcep.query import GROUP_ID, PREFIX, SOURCE, PatternQuery, quote, string_literal
 
 _INTEGERS = ("tinyint", "smallint", "int", "bigint")
 _PLAIN = ("string", "date", "timestamp", "timestamp_ntz", "boolean", "float", "double")

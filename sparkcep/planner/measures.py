@@ -13,7 +13,6 @@ from sparkcep.exec.kernels.rows.output import WAITING
 from sparkcep.exec.shape import CURRENT_ROW, SELF_ROW
 from sparkcep.exec.streaming.collected import MATCH, PLACE
 from sparkcep.planner.conditions.match_conditions import describe_slot
-from sparkcep.planner.fields import quote
 from sparkcep.planner.output_sql import OutputSql
 from sparkcep.planner.outputs import Outputs
 from sparkcep.planner.streaming.aggregates import KNOWN, array_aggregate
@@ -35,6 +34,7 @@ from sparkcep.query import (
     Scalar,
     Slot,
     Waiting,
+    quote,
     string_literal,
     unescape,
 )

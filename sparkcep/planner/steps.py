@@ -10,13 +10,13 @@ from sparkcep.exec.conditions.expressions import BIGINT, parse_type
 from sparkcep.exec.engines.rows.spec import BITS_PER_WORD, words_of
 from sparkcep.exec.shape import Within
 from sparkcep.planner.conditions.row_conditions import RowCondition, lambda_text
-from sparkcep.planner.fields import Fields, quote
+from sparkcep.planner.fields import Fields
 from sparkcep.planner.layouts import fits_python, is_orderable, multiplies, too_long, unsortable
 from sparkcep.planner.outputs import Outputs
 from sparkcep.planner.plan import Analyzer
 from sparkcep.planner.rules.range_splitting import fixed_distance, whole_within
 from sparkcep.planner.sampling import Sample, Sampler
-from sparkcep.query import PREFIX, PatternQuery, unescape
+from sparkcep.query import PREFIX, PatternQuery, quote, unescape
 from sparkcep.settings import Settings
 
 

@@ -26,6 +26,7 @@ from sparkcep.query.names import (
     WINDOW_COLUMN,
     WINDOW_OF_GROUP,
     in_backticks,
+    quote,
     string_literal,
     unescape,
 )
@@ -104,6 +105,7 @@ __all__ = [
     "default_measures",
     "in_backticks",
     "pattern_proper",
+    "quote",
     "string_literal",
     "unescape",
 ]

@@ -25,6 +25,11 @@ def in_backticks(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
+def quote(name: str) -> str:
+    """A name in backticks, safe inside text that Spark formats (braces doubled)."""
+    return in_backticks(name).replace("{", "{{").replace("}", "}}")
+
+
 def string_literal(text: str) -> str:
     """A SQL string literal, safe inside text that Spark formats (braces doubled)."""
     escaped = text.replace("\\", "\\\\").replace("'", "\\'")

@@ -10,9 +10,8 @@ from sparkcep import settings
 from sparkcep.errors import PatternAnalysisError, streaming_unsupported
 from sparkcep.planner.engines.runs.collapse import first_component, last_component
 from sparkcep.planner.engines.runs.plan import RunsPlan, plan_runs
-from sparkcep.planner.fields import quote
 from sparkcep.planner.plan import PatternPlan
-from sparkcep.query import PREFIX, SOURCE, Condition, Navigation, PatternQuery, RowExpression, Scalar
+from sparkcep.query import PREFIX, SOURCE, Condition, Navigation, PatternQuery, RowExpression, Scalar, quote
 from sparkcep.session.analyzer import SparkAnalyzer
 from sparkcep.session.originals import plain_sql
 from sparkcep.session.own_aggregates import with_aggregates

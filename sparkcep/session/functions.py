@@ -46,8 +46,7 @@ from sparkcep.errors import PatternAnalysisError, SparkCepError, streaming_unsup
 from sparkcep.exec.engines.function.matcher import FunctionMatcher, FunctionSpec
 from sparkcep.exec.reports import hide_traceback
 from sparkcep.planner.engines.function.plan import FunctionPlan, plan_function
-from sparkcep.planner.fields import quote
-from sparkcep.query import string_literal, unescape
+from sparkcep.query import quote, string_literal, unescape
 from sparkcep.session.originals import FUNCTIONS
 from sparkcep.settings import Settings
 from sparkcep.shipping import loader, versions

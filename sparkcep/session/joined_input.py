@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pyspark.errors import AnalysisException
 
 from sparkcep.errors import PatternAnalysisError
-from sparkcep.planner.fields import quote
+from sparkcep.query import quote
 from sparkcep.sql.rewriter import InputSql, Rewriter
 from sparkcep.sql.statement import PatternOccurrence
 

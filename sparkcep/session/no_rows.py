@@ -14,8 +14,7 @@ from sparkcep.errors import SparkCepError, lacks
 from sparkcep.exec.conditions.expressions import TIMES, parse_type
 from sparkcep.planner.conditions.symbols import compared_strings
 from sparkcep.planner.engines.non_answers.plan import plan_non_answers
-from sparkcep.planner.fields import quote
-from sparkcep.query import PREFIX, SOURCE, NonAnswers, string_literal, unescape
+from sparkcep.query import PREFIX, SOURCE, NonAnswers, quote, string_literal, unescape
 from sparkcep.session.analyzer import SparkAnalyzer
 from sparkcep.session.relations import Relation, relation_sql
 

@@ -9,13 +9,13 @@ from pyspark.sql import DataFrame
 
 from sparkcep.exec.streaming.spark import WATERMARK
 from sparkcep.planner.choice import make_plan
-from sparkcep.planner.fields import Fields, quote
+from sparkcep.planner.fields import Fields
 from sparkcep.planner.groups import merge_groups
 from sparkcep.planner.plan import Analyzer, AnyPlan
 from sparkcep.planner.sampling import Sampler, magnitude
 from sparkcep.planner.streaming.plan import streamed
 from sparkcep.planner.streaming.refusals import check_query
-from sparkcep.query import SOURCE, PatternQuery, unescape
+from sparkcep.query import SOURCE, PatternQuery, quote, unescape
 from sparkcep.session.analyzer import SparkAnalyzer
 from sparkcep.session.correlated_input import partitioned_by_outer
 from sparkcep.session.index_columns import index_columns

@@ -10,8 +10,8 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 
 from sparkcep.errors import PatternAnalysisError, SparkCepError, near_name, streaming_unsupported
-from sparkcep.planner.fields import Fields, quote
-from sparkcep.query import KeyExpression, SortKey
+from sparkcep.planner.fields import Fields
+from sparkcep.query import KeyExpression, SortKey, quote
 from sparkcep.session.analyzer import SparkAnalyzer
 from sparkcep.session.rule_sources import rules_at, table_rules
 from sparkcep.settings import LOG_CASE, LOG_EVENT, LOG_TIME, Settings

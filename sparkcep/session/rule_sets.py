@@ -17,10 +17,10 @@ from sparkcep.planner.conditions.row_conditions import RowCondition
 from sparkcep.planner.engines.shared.output import NO_MEASURES
 from sparkcep.planner.engines.shared.plan import NotShared, SharedPlan, SharedPlanner, spark_conditions
 from sparkcep.planner.explain_before import indent
-from sparkcep.planner.fields import Fields, quote
+from sparkcep.planner.fields import Fields
 from sparkcep.planner.plan import AnyPlan
 from sparkcep.planner.sampling import Sampler
-from sparkcep.query import PREFIX, SOURCE, PatternQuery, string_literal, unescape
+from sparkcep.query import PREFIX, SOURCE, PatternQuery, quote, string_literal, unescape
 from sparkcep.session.analyzer import SparkAnalyzer
 from sparkcep.session.index_choice import Pruning
 from sparkcep.session.lost_executors import remember

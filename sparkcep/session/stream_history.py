@@ -7,9 +7,9 @@ from pyspark.sql import DataFrame
 
 from sparkcep.errors import PatternAnalysisError
 from sparkcep.exec.streaming.spark import WATERMARK
-from sparkcep.planner.fields import Fields, quote
+from sparkcep.planner.fields import Fields
 from sparkcep.planner.plan import AnyPlan
-from sparkcep.query import SOURCE, PatternQuery, unescape
+from sparkcep.query import SOURCE, PatternQuery, quote, unescape
 from sparkcep.session.analyzer import SparkAnalyzer
 from sparkcep.settings import STREAM_HISTORY
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from sparkcep.errors import SparkCepError
-from sparkcep.planner.fields import quote
+from sparkcep.query import quote
 from sparkcep.session.analyzer import SqlMethod, shown_properties
 from sparkcep.settings import Settings
 from sparkcep.sql.occurrences import read_statement

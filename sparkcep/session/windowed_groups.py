@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from pyspark.errors import AnalysisException
 
-from sparkcep.planner.fields import quote
+from sparkcep.query import quote
 from sparkcep.session.windowed_source import OWN, SelectReader, WindowedInput, is_star
 from sparkcep.sql.correlation import is_name
 from sparkcep.sql.scalars import is_aggregate
@@ -48,7 +48,7 @@ class Grouping:
         """
         reader, s, windowed = self.reader, self.s, self.reader.windowed
         every = {reader.fold(c) for c in reader.all_columns()}
-        items = list(select_items(s, windowed))
+        items = select_items(s, windowed)
         self.check_items(items)
         by_all = self.by_all(items)
         elements = [self.element(span, items) for span in grouped_by(s, windowed)] if by_all is None else by_all

@@ -6,7 +6,7 @@ from collections import Counter
 
 from pyspark.errors import AnalysisException
 
-from sparkcep.planner.fields import quote
+from sparkcep.query import quote
 from sparkcep.session.windowed_source import OWN, SelectReader, WindowedInput, is_star
 from sparkcep.sql.correlation import is_name
 from sparkcep.sql.rewriter import InputSql

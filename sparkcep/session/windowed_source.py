@@ -9,8 +9,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 
 from sparkcep.errors import PatternAnalysisError, near_name
-from sparkcep.planner.fields import quote
-from sparkcep.query import PREFIX
+from sparkcep.query import PREFIX, quote
 from sparkcep.session.planning import OccurrencePlanner
 from sparkcep.session.spark_errors import outer_reference
 from sparkcep.sql.rewriter import InputSql

@@ -8,10 +8,9 @@ from dataclasses import dataclass, replace
 from pyspark.sql import DataFrame
 
 from sparkcep.errors import PatternAnalysisError, streaming_unsupported
-from sparkcep.planner.fields import quote
 from sparkcep.planner.layouts import is_orderable
 from sparkcep.planner.plan import AnyPlan
-from sparkcep.query import PREFIX, SOURCE
+from sparkcep.query import PREFIX, SOURCE, quote
 from sparkcep.session.index_choice import Pruning
 from sparkcep.session.planning import OccurrencePlanner
 from sparkcep.session.relations import Relation, relation_sql
@@ -80,9 +79,8 @@ class WindowPlanner:
             PatternAnalysisError: CEP_WINDOW_CALL.
         """
         s, windowed = self.statement, self.windowed
-        behind = windowed.source_end if windowed.grouped is None else windowed.grouped[1]
         for call in windowed.calls:
-            if windowed.source < call.over < behind:
+            if windowed.source < call.over < windowed.rows_end:
                 raise PatternAnalysisError(
                     "CEP_WINDOW_CALL",
                     "A window may be called in the SELECT list and in ORDER BY, not in FROM, WHERE or GROUP BY.",
@@ -136,7 +134,7 @@ class WindowPlanner:
         if window.frame is None or window.frame[0] == window.frame[1]:
             return
         low, high = window.frame
-        given = self.planner.rewriter.render(self.statement.tokens[low].start, self.statement.tokens[high - 1].end)
+        given = self.planner.rewriter.tokens_text(low, high)
         if bound.query.within != given + "L":
             text = f"{bound.query.with_prefix}SELECT {binder.plain(window.frame)} FROM {{{SOURCE}}}"
             analyzer = self.planner.analyzer
@@ -231,4 +229,4 @@ def source_text(planner: OccurrencePlanner, form: PatternOccurrence, windows: Pl
         items = (f"{quote(c)} AS {quote(shown[c])}" if c in shown else quote(c) for c in windows.columns)
         sql = f"(SELECT {', '.join(items)} FROM {sql})"
     alias = relation_alias(s, form.windowed)
-    return sql if alias is None else f"{sql} AS {rewriter.render(s.tokens[alias].start, s.tokens[alias].end)}"
+    return sql if alias is None else f"{sql} AS {rewriter.tokens_text(alias, alias + 1)}"

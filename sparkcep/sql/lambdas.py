@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from sparkcep.query import PREFIX
+from sparkcep.query import PREFIX, quote
 from sparkcep.sql.lexicon import Token
 
 _TIME_FUNCTIONS = frozenset("TIMESTAMPADD TIMESTAMPDIFF DATEADD DATEDIFF DATE_ADD DATE_DIFF EXTRACT".split())
@@ -112,7 +112,7 @@ def columns_behind(tokens: Sequence[Token], low: int, high: int, loses: Callable
 
 def renamed(token: Token) -> str:
     """Another name for a parameter, which no column has; text for Spark to format."""
-    return ("`" + PREFIX + "p_" + token.text.replace("`", "``") + "`").replace("{", "{{").replace("}", "}}")
+    return quote(f"{PREFIX}p_{token.text}")
 
 
 def _body_end(tokens: Sequence[Token], low: int, high: int) -> int:

@@ -353,18 +353,8 @@ class ScalarReader:
 
     def arguments(self, low: int, high: int) -> list[Range]:
         """Token ranges between the commas of an argument list."""
-        out: list[Range] = []
-        start = i = low
-        while i < high:
-            if self.s.operator(i) == "(":
-                i = self.s.pairs.get(i, high)
-            elif self.s.operator(i) == ",":
-                out.append((start, i))
-                start = i + 1
-            i += 1
-        if start < high:
-            out.append((start, high))
-        return out
+        out = self.s.between_commas(low, high)
+        return out if out[-1][0] < high else out[:-1]
 
     def offset(self, arguments: list[Range], default: int, name: str, i: int) -> int:
         """The second argument of a navigation, a literal; ``default`` where it is left out. ``name``: for the error.

@@ -102,6 +102,11 @@ class WindowedSelect:
     calls: tuple[WindowCall, ...]
 
     @property
+    def rows_end(self) -> int:
+        """Behind what gives the rows that windows see: WHERE, or GROUP BY and HAVING."""
+        return self.source_end if self.grouped is None else self.grouped[1]
+
+    @property
     def is_plain(self) -> bool:
         """Whether its rows are those of one relation."""
         return self.joined is None and self.grouped is None
@@ -165,14 +170,19 @@ class Statement:
         tokens = (self.tokens[k] for k in range(low, high) if k not in left_out)
         return frozenset(t.text.casefold() for t in tokens if t.kind in ("word", "quoted"))
 
-    def between_commas(self, low: int, high: int) -> list[tuple[int, int]]:
-        """Ranges of tokens between the commas of a range, one at least; commas in parentheses are not its own."""
+    def between_commas(self, low: int, high: int, pairs: Mapping[int, int] | None = None) -> list[tuple[int, int]]:
+        """Ranges of tokens between the commas of a range, one at least; commas in parentheses are not its own.
+
+        Args:
+            pairs: other brackets as well, each to the one that closes it.
+        """
+        pairs = self.pairs if pairs is None else pairs
         out, start, i = [], low, low
         while i < high:
             if self.operator(i) == ",":
                 out.append((start, i))
                 start = i + 1
-            i = self.pairs.get(i, i) + 1
+            i = pairs.get(i, i) + 1
         return [*out, (start, high)]
 
     def opening(self, close: int, default: int = -1) -> int:

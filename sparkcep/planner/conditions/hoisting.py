@@ -20,8 +20,8 @@ from sparkcep.exec.conditions.expressions import (
 )
 from sparkcep.exec.conditions.lambdas import LAMBDA, WITH_LAMBDAS
 from sparkcep.exec.conditions.scalars import FUNCTIONS
-from sparkcep.planner.fields import Fields, quote
-from sparkcep.query import PREFIX, WHOLE, Navigation, unescape
+from sparkcep.planner.fields import Fields
+from sparkcep.query import PREFIX, WHOLE, Navigation, quote, unescape
 from sparkcep.settings import LIMIT_PAIRS
 from sparkcep.sql.lambdas import Parameter, find_lambdas, hidden, parameters, renamed
 from sparkcep.sql.lexicon import Token, pair_parentheses, tokenize

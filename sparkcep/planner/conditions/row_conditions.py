@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from sparkcep.planner.fields import Fields, quote
-from sparkcep.query import PREFIX, Navigation, RowMarker, Scalar, string_literal, unescape
+from sparkcep.planner.fields import Fields
+from sparkcep.query import PREFIX, Navigation, RowMarker, Scalar, quote, string_literal, unescape
 from sparkcep.sql.lexicon import parse_expression
 
 

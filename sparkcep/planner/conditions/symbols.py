@@ -16,8 +16,8 @@ from typing import TypeAlias
 from sqlglot import exp
 
 from sparkcep.planner.conditions.row_conditions import RowCondition
-from sparkcep.planner.fields import Fields, quote
-from sparkcep.query import string_literal, unescape
+from sparkcep.planner.fields import Fields
+from sparkcep.query import quote, string_literal, unescape
 from sparkcep.sql.lexicon import parse_expression
 
 #: Variable codes that a row satisfies.

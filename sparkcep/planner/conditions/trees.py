@@ -32,8 +32,7 @@ from sparkcep.exec.conditions.lambdas import FIELD, LAMBDA, WITH_LAMBDAS, canoni
 from sparkcep.exec.conditions.lambdas import PARAMETER as NAMED
 from sparkcep.exec.conditions.scalars import FUNCTIONS
 from sparkcep.planner.conditions.hoisting import FUNCTION, PARAMETER, SLOT, TEXT, Hoisting
-from sparkcep.planner.fields import quote
-from sparkcep.query import Aggregate, MatchNumber, Navigation, RowExpression, RowMarker, unescape
+from sparkcep.query import Aggregate, MatchNumber, Navigation, RowExpression, RowMarker, quote, unescape
 from sparkcep.sql.lexicon import parse_expression, tokenize
 
 _BINARY: dict[type[exp.Expr], str] = {

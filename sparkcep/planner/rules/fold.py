@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from sparkcep.exec.engines.rows.spec import MatchSpec
 from sparkcep.exec.shape import CURRENT_ROW, Gather
 from sparkcep.planner.conditions.symbols import NULL, OTHER, Alphabet
-from sparkcep.planner.fields import Fields, quote
+from sparkcep.planner.fields import Fields
 from sparkcep.planner.rules.machine import Machine, Step
-from sparkcep.query import PREFIX, RowsPerMatch, SkipMode
+from sparkcep.query import PREFIX, RowsPerMatch, SkipMode, quote
 
 #: A list is followed in chunks of this many rows: behind each row Spark copies the accumulator, with all matches in it.
 _CHUNK = 256

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from sparkcep.exec.engines.rows.spec import MatchSpec
 from sparkcep.planner.conditions.symbols import Alphabet
-from sparkcep.planner.fields import Fields, quote
+from sparkcep.planner.fields import Fields
 from sparkcep.planner.input_plan import InputPlan
 from sparkcep.planner.measures import MeasureSql
 from sparkcep.planner.rules.fold import Fold
 from sparkcep.planner.rules.machine import Machine
-from sparkcep.query import PREFIX, SOURCE
+from sparkcep.query import PREFIX, SOURCE, quote
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from sparkcep.query import (
     SortKey,
     Uncertainty,
     default_measures,
+    quote,
 )
 from sparkcep.settings import Settings
 from sparkcep.sql.block.conditions import ConditionBinder, split_arguments
@@ -35,7 +36,6 @@ from sparkcep.sql.block.source import (
     Properties,
     Source,
     plain,
-    quoted,
     read_source,
     relation_names,
 )
@@ -349,7 +349,7 @@ class BlockBinder:
         names = self.s.words(low, self.form.body[1], order)
         outside = list(source.names)
         if not with_order and source.tiebreak is not None:
-            outside.remove(next(n for n in outside if quoted(n) == source.tiebreak))
+            outside.remove(next(n for n in outside if quote(n) == source.tiebreak))
         names |= {n.casefold() for n in outside}
         return names | frozenset(c.casefold() for c in self.scope.columns if returned.whole_events)
 

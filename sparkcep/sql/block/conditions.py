@@ -449,15 +449,7 @@ def split_arguments(scope: BlockScope, low: int, high: int) -> list[Range]:
         PatternAnalysisError: nothing between two commas (CEP_SYNTAX_ERROR).
     """
     s = scope.statement
-    out: list[Range] = []
-    start = i = low
-    while i < high:
-        if s.operator(i) == ",":
-            out.append((start, i))
-            start = i + 1
-        i = scope.closers.get(i, i) + 1
-    if out or high > low:
-        out.append((start, high))
+    out = s.between_commas(low, high, scope.closers) if low < high else []
     for a, b in out:
         if b <= a:
             raise PatternAnalysisError(

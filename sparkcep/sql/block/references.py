@@ -444,17 +444,7 @@ class Reader:
 
     def arguments(self, low: int, high: int) -> list[tuple[int, int]]:
         """Token ranges between the commas of an argument list."""
-        s = self.scope.statement
-        out: list[tuple[int, int]] = []
-        start = i = low
-        while i < high:
-            if s.operator(i) == ",":
-                out.append((start, i))
-                start = i + 1
-            i = self.scope.closers.get(i, i) + 1
-        if start < high:
-            out.append((start, high))
-        return [(a, b) for a, b in out if b > a]
+        return [r for r in self.scope.statement.between_commas(low, high, self.scope.closers) if r[0] < r[1]]
 
     def row_expression(
         self, low: int, high: int, function: str, found: list[tuple[str, Index]], any_event: bool = False

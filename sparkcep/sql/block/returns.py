@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 
-from sparkcep.query import GROUP_ID, Aggregate, Measure, Navigation, RowExpression, Scalar, Slot
+from sparkcep.query import GROUP_ID, Aggregate, Measure, Navigation, RowExpression, Scalar, Slot, quote
 from sparkcep.sql.block.conditions import ConditionBinder, slot, split_arguments
 from sparkcep.sql.block.items import Item, Items, Returns
 from sparkcep.sql.block.parser import BlockSyntax
 from sparkcep.sql.block.references import Reader
 from sparkcep.sql.block.scope import ANY_EVENT, BlockScope, Part, Reference
-from sparkcep.sql.block.source import quoted
 from sparkcep.sql.block.trends import TrendBinder
 from sparkcep.sql.lexicon import Token
 from sparkcep.sql.scalars import AGGREGATES
@@ -74,7 +73,7 @@ class ReturnBinder:
     def event(self) -> str:
         """A whole event: a struct of all columns."""
         self.out.whole_events = True
-        return f"struct({', '.join(quoted(c) for c in self.scope.columns if c != GROUP_ID)})"
+        return f"struct({', '.join(quote(c) for c in self.scope.columns if c != GROUP_ID)})"
 
     def add(self, item: Item, name: str, text: str, *pieces: str | Slot) -> None:
         """Add a measure. ``name``: without an alias; ``text``: instead of it where that name is taken."""
@@ -106,8 +105,7 @@ class ReturnBinder:
         Raises:
             PatternAnalysisError: CEP_AMBIGUOUS_COLUMN, CEP_NEXT, CEP_INDEX.
         """
-        constant = lambda name: name.casefold() in self.constants  # noqa: E731
-        reader = Reader(self.scope, AGGREGATES, constant, hoists=True)
+        reader = Reader(self.scope, AGGREGATES, lambda name: name.casefold() in self.constants, hoists=True)
         parts: list[Part] = []
         for part in reader.read(item.low, item.high):
             if isinstance(part, str) or part.variable == ANY_EVENT:

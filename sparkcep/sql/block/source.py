@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from sparkcep.errors import PatternAnalysisError, near_name
-from sparkcep.query import KeyExpression, SortKey
+from sparkcep.query import KeyExpression, SortKey, quote
 from sparkcep.settings import LOG_CASE, LOG_EVENT, LOG_TIEBREAK, LOG_TIME, Settings
 from sparkcep.sql.block.parser import BlockSyntax, Range
 from sparkcep.sql.block.references import Reader
@@ -18,11 +18,6 @@ from sparkcep.sql.statement import PatternOccurrence
 Properties = Callable[[str], Mapping[str, str]]
 #: Columns by `case`, `time`, `tiebreak` and `event` as an index on the input names them; empty where there is none.
 Indexed = Callable[[], Mapping[str, str]]
-
-
-def quoted(name: str) -> str:
-    """A name in backticks, safe inside text that Spark formats."""
-    return ("`" + name.replace("`", "``") + "`").replace("{", "{{").replace("}", "}}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +106,7 @@ class _SourceReader:
                 f"did you mean {near}?" if near else f"its columns are {', '.join(self.scope.columns)}",
             )
         self.names.append(name)
-        return quoted(name)
+        return quote(name)
 
     def relation(self) -> str:
         """The relation's text, where it is the plain name of a table."""

@@ -5,28 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sparkcep.query import unescape
+from sparkcep.query import quote, unescape
 from sparkcep.sql.lexicon import NO_ALIASES, WANTS_OPERAND
 from sparkcep.sql.rewriter import Rewriter
 from sparkcep.sql.statement import Statement, WindowCall, WindowedSelect
 
 
-def quoted(name: str) -> str:
-    """A name in backticks, fit for Spark's formatted sql."""
-    return "`" + name.replace("`", "``").replace("{", "{{").replace("}", "}}") + "`"
-
-
-def select_items(s: Statement, windowed: WindowedSelect) -> Iterator[tuple[int, int]]:
+def select_items(s: Statement, windowed: WindowedSelect) -> list[tuple[int, int]]:
     """Token ranges of the SELECT list."""
     low = windowed.select + 1
-    low += s.word(low) in ("DISTINCT", "ALL")
-    k = low
-    while k < windowed.source:
-        if s.operator(k) == ",":
-            yield low, k
-            low = k + 1
-        k = s.pairs.get(k, k) + 1 if s.operator(k) == "(" else k + 1
-    yield low, windowed.source
+    return s.between_commas(low + (s.word(low) in ("DISTINCT", "ALL")), windowed.source)
 
 
 def expression_end(s: Statement, low: int, high: int) -> int:
@@ -87,23 +75,16 @@ class SelectEdits:
         """Note the edits."""
         suffixes = dict(self.names())
         for call, column in self.columns.items():
-            self.replace(call.low, call.end, column + suffixes.pop(call.end, ""))
+            self.rewriter.put(call.low, call.end, column + suffixes.pop(call.end, ""))
         for call, over in self.over.items():
-            self.replace(call.over, call.end, f"OVER ({over})" + suffixes.pop(call.end, ""))
+            self.rewriter.put(call.over, call.end, f"OVER ({over})" + suffixes.pop(call.end, ""))
         for end, suffix in suffixes.items():
-            token = self.s.tokens[end - 1]
-            self.replace(end - 1, end, self.rewriter.render(token.start, token.end) + suffix)
+            self.rewriter.put(end - 1, end, self.rewriter.tokens_text(end - 1, end) + suffix)
         if self.columns or self.hidden:
             self.hide([*sorted(set(self.columns.values())), *self.hidden])
         self.drop_windows()
         for (low, high), name in self.own_names.items():
-            text = self.rewriter.render(self.s.tokens[low].start, self.s.tokens[high - 1].end)
-            self.rewriter.put(low, high, f"{text} AS {quoted(name)}")
-
-    def replace(self, low: int, high: int, text: str) -> None:
-        """From now on a token range reads so."""
-        tokens = self.s.tokens
-        self.rewriter.edits.append((tokens[low].start, tokens[high - 1].end, text))
+            self.rewriter.put(low, high, f"{self.rewriter.tokens_text(low, high)} AS {quote(name)}")
 
     def names(self) -> Iterator[tuple[int, str]]:
         """Index behind each item that has a call and no name, and the name it gets: its own text, as Spark's would
@@ -116,7 +97,7 @@ class SelectEdits:
                 continue
             text = " ".join(s.text[s.tokens[low].start : s.tokens[high - 1].end].split())
             # What the user had Spark format has its braces doubled.
-            yield high, f" AS {quoted(unescape(text) if self.rewriter.formatted else text)}"
+            yield high, f" AS {quote(unescape(text) if self.rewriter.formatted else text)}"
 
     def hide(self, columns: Sequence[str]) -> None:
         """Leave our columns out of the stars in the SELECT list."""
@@ -136,15 +117,15 @@ class SelectEdits:
             if before == "." and (alias is None or name != s.tokens[alias].text.casefold()):
                 continue  # of a struct
             if s.word(k + 1) == "EXCEPT" and k + 2 in s.pairs:
-                self.replace(s.pairs[k + 2], s.pairs[k + 2] + 1, f", {names})")
+                self.rewriter.put(s.pairs[k + 2], s.pairs[k + 2] + 1, f", {names})")
             else:
-                self.replace(k, k + 1, f"* EXCEPT ({names})")
+                self.rewriter.put(k, k + 1, f"* EXCEPT ({names})")
 
     def drop_windows(self) -> None:
         """Leave Spark the windows without patterns; what groups the rows has taken them with it."""
         if self.windowed.clause is not None:
             kept = "" if self.windowed.grouped is not None else plain_windows(self.rewriter, self.windowed)
-            self.replace(*self.windowed.clause, kept)
+            self.rewriter.put(*self.windowed.clause, kept)
 
 
 def plain_windows(rewriter: Rewriter, windowed: WindowedSelect) -> str:
@@ -159,7 +140,7 @@ def plain_windows(rewriter: Rewriter, windowed: WindowedSelect) -> str:
         at = named[s.tokens[k].text.casefold()]
         end = s.pairs[at] + 1 if isinstance(at, int) else k + 3
         if windowed.opens(at) not in windowed.patterns:
-            name = rewriter.render(s.tokens[k].start, s.tokens[k].end)
+            name = rewriter.tokens_text(k, k + 1)
             text = _whole(rewriter, windowed, at) if isinstance(at, int) else s.tokens[k + 2].text
             kept.append(f"{name} AS {text}")
         k = end + 1
@@ -176,6 +157,6 @@ def _whole(rewriter: Rewriter, windowed: WindowedSelect, opens: int, extending: 
     base = windowed.opens(s.tokens[low].text.casefold()) if low < close else None
     within = extending | {opens}
     if base is None or base in within or s.word(low + 1) not in ("", "PARTITION", "ORDER", "ROWS", "RANGE"):
-        return rewriter.render(s.tokens[opens].start, s.tokens[close].end)
+        return rewriter.tokens_text(opens, close + 1)
     rest = rewriter.render(s.tokens[low].end, s.tokens[close].start)
     return f"({_whole(rewriter, windowed, base, within)[1:-1]} {rest})"

@@ -39,7 +39,7 @@ def used_sides(
     known = {
         fold(s.tokens[k].text) for k in relations if s.tokens[k].kind in ("word", "quoted") and s.operator(k + 1) != "."
     }
-    left_out = range(windowed.source, windowed.source_end if windowed.grouped is None else windowed.grouped[1])
+    left_out = range(windowed.source, windowed.rows_end)
     subqueries = [(k, s.pairs[k]) for k in s.pairs if s.word(k + 1) in QUERY_WORDS and k > windowed.select]
     found: dict[str, UsedSide] = {}
     for k in range(windowed.select + 1, windowed.end - 2):
@@ -68,8 +68,7 @@ def alone_at(
     Args:
         without: tokens that do not count.
     """
-    behind = windowed.source_end if windowed.grouped is None else windowed.grouped[1]
-    outside: list[int] = [*range(windowed.select + 1, windowed.source), *range(behind, windowed.end)]
+    outside: list[int] = [*range(windowed.select + 1, windowed.source), *range(windowed.rows_end, windowed.end)]
     for k in outside:
         token, before = s.tokens[k], s.tokens[k - 1]
         if k in without or token.kind not in ("word", "quoted") or fold(token.text) != fold(name):
@@ -97,8 +96,7 @@ def by_schema(s: Statement, windowed: WindowedSelect, without: Collection[int] =
     schemas: set[tuple[str, str] | None] = {pair(k) for k in range(windowed.source + 1, windowed.relations_end - 2)} - {
         None
     }
-    behind = windowed.source_end if windowed.grouped is None else windowed.grouped[1]
-    outside = [*range(windowed.select + 1, windowed.source), *range(behind, windowed.end - 4)]
+    outside = [*range(windowed.select + 1, windowed.source), *range(windowed.rows_end, windowed.end - 4)]
     named = (k for k in outside if s.operator(k + 3) == "." and k not in without and pair(k) in schemas)
     return next(named, None)
 

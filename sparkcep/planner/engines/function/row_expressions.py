@@ -27,9 +27,9 @@ from sparkcep.exec.conditions.expressions import (
 from sparkcep.exec.conditions.interpreter import Interpreter
 from sparkcep.exec.conditions.row_values import RowProgram
 from sparkcep.planner.conditions.trees import Conjunct
-from sparkcep.planner.fields import Fields, quote
+from sparkcep.planner.fields import Fields
 from sparkcep.planner.rules.range_splitting import fixed_distance
-from sparkcep.query import unescape
+from sparkcep.query import quote, unescape
 
 #: Casts that leave values as they are.
 _WIDER = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 from sparkcep.exec.conditions.expressions import parse_type
 from sparkcep.exec.engines.non_answers.spec import REASONS, RepairSpec
-from sparkcep.planner.fields import quote
 from sparkcep.planner.output_sql import OutputSql
-from sparkcep.query import ERROR, PREFIX, SOURCE, PatternQuery, string_literal, unescape
+from sparkcep.query import ERROR, PREFIX, SOURCE, PatternQuery, quote, string_literal, unescape
 
 #: How the statement names the operator that tells facts.
 FACTS = PREFIX + "facts"

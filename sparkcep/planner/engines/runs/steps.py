@@ -21,7 +21,6 @@ from sparkcep.pattern import can_be_empty
 from sparkcep.planner.conditions.consistency import span_of
 from sparkcep.planner.conditions.match_conditions import MatchConditions
 from sparkcep.planner.conditions.row_conditions import RowCondition, row_condition
-from sparkcep.planner.fields import quote
 from sparkcep.planner.input_plan import InputPlan
 from sparkcep.planner.plan import Analyzer
 from sparkcep.planner.steps import PlanSteps
@@ -34,6 +33,7 @@ from sparkcep.query import (
     Scalar,
     Selection,
     TestedAt,
+    quote,
     string_literal,
 )
 

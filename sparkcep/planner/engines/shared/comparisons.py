@@ -12,8 +12,8 @@ from decimal import Decimal, InvalidOperation
 from sqlglot import exp
 
 from sparkcep.exec.conditions.expressions import WORD_DIGITS, Type, parse_type
-from sparkcep.planner.fields import Fields, quote
-from sparkcep.query import unescape
+from sparkcep.planner.fields import Fields
+from sparkcep.query import quote, unescape
 from sparkcep.sql.lexicon import parse_expression
 
 _OPERATORS: Mapping[type[exp.Expr], str] = {

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sparkcep.planner.fields import quote
 from sparkcep.planner.output_sql import OutputSql
-from sparkcep.query import PREFIX, SOURCE, string_literal
+from sparkcep.query import PREFIX, SOURCE, quote, string_literal
 
 #: SQL of the measures of a rule that returns nothing.
 NO_MEASURES = "CAST(map() AS MAP<STRING, STRING>)"

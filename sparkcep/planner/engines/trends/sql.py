@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from sparkcep.exec.engines.trends.spec import TrendAggregate, TrendSpec
 from sparkcep.exec.streaming.collected import PARTIALS, WINDOW_NUMBER
 from sparkcep.planner.engines.trends.quotients import quotient_steps
-from sparkcep.planner.fields import quote
 from sparkcep.planner.output_sql import OutputSql
 from sparkcep.planner.streaming.aggregates import sum_type
 from sparkcep.query import (
@@ -20,6 +19,7 @@ from sparkcep.query import (
     WINDOW_COLUMN,
     WINDOW_OF_GROUP,
     PatternQuery,
+    quote,
     string_literal,
     unescape,
 )
