@@ -413,7 +413,6 @@ class ScalarReader:
         text_start = tokens[low].start
         refuse_parameters(self.parameters, self.s.tokens, low, high, function, self.scope.error)
         found_parameters = parameters(tokens, low, high, self.scope.case_sensitive)
-        outside, self.parameters = self.parameters, {**self.parameters, **found_parameters}
         columns = columns_behind(tokens, low, high, lambda k: k not in found_parameters)
         taken = hidden(tokens, found_parameters, columns, self.scope.case_sensitive)
 
@@ -485,7 +484,6 @@ class ScalarReader:
                 bare = bare or tokens[i]
             i += 1
         cut(tokens[high - 1].end, tokens[high - 1].end)
-        self.parameters = outside
         if len(names) > 1 or (names and bare):
             token = bare or list(names.values())[1]
             raise self.scope.error(
