@@ -148,6 +148,11 @@ class BucketOperator(Generic[S]):
         due = ready & self.matcher.due(bucket.times, bounds, released, watermark)
         active = np.zeros(len(bucket.left), bool)
         active[bucket.groups[due]] = True
+        if bounds is not None and n:
+            # Behind a partition's last row WITHIN has passed: nothing else would clear it.
+            last = np.flatnonzero(np.diff(bucket.groups, append=-1))
+            last = last[ready[last] & (bounds[last] > released) & (bounds[last] <= watermark)]
+            active[bucket.groups[last]] = True
         chosen = ready & active[bucket.groups]
         keep = np.ones(n, bool)
         wake: list[int] = bucket.times[~ready].min(keepdims=True).tolist() if not ready.all() else []
