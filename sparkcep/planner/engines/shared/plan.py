@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from sparkcep.exec.conditions.expressions import (
     LABEL_COLUMN,
@@ -108,12 +108,14 @@ class SharedPlanner:
         Raises:
             NotShared: it has to run by itself.
         """
-        before = len(self.conditions), len(self.columns)
+        told: list[list[Any]] = [self.conditions, self.columns, self.variables, self.measures]
+        before = [len(own) for own in told]
         try:
             self.rules.append(self.rule(name, plan, measures))
             self.names.append(name)
         except NotShared:
-            del self.conditions[before[0] :], self.columns[before[1] :]
+            for own, length in zip(told, before, strict=True):
+                del own[length:]
             raise
 
     def rule(self, name: str, plan: AnyPlan, measures: Sequence[Measure]) -> RuleSpec:
