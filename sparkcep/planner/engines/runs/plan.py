@@ -128,6 +128,9 @@ class RunPlanner(BlockPlanner):
             measures.filters.append(decided_sql(query, self.automaton, measures, self.within_text))
         stream = self.stream_slots() if query.streaming else None
         condition_set, checks = self.compile_runs(dependent, conditions)
+        if stream is not None:
+            looks = [slot.physical for slot in condition_set.slots if isinstance(slot, NavigationSlot)]
+            stream = replace(stream, behind=max(stream.behind, -min([0, *looks])))
         bits = {label: bit for bit, label in enumerate(sorted(local))}
         words = words_of(len(bits))
         one_per_start = query.matches is not Matches.ALL
