@@ -90,8 +90,11 @@ class RunsPlan(EngineDefaults):
         """See :class:`EnginePlan`."""
         slots = self.dependent.slots
         looks = any(isinstance(s, NavigationSlot) and (s.column == ROW_COLUMN or s.physical) for s in slots)
+        spec = replace(self.spec, every_row=False, traced=True)
+        if spec.stream is None:  # else it is told by slots where a match begins and ends
+            spec = replace(spec, slots=(), slot_registers=())
         return SharedNeeds(
-            replace(self.spec, slots=(), slot_registers=(), every_row=False, traced=True),
+            spec,
             drops=query.selection is not Selection.STRICT and not looks,
         )
 
