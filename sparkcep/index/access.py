@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 from threading import Lock
 
 import pyarrow as pa
@@ -21,8 +22,8 @@ from sparkcep.index import sources
 from sparkcep.index.lookup import Lists
 from sparkcep.index.pairs import Longs
 from sparkcep.index.reader import Candidates, Coverage, Reader
-from sparkcep.index.tables import ACTIVITIES, SEQUENCES, Definition, include_columns
-from sparkcep.planner.pruning import Requirements
+from sparkcep.index.tables import ACTIVITIES, COUNTS, SEQUENCES, Definition, include_columns
+from sparkcep.planner.pruning import MAX_BRANCHES, Requirements
 from sparkcep.query import in_backticks
 from sparkcep.spark_plan import is_remote
 
@@ -117,6 +118,8 @@ def access(
     d = reader.definition
     if access_path == FROM_SEQUENCES and _scans(reader, ask, cases):
         return Access(_over(source, _exploded(reader, _scan(reader, ask), ask, source)), access_path, None, costs)
+    if len(ask.branches) > MAX_BRANCHES and access_path == FROM_SOURCE and (share := _likely(reader, ask)) > MAX_SHARE:
+        raise IndexNotBeneficial(f"by the counts of pairs about {share:.0%} of the cases can match one of the rules")
     types = sorted(t for t in ask.only or () if t in reader.dictionary())
     is_local = access_path == FROM_ACTIVITIES and _is_local(reader, types)
     with ThreadPoolExecutor(1) as aside:
@@ -179,8 +182,23 @@ def _costs(reader: Reader, ask: Requirements, source: Input, coverage: Coverage,
 def _scans(reader: Reader, ask: Requirements, cases: str) -> bool:
     """Whether looking at all events is cheaper than posting lists. Segments would have to be stitched first."""
     totals = reader.snapshot.totals
-    can = ask.ordered and not totals.segmented
+    # A test for each branch is a part of Spark's plan.
+    can = ask.ordered and not totals.segmented and len(ask.branches) <= MAX_BRANCHES
     return can and (cases == "scan" or (cases == "auto" and totals.events <= SCANNED_EVENTS))
+
+
+def _likely(reader: Reader, ask: Requirements) -> float:
+    """The share of cases that hold one of many branches, as far as counts tell without posting lists: each branch is
+    taken to be in as many cases as its rarest pair, and branches not to depend on each other. 0 where nothing tells."""
+    if COUNTS not in reader.sizes() or not ask.ordered or not reader.tells_order(ask.bound):
+        return 0.0
+    pairs = {branch: list(pairwise(branch)) for branch in ask.branches if len(branch) > 1}
+    counts = reader.counts(dict.fromkeys(pair for own in pairs.values() for pair in own))
+    total = max(1, reader.snapshot.totals.cases)
+    missing = 1.0
+    for own in pairs.values():
+        missing *= 1 - min(min(counts[pair].cases for pair in own) / total, 1)
+    return 1 - missing
 
 
 def _scan(reader: Reader, ask: Requirements) -> DataFrame:

@@ -168,27 +168,38 @@ LIST_COLUMNS = ("count", "first_case", "last_case", "cases")
 
 
 def cases_of_pairs(
-    table: Location, state: TableState, counts: tuple[Location, TableState], wanted: Sequence[tuple[int, int]],
+    table: Location,
+    state: TableState,
+    counts: tuple[Location, TableState],
+    wanted: Sequence[Sequence[tuple[int, int]]],
     enough: int,
-) -> tuple[Longs, int, int]:  # fmt: skip
-    """Cases that have every one of some pairs, the rarest first; where few are left, further pairs are not asked for.
+) -> tuple[list[tuple[Longs, int]], int]:
+    """For each of some sets of pairs the cases that have every one of it, the rarest first; where few are left, further
+    pairs are not asked for. Lists that several sets ask for at a time are read once.
 
     Args:
         counts: the table of pair counts. enough: so few cases that further lists cost more than they save.
 
     Returns:
-        Ids, compressed bytes read, and how many of the pairs were asked for.
+        For each set ids, and how many of its pairs were asked for; compressed bytes read.
     """
-    rarest = wanted if len(wanted) <= PAIRS_AT_ONCE else sorted(wanted, key=_popularity(*counts))
-    found, size = None, 0
-    for asked in range(0, len(rarest), PAIRS_AT_ONCE):
-        lists, more = read_lists(table, state, ("a", "b"), rarest[asked : asked + PAIRS_AT_ONCE], LIST_COLUMNS)
-        found = _shared(lists, found)
+    many = any(len(own) > PAIRS_AT_ONCE for own in wanted)
+    rarest = [sorted(own, key=_popularity(*counts)) if many else list(own) for own in wanted]
+    found: list[Longs | None] = [None] * len(rarest)
+    asked = [0] * len(rarest)
+    size = 0
+    while left := [
+        n for n, own in enumerate(rarest)
+        if asked[n] < len(own) and ((cases := found[n]) is None or len(cases) > enough)
+    ]:  # fmt: skip
+        now = {n: rarest[n][asked[n] : asked[n] + PAIRS_AT_ONCE] for n in left}
+        keys = list(dict.fromkeys(pair for own in now.values() for pair in own))
+        lists, more = read_lists(table, state, ("a", "b"), keys, LIST_COLUMNS)
         size += more
-        if len(found) <= enough:
-            return found, size, min(asked + PAIRS_AT_ONCE, len(rarest))
-    assert found is not None
-    return found, size, len(rarest)
+        for n, own in now.items():
+            found[n] = _shared({pair: lists[pair] for pair in own}, found[n])
+            asked[n] += len(own)
+    return [(NO_IDS if cases is None else cases, own) for cases, own in zip(found, asked, strict=True)], size
 
 
 def _popularity(table: Location, state: TableState) -> Callable[[tuple[int, int]], int]:
@@ -215,10 +226,11 @@ def _cases_by_pair(table: Location, state: TableState) -> tuple[Longs, Longs]:
     return found, totals
 
 
-def cases_of_types(table: Location, state: TableState, wanted: Sequence[int]) -> tuple[Longs, int]:
-    """Cases that contain every one of some types, and bytes read."""
-    lists, size = read_lists(table, state, ("type",), [(w,) for w in wanted], LIST_COLUMNS)
-    return _shared(lists), size
+def cases_of_types(table: Location, state: TableState, wanted: Sequence[Sequence[int]]) -> tuple[list[Longs], int]:
+    """For each of some sets of types the cases that contain every one of it, and bytes read; each list is read once."""
+    keys = list(dict.fromkeys((type_,) for own in wanted for type_ in own))
+    lists, size = read_lists(table, state, ("type",), keys, LIST_COLUMNS)
+    return [_shared({(type_,): lists[type_,] for type_ in own}) for own in wanted], size
 
 
 def cases_by_type(table: Location, state: TableState, wanted: Sequence[int]) -> tuple[dict[int, Longs], int]:

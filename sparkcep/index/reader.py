@@ -153,54 +153,69 @@ class Reader:
             Ids of cases, never fewer than can match.
         """
         codes = self.dictionary()
-        by_pairs = ordered and self.tells_order(bound)
-        coded = [[codes.get(t, -1) for t in branch] for branch in branches]
+        total = self.snapshot.totals.cases
+        if not all(branches):
+            return Candidates(self.all_ids(), total, (Step("nothing", "all cases", total),))
+        known = [[codes[t] for t in branch] for branch in branches if all(t in codes for t in branch)]
+        looked_up, read = self._looked_up(known, ordered, ordered and self.tells_order(bound))
+        answers = iter(looked_up)
         steps: list[Step] = []
         found: list[Longs] = []
-        read = 0
-        for names, branch in zip(branches, coded, strict=True):
-            if not branch:
-                total = self.snapshot.totals.cases
-                return Candidates(self.all_ids(), total, (Step("nothing", "all cases", total),))
-            if -1 in branch:
-                unknown = names[branch.index(-1)]
+        for branch in branches:
+            unknown = next((t for t in branch if t not in codes), None)
+            if unknown is not None:
                 steps.append(Step(unknown, "no event of this type is indexed", 0))
                 continue
-            ids, rule, size = self._branch(branch, ordered, by_pairs)
-            steps.append(Step(" ".join(names), rule, len(ids)))
+            ids, rule = next(answers)
+            steps.append(Step(" ".join(branch), rule, len(ids)))
             found.append(ids)
-            read += size
-        ids = lookup.ascending(found)
-        return Candidates(ids, self.snapshot.totals.cases, tuple(steps), read)
+        return Candidates(lookup.ascending(found), total, tuple(steps), read)
 
     def tells_order(self, bound: int | None) -> bool:
         """Whether pairs tell about events that are at most so far apart (None: any distance)."""
         lookback = self.definition.options.lookback
         return lookback is None or (bound is not None and bound <= lookback)
 
-    def _branch(self, branch: Sequence[int], ordered: bool, by_pairs: bool) -> tuple[Longs, str, int]:
+    def _looked_up(
+        self, branches: Sequence[Sequence[int]], ordered: bool, by_pairs: bool
+    ) -> tuple[list[tuple[Longs, str]], int]:
+        """Cases of each branch and the rule that found them, all in one reading of each table; and bytes read."""
         tables = self.snapshot.tables
+        found: list[tuple[Longs, str]] = [(lookup.NO_IDS, "")] * len(branches)
+        read = 0
         if SIGNATURES in tables:
             from sparkcep.index import signature
 
-            ids, size = call(
-                self.spark, signature.superset, self._table(SIGNATURES), self._state(SIGNATURES), list(branch), ordered
-            )
-            rule = "signature"
-        elif PAIRS in tables and by_pairs and len(branch) > 1:
-            wanted = sorted(set(pairwise(branch)))
+            for n, branch in enumerate(branches):
+                ids, size = call(
+                    self.spark, signature.superset, self._table(SIGNATURES), self._state(SIGNATURES), list(branch),
+                    ordered,
+                )  # fmt: skip
+                found[n] = self._living(ids), "signature"
+                read += size
+            return found, read
+        paired = [n for n, b in enumerate(branches) if PAIRS in tables and by_pairs and len(b) > 1]
+        if paired:
+            wanted = [sorted(set(pairwise(branches[n]))) for n in paired]
             totals = self.snapshot.totals
-            ids, size, asked = call(
+            answers, size = call(
                 self.spark, lookup.cases_of_pairs, self._table(PAIRS), self._state(PAIRS),
                 (self._table(COUNTS), self._state(COUNTS)), wanted, FEW_EVENTS * totals.cases // max(1, totals.events),
             )  # fmt: skip
-            rule = "pairs" if asked == len(wanted) else f"the rarest {asked} of {len(wanted)} pairs"
-        else:
-            ids, size = call(
-                self.spark, lookup.cases_of_types, self._table(ACTIVITIES), self._state(ACTIVITIES), sorted(set(branch))
+            read += size
+            for n, own, (ids, asked) in zip(paired, wanted, answers, strict=True):
+                rule = "pairs" if asked == len(own) else f"the rarest {asked} of {len(own)} pairs"
+                found[n] = self._living(ids), rule
+        others = sorted(set(range(len(branches))) - set(paired))
+        if others:
+            types = [sorted(set(branches[n])) for n in others]
+            cases, size = call(
+                self.spark, lookup.cases_of_types, self._table(ACTIVITIES), self._state(ACTIVITIES), types
             )
-            rule = "contains all types"
-        return self._living(ids), rule, size
+            read += size
+            for n, ids in zip(others, cases, strict=True):
+                found[n] = self._living(ids), "contains all types"
+        return found, read
 
     def contains_all(self, types: Sequence[str]) -> Candidates:
         """Cases that contain every one of some types, in any order."""

@@ -12,6 +12,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from sparkcep.exec.shape import Within
 from sparkcep.pattern import (
@@ -26,10 +27,11 @@ from sparkcep.pattern import (
     can_be_empty,
 )
 from sparkcep.planner.conditions.row_conditions import RowCondition
-from sparkcep.planner.conditions.symbols import values_where
+from sparkcep.planner.conditions.symbols import compared_strings, values_where
 from sparkcep.planner.fields import Fields
+from sparkcep.planner.input_plan import InputPlan
 from sparkcep.planner.plan import AnyPlan
-from sparkcep.query import GROUP_ID
+from sparkcep.query import GROUP_ID, PatternQuery
 
 #: Alternatives beyond this number are not told apart: components that several types fit are then not asked for.
 MAX_BRANCHES = 64
@@ -79,6 +81,61 @@ class Requirements:
 
 class NotPrunable(Exception):
     """Why an index is of no use to a query."""
+
+
+class Reads(Protocol):
+    """What reads an input, be it one pattern or many at once."""
+
+    @property
+    def query(self) -> PatternQuery:
+        """Which says how the input is ordered, and what is its case and its event type."""
+
+    @property
+    def input(self) -> InputPlan:
+        """Its keys and fields."""
+
+
+class Asks(Reads, Protocol):
+    """What reads an input, as an index is asked for it."""
+
+    def columns_read(self) -> frozenset[str]:
+        """See :func:`columns_read`."""
+
+    def requirements(self, roles: Roles) -> Requirements:
+        """See :func:`requirements`."""
+
+    def named(self, column: str) -> Sequence[str]:
+        """Texts that conditions compare a column with."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanAsks:
+    """See :class:`Asks`: one planned pattern."""
+
+    plan: AnyPlan
+
+    @property
+    def query(self) -> PatternQuery:
+        """See :class:`Asks`."""
+        return self.plan.query
+
+    @property
+    def input(self) -> InputPlan:
+        """See :class:`Asks`."""
+        return self.plan.input
+
+    def columns_read(self) -> frozenset[str]:
+        """See :class:`Asks`."""
+        return columns_read(self.plan)
+
+    def requirements(self, roles: Roles) -> Requirements:
+        """See :class:`Asks`."""
+        return requirements(self.plan, roles)
+
+    def named(self, column: str) -> Sequence[str]:
+        """See :class:`Asks`."""
+        given = self.plan.input
+        return compared_strings(given.tests, given.fields, given.column_types).get(column, [])
 
 
 def requirements(plan: AnyPlan, roles: Roles) -> Requirements:
@@ -148,7 +205,7 @@ def _unordered(plan: AnyPlan, roles: Roles) -> str:
     return "" if roles.unique else f"{named} does not order all events of a {roles.case}"
 
 
-def columns_read(plan: AnyPlan) -> frozenset[str]:
+def columns_read(plan: Reads) -> frozenset[str]:
     """Columns of the input that the plan's texts may name.
 
     Raises:

@@ -23,14 +23,11 @@ from sparkcep.index.reader import Coverage, Reader, Step
 from sparkcep.index.snapshots import Snapshot
 from sparkcep.index.storage_errors import UNUSABLE
 from sparkcep.index.tables import KINDS, Definition, Source
-from sparkcep.planner.conditions.symbols import compared_strings
-from sparkcep.planner.plan import AnyPlan
 from sparkcep.planner.pruning import (
+    Asks,
     NotPrunable,
     Requirements,
     Roles,
-    columns_read,
-    requirements,
     without_repetitions,
 )
 from sparkcep.settings import INDEX, Settings
@@ -53,8 +50,8 @@ class Pruning:
     unknown: tuple[str, ...] = ()
 
 
-def prune(spark: SparkSession, plan: AnyPlan, source: DataFrame, input_sql: InputSql, settings: Settings) -> Pruning:
-    """Read a planned pattern's input through an index where there is one that serves and pays.
+def prune(spark: SparkSession, asks: Asks, source: DataFrame, input_sql: InputSql, settings: Settings) -> Pruning:
+    """Read the input of a planned pattern, or of many, through an index where there is one that serves and pays.
 
     Args:
         source: the input; ``input_sql``: the query that reads it.
@@ -70,7 +67,7 @@ def prune(spark: SparkSession, plan: AnyPlan, source: DataFrame, input_sql: Inpu
     said: list[str] = []
     unknown: tuple[str, ...] = ()
     has_files = False
-    for looked_at in _looked_at(spark, plan, source, named):
+    for looked_at in _looked_at(spark, asks, source, named):
         files, has_files = looked_at.files, has_files or looked_at.bare
         fitting = [(at, s) for at, s in snapshots if _has_columns(s.built_with.case, s.built_with.event, files)]
         states: dict[str, sources.State] = {}
@@ -86,7 +83,7 @@ def prune(spark: SparkSession, plan: AnyPlan, source: DataFrame, input_sql: Inpu
                 looked_at.named and catalog.same(snapshot.definition.source, looked_at.named)
             ):
                 continue
-            found = _through(Reader(spark, location, snapshot), plan, looked_at, states[kind], settings)
+            found = _through(Reader(spark, location, snapshot), asks, looked_at, states[kind], settings)
             if found.frame is not None:
                 return found
             said += found.lines
@@ -118,7 +115,7 @@ class _LookedAt:
         return next((own for own in found if own in wanted), found[0] if found else None)
 
 
-def _looked_at(spark: SparkSession, plan: AnyPlan, source: DataFrame, named: Source | None) -> Iterator[_LookedAt]:
+def _looked_at(spark: SparkSession, asks: Asks, source: DataFrame, named: Source | None) -> Iterator[_LookedAt]:
     """The relations that an input's rows may come from."""
     itself = {name: name for name in source.schema.names}
     bare = is_bare(source)
@@ -127,7 +124,7 @@ def _looked_at(spark: SparkSession, plan: AnyPlan, source: DataFrame, named: Sou
             yield _LookedAt(source, source, itself, named, bare)
         return
     with suppress(NotPrunable):
-        for origin in origins(source, columns_read(plan)):
+        for origin in origins(source, asks.columns_read()):
             yield _LookedAt(source, origin.files, origin.columns, bare=True, origin=origin)
     if named is not None:
         yield _LookedAt(source, source, itself, named)
@@ -187,7 +184,7 @@ def _overlaps(one: sources.State, other: sources.State) -> bool:
     return not set(one.get("files", ())).isdisjoint(other.get("files", ()))
 
 
-def _through(reader: Reader, plan: AnyPlan, looked_at: _LookedAt, state: sources.State, settings: Settings) -> Pruning:
+def _through(reader: Reader, asks: Asks, looked_at: _LookedAt, state: sources.State, settings: Settings) -> Pruning:
     """A plan's input through one index, or why not."""
     d, totals = reader.definition, reader.snapshot.totals
 
@@ -214,13 +211,13 @@ def _through(reader: Reader, plan: AnyPlan, looked_at: _LookedAt, state: sources
     if coverage.state != "current" and not coverage.added:
         hint = f"; REFRESH PATTERN INDEX {d.name}" if coverage.state == "stale" else ""
         return unused(f"{coverage.reason}{hint}")
-    roles = _roles(reader, plan, looked_at)
+    roles = _roles(reader, asks, looked_at)
     if isinstance(roles, str):
         return unused(f"the input does not have its {roles} as it is")
     try:
         if coverage.state == "current":
-            unknown = _unknown(reader, plan, roles.event)
-        needs = requirements(plan, roles)
+            unknown = _unknown(reader, asks, roles.event)
+        needs = asks.requirements(roles)
         if looked_at.origin is not None and looked_at.origin.repeats:
             needs = without_repetitions(needs)
         files: Sequence[Sequence[int]] = list(state.get("files", {}).values())
@@ -244,10 +241,10 @@ def _through(reader: Reader, plan: AnyPlan, looked_at: _LookedAt, state: sources
     return Pruning(found.frame, [*lines, *unknown], steps, unknown)
 
 
-def _roles(reader: Reader, plan: AnyPlan, looked_at: _LookedAt) -> Roles | str:
+def _roles(reader: Reader, asks: Asks, looked_at: _LookedAt) -> Roles | str:
     """The input's columns that an index is on, or which one it lacks."""
-    d, query, fields = reader.definition, plan.query, plan.input.fields
-    keys = [fields.column_of(text) for text, _ in plan.input.keys]
+    d, query, fields = reader.definition, asks.query, asks.input.fields
+    keys = [fields.column_of(text) for text, _ in asks.input.keys]
     if query.case is not None:
         keys.append(fields.column_of(query.case.expression))
     case = looked_at.has(d.case, keys)
@@ -274,9 +271,9 @@ def _input(d: Definition, needs: Requirements, roles: Roles, looked_at: _LookedA
     return Input(frame, roles.case, files, (needed | tie) - placed if origin.by_row else None, placed, origin.over)
 
 
-def _unknown(reader: Reader, plan: AnyPlan, event: str) -> tuple[str, ...]:
-    """A sentence for each event type that the plan's conditions on a column name and that the log does not hold."""
-    named = compared_strings(plan.input.tests, plan.input.fields, plan.input.column_types).get(event, [])
+def _unknown(reader: Reader, asks: Asks, event: str) -> tuple[str, ...]:
+    """A sentence for each event type that conditions on a column name and that the log does not hold."""
+    named = asks.named(event)
     if not named:
         return ()
     known = reader.dictionary()

@@ -18,15 +18,17 @@ from sparkcep.planner.choice import make_plan
 from sparkcep.planner.conditions.row_conditions import RowCondition
 from sparkcep.planner.engines.shared.output import NO_MEASURES
 from sparkcep.planner.engines.shared.plan import NotShared, SharedPlan, SharedPlanner, spark_conditions
+from sparkcep.planner.engines.shared.pruning import SetAsks
 from sparkcep.planner.engines.shared.stream import stream_input
 from sparkcep.planner.explain_before import indent
 from sparkcep.planner.fields import Fields
 from sparkcep.planner.plan import AnyPlan
+from sparkcep.planner.pruning import PlanAsks
 from sparkcep.planner.sampling import Sampler
 from sparkcep.planner.streaming.refusals import check_plan, check_query
 from sparkcep.query import PREFIX, SOURCE, PatternQuery, quote, string_literal, unescape
 from sparkcep.session.analyzer import SparkAnalyzer
-from sparkcep.session.index_choice import Pruning
+from sparkcep.session.index_choice import Pruning, prune
 from sparkcep.session.lost_executors import remember
 from sparkcep.session.planning import watermarked
 from sparkcep.session.relations import Relation, check, relation_sql
@@ -87,6 +89,7 @@ class RuleSet:
     Args:
         bound: rules that parse and bind. errors: of those that do not, and of those that cannot be planned.
         types: names and types of expressions over the log, as far as Spark was asked.
+        pruning: how the rules that share their input read it.
     """
 
     analyzer: SparkAnalyzer
@@ -94,6 +97,7 @@ class RuleSet:
     bound: list[BoundRule] = field(default_factory=list)
     errors: list[RuleError] = field(default_factory=list)
     types: dict[str, tuple[str, str]] = field(default_factory=dict)
+    pruning: Pruning = field(default_factory=lambda: Pruning(lines=["not used: a rule set over a stream"]))
 
     @property
     def columns(self) -> list[str]:
@@ -168,6 +172,7 @@ class RuleSet:
             notes.append(f"  layout: {shared.input.layout} ({shared.input.layout_reason})")
             if shared.stream is not None:
                 notes += [f"  emitted: {shared.stream.decided}", f"  kept: {shared.stream.kept}"]
+            notes += [f"  Index: {self.pruning.lines[0]}", *(f"    {line}" for line in self.pruning.lines[1:])]
             notes += ["  SQL before:", indent(unescape(shared.before()).replace(PREFIX, "_"))]
         elif not self.call.settings.shared_input:
             rest = dict.fromkeys((b.rule.name for b in self.bound), f"{SHARED_INPUT.key} = false")
@@ -230,7 +235,12 @@ class RuleSet:
                 rest[bound.rule.name] = str(why)
         if not taken:
             return None, rest
-        return (self.over_stream(planner.plan(), taken) if self.streams else planner.plan()), rest
+        shared = planner.plan()
+        if self.streams:
+            return self.over_stream(shared, taken), rest
+        asks = SetAsks(shared, [(bound.rule.name, own) for bound, own in taken])
+        self.pruning = prune(self.analyzer.spark, asks, call.source, call.input_sql, call.settings)
+        return shared, rest
 
     def over_stream(self, plan: SharedPlan, taken: list[tuple[BoundRule, AnyPlan]]) -> SharedPlan:
         """The plan with what it has more over a stream."""
@@ -309,7 +319,8 @@ class RuleSet:
         given = plan.input
         remember(given.layout)
         name = f"{PREFIX}rules_{next(_names)}"
-        frame = self.analyzer.analyzed(plan.before(), self.call.source)
+        source = self.call.source if self.pruning.frame is None else self.pruning.frame
+        frame = self.analyzer.analyzed(plan.before(), source)
         if (stream := plan.stream) is None:
             found = match(frame, given.layout, given.shape, plan.spec)
         else:
@@ -329,9 +340,11 @@ class RuleSet:
         name = f"{PREFIX}relation_{next(_names)}"
         try:
             plan = self.planned(bound, settings)
-            sql = relation_sql(self.analyzer, name, plan, self.call.source, None)
-            no_index = Pruning(lines=["not used: a rule set"])
-            relation = Relation(name, plan, self.call.source, sql, self.call.source, no_index)
+            given = self.call.source
+            pruning = prune(self.analyzer.spark, PlanAsks(plan), given, self.call.input_sql, settings)
+            source = given if pruning.frame is None else pruning.frame
+            sql = relation_sql(self.analyzer, name, plan, source, None)
+            relation = Relation(name, plan, source, sql, given, pruning)
             check(self.analyzer, relation)
         except SparkCepError as error:
             self.refuse(bound.rule, error)

@@ -20,6 +20,7 @@ from sparkcep.exec.warm import needed
 from sparkcep.planner.engines.runs.censored import LOG_END, log_end_sql
 from sparkcep.planner.explain import explain_plan
 from sparkcep.planner.plan import AnyPlan
+from sparkcep.planner.pruning import PlanAsks
 from sparkcep.query import PREFIX
 from sparkcep.session.ahead import compile_ahead
 from sparkcep.session.analyzer import Arguments, SparkAnalyzer, SqlMethod
@@ -194,7 +195,7 @@ class StatementExecution:
             if planned.stream is not None
             else Pruning(lines=["not used: the input comes once for each row of the query around"])
             if correlated is not None and correlated.named
-            else prune(self.analyzer.spark, planned, source, input_sql, self.analyzer.settings)
+            else prune(self.analyzer.spark, PlanAsks(planned), source, input_sql, self.analyzer.settings)
         )
         if self.runs:
             for sentence in pruning.unknown:

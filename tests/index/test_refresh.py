@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import astuple
 from itertools import pairwise
+from random import Random
 from typing import Any
 
 import pytest
@@ -124,8 +125,24 @@ def test_where_few_cases_are_left_further_pairs_are_not_asked_for(spark: SparkSe
     assert found.steps[0].cases == 2
     wanted = [(reader.dictionary()[a], reader.dictionary()[b]) for a, b in pairwise("ABCDE")]
     tables = [(reader._table(name), reader._state(name)) for name in (PAIRS, COUNTS)]
-    every, _, asked = lookup.cases_of_pairs(*tables[0], tables[1], wanted, 0)
+    ((every, asked), (first, _)), _ = lookup.cases_of_pairs(*tables[0], tables[1], [wanted, wanted[:1]], 0)
     assert (asked, every.tolist()) == (4, found.ids.tolist())
+    assert first.tolist() == reader.candidates([["A", "B"]]).ids.tolist()
+
+
+def test_many_branches_are_looked_up_as_one_by_one(spark: SparkSession) -> None:
+    random = Random(5)
+    cases = ["".join(random.choices("ABCDEF", k=random.randint(0, 9))) for _ in range(60)]
+    rows = [(f"c{n:02d}", at, 0, letter) for n, case in enumerate(cases) for at, letter in enumerate(case)]
+    create(spark, "many", rows)
+    reader = index.open_index(spark, "many")
+    branches = [tuple(random.choices("ABCDEFX", k=random.randint(1, 6))) for _ in range(40)]
+    for ordered in (True, False):
+        one_by_one = [reader.candidates([branch], ordered=ordered) for branch in branches]
+        together = reader.candidates(branches, ordered=ordered)
+        assert [step for found in one_by_one for step in found.steps] == list(together.steps)
+        assert set(together.ids.tolist()) == {n for found in one_by_one for n in found.ids.tolist()}
+        assert together.bytes_read < sum(found.bytes_read for found in one_by_one)
 
 
 def test_files_of_the_source_tell_what_is_new(spark: SparkSession, tmp_path: Any) -> None:
