@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sparkcep.exec.kernels import decimals
-from sparkcep.exec.kernels.caching import inlined, inner
+from sparkcep.exec.kernels.caching import inlined, inner, spliced
 from sparkcep.exec.kernels.conditions.codes import (
     ADD_F,
     ADD_I,
@@ -88,7 +88,7 @@ def whole_of(op, value, bits, ansi):
     return TRUE, np.int64(0) if value != value else (least if value < 0 else most)
 
 
-@inlined
+@spliced
 def order_of(op, argument, x, y, digits):
     """How two values, each (integer, high word, double), are ordered: LESS, EQUAL or GREATER."""
     if op == COMPARE_I:
@@ -103,7 +103,7 @@ def order_of(op, argument, x, y, digits):
     return np.int64(1) << (compare(x[2], y[2]) + 1)
 
 
-@inlined
+@spliced
 def of_doubles(op, x, y, ansi):
     """ADD_F to MOD_F: (TRUE, FALSE for NULL, or ZERO_DIVISION; double)."""
     if op == ADD_F:
@@ -119,7 +119,7 @@ def of_doubles(op, x, y, ansi):
     return TRUE, np.fmod(x, y)
 
 
-@inlined
+@spliced
 def of_integers(op, x, y, bits, ansi):
     """ADD_I to IDIV_I: (TRUE, FALSE for NULL, OVERFLOW or ZERO_DIVISION; integer of so many bits)."""
     bad = False

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from sparkcep.exec.kernels import decimals
-from sparkcep.exec.kernels.caching import inlined
+from sparkcep.exec.kernels.caching import inlined, spliced
 from sparkcep.exec.kernels.conditions.arithmetic import compare, negated, of_doubles, of_integers, order_of, whole_of
 from sparkcep.exec.kernels.conditions.codes import (
     ABS_F,
@@ -144,7 +144,7 @@ def holds(label, row, base, rows, number, conditions, columns, search):
     return FALSE if unknown else TRUE
 
 
-@inlined
+@spliced
 def _second(op, wanted, xi, xf, yi, yf):
     """Whether the second of two values is the least or greatest; as LESS or GREATER says."""
     if op == EXTREME_F:
@@ -152,7 +152,7 @@ def _second(op, wanted, xi, xf, yi, yf):
     return wanted == (LESS if xi > yi else (GREATER if xi < yi else 0))
 
 
-@inlined
+@spliced
 def _compute(op, argument, top, x, y, ansi, search):
     """Put the result of two values, each (integer, high word, double) and not NULL, on the stack's top, where the
     first is: TRUE or an error's status."""
@@ -183,7 +183,7 @@ def _compute(op, argument, top, x, y, ansi, search):
     return status
 
 
-@inlined
+@spliced
 def _skip(op, argument, pc, top, search):
     """Where the condition goes on by the stack's top, and where the stack ends then."""
     if op <= SKIP_IF_TRUE:
@@ -203,7 +203,7 @@ def _skip(op, argument, pc, top, search):
     return pc, top
 
 
-@inlined
+@spliced
 def _connect(op, top, search):
     """AND or OR of a value and the one above it, in its place."""
     decisive = 0 if op == AND else 1
@@ -216,7 +216,7 @@ def _connect(op, top, search):
         si[U(top)] = 1 - decisive
 
 
-@inlined
+@spliced
 def _change_top(op, argument, top, ansi, search):
     """NOT, IS_NULL, negation and absolute value of the stack's top: TRUE or OVERFLOW."""
     si, sh, sf, sn = search.si, search.sh, search.sf, search.sn

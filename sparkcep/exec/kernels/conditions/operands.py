@@ -9,7 +9,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from sparkcep.exec.kernels.caching import inlined, inner
+from sparkcep.exec.kernels.caching import inner, spliced
 from sparkcep.exec.kernels.conditions.codes import (
     ANSWERS,
     ASKED,
@@ -100,7 +100,7 @@ def answered(test, base, i, j, asked, answers):
     return np.int64(answers[U(test * ANSWERS + n)])
 
 
-@inlined
+@spliced
 def outside_test(at, test, tested, conditions, search):
     """What a test says that the machine cannot evaluate: TRUE, FALSE, -1 for NULL, CONDITION_FAILED.
 
@@ -117,7 +117,7 @@ def outside_test(at, test, tested, conditions, search):
     return status
 
 
-@inlined
+@spliced
 def operand(at, top, tested, conditions, columns, search):
     """The operand at a place of the code: (TRUE or OVERFLOW, whether NULL, integer, its high word, double)."""
     kind, a = conditions.code[U(at)], conditions.code[U(at + 1)]
