@@ -171,12 +171,15 @@ def _extend(
     work.write_sequences(with_ids(classified(new, old, whole), base.totals.next_id), len(dictionary.codes))
     if rows.num_rows:
         work.write_rows(DICTIONARY, rows, DICTIONARY_SCHEMA)
-    if not whole:
-        _write_rejected(work, events, found)
+    _write_rejected(work, events, found, whole and REJECTED in base.tables)
     written = work.read(SEQUENCES)
     made = work.facts()
+    rejected = found.rejected if whole else base.totals.rejected + found.rejected
     if not made.events and not made.ended:
-        target = replace(base, definition=base.definition, source_state=changes.state, batch_ids=batch_ids)
+        totals = replace(base.totals, rejected=rejected)
+        target = replace(
+            base, definition=base.definition, source_state=changes.state, batch_ids=batch_ids, totals=totals
+        )
         del work.written[SEQUENCES]
         return commit_work(work, index, base, target, started, "unchanged", changes.reason)
     fresh = new_cases(written.where("start = 0 AND size(codes) > 0"))
@@ -184,7 +187,7 @@ def _extend(
     if made.ended:
         _count_again(work, index, base)
     work.write_postings(fresh.union(continued.drop("ties")) if continued is not None else fresh)
-    totals = _extended_totals(base, found, made, work, index, whole, _seams(continued))
+    totals = _extended_totals(base, found, made, work, index, rejected, _seams(continued))
     target = replace(
         base, definition=base.definition, built_with=d, source_state=changes.state, batch_ids=batch_ids, totals=totals
     )
@@ -248,7 +251,7 @@ def _count_again(work: Work, index: Location, base: Snapshot) -> None:
 
 
 def _extended_totals(
-    base: Snapshot, found: Survey, made: Facts, work: Work, index: Location, whole: bool, seams: int
+    base: Snapshot, found: Survey, made: Facts, work: Work, index: Location, rejected: int, seams: int
 ) -> Totals:
     was = base.totals
     gone = 0
@@ -262,7 +265,7 @@ def _extended_totals(
         events=was.events + made.events - gone,
         cases=was.cases + made.begun - made.ended,
         pairs=pairs_of(work) + (0 if made.ended else was.pairs),
-        rejected=found.rejected if whole else was.rejected + found.rejected,
+        rejected=rejected,
         ties=was.ties + made.ties + seams,
         next_id=max(was.next_id, made.highest_id + 1),
         first_time=min(times, default=None),
@@ -287,13 +290,14 @@ def _survey(work: Work, events: DataFrame) -> Survey:
     return found
 
 
-def _write_rejected(work: Work, events: DataFrame, found: Survey) -> None:
-    if found.rejected:
+def _write_rejected(work: Work, events: DataFrame, found: Survey, again: bool = False) -> None:
+    """Write rows that cannot be indexed. ``again``: the batch is the whole source, whose rows were written before."""
+    if found.rejected or again:
         bad = events.where(f"({BAD_REASON}) IS NOT NULL").selectExpr(
             f"'{work.batch}' AS batch", f"{BAD_REASON} AS reason", "CAST(case_key AS STRING) AS case_key",
             "CAST(time AS STRING) AS time", "event",
         )  # fmt: skip
-        work.write(REJECTED, bad)
+        work.write(REJECTED, bad, replaces=again)
 
 
 def _changed(d: Definition) -> PatternIndexError:
