@@ -1,7 +1,7 @@
 """Rule sets: 1 to 1,000 rules over one log in one pass, beside the same rules one by one and hand-written Spark SQL.
 
 Rules are sequences of two to five event types with a condition on each second event, the first match of each case.
-The hand-written statement has an expression for each rule over one cached table of sorted lists, in which Spark's own
+RULES_EVENTS=1000000 measures logs of these sizes alone, 1 and 10 million by default. The hand-written statement has an expression for each rule over one cached table of sorted lists, in which Spark's own
 `aggregate` follows the sequence: what a careful engineer writes who has a hundred of them.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import resource
 import statistics
+import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -28,7 +29,7 @@ TYPES, EVENTS_PER_CASE, AMOUNTS = 50, 100, 1_000
 COUNTS = (1, 10, 100, 1_000)
 #: Rules that the hand-written statement has, and that run one after the other.
 COMPARED = 100
-RUNS = 3
+RUNS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,10 +159,59 @@ def cache_cases(spark: SparkSession) -> float:
     return time.perf_counter() - start
 
 
-def memory() -> str:
-    """Peak memory of this process and of its children, which are the JVM and, of it, Python's workers."""
+def memory(peaks: Peaks) -> str:
+    """What was held at most."""
     own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    return f"driver's Python {own:,.0f} MiB"
+    return (
+        f"Peak memory: JVM {peaks.jvm:,.0f} MiB, all Python workers together {peaks.workers:,.0f} MiB, the greatest of "
+        f"them {peaks.worker:,.0f} MiB, the driver's Python {own:,.0f} MiB"
+    )
+
+
+class Peaks:
+    """Resident memory of this process's JVM and of Python's workers below it, looked at while this is entered: the most
+    of each, in MiB. Pages that workers share with the process that they were forked from count for each of them."""
+
+    def __init__(self) -> None:
+        self.jvm = self.workers = self.worker = 0.0
+        self.ended = threading.Event()
+        self.watcher = threading.Thread(target=self.watch, daemon=True)
+
+    def __enter__(self) -> Peaks:
+        self.watcher.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.ended.set()
+        self.watcher.join()
+
+    def watch(self) -> None:
+        """Look every half second."""
+        while not self.ended.wait(0.5):
+            below = descendants(os.getpid())
+            jvms = [rss for pid, name, rss in below if name == "java"]
+            workers = [rss for pid, name, rss in below if name.startswith("python")]
+            self.jvm = max(self.jvm, sum(jvms))
+            self.workers = max(self.workers, sum(workers))
+            self.worker = max([self.worker, *workers])
+
+
+def descendants(of: int) -> list[tuple[int, str, float]]:
+    """Process, name and resident MiB of all processes below one."""
+    found: dict[int, tuple[int, str, float]] = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            status = dict(line.split(":", 1) for line in (folder / "status").read_text().splitlines() if ":" in line)
+        except (OSError, ValueError):
+            continue  # it has ended
+        rss = float(status.get("VmRSS", "0 kB").split()[0]) / 1024
+        found[int(folder.name)] = (int(status["PPid"]), status["Name"].strip(), rss)
+    out = []
+    level = {of}
+    while level:
+        level = {pid for pid, (parent, _, _) in found.items() if parent in level}
+        out += [(pid, *found[pid][1:]) for pid in level]
+    return out
 
 
 def measure(spark: SparkSession, events: int, counts: Sequence[int], runs: int, hand: bool) -> list[str]:
@@ -198,11 +248,13 @@ def measure(spark: SparkSession, events: int, counts: Sequence[int], runs: int, 
 
 def main(quick: bool) -> None:
     """Write the result."""
-    sizes = (100_000,) if quick else (1_000_000, 10_000_000)
+    sizes = (100_000,) if quick else tuple(int(n) for n in os.environ.get("RULES_EVENTS", "1000000,10000000").split(","))
     lines: list[str] = []
     for events in sizes:
-        with spark_session({"log": ensure_events(events)}) as spark:
+        with spark_session({"log": ensure_events(events)}) as spark, Peaks() as peaks:
             lines += measure(spark, events, COUNTS, 2 if quick else RUNS, events == sizes[0])
+        lines.append(f"| {events:,} events | {memory(peaks)} |")
+        print(lines[-1], flush=True)
     folder = DATA / "quick" if quick else RESULTS
     folder.mkdir(parents=True, exist_ok=True)
     text = f"""# Rule sets
@@ -213,7 +265,7 @@ def main(quick: bool) -> None:
 |---|---|
 {chr(10).join(lines)}
 
-{SETTINGS_NOTE} {memory()}; {os.cpu_count()} cores; load average at the end {os.getloadavg()[0]:.1f}.
+{SETTINGS_NOTE} {os.cpu_count()} cores; load average at the end {os.getloadavg()[0]:.1f}.
 """
     (folder / "rules.md").write_text(text)
     print(text)

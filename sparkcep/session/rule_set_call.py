@@ -11,10 +11,12 @@ from pyspark.sql import DataFrame
 
 from sparkcep.errors import PatternAnalysisError, SparkCepError, near_name, streaming_unsupported
 from sparkcep.planner.fields import Fields
+from sparkcep.planner.streaming.refusals import operator_refusal, order_refusal
 from sparkcep.query import KeyExpression, SortKey, quote
 from sparkcep.session.analyzer import SparkAnalyzer
+from sparkcep.session.planning import watermarked
 from sparkcep.session.rule_sources import rules_at, table_rules
-from sparkcep.settings import LOG_CASE, LOG_EVENT, LOG_TIME, Settings
+from sparkcep.settings import LOG_CASE, LOG_EVENT, LOG_TIME, SHARED_INPUT, Settings
 from sparkcep.sql.rewriter import InputSql, Rewriter
 from sparkcep.sql.rule_sets.binder import COLUMNS
 from sparkcep.sql.rule_sets.keys import LogKeys
@@ -51,7 +53,8 @@ def read_rule_call(
 
     Raises:
         PatternAnalysisError: CEP_TABLE_FUNCTION_ARGUMENT, CEP_RULES, CEP_LOG_COLUMNS, CEP_UNRESOLVED_COLUMN,
-            CEP_STREAMING_UNSUPPORTED; Spark's own classes for arguments that do not fit the parameters.
+            CEP_STREAMING_WATERMARK, CEP_STREAMING_UNSUPPORTED; Spark's own classes for arguments
+            that do not fit the parameters.
     """
     return _Reader(analyzer, rewriter, statement, form, evaluate).read()
 
@@ -87,12 +90,28 @@ class _Reader:
             )  # fmt: skip
         input_sql = self.input_sql(table)
         source = self.analyzer.analyzed(input_sql.text)
-        if source.isStreaming:
-            raise streaming_unsupported("a rule set over its log", self.s.text, self.place("log"))
         settings = self.settings(table, source)
         keys = self.keys(table, source, settings)
+        if source.isStreaming:
+            self.check_stream(keys, source, settings)
         settings = replace(settings, log_tiebreak="")  # is a key of all rules
         return RuleSetCall(source, input_sql, keys, settings, self.rules(), self.form.keyword.start)
+
+    def check_stream(self, keys: LogKeys, source: DataFrame, settings: Settings) -> None:
+        """Raises what holds for all rules over a stream: CEP_STREAMING_WATERMARK, CEP_STREAMING_UNSUPPORTED."""
+        fields = Fields(source.columns, settings.case_sensitive)
+        order = order_refusal(keys.order_by[0], fields, watermarked(source))
+        if order is not None:
+            raise order.placed(self.s.text, self.place("log"))
+        if not settings.shared_input:
+            raise streaming_unsupported(
+                f"a rule set with {SHARED_INPUT.key} = false",
+                self.s.text,
+                self.place("log"),
+                f"RESET {SHARED_INPUT.key}",
+            )
+        if (operator := operator_refusal(settings)) is not None:
+            raise streaming_unsupported(operator[0], self.s.text, self.place("log"), operator[1])
 
     # -- the log ---------------------------------------------------------------------------------------------------
 

@@ -4,30 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, cast
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 from pyspark.sql.types import IntegerType, StringType, StructField, StructType
 
 from sparkcep.errors import PatternAnalysisError, SparkCepError, warn
-from sparkcep.exec.operator import match
+from sparkcep.exec.engine import StreamingEngine
+from sparkcep.exec.operator import ENGINES, match
+from sparkcep.exec.streaming.spark import match_stream
 from sparkcep.planner.choice import make_plan
 from sparkcep.planner.conditions.row_conditions import RowCondition
 from sparkcep.planner.engines.shared.output import NO_MEASURES
 from sparkcep.planner.engines.shared.plan import NotShared, SharedPlan, SharedPlanner, spark_conditions
+from sparkcep.planner.engines.shared.stream import stream_input
 from sparkcep.planner.explain_before import indent
 from sparkcep.planner.fields import Fields
 from sparkcep.planner.plan import AnyPlan
 from sparkcep.planner.sampling import Sampler
+from sparkcep.planner.streaming.refusals import check_plan, check_query
 from sparkcep.query import PREFIX, SOURCE, PatternQuery, quote, string_literal, unescape
 from sparkcep.session.analyzer import SparkAnalyzer
 from sparkcep.session.index_choice import Pruning
 from sparkcep.session.lost_executors import remember
+from sparkcep.session.planning import watermarked
 from sparkcep.session.relations import Relation, check, relation_sql
 from sparkcep.session.rule_set_call import RuleSetCall, read_rule_call
 from sparkcep.session.spark_errors import located
-from sparkcep.settings import SHARED_INPUT
+from sparkcep.session.stream_history import history
+from sparkcep.settings import SHARED_INPUT, STREAM_BUCKETS
 from sparkcep.sql.rewriter import Rewriter
 from sparkcep.sql.rule_sets.binder import VALUE, BoundRule, bind_rule
 from sparkcep.sql.rule_sets.rule import REPORT, Rule, RuleError
@@ -36,6 +42,8 @@ from sparkcep.sql.statement import PatternOccurrence, Statement
 _names = iter(range(2**62))
 #: Rules that a warning names.
 _NAMED = 5
+#: Measures of a rule's query that say which match it is, beside its events: its number, start and end.
+_TOLD = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +105,11 @@ class RuleSet:
         """Spark types of the log's columns."""
         return [f.dataType.simpleString() for f in self.call.source.schema.fields]
 
+    @property
+    def streams(self) -> bool:
+        """Whether the log is a stream."""
+        return bool(self.call.source.isStreaming)
+
     def bind(self) -> None:
         """Bind all rules; the report has those that are refused."""
         columns, seen = self.columns, set[str]()
@@ -148,11 +161,14 @@ class RuleSet:
         if shared is not None:
             parts.append(self.shared_sql(shared))
             names = len(shared.spec.rules)
-            notes.append(f"Rule set: {names} {'rule reads' if names == 1 else 'rules read'} one input, in one pass")
+            what = "one input, in one pass" if shared.stream is None else "one stream, in one operator with one state"
+            notes.append(f"Rule set: {names} {'rule reads' if names == 1 else 'rules read'} {what}")
             notes.append(f"  conditions evaluated by Spark, each once: {len(shared.input.bits)}")
             notes.append(f"  columns sent to the matchers: {len(shared.input.shape.columns)}")
             notes.append(f"  layout: {shared.input.layout} ({shared.input.layout_reason})")
-            notes += ["  SQL before:", indent(unescape(shared.input.sql()).replace(PREFIX, "_"))]
+            if shared.stream is not None:
+                notes += [f"  emitted: {shared.stream.decided}", f"  kept: {shared.stream.kept}"]
+            notes += ["  SQL before:", indent(unescape(shared.before()).replace(PREFIX, "_"))]
         elif not self.call.settings.shared_input:
             rest = dict.fromkeys((b.rule.name for b in self.bound), f"{SHARED_INPUT.key} = false")
         relations = []
@@ -181,8 +197,13 @@ class RuleSet:
             try:
                 # Each rule has an order of its own for rows of equal keys.
                 own = replace(bound.query, own_neighbours=True)
+                if self.streams:  # what it returns is no business of Spark's
+                    own = replace(own, measures=own.measures[:_TOLD])
                 plans.append((bound, self.planned(replace(bound, query=own), settings)))
             except SparkCepError as error:
+                if self.streams:
+                    self.refuse(bound.rule, error)
+                    continue
                 rest[bound.rule.name] = error.sentence
                 alone.append(bound)  # which finds out whether it is refused
         plans = self.answered(plans)
@@ -194,30 +215,60 @@ class RuleSet:
         event_type = next((b.query.event_type for b in self.bound if b.query.event_type is not None), None)
         base = replace(
             first, partition_by=call.keys.partition_by, order_by=call.keys.order_by, event_type=event_type,
-            groups=(), within=None,
+            groups=(), within=None, streaming=self.streams,
         )  # fmt: skip
         planner = SharedPlanner(base, call.settings, self.analyze, self.sampler(base), self.column_types, names)
+        taken: list[tuple[BoundRule, AnyPlan]] = []
         for bound, plan in plans:
             try:
                 planner.add(bound.rule.name, plan, bound.measures)
+                taken.append((bound, plan))
             except NotShared as why:
+                if self.streams:  # in one operator rules may come and go, and Spark allows no second one
+                    self.refuse(bound.rule, _not_streamed(bound.query, str(why)))
+                    continue
                 rest[bound.rule.name] = str(why)
-        return (planner.plan() if planner.rules else None), rest
+        if not taken:
+            return None, rest
+        return (self.over_stream(planner.plan(), taken) if self.streams else planner.plan()), rest
+
+    def over_stream(self, plan: SharedPlan, taken: list[tuple[BoundRule, AnyPlan]]) -> SharedPlan:
+        """The plan with what it has more over a stream."""
+        settings = self.call.settings
+        rules = [repr((b.rule.name, b.rule.text, sorted(b.rule.parameters.items()))) for b, _ in taken]
+        stream = stream_input(plan.input, [own for _, own in taken], rules, settings, self.log_parts())
+        reason = f"the input is a stream; {settings.stream_buckets} buckets, {STREAM_BUCKETS.key}"
+        return replace(plan, input=replace(plan.input, layout="stream", layout_reason=reason), stream=stream)
+
+    def log_parts(self) -> list[str]:
+        """What says what the log is: its query, arguments of the statement, types of its columns."""
+        values = {k: v for k, v in self.analyzer.kwargs.items() if not isinstance(v, DataFrame)}
+        types = [f"{name} {type_}" for name, type_ in zip(self.columns, self.column_types, strict=True)]
+        return [self.call.input_sql.text, repr(self.analyzer.args), repr(values), *types]
 
     def planned(self, bound: BoundRule, settings: Any) -> AnyPlan:
         """A rule's own plan.
 
         Raises:
-            SparkCepError: of its engine's planner.
+            SparkCepError: of its engine's planner; CEP_STREAMING_*.
         """
         query = bound.query
-        return make_plan(
+        if self.streams:
+            query = replace(query, streaming=True, limit=None)
+            check_query(query, settings, watermarked(self.call.source))
+            settings = replace(settings, layout="rows")
+        plan = make_plan(
             query, settings, lambda items: self.analyze(items, query), self.sampler(query), self.column_types
         )  # fmt: skip
+        if self.streams:
+            check_plan(plan, plan.engine.stream_needs)
+        return plan
 
     def sampler(self, query: PatternQuery) -> Sampler:
         """What asks for some rows of the log, where that is large."""
         call = self.call
+        if self.streams:
+            return lambda tests, keys, filters: None
         return lambda tests, keys, filters: self.analyzer.sample(
             query, call.source, call.input_sql, tests, keys, filters
         )  # fmt: skip
@@ -257,9 +308,17 @@ class RuleSet:
         """SQL that gives the set's columns of the rules that share their input."""
         given = plan.input
         remember(given.layout)
-        frame = self.analyzer.analyzed(given.sql(), self.call.source)
-        found = match(frame, given.layout, given.shape, plan.spec)
         name = f"{PREFIX}rules_{next(_names)}"
+        frame = self.analyzer.analyzed(plan.before(), self.call.source)
+        if (stream := plan.stream) is None:
+            found = match(frame, given.layout, given.shape, plan.spec)
+        else:
+            before = history(self.analyzer, plan, self.call.source)
+            engine = cast("StreamingEngine[Any]", ENGINES[type(plan.spec)])
+            found = match_stream(
+                frame, engine, given.shape, plan.spec, stream.plan, name.replace(PREFIX, "sparkcep_"), stream.operator,
+                stream.end, before,
+            )  # fmt: skip
         self.analyzer.matched[name] = found.frame
         return plan.output.sql().replace(f"{{{SOURCE}}}", found.sql(f"{{{name}}}"))
 
@@ -328,6 +387,16 @@ class RuleSet:
             f"{len(self.errors)} of {len(self.call.rules)} rules are refused and do not run: {named}{more}; "
             "pattern_rule_errors with the same arguments says why."
         )
+
+
+def _not_streamed(query: PatternQuery, why: str) -> PatternAnalysisError:
+    """CEP_STREAMING_UNSUPPORTED of a rule that cannot be one of a set's; the caller notes it."""
+    return PatternAnalysisError(
+        "CEP_STREAMING_UNSUPPORTED",
+        f"Over a stream all rules of a set run in one operator, which this one cannot: {why}.",
+        text=query.text or None, position=query.start,
+        hint="let a stream of its own run it, as a statement with a checkpoint of its own",
+    )  # fmt: skip
 
 
 def of_condition(query: PatternQuery, condition: RowCondition, why: AnalysisException | str) -> PatternAnalysisError:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 
 from sparkcep.errors import PatternAnalysisError
 from sparkcep.exec.streaming.spark import WATERMARK
 from sparkcep.planner.fields import Fields
-from sparkcep.planner.plan import AnyPlan
+from sparkcep.planner.plan import StreamInput
 from sparkcep.query import SOURCE, PatternQuery, quote, unescape
 from sparkcep.session.analyzer import SparkAnalyzer
 from sparkcep.settings import STREAM_HISTORY
@@ -17,7 +19,22 @@ from sparkcep.settings import STREAM_HISTORY
 _SUBQUERY = "scalar-subquery#"
 
 
-def history(analyzer: SparkAnalyzer, planned: AnyPlan, source: DataFrame) -> DataFrame | None:
+class Streamed(Protocol):
+    """A plan whose input may be a stream."""
+
+    @property
+    def stream(self) -> StreamInput | None:
+        """What it has more where the input is one."""
+
+    @property
+    def query(self) -> PatternQuery:
+        """Whose input it is."""
+
+    def before(self) -> str:
+        """The statement over ``{SOURCE}`` that gives the operator its rows."""
+
+
+def history(analyzer: SparkAnalyzer, planned: Streamed, source: DataFrame) -> DataFrame | None:
     """Those rows of the table that matter, prepared as ``source``'s are; None where the stream starts with none.
 
     Raises:

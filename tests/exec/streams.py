@@ -12,13 +12,16 @@ from hypothesis import strategies as st
 
 from sparkcep.exec.arrays import Ints
 from sparkcep.exec.engine import MatchTable
+from sparkcep.exec.engines.runs.spec import StreamedRuns
 from sparkcep.exec.layouts.output import arrays, record_batch
 from sparkcep.exec.operator import ENGINES
 from sparkcep.exec.shape import OperatorColumns, batch_of
 from sparkcep.exec.streaming.blobs import TIME, from_bytes, to_bytes
+from sparkcep.exec.streaming.state import read_state
 from sparkcep.exec.streaming.step import BucketOperator, StreamPlan
 from sparkcep.query import PREFIX
 
+NO_RUNS = StreamedRuns(0, 0)
 Rows = list[dict[str, Any]]
 
 
@@ -88,14 +91,21 @@ def streamed(
     return out
 
 
-def _finished(operator: BucketOperator[Any], state: bytes | None, wake: int | None, end: int) -> Rows:
-    """What comes when the watermark rises to the end, wherever the operator wants to be woken."""
+def _finished(operator: Any, state: bytes | None, wake: int | None, end: int) -> Rows:
+    """What comes when the watermark rises to the end, wherever the operator wants to be woken. What WITHIN bounds is
+    cleared then."""
     out: Rows = []
     while wake is not None and wake <= end:
         step = operator.step(state, [], wake)
         assert step.wake is None or step.wake > wake
         state, wake = step.state, step.wake
         out += step.rows.to_pylist() if step.rows is not None else []
+    # Rows that PREV looks back at stay with the partition.
+    matcher = operator.matcher
+    looks = max(getattr(getattr(matcher, "inner", None), "behind", 0), getattr(matcher, "stream", NO_RUNS).behind)
+    bounded = operator.shape.within is not None and matcher.bounded and not looks
+    if wake is None and state is not None and bounded:
+        assert read_state(state, operator.plan.fingerprint).rows.num_rows == 0
     return out
 
 

@@ -12,7 +12,7 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from sparkcep.errors import PatternWarning, SparkCepError
+from sparkcep.errors import PatternWarning
 
 from ..conftest import configured
 from .rule_texts import COLUMNS, random_log, random_rule
@@ -165,10 +165,3 @@ def test_what_fails_at_run_time_names_the_rule(spark: SparkSession) -> None:
         spark.sql(f"SELECT * FROM pattern_rules{CALL}").collect()
     assert "Rule many" in str(raised.value)
     assert "CEP_MATCH_LIMIT" in str(raised.value)
-
-
-def test_streams_are_refused(spark: SparkSession) -> None:
-    spark.readStream.format("rate").load().createOrReplaceTempView("rules_stream")
-    with_rules(spark, {"a": "PATTERN SEQ(A a)"})
-    with pytest.raises(SparkCepError, match="CEP_STREAMING_UNSUPPORTED"):
-        spark.sql("SELECT * FROM pattern_rules(TABLE(rules_stream) ORDER BY timestamp, rules => TABLE(rules_table))")

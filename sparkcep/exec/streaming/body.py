@@ -15,6 +15,7 @@ from sparkcep.exec.engine import StreamingEngine
 from sparkcep.exec.shape import OperatorColumns
 from sparkcep.exec.streaming.blobs import ROWS, from_bytes, to_bytes
 from sparkcep.exec.streaming.late import write_late_rows
+from sparkcep.exec.streaming.rule_sets import RuleSetOperator
 from sparkcep.exec.streaming.step import BucketOperator, Step, StreamPlan
 from sparkcep.query import ERROR
 
@@ -53,7 +54,7 @@ class StreamBody(Generic[S]):
         """Made at the first use in a worker."""
         if self._operator is None:
             key = pickle.dumps(self.made_from)
-            known = _OPERATORS.pop(key) if key in _OPERATORS else BucketOperator(*self.made_from)
+            known = _OPERATORS.pop(key) if key in _OPERATORS else bucket_operator(*self.made_from)
             self._operator = _OPERATORS[key] = known
             while len(_OPERATORS) > _MOST_OPERATORS:
                 del _OPERATORS[next(iter(_OPERATORS))]
@@ -78,6 +79,14 @@ class StreamBody(Generic[S]):
             rows = None if done.rows is None else to_bytes(pa.Table.from_batches([done.rows]))
             row = {ROWS: rows, ERROR: None} | counts
         return Advanced(row, done.state, timer(done, watermark))
+
+
+def bucket_operator(
+    engine: StreamingEngine[S], shape: OperatorColumns, spec: S, plan: StreamPlan
+) -> BucketOperator[Any]:
+    """What matches the partitions of buckets by a plan."""
+    made: type[BucketOperator[Any]] = BucketOperator if plan.rules is None else RuleSetOperator
+    return made(engine, shape, spec, plan)
 
 
 def timer(done: Step, watermark: int) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from pyspark.sql import Column, DataFrame
@@ -66,6 +67,9 @@ def match_stream(
          StructField(NEVER, TimestampType(), True, metadata)]
     )  # fmt: skip
     blobs = df.select(*needed).mapInArrow(shipped(pack, "sparkcep_pack"), packed)
+    if plan.rules is not None:
+        kept = df.select(*kept_columns(shape, columns, plan)).schema
+        plan = replace(plan, columns=to_arrow_schema(kept, timezone="UTC"))
     counted = ", ".join(f"{count} bigint" for count in COUNTS)
     body = StreamBody(engine, shape, spec, plan)
     states = None if history is None else initial_states(history.select(*needed), body, metadata[WATERMARK])

@@ -12,7 +12,9 @@ import pyarrow as pa
 
 from sparkcep.errors import LimitError
 from sparkcep.exec.arrays import Ints, int_values, ordered_ints
-from sparkcep.exec.engine import MatchTable, OutputColumn, ReleasedMatcher, StreamingEngine
+from sparkcep.exec.batch import Batch
+from sparkcep.exec.engine import MatchTable, OutputColumn, Released, ReleasedMatcher, StreamingEngine
+from sparkcep.exec.engines.shared.left import RulesLeft
 from sparkcep.exec.kernels.rows.rows import AT_ROW, COVERED, FIRST_ROW, MATCHES, PROGRESS
 from sparkcep.exec.layouts.output import arrays, record_batch
 from sparkcep.exec.layouts.rows import column, needed_columns
@@ -21,11 +23,13 @@ from sparkcep.exec.streaming.blobs import ROW, TIME, concatenated
 from sparkcep.exec.streaming.collected import collected, partials
 from sparkcep.exec.streaming.late import late_rows
 from sparkcep.exec.streaming.ordering import SortField, groups_of, order_of, sort_keys
+from sparkcep.exec.streaming.rule_names import RuleNames
 from sparkcep.exec.streaming.state import BucketState, read_state
 from sparkcep.query import PREFIX
 from sparkcep.settings import LIMIT_STREAM_ROWS
 
 S = TypeVar("S")
+Flags = npt.NDArray[np.bool_]
 #: What of ``progress`` is kept for a partition: where it was left in its rows, and what was counted of it before.
 PLACES, COUNTS = (AT_ROW, COVERED), (MATCHES, FIRST_ROW)
 
@@ -40,7 +44,8 @@ class StreamPlan:
     no limit. ``collected``: columns of the output of which each row of a match has those of all its rows, see
     collected.py; ``last_only``: whether only a match's last row is emitted. ``groups``: of trends, which keys
     make the groups whose partial results are collected for each window; the bucket holds all of a group's partitions.
-    ``late_rows``: the folder for rows that are dropped, empty for none.
+    ``late_rows``: the folder for rows that are dropped, empty for none. Of a rule set, ``rules``: what its numbers
+    stand for, of which the fingerprint says nothing; ``columns``: prepared ones that are kept, with their types.
     """
 
     order: tuple[SortField, ...]
@@ -51,6 +56,8 @@ class StreamPlan:
     last_only: bool = False
     groups: tuple[int, ...] | None = None
     late_rows: str = ""
+    rules: RuleNames | None = None
+    columns: pa.Schema | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +82,11 @@ class BucketOperator(Generic[S]):
     A step drops rows that the watermark had passed when the bucket was last looked at, sorts the others in among those
     that were kept, and gives the engine, of each partition to which something has happened, the rows up to the
     watermark. It is deterministic: the same rows, state and watermark give the same output.
+
+    ``tables``: of the state, see state.py.
     """
+
+    tables = 2
 
     def __init__(self, engine: StreamingEngine[S], shape: OperatorColumns, spec: S, plan: StreamPlan) -> None:
         self.shape = shape
@@ -96,7 +107,9 @@ class BucketOperator(Generic[S]):
         Raises:
             SparkCepError: CEP_STREAMING_STATE_CHANGED; LimitError; and as engines do.
         """
-        before = read_state(state, self.plan.fingerprint) if state is not None else None
+        before = None
+        if state is not None:
+            before = self.restored(read_state(state, self.plan.fingerprint, self.tables))
         released = before.released if before is not None else -(2**62)
         tables = [before.rows] if before is not None else []
         kept_rows = before.rows.num_rows if before is not None else 0
@@ -116,7 +129,11 @@ class BucketOperator(Generic[S]):
         done = self.advance(self.sorted(rows, times, before), released, watermark)
         return replace(done, late=int(late.sum()), untimed=int(untimed.sum()), dropped=aside)
 
-    def sorted(self, rows: pa.Table, times: Ints, before: BucketState | None) -> _Bucket:
+    def restored(self, state: BucketState) -> BucketState:
+        """State as it was read, in this operator's terms."""
+        return state
+
+    def sorted(self, rows: pa.Table, times: Ints, before: BucketState | None) -> Bucket:
         """Rows by partition and order, with where each partition was left."""
         n = rows.num_rows
         columns = [column(rows, k) for k in self.keys]
@@ -137,9 +154,10 @@ class BucketOperator(Generic[S]):
         first = np.full(count, -1, np.int64)
         first[groups[::-1]] = np.arange(n + lines)[::-1]
         keys = [c.take(pa.array(first)) for c in columns]
-        return _Bucket(rows.take(pa.array(order)).combine_chunks(), times[order], own[order], left, keys)
+        ordered = rows.take(pa.array(order)).combine_chunks()
+        return Bucket(ordered, times[order], own[order], left, keys, own, of_lines)
 
-    def advance(self, bucket: _Bucket, released: int, watermark: int) -> Step:
+    def advance(self, bucket: Bucket, released: int, watermark: int) -> Step:
         """Match what the watermark has released."""
         watermark = max(watermark, released)
         n = len(bucket.times)
@@ -148,6 +166,11 @@ class BucketOperator(Generic[S]):
         due = ready & self.matcher.due(bucket.times, bounds, released, watermark)
         active = np.zeros(len(bucket.left), bool)
         active[bucket.groups[due]] = True
+        if bounds is not None and n:
+            # Behind a partition's last row WITHIN has passed: nothing else would clear it.
+            last = np.flatnonzero(np.diff(bucket.groups, append=-1))
+            last = last[ready[last] & (bounds[last] > released) & (bounds[last] <= watermark)]
+            active[bucket.groups[last]] = True
         chosen = ready & active[bucket.groups]
         keep = np.ones(n, bool)
         wake: list[int] = bucket.times[~ready].min(keepdims=True).tolist() if not ready.all() else []
@@ -168,7 +191,7 @@ class BucketOperator(Generic[S]):
                 + [column(table, f"f{i}") for i in self.shape.kernel_fields],
                 self.shape,
             )
-            found = self.matcher.match_released(batch, bucket.times[at], left, released, watermark)
+            found, bucket = self.match(bucket, batch, bucket.times[at], left, parts, released, watermark)
             changed = found.changed
             if len(found.table):
                 out = self.output(found.table, table, offsets, origin, bucket, parts)
@@ -185,7 +208,8 @@ class BucketOperator(Generic[S]):
                 wake.append(int(ahead.min() if self.matcher.closes else ahead.max()))
         if (more := self.matcher.wake(bucket.times[keep & ready], watermark)) is not None:
             wake.append(more)
-        state = BucketState(rest, self.lines(bucket, keep), watermark)
+        bucket = self.settled(bucket, keep, watermark)
+        state = self.state(bucket, rest, self.remembered(bucket, keep), watermark)
         return Step(out, state.to_bytes(self.plan.fingerprint), min(wake) if wake else None, changed=changed)
 
     def bounds(self, rows: pa.Table) -> Ints | None:
@@ -197,7 +221,7 @@ class BucketOperator(Generic[S]):
         return ordered_ints(within.bounds(key) if within.bound is None else column(rows, f"f{within.bound}"))[0]
 
     def output(
-        self, found: MatchTable, table: pa.Table, offsets: Ints, origin: Ints, bucket: _Bucket, parts: Ints
+        self, found: MatchTable, table: pa.Table, offsets: Ints, origin: Ints, bucket: Bucket, parts: Ints
     ) -> pa.RecordBatch:
         """Output rows: keys, then the engine's columns; row numbers count from the partition's first row ever."""
         of = found.partition
@@ -210,21 +234,40 @@ class BucketOperator(Generic[S]):
             return record_batch(partials([bucket.keys[k].take(at) for k in self.plan.groups], values))
         return record_batch(self.key_columns(bucket, at) | values)
 
-    def key_columns(self, bucket: _Bucket, groups: pa.Array) -> dict[str, pa.Array]:
+    def key_columns(self, bucket: Bucket, groups: pa.Array) -> dict[str, pa.Array]:
         """Keys of groups."""
         return {PREFIX + name: values.take(groups) for name, values in zip(self.keys, bucket.keys, strict=True)}
 
-    def lines(self, bucket: _Bucket, keep: npt.NDArray[np.bool_]) -> pa.Table:
-        """Where partitions were left, of those that the rest of the stream depends on."""
-        wanted = bucket.left[:, self.left].any(axis=1)
+    def match(
+        self, bucket: Bucket, batch: Batch, times: Ints, left: Ints, parts: Ints, released: int, watermark: int
+    ) -> tuple[Released, Bucket]:
+        """What the released rows of some partitions decide, and the bucket as that leaves it.
+
+        Args:
+            batch, times, left: see :meth:`ReleasedMatcher.match_released`. parts: the bucket's numbers of the
+                partitions.
+        """
+        return self.matcher.match_released(batch, times, left, released, watermark), bucket
+
+    def settled(self, bucket: Bucket, keep: Flags, watermark: int) -> Bucket:
+        """The bucket without what can be forgotten. ``keep``: which of its rows are kept."""
+        return bucket
+
+    def remembered(self, bucket: Bucket, keep: Flags) -> Flags:
+        """(partitions,) those on which the rest of the stream depends."""
+        wanted = np.asarray(bucket.left[:, self.left].any(axis=1), bool)
         if not self.plan.remembers:
             has_rows = np.zeros(len(bucket.left), bool)
             has_rows[bucket.groups[keep]] = True
-            wanted &= has_rows
+            wanted = wanted & has_rows
+        return wanted
+
+    def state(self, bucket: Bucket, rest: pa.Table, wanted: Flags, watermark: int) -> BucketState:
+        """What is kept: rows, and where those partitions that are wanted were left."""
         columns = self.key_columns(bucket, pa.array(np.flatnonzero(wanted)))
         columns |= {f"p{k}": pa.array(bucket.left[wanted, k].astype(np.int32)) for k in PLACES}
         columns |= {f"p{k}": pa.array(bucket.left[wanted, k]) for k in self.left if k not in PLACES}
-        return pa.table(columns)
+        return BucketState(rest, pa.table(columns), watermark)
 
     def check_rows(self, groups: Ints) -> None:
         """Raises LimitError: CEP_STREAM_ROWS_LIMIT, a partition keeps too many rows."""
@@ -244,15 +287,19 @@ def kept_columns(shape: OperatorColumns, columns: Sequence[OutputColumn], plan: 
 
 
 @dataclass(frozen=True, slots=True)
-class _Bucket:
+class Bucket:
     """``rows`` by partition and order, their ``times`` and ``groups``; of each group where it was ``left`` and its
-    ``keys``."""
+    ``keys``. ``arrived``: groups of the rows in the order in which they were given, kept ones first; ``of_lines``: of
+    the lines of the state. ``more``: of a rule set, where rules were left."""
 
     rows: pa.Table
     times: Ints
     groups: Ints
     left: Ints
     keys: list[pa.Array]
+    arrived: Ints
+    of_lines: Ints
+    more: RulesLeft | None = None
 
 
 def _filtered(rows: pa.Table, mask: npt.NDArray[np.bool_]) -> pa.Table:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from sparkcep.errors import PatternAnalysisError, streaming_unsupported
+from sparkcep.errors import PatternAnalysisError, SparkCepError, streaming_unsupported
 from sparkcep.planner.fields import Fields
 from sparkcep.planner.plan import AnyPlan, StreamNeeds
-from sparkcep.query import PatternQuery, Selection
+from sparkcep.query import PatternQuery, Selection, SortKey
 from sparkcep.settings import LIMIT_STREAM_ROWS, STREAM_HISTORY, STREAM_OPERATOR, Settings
 
 
@@ -51,23 +51,30 @@ def check_query(query: PatternQuery, settings: Settings, watermarked: Collection
 
 
 def check_operator(query: PatternQuery, settings: Settings) -> None:
-    """Refuse transformWithState where the state store cannot serve it, and what needs it where it does not run.
+    """Refuse what :func:`operator_refusal` names.
 
     Raises:
         PatternAnalysisError: CEP_STREAMING_UNSUPPORTED.
     """
+    if (found := operator_refusal(settings)) is not None:
+        raise unsupported(query, *found)
+
+
+def operator_refusal(settings: Settings) -> tuple[str, str] | None:
+    """transformWithState where the state store cannot serve it, and what needs it where it does not run; with a hint.
+    None where nothing speaks against Spark's operator."""
     if settings.stream_operator == "transform" and "RocksDB" not in settings.state_store:
-        raise unsupported(
-            query,
+        return (
             f"{STREAM_OPERATOR.key} = transform without the RocksDB state store",
             "SET spark.sql.streaming.stateStore.providerClass = "
             "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
         )
     if settings.stream_history and settings.stream_operator != "transform":
-        raise unsupported(
-            query, f"{STREAM_HISTORY.key} with {STREAM_OPERATOR.key} = {settings.stream_operator}",
+        return (
+            f"{STREAM_HISTORY.key} with {STREAM_OPERATOR.key} = {settings.stream_operator}",
             f"SET {STREAM_OPERATOR.key} = transform, which can start with a state",
-        )  # fmt: skip
+        )
+    return None
 
 
 def check_order(query: PatternQuery, settings: Settings, watermarked: Collection[str]) -> None:
@@ -78,8 +85,16 @@ def check_order(query: PatternQuery, settings: Settings, watermarked: Collection
     """
     fields = Fields(query.columns, settings.case_sensitive)
     first = query.order_by[0] if query.order_by else None
+    if (error := order_refusal(first, fields, watermarked)) is not None:
+        raise error.placed(
+            query.text or None, first.position if first is not None and first.position > 0 else query.start
+        )
+
+
+def order_refusal(first: SortKey | None, fields: Fields, watermarked: Collection[str]) -> SparkCepError | None:
+    """CEP_STREAMING_WATERMARK without a place, where the first ORDER BY key is not the column with the watermark."""
     if first is not None and first.ascending and fields.column_of(first.expression) in watermarked:
-        return
+        return None
     named = sorted(watermarked)
     hint = (
         f"order by {named[0]}, ascending, before all else"
@@ -87,11 +102,9 @@ def check_order(query: PatternQuery, settings: Settings, watermarked: Collection
         else "give the stream a watermark on the ORDER BY column: "
         "df.withWatermark('ts', '10 minutes'), or FROM STREAM t WATERMARK ts DELAY OF INTERVAL 10 MINUTES"
     )
-    raise PatternAnalysisError(
+    return PatternAnalysisError(
         "CEP_STREAMING_WATERMARK",
         "A pattern over a stream needs as its first ORDER BY key, ascending, a column with a watermark.",
-        text=query.text or None,
-        position=first.position if first is not None and first.position > 0 else query.start,
         hint=hint,
     )
 

@@ -52,6 +52,14 @@ class RunsReleased(ReleasedDefaults):
 
     def match_released(self, batch: Batch, times: Ints, left: Ints, released: int, watermark: int) -> Released:
         """See :class:`ReleasedMatcher`."""
+        out, trace, drop, changed = self.found(batch, times, left, released, watermark)
+        return Released(run_table(out, trace, self.shape), drop, changed)
+
+    def found(
+        self, batch: Batch, times: Ints, left: Ints, released: int, watermark: int
+    ) -> tuple[Ints, Rows, Ints, int]:
+        """Output rows and events as the kernel gives them; how many rows nothing depends on any more, and how often
+        SKIP went on elsewhere. Arguments as for :meth:`match_released`."""
         assert batch.within is not None
         bounds = ordered_ints(batch.within[1])[0]
         offsets = np.asarray(batch.offsets, np.int64)
@@ -71,7 +79,7 @@ class RunsReleased(ReleasedDefaults):
         drop = self.drop(bounds, times, offsets, left, watermark)
         left[:, AT_ROW] = np.maximum(0, left[:, AT_ROW] - drop)
         left[:, FIRST_ROW] += drop
-        return Released(run_table(found, trace, self.shape), drop, changed)
+        return found, trace, drop, changed
 
     def chain(self, matches: Ints, moments: Ints, left: Ints, released: int, watermark: int) -> tuple[Mask, int]:
         """Which preferred matches AFTER MATCH SKIP comes to, as far as that is certain; and how many of them do not say

@@ -49,8 +49,8 @@ class Check:
 class StreamedRuns:
     """What runs over a stream need of their matches: slots of the first and the last event, and of the event that SKIP
     goes on at (-1 where it names none). ``closes``: whether a trailing negation waits for WITHIN to pass. ``behind``:
-    how many rows before a match its output looks at. ``looks_back``: a leading negation looks at rows before it, which
-    WITHIN bounds."""
+    how many rows before a match its output or a condition looks at. ``looks_back``: a leading negation looks
+    at rows before it, which WITHIN bounds."""
 
     first: int
     last: int

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from sparkcep.exec.engine import Events, FieldAt, OutputColumn, Value
 from sparkcep.exec.engines.shared.items import TYPE
 from sparkcep.exec.engines.shared.matcher import SharedMatcher
+from sparkcep.exec.engines.shared.released import SharedReleased
 from sparkcep.exec.engines.shared.spec import SharedSpec
 from sparkcep.exec.engines.shared.taken import TAKES
 from sparkcep.exec.shape import OperatorColumns
@@ -30,6 +31,10 @@ class SharedEngine:
     def matcher(self, spec: SharedSpec, shape: OperatorColumns) -> SharedMatcher:
         """See :class:`Engine`."""
         return SharedMatcher(spec)
+
+    def released(self, spec: SharedSpec, shape: OperatorColumns) -> SharedReleased:
+        """See :class:`StreamingEngine`."""
+        return SharedReleased(spec)
 
     def needs(self, spec: SharedSpec, shape: OperatorColumns) -> tuple[str, ...]:
         """See :class:`Engine`."""

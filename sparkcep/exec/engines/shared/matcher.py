@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -26,16 +26,7 @@ class SharedMatcher:
 
     def match(self, batch: Batch) -> MatchTable:
         """See :class:`Matcher`: rows of all rules, by partition, then by rule."""
-        tables = list(self.pieces(batch))
-        if len(tables) == 1:
-            return tables[0]
-        partition = np.concatenate([table.partition for table in tables])
-        order = np.argsort(partition, kind="stable")
-        at = pa.array(order)
-        columns = {
-            name: pa.concat_arrays([table.columns[name] for table in tables]).take(at) for name in tables[0].columns
-        }
-        return MatchTable(partition[order], columns)
+        return joined(list(self.pieces(batch)))
 
     def pieces(self, batch: Batch) -> Iterator[MatchTable]:
         """See :class:`Matcher`: a table for each rule that has a match, and one at least."""
@@ -47,12 +38,24 @@ class SharedMatcher:
                 given = True
                 yield found
         if not given:
-            yield self.nothing()
+            yield nothing(self.spec.has_items)
 
-    def nothing(self) -> MatchTable:
-        """A table without rows."""
-        none = np.zeros(0, np.int64)
-        return table_of(0, Matches(none, none, none, none, none, none), none, (), self.spec.has_items)
+
+def joined(tables: Sequence[MatchTable]) -> MatchTable:
+    """Tables of rules as one, by partition, then by rule."""
+    if len(tables) == 1:
+        return tables[0]
+    partition = np.concatenate([table.partition for table in tables])
+    order = np.argsort(partition, kind="stable")
+    at = pa.array(order)
+    columns = {name: pa.concat_arrays([table.columns[name] for table in tables]).take(at) for name in tables[0].columns}
+    return MatchTable(partition[order], columns)
+
+
+def nothing(has_items: bool) -> MatchTable:
+    """A table without rows."""
+    none = np.zeros(0, np.int64)
+    return table_of(0, Matches(none, none, none, none, none, none), none, (), has_items)
 
 
 class _Rule:

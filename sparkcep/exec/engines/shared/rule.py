@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -10,9 +11,9 @@ import pyarrow as pa
 from sparkcep.exec.arrays import Ints
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.engines.rows.spec import BITS_PER_WORD
-from sparkcep.exec.engines.shared.rows import Order, SharedRows
+from sparkcep.exec.engines.shared.rows import Flags, Order, SharedRows
 from sparkcep.exec.engines.shared.spec import RuleSpec
-from sparkcep.exec.engines.shared.taken import TAKES, Takes
+from sparkcep.exec.engines.shared.taken import TAKES, Taken, Takes
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,62 +49,83 @@ class RuleMatcher:
             SparkCepError: what goes wrong while rows are matched; LimitError where a limit is passed.
         """
         order = rows.order(self.rule.ties)
-        found = self.own_batch(rows, order)
-        if found is None:
-            return None
-        batch, places, partitions = found
-        taken = self.takes.match(batch)
-        if not len(taken.ends):
-            return None
-        at = places[np.asarray(batch.offsets)[taken.of] + taken.row]
-        begins = rows.offsets[partitions[taken.of]]
-        row = at if order is None else order.row[at]
-        return Matches(
-            partitions[taken.partition], np.array(taken.number), taken.ends, np.array(taken.code, np.int64), row,
-            at - begins,
-        )  # fmt: skip
+        own = own_batch(self.rule, rows, order)
+        return None if own is None else in_shared(self.takes.match(own.batch), own, rows, order)
 
-    def own_batch(self, rows: SharedRows, order: Order | None) -> tuple[Batch, Ints, Ints] | None:
-        """The rows that the rule looks at, in its order: a batch, where its rows stand in that order of the shared one
-        and which of its partitions they are of; None where there are none."""
-        rule = self.rule
-        taken = [rows.passing(test) for test in rule.tests]
-        if order is not None:
-            taken = [np.sort(order.place[own]) for own in taken]
-        if not rule.drops:
-            places = rows.all_rows()
+
+class OwnBatch(NamedTuple):
+    """The rows that a rule looks at, in its order: a ``batch``, at which ``places`` its rows stand in that order of the
+    shared one, and which ``partitions`` of that its own are."""
+
+    batch: Batch
+    places: Ints
+    partitions: Ints
+
+
+def in_shared(taken: Taken, own: OwnBatch, rows: SharedRows, order: Order | None) -> Matches | None:
+    """Matches in a rule's own batch as matches in the shared one; None for none."""
+    if not len(taken.ends):
+        return None
+    at = own.places[np.asarray(own.batch.offsets)[taken.of] + taken.row]
+    begins = rows.offsets[own.partitions[taken.of]]
+    row = at if order is None else order.row[at]
+    return Matches(
+        own.partitions[taken.partition], np.array(taken.number), taken.ends, np.array(taken.code, np.int64), row,
+        at - begins,
+    )  # fmt: skip
+
+
+def own_batch(rule: RuleSpec, rows: SharedRows, order: Order | None, seen: Flags | None = None) -> OwnBatch | None:
+    """The rows that a rule looks at; None where there are none.
+
+    Args:
+        order: the rule's. seen (rows,): which of the shared batch's rows it may look at; None: all.
+    """
+    taken = [rows.passing(test) for test in rule.tests]
+    if order is not None:
+        taken = [np.sort(order.place[own]) for own in taken]
+    if seen is not None:
+        placed = seen if order is None else seen[order.row]
+        taken = [own[placed[own]] for own in taken]
+    if rule.drops:
+        places = union(taken)
+    else:
+        places = rows.all_rows() if seen is None else np.flatnonzero(placed)
+    if not len(places):
+        return None
+    every = len(places) == rows.rows
+    words = [np.zeros(len(places), np.int64) for _ in range(max(1, rule.pattern.mask_words))]
+    for bit, own in enumerate(taken):
+        word, place = divmod(bit, BITS_PER_WORD)
+        words[word][own if every else np.searchsorted(places, own)] |= np.int64(1 << place)
+    if every and not rule.drops:
+        partitions, offsets = np.arange(len(rows.offsets) - 1), rows.offsets
+    else:
+        of = rows.partition[places]
+        offsets = np.concatenate([[0], np.flatnonzero(of[1:] != of[:-1]) + 1, [len(of)]])
+        partitions = of[offsets[:-1]]
+    at = None if every and order is None else pa.array(places if order is None else order.row[places])
+    return OwnBatch(_batch(rule, rows, words, offsets, at), places, partitions)
+
+
+def _batch(rule: RuleSpec, rows: SharedRows, words: list[Ints], offsets: Ints, at: pa.Array | None) -> Batch:
+    """A rule's columns at some rows of the shared batch, None for all."""
+
+    def column(number: int) -> pa.Array:
+        values = rows.batch.columns[number]
+        return values if at is None else values.take(at)
+
+    within = None
+    if rule.within is not None:
+        key = column(rule.within.key)
+        if rule.within.bound is None:
+            within = (key, rule.within.bounds(key), rule.within.bounds(key, -1))
         else:
-            places = union(taken)
-        if not len(places):
-            return None
-        words = [np.zeros(len(places), np.int64) for _ in range(max(1, rule.pattern.mask_words))]
-        for bit, own in enumerate(taken):
-            word, place = divmod(bit, BITS_PER_WORD)
-            words[word][np.searchsorted(places, own) if rule.drops else own] |= np.int64(1 << place)
-        if rule.drops:
-            of = rows.partition[places]
-            offsets = np.concatenate([[0], np.flatnonzero(of[1:] != of[:-1]) + 1, [len(of)]])
-            partitions = of[offsets[:-1]]
-        else:
-            partitions, offsets = np.arange(len(rows.offsets) - 1), rows.offsets
-        whole = not rule.drops and order is None
-        at = None if whole else pa.array(places if order is None else order.row[places])
-
-        def column(number: int) -> pa.Array:
-            values = rows.batch.columns[number]
-            return values if at is None else values.take(at)
-
-        within = None
-        if rule.within is not None:
-            key = column(rule.within.key)
-            if rule.within.bound is None:
-                within = (key, rule.within.bounds(key), rule.within.bounds(key, -1))
-            else:
-                bound = column(rule.within.bound)
-                within = (key, bound, bound if rule.within.lower is None else column(rule.within.lower))
-        columns = [column(number) for number in rule.columns]
-        masks = [pa.array(word) for word in words]
-        return Batch(offsets.astype(np.int64), masks, columns, within, held=rows.batch.held), places, partitions
+            bound = column(rule.within.bound)
+            within = (key, bound, bound if rule.within.lower is None else column(rule.within.lower))
+    columns = [column(number) for number in rule.columns]
+    masks = [pa.array(word) for word in words]
+    return Batch(offsets.astype(np.int64), masks, columns, within, held=rows.batch.held)
 
 
 def union(parts: list[Ints]) -> Ints:

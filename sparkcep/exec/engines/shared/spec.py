@@ -52,7 +52,7 @@ class RuleSpec:
     ``tests[n]``. ``drops``: rows that no component can take may be left out. ``columns``: of the batch, by the
     pattern's own column. ``within``: fields are columns of the batch. ``variables``: the number of each component's
     name. ``ties``: columns of the batch that order rows of equal keys where that differs from how they come; None where
-    it does not."""
+    it does not. ``anchored``: whether the pattern asks for the partition's first row."""
 
     number: int
     name: str
@@ -64,6 +64,7 @@ class RuleSpec:
     variables: tuple[int, ...]
     items: RuleItems | None
     ties: tuple[int, ...] | None
+    anchored: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,14 +8,17 @@ from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from sparkcep.exec.arrays import Ints
+from sparkcep.exec.arrays import Ints, Rows
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.engines.rows.matcher import Matcher
+from sparkcep.exec.engines.rows.released import RowsReleased
 from sparkcep.exec.engines.rows.spec import MatchSpec
 from sparkcep.exec.engines.runs.matcher import RunMatcher
+from sparkcep.exec.engines.runs.released import RunsReleased
 from sparkcep.exec.engines.runs.search import RunSearch
 from sparkcep.exec.engines.runs.spec import RunSpec
 from sparkcep.exec.kernels.rows.output import CURRENT, FLAGS, LABEL, LAST_OF_MATCH, NUMBER, PARTITION
+from sparkcep.exec.shape import OperatorColumns, Within
 
 
 class Taken(NamedTuple):
@@ -28,6 +31,23 @@ class Taken(NamedTuple):
     code: Ints
     row: Ints
     of: Ints
+
+
+def taken_by_rows(out: Ints) -> Taken:
+    """Of the rows kernel's output, a row for each event."""
+    rows = out[out[:, CURRENT] >= 0]
+    ends = np.flatnonzero(rows[:, FLAGS] & LAST_OF_MATCH) + 1
+    last = rows[ends - 1]
+    return Taken(last[:, PARTITION], last[:, NUMBER], ends, rows[:, LABEL], rows[:, CURRENT], rows[:, PARTITION])
+
+
+def taken_by_runs(last: Ints, trace: Rows) -> Taken:
+    """Of the runs kernel's output: a row for each match, whose events are in ``trace``."""
+    ends = np.ascontiguousarray(last[:, -1])
+    of = np.repeat(last[:, PARTITION], np.diff(ends, prepend=0))
+    return Taken(
+        last[:, PARTITION], last[:, NUMBER], ends, trace[:, 0].astype(np.int64), trace[:, 1].astype(np.int64), of
+    )
 
 
 class Takes(Protocol):
@@ -53,11 +73,7 @@ class TakenByRows:
 
     def match(self, batch: Batch) -> Taken:
         """See :class:`Takes`."""
-        out = self.inner.match(batch)
-        rows = out[out[:, CURRENT] >= 0]
-        ends = np.flatnonzero(rows[:, FLAGS] & LAST_OF_MATCH) + 1
-        last = rows[ends - 1]
-        return Taken(last[:, PARTITION], last[:, NUMBER], ends, rows[:, LABEL], rows[:, CURRENT], rows[:, PARTITION])
+        return taken_by_rows(self.inner.match(batch))
 
 
 class TakenByRuns:
@@ -70,15 +86,68 @@ class TakenByRuns:
 
     def match(self, batch: Batch) -> Taken:
         """See :class:`Takes`."""
-        last, trace = self.inner.match(batch)
-        ends = np.ascontiguousarray(last[:, -1])
-        of = np.repeat(last[:, PARTITION], np.diff(ends, prepend=0))
-        return Taken(
-            last[:, PARTITION], last[:, NUMBER], ends, trace[:, 0].astype(np.int64), trace[:, 1].astype(np.int64), of
-        )
+        return taken_by_runs(*self.inner.match(batch))
 
+
+class ReleasedTaken(NamedTuple):
+    """What a step of a stream takes. ``drop`` (partitions,): how many first rows nothing depends on any more;
+    ``changed``: matches behind which SKIP went on elsewhere than it says."""
+
+    taken: Taken
+    drop: Ints
+    changed: int
+
+
+class TakesReleased(Protocol):
+    """Matches the rows of a stream up to its watermark. ``free``: matches do not depend on those before, and nothing
+    is looked at before their first event: what WITHIN has passed is of no interest, whatever was matched. ``closes``:
+    whether something may be decided when WITHIN has passed, though no row comes."""
+
+    free: bool
+    closes: bool
+
+    def step(self, batch: Batch, times: Ints, left: Ints, released: int, watermark: int) -> ReleasedTaken:
+        """Arguments and errors as for :meth:`ReleasedMatcher.match_released`."""
+
+
+class ReleasedByRows:
+    """See :class:`TakesReleased`: of a row pattern."""
+
+    free = False
+    closes = True
+
+    def __init__(self, spec: MatchSpec) -> None:
+        self.inner = RowsReleased(spec, NO_OUTPUT)
+
+    def step(self, batch: Batch, times: Ints, left: Ints, released: int, watermark: int) -> ReleasedTaken:
+        """See :class:`TakesReleased`."""
+        out, drop, changed = self.inner.found(batch, left, watermark)
+        return ReleasedTaken(taken_by_rows(out), drop, changed)
+
+
+class ReleasedByRuns:
+    """See :class:`TakesReleased`: of a pattern under a strategy, its interval of WITHIN fixed."""
+
+    def __init__(self, spec: RunSpec) -> None:
+        assert spec.stream is not None
+        self.inner = RunsReleased(spec, NO_OUTPUT)
+        self.free = not (spec.one_per_start or spec.stream.looks_back)
+        self.closes = self.inner.closes
+
+    def step(self, batch: Batch, times: Ints, left: Ints, released: int, watermark: int) -> ReleasedTaken:
+        """See :class:`TakesReleased`."""
+        out, trace, drop, changed = self.inner.found(batch, times, left, released, watermark)
+        return ReleasedTaken(taken_by_runs(out, trace), drop, changed)
+
+
+#: The shape of what puts nothing out itself; its distance stands for any that is fixed.
+NO_OUTPUT = OperatorColumns(0, 1, (), Within(0, None, 0), (), ())
 
 #: By the type of a rule's pattern.
 TAKES: Mapping[type, type[TakenByRows] | type[TakenByRuns]] = MappingProxyType(
     {MatchSpec: TakenByRows, RunSpec: TakenByRuns}
+)
+#: The same over a stream.
+RELEASED: Mapping[type, type[ReleasedByRows] | type[ReleasedByRuns]] = MappingProxyType(
+    {MatchSpec: ReleasedByRows, RunSpec: ReleasedByRuns}
 )

@@ -90,8 +90,11 @@ class RunsPlan(EngineDefaults):
         """See :class:`EnginePlan`."""
         slots = self.dependent.slots
         looks = any(isinstance(s, NavigationSlot) and (s.column == ROW_COLUMN or s.physical) for s in slots)
+        spec = replace(self.spec, every_row=False, traced=True)
+        if spec.stream is None:  # else it is told by slots where a match begins and ends
+            spec = replace(spec, slots=(), slot_registers=())
         return SharedNeeds(
-            replace(self.spec, slots=(), slot_registers=(), every_row=False, traced=True),
+            spec,
             drops=query.selection is not Selection.STRICT and not looks,
         )
 
@@ -128,6 +131,9 @@ class RunPlanner(BlockPlanner):
             measures.filters.append(decided_sql(query, self.automaton, measures, self.within_text))
         stream = self.stream_slots() if query.streaming else None
         condition_set, checks = self.compile_runs(dependent, conditions)
+        if stream is not None:
+            looks = [slot.physical for slot in condition_set.slots if isinstance(slot, NavigationSlot)]
+            stream = replace(stream, behind=max(stream.behind, -min([0, *looks])))
         bits = {label: bit for bit, label in enumerate(sorted(local))}
         words = words_of(len(bits))
         one_per_start = query.matches is not Matches.ALL

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from sparkcep.exec.conditions.expressions import (
     LABEL_COLUMN,
@@ -21,6 +21,7 @@ from sparkcep.exec.conditions.interpreter import Interpreter
 from sparkcep.exec.engines.rows.spec import words_of
 from sparkcep.exec.engines.shared.spec import Comparison, ComponentTest, RuleItems, RuleSpec, SharedSpec
 from sparkcep.exec.shape import OperatorColumns, Within
+from sparkcep.pattern import Anchor, walk
 from sparkcep.planner.conditions.match_conditions import MatchConditions
 from sparkcep.planner.conditions.row_conditions import RowCondition
 from sparkcep.planner.conditions.trees import Conjunct
@@ -30,7 +31,7 @@ from sparkcep.planner.engines.shared.output import SharedOutput
 from sparkcep.planner.fields import Fields
 from sparkcep.planner.input_plan import InputPlan
 from sparkcep.planner.layouts import LONG_PARTITION, fits_python
-from sparkcep.planner.plan import Analyzer, AnyPlan, SharedNeeds
+from sparkcep.planner.plan import Analyzer, AnyPlan, SharedNeeds, StreamInput
 from sparkcep.planner.sampling import Sampler
 from sparkcep.planner.steps import PlanSteps
 from sparkcep.query import Measure, PatternQuery
@@ -47,11 +48,21 @@ class NotShared(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SharedPlan:
-    """What the rules that share their input run as."""
+    """What the rules that share their input run as. ``stream``: where the log is one."""
 
     input: InputPlan
     spec: SharedSpec
     output: SharedOutput
+    stream: StreamInput | None = None
+
+    @property
+    def query(self) -> PatternQuery:
+        """Keys and order of the log."""
+        return self.input.query
+
+    def before(self) -> str:
+        """The statement over ``{SOURCE}`` that gives the operator its input."""
+        return self.input.sql() if self.stream is None else self.stream.sql
 
 
 class _Steps(PlanSteps):
@@ -108,12 +119,14 @@ class SharedPlanner:
         Raises:
             NotShared: it has to run by itself.
         """
-        before = len(self.conditions), len(self.columns)
+        told: list[list[Any]] = [self.conditions, self.columns, self.variables, self.measures]
+        before = [len(own) for own in told]
         try:
             self.rules.append(self.rule(name, plan, measures))
             self.names.append(name)
         except NotShared:
-            del self.conditions[before[0] :], self.columns[before[1] :]
+            for own, length in zip(told, before, strict=True):
+                del own[length:]
             raise
 
     def rule(self, name: str, plan: AnyPlan, measures: Sequence[Measure]) -> RuleSpec:
@@ -135,6 +148,7 @@ class SharedPlanner:
             variables=tuple(shown[code] for code in range(len(engine.names))),
             items=items,
             ties=self.own_ties(given),
+            anchored=any(isinstance(node, Anchor) and node.at_start for node in walk(query.pattern)),
         )
 
     def shown(self, query: PatternQuery, names: Sequence[str]) -> list[int]:
@@ -170,6 +184,9 @@ class SharedPlanner:
     def within(self, given: InputPlan) -> Within | None:
         """WITHIN over the batch's columns."""
         own, texts = given.shape.within, given.fields.texts
+        if self.query.streaming and (own is None or own.distance is None):
+            lacks = "it has no WITHIN" if own is None else "its WITHIN is of months, which differ in length"
+            raise NotShared(lacks)
         if own is None:
             return None
         bound = None if own.bound is None else self.column(texts[own.bound])

@@ -1,0 +1,206 @@
+"""The rules of a set over the released rows of a stream: each goes on where it was left, over rows kept once."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from sparkcep.errors import SparkCepError
+from sparkcep.exec.arrays import Ints
+from sparkcep.exec.batch import Batch
+from sparkcep.exec.engine import MatchTable, Released, ReleasedDefaults
+from sparkcep.exec.engines.shared.items import ItemEvaluator
+from sparkcep.exec.engines.shared.left import NEVER, PLACES, SINCE, WIDTH, RulesLeft
+from sparkcep.exec.engines.shared.matcher import joined, nothing, table_of
+from sparkcep.exec.engines.shared.rows import SharedRows
+from sparkcep.exec.engines.shared.rule import Matches, OwnBatch, in_shared, own_batch
+from sparkcep.exec.engines.shared.spec import RuleSpec, SharedSpec
+from sparkcep.exec.engines.shared.taken import RELEASED, TakesReleased
+from sparkcep.exec.kernels.rows.rows import AT_ROW, COVERED, FIRST_ROW, PROGRESS
+
+
+class Asked(NamedTuple):
+    """A step's rows. ``times`` (rows,): in microseconds; ``origin`` (partitions,): how many rows of each came before;
+    ``released``, ``watermark``: of the step before, and of this one."""
+
+    rows: SharedRows
+    times: Ints
+    origin: Ints
+    released: int
+    watermark: int
+
+
+class SharedReleased(ReleasedDefaults):
+    """Runs the rules of a spec, each of which has WITHIN of a fixed length.
+
+    A rule tells from its own rows up to when it needs none any more; what no rule needs is dropped. Rows of equal time
+    are kept or dropped together, so that it makes no difference how each rule orders them.
+    """
+
+    bounded = False  # each rule has bounds of its own
+
+    def __init__(self, spec: SharedSpec) -> None:
+        self.spec = spec
+        self.rules = [_Rule(rule) for rule in spec.rules]
+        distances = {rule.distance: False for rule in self.rules}
+        for rule in self.rules:
+            distances[rule.distance] |= rule.takes.closes
+        #: Lengths of WITHIN, ascending; those of rules that decide when it has passed.
+        self.distances = np.array(sorted(distances), np.int64)
+        self.closing = np.array(sorted(d for d, closes in distances.items() if closes), np.int64)
+
+    def due(self, times: Ints, bounds: Ints | None, released: int, watermark: int) -> npt.NDArray[np.bool_]:
+        """See :class:`ReleasedMatcher`: a row is new, or WITHIN of some rule has passed behind it."""
+        passed = np.searchsorted(self.distances, watermark - times, "right")
+        before = np.searchsorted(self.distances, released - times, "right")
+        due: npt.NDArray[np.bool_] = (times > released) | (passed > before)
+        return due
+
+    def wake(self, times: Ints, watermark: int) -> int | None:
+        """See :class:`ReleasedMatcher`: when a rule may decide something, at latest when nothing is needed any more."""
+        if not len(times):
+            return None
+        wanted = [int(times.max() + self.distances[-1])]
+        following = np.searchsorted(self.closing, watermark - times, "right")
+        some = following < len(self.closing)
+        if some.any():
+            wanted.append(int((times[some] + self.closing[following[some]]).min()))
+        ahead = [time for time in wanted if time > watermark]
+        return min(ahead, default=None)
+
+    def match_released(self, batch: Batch, times: Ints, left: Ints, released: int, watermark: int) -> Released:
+        """See :class:`ReleasedMatcher`: as though no rule had seen the partitions before."""
+        return self.match_rules(batch, times, left, RulesLeft.of([]), released, watermark)[0]
+
+    def match_rules(
+        self, batch: Batch, times: Ints, left: Ints, known: RulesLeft, released: int, watermark: int
+    ) -> tuple[Released, RulesLeft]:
+        """As :meth:`match_released`, and where rules are left.
+
+        Args:
+            left: (partitions, PROGRESS) of which FIRST_ROW counts the partition's rows, for positions.
+            known: where rules were left in the batch's partitions.
+        """
+        rows = SharedRows(batch, self.spec.order)
+        asked = Asked(rows, times, left[:, FIRST_ROW].copy(), released, watermark)
+        found = [rule.step(asked, known, self.spec.has_items) for rule in self.rules]
+        cut = np.full(len(left), watermark, np.int64)
+        for step in found:
+            np.minimum.at(cut, step.partitions, step.since)
+        drop = np.bincount(rows.partition[times <= cut[rows.partition]], minlength=len(left)).astype(np.int64)
+        left[:, FIRST_ROW] += drop
+        lines = [line for rule, step in zip(self.rules, found, strict=True) if (line := rule.line(step, cut))]
+        tables = [step.table for step in found if step.table is not None]
+        table = joined(tables) if tables else nothing(self.spec.has_items)
+        return Released(table, drop, sum(step.changed for step in found)), RulesLeft.of(lines)
+
+
+class _Step(NamedTuple):
+    """What a step of one rule gives. ``table``: output rows, None for none. Of ``partitions``: up to which time it
+    needs no rows, ``since``; up to which it must not see those that are there, ``unseen``; where it is ``left``."""
+
+    table: MatchTable | None
+    partitions: Ints
+    since: Ints
+    unseen: Ints
+    left: Ints
+    changed: int = 0
+
+
+class _Rule:
+    """One rule, whose tables are compiled at its first match."""
+
+    def __init__(self, rule: RuleSpec) -> None:
+        assert rule.within is not None and rule.within.distance is not None
+        self.rule = rule
+        self.distance = rule.within.distance
+        self.takes: TakesReleased = RELEASED[type(rule.pattern)](rule.pattern)  # type: ignore[arg-type]
+        self.items = None if rule.items is None else ItemEvaluator(rule.items, rule.pattern.ansi)
+        #: Whether what WITHIN has passed may be left out, whatever was matched of it.
+        self.forgets = self.takes.free and rule.drops
+
+    def step(self, asked: Asked, known: RulesLeft, has_items: bool) -> _Step:
+        """One step of the batch's partitions.
+
+        Raises:
+            SparkCepError: what goes wrong, with the rule's name.
+        """
+        rows = asked.rows
+        partitions, values = known.of_rule(self.rule.number)
+        unseen = np.full(len(asked.origin), NEVER, np.int64)
+        unseen[partitions] = values[:, SINCE]
+        hidden = np.maximum(unseen, asked.released - self.distance) if self.forgets else unseen
+        order = rows.order(self.rule.ties)
+        own = own_batch(self.rule, rows, order, asked.times > hidden[rows.partition])
+        left = np.zeros((len(asked.origin), PROGRESS), np.int64)
+        left[partitions[:, None], PLACES] = values[:, 1:]
+        if own is None:
+            return self.unchanged(asked, partitions, unseen, left)
+        times = asked.times[own.places if order is None else order.row[own.places]]
+        of_own = np.ascontiguousarray(left[own.partitions])
+        try:
+            taken, drop, changed = self.takes.step(own.batch, times, of_own, asked.released, asked.watermark)
+            found = in_shared(taken, own, rows, order)
+            table = None if found is None else self.table(asked, found, has_items)
+        except SparkCepError as error:
+            raise type(error)(error.error_class, f"Rule {self.rule.name}: {error.sentence}", hint=error.hint) from None
+        left[own.partitions] = of_own
+        return self.advanced(asked, own, times, drop, (partitions, unseen, left), table, changed)
+
+    def table(self, asked: Asked, found: Matches, has_items: bool) -> MatchTable:
+        """Matches as output rows; positions count from the partition's first row ever."""
+        values = None if self.items is None else self.items.values(asked.rows, found)
+        of_events = np.repeat(found.partition, np.diff(found.ends, prepend=0))
+        placed = Matches(
+            found.partition, found.number, found.ends, found.code, found.row, found.position + asked.origin[of_events]
+        )
+        return table_of(self.rule.number, placed, asked.rows.offsets, self.rule.variables, has_items, values)
+
+    def unchanged(self, asked: Asked, partitions: Ints, unseen: Ints, left: Ints) -> _Step:
+        """It has no rows; what is known of partitions stays."""
+        since = np.maximum(unseen[partitions], asked.watermark)
+        return _Step(None, partitions, since, unseen[partitions], left[partitions])
+
+    def advanced(
+        self, asked: Asked, own: OwnBatch, times: Ints, drop: Ints, before: tuple[Ints, Ints, Ints],
+        table: MatchTable | None, changed: int,
+    ) -> _Step:  # fmt: skip
+        """What is left behind a step over own rows of these times, of whose partitions ``drop`` rows matter no more."""
+        partitions, unseen, left = before
+        offsets = np.asarray(own.batch.offsets, np.int64)
+        new = np.ones(len(times), bool)
+        new[1:] = times[1:] != times[:-1]
+        new[offsets[:-1]] = True
+        heads = np.maximum.accumulate(np.where(new, np.arange(len(times)), 0))
+        ends = offsets[:-1] + drop
+        some = ends < offsets[1:]  # rows that matter yet
+        first = heads[np.where(some, ends, 0)]
+        at = np.where(some, first, ends)
+        # Rows of the time at which it goes on are all kept.
+        again = ends - at
+        of = left[own.partitions]
+        of[:, [AT_ROW, COVERED]] += again[:, None]
+        of[:, FIRST_ROW] -= again
+        left[own.partitions] = of
+        every = np.union1d(partitions, own.partitions)
+        since = np.maximum(unseen, asked.watermark)
+        since[own.partitions[some]] = np.maximum(unseen[own.partitions[some]], times[first[some]] - 1)
+        if not self.forgets:
+            gone = at > offsets[:-1]
+            unseen = unseen.copy()
+            unseen[own.partitions[gone]] = times[at[gone] - 1]
+        return _Step(table, every, since[every], unseen[every], left[every], changed)
+
+    def line(self, step: _Step, cut: Ints) -> tuple[Ints, Ints, Ints] | None:
+        """What is kept of the rule, where rows up to ``cut`` (partitions,) are dropped."""
+        values = np.zeros((len(step.partitions), WIDTH), np.int64)
+        values[:, SINCE] = np.where(step.unseen > cut[step.partitions], step.unseen, NEVER)
+        values[:, 1:] = step.left[:, PLACES]
+        if not self.rule.anchored:
+            values[:, 1 + PLACES.index(FIRST_ROW)] = 0
+        kept = (values[:, SINCE] > NEVER) | values[:, 1:].any(axis=1)
+        if not kept.any():
+            return None
+        return step.partitions[kept], np.full(int(kept.sum()), self.rule.number), values[kept]
