@@ -1,8 +1,9 @@
 """Rule sets: 1 to 1,000 rules over one log in one pass, beside the same rules one by one and hand-written Spark SQL.
 
 Rules are sequences of two to five event types with a condition on each second event, the first match of each case.
-RULES_EVENTS=1000000 measures logs of these sizes alone, 1 and 10 million by default. The hand-written statement has an expression for each rule over one cached table of sorted lists, in which Spark's own
-`aggregate` follows the sequence: what a careful engineer writes who has a hundred of them.
+RULES_EVENTS=1000000 measures logs of these sizes alone, 1 and 10 million by default. The hand-written statement has an
+expression for each rule over one cached table of sorted lists, in which Spark's own `aggregate` follows the sequence:
+what a careful engineer writes who has a hundred of them.
 """
 
 from __future__ import annotations
@@ -248,7 +249,9 @@ def measure(spark: SparkSession, events: int, counts: Sequence[int], runs: int, 
 
 def main(quick: bool) -> None:
     """Write the result."""
-    sizes = (100_000,) if quick else tuple(int(n) for n in os.environ.get("RULES_EVENTS", "1000000,10000000").split(","))
+    sizes = (
+        (100_000,) if quick else tuple(int(n) for n in os.environ.get("RULES_EVENTS", "1000000,10000000").split(","))
+    )
     lines: list[str] = []
     for events in sizes:
         with spark_session({"log": ensure_events(events)}) as spark, Peaks() as peaks:

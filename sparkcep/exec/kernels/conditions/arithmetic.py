@@ -33,7 +33,7 @@ _HALF = np.int64(1) << 31
 
 @inner
 def compare(a, b):
-    # Spark orders NaN above everything and equal to itself.
+    """-1, 0 or 1 as a double is below, like or above another; Spark orders NaN above everything and equal to itself."""
     if a != a:
         return 0 if b != b else 1
     if b != b:
@@ -43,6 +43,7 @@ def compare(a, b):
 
 @inner
 def outside(value, bits):
+    """Whether an integer does not fit into so many bits."""
     if bits == 64:
         return False
     half = np.int64(1) << (bits - 1)
@@ -51,6 +52,7 @@ def outside(value, bits):
 
 @inner
 def wrap(value, bits):
+    """The integer that the low bits of another one are."""
     if bits == 64:
         return value
     shift = 64 - bits
