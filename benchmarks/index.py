@@ -16,7 +16,7 @@ from benchmarks import spark as sparks
 from benchmarks.generate import FULL, QUICK, ensure_log
 from benchmarks.harness import Answer, Benchmark, Entry, Ratio
 from sparkcep import index
-from sparkcep.index.updates import Summary
+from sparkcep.index.commits import Summary
 from sparkcep.settings import INDEX_PATH
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"

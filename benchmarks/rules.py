@@ -1,8 +1,9 @@
 """Rule sets: 1 to 1,000 rules over one log in one pass, beside the same rules one by one and hand-written Spark SQL.
 
 Rules are sequences of two to five event types with a condition on each second event, the first match of each case.
-RULES_EVENTS=1000000 measures logs of these sizes alone, 1 and 10 million by default. The hand-written statement has an expression for each rule over one cached table of sorted lists, in which Spark's own
-`aggregate` follows the sequence: what a careful engineer writes who has a hundred of them.
+The hand-written statement has an expression for each rule over one cached table of sorted lists, in which Spark's own
+`aggregate` follows the sequence: what a careful engineer writes who has a hundred of them. RULES_EVENTS names the sizes
+of the logs, by default 1000000,10000000; statements one by one and by hand are of the first.
 """
 
 from __future__ import annotations
@@ -110,21 +111,16 @@ class Measured:
     matches: dict[str, int]
 
 
-def measured(run: Callable[[], tuple[float, dict[str, int]]], runs: int) -> Measured:
-    """Run once for nothing, if it is to run several times.
+def measured(runs: Sequence[tuple[float, float, dict[str, int]]]) -> Measured:
+    """Of runs: their seconds, those that planning took, and matches."""
+    return Measured(statistics.median(r[0] for r in runs), statistics.median(r[1] for r in runs), runs[-1][2])
 
-    Args:
-        run: gives the seconds that planning took, and the matches.
-    """
-    if runs > 1:
-        run()
-    times, plans = [], []
-    for _ in range(runs):
-        start = time.perf_counter()
-        planning, matches = run()
-        times.append(time.perf_counter() - start)
-        plans.append(planning)
-    return Measured(statistics.median(times), statistics.median(plans), matches)
+
+def timed_run(run: Callable[[], tuple[float, dict[str, int]]]) -> tuple[float, float, dict[str, int]]:
+    """One run, which gives the seconds that planning took, and the matches."""
+    start = time.perf_counter()
+    planning, matches = run()
+    return time.perf_counter() - start, planning, matches
 
 
 def run_set(spark: SparkSession, rules: Sequence[SequenceRule]) -> tuple[float, dict[str, int]]:
@@ -214,41 +210,48 @@ def descendants(of: int) -> list[tuple[int, str, float]]:
     return out
 
 
-def measure(spark: SparkSession, events: int, counts: Sequence[int], runs: int, hand: bool) -> list[str]:
-    """Lines of a table for one log."""
+def measure(spark: SparkSession, events: int, counts: Sequence[int], runs: int, beside: bool) -> list[str]:
+    """Lines of a table for one log. Sets of all sizes take turns, the first two for nothing, so that a JVM that grows
+    faster, or others on the machine, favour none."""
+    sets = {count: make_rules(count) for count in counts}
+    rounds = [{n: timed_run(lambda own=own: run_set(spark, own)) for n, own in sets.items()} for _ in range(runs + 2)]
+    found = {n: measured([turn[n] for turn in rounds[2:]]) for n in sets}
+    base = found[counts[0]].seconds
     lines = []
-    base = 0.0
-    for count in counts:
-        rules = make_rules(count)
-        found = measured(lambda rules=rules: run_set(spark, rules), runs)
-        base = base or found.seconds
+    for n, own in found.items():
         lines.append(
-            f"| rule set, {count:,} rules | events {events:,}, seconds {found.seconds:.2f}, of which planning "
-            f"{found.planning:.2f}, times one rule {found.seconds / base:.1f}, "
-            f"matches {sum(found.matches.values()):,} |"
+            f"| rule set, rules: {n:,} | events {events:,}, seconds {own.seconds:.2f}, of which planning "
+            f"{own.planning:.2f}, times one rule {own.seconds / base:.1f}, "
+            f"matches {sum(own.matches.values()):,} |"
         )
-        print(lines[-1], flush=True)
-        if count == COMPARED and hand:
-            beside = measured(lambda rules=rules: run_one_by_one(spark, rules), 1)
-            cached = cache_cases(spark)
-            by_hand = measured(lambda rules=rules: run_by_hand(spark, rules), runs)
-            assert beside.matches == found.matches == by_hand.matches
-            lines.append(
-                f"| the same {count} statements one after the other | seconds {beside.seconds:.2f}, "
-                f"times the rule set {beside.seconds / found.seconds:.1f} |"
-            )
-            lines.append(
-                f"| {count} rules by hand in one statement over cached lists | seconds {by_hand.seconds:.2f} and "
-                f"{cached:.2f} to cache, times the rule set {by_hand.seconds / found.seconds:.1f} |"
-            )
-            print("\n".join(lines[-2:]), flush=True)
-            spark.catalog.uncacheTable("cases")
+    print("\n".join(lines), flush=True)
+    if beside:
+        lines += compared(spark, sets[COMPARED], found[COMPARED], runs)
+    return lines
+
+
+def compared(spark: SparkSession, rules: Sequence[SequenceRule], found: Measured, runs: int) -> list[str]:
+    """Lines of the same rules by other means."""
+    alone = measured([timed_run(lambda: run_one_by_one(spark, rules))])
+    cached = cache_cases(spark)
+    by_hand = measured([timed_run(lambda: run_by_hand(spark, rules)) for _ in range(runs + 1)][1:])
+    spark.catalog.uncacheTable("cases")
+    assert alone.matches == found.matches == by_hand.matches
+    lines = [
+        f"| the same {len(rules)} statements one after the other | seconds {alone.seconds:.2f}, "
+        f"times the rule set {alone.seconds / found.seconds:.1f} |",
+        f"| {len(rules)} rules by hand in one statement over cached lists | seconds {by_hand.seconds:.2f} and "
+        f"{cached:.2f} to cache, times the rule set {by_hand.seconds / found.seconds:.1f} |",
+    ]
+    print("\n".join(lines), flush=True)
     return lines
 
 
 def main(quick: bool) -> None:
     """Write the result."""
-    sizes = (100_000,) if quick else tuple(int(n) for n in os.environ.get("RULES_EVENTS", "1000000,10000000").split(","))
+    sizes = (
+        (100_000,) if quick else tuple(int(n) for n in os.environ.get("RULES_EVENTS", "1000000,10000000").split(","))
+    )
     lines: list[str] = []
     for events in sizes:
         with spark_session({"log": ensure_events(events)}) as spark, Peaks() as peaks:

@@ -22,7 +22,7 @@ from sparkcep.progress import activity
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from sparkcep.index.updates import Summary
+    from sparkcep.index.commits import Summary
 
 
 def bytes_text(size: float) -> str:
@@ -107,6 +107,18 @@ def refresh(spark: SparkSession, name: str, full: bool) -> None:
 
     with activity(f"Refreshing the index {name}") as progress:
         done = index.refresh(spark, name, full=full, progress=progress.at)
+    click.echo(summary_text(done))
+
+
+@index_group.command("optimize")
+@click.argument("name")
+@_with_index
+def optimize(spark: SparkSession, name: str) -> None:
+    """Write an index anew as one batch."""
+    from sparkcep import index
+
+    with activity(f"Compacting the index {name}") as progress:
+        done = index.optimize(spark, name, progress=progress.at)
     click.echo(summary_text(done))
 
 

@@ -17,8 +17,8 @@ from pyspark.sql import DataFrame, SparkSession
 from sparkcep.errors import PatternIndexError
 
 if TYPE_CHECKING:
+    from sparkcep.index.commits import Summary
     from sparkcep.index.reader import Reader
-    from sparkcep.index.updates import Summary
 
 Progress = Callable[[str, float], None]
 
@@ -89,6 +89,20 @@ def refresh(
     return catalog.refresh(
         spark, name, full=full, batch=batch, batch_id=batch_id, progress=progress or _silent
     )[1]  # fmt: skip
+
+
+def optimize(spark: SparkSession, name: str, progress: Progress | None = None) -> Summary:
+    """Write an index anew as one batch, so that queries open as few files as after a build. Its source is not read.
+
+    Refreshes keep the number of batches small by themselves; this takes what is left of them, and the postings of cases
+    that late events have replaced.
+
+    Raises:
+        PatternIndexError: CEP_INDEX_NOT_FOUND, CEP_INDEX_BUSY, CEP_INDEX_DAMAGED.
+    """
+    from sparkcep.index import catalog
+
+    return catalog.optimize(spark, name, progress or _silent)[1]
 
 
 def foreach_batch(name: str, stream: str = "default") -> Callable[[DataFrame, int], None]:

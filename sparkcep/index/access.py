@@ -95,6 +95,7 @@ def access(
     source_bytes: int,
     access_path: str = "auto",
     cases: str = "auto",
+    set_aside: bool = False,
 ) -> Access:
     """Read the events of the cases that can match.
 
@@ -104,15 +105,20 @@ def access(
         source_bytes: its size.
         access_path: one of ACCESS_PATHS, where it can serve; auto: the cheapest.
         cases: how they are found, `lists` or `scan` (only with sequences); auto: the cheapest.
+        set_aside: whether rows that could not be indexed may matter; all events of their cases come from the source.
 
     Raises:
         IndexNotBeneficial: with the reason.
     """
     if ask.groups and coverage.state != "current":
         raise IndexNotBeneficial("files that are not indexed may have events of a group's cases")
-    if ask.groups and reader.definition.case_type not in _ARROW_TYPES:
-        raise IndexNotBeneficial(f"cases of type {reader.definition.case_type} are not looked up for GROUPS")
-    costs = _costs(reader, ask, source, coverage, source_bytes)
+    if ask.groups and set_aside:
+        raise IndexNotBeneficial("rows that were set aside may be events of a group's cases")
+    case_type = reader.definition.case_type
+    if (ask.groups or set_aside) and case_type not in _ARROW_TYPES:
+        what = "for GROUPS" if ask.groups else "by rows that were set aside"
+        raise IndexNotBeneficial(f"cases of type {case_type} are not looked up {what}")
+    costs = _costs(reader, ask, source, coverage.state == "current" and not set_aside, source_bytes)
     if access_path == "auto" or access_path not in costs:
         access_path = min(costs, key=costs.__getitem__)
     d = reader.definition
@@ -144,6 +150,8 @@ def access(
         if coverage.added:
             new = sources.in_files(source.files, coverage.added)
             keys = keys.union(new.select(F.col(in_backticks(d.case)))).distinct()
+        if set_aside:
+            keys = keys.union(reader.keys_set_aside()).distinct()
         keys, rows = keys.toDF("__cep_case"), source.frame
         frame = rows.join(
             F.broadcast(keys), rows[in_backticks(source.case)].eqNullSafe(keys["__cep_case"]), "left_semi"
@@ -163,11 +171,11 @@ def _over(source: Input, rows: DataFrame) -> DataFrame:
         raise IndexNotBeneficial(f"Spark does not read the input over the index's rows ({error})") from error
 
 
-def _costs(reader: Reader, ask: Requirements, source: Input, coverage: Coverage, source_bytes: int) -> dict[str, int]:
-    """Estimated bytes to read, by access path that can serve."""
+def _costs(reader: Reader, ask: Requirements, source: Input, is_all: bool, source_bytes: int) -> dict[str, int]:
+    """Estimated bytes to read, by access path that can serve. ``is_all``: the index has all rows that matter."""
     d, sizes = reader.definition, reader.sizes()
     costs = {FROM_SOURCE: source_bytes}
-    if coverage.state != "current" or source.needed is None:
+    if not is_all or source.needed is None:
         return costs
     stored = {d.case, d.time, d.event}
     tie = {d.tiebreak} if d.tiebreak is not None else set()

@@ -15,6 +15,8 @@ from sparkcep import settings
 from sparkcep.errors import PatternIndexError, near_name
 from sparkcep.index import sources
 from sparkcep.index.build import Progress, no_progress
+from sparkcep.index.commits import Summary
+from sparkcep.index.compaction import compact
 from sparkcep.index.events import define
 from sparkcep.index.path import WRONG_PATH, check_index, index_path
 from sparkcep.index.snapshots import (
@@ -27,10 +29,11 @@ from sparkcep.index.snapshots import (
     refresher,
 )
 from sparkcep.index.storage import Location, call, delete_directory, filesystem
-from sparkcep.index.storage_errors import DAMAGED, FORMAT
+from sparkcep.index.storage_errors import ANEW, DAMAGED, FORMAT, damaged
 from sparkcep.index.tables import KINDS, SNAPSHOTS, Definition, Source, checked_name, read_options
-from sparkcep.index.updates import Summary, build
+from sparkcep.index.updates import build
 from sparkcep.index.updates import refresh as run_refresh
+from sparkcep.index.verify import found_in
 from sparkcep.jobs import described, tagged
 from sparkcep.spark_plan import is_remote
 
@@ -169,6 +172,18 @@ def refresh(
         index, base = current(spark, name)
         check_index(spark, index)
         return run_refresh(spark, index, base, full, batch, batch_id, progress)
+
+
+def optimize(spark: SparkSession, name: str, progress: Progress = no_progress) -> Answer:
+    """Write an index anew as one batch; see :func:`sparkcep.index.compaction.compact`."""
+    index, _ = current(spark, name)
+    with changing(spark, index):
+        index, base = current(spark, name)
+        check_index(spark, index)
+        lost = call(spark, found_in, index, base)
+        if lost:
+            raise damaged(lost, ANEW)
+        return compact(spark, index, base, progress)
 
 
 def alter(spark: SparkSession, name: str, options: Mapping[str, object]) -> Snapshot:

@@ -115,6 +115,35 @@ def counts(table: Location, files: Sequence[DataFile]) -> pa.Table:
     )
 
 
+def added_counts(table: Location, files: Sequence[DataFile]) -> pa.Table:
+    """Rows of `counts` of several batches as those of one."""
+    parts = list(_tables(table, files, ["a", "b", "completions", "cases", "sum", "min", "max"]))
+    if not parts:
+        return pa.table({"a": pa.array([], pa.int32())})
+    found = (
+        pa.concat_tables(parts)
+        .group_by(["a", "b"])
+        .aggregate([("completions", "sum"), ("cases", "sum"), ("sum", "sum"), ("min", "min"), ("max", "max")])
+    )
+    return pa.table(
+        {
+            "a": found["a"],
+            "b": found["b"],
+            "completions": found["completions_sum"].cast(pa.int64()),
+            "cases": found["cases_sum"].cast(pa.int64()),
+            "sum": found["sum_sum"].cast(pa.decimal128(38, 0)),
+            "min": found["min_min"],
+            "max": found["max_max"],
+        }
+    )
+
+
+def rows_of(table: Location, files: Sequence[DataFile]) -> pa.Table:
+    """All rows of some files of a small table."""
+    fs = filesystem(table)
+    return pa.concat_tables([pq.read_table(file.path, filesystem=fs) for file in files])
+
+
 def sum_column(table: Location, files: Sequence[DataFile], column: str) -> int:
     """Sum of a whole-number column."""
     return sum(pc.sum(rows[column]).as_py() or 0 for rows in _tables(table, files, [column]))

@@ -340,6 +340,15 @@ def counts(table: Location, state: TableState, wanted: Sequence[tuple[int, int]]
     return out
 
 
+def reasons(table: Location, state: TableState) -> dict[str, int]:
+    """Rows of `rejected` by what is wrong with them."""
+    out: dict[str, int] = {}
+    for rows in _tables(table, state, ["reason"]):
+        for reason in rows["reason"].to_pylist():
+            out[reason] = out.get(reason, 0) + 1
+    return out
+
+
 def all_ids(table: Location, state: TableState) -> Longs:
     """Ids of all cases, ascending."""
     return ascending([r["id"].to_numpy() for r in _tables(table, state, ["id"])])

@@ -29,6 +29,7 @@ from sparkcep.index.tables import (
     COUNTS,
     DICTIONARY,
     PAIRS,
+    REJECTED,
     SEQUENCES,
     SIGNATURES,
     Definition,
@@ -266,6 +267,22 @@ class Reader:
         if self._dead is None:
             self._dead = call(self.spark, lookup.dead, self._table(SEQUENCES), self._state(SEQUENCES))
         return np.setdiff1d(ids, self._dead, assume_unique=False)
+
+    # -- rows set aside ------------------------------------------------------------------------------------------------
+
+    def set_aside(self) -> Mapping[str, int]:
+        """How many rows could not be indexed, by what is wrong with them (`on_bad_rows = 'quarantine'`)."""
+        if REJECTED not in self.snapshot.tables:
+            return {}
+        return call(self.spark, lookup.reasons, self._table(REJECTED), self._state(REJECTED))
+
+    def keys_set_aside(self) -> DataFrame:
+        """CASE values of rows that could not be indexed, in one column; NULL is one of them where rows have no case.
+
+        They were stored as text, which is exact for text and whole numbers.
+        """
+        rows = table_reader.read_table(self.spark, self.index, self.snapshot, REJECTED)
+        return rows.select(F.col("case_key").cast(self.definition.case_type)).distinct()
 
     # -- events --------------------------------------------------------------------------------------------------------
 

@@ -265,13 +265,14 @@ def commit_snapshot(index: Location, snapshot: Snapshot) -> Snapshot:
 class Written:
     """What a refresh has written for a table, before it is committed.
 
-    ``replaces``: the table then has nothing but this batch.
+    ``replaces``: the table then has nothing but this batch. ``merges``: earlier batches whose place it takes.
     """
 
     batch: str
     files: tuple[DataFile, ...]
     schema: str
     replaces: bool = False
+    merges: tuple[str, ...] = ()
 
 
 def commit(index: Location, base: Snapshot | None, target: Snapshot, written: Mapping[str, Written]) -> Snapshot:
@@ -321,10 +322,12 @@ def _commit(
         fault_point(f"before {name}")
         check()
         old = tables.get(name)
+        batches = old.batches if old else ()
+        removed = [file for batch, files in batches if batch in new.merges for file in files]
         version = commit_files(
-            build.child(name), old.version if old else None, new.files, new.schema, new.replaces, target.build
+            build.child(name), old.version if old else None, new.files, new.schema, new.replaces, target.build, removed
         )
-        kept = () if new.replaces or old is None else old.batches
+        kept = () if new.replaces else tuple(b for b in batches if b[0] not in new.merges)
         own = ((new.batch, new.files),) if new.files else ()
         tables[name] = TableState(version, new.schema, (*kept, *own))
     fault_point("before snapshots")

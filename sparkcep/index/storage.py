@@ -170,7 +170,13 @@ def delete_directory(location: Location, below: str) -> None:
 
 
 def commit_files(
-    table: Location, version: int | None, files: Sequence[DataFile], schema_json: str, replaces: bool, batch: str
+    table: Location,
+    version: int | None,
+    files: Sequence[DataFile],
+    schema_json: str,
+    replaces: bool,
+    batch: str,
+    removed: Sequence[DataFile] = (),
 ) -> int:
     """Add files to a Delta table by one transaction.
 
@@ -179,6 +185,7 @@ def commit_files(
         schema_json: the columns, as Spark's (and Delta's) JSON.
         replaces: whether the files take the place of all earlier ones.
         batch: the application transaction, so that readers of the log see which refresh a commit belongs to.
+        removed: earlier files that hold the same rows, arranged otherwise; see :func:`can_remove_files`.
 
     Returns:
         The new version.
@@ -190,7 +197,8 @@ def commit_files(
     from deltalake.transaction import AddAction, create_table_with_add_actions
 
     now = int(time.time() * 1000)
-    adds = [AddAction(f.path, f.size, {}, now, True, json.dumps({"numRecords": f.rows})) for f in files]
+    is_new = not removed
+    actions = [AddAction(f.path, f.size, {}, now, is_new, json.dumps({"numRecords": f.rows})) for f in files]
     # Without retries: a commit of somebody else must be seen, not stepped over.
     properties = CommitProperties(app_transactions=[Transaction(batch, 1)], max_commit_retries=0)
     schema = Schema.from_json(schema_json)
@@ -198,7 +206,7 @@ def commit_files(
     with conflicts_are_busy():
         if version is None:
             create_table_with_add_actions(
-                table.delta, schema, adds, mode="error", storage_options=options, commit_properties=properties
+                table.delta, schema, actions, mode="error", storage_options=options, commit_properties=properties
             )
             return 0
         delta = DeltaTable(table.delta, storage_options=options)
@@ -207,7 +215,11 @@ def commit_files(
             delta.restore(version)
         before = int(delta.version())
         mode = "overwrite" if replaces else "append"
-        delta.create_write_transaction(adds, mode, schema, commit_properties=properties)
+        if removed:
+            from deltalake.transaction import RemoveAction
+
+            actions += [RemoveAction(f.path, False, now, f.size, {}) for f in removed]
+        delta.create_write_transaction(actions, mode, schema, commit_properties=properties)
         return before + 1
 
 
@@ -222,6 +234,13 @@ def conflicts_are_busy() -> Iterator[None]:
         if not is_conflict(error):
             raise
         raise busy(str(error)) from None
+
+
+def can_remove_files() -> bool:
+    """Whether this deltalake takes files out of a table in the transaction that adds others (from 1.6.6 on)."""
+    import deltalake.transaction
+
+    return hasattr(deltalake.transaction, "RemoveAction")
 
 
 def opened(table: Location) -> Any:

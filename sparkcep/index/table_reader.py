@@ -73,11 +73,28 @@ def sequences(spark: SparkSession, index: Location, snapshot: Snapshot) -> DataF
     return stitched(segments(spark, index, snapshot), snapshot.built_with, snapshot.totals.segmented)
 
 
-def as_events(cases: DataFrame, d: Definition) -> DataFrame:
-    """Stored cases with `ev`, their events in the form that batches have."""
+def continued(spark: SparkSession, index: Location, base: Snapshot, written: DataFrame, d: Definition) -> DataFrame:
+    """Cases that a batch continues, from their first event on; pairs are those whose second event is new.
+
+    Args:
+        base: what was there before the batch. written: its rows of `sequences`.
+
+    Returns:
+        Columns id, first_new, codes, times and, with a tiebreak, ties.
+    """
+    tails = written.where("start > 0")
+    old = segments(spark, index, base).join(tails.select("id"), "id", "left_semi")
+    names = tails.columns
+    frame = stitched(old.select(*names).union(tails.select(*names)), d, True)
+    ties = ["ties"] if d.tiebreak is not None else []
+    return frame.selectExpr("id", "start AS first_new", "codes", "times", *ties)
+
+
+def as_events(cases: DataFrame, d: Definition, *more: str) -> DataFrame:
+    """Stored cases with `ev`, their events in the form that batches have. ``more``: columns that are kept."""
     by_field = {field: column for column, field in list_columns(d).items()}
     fields = event_fields(d)
     zipped = F.arrays_zip(*(by_field[f] for f in fields))
     # arrays_zip names its fields after the columns; a cast of the struct renames them.
     renamed = F.transform(zipped, lambda e: F.struct(*(e[by_field[f]].alias(f) for f in fields)))
-    return cases.select("id", "case_key", renamed.alias("ev"))
+    return cases.select("id", "case_key", *more, renamed.alias("ev"))

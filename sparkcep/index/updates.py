@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import time as clock
 import uuid
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from sparkcep.errors import PatternIndexError
-from sparkcep.index import facts, lookup, sources, table_reader
+from sparkcep.index import lookup, sources, table_reader
 from sparkcep.index.build import (
     Progress,
     Work,
@@ -27,6 +26,8 @@ from sparkcep.index.build import (
     pair_options,
     with_ids,
 )
+from sparkcep.index.commits import Summary, commit_work, new_work, pairs_of, summary_of, work_build, write_first
+from sparkcep.index.compaction import highest_number, with_few_batches
 from sparkcep.index.events import (
     BAD_REASON,
     Dictionary,
@@ -39,7 +40,7 @@ from sparkcep.index.events import (
 )
 from sparkcep.index.facts import Facts
 from sparkcep.index.path import check_index
-from sparkcep.index.snapshots import READY, Snapshot, Totals, commit, commit_as_refresher
+from sparkcep.index.snapshots import READY, Snapshot, Totals
 from sparkcep.index.sources import Changes, State
 from sparkcep.index.storage import Location, call
 from sparkcep.index.storage_errors import damaged
@@ -52,36 +53,6 @@ from sparkcep.index.tables import (
     Definition,
 )
 from sparkcep.index.verify import found_in
-from sparkcep.jobs import log
-from sparkcep.spark_plan import is_remote
-
-#: Batch directories of a snapshot; one more, and everything is written anew as one.
-MAX_BATCHES = 32
-
-
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """What a build or refresh did. ``seconds`` by table; all numbers but the seconds are of the whole index.
-
-    ``action``: built, extended, compacted or unchanged; ``reason``: why just this was done.
-    """
-
-    name: str
-    action: str
-    reason: str
-    events: int
-    cases: int
-    pairs: int
-    rejected: int
-    total_seconds: float
-    rows: Mapping[str, int] = field(default_factory=dict)
-    sizes: Mapping[str, int] = field(default_factory=dict)
-    seconds: Mapping[str, float] = field(default_factory=dict)
-
-    @property
-    def size(self) -> int:
-        """Bytes of all tables written."""
-        return sum(self.sizes.values())
 
 
 def build(
@@ -97,13 +68,13 @@ def build(
 ) -> tuple[Snapshot, Summary]:
     """Index everything in a frame, in a directory of its own, behind the snapshot ``base``."""
     started = clock.perf_counter()
-    work = _work(spark, index, definition, f"build-{uuid.uuid4().hex[:12]}", 0, progress)
+    work = new_work(spark, index, definition, f"build-{uuid.uuid4().hex[:12]}", 0, progress)
     events = events_of(frame, definition)
     found = _survey(work, events)
     dictionary, rows = Dictionary({}).extended(spark, found.types)
     progress(SEQUENCES, 0.1)
     cases = grouped(coded(spark, events, dictionary, found.types), definition)
-    _write_first(work, cases, len(dictionary.codes))
+    write_first(work, cases, len(dictionary.codes))
     work.write_rows(DICTIONARY, rows, DICTIONARY_SCHEMA)
     _write_rejected(work, events, found)
     made = work.facts()
@@ -113,35 +84,11 @@ def build(
         raise _changed(definition)
     work.write_postings(new_cases(work.read(SEQUENCES)))
     totals = Totals(
-        made.events, made.begun, _pairs_of(work), found.rejected, made.ties, made.highest_id + 1,
+        made.events, made.begun, pairs_of(work), found.rejected, made.ties, made.highest_id + 1,
         found.first_time, found.last_time,
     )  # fmt: skip
     target = Snapshot(0, 0.0, READY, work_build(work), definition, definition, {}, state, batch_ids, totals)
-    return _commit(work, index, base, target, started, "built", reason)
-
-
-def compact(
-    spark: SparkSession, index: Location, base: Snapshot, progress: Progress = no_progress
-) -> tuple[Snapshot, Summary]:
-    """Write a snapshot's live cases anew as one batch, from the index's own sequences."""
-    started = clock.perf_counter()
-    work = _work(spark, index, base.built_with, f"build-{uuid.uuid4().hex[:12]}", 0, progress)
-    progress(SEQUENCES, 0.1)
-    types = base.tables[DICTIONARY].rows
-    _write_first(
-        work, table_reader.as_events(table_reader.sequences(spark, index, base), base.built_with).drop("id"), types
-    )
-    for table in (DICTIONARY, REJECTED):
-        if table in base.tables:
-            work.write(table, table_reader.read_table(spark, index, base, table).coalesce(1))
-    made = work.facts()
-    work.write_postings(new_cases(work.read(SEQUENCES)))
-    totals = replace(
-        base.totals, events=made.events, cases=made.begun, pairs=_pairs_of(work), ties=made.ties,
-        next_id=made.highest_id + 1, segmented=False, replaced=False,
-    )  # fmt: skip
-    target = replace(base, build=work_build(work), tables={}, totals=totals)
-    return _commit(work, index, base, target, started, "compacted", f"{base.batches} batches became one")
+    return commit_work(work, index, base, target, started, "built", reason)
 
 
 def refresh(
@@ -167,7 +114,7 @@ def refresh(
     """
     started = clock.perf_counter()
     if batch_id is not None and _is_done(batch_id, base.batch_ids):
-        return base, _summary(base, "unchanged", f"batch {batch_id} is done", started, {})
+        return base, summary_of(base, "unchanged", f"batch {batch_id} is done", started, {})
     d = base.definition
     ids = _with_batch(batch_id, base.batch_ids)
     lost = None if full else call(spark, found_in, index, base)
@@ -189,12 +136,11 @@ def refresh(
     else:
         changes = sources.changes(spark, d, base.source_state)
     if changes.mode == "none":
-        return base, _summary(base, "unchanged", changes.reason, started, {})
+        return base, summary_of(base, "unchanged", changes.reason, started, {})
     check_columns(changes.frame, d)
     if changes.mode == "rebuild":
         return build(spark, index, d, changes.frame, changes.state, base, progress, changes.reason, ids)
-    if base.batches >= MAX_BATCHES:
-        base, _ = compact(spark, index, base, progress)
+    base = with_few_batches(spark, index, base, progress)
     return _extend(spark, index, base, changes, ids, progress, started)
 
 
@@ -208,8 +154,7 @@ def _extend(
     started: float,
 ) -> tuple[Snapshot, Summary]:
     d = replace(base.built_with, options=base.definition.options)
-    number = max((int(b.split("-")[0]) for t in base.tables.values() for b, _ in t.batches), default=0) + 1
-    work = _work(spark, index, d, base.build, number, progress)
+    work = new_work(spark, index, d, base.build, highest_number(base) + 1, progress)
     events = events_of(changes.frame, d)
     found = _survey(work, events)
     place = index.child(base.build, DICTIONARY)
@@ -226,24 +171,27 @@ def _extend(
     work.write_sequences(with_ids(classified(new, old, whole), base.totals.next_id), len(dictionary.codes))
     if rows.num_rows:
         work.write_rows(DICTIONARY, rows, DICTIONARY_SCHEMA)
-    if not whole:
-        _write_rejected(work, events, found)
+    _write_rejected(work, events, found, whole and REJECTED in base.tables)
     written = work.read(SEQUENCES)
     made = work.facts()
+    rejected = found.rejected if whole else base.totals.rejected + found.rejected
     if not made.events and not made.ended:
-        target = replace(base, definition=base.definition, source_state=changes.state, batch_ids=batch_ids)
+        totals = replace(base.totals, rejected=rejected)
+        target = replace(
+            base, definition=base.definition, source_state=changes.state, batch_ids=batch_ids, totals=totals
+        )
         del work.written[SEQUENCES]
-        return _commit(work, index, base, target, started, "unchanged", changes.reason)
+        return commit_work(work, index, base, target, started, "unchanged", changes.reason)
     fresh = new_cases(written.where("start = 0 AND size(codes) > 0"))
-    continued = _continued(spark, index, base, written, d) if made.continued else None
+    continued = table_reader.continued(spark, index, base, written, d) if made.continued else None
     if made.ended:
         _count_again(work, index, base)
     work.write_postings(fresh.union(continued.drop("ties")) if continued is not None else fresh)
-    totals = _extended_totals(base, found, made, work, index, whole, _seams(continued))
+    totals = _extended_totals(base, found, made, work, index, rejected, _seams(continued))
     target = replace(
         base, definition=base.definition, built_with=d, source_state=changes.state, batch_ids=batch_ids, totals=totals
     )
-    return _commit(work, index, base, target, started, "extended", changes.reason)
+    return commit_work(work, index, base, target, started, "extended", changes.reason)
 
 
 def classified(new: DataFrame, old: DataFrame, whole: bool) -> DataFrame:
@@ -280,16 +228,6 @@ def classified(new: DataFrame, old: DataFrame, whole: bool) -> DataFrame:
     )
 
 
-def _continued(spark: SparkSession, index: Location, base: Snapshot, written: DataFrame, d: Definition) -> DataFrame:
-    """Continued cases from their first event on; pairs are those whose second event is new."""
-    tails = written.where("start > 0")
-    old = table_reader.segments(spark, index, base).join(tails.select("id"), "id", "left_semi")
-    names = tails.columns
-    frame = table_reader.stitched(old.select(*names).union(tails.select(*names)), d, True)
-    ties = ["ties"] if d.tiebreak is not None else []
-    return frame.selectExpr("id", "start AS first_new", "codes", "times", *ties)
-
-
 def _seams(continued: DataFrame | None) -> int:
     """How many cases go on with an event that only its type tells from the last one before."""
     if continued is None:
@@ -313,7 +251,7 @@ def _count_again(work: Work, index: Location, base: Snapshot) -> None:
 
 
 def _extended_totals(
-    base: Snapshot, found: Survey, made: Facts, work: Work, index: Location, whole: bool, seams: int
+    base: Snapshot, found: Survey, made: Facts, work: Work, index: Location, rejected: int, seams: int
 ) -> Totals:
     was = base.totals
     gone = 0
@@ -326,8 +264,8 @@ def _extended_totals(
     return Totals(
         events=was.events + made.events - gone,
         cases=was.cases + made.begun - made.ended,
-        pairs=_pairs_of(work) + (0 if made.ended else was.pairs),
-        rejected=found.rejected if whole else was.rejected + found.rejected,
+        pairs=pairs_of(work) + (0 if made.ended else was.pairs),
+        rejected=rejected,
         ties=was.ties + made.ties + seams,
         next_id=max(was.next_id, made.highest_id + 1),
         first_time=min(times, default=None),
@@ -338,18 +276,6 @@ def _extended_totals(
 
 
 # -- pieces ------------------------------------------------------------------------------------------------------------
-
-
-def _work(
-    spark: SparkSession, index: Location, d: Definition, build_name: str, number: int, progress: Progress
-) -> Work:
-    # The suffix keeps a retry from meeting the files of an attempt that died.
-    return Work(spark, d, index.child(build_name), f"{number:05d}-{uuid.uuid4().hex[:8]}", progress)
-
-
-def work_build(work: Work) -> str:
-    """Name of the build directory, in which all batches of one build lie."""
-    return work.build.uri.rsplit("/", 1)[1]
 
 
 def _survey(work: Work, events: DataFrame) -> Survey:
@@ -364,59 +290,20 @@ def _survey(work: Work, events: DataFrame) -> Survey:
     return found
 
 
-def _write_first(work: Work, cases: DataFrame, types: int) -> None:
-    """Write cases that are all new."""
-    nothing = F.lit(None).cast("bigint")
-    rows = cases.select(nothing.alias("id"), "case_key", F.lit(0).alias("start"), nothing.alias("replaces"), "ev")
-    work.write_sequences(with_ids(rows, 0), types)
-
-
-def _write_rejected(work: Work, events: DataFrame, found: Survey) -> None:
-    if found.rejected:
+def _write_rejected(work: Work, events: DataFrame, found: Survey, again: bool = False) -> None:
+    """Write rows that cannot be indexed. ``again``: the batch is the whole source, whose rows were written before."""
+    if found.rejected or again:
         bad = events.where(f"({BAD_REASON}) IS NOT NULL").selectExpr(
             f"'{work.batch}' AS batch", f"{BAD_REASON} AS reason", "CAST(case_key AS STRING) AS case_key",
             "CAST(time AS STRING) AS time", "event",
         )  # fmt: skip
-        work.write(REJECTED, bad)
-
-
-def _pairs_of(work: Work) -> int:
-    written = work.written.get(COUNTS)
-    if written is None:
-        return 0
-    return call(work.spark, facts.sum_column, work.build.child(COUNTS), written.files, "completions")
+        work.write(REJECTED, bad, replaces=again)
 
 
 def _changed(d: Definition) -> PatternIndexError:
     return PatternIndexError(
         "CEP_INDEX_SOURCE_CHANGED", f"{d.source} changed while it was indexed.", blame="name", hint="run this again"
     )
-
-
-def _commit(
-    work: Work, index: Location, base: Snapshot | None, target: Snapshot, started: float, action: str, reason: str
-) -> tuple[Snapshot, Summary]:
-    work.progress("commit", 0.97)
-    done = call(work.spark, commit_as_refresher if is_remote(work.spark) else commit, index, base, target, work.written)
-    work.progress("done", 1.0)
-    summary = _summary(done, action, reason, started, work.seconds)
-    log(
-        f"pattern index {summary.name}: {action} ({reason})", index=summary.name, action=action, reason=reason,
-        snapshot=done.number, events=summary.events, cases=summary.cases, bytes=summary.size,
-        seconds=round(summary.total_seconds, 3),
-    )  # fmt: skip
-    return done, summary
-
-
-def _summary(snapshot: Snapshot, action: str, reason: str, started: float, seconds: Mapping[str, float]) -> Summary:
-    t = snapshot.totals
-    return Summary(
-        snapshot.definition.name, action, reason, t.events, t.cases, t.pairs, t.rejected,
-        clock.perf_counter() - started,
-        {name: state.rows for name, state in snapshot.tables.items()},
-        {name: state.size for name, state in snapshot.tables.items()},
-        dict(seconds),
-    )  # fmt: skip
 
 
 def stream_batch(stream: str, epoch: int) -> str:

@@ -27,7 +27,7 @@ from sparkcep.pattern import (
     can_be_empty,
 )
 from sparkcep.planner.conditions.row_conditions import RowCondition
-from sparkcep.planner.conditions.symbols import compared_strings, values_where
+from sparkcep.planner.conditions.symbols import compared_strings, never_null, values_where
 from sparkcep.planner.fields import Fields
 from sparkcep.planner.input_plan import InputPlan
 from sparkcep.planner.plan import AnyPlan
@@ -62,7 +62,8 @@ class Requirements:
     microseconds or units of a number, None if unknown. ``only``: events of other types change nothing (None: they may).
     ``columns``: columns that the plan reads; ``placed``: of these, columns that only order events, and whose values
     numbers may stand for that order the events of a case as TIME and TIEBREAK do. ``groups``: cases that are merged: a
-    match needs the types of a branch in the cases of one group; none where it needs them in one case.
+    match needs the types of a branch in the cases of one group; none where it needs them in one case. ``untyped``:
+    whether events of which the type is NULL may change something.
     """
 
     branches: tuple[tuple[str, ...], ...]
@@ -72,6 +73,7 @@ class Requirements:
     columns: frozenset[str]
     groups: tuple[tuple[int | str, ...], ...] = ()
     placed: frozenset[str] = frozenset()
+    untyped: bool = True
 
     @property
     def ordered(self) -> bool:
@@ -173,7 +175,9 @@ def requirements(plan: AnyPlan, roles: Roles) -> Requirements:
     columns = columns_read(plan)
     placed = frozenset() if groups or own else _placed(plan, roles)
     bound = _bound(within, plan.input.within_type)
-    return Requirements(found, unordered, bound, reader.only(plan), columns, groups, placed & columns)
+    return Requirements(
+        found, unordered, bound, reader.only(plan), columns, groups, placed & columns, reader.untyped(plan)
+    )
 
 
 def without_repetitions(needs: Requirements) -> Requirements:
@@ -270,8 +274,17 @@ class _Types:
         return values_where(plain, self.event, self.fields, self.column_types) if plain else None
 
     def only(self, plan: AnyPlan) -> frozenset[str] | None:
-        kept = plan.input.where().removeprefix(" WHERE ")
-        return self.let([RowCondition((kept,))]) if kept else None
+        return self.let(_kept(plan))
+
+    def untyped(self, plan: AnyPlan) -> bool:
+        kept = _kept(plan)
+        return not (kept and never_null(kept, self.event, self.fields, self.column_types))
+
+
+def _kept(plan: AnyPlan) -> list[RowCondition]:
+    """What the plan itself asks of rows before they are grouped."""
+    kept = plan.input.where().removeprefix(" WHERE ")
+    return [RowCondition((kept,))] if kept else []
 
 
 #: Per alternative the leaves that a match takes, in order; None: there are too many alternatives.

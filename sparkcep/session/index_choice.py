@@ -186,8 +186,7 @@ def _overlaps(one: sources.State, other: sources.State) -> bool:
 
 def _through(reader: Reader, asks: Asks, looked_at: _LookedAt, state: sources.State, settings: Settings) -> Pruning:
     """A plan's input through one index, or why not."""
-    d, totals = reader.definition, reader.snapshot.totals
-
+    d = reader.definition
     unknown: tuple[str, ...] = ()
 
     def unused(reason: str) -> Pruning:
@@ -205,8 +204,6 @@ def _through(reader: Reader, asks: Asks, looked_at: _LookedAt, state: sources.St
         return unused("the types of the input's columns have changed")
     if str(columns[d.event].metadata.get("__CHAR_VARCHAR_TYPE_STRING", "")).startswith("char"):
         return unused(f"{d.event} is CHAR, which Spark compares with blanks added")
-    if totals.rejected:
-        return unused(f"{totals.rejected:,} rows were set aside (on_bad_rows = 'quarantine')")
     coverage = reader.coverage(state)
     if coverage.state != "current" and not coverage.added:
         hint = f"; REFRESH PATTERN INDEX {d.name}" if coverage.state == "stale" else ""
@@ -218,12 +215,13 @@ def _through(reader: Reader, asks: Asks, looked_at: _LookedAt, state: sources.St
         if coverage.state == "current":
             unknown = _unknown(reader, asks, roles.event)
         needs = asks.requirements(roles)
+        set_aside, told = _set_aside(reader, needs)
         if looked_at.origin is not None and looked_at.origin.repeats:
             needs = without_repetitions(needs)
         files: Sequence[Sequence[int]] = list(state.get("files", {}).values())
         found = access.access(
             reader, needs, _input(d, needs, roles, looked_at), coverage, sum(f[0] for f in files),
-            settings.index_access_path, settings.index_cases,
+            settings.index_access_path, settings.index_cases, set_aside,
         )  # fmt: skip
     except (NotPrunable, IndexNotBeneficial) as error:
         return unused(str(error))
@@ -233,12 +231,33 @@ def _through(reader: Reader, asks: Asks, looked_at: _LookedAt, state: sources.St
         return unused(_sentence(error))
     steps = found.candidates.steps if found.candidates is not None and len(needs.branches) == 1 else ()
     lines = _explained(reader, needs, coverage, found)
+    lines[1:1] = told
     if looked_at.origin is not None:
         names = zip(("CASE", "TIME", "TIEBREAK", "EVENT"), (d.case, d.time, d.tiebreak, d.event), strict=True)
         own = zip((roles.case, *roles.order, *[None][len(roles.order) - 1 :], roles.event), names, strict=True)
-        told = [f"{role} {of} is {name}" for name, (role, of) in own if name not in (None, of)]
-        lines.insert(1, f"each row of the input comes from one of {d.source}{': ' if told else ''}{', '.join(told)}")
+        renamed = [f"{role} {of} is {name}" for name, (role, of) in own if name not in (None, of)]
+        what = f"each row of the input comes from one of {d.source}"
+        lines.insert(1, f"{what}{': ' if renamed else ''}{', '.join(renamed)}")
     return Pruning(found.frame, [*lines, *unknown], steps, unknown)
+
+
+def _set_aside(reader: Reader, needs: Requirements) -> tuple[bool, list[str]]:
+    """Whether rows that could not be indexed may matter, and what EXPLAIN says of them.
+
+    Raises:
+        IndexNotBeneficial: it is not known which rows these are.
+    """
+    rejected = reader.snapshot.totals.rejected
+    if not rejected:
+        return False, []
+    rows = f"{rejected:,} rows set aside (on_bad_rows = 'quarantine')"
+    reasons = reader.set_aside()
+    if sum(reasons.values()) != rejected:
+        name = reader.definition.name
+        raise IndexNotBeneficial(f"it does not know all {rows}; REFRESH PATTERN INDEX {name} FULL")
+    if not needs.untyped and reasons.keys() <= {"NULL event"}:
+        return False, [f"{rows} have no type, and events without one change nothing here"]
+    return True, [f"{rows}: the events of their cases are read from the source"]
 
 
 def _roles(reader: Reader, asks: Asks, looked_at: _LookedAt) -> Roles | str:

@@ -14,13 +14,15 @@ from sparkcep.progress import activity
 from sparkcep.sql.index_statements import IndexStatement
 
 if TYPE_CHECKING:
-    from sparkcep.index.updates import Summary
+    from sparkcep.index.commits import Summary
 
 SHOW_SCHEMA = "name string, source string, kind string, cases bigint, events bigint, pairs bigint, bytes bigint"
-#: What CREATE and REFRESH say; all numbers but the seconds are of the whole index.
+#: What CREATE, REFRESH and OPTIMIZE say; all numbers but the seconds are of the whole index.
 MADE_SCHEMA = (
     "name string, action string, reason string, events bigint, cases bigint, pairs bigint, seconds double, bytes bigint"
 )
+
+_DOING = {"CREATE": "Making", "REFRESH": "Refreshing", "OPTIMIZE": "Compacting"}
 
 
 def run_index_statement(spark: SparkSession, text: str, statement: IndexStatement) -> DataFrame:
@@ -45,6 +47,8 @@ def _run(spark: SparkSession, s: IndexStatement) -> DataFrame:
         return _made(spark, s, lambda progress: _created(spark, s, progress))
     if s.verb == "REFRESH":
         return _made(spark, s, lambda progress: index.refresh(spark, s.name, full=s.full, progress=progress))
+    if s.verb == "OPTIMIZE":
+        return _made(spark, s, lambda progress: index.optimize(spark, s.name, progress))
     if s.verb == "ALTER":
         index.alter(spark, s.name, s.options)
     elif s.verb == "DROP":
@@ -77,7 +81,7 @@ def _created(spark: SparkSession, s: IndexStatement, progress: index.Progress) -
 
 def _made(spark: SparkSession, s: IndexStatement, make: Callable[[index.Progress], Summary | None]) -> DataFrame:
     """One row about what was made, none where the index was there already."""
-    label = f"{'Making' if s.verb == 'CREATE' else 'Refreshing'} the index {s.name}"
+    label = f"{_DOING[s.verb]} the index {s.name}"
     with activity(label) as shown:
         done = make(shown.at)
     if done is None:

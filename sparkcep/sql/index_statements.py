@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from sparkcep.errors import PatternParseError
 from sparkcep.sql.lexicon import Token, tokenize
 
-_VERBS = frozenset("CREATE REFRESH SHOW DESCRIBE DESC ALTER DROP VACUUM ANALYZE".split())
+_VERBS = frozenset("CREATE REFRESH OPTIMIZE SHOW DESCRIBE DESC ALTER DROP VACUUM ANALYZE".split())
 _GRAMMAR = {
     "CREATE": "CREATE PATTERN INDEX [IF NOT EXISTS] name ON table (CASE c, TIME t [, TIEBREAK p], EVENT e) "
     "[INCLUDE (columns)] [USING kind] [WITH (option = value, ...)]",
     "REFRESH": "REFRESH PATTERN INDEX name [FULL]",
+    "OPTIMIZE": "OPTIMIZE PATTERN INDEX name",
     "SHOW": "SHOW PATTERN INDEXES [ON table]",
     "DESCRIBE": "DESCRIBE PATTERN INDEX [EXTENDED] name",
     "ALTER": "ALTER PATTERN INDEX name SET (option = value, ...)",
@@ -149,6 +150,9 @@ class _Reader:
     def read_refresh(self) -> None:
         self.index_name()
         self.out.full = self.take("FULL")
+
+    def read_optimize(self) -> None:
+        self.index_name()
 
     def read_show(self) -> None:
         if self.take("ON"):

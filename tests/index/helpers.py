@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ from sparkcep import index
 from sparkcep.index import table_reader
 from sparkcep.index.pairs import unpack
 from sparkcep.index.reader import Reader
+from sparkcep.index.snapshots import read_current
+from sparkcep.index.storage import Location
 from sparkcep.index.tables import symbol
 
 Row = tuple[str, int, int, str]  # case, seconds, tiebreak, type
@@ -84,3 +87,16 @@ def reference_counts(reader: Reader, seen: dict[str, Any]) -> dict[tuple[str, st
         durations[a, b].append(events[j][0] - events[i][0])
         holders[a, b].add(case)
     return {k: (len(v), len(holders[k]), sum(v), min(v), max(v)) for k, v in durations.items()}
+
+
+def check_files(place: Location) -> None:
+    """Every table of the current snapshot is there, and its Delta log says the same."""
+    from deltalake import DeltaTable
+
+    snapshot = read_current(place)
+    assert snapshot is not None
+    for name, state in snapshot.tables.items():
+        table = place.child(snapshot.build, name)
+        assert all((Path(table.uri) / f.path).stat().st_size == f.size for f in state.files)
+        found = DeltaTable(table.delta, version=state.version).file_uris()
+        assert sorted(found) == sorted(f"{table.delta}/{f.path}" for f in state.files)

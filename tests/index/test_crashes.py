@@ -22,13 +22,13 @@ import pytest
 from pyspark.sql import SparkSession
 
 from sparkcep import SparkCepError, index
-from sparkcep.index import catalog, snapshots, updates
+from sparkcep.index import catalog, commits, snapshots, updates
 from sparkcep.index.reader import Reader
 from sparkcep.index.snapshots import read_current
 from sparkcep.index.storage import Location
 
 from ..conftest import IS_CONNECT
-from .helpers import create, frame, visible
+from .helpers import check_files, create, frame, visible
 from .test_refresh import LOG
 
 TABLES = ("sequences", "dictionary", "counts", "activities", "pairs")
@@ -63,13 +63,13 @@ def prepared(spark: SparkSession) -> tuple[Location, tuple[Any, ...]]:
         kept.extend(rest)
         raise KeyboardInterrupt
 
-    original = updates.commit
-    updates.commit = keep
+    original = commits.commit
+    commits.commit = keep
     try:
         with pytest.raises(KeyboardInterrupt):
             index.refresh(spark, "crash", batch=frame(spark, [*LOG[6:], LATE]))
     finally:
-        updates.commit = original
+        commits.commit = original
     return catalog.locate(spark, "crash"), tuple(kept)
 
 
@@ -86,19 +86,6 @@ def killed_at(steps: tuple[str, ...], prepared: tuple[Location, tuple[Any, ...]]
     )
     assert done.stdout.splitlines() == [f"{step} {int(signal.SIGKILL)}" for step in steps]
     return places
-
-
-def check_files(place: Location) -> None:
-    """Every table of the current snapshot is there, and its Delta log says the same."""
-    from deltalake import DeltaTable
-
-    snapshot = read_current(place)
-    assert snapshot is not None
-    for name, state in snapshot.tables.items():
-        table = place.child(snapshot.build, name)
-        assert all((Path(table.uri) / f.path).stat().st_size == f.size for f in state.files)
-        found = DeltaTable(table.delta, version=state.version).file_uris()
-        assert sorted(found) == sorted(f"{table.delta}/{f.path}" for f in state.files)
 
 
 def test_killed_at_each_step(prepared: tuple[Location, tuple[Any, ...]], tmp_path: Path) -> None:
@@ -207,7 +194,7 @@ def test_killed_while_spark_writes(spark: SparkSession, tmp_path: Path) -> None:
     create(spark, "writing", LOG[:3])
     place = catalog.locate(spark, "writing")
     text = f"""
-        from sparkcep.local import local_session
+        from sparkcep.session.local import local_session
         from sparkcep import index
         spark = local_session("local[2]", None, {{"spark.sparkcep.index.path": {str(Path(place.uri).parent)!r}}})
         rows = spark.sql("SELECT concat('k', id % 4000) AS c, timestamp_seconds(id) AS ts, 0 AS p,"

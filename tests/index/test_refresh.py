@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 from sparkcep import SparkCepError, index
-from sparkcep.index import lookup, table_reader, updates
+from sparkcep.index import catalog, compaction, lookup, table_reader
 from sparkcep.index.tables import COUNTS, PAIRS
 
-from .helpers import Row, create, frame, reference_counts, visible
+from .helpers import Row, check_files, create, frame, reference_counts, visible
 from .test_pairs import reference
 
 LOG: list[Row] = [
@@ -43,10 +43,10 @@ few = settings(max_examples=max(3, settings().max_examples // 25))
 @few
 @given(st.data())
 def test_batches_equal_one_build(spark: SparkSession, data: st.DataObject) -> None:
-    """Continued and new cases, late events, repeated batches."""
+    """Continued and new cases, late events, repeated batches, and the newest batches merged."""
     unique = st.tuples(st.sampled_from("abcd"), st.integers(0, 40), st.integers(0, 2), st.sampled_from("ABC"))
     rows: list[Row] = data.draw(st.lists(unique, min_size=3, max_size=24, unique_by=lambda r: r[:3]))
-    cuts = sorted(data.draw(st.lists(st.integers(1, len(rows) - 1), min_size=1, max_size=2, unique=True)))
+    cuts = sorted(data.draw(st.lists(st.integers(1, len(rows) - 1), min_size=1, max_size=3, unique=True)))
     if data.draw(st.booleans()):
         rows.sort(key=lambda r: r[1:3])
     options = data.draw(st.sampled_from([{}, {"lookback": "10 seconds"}, {"postings": "timestamps"}]))
@@ -54,6 +54,7 @@ def test_batches_equal_one_build(spark: SparkSession, data: st.DataObject) -> No
     create(spark, "batches", parts[0], options=options)
     for number, part in enumerate(parts[1:]):
         index.refresh(spark, "batches", batch=frame(spark, part), batch_id=f"b{number}")
+        merge_newest(spark, "batches", data.draw(st.integers(2, 3)))
     again = index.refresh(spark, "batches", batch=frame(spark, parts[1]), batch_id="b0")
     assert again.action == "unchanged"
     create(spark, "at_once", rows, options=options)
@@ -64,9 +65,59 @@ def test_batches_equal_one_build(spark: SparkSession, data: st.DataObject) -> No
     assert {k: astuple(v) for k, v in seen["counts"].items()} == counts
 
 
-def test_compaction_keeps_what_queries_see(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Few batch directories, whatever the number of refreshes."""
-    monkeypatch.setattr(updates, "MAX_BATCHES", 2)
+def merge_newest(spark: SparkSession, name: str, newest: int) -> None:
+    """Merge some of the newest batches, where there are more."""
+    at, base = catalog.current(spark, name)
+    if base.batches > newest:
+        compaction.merge(spark, at, base, newest)
+        check_files(at)
+
+
+def test_refreshes_keep_batches_few(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if the first batch were large, it stays, and those behind it are merged; OPTIMIZE makes one of all."""
+    monkeypatch.setattr(compaction, "MAX_BATCHES", 3)
+    monkeypatch.setattr(compaction, "GROWTH", 0)
+    create(spark, "few", LOG[:3])
+    builds = set()
+    for rows in (LOG[3:5], LOG[5:7], [("b", 1, 0, "A")], LOG[7:9], LOG[9:]):
+        index.refresh(spark, "few", batch=frame(spark, rows))
+        reader = index.open_index(spark, "few")
+        builds.add(reader.snapshot.build)
+        assert reader.snapshot.batches <= 3
+        check_files(reader.index)
+    assert len(builds) == 1, "the large batch was written anew"
+    create(spark, "few_once", [*LOG, ("b", 1, 0, "A")])
+    expected = visible(index.open_index(spark, "few_once"))
+    assert visible(index.open_index(spark, "few")) == expected
+    done = spark.sql("OPTIMIZE PATTERN INDEX few").collect()[0]
+    assert (done.action, done.reason) == ("compacted", f"{reader.snapshot.batches} batches became one")
+    reader = index.open_index(spark, "few")
+    assert (reader.snapshot.batches, reader.snapshot.totals.replaced) == (1, False)
+    assert visible(reader) == expected
+    assert spark.sql("OPTIMIZE PATTERN INDEX few").collect()[0].action == "unchanged"
+
+
+@pytest.mark.parametrize(
+    ("sizes", "newest"),
+    [
+        ([1000, 1, 1, 1], 3),
+        ([1000, 7, 1, 1, 1], 3),
+        ([1000, 6, 1, 1, 1], 4),
+        ([9, 3, 1, 1], 4),
+        ([100, 9, 1], 2),
+        ([1], 1),
+    ],
+)
+def test_batches_are_merged_with_those_that_are_not_much_larger(sizes: list[int], newest: int) -> None:
+    assert compaction.batches_to_merge(sizes) == newest
+
+
+def test_without_a_way_to_remove_files_all_batches_become_one(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As with older releases of deltalake."""
+    monkeypatch.setattr(compaction, "MAX_BATCHES", 2)
+    monkeypatch.setattr(compaction, "can_remove_files", lambda: False)
     create(spark, "compacted", LOG[:3])
     for rows in (LOG[3:5], LOG[5:7], [("b", 1, 0, "A")], LOG[7:]):
         index.refresh(spark, "compacted", batch=frame(spark, rows))

@@ -44,8 +44,8 @@ from sparkcep.exec.conditions.many_pairs import Place, place_of, places_of
 from sparkcep.exec.conditions.programs import CallsBack, ConditionPrograms, Reads
 from sparkcep.exec.conditions.scalars import DECIMALS, rounded_type
 from sparkcep.exec.engines.rows.spec import ConditionSet
-from sparkcep.exec.kernels import conditions as op
 from sparkcep.exec.kernels import decimals
+from sparkcep.exec.kernels.conditions import codes as op
 
 #: Where a value lies: kind and two numbers, as in an instruction.
 Operand: TypeAlias = tuple[int, int, int]

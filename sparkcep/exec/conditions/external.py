@@ -20,7 +20,7 @@ from sparkcep.exec.conditions.interpreter import Interpreter, MatchState, normal
 from sparkcep.exec.conditions.many_pairs import Pairs, PairTest, places_of
 from sparkcep.exec.conditions.scalars import DivisionByZero, Overflow
 from sparkcep.exec.engines.rows.spec import ConditionSet
-from sparkcep.exec.kernels import conditions as op
+from sparkcep.exec.kernels.conditions import codes as op
 from sparkcep.exec.kernels.statuses import CONDITION_FAILED, FALSE, OVERFLOW, TRUE, ZERO_DIVISION
 from sparkcep.exec.kernels.tables import Answers, Conditions, Ints, SearchState
 from sparkcep.exec.memory import OBJECT, Budget

@@ -11,7 +11,7 @@ import numpy as np
 from sparkcep.exec.arrays import Ints
 from sparkcep.exec.conditions.programs import ConditionPrograms
 from sparkcep.exec.engines.rows.program import Program
-from sparkcep.exec.kernels import conditions as op
+from sparkcep.exec.kernels.conditions import codes as op
 from sparkcep.exec.kernels.rows import memo
 
 T = TypeVar("T", bound=Hashable)

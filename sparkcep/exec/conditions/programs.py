@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from sparkcep.exec.conditions.expressions import Expression
 
-#: Operation, argument, and two operands of three integers each; see kernels/conditions.py.
+#: Operation, argument, and two operands of three integers each; see kernels/conditions/codes.py.
 Instruction: TypeAlias = tuple[int, int, int, int, int, int, int, int]
 
 

@@ -10,7 +10,7 @@ import enum
 from collections.abc import Callable
 
 from sparkcep.exec.engines.runs.spec import Span
-from sparkcep.exec.kernels.conditions import EQUAL, GREATER, LESS
+from sparkcep.exec.kernels.conditions.codes import EQUAL, GREATER, LESS
 from sparkcep.query import Aggregate, Condition, Navigation, Slot, TestedAt
 
 _ORDERS = {"<": LESS, "<=": LESS | EQUAL, ">": GREATER, ">=": GREATER | EQUAL, "=": EQUAL}

@@ -115,6 +115,24 @@ def values_where(
 
     None: other values than those that the conditions name may do, or it cannot be told.
     """
+    found = _true_with(conditions, column, fields, column_types)
+    if found is None or OTHER in found:
+        return None
+    return frozenset(unescape(v[1:-1]) if v.startswith("'") else v for v in found - {NULL})
+
+
+def never_null(
+    conditions: Sequence[RowCondition], column: str, fields: Fields, column_types: Mapping[str, str]
+) -> bool:
+    """Whether conditions (without shifts) are never all true where a column is NULL, as far as can be told."""
+    found = _true_with(conditions, column, fields, column_types)
+    return found is not None and NULL not in found
+
+
+def _true_with(
+    conditions: Sequence[RowCondition], column: str, fields: Fields, column_types: Mapping[str, str]
+) -> set[str] | None:
+    """Literals of a column, OTHER and NULL, with which conditions may all be true; None: it cannot be told."""
     reader = _Reader(fields, column_types)
     formula = _all([reader.condition(c) for c in conditions])
     if column not in reader.constants:
@@ -128,9 +146,7 @@ def values_where(
         assignment = dict(zip(domains, combination, strict=True))
         if formula(assignment) is True:
             found.add(str(assignment[column]))
-    if OTHER in found:
-        return None
-    return frozenset(unescape(v[1:-1]) if v.startswith("'") else v for v in found - {NULL})
+    return found
 
 
 def compared_strings(

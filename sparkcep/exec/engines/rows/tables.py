@@ -15,7 +15,7 @@ from sparkcep.exec.conditions.lookback import Lookback
 from sparkcep.exec.conditions.programs import ConditionPrograms
 from sparkcep.exec.engines.rows.program import Program
 from sparkcep.exec.engines.rows.spec import BITS_PER_WORD, OutputSlot
-from sparkcep.exec.kernels.conditions import STACK
+from sparkcep.exec.kernels.conditions.codes import STACK
 from sparkcep.exec.kernels.decimals import SCRATCH
 from sparkcep.exec.kernels.rows.memo import LOOKBACKS
 from sparkcep.exec.kernels.rows.search import AT_END

@@ -17,7 +17,7 @@ NO_LIMIT = 2**62
 class Span:
     """A condition `x op f` with f between the least and the greatest x of the variable's earlier events.
 
-    ``orders``: bits of kernels.conditions for which op holds. ``column``: x, a kernel column.
+    ``orders``: bits of kernels.conditions.codes for which op holds. ``column``: x, a kernel column.
     """
 
     orders: int

@@ -25,7 +25,7 @@ from sparkcep.exec.engines.rows.tables import (
     output_table,
 )
 from sparkcep.exec.engines.runs.spec import Check, RunSpec
-from sparkcep.exec.kernels.conditions import HIGH
+from sparkcep.exec.kernels.conditions.codes import HIGH
 from sparkcep.exec.kernels.rows.output import FIXED
 from sparkcep.exec.kernels.runs.checks import CHECK_WIDTH
 from sparkcep.exec.kernels.runs.graph_tables import (

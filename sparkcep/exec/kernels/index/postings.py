@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sparkcep.exec.kernels.caching import inlined, inner, kernel
-from sparkcep.exec.kernels.conditions import U
+from sparkcep.exec.kernels.conditions.codes import U
 from sparkcep.exec.kernels.index.keys import INTERVAL_BITS, TYPE_BITS
 from sparkcep.exec.kernels.tables import Ints
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from sparkcep.exec.kernels.caching import inlined, inner, kernel, spliced
-from sparkcep.exec.kernels.conditions import U, advance, retreat
+from sparkcep.exec.kernels.conditions.aggregates import advance, retreat
+from sparkcep.exec.kernels.conditions.codes import U
 from sparkcep.exec.kernels.runs.checks import passes, takes
 from sparkcep.exec.kernels.runs.graph import ACCEPT, prepare, sees
 from sparkcep.exec.kernels.runs.graph_tables import Partition, Start

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from sparkcep.exec.kernels.caching import inner
-from sparkcep.exec.kernels.conditions import U
+from sparkcep.exec.kernels.conditions.codes import U
 
 #: Words of an entry: partition, WITHIN's last row, position, row, match number, then the look-backs.
 PARTITION, LIMIT, POSITION, ROW, NUMBER, LOOKBACKS = range(6)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sparkcep.exec.kernels.caching import inlined, inner, kernel
-from sparkcep.exec.kernels.conditions import navigate
+from sparkcep.exec.kernels.conditions.operands import navigate
 from sparkcep.exec.kernels.statuses import OK, SKIP_TARGET_ABSENT, SKIP_TO_FIRST_ROW
 
 PAST_LAST_ROW, TO_NEXT_ROW, TO_FIRST, TO_LAST = range(4)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from sparkcep.exec.kernels.caching import inlined
-from sparkcep.exec.kernels.conditions import U, advance, holds, retreat
+from sparkcep.exec.kernels.conditions.aggregates import advance, retreat
+from sparkcep.exec.kernels.conditions.codes import U
+from sparkcep.exec.kernels.conditions.machine import holds
 from sparkcep.exec.kernels.rows.memo import fill_key, has_failed, record_failure
 from sparkcep.exec.kernels.rows.viability import ACCEPT, can_take
 from sparkcep.exec.kernels.statuses import FALSE, OK, TOO_MANY_STEPS, TRUE, UNDECIDED

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from sparkcep.exec.kernels.caching import inner, kernel
-from sparkcep.exec.kernels.conditions import U
+from sparkcep.exec.kernels.conditions.codes import U
 
 ACCEPT = -1
 NONE = np.int64(2**62)

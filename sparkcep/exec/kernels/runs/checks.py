@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from sparkcep.exec.kernels.caching import inlined, inner, spliced
-from sparkcep.exec.kernels.conditions import U, advance, holds, retreat
+from sparkcep.exec.kernels.conditions.aggregates import advance, retreat
+from sparkcep.exec.kernels.conditions.codes import U
+from sparkcep.exec.kernels.conditions.machine import holds
 from sparkcep.exec.kernels.runs.graph import sees
 from sparkcep.exec.kernels.runs.spans import NEVER, SAFE, precheck
 from sparkcep.exec.kernels.statuses import FALSE, TRUE

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from sparkcep.exec.kernels.caching import inlined, inner, spliced
-from sparkcep.exec.kernels.conditions import U
+from sparkcep.exec.kernels.conditions.codes import U
 
 ACCEPT = -1
 

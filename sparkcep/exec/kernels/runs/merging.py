@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sparkcep.exec.kernels.caching import inlined
-from sparkcep.exec.kernels.conditions import U
+from sparkcep.exec.kernels.conditions.codes import U
 
 #: Most values that conditions of a state may look at for its runs to be merged.
 WORDS = 4

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sparkcep.exec.kernels.caching import inner
-from sparkcep.exec.kernels.conditions import navigate
+from sparkcep.exec.kernels.conditions.operands import navigate
 from sparkcep.exec.kernels.rows.output import (
     CURRENT,
     FIXED,

@@ -11,7 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from sparkcep.exec.kernels.caching import inlined, kernel, spliced
-from sparkcep.exec.kernels.conditions import U, advance, retreat
+from sparkcep.exec.kernels.conditions.aggregates import advance, retreat
+from sparkcep.exec.kernels.conditions.codes import U
 from sparkcep.exec.kernels.rows.output import MAPPED_ROWS, TO_FIRST, TO_LAST, TO_NEXT_ROW
 from sparkcep.exec.kernels.runs.checks import accepts, asks, takes
 from sparkcep.exec.kernels.runs.graph import ACCEPT, prepare, sees

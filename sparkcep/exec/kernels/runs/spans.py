@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from sparkcep.exec.kernels.caching import inlined, inner
-from sparkcep.exec.kernels.conditions import EQUAL, GREATER, LESS, U
+from sparkcep.exec.kernels.conditions.codes import EQUAL, GREATER, LESS, U
 
 UNKNOWN, SAFE, NEVER = range(3)
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from sparkcep.exec.kernels.caching import inlined, inner, spliced
-from sparkcep.exec.kernels.conditions import U, advance, retreat
+from sparkcep.exec.kernels.conditions.aggregates import advance, retreat
+from sparkcep.exec.kernels.conditions.codes import U
 from sparkcep.exec.kernels.rows.output import FLAGS, WAITING
 from sparkcep.exec.kernels.runs.checks import asks, decided_since, none_between, takes
 from sparkcep.exec.kernels.runs.graph import ACCEPT, sees

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from sparkcep.exec.kernels.caching import inlined, inner
-from sparkcep.exec.kernels.conditions import U
+from sparkcep.exec.kernels.conditions.codes import U
 from sparkcep.exec.kernels.trends.tables import EQUAL, GREATER, LESS
 
 _MIN, _MAX = np.int64(-(2**63)), np.int64(2**63 - 1)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from sparkcep.exec.kernels.caching import inlined, inner, spliced
-from sparkcep.exec.kernels.conditions import U
+from sparkcep.exec.kernels.conditions.codes import U
 from sparkcep.exec.kernels.trends.grids import entering_both, standing_before_both
 from sparkcep.exec.kernels.trends.sums import (
     COUNT_EXACT,

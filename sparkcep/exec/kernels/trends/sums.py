@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from sparkcep.exec.kernels.caching import inlined, inner, spliced
-from sparkcep.exec.kernels.conditions import U
+from sparkcep.exec.kernels.conditions.codes import U
 
 COUNT_FLOAT, LINEAR_FLOAT, COUNT_SCALED, LINEAR_SCALED, COUNT_EXACT, LINEAR_EXACT, LEAST = range(7)
 #: Words of a field, by kind; up to LINEAR_SCALED in the pool of doubles.

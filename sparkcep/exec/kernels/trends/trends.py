@@ -16,7 +16,8 @@ from __future__ import annotations
 import numpy as np
 
 from sparkcep.exec.kernels.caching import inlined, inner, kernel, spliced
-from sparkcep.exec.kernels.conditions import U, holds
+from sparkcep.exec.kernels.conditions.codes import U
+from sparkcep.exec.kernels.conditions.machine import holds
 from sparkcep.exec.kernels.runs.graph import prepare_negations, sees
 from sparkcep.exec.kernels.runs.selections import NEXT, STRICT
 from sparkcep.exec.kernels.statuses import FALSE, OK, OUTPUT_FULL, TOO_MANY_STEPS, TRUE

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from sparkcep.exec.kernels.caching import inlined, inner, kernel, spliced
-from sparkcep.exec.kernels.conditions import advance, retreat
+from sparkcep.exec.kernels.conditions.aggregates import advance, retreat
 from sparkcep.exec.kernels.rows.output import MAPPED_ROWS
 from sparkcep.exec.kernels.runs.checks import passes
 from sparkcep.exec.kernels.runs.graph import ACCEPT, next_rows, next_taken

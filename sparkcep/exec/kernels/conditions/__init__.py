@@ -1,0 +1,1 @@
+"""The machine that evaluates conditions and aggregates of a match."""
