@@ -58,6 +58,7 @@ WITH_SPARK: list[tuple[list[str], str, str]] = [
     (["sql", "-e", f"CREATE TABLE log USING parquet AS {LOG}"], "", ""),
     (["index", "create", "i", "--source", "log", "--with", "lookback=9", *SOURCE_OPTION], "", "i: built (created)"),
     (["index", "refresh", "i", *BY_PATH], "", "i: "),
+    (["index", "optimize", "i", *BY_PATH], "", "i: "),
     (["index", "show", *BY_PATH], "", "i  siesta on "),
     (["index", "describe", "i", "--extended", *BY_PATH], "", "siesta"),
     (["index", "analyze", "i", *BY_PATH], "", "cases"),
