@@ -33,7 +33,7 @@ FROM_ACTIVITIES, FROM_SEQUENCES, FROM_SOURCE = ACCESS_PATHS = ("activities", "se
 MAX_LOCAL_EVENTS = 4_000_000
 #: So few events are grouped by one task, without a shuffle.
 ONE_TASK = 50_000
-#: So many events are looked at before posting lists are worth their reading.
+#: So many looks of a branch at an event are cheaper than reading posting lists.
 SCANNED_EVENTS = 3_000_000
 #: What is left of a source that is joined to its candidates must be less than this share of the cases.
 MAX_SHARE = 0.8
@@ -190,9 +190,10 @@ def _costs(reader: Reader, ask: Requirements, source: Input, is_all: bool, sourc
 def _scans(reader: Reader, ask: Requirements, cases: str) -> bool:
     """Whether looking at all events is cheaper than posting lists. Segments would have to be stitched first."""
     totals = reader.snapshot.totals
-    # A test for each branch is a part of Spark's plan.
+    # A test for each branch is a part of Spark's plan, and looks at all events.
     can = ask.ordered and not totals.segmented and len(ask.branches) <= MAX_BRANCHES
-    return can and (cases == "scan" or (cases == "auto" and totals.events <= SCANNED_EVENTS))
+    looked_at = totals.events * max(1, len(ask.branches))
+    return can and (cases == "scan" or (cases == "auto" and looked_at <= SCANNED_EVENTS))
 
 
 def _likely(reader: Reader, ask: Requirements) -> float:

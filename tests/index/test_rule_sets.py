@@ -97,3 +97,21 @@ def test_what_explain_says(spark: SparkSession, tmp_path: Path) -> None:
             "Index: rules_index not used, the rules are read together, and rule every needs all cases: "
             "no condition on type alone holds for a mandatory component" in plan_of(spark)
         )
+
+
+def test_many_rules_are_not_each_tested_on_all_events(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows: list[tuple[object, ...]] = [
+        (u, t, type_, 1, 1.0, "1.00", "p") for u in range(9) for t, type_ in enumerate("ABCD"[u % 3 :])
+    ]
+    with_indexed_log(spark, rows, tmp_path)
+    monkeypatch.setattr("sparkcep.index.access.SCANNED_EVENTS", 2 * len(rows))
+    scanned = "picked by a scan of sequences"
+    rules = {"ab": "PATTERN SEQ(A a, B b)", "bc": "PATTERN SEQ(B b, C c)"}
+    with configured(spark, {EVENTS: "sequences"}):
+        with_rules(spark, rules)
+        assert scanned in plan_of(spark)
+        with_rules(spark, rules | {"cd": "PATTERN SEQ(C c, D d)"})
+        assert scanned not in plan_of(spark)
+        assert len(set_rows(spark)) == 3 + 6 + 9
