@@ -45,6 +45,7 @@ test-long: test
 	$(BIN)/python -m pytest -q -m 'not long' tests/spark
 	$(BIN)/python -m pytest -q -m long tests
 	$(QUICK) SPARKCEP_TEST_SESSION=connect $(BIN)/python -m pytest -q -m long $(addprefix tests/spark/test_,$(CONNECT))
+	$(QUICK) SPARKCEP_TEST_TEXTS=together $(BIN)/python -m pytest -q tests/sql
 	$(QUICK) SPARKCEP_TEST_SESSION=connect SPARKCEP_TEST_CONNECT=all $(BIN)/python -m pytest -q tests/sql
 	HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest -q tests/exec tests/parsing --timeout 36000
 	$(BIN)/python -m tests.exec.pairs 100000 $(SEED)

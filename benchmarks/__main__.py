@@ -12,6 +12,7 @@ from benchmarks.backtracking import main as backtracking
 from benchmarks.cold import main as cold
 from benchmarks.conditions import conditions
 from benchmarks.flink import DEFAULT_VENV
+from benchmarks.forms import main as forms
 from benchmarks.generate import DATA
 from benchmarks.index import pattern_index
 from benchmarks.memory import main as memory
@@ -38,6 +39,7 @@ BENCHMARKS = {
 #: Benchmarks with rounds of their own: peers there are none, or every query runs once.
 ALONE = {
     "cold": cold,
+    "forms": forms,
     "memory": memory,
     "pruning": pruning,
     "backtracking": backtracking,

@@ -97,8 +97,9 @@ COLUMN_PRUNING = Setting(
 SHARED_INPUT = Setting(
     "planner.sharedInput.enabled",
     "true",
-    "Read, group and sort the log of a rule set once for all rules that can share it, and match them in one pass. "
-    "Otherwise each rule runs as a statement of its own would.",
+    "Read, group and sort the log of a rule set once for all rules that can share it, and the input of patterns of one "
+    "statement that read the same relation, and match them in one pass. Otherwise each runs as a statement of its own "
+    "would.",
     ("true", "false"),
 )
 INDEX = Setting(

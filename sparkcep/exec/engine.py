@@ -38,11 +38,12 @@ class FieldAt:
 @dataclass(frozen=True, slots=True)
 class Events:
     """An output column: an array of events. ``own``: what the matcher gives of each, with Spark types; ``r`` is its
-    row of the partition. ``fields``: names of prepared fields at that row."""
+    row of the partition. ``fields``: names of prepared fields at that row, or at what is called ``row``."""
 
     name: str
     own: tuple[tuple[str, str], ...]
     fields: tuple[tuple[str, int], ...]
+    row: str = "r"
 
 
 OutputColumn = Value | FieldAt | Events

@@ -31,12 +31,13 @@ _ENGINES: Mapping[str, Callable[[PatternPlan[Any]], list[str]]] = MappingProxyTy
 _OPERATORS = {"state": "applyInPandasWithState", "transform": "transformWithState"}
 
 
-def explain_plan(plan: AnyPlan, name: str, index: Sequence[str]) -> str:
+def explain_plan(plan: AnyPlan, name: str, index: Sequence[str], *, shared: bool = False) -> str:
     """One pattern plan.
 
     Args:
         name: how Spark's plan calls its relation.
         index: how an index is used, or why not.
+        shared: whether other patterns read the same prepared rows.
     """
     lines = [f"Pattern relation {name}", *_ENGINES[plan.engine.name](plan)]
     if plan.stream is not None:
@@ -47,7 +48,7 @@ def explain_plan(plan: AnyPlan, name: str, index: Sequence[str]) -> str:
         lines += [f"    operator: {_OPERATORS[plan.stream.operator]}"]
         lines += ["    dropped and counted: rows that come behind the watermark, rows without a time"]
     lines += [f"  Index: {index[0]}", *(f"    {line}" for line in index[1:])]
-    lines += ["  SQL before:", indent(unescape(plan.before()))]
+    lines += ["  SQL before: shared"] if shared else ["  SQL before:", indent(unescape(plan.before()))]
     if plan.fold is not None:
         lines += ["  SQL of the whole relation:", indent(unescape(plan.fold.sql()))]
     else:

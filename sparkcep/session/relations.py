@@ -29,7 +29,7 @@ from sparkcep.sql.rewriter import InputSql
 @dataclass(frozen=True, slots=True)
 class Relation:
     """A planned form: ``sql`` is the subquery that takes its place in the statement, ``source`` what it reads,
-    ``pruning`` how that has become of ``given``, its input."""
+    ``pruning`` how that has become of ``given``, its input. ``shared``: other patterns read the same rows."""
 
     name: str
     plan: AnyPlan
@@ -37,6 +37,7 @@ class Relation:
     sql: str
     given: DataFrame
     pruning: Pruning = field(default_factory=Pruning)
+    shared: bool = False
 
 
 def relation_sql(

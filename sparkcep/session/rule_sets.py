@@ -16,8 +16,9 @@ from sparkcep.exec.operator import ENGINES, match
 from sparkcep.exec.streaming.spark import match_stream
 from sparkcep.planner.choice import make_plan
 from sparkcep.planner.conditions.row_conditions import RowCondition
+from sparkcep.planner.engines.shared.input import NotShared
 from sparkcep.planner.engines.shared.output import NO_MEASURES
-from sparkcep.planner.engines.shared.plan import NotShared, SharedPlan, SharedPlanner, spark_conditions
+from sparkcep.planner.engines.shared.plan import SharedPlan, SharedPlanner, spark_conditions
 from sparkcep.planner.engines.shared.pruning import SetAsks
 from sparkcep.planner.engines.shared.stream import stream_input
 from sparkcep.planner.explain_before import indent

@@ -6,7 +6,7 @@ import contextlib
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pyspark.errors import AnalysisException, ParseException
@@ -33,6 +33,7 @@ from sparkcep.session.outer_columns import input_by_outer
 from sparkcep.session.own_aggregates import with_aggregates
 from sparkcep.session.planning import OccurrencePlanner
 from sparkcep.session.relations import Relation, check, counted, relation_sql, with_facts
+from sparkcep.session.shared_forms import PlannedForm, explained, may_share, share, takes_part
 from sparkcep.session.spark_errors import outer_reference
 from sparkcep.session.templates import Templates
 from sparkcep.session.windowed_input import windowed_input
@@ -43,6 +44,7 @@ from sparkcep.sql.commands import Explain, TemporaryView, classify
 from sparkcep.sql.function import read_function
 from sparkcep.sql.misplaced import misplaced
 from sparkcep.sql.occurrences import read_statement
+from sparkcep.sql.query_place import query_place
 from sparkcep.sql.rewriter import InputSql, Rewriter
 from sparkcep.sql.statement import RULE_FUNCTIONS, OccurrenceKind, PatternOccurrence, Statement, formatted
 from sparkcep.sql.windows.parser import WindowSyntax
@@ -120,6 +122,8 @@ class StatementExecution:
         relations: of the forms planned so far. rule_sets: of calls of pattern_rules. renamed: where forms begin whose
             columns have other names outside.
         notes: what EXPLAIN says beside the plans.
+        waiting: patterns that may share their input with later ones. heads: what stands at an offset of the text, once
+            they do.
     """
 
     statement: Statement
@@ -131,6 +135,8 @@ class StatementExecution:
     rule_sets: list[RuleSetResult] = field(default_factory=list)
     renamed: set[int] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
+    waiting: list[PlannedForm] = field(default_factory=list)
+    heads: list[tuple[int, str]] = field(default_factory=list)
 
     @classmethod
     def of(
@@ -166,6 +172,7 @@ class StatementExecution:
                 self.plan_windows(form)
             else:
                 self.plan_form(form)
+        self.share_inputs(0 if command is None else command.query_start)
         if isinstance(command, Explain):
             return self.explain(command)
         if isinstance(command, TemporaryView):
@@ -185,7 +192,6 @@ class StatementExecution:
             self.renamed.add(form.start)
             input_sql, source = renamed[0], self.analyzer.analyzed(renamed[0].text)
         planned = self.planned(form, source, input_sql, () if correlated is None else correlated.keys)
-        name = f"{PREFIX}relation_{next(_names)}"
         query = planned.query
         if query.groups:
             self.notes.append(f"{len(query.groups)} groups are partitions, an event is in each group of its case")
@@ -201,18 +207,18 @@ class StatementExecution:
             for sentence in pruning.unknown:
                 warn(sentence)
             self.warn_of_slow_conditions(planned, input_sql, source)
-        source = given if pruning.frame is None else self.planner.merged(query, pruning.frame)
-        self.compile_ahead(planned)
-        sql = relation_sql(self.analyzer, name, planned, source, input_sql if pruning.frame is None else None)
-        if (facts := planned.engine.facts) is not None:
-            sql = with_facts(self.analyzer, name, planned, facts, given, sql)
-        elif query.omit_censored:
-            self.analyzer.matched[name + "_end"] = self.analyzer.analyzed(log_end_sql(query), given)
-            sql = sql.replace(f"{{{LOG_END}}}", f"{{{name}_end}}")
+        if (
+            renamed is None and correlated is None and self.analyzer.settings.shared_input
+            and may_share(self.statement, self.rewriter, form) and takes_part(self.planner, form, planned, pruning)
+        ):  # fmt: skip
+            self.waiting.append(PlannedForm(form, planned, input_sql, source, pruning))
+            return
+        relation = self.related(planned, source, given, input_sql, pruning)
         if renamed is not None:
-            sql = plain_names(sql, renamed[1], lambda text: self.analyzer.run(text).columns)
-        relation = Relation(name, planned, source, sql, given, pruning)
+            sql = plain_names(relation.sql, renamed[1], lambda text: self.analyzer.run(text).columns)
+            relation = replace(relation, sql=sql)
         self.relations.append(relation)
+        sql = relation.sql
         if correlated is not None:
             self.notes.append(f"{' and '.join(correlated.conditions)}: tested on the matches of all partitions by it")
             if correlated.named:
@@ -221,6 +227,51 @@ class StatementExecution:
                 )
             sql = correlated.filtered(sql)
         self.put(form, sql)
+
+    def related(
+        self, planned: AnyPlan, source: DataFrame, given: DataFrame, input_sql: InputSql, pruning: Pruning
+    ) -> Relation:
+        """A plan as a relation. ``source``: its input as it was read, ``given``: with its groups."""
+        name = f"{PREFIX}relation_{next(_names)}"
+        query = planned.query
+        source = given if pruning.frame is None else self.planner.merged(query, pruning.frame)
+        self.compile_ahead(planned)
+        sql = relation_sql(self.analyzer, name, planned, source, input_sql if pruning.frame is None else None)
+        if (facts := planned.engine.facts) is not None:
+            sql = with_facts(self.analyzer, name, planned, facts, given, sql)
+        elif query.omit_censored:
+            self.analyzer.matched[name + "_end"] = self.analyzer.analyzed(log_end_sql(query), given)
+            sql = sql.replace(f"{{{LOG_END}}}", f"{{{name}_end}}")
+        return Relation(name, planned, source, sql, given, pruning)
+
+    def share_inputs(self, start: int) -> None:
+        """Put the patterns into the text that waited for others over the same input.
+
+        Args:
+            start: where the query begins that reads them.
+        """
+        waiting = self.waiting
+        place = query_place(self.statement, start) if len(waiting) > 1 else None
+        names = (f"{PREFIX}shared_{next(_names)}" for _ in waiting)
+        found = share(self.planner, waiting if place is not None else [], names)
+        if found.plans and place is not None:
+            self.heads.append((place.offset, place.text(", ".join(found.definitions))))
+        called = {}
+        for planned in waiting:
+            at = planned.form.start
+            relation = found.relations.get(at)
+            if relation is None:
+                relation = self.related(
+                    planned.plan, planned.source, planned.source, planned.input_sql, planned.pruning
+                )  # fmt: skip
+            else:
+                self.compile_ahead(relation.plan)
+            called[at] = f"Pattern relation {relation.name}".replace(PREFIX, "_")
+            self.relations.append(relation)
+            self.put(planned.form, found.texts.get(at, relation.sql))
+        self.notes.extend(explained(found, called))
+        if waiting:
+            self.relations.sort(key=lambda relation: relation.plan.query.start)
 
     @property
     def runs(self) -> bool:
@@ -341,8 +392,16 @@ class StatementExecution:
 
     def rewritten(self, start: int) -> DataFrame:
         """The user's statement from an offset on, with subqueries in the place of its forms."""
-        text = self.rewriter.render(start, len(self.statement.text))
+        text = self.text_from(start)
         return parsed(self.statement.text, lambda: self.blamed(lambda: self.analyzer.analyzed(text)))
+
+    def text_from(self, start: int) -> str:
+        """The user's text from an offset on, with subqueries in the place of its forms, for Spark's formatted sql."""
+        parts = []
+        for offset, head in self.heads:
+            parts += [self.rewriter.render(start, offset), head]
+            start = offset
+        return "".join([*parts, self.rewriter.render(start, len(self.statement.text))])
 
     # -- results ---------------------------------------------------------------------------------------------------
 
@@ -352,11 +411,11 @@ class StatementExecution:
             if command.analyze and relation.plan.stream is not None:
                 raise streaming_unsupported("EXPLAIN ANALYZE", self.statement.text, command.query_start)
             check(self.analyzer, relation)
-        rewritten = self.rewriter.render(command.query_start, len(self.statement.text))
+        rewritten = self.text_from(command.query_start)
         spark_plan = self.analyzer.run(command.head + rewritten).collect()[0][0]
         parts = ["== Pattern Plan ==", *self.notes]
         for r in self.relations:
-            parts.append(explain_plan(r.plan, r.name, r.pruning.lines))
+            parts.append(explain_plan(r.plan, r.name, r.pruning.lines, shared=r.shared))
             if command.analyze:
                 parts += self.actual(r)
         if command.analyze:

@@ -186,6 +186,11 @@ def _alias(s: Statement, form: PatternOccurrence) -> tuple[str, int]:
     return "", at
 
 
+def as_relation(statement: Statement, form: PatternOccurrence) -> PatternOccurrence | None:
+    """A form as the relation that a FROM reads: a block with its parentheses; None where it has none."""
+    return _enclosed(statement, form) if form.kind is OccurrenceKind.BLOCK else form
+
+
 def partition_predicate(statement: Statement, form: PatternOccurrence, key_of: Callable[[str], str | None]) -> str:
     """SQL of those conjuncts of the WHERE behind a form that read its PARTITION BY columns only, or an empty text.
 
@@ -207,7 +212,7 @@ def partition_predicate(statement: Statement, form: PatternOccurrence, key_of: C
 def wants_repairs_only(statement: Statement, form: PatternOccurrence) -> bool:
     """Whether a WHERE right behind a form with EXPLAIN NON ANSWERS drops the rows of all that is not repaired."""
     s = statement
-    enclosed = _enclosed(s, form) if form.kind is OccurrenceKind.BLOCK else form
+    enclosed = as_relation(s, form)
     if enclosed is None or _renames_columns(s, enclosed):
         return False
     alias, at = _alias(s, enclosed)

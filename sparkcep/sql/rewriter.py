@@ -148,6 +148,17 @@ class Rewriter:
         tables = {t.name.casefold(): t for scope in form.scopes for t in self._used(scope, body)}
         return self._with_list(list(tables.values()))
 
+    def tables_read(self, form: PatternOccurrence) -> list[CommonTable]:
+        """Definitions of WITH lists that a form's text may read, its input's or those of subqueries in it."""
+        s = self.statement
+        text = s.text[form.start : s.span_end(form)]
+        read: list[CommonTable] = []
+        for scope in reversed(form.scopes):
+            used = self._used(scope, text)
+            text += "".join(s.text[table.start : table.end] for table in used)
+            read += used
+        return read
+
     def _with_scopes(self, form: PatternOccurrence, query: str, text: str) -> str:
         for scope in reversed(form.scopes):
             used = self._used(scope, text)

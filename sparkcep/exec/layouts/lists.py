@@ -39,12 +39,16 @@ def match_lists(df: DataFrame, engine: Engine[S], shape: OperatorColumns, spec: 
     return Matched(matched.selectExpr(*keys, f"inline(transform({FOUND}, m -> {list_items(body.columns)}))"))
 
 
-def list_function(body: Callable[..., pa.Array], found: str) -> Callable[..., Column]:
-    """A body as a function of columns. ``found``: the Spark type of what it gives for each partition."""
-    function: Callable[..., Column] = F.arrow_udf(  # type: ignore[attr-defined]
-        shipped(ListsReport(body).run, "sparkcep_lists"), reported_type(found)
-    )
-    return function
+def list_function(body: Callable[..., pa.Array], found: str, *, repeats: bool = True) -> Callable[..., Column]:
+    """A body as a function of columns.
+
+    Args:
+        found: the Spark type of what it gives for each partition. repeats: whether Spark may run it again where its
+            result is read again.
+    """
+    function = F.arrow_udf(shipped(ListsReport(body).run, "sparkcep_lists"), reported_type(found))  # type: ignore[attr-defined]
+    called: Callable[..., Column] = function if repeats else function.asNondeterministic()
+    return called
 
 
 class ListsBody(Body[S]):

@@ -48,8 +48,8 @@ def list_items(columns: Sequence[OutputColumn]) -> str:
         if isinstance(column, Value):
             out.append(f"m.{column.name} AS {name}")
         elif isinstance(column, Events):
-            items = [f"e.{own} AS {own}" for own, _ in column.own]
-            items += [f"get({ROWS}, e.r).{PREFIX}f{field} AS {own}" for own, field in column.fields]
+            items = [f"e.{own} AS {own}" for own, _ in column.own if own == "r" or own != column.row]
+            items += [f"get({ROWS}, e.{column.row}).{PREFIX}f{field} AS {own}" for own, field in column.fields]
             out.append(f"transform(m.{column.name}, e -> struct({', '.join(items)})) AS {name}")
         else:
             out.append(f"get({ROWS}, m.{column.row}).{PREFIX}f{column.field} AS {name}")

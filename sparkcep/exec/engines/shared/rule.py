@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -12,7 +13,7 @@ from sparkcep.exec.arrays import Ints
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.engines.rows.spec import BITS_PER_WORD
 from sparkcep.exec.engines.shared.rows import Flags, Order, SharedRows
-from sparkcep.exec.engines.shared.spec import RuleSpec
+from sparkcep.exec.engines.shared.spec import ComponentTest, RuleSpec
 from sparkcep.exec.engines.shared.taken import TAKES, Taken, Takes
 
 
@@ -81,31 +82,60 @@ def own_batch(rule: RuleSpec, rows: SharedRows, order: Order | None, seen: Flags
     Args:
         order: the rule's. seen (rows,): which of the shared batch's rows it may look at; None: all.
     """
-    taken = [rows.passing(test) for test in rule.tests]
+    own = own_rows(rows, rule.tests, order, drops=rule.drops, words=rule.pattern.mask_words, seen=seen)
+    if own is None:
+        return None
+    at = None if own.row is None else pa.array(own.row)
+    return OwnBatch(_batch(rule, rows, own.masks, own.offsets, at), own.places, own.partitions)
+
+
+class OwnRows(NamedTuple):
+    """Rows of a shared batch that one pattern looks at, in its order. ``places`` (own rows,): where they stand in that
+    order of the shared batch; ``row``: which of its rows they are, None for all as they come. ``masks``: words of the
+    pattern's own. ``partitions`` (own partitions,): of the shared batch, ``offsets``: borders of their rows."""
+
+    places: Ints
+    row: Ints | None
+    masks: list[Ints]
+    partitions: Ints
+    offsets: Ints
+
+
+def own_rows(
+    rows: SharedRows, tests: Sequence[ComponentTest], order: Order | None, *, drops: bool, words: int,
+    seen: Flags | None = None,
+) -> OwnRows | None:  # fmt: skip
+    """The rows that a pattern looks at; None where there are none.
+
+    Args:
+        tests: of the bits of its mask, which has so many ``words``. drops: rows without any bit are left out.
+        order: its own. seen (rows,): which of the shared batch's rows it may look at; None: all.
+    """
+    taken = [rows.passing(test) for test in tests]
     if order is not None:
         taken = [np.sort(order.place[own]) for own in taken]
     if seen is not None:
         placed = seen if order is None else seen[order.row]
         taken = [own[placed[own]] for own in taken]
-    if rule.drops:
+    if drops:
         places = union(taken)
     else:
         places = rows.all_rows() if seen is None else np.flatnonzero(placed)
     if not len(places):
         return None
     every = len(places) == rows.rows
-    words = [np.zeros(len(places), np.int64) for _ in range(max(1, rule.pattern.mask_words))]
+    masks = [np.zeros(len(places), np.int64) for _ in range(max(1, words))]
     for bit, own in enumerate(taken):
         word, place = divmod(bit, BITS_PER_WORD)
-        words[word][own if every else np.searchsorted(places, own)] |= np.int64(1 << place)
-    if every and not rule.drops:
+        masks[word][own if every else np.searchsorted(places, own)] |= np.int64(1 << place)
+    if every and not drops:
         partitions, offsets = np.arange(len(rows.offsets) - 1), rows.offsets
     else:
         of = rows.partition[places]
         offsets = np.concatenate([[0], np.flatnonzero(of[1:] != of[:-1]) + 1, [len(of)]])
         partitions = of[offsets[:-1]]
-    at = None if every and order is None else pa.array(places if order is None else order.row[places])
-    return OwnBatch(_batch(rule, rows, words, offsets, at), places, partitions)
+    row = None if every and order is None else places if order is None else order.row[places]
+    return OwnRows(places, row, masks, partitions, offsets)
 
 
 def _batch(rule: RuleSpec, rows: SharedRows, words: list[Ints], offsets: Ints, at: pa.Array | None) -> Batch:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from dataclasses import dataclass, field
+from typing import Any
 
 from sparkcep.exec.conditions.expressions import (
     LABEL_COLUMN,
@@ -18,32 +18,23 @@ from sparkcep.exec.conditions.expressions import (
     parse_type,
 )
 from sparkcep.exec.conditions.interpreter import Interpreter
-from sparkcep.exec.engines.rows.spec import words_of
-from sparkcep.exec.engines.shared.spec import Comparison, ComponentTest, RuleItems, RuleSpec, SharedSpec
-from sparkcep.exec.shape import OperatorColumns, Within
+from sparkcep.exec.engines.shared.spec import RuleItems, RuleSpec, SharedSpec
+from sparkcep.exec.shape import Within
 from sparkcep.pattern import Anchor, walk
 from sparkcep.planner.conditions.match_conditions import MatchConditions
 from sparkcep.planner.conditions.row_conditions import RowCondition
 from sparkcep.planner.conditions.trees import Conjunct
 from sparkcep.planner.engines.runs.steps import type_test
 from sparkcep.planner.engines.shared.comparisons import comparison
+from sparkcep.planner.engines.shared.input import NotShared, SharedInput, number
 from sparkcep.planner.engines.shared.output import SharedOutput
 from sparkcep.planner.fields import Fields
 from sparkcep.planner.input_plan import InputPlan
 from sparkcep.planner.layouts import LONG_PARTITION, fits_python
 from sparkcep.planner.plan import Analyzer, AnyPlan, SharedNeeds, StreamInput
 from sparkcep.planner.sampling import Sampler
-from sparkcep.planner.steps import PlanSteps
 from sparkcep.query import Measure, PatternQuery
 from sparkcep.settings import Settings
-
-T = TypeVar("T")
-#: Types of columns that Python can put in Spark's order.
-_ORDERED = ("int", "double", "float", "boolean", "string", "date", "timestamp", "timestamp_ntz")
-
-
-class NotShared(Exception):
-    """A rule that runs by itself; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +56,6 @@ class SharedPlan:
         return self.input.sql() if self.stream is None else self.stream.sql
 
 
-class _Steps(PlanSteps):
-    """Keys, order and layout of the set: a plan without a pattern."""
-
-    def compile(self) -> tuple[str, ...]:
-        """No components."""
-        return ()
-
-
 @dataclass
 class SharedPlanner:
     """Collects rules, and what they need of the log.
@@ -88,25 +71,16 @@ class SharedPlanner:
     column_types: Sequence[str]
     identifiers: frozenset[str]
     rules: list[RuleSpec] = field(default_factory=list)
-    conditions: list[str] = field(default_factory=list)
-    columns: list[int] = field(default_factory=list)
     variables: list[str] = field(default_factory=list)
     measures: list[str] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        base = replace(
-            self.query, identifiers=self.identifiers, measures=(), conditions=(), hidden_keys=0, text="", is_block=True,
-        )  # fmt: skip
-        self.steps = _Steps(base, self.settings, self.analyze, self.sample, self.column_types)
-        self.types: Mapping[str, str] = self.steps.column_types
-        self.keys = self.steps.plan_keys()
-        self.steps.add_sort_fields()
-        self.fields: Fields = self.steps.fields
-        own = {self.fields.texts[self.fields.add(k.expression)] for k in base.order_by}
-        self.order = [t for t in self.fields.texts[: self.fields.sort_fields] if t in own]
-        self.ties = [t for t in self.fields.texts[: self.fields.sort_fields] if t not in own]
-        self.tied = False
+        self.input = SharedInput(
+            self.query, self.settings, self.analyze, self.sample, self.column_types, self.identifiers
+        )
+        self.types = self.input.types
+        self.fields = self.input.fields
 
     # -- one rule --------------------------------------------------------------------------------------------------
 
@@ -119,7 +93,7 @@ class SharedPlanner:
         Raises:
             NotShared: it has to run by itself.
         """
-        told: list[list[Any]] = [self.conditions, self.columns, self.variables, self.measures]
+        told: list[list[Any]] = [self.input.conditions, self.input.columns, self.variables, self.measures]
         before = [len(own) for own in told]
         try:
             self.rules.append(self.rule(name, plan, measures))
@@ -134,7 +108,7 @@ class SharedPlanner:
         query, given, engine = plan.query, plan.input, plan.engine
         needs = shared_needs(plan)
         shown = dict(enumerate(self.shown(query, engine.names)))
-        tests = tuple(self.test(query, engine.names[code], given.tests[code]) for code in sorted(given.tests))
+        tests = tuple(self.input.test(query, engine.names[code], given.tests[code]) for code in sorted(given.tests))
         items = self.items(plan, measures)
         texts = given.fields.texts
         return RuleSpec(
@@ -143,11 +117,11 @@ class SharedPlanner:
             pattern=needs.pattern,
             tests=tests,
             drops=needs.drops and len(given.tests) == len(engine.names),
-            columns=tuple(self.column(texts[f]) for f in given.shape.columns),
+            columns=tuple(self.input.column(texts[f]) for f in given.shape.columns),
             within=self.within(given),
             variables=tuple(shown[code] for code in range(len(engine.names))),
             items=items,
-            ties=self.own_ties(given),
+            ties=self.input.own_ties(given),
             anchored=any(isinstance(node, Anchor) and node.at_start for node in walk(query.pattern)),
         )
 
@@ -155,31 +129,6 @@ class SharedPlanner:
         """Numbers of the names that events are shown by, by component code."""
         by_key = {c.key: c.variable for c in query.components}
         return [number(self.variables, by_key.get(name, name)) for name in names]
-
-    def test(self, query: PatternQuery, key: str, conditions: Sequence[RowCondition]) -> ComponentTest:
-        """What a component demands of one event."""
-        component = next((c for c in query.components if c.key == key), None)
-        by_type = type_test(component, query.event_type) if component is not None else ""
-        of, types = -1, tuple[str, ...]()
-        bits: list[int] = []
-        compared: list[Comparison] = []
-        for condition in conditions:
-            if condition.shifts:
-                raise NotShared("a condition on PREV or NEXT of one row")
-            text = condition.sql()
-            column = self.fields.column_of(query.event_type or "")
-            if by_type and text == by_type and column is not None and self.types[column] == "string":
-                assert component is not None
-                of, types = self.column(query.event_type or ""), tuple(component.types)
-            elif (found := comparison(text, self.fields, self.types)) is not None:
-                compared.append(Comparison(self.column(found.column), found.operator, found.values))
-            else:
-                bits.append(number(self.conditions, text))
-        return ComponentTest(types, of, tuple(bits), tuple(compared))
-
-    def column(self, text: str) -> int:
-        """The batch's column that holds a row expression."""
-        return number(self.columns, self.fields.add(text))
 
     def within(self, given: InputPlan) -> Within | None:
         """WITHIN over the batch's columns."""
@@ -189,25 +138,9 @@ class SharedPlanner:
             raise NotShared(lacks)
         if own is None:
             return None
-        bound = None if own.bound is None else self.column(texts[own.bound])
-        lower = None if own.lower is None else self.column(texts[own.lower])
-        return Within(self.column(texts[own.key]), bound, own.distance, lower)
-
-    def own_ties(self, given: InputPlan) -> tuple[int, ...] | None:
-        """Columns by which the rule orders rows of equal keys, where the set's order is another."""
-        own = [t for t in given.fields.texts[: given.fields.sort_fields] if t not in self.order]
-        if self.ties[: len(own)] == own:
-            return None
-        for text in own:
-            column = self.fields.column_of(text)
-            if column is None or parse_type(self.types[column]).kind not in _ORDERED:
-                raise NotShared(f"rows of equal time are ordered by {text}, whose order Python does not know")
-        for text in self.order:
-            ((_, type_),) = self.analyze([text])
-            if parse_type(type_).kind not in _ORDERED:
-                raise NotShared(f"rows of equal {text} have an order of their own")
-        self.tied = True
-        return tuple(self.column(text) for text in own)
+        bound = None if own.bound is None else self.input.column(texts[own.bound])
+        lower = None if own.lower is None else self.input.column(texts[own.lower])
+        return Within(self.input.column(texts[own.key]), bound, own.distance, lower)
 
     # -- what it returns -------------------------------------------------------------------------------------------
 
@@ -230,7 +163,7 @@ class SharedPlanner:
                 raise NotShared(f"{measure.name} is computed by Spark: {error}") from None
             trees.append(tree)
             kinds.append(kind)
-        columns = tuple(self.column(own.texts[f]) for f in owner.columns)
+        columns = tuple(self.input.column(own.texts[f]) for f in owner.columns)
         numbers = tuple(number(self.measures, m.name) for m in measures)
         return RuleItems(
             tuple(trees), tuple(owner.slots), tuple(owner.registers), columns, self.column_kinds(owner), numbers,
@@ -258,13 +191,14 @@ class SharedPlanner:
 
     def layout(self) -> tuple[str, str]:
         """How partitions reach Python, and why."""
-        _, layout, reason = self.steps.choose_layout({}, False)
-        layout, reason = self.steps.fitting_layout(layout, reason, ())
+        steps = self.input.steps
+        _, layout, reason = steps.choose_layout({}, False)
+        layout, reason = steps.fitting_layout(layout, reason, ())
         if layout == "rows" or self.settings.layout != "auto":
             return layout, reason
-        sample = self.sample((), [k.expression for k in self.steps.query.partition_by], ())
+        sample = self.sample((), [k.expression for k in steps.query.partition_by], ())
         size = sample.partition_rows if sample is not None else 0
-        if size >= LONG_PARTITION and fits_python(self.steps.field_types()):
+        if size >= LONG_PARTITION and fits_python(steps.field_types()):
             return "rows", f"long partitions, {size:.0f} rows or more in a sample"
         return layout, reason
 
@@ -272,23 +206,12 @@ class SharedPlanner:
 
     def plan(self) -> SharedPlan:
         """The plan of the rules taken so far, one at least."""
-        order = tuple(self.column(text) for text in self.order) if self.tied else ()
-        time = self.fields.add(self.steps.query.order_by[0].expression)
-        tests = {n: [RowCondition((text,))] for n, text in enumerate(self.conditions)}
-        shape = OperatorColumns(
-            keys=len(self.keys), limit_events=self.settings.limit_events, chunk_bytes=self.settings.chunk_bytes,
-            task_memory=self.settings.task_memory, masks=words_of(len(tests)), columns=tuple(self.columns),
-            within=None, gathers=(), labels=(),
-        )  # fmt: skip
-        layout, reason = self.layout()
-        given = InputPlan(
-            query=self.steps.query, fields=self.fields, keys=self.keys, tests=tests,
-            bits={n: n for n in tests}, layout=layout, layout_reason=reason, shape=shape, filters=(),
-            column_types=self.types,
-        )  # fmt: skip
+        order = self.input.order_columns()
+        time = self.fields.add(self.input.steps.query.order_by[0].expression)
+        given = self.input.plan(*self.layout())
         spec = SharedSpec(tuple(self.rules), order, time)
         output = SharedOutput(
-            [name for _, name in self.keys], tuple(self.names), tuple(self.variables), tuple(self.measures)
+            [name for _, name in self.input.keys], tuple(self.names), tuple(self.variables), tuple(self.measures)
         )  # fmt: skip
         return SharedPlan(given, spec, output)
 
@@ -323,10 +246,3 @@ def spark_conditions(plan: AnyPlan, fields: Fields, types: Mapping[str, str]) ->
         c for own in plan.input.tests.values() for c in own
         if not c.shifts and c.sql() not in tests and comparison(c.sql(), fields, types) is None
     ]  # fmt: skip
-
-
-def number(known: list[T], item: T) -> int:
-    """The place of an item among known ones, which it joins."""
-    if item not in known:
-        known.append(item)
-    return known.index(item)
