@@ -148,14 +148,18 @@ def answers(spark: SparkSession, cases: list[Case]) -> list[list[Row] | Exceptio
             names = [f"c{i}" for i in range(len(frame.columns))]
             items = f"{n} AS number", f"array({', '.join(f'CAST({name} AS STRING)' for name in names)}) AS row"
             frames[n] = frame.toDF(*names).selectExpr(*items)
-            texts[n] = f"SELECT {', '.join(items)} FROM (\n{case.sql}\n) AS q({', '.join(names)})"
+            if case.sql.split(None, 1)[0].upper() in ("SELECT", "WITH", "FROM"):
+                texts[n] = (
+                    f"SELECT {', '.join(items)} FROM (\n{case.sql.rstrip().rstrip(';')}\n) AS q({', '.join(names)})"
+                )
         except Exception as error:
             out[n] = error
     if not frames:
         return out
     try:
-        if IS_ONE_TEXT:
-            rows = spark.sql(" UNION ALL ".join(texts.values())).collect()
+        if IS_ONE_TEXT and texts:
+            others = [frame for n, frame in frames.items() if n not in texts]
+            rows = reduce(DataFrame.unionAll, [spark.sql(" UNION ALL ".join(texts.values())), *others]).collect()
         else:
             rows = reduce(DataFrame.unionAll, frames.values()).collect()
     except PySparkException as error:

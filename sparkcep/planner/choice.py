@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from sparkcep.planner.engines.non_answers.plan import plan_non_answers
 from sparkcep.planner.engines.rows.planner import plan_rows
@@ -31,6 +32,13 @@ def make_plan(
     Raises:
         PatternAnalysisError, LimitError: of the engine's planner.
     """
+    return replace(_plan(query, settings, analyze, sample, column_types), asked=query)
+
+
+def _plan(
+    query: PatternQuery, settings: Settings, analyze: Analyzer, sample: Sampler, column_types: Sequence[str]
+) -> AnyPlan:
+    """See :func:`make_plan`."""
     if query.trends and query.non_answers is None:
         return plan_trends(query, settings, analyze, sample, column_types)
     if query.non_answers is not None:

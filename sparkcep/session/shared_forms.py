@@ -119,7 +119,9 @@ def _share_group(planner: OccurrencePlanner, group: Sequence[PlannedForm], name:
     settings = planner.settings
     plans: list[tuple[PlannedForm, AnyPlan]] = []
     for planned in group:
-        arguments = planner.planner_arguments(own_query(planned.plan.bound), planned.source, planned.input_sql)
+        arguments = planner.planner_arguments(
+            own_query(planned.plan.asked or planned.plan.bound), planned.source, planned.input_sql
+        )
         try:
             plans.append((planned, make_plan(arguments[0], own_settings(settings), *arguments[2:])))
         except SparkCepError as error:

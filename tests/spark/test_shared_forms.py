@@ -23,6 +23,8 @@ MORE = (
     "SEQ(A a, B b) WITHIN 3 UNCERTAINTY 1",
     "SEQ(A a, C c) GROUP BY s RETURN u, c.x AS x",
     "SEQ(A a, C c) RETURN a.t AS t",
+    "AND(A+, SEQ(A a, B b)) RETURN count(*) AS n",
+    "SEQ(A a, B b, C c) WITHIN 2 MATCHES ALL WITH TIMED OUT RETURN u, b.x AS x",
     "SEQ(A a, !B b, C c) MATCHES NON OVERLAPPING RETURN u, c.s AS s",
 )
 CLAUSES = (
@@ -129,6 +131,17 @@ def test_wherever_patterns_stand(spark: SparkSession, log: None, text: str) -> N
         assert not shared(spark, whole)
         assert found == sorted(map(tuple, spark.sql(whole).collect()))
     assert any(value for row in found for value in row)
+
+
+def test_trends_of_both_sides_and_runs_that_time_out(spark: SparkSession) -> None:
+    with_log(spark, random_log(Random(5), CASES))
+    chosen = [text for text in MORE if "AND(" in text or "TIMED" in text] * 2
+    texts = [f"SELECT {n} AS form, to_json(struct(*)) AS found FROM ({BLOCK} {t})" for n, t in enumerate(chosen)]
+    whole = " UNION ALL ".join(texts)
+    assert "Shared input: 4 patterns" in spark.sql(f"EXPLAIN {whole}").first()[0]
+    found = rows(spark, whole)
+    with configured(spark, ALONE):
+        assert found == rows(spark, whole)
 
 
 def test_statements_that_take_rows(spark: SparkSession, log: None) -> None:

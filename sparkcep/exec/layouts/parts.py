@@ -25,7 +25,7 @@ AT = "at_"
 class Part:
     """One pattern. ``engine``, ``spec``, ``shape``: as it runs by itself, over fields of its own.
 
-    ``tests``: of the bits of its mask. ``keep``: what the rows it looks at satisfy, None where it looks at all;
+    ``tests``: of ``bits`` of its mask. ``keep``: what the rows it looks at satisfy, None where it looks at all;
     ``drops``: of those it looks at the ones with a bit. ``columns``: for each of its kernel's fields, the column of the
     shared batch. ``fields``: own fields that come out, by number, as fields of the shared list. ``ties``: columns of
     the shared batch that order rows of equal keys, where the shared order is another.
@@ -35,6 +35,7 @@ class Part:
     spec: Any
     shape: OperatorColumns
     tests: tuple[ComponentTest, ...]
+    bits: tuple[int, ...]
     keep: ComponentTest | None
     drops: bool
     columns: tuple[int, ...]
@@ -77,7 +78,8 @@ def cut(part: Part, rows: SharedRows) -> Cut:
         seen = np.zeros(rows.rows, bool)
         seen[rows.passing(part.keep)] = True
     words = part.shape.masks
-    own = own_rows(rows, part.tests, rows.order(part.ties), drops=part.drops, words=words, seen=seen)
+    order = rows.order(part.ties)
+    own = own_rows(rows, part.tests, order, drops=part.drops, words=words, seen=seen, bits=part.bits)
     if own is None:
         none = np.zeros(0, np.int64)
         own = OwnRows(none, none, [none] * words, none, np.zeros(1, np.int64))

@@ -103,12 +103,13 @@ class OwnRows(NamedTuple):
 
 def own_rows(
     rows: SharedRows, tests: Sequence[ComponentTest], order: Order | None, *, drops: bool, words: int,
-    seen: Flags | None = None,
+    seen: Flags | None = None, bits: Sequence[int] | None = None,
 ) -> OwnRows | None:  # fmt: skip
     """The rows that a pattern looks at; None where there are none.
 
     Args:
-        tests: of the bits of its mask, which has so many ``words``. drops: rows without any bit are left out.
+        tests: of ``bits`` of its mask, None for its first ones; that has so many ``words``. drops: rows without any
+            bit are left out.
         order: its own. seen (rows,): which of the shared batch's rows it may look at; None: all.
     """
     taken = [rows.passing(test) for test in tests]
@@ -125,7 +126,7 @@ def own_rows(
         return None
     every = len(places) == rows.rows
     masks = [np.zeros(len(places), np.int64) for _ in range(max(1, words))]
-    for bit, own in enumerate(taken):
+    for bit, own in zip(range(len(taken)) if bits is None else bits, taken, strict=True):
         word, place = divmod(bit, BITS_PER_WORD)
         masks[word][own if every else np.searchsorted(places, own)] |= np.int64(1 << place)
     if every and not drops:

@@ -81,15 +81,17 @@ class FormsPlanner:
         if any(c.shifts for own in given.tests.values() for c in own):
             raise NotShared("a condition on PREV or NEXT of one row")
         engine, texts = ENGINES[type(plan.engine.spec)], given.fields.texts
-        codes = [code for code, _ in sorted(given.bits.items(), key=lambda item: item[1])]
-        names = plan.engine.names
+        codes = list(given.bits)
+        # Codes beyond them are those of the patterns that make up an AND of trends.
+        names = dict(enumerate(plan.engine.names))
         drops, kept = split_filters(given)
         out = fields_read(engine.columns(plan.engine.spec, given.shape))
         return Part(
             engine=engine,
             spec=plan.engine.spec,
             shape=given.shape,
-            tests=tuple(shared.test(plan.query, names[code], given.tests[code]) for code in codes),
+            tests=tuple(shared.test(plan.query, names.get(code, ""), given.tests[code]) for code in codes),
+            bits=tuple(given.bits.values()),
             keep=ComponentTest(bits=tuple(map(shared.condition, kept))) if kept else None,
             drops=drops,
             columns=tuple(shared.column(texts[f]) for f in given.shape.kernel_fields),
