@@ -25,6 +25,7 @@ from sparkcep.exec.conditions.expressions import (
     NavigationSlot,
     NumberSlot,
     RowValue,
+    Type,
 )
 from sparkcep.exec.conditions.programs import CallsBack
 from sparkcep.exec.engines.rows.program import compile_pattern
@@ -34,7 +35,7 @@ from sparkcep.pattern import Alternation, Concatenation, Pattern, Quantified, Va
 from sparkcep.query import SkipMode
 
 from .helpers import as_tuples, batch, found_matches, make_spec, read_matches, remembering
-from .lambda_conditions import lambda_tests
+from .lambda_conditions import UNITS, lambda_tests, time_tests
 from .strategies import NAMES, patterns
 
 VALUES = st.lists(st.one_of(st.none(), st.integers(-2, 3)), max_size=6)
@@ -191,6 +192,21 @@ def test_lambda_functions(pattern: Pattern, values: list[int | None], data: st.D
     check(pattern, values, SkipMode.TO_NEXT_ROW, drawn, plain, asked)
 
 
+@given(st.one_of(st.sampled_from(SHAPES), patterns()), VALUES, st.sampled_from(sorted(UNITS)), st.data())
+def test_times_in_lambda_functions(pattern: Pattern, values: list[int | None], kind: str, data: st.DataObject) -> None:
+    names = variables(pattern)
+    if not names:
+        return
+    drawn = [data.draw(slots(NAMES).filter(lambda of: isinstance(of[0], NavigationSlot))) for _ in range(2)]
+    zone = data.draw(st.sampled_from(["UTC", "+05:30", "America/New_York"]))
+    both = data.draw(st.dictionaries(st.sampled_from(names), time_tests(2, kind, zone), min_size=1, max_size=2))
+    plain, asked = ({name: of[k] for name, of in both.items()} for k in (1, 0))
+    unit, first = UNITS[kind]
+    types = {"timestamp": pa.timestamp("us", "UTC"), "timestamp_ntz": pa.timestamp("us"), "date": pa.date32()}
+    column = pa.array([None if v is None else first + v * unit for v in values], types[kind])
+    check(pattern, values, SkipMode.TO_NEXT_ROW, drawn, plain, asked, (Type(kind), column))
+
+
 def check(
     pattern: Pattern,
     values: list[int | None],
@@ -198,8 +214,12 @@ def check(
     drawn: list[tuple[ConditionSlot, frozenset[str]]],
     chosen: dict[str, Expression],
     asked: dict[str, Expression] | None = None,
+    held: tuple[Type, pa.Array] | None = None,
 ) -> None:
-    """Kernel, interpreter and reference agree. ``asked``: what the reference knows by the tests of ``chosen``."""
+    """Kernel, interpreter and reference agree.
+
+    ``asked``: what the reference knows by the tests of ``chosen``. ``held``: what stands for ``values`` there.
+    """
     labels = compile_pattern(pattern).names
     registers = tuple(frozenset(labels.index(n) for n in of if n in labels) for _, of in drawn)
     of_slots = tuple(
@@ -215,10 +235,11 @@ def check(
 
     reference = {name: condition(node) for name, node in chosen.items()}
     expected = as_tuples(reference_matches(pattern, len(values), reference, skip))
-    rows = batch([0] * len(values), [pa.array(values, pa.int64())])
+    type_, column = held or (BIGINT, pa.array(values, pa.int64()))
+    rows = batch([0] * len(values), [column])
     for interpreted in (False, True):
         dependent = ConditionSet(
-            {labels.index(name): node for name, node in (asked or chosen).items()}, of_slots, (BIGINT,), registers,
+            {labels.index(name): node for name, node in (asked or chosen).items()}, of_slots, (type_,), registers,
             interpreted,
         )  # fmt: skip
         spec = make_spec(pattern, {}, skip=skip, conditions=dependent)

@@ -33,6 +33,7 @@ class Collector(Protocol):
     fields: Fields
     column_types: Mapping[str, str]
     limit_pairs: int
+    zone: str
     pairs: bool
     slots: list[ConditionSlot]
     columns: list[int]
