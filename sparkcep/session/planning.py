@@ -19,6 +19,7 @@ from sparkcep.query import SOURCE, PatternQuery, quote, unescape
 from sparkcep.session.analyzer import SparkAnalyzer
 from sparkcep.session.correlated_input import partitioned_by_outer
 from sparkcep.session.index_columns import index_columns
+from sparkcep.session.parameters import with_lengths
 from sparkcep.session.plan_cache import PLANS, keep
 from sparkcep.settings import Settings
 from sparkcep.sql.block.binder import bind_block
@@ -194,6 +195,7 @@ class OccurrencePlanner:
         self, query: PatternQuery, source: DataFrame, input_sql: InputSql | None = None
     ) -> tuple[PatternQuery, Settings, Analyzer, Sampler, list[str]]:
         """What planners are given. ``input_sql``: the query that reads ``source``, where the input may be sampled."""
+        query = with_lengths(query, self.analyzer.args)
         return (
             query, self.settings, lambda items: self.analyzer.analyze(query, source, items),
             lambda tests, keys, filters: (

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pyspark.errors import AnalysisException
 
 from sparkcep.query import quote
+from sparkcep.session.windowed_order import order_distinct
 from sparkcep.session.windowed_source import OWN, SelectReader, WindowedInput, is_star
 from sparkcep.sql.correlation import is_name
 from sparkcep.sql.scalars import is_aggregate
@@ -79,6 +80,7 @@ class Grouping:
         filled = [quote(c.name) for n, c in enumerate(self.columns) if n not in empty]
         text = reader.named(query, [c.name for c in self.columns], ", ".join(filled) or "1")
         frame = reader.planner.analyzer.analyzed(text.text)
+        order_distinct(reader, known, source)
         self.edit(items, names)
         computed = dict(parts)
         return WindowedInput(text, frame, computed=computed, notes=("windows see the groups as a subquery gives them",))

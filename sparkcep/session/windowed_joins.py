@@ -7,6 +7,7 @@ from collections import Counter
 from pyspark.errors import AnalysisException
 
 from sparkcep.query import quote
+from sparkcep.session.windowed_order import order_distinct
 from sparkcep.session.windowed_source import OWN, SelectReader, WindowedInput, is_star
 from sparkcep.sql.correlation import is_name
 from sparkcep.sql.rewriter import InputSql
@@ -42,6 +43,7 @@ def joined_rows(reader: SelectReader) -> WindowedInput:
     text = reader.named(query, [*names, *sides]) if shown else InputSql(query)
     frame = reader.planner.analyzer.analyzed(text.text)
     names_of = _item_names(reader)
+    order_distinct(reader, sides, reader.source)
     return WindowedInput(
         text, frame, tuple(sides), shown, names_of, notes=("windows see the rows of FROM as a subquery gives them",)
     )

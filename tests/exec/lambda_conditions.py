@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import functools
 from collections.abc import Callable, Sequence
 
 from hypothesis import strategies as st
 
-from sparkcep.exec.conditions.expressions import BOOLEAN, INT, Call, Constant, Expression, Load
+from sparkcep.exec.conditions.expressions import BOOLEAN, DAYS, INT, Call, Constant, Expression, Load, Type
 from sparkcep.exec.conditions.lambdas import LAMBDA, PARAMETER
 
 #: A body by the values of its parameters.
 Body = Callable[..., Expression]
-#: A test with lambdas, and the same without.
+#: A test with lambdas, and the same without, of whole numbers.
 Both = tuple[Expression, Expression]
+#: Kinds of points in time -> what one whole number is there, and the first of them.
+UNITS = {
+    "timestamp": (dt.timedelta(minutes=7), dt.datetime(2026, 1, 5, 12, tzinfo=dt.UTC)),
+    "timestamp_ntz": (dt.timedelta(hours=5), dt.datetime(2026, 1, 5)),
+    "date": (dt.timedelta(days=1), dt.date(2026, 1, 5)),
+}
 _COMPARISONS = st.sampled_from(["=", "<>", "<", "<=", ">", ">=", "<=>"])
 
 
@@ -29,6 +36,34 @@ def lambda_tests(slots: int) -> st.SearchStrategy[Both]:
         st.builds(_of_two, elements, elements, st.sampled_from("+-*"), _bodies(numbers)),
         st.builds(_first, elements, bodies),
     )
+
+
+def time_tests(slots: int, kind: str, zone: str) -> st.SearchStrategy[Both]:
+    """Over the points in time of so many slots: differences beside intervals, and sums beside points in time."""
+    unit, _ = UNITS[kind]
+    interval = DAYS if kind == "date" else Type("interval")
+    numbers = st.integers(0, slots - 1).map(Load)
+
+    def test(
+        name: str, elements: Sequence[Expression], compared: str, sign: str, other: Expression, value: int, form: int
+    ) -> Both:
+        def body(span: Expression, back: Expression, zone: str | None) -> Body:
+            moved: Body = lambda p: Call(sign, (p, span), zone)  # noqa: E731
+            if form == 0:
+                return lambda p: Call(compared, (Call("-", (p, other), zone), span))
+            if form == 1:
+                return lambda p: Call(compared, (other, moved(p)), zone)
+            return lambda p: Call(compared, (Call("-", (moved(p), other), zone), back))
+
+        span = Constant(value * unit, interval)
+        asked = body(span, Call("negate", (span,)), zone)
+        plain = body(Constant(value, INT), Constant(-value, INT), None)
+        return _call(name, [_array(elements)], 0, asked), _decided(name, elements, plain)[1]
+
+    return st.builds(
+        test, st.sampled_from(["exists", "forall"]), st.lists(numbers, min_size=1, max_size=3), _COMPARISONS,
+        st.sampled_from("+-"), numbers, st.integers(-2, 3), st.integers(0, 2),
+    )  # fmt: skip
 
 
 def _bodies(numbers: st.SearchStrategy[Expression]) -> st.SearchStrategy[Body]:

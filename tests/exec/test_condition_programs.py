@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from decimal import Context, Decimal
 from typing import Any
 
@@ -194,6 +195,149 @@ def test_decimals_and_choices(node: Expression, kinds: tuple[Type, ...], ansi: b
     event(str(expected)[:20] if isinstance(expected, str) else "matches" if expected else "no match")
     if expected != "CEP_CONDITION_FAILED":
         assert compiled == expected
+
+
+TEXT, DATE, TIME, SPAN, FLAG = map(Type, ("string", "date", "timestamp_ntz", "interval", "boolean"))
+TEXTS = Type("array", element=TEXT)
+#: The columns: two texts, a date, a time, an interval, a truth value, an array; two slots of each, by kind.
+KINDS = (TEXT, TEXT, DATE, TIME, SPAN, FLAG, TEXTS)
+MIXED_SLOTS = (
+    *(NavigationSlot(2, False, 0, 0, column) for column in range(len(KINDS))),
+    *(NavigationSlot(column % 2, column % 3 > 0, 0, -(column % 2), column) for column in range(len(KINDS))),
+    AggregateSlot("min", 2, (RowValue(0),)), AggregateSlot("max", 0, (RowValue(1),)),
+    AggregateSlot("max", 2, (RowValue(2),)), AggregateSlot("min", 2, (RowValue(3),)),
+    AggregateSlot("count", 2, (RowValue(0),)),
+)  # fmt: skip
+FIRST_DAY = dt.date(2026, 2, 27)
+some_texts = st.sampled_from(["", "a", "ab", "b", "A", "é", "a%", "_b", "ba"])
+MIXED_VALUES = {
+    TEXT: some_texts,
+    DATE: st.integers(0, 3).map(lambda n: FIRST_DAY + dt.timedelta(days=n)),
+    TIME: st.integers(0, 3).map(lambda n: dt.datetime(2026, 2, 27, 23) + dt.timedelta(minutes=45 * n)),
+    SPAN: st.sampled_from([dt.timedelta(0), dt.timedelta(minutes=45), dt.timedelta(minutes=-90), dt.timedelta(days=1)]),
+    FLAG: st.booleans(),
+    TEXTS: st.lists(st.one_of(st.none(), some_texts), max_size=3),
+}
+MIXED_ARROW = (
+    pa.string(),
+    pa.string(),
+    pa.date32(),
+    pa.timestamp("us"),
+    pa.duration("us"),
+    pa.bool_(),
+    pa.list_(pa.string()),
+)
+
+
+def loaded(kind: Type) -> st.SearchStrategy[Expression]:
+    """A slot of a type."""
+    places = [k for k, s in enumerate(MIXED_SLOTS) if isinstance(s, NavigationSlot) and KINDS[s.column] == kind]
+    aggregated = [
+        k for k, s in enumerate(MIXED_SLOTS)
+        if isinstance(s, AggregateSlot) and s.function != "count" and KINDS[s.arguments[0].column] == kind  # type: ignore[union-attr]
+    ]  # fmt: skip
+    return st.sampled_from([*places, *aggregated]).map(Load)
+
+
+def called(name: str, *arguments: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expression]:
+    return st.tuples(*arguments).map(lambda given: Call(name, given))
+
+
+def chosen(of: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expression]:
+    """One of several values."""
+    of_flag = st.one_of(loaded(FLAG), called("isnull", of))
+    return st.one_of(
+        called("coalesce", of, of), called("case", of_flag, of, of), called("least", of, of), called("greatest", of, of)
+    )
+
+
+small = st.integers(-1, 3).map(lambda n: Constant(n, INT))
+plain_texts = st.one_of(loaded(TEXT), loaded(TEXT), some_texts.map(lambda v: Constant(v, TEXT)))
+texts = st.one_of(
+    plain_texts, plain_texts, called("concat", plain_texts, plain_texts), called("upper", plain_texts),
+    chosen(plain_texts),
+    called("substring", plain_texts, small, small), called("replace", plain_texts, plain_texts, plain_texts),
+    called("get", loaded(TEXTS), small), called("array_max", loaded(TEXTS)),
+)  # fmt: skip
+plain_times, plain_days, plain_spans = map(loaded, (TIME, DATE, SPAN))
+spans = st.one_of(plain_spans, called("-", plain_times, plain_times), called("-", plain_spans, plain_spans))
+times = st.one_of(
+    plain_times, chosen(plain_times), called("+", plain_times, spans), called("-", plain_times, plain_spans)
+)
+days = st.one_of(plain_days, chosen(plain_days), called("date_add", plain_days, small))
+counts = st.one_of(
+    small, called("length", texts), called("size", loaded(TEXTS)), called("datediff", plain_days, plain_days),
+    called("instr", texts, texts), called("year", days), st.just(Load(len(MIXED_SLOTS) - 1)),
+)  # fmt: skip
+
+
+def compared(of: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expression]:
+    return st.builds(lambda f, a, b: Call(f, (a, b)), orders, of, of)
+
+
+mixed_tests = st.one_of(
+    *(compared(of) for of in (texts, times, days, spans, counts)), called("like", texts, texts),
+    called("in", texts, texts, texts),
+    called("in", plain_days, plain_days, plain_days), called("array_contains", loaded(TEXTS), plain_texts),
+    called("startswith", texts, plain_texts), loaded(FLAG), called("isnull", times),
+)  # fmt: skip
+#: What the kernel has of these.
+compiled_tests = st.one_of(
+    *(compared(st.one_of(of, chosen(of))) for of in (plain_texts, plain_times, plain_days, plain_spans)),
+    compared(times), compared(spans), called("in", plain_texts, plain_texts, plain_texts), loaded(FLAG),
+    compared(st.one_of(small, called("datediff", plain_days, plain_days), st.just(Load(len(MIXED_SLOTS) - 1)))),
+)  # fmt: skip
+
+
+def joined(tests: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expression]:
+    """A test, or a few of them with AND, OR and NOT."""
+    several = st.builds(lambda f, a, b: Call(f, (a, b)), st.sampled_from(["and", "or"]), tests, tests)
+    return st.one_of(tests, several, called("not", st.one_of(tests, several)))
+
+
+def check_mixed(node: Expression, ansi: bool, data: st.DataObject, calls_back: CallsBack) -> None:
+    row = st.tuples(*(st.one_of(st.none(), MIXED_VALUES[kind], MIXED_VALUES[kind]) for kind in KINDS))
+    rows = data.draw(st.lists(row, min_size=1, max_size=4))
+    columns = [pa.array([r[k] for r in rows], type_) for k, type_ in enumerate(MIXED_ARROW)]
+
+    def found(interpreted: bool, calls_back: CallsBack) -> Any:
+        dependent = ConditionSet({0: node, 1: Call("not", (node,))}, MIXED_SLOTS, KINDS, REGISTERS, interpreted)
+        spec = make_spec(SOME, {}, conditions=dependent, ansi=ansi)
+        return found_matches(spec, batch([0] * len(rows), columns), calls_back)
+
+    expected = found(True, CallsBack.NEVER)
+    assert found(False, CallsBack.ALWAYS) == expected
+    assert found(False, calls_back) == expected
+
+
+@given(joined(compiled_tests), st.booleans(), st.data())
+def test_texts_and_times(node: Expression, ansi: bool, data: st.DataObject) -> None:
+    """Comparisons, CASE, COALESCE, LEAST, IN and arithmetic of texts, dates, times and intervals, all in the kernel."""
+    check_mixed(node, ansi, data, CallsBack.NEVER)
+
+
+@given(joined(mixed_tests), st.booleans(), st.data())
+def test_functions_of_texts_and_arrays(node: Expression, ansi: bool, data: st.DataObject) -> None:
+    """LIKE, functions of texts and dates, elements of arrays beside what the kernel has."""
+    check_mixed(node, ansi, data, CallsBack.WHERE_NEEDED)
+
+
+@pytest.mark.parametrize("ansi", [True, False])
+def test_an_average_of_a_sum_that_has_too_many_digits(ansi: bool) -> None:
+    """0.99... and 1E-38 have the sum 1, which DECIMAL(38, 38) cannot hold."""
+    kind = Type("decimal", 38, 38)
+    column = pa.array([Decimal(f"0.{'9' * 38}"), Decimal("1E-38")], pa.decimal128(38, 38))
+    unknown = Call("isnull", (Load(0),))
+    found: list[Any] = []
+    for interpreted, calls_back in ((True, CallsBack.NEVER), (False, CallsBack.ALWAYS), (False, CallsBack.NEVER)):
+        slots = (AggregateSlot("avg", 0, (RowValue(0),)),)
+        dependent = ConditionSet({1: unknown}, slots, (kind,), (frozenset([0, 1]),), interpreted)
+        spec = make_spec(Concatenation((A, B)), {}, conditions=dependent, ansi=ansi)
+        try:
+            found.append(len(found_matches(spec, batch([0, 0], [column]), calls_back)))
+        except SparkCepError as error:
+            found.append(error.getCondition())
+    assert found == ["ARITHMETIC_OVERFLOW" if ansi else 1] * 3
 
 
 FAILS = Call("=", (Call("/", (Constant(1, INT), Constant(0, INT))), Constant(1, INT)))

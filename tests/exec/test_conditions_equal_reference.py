@@ -6,10 +6,15 @@ Random patterns over random integers; random conditions on first, last, previous
 
 from __future__ import annotations
 
+import pickle
+import statistics
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -25,18 +30,45 @@ from sparkcep.exec.conditions.expressions import (
     NavigationSlot,
     NumberSlot,
     RowValue,
+    Type,
 )
 from sparkcep.exec.conditions.programs import CallsBack
 from sparkcep.exec.engines.rows.program import compile_pattern
 from sparkcep.exec.engines.rows.spec import ConditionSet
 from sparkcep.exec.reference.rows import Path, reference_matches
 from sparkcep.pattern import Alternation, Concatenation, Pattern, Quantified, Variable, variables
-from sparkcep.query import SkipMode
+from sparkcep.query import OwnAggregate, SkipMode
 
 from .helpers import as_tuples, batch, found_matches, make_spec, read_matches, remembering
-from .lambda_conditions import lambda_tests
+from .lambda_conditions import UNITS, lambda_tests, time_tests
 from .strategies import NAMES, patterns
 
+Value = int | float | None
+
+
+def span(values: pa.Array) -> int | None:
+    """A user's aggregate."""
+    found = pc.min_max(values).as_py()
+    return None if found["min"] is None else found["max"] - found["min"]
+
+
+def seldom(values: list[int]) -> int:
+    """The least of the values that occur most often."""
+    return min(values, key=lambda v: (-values.count(v), v))
+
+
+#: Aggregates that the interpreter alone has, over values without NULLs, of which there is one at least.
+FURTHER: dict[str, Callable[[list[int]], Value]] = {
+    "median": statistics.median,
+    "mode": seldom,
+    "count distinct": lambda v: len(set(v)),
+    "sum distinct": lambda v: sum(set(v)),
+    "avg distinct": lambda v: sum(set(v)) / len(set(v)),
+    "span": lambda v: max(v) - min(v),
+    "try_sum": sum,
+}
+#: Those that take NULLs as values.
+PICKED = {"first_value": 0, "last_value": -1}
 VALUES = st.lists(st.one_of(st.none(), st.integers(-2, 3)), max_size=6)
 
 
@@ -53,6 +85,22 @@ def slots(names: tuple[str, ...]) -> st.SearchStrategy[tuple[ConditionSlot, froz
         lambda f: AggregateSlot(f, 0, (RowValue(0),))
     )
     return st.tuples(st.one_of(navigation, aggregate, st.just(NumberSlot())), registers)
+
+
+@st.composite
+def further_aggregates(draw: st.DrawFn, name: str = "") -> tuple[ConditionSlot, frozenset[str]]:
+    """One of :data:`FURTHER` and :data:`PICKED`, by default any, also without the last row, or of some rows only."""
+    function, *distinct = (name or draw(st.sampled_from([*FURTHER, *PICKED, "count", "max"]))).split()
+    keep = draw(st.one_of(st.none(), st.builds(_comparison, st.sampled_from(["<", ">", "<>"]), st.integers(-1, 2))))
+    before = draw(st.booleans())
+    own = OwnAggregate("span", "bigint", pickle.dumps(span)) if function == "span" else None
+    slot = AggregateSlot(function, 0, (RowValue(0),), bool(distinct), keep, before, own)
+    # Without the last row is without the tested one, which is then of the aggregate's variables.
+    return slot, frozenset(NAMES) if before else draw(st.sets(st.sampled_from(NAMES), min_size=1).map(frozenset))
+
+
+def _comparison(operator: str, value: int) -> Expression:
+    return Call(operator, (RowValue(0), Constant(value, INT)))
 
 
 def conditions(slot_count: int) -> st.SearchStrategy[Expression]:
@@ -104,11 +152,19 @@ def plain_slot(slot: ConditionSlot, of: frozenset[str], path: Path, values: list
             return None
         row = ordered[slot.logical] + slot.physical
         return values[row] if 0 <= row < len(values) else None
-    known = [v for r in seen if (v := values[r]) is not None]
+    taken = [values[r] for r in (seen[:-1] if slot.before else seen)]
+    if slot.filter is not None:
+        assert isinstance(slot.filter, Call) and isinstance(slot.filter.arguments[1], Constant)
+        bound, name = slot.filter.arguments[1].value, slot.filter.name
+        taken = [v for v in taken if v is not None and (v != bound if name == "<>" else eval_order(name, v, bound))]
+    if slot.function in PICKED:
+        return taken[PICKED[slot.function]] if taken else None
+    known = [v for v in taken if v is not None]
+    name = slot.function + " distinct" * slot.distinct
     if slot.function == "count":
-        return len(known)
-    functions = {"sum": sum, "min": min, "max": max, "avg": lambda v: sum(v) / len(v)}
-    return functions[slot.function](known) if known else None
+        return FURTHER[name](known) if slot.distinct else len(known)
+    functions = FURTHER | {"sum": sum, "min": min, "max": max, "avg": lambda v: sum(v) / len(v)}
+    return functions[name](known) if known else None
 
 
 def plain_value(node: Expression, loads: list[Any]) -> Any:
@@ -179,6 +235,29 @@ def test_matches(pattern: Pattern, values: list[int | None], skip: SkipMode, dat
     check(pattern, values, skip, drawn, chosen)
 
 
+@pytest.mark.parametrize("function", [*FURTHER, *PICKED])
+@given(
+    pattern=st.sampled_from(SHAPES),
+    values=st.lists(st.sampled_from([None, *range(-2, 5)]), min_size=3, max_size=9),
+    data=st.data(),
+)
+def test_further_aggregates(function: str, pattern: Pattern, values: list[int | None], data: st.DataObject) -> None:
+    """Aggregates that the kernel does not keep, a user's own among them, beside the tested row's value."""
+    names = variables(pattern)
+    drawn = [data.draw(further_aggregates(function)), data.draw(further_aggregates())]
+    drawn.append((NavigationSlot(0, False, 0, 0, 0), frozenset(NAMES)))  # the tested row itself
+    compared = st.builds(
+        lambda op, a, b: Call(op, (Load(a), b)),
+        st.sampled_from(["<", "<=", ">=", "=", "<>", "<=>"]),
+        st.integers(0, 1),
+        st.one_of(st.just(Load(2)), st.integers(0, 2).map(lambda v: Constant(v, INT))),
+    )
+    unknown = st.integers(0, 1).map(lambda a: Call("isnull", (Load(a),)))
+    tests = st.one_of(compared, st.builds(lambda a, b: Call("or", (a, b)), compared, st.one_of(compared, unknown)))
+    chosen = {name: data.draw(tests) for name in names}
+    check(pattern, values, SkipMode.TO_NEXT_ROW, drawn, chosen, chosen)
+
+
 @given(st.one_of(st.sampled_from(SHAPES), patterns()), VALUES, st.data())
 def test_lambda_functions(pattern: Pattern, values: list[int | None], data: st.DataObject) -> None:
     names = variables(pattern)
@@ -191,6 +270,21 @@ def test_lambda_functions(pattern: Pattern, values: list[int | None], data: st.D
     check(pattern, values, SkipMode.TO_NEXT_ROW, drawn, plain, asked)
 
 
+@given(st.one_of(st.sampled_from(SHAPES), patterns()), VALUES, st.sampled_from(sorted(UNITS)), st.data())
+def test_times_in_lambda_functions(pattern: Pattern, values: list[int | None], kind: str, data: st.DataObject) -> None:
+    names = variables(pattern)
+    if not names:
+        return
+    drawn = [data.draw(slots(NAMES).filter(lambda of: isinstance(of[0], NavigationSlot))) for _ in range(2)]
+    zone = data.draw(st.sampled_from(["UTC", "+05:30", "America/New_York"]))
+    both = data.draw(st.dictionaries(st.sampled_from(names), time_tests(2, kind, zone), min_size=1, max_size=2))
+    plain, asked = ({name: of[k] for name, of in both.items()} for k in (1, 0))
+    unit, first = UNITS[kind]
+    types = {"timestamp": pa.timestamp("us", "UTC"), "timestamp_ntz": pa.timestamp("us"), "date": pa.date32()}
+    column = pa.array([None if v is None else first + v * unit for v in values], types[kind])
+    check(pattern, values, SkipMode.TO_NEXT_ROW, drawn, plain, asked, (Type(kind), column))
+
+
 def check(
     pattern: Pattern,
     values: list[int | None],
@@ -198,8 +292,12 @@ def check(
     drawn: list[tuple[ConditionSlot, frozenset[str]]],
     chosen: dict[str, Expression],
     asked: dict[str, Expression] | None = None,
+    held: tuple[Type, pa.Array] | None = None,
 ) -> None:
-    """Kernel, interpreter and reference agree. ``asked``: what the reference knows by the tests of ``chosen``."""
+    """Kernel, interpreter and reference agree.
+
+    ``asked``: what the reference knows by the tests of ``chosen``. ``held``: what stands for ``values`` there.
+    """
     labels = compile_pattern(pattern).names
     registers = tuple(frozenset(labels.index(n) for n in of if n in labels) for _, of in drawn)
     of_slots = tuple(
@@ -215,10 +313,11 @@ def check(
 
     reference = {name: condition(node) for name, node in chosen.items()}
     expected = as_tuples(reference_matches(pattern, len(values), reference, skip))
-    rows = batch([0] * len(values), [pa.array(values, pa.int64())])
+    type_, column = held or (BIGINT, pa.array(values, pa.int64()))
+    rows = batch([0] * len(values), [column])
     for interpreted in (False, True):
         dependent = ConditionSet(
-            {labels.index(name): node for name, node in (asked or chosen).items()}, of_slots, (BIGINT,), registers,
+            {labels.index(name): node for name, node in (asked or chosen).items()}, of_slots, (type_,), registers,
             interpreted,
         )  # fmt: skip
         spec = make_spec(pattern, {}, skip=skip, conditions=dependent)

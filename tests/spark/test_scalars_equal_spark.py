@@ -26,12 +26,27 @@ TYPES = {
     "s": "string", "t": "string", "u": "string", "i": "int", "j": "int", "h": "smallint", "l": "bigint",
     "x": "double", "y": "double", "f": "float", "g": "float", "n": "decimal(9,3)", "m": "decimal(20,2)", "b": "boolean",
     "d": "date", "e": "date", "p": "array<int>", "q": "array<string>", "k": "array<struct<n:int,w:string>>",
-    "o": "map<string,int>",
+    "o": "map<string,int>", "z": "timestamp", "w": "timestamp", "c": "timestamp_ntz", "r": "interval day to second",
+    "r1": "interval day", "zs": "array<timestamp>", "cs": "array<timestamp_ntz>", "ds": "array<date>",
+    "rs": "array<interval day to second>",
 }  # fmt: skip
+ZONE = "Atlantic/Azores"  # whose clocks skip the hour after midnight
 STRINGS = ["", "a", "ab", "abc", "cab", "aab", " a b ", "éa", "日本", "a😀b", "AbC", "x,y,z", "aaaa", ",", "0"]
 INTS = [0, 1, -1, 2, 3, -3, 7, 25, -25, 104, 95, 15, -15]
 DOUBLES = [0.0, -0.0, 1.5, 2.5, -2.5, 0.125, 1.005, 2.675, 1e-7, -1e10, 123456.789, 5e-324, math.nan, 0.1]
 DATES = [dt.date(2020, 1, 31), dt.date(2020, 2, 29), dt.date(2019, 12, 30), dt.date(2021, 1, 3), dt.date(1999, 3, 1)]
+#: Around the hours of 2026 that clocks skip and show twice.
+TIMES = [
+    dt.datetime(2026, month, day, hour, 30, tzinfo=dt.UTC)
+    for month, day in ((3, 28), (3, 29), (3, 30), (10, 24), (10, 25), (10, 26))
+    for hour in (0, 1, 2, 23)
+]
+LOCAL_TIMES = [
+    *(dt.datetime(2026, month, day, 0, 30) for month, day in ((3, 28), (3, 29), (3, 30), (10, 24), (10, 25), (10, 26))),
+    dt.datetime(2020, 1, 31),
+]
+DAYS = [dt.date(2026, 3, 29), dt.date(2026, 3, 30), dt.date(2026, 10, 25), dt.date(2026, 10, 26)]
+SPANS = [dt.timedelta(hours=h, microseconds=m) for h in (0, 1, -1, 24, -24, 25, -36, 48) for m in (0, 1)]
 VALUES: dict[str, list[Any]] = {
     "string": STRINGS,
     "int": INTS,
@@ -46,6 +61,14 @@ VALUES: dict[str, list[Any]] = {
     "array<int>": [[], [1], [2, None], [7, -1, 2], [None, 25, -3, 3], [0, 0]],
     "array<string>": [[], ["a"], ["ab", None, ""], ["cab", "éa", "aab", "a😀b"]],
     "array<struct<n:int,w:string>>": [[], [None], [(1, "a"), (None, "ab")], [(2, None), (2, "c"), (-1, "a"), None]],
+    "timestamp": TIMES,
+    "timestamp_ntz": LOCAL_TIMES,
+    "interval day to second": SPANS,
+    "interval day": [dt.timedelta(days=n) for n in (0, 1, -1, 2)],
+    "array<timestamp>": [[], [*TIMES[:9], None], TIMES[9:]],
+    "array<timestamp_ntz>": [[None], LOCAL_TIMES],
+    "array<date>": [DAYS, [None, *DAYS]],
+    "array<interval day to second>": [SPANS, [None]],
     "map<string,int>": [{}, {"a": 1}, {"ab": None, "": 3}, {"c": 25, "a": -1, "b": 2}],
 }
 CASES = """
@@ -82,7 +105,18 @@ map_values(map_filter(o, (v, a) -> a > i OR v = s)) | get(p, i) | get(transform(
 exists(k, v -> v.n > i) | exists(k, V -> exists(p, a -> a = v.N)) | exists(k, v -> v = get(k, 1)) |
 exists(k, v -> v < get(k, 0)) | filter(k, v -> v IS NULL) | array_max(transform(p, v -> v - i)) |
 array_contains(filter(p, v -> v < i), j) | exists(filter(p, v -> v > i), v -> v IN (j, 7)) |
-transform(p, v -> CASE WHEN v > i THEN s WHEN v IS NULL THEN t END)
+transform(p, v -> CASE WHEN v > i THEN s WHEN v IS NULL THEN t END) |
+z - w | z - c | c - z | d - z | z - d | c - d | d - c | z + r | z - r | r + z | c + r | c - r | r + c | d + r | d - r |
+d + r1 | r1 + d | z - r1 | abs(z - w) | -(z - w) | transform(zs, v -> v - w) | transform(zs, v -> z - v) |
+transform(zs, v -> v - c) | transform(zs, v -> v - d) | transform(zs, v -> v + r) | transform(zs, v -> v - r1) |
+transform(rs, v -> w + v) | transform(rs, v -> w - v) | transform(rs, v -> c - v) | transform(rs, v -> d + v) |
+transform(rs, v -> v + r) | transform(cs, v -> v - c) | transform(cs, v -> v - z) | transform(cs, v -> v - d) |
+transform(cs, v -> r + v) | transform(ds, v -> v - d) | transform(ds, v -> v - z) | transform(ds, v -> v - c) |
+transform(ds, v -> v + i) | transform(ds, v -> v - 2) | transform(ds, v -> v + r1) | transform(ds, v -> v - r) |
+transform(ds, v -> 1 + v) | transform(ds, v -> v < z) | transform(ds, v -> v >= c) | transform(cs, v -> v <=> z) |
+transform(cs, v -> v < z) | transform(zs, v -> v = c) | transform(zs, v -> v <> d) |
+transform(zs, v -> v BETWEEN w AND c) | exists(zs, v -> v - w < r) | forall(zs, v -> abs(v - w) >= r1) |
+filter(zs, v -> v + r > z)
 """
 EXPRESSIONS = [" ".join(c.split()) for c in CASES.split("|")]
 
@@ -96,7 +130,7 @@ class Unlifted(Conjunct):
 
 def ours(text: str, columns: list[list[Any]], ansi: bool = True) -> tuple[Any, Any]:
     """Evaluator by row, and type, of an expression over the columns of ``TYPES``."""
-    owner = MatchConditions(None, Fields(list(TYPES), False))  # type: ignore[arg-type]
+    owner = MatchConditions(None, Fields(list(TYPES), False), zone=ZONE)  # type: ignore[arg-type]
     tree = Unlifted(owner, [text], in_row=True).convert()
     used = [owner.fields.column_of(owner.fields.texts[k]) for k in owner.columns]
     types = tuple(parse_type(TYPES[c or ""]) for c in used)
@@ -106,13 +140,15 @@ def ours(text: str, columns: list[list[Any]], ansi: bool = True) -> tuple[Any, A
     return (lambda row: evaluate(state, row)), kind
 
 
-def held(value: Any) -> Any:
-    """A value as conditions hold it."""
+def held(value: Any, type_: str = "") -> Any:
+    """A value as conditions hold it; Spark gives a TIMESTAMP as the time of this machine."""
+    if isinstance(value, dt.datetime) and "timestamp_ntz" not in type_:
+        return value.astimezone(dt.UTC)
     if isinstance(value, Row):
         return {name: held(v) for name, v in value.asDict().items()}
     if isinstance(value, dict):
         return [(held(k), held(v)) for k, v in value.items()]
-    return list(map(held, value)) if isinstance(value, list) else value
+    return [held(v, type_) for v in value] if isinstance(value, list) else value
 
 
 def shown(value: Any) -> Any:
@@ -133,6 +169,8 @@ def test_values_and_types(spark: SparkSession, ansi: bool) -> None:
     mixed = ("f * 3", "f - l", "f < i", "int(n)", "CAST(n AS BIGINT)")
     texts = EXPRESSIONS if ansi else [e for e in EXPRESSIONS if e not in mixed]
     spark.conf.set("spark.sql.ansi.enabled", str(ansi).lower())
+    zone = spark.conf.get("spark.sql.session.timeZone")
+    spark.conf.set("spark.sql.session.timeZone", ZONE)
     try:
         frame = spark.createDataFrame(rows, schema)
         found = frame.selectExpr(*TYPES, *(f"{text} AS r{k}" for k, text in enumerate(texts)))
@@ -140,7 +178,9 @@ def test_values_and_types(spark: SparkSession, ansi: bool) -> None:
         types = [f.dataType.simpleString() for f in found.schema.fields[len(TYPES) :]]
     finally:
         spark.conf.unset("spark.sql.ansi.enabled")
-    columns = [list(map(held, c)) for c in zip(*answers, strict=True)]
+        spark.conf.set("spark.sql.session.timeZone", str(zone))
+    every = [*TYPES.values(), *types]
+    columns = [[held(v, type_) for v in c] for type_, c in zip(every, zip(*answers, strict=True), strict=True)]
     wrong: list[Any] = []
     for text, type_, expected in zip(texts, types, columns[len(TYPES) :], strict=True):
         evaluate, kind = ours(text, columns, ansi)

@@ -145,6 +145,17 @@ def _parameter(rows: Rows, default: float) -> float:
     return float(rows[0][1]) if rows and len(rows[0]) > 1 and rows[0][1] is not None else default
 
 
+def _average(kind: Type, numbers: Numbers) -> Callable[[list[Decimal]], Decimal | None]:
+    """The average of decimals, whose sum has to fit its own type as in Spark's aggregates of groups."""
+    average, sum_ = average_type(kind), _summation(kind, numbers)[0]
+
+    def apply(values: list[Decimal]) -> Decimal | None:
+        total = sum_(values)
+        return None if total is None else numbers.decimal(DECIMALS.divide(total, len(values)), average)
+
+    return apply
+
+
 def _of_values(name: str, kind: Type, ansi: bool) -> tuple[Callable[[list[Any]], Any], Type]:
     """As :func:`aggregate_fold`, of functions of one column's values without NULLs."""
     if name in ("min", "max"):
@@ -155,8 +166,7 @@ def _of_values(name: str, kind: Type, ansi: bool) -> tuple[Callable[[list[Any]],
     if name in ("avg", "mean") and kind.kind in ("int", "double", "float"):
         return (lambda v: sum(map(float, v)) / len(v) if v else None), DOUBLE
     if name in ("avg", "mean") and kind.kind == "decimal":
-        average, numbers = average_type(kind), Numbers(ansi)
-        return (lambda v: numbers.decimal(DECIMALS.divide(_decimal_sum(v), len(v)), average) if v else None), average
+        return _average(kind, Numbers(ansi)), average_type(kind)
     if name == "try_sum" and kind.kind == "int":
         return (lambda v: total if v and -(2**63) <= (total := sum(v)) < 2**63 else None), BIGINT
     if name in ("try_sum", "try_avg"):  # NULL where the other one overflows

@@ -142,7 +142,10 @@ class CurrentNumber:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """An operator or function by lower-case name."""
+    """An operator or function by lower-case name.
+
+    ``extra``: of an operator the session's time zone, where its operands may be times that the kernel does not combine.
+    """
 
     name: str
     arguments: tuple[Expression, ...]

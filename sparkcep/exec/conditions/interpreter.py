@@ -61,10 +61,12 @@ from sparkcep.exec.conditions.lambdas import (
     parameter_types,
     result_type,
 )
+from sparkcep.exec.conditions.local_times import common_moment, operation
 from sparkcep.exec.conditions.order import compare, extreme
 from sparkcep.exec.conditions.scalars import DECIMALS, DivisionByZero, Numbers, scalar_function, single
 
 _OPERATORS = ("+", "-", "*", "/", "%", "div")
+TIMESTAMP = Type("timestamp")
 
 
 class MatchState:
@@ -221,6 +223,9 @@ class Interpreter:
             inner = of[0]
             return (lambda s, r: inner(s, r) is None), BOOLEAN
         if name in COMPARISONS:
+            if node.extra and (moments := common_moment(kinds[0], kinds[1], node.extra)):
+                of = [_strict(f, moment) for f, moment in zip(of, moments, strict=True)]
+                kinds = [TIMESTAMP, TIMESTAMP]
             check_comparable(name, kinds[0], kinds[1], self.ansi)
             a, b = kinds
             if decimal_among(kinds):
@@ -228,6 +233,8 @@ class Interpreter:
                 of = [self.widened(f, k, common) for f, k in zip(of, kinds, strict=True)]
             return self.comparison(name, of[0], of[1], a, b), BOOLEAN
         if name in _OPERATORS:
+            if node.extra and (found := operation(name, kinds[0], kinds[1], node.extra)):
+                return _strict(of[0], found[0], of[1]), found[1]
             if "decimal" in (kinds[0].kind, kinds[1].kind):
                 kinds = list(map(literal_type, node.arguments, kinds))
             kind = arithmetic_type(name, kinds[0], kinds[1], self.ansi)
@@ -495,9 +502,9 @@ class Interpreter:
         kind = STRING
         if extra == "try" and (name == "cast_int" or (name == "cast_bigint" and first.kind not in ("int", "boolean"))):
             raise NotCompilable(f"try_cast of {first.kind}")  # NULL where a cast fails
-        if name == "negate" and first.is_numeric:
+        if name == "negate" and (first.is_numeric or first.kind == "interval"):
             plain, kind = self.unsigned(first, operator.neg, DECIMALS.minus), first
-        elif name == "abs" and first.is_numeric:
+        elif name == "abs" and (first.is_numeric or first.kind == "interval"):
             plain, kind = self.unsigned(first, abs, DECIMALS.abs), first
         elif name == "timestampdiff":
             micros = dt.timedelta(microseconds=extra)
@@ -522,6 +529,13 @@ class Interpreter:
         elif found := scalar_function(name, kinds, list(map(constant, node.arguments)), self.numbers):
             plain, kind = found
         return None if plain is None else (plain, kind)
+
+
+def _strict(of: Evaluator, apply: Callable[..., Any], other: Evaluator | None = None) -> Evaluator:
+    """A function of one value, or of two, that is NULL where one of them is."""
+    if other is None:
+        return lambda s, r: None if (u := of(s, r)) is None else apply(u)
+    return lambda s, r: None if (u := of(s, r)) is None or (v := other(s, r)) is None else apply(u, v)
 
 
 def constant(node: Expression) -> Any:

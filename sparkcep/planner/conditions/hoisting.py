@@ -24,7 +24,7 @@ from sparkcep.planner.fields import Fields
 from sparkcep.query import PREFIX, WHOLE, Navigation, quote, unescape
 from sparkcep.settings import LIMIT_PAIRS
 from sparkcep.sql.lambdas import Parameter, find_lambdas, hidden, parameters, renamed
-from sparkcep.sql.lexicon import Token, pair_parentheses, tokenize
+from sparkcep.sql.lexicon import CLOSES_OPERAND, Token, pair_parentheses, tokenize
 
 
 class Collector(Protocol):
@@ -33,6 +33,7 @@ class Collector(Protocol):
     fields: Fields
     column_types: Mapping[str, str]
     limit_pairs: int
+    zone: str
     pairs: bool
     slots: list[ConditionSlot]
     columns: list[int]
@@ -431,7 +432,7 @@ def _is_evaluated(tokens: Sequence[Token]) -> bool:
 def _wants_operand(token: Token) -> bool:
     """Whether an operand must follow a token."""
     if token.kind == "op":
-        return token.upper not in (")", "]")
+        return token.upper not in CLOSES_OPERAND
     return token.upper in ("AND", "OR", "NOT", "BETWEEN", "IN", "LIKE", "WHEN", "THEN", "ELSE", "CASE", "DIV")
 
 

@@ -26,14 +26,17 @@ class MatchConditions:
 
     ``conditions``, ``descriptions``: by label, what is evaluated and what EXPLAIN says. ``registers``: labels whose
     rows each holds; ``each``: those that a condition goes through row by row. ``columns``: fields, by kernel column.
+    ``zone``: the session's time zone.
     ``pairs``: Spark evaluates something for every pair of rows, in partitions of up to ``limit_pairs``. ``labels``:
-    other names of registers' rows than the query's.
+    other names of registers' rows than the query's; then only rows of some variables are kept, the tested one by the
+    last name.
     """
 
     query: PatternQuery
     fields: Fields
     column_types: Mapping[str, str] = field(default_factory=dict)
     limit_pairs: int = int(LIMIT_PAIRS.default)
+    zone: str = ""
     pairs: bool = False
     conditions: dict[int, Expression] = field(default_factory=dict)
     slots: list[ConditionSlot] = field(default_factory=list)
@@ -97,6 +100,8 @@ class MatchConditions:
     def register(self, variables: tuple[str, ...] | None, each: bool = False) -> int:
         """The register of these variables' rows; with ``each`` one of its own, which a condition goes through."""
         labels = self.labels or self.query.labels
+        if variables is None and self.labels:  # what looks at no row: a literal, a subquery
+            variables = self.labels[-1:]
         of = frozenset(range(len(labels)) if variables is None else (labels.index(v) for v in variables))
         for g, other in enumerate(self.registers):
             if other == of and (g in self.each) == each:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
 
@@ -11,11 +10,13 @@ from sqlglot import exp
 from sparkcep.exec.conditions.expressions import (
     BIGINT,
     BOOLEAN,
+    COMPARISONS,
     DOUBLE,
     INT,
     LABEL_COLUMN,
     NULL,
     STRING,
+    TIMES,
     AggregateSlot,
     Call,
     Constant,
@@ -28,7 +29,7 @@ from sparkcep.exec.conditions.expressions import (
     RowValue,
     Type,
 )
-from sparkcep.exec.conditions.lambdas import FIELD, LAMBDA, WITH_LAMBDAS, canonical
+from sparkcep.exec.conditions.lambdas import FIELD, LAMBDA, WITH_LAMBDAS, canonical, free_parameters
 from sparkcep.exec.conditions.lambdas import PARAMETER as NAMED
 from sparkcep.exec.conditions.scalars import FUNCTIONS
 from sparkcep.planner.conditions.hoisting import FUNCTION, PARAMETER, SLOT, TEXT, Hoisting
@@ -115,10 +116,8 @@ class Conjunct(Hoisting):
             positive.set("negate", None)
             return Call("not", (self.node(positive),))
         name = _BINARY.get(type(tree))
-        if isinstance(tree, exp.Sub):
-            return Call("-", (self.local_time(self.node(tree.this)), self.local_time(self.node(tree.expression))))
         if name is not None:
-            return Call(name, (self.node(tree.this), self.node(tree.expression)))
+            return self.operation(name, self.node(tree.this), self.node(tree.expression))
         if isinstance(tree, (exp.Cast, exp.TryCast)):
             return self.cast(tree)
         if isinstance(tree, exp.Trim) and (tree.args.get("position") or tree.args.get("expression")):
@@ -144,21 +143,33 @@ class Conjunct(Hoisting):
             operands = [Call(_BINARY[kind], (p[0], p[1])) if len(p) == 2 else p[0] for p in pairs]
         return operands[0]
 
-    def local_time(self, value: Expression) -> Expression:
-        """Spark subtracts timestamps by the session's local time: a timestamp column as TIMESTAMP_NTZ."""
-        return self.as_local_time(value, lambda type_: type_ == "timestamp") or value
+    def operation(self, name: str, x: Expression, y: Expression) -> Expression:
+        """An operator of two values. Of what may be times that are no columns' it has the session's time zone."""
+        if name == "-":
+            # Spark subtracts timestamps by the session's local time.
+            types = [self.input_type(x), self.input_type(y)]
+            if all(type_ in TIMES for type_ in types) and types != ["date", "date"]:
+                x, y = self.as_local_time(x) or x, self.as_local_time(y) or y
+                return Call("-", (x, y))
+        inside = bool(free_parameters(x) or free_parameters(y))
+        constant = isinstance(x, Constant) or isinstance(y, Constant)
+        timed = inside if name in COMPARISONS else name in ("+", "-") and (inside or not constant)
+        return Call(name, (x, y), (self.owner.zone or None) if timed else None)
 
-    def as_local_time(
-        self, value: Expression, wanted: Callable[[str | None], bool] = lambda type_: True
-    ) -> Expression | None:
-        """A column's value as TIMESTAMP_NTZ, which Spark makes of times, dates and texts; None: it is no column's, or
-        the type of its input column is not ``wanted``."""
+    def input_type(self, value: Expression) -> str | None:
+        """The type of the input's column that a value is of; None: it is of none."""
         slot = self.owner.slots[value.slot] if isinstance(value, Load) else None
         if not isinstance(slot, NavigationSlot) or slot.argument is not None or slot.column < 0:
             return None
         text = self.owner.fields.texts[self.owner.columns[slot.column]]
-        if not wanted(self.owner.column_types.get(self.owner.fields.column_of(text) or "")):
+        return self.owner.column_types.get(self.owner.fields.column_of(text) or "")
+
+    def as_local_time(self, value: Expression) -> Expression | None:
+        """A column's value as TIMESTAMP_NTZ, which Spark makes of times, dates and texts; None: it is no column's."""
+        slot = self.owner.slots[value.slot] if isinstance(value, Load) else None
+        if not isinstance(slot, NavigationSlot) or slot.argument is not None or slot.column < 0:
             return None
+        text = self.owner.fields.texts[self.owner.columns[slot.column]]
         return self.owner.slot(replace(slot, column=self.owner.column(f"CAST({text} AS TIMESTAMP_NTZ)")))
 
     def construct(self, tree: exp.Expr) -> Expression:
@@ -177,8 +188,8 @@ class Conjunct(Hoisting):
             return Call("not", (Call("<=>", (self.node(tree.this), self.node(tree.expression))),))
         if isinstance(tree, exp.Between) and not tree.args.get("symmetric"):
             value = self.node(tree.this)
-            low = Call(">=", (value, self.node(tree.args["low"])))
-            return Call("and", (low, Call("<=", (value, self.node(tree.args["high"])))))
+            low = self.operation(">=", value, self.node(tree.args["low"]))
+            return Call("and", (low, self.operation("<=", value, self.node(tree.args["high"]))))
         if isinstance(tree, exp.In) and tree.expressions and not tree.args.get("query"):
             return Call("in", (self.node(tree.this), *map(self.node, tree.expressions)))
         if isinstance(tree, exp.Like):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from sparkcep.query import KeyExpression, Measure, Trend, TrendExpression
 from sparkcep.sql.block.conditions import Keys
 from sparkcep.sql.block.scope import ANY_EVENT, BlockScope
-from sparkcep.sql.lexicon import NO_ALIASES, Token
+from sparkcep.sql.lexicon import CLOSES_OPERAND, NO_ALIASES, Token
 
 _OPERATOR_WORDS = frozenset("AND OR NOT IS IN LIKE ILIKE RLIKE BETWEEN DIV XOR WHEN THEN ELSE CASE AS".split())
 
@@ -57,7 +57,7 @@ class Items:
         before = tokens[high - 2]
         complete = (
             before.kind in ("quoted", "string", "number")
-            or before.upper in (")", "]", "%")
+            or before.upper in (*CLOSES_OPERAND, "%")
             or (before.kind == "word" and before.upper not in _OPERATOR_WORDS)
         )
         return Item(low, high - 1, last) if complete and last.upper not in NO_ALIASES else Item(low, high, None)

@@ -8,7 +8,7 @@ from sparkcep.errors import PatternParseError, near_name
 from sparkcep.pattern import Pattern
 from sparkcep.query import RowsPerMatch, Selection, SkipMode
 from sparkcep.sql.clause.row_pattern import parse_row_pattern, variable_name
-from sparkcep.sql.lexicon import WANTS_OPERAND, Token
+from sparkcep.sql.lexicon import CLOSES_OPERAND, WANTS_OPERAND, Token
 from sparkcep.sql.non_answers import HINT, TAKES, WrongArgument, in_order
 from sparkcep.sql.sort_item import SortItem, sort_item
 from sparkcep.sql.statement import Statement
@@ -166,7 +166,7 @@ class ClauseParser:
         first, second, third = w(i), w(i + 1), w(i + 2)
         before = self.s.tokens[i - 1]
         if i > self.start and (
-            before.upper in _WANTS_OPERAND or (before.kind == "op" and before.upper not in (")", "]"))
+            before.upper in _WANTS_OPERAND or (before.kind == "op" and before.upper not in CLOSES_OPERAND)
         ):
             return None
         if first in ("PARTITION", "ORDER") and second == "BY":
@@ -266,7 +266,7 @@ class ClauseParser:
         """Whether an expression may end with a token, so that a word behind it is a name of its own."""
         token = self.s.tokens[i]
         if token.kind == "op":
-            return token.upper in (")", "]")
+            return token.upper in CLOSES_OPERAND
         return token.upper not in _WANTS_OPERAND and not (token.upper == "INTERVAL" or self.s.word(i - 1) == "INTERVAL")
 
     def refuse_trailing_words(self, start: int, end: int) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from sparkcep.errors import PatternParseError
 from sparkcep.sql.block.spans import JOIN_TYPES, SET_OPERATORS, is_values_row
-from sparkcep.sql.lexicon import WANTS_OPERAND
+from sparkcep.sql.lexicon import CLOSES_OPERAND, WANTS_OPERAND
 from sparkcep.sql.statement import (
     CommonTable,
     OccurrenceKind,
@@ -80,7 +80,7 @@ def _begins_section(s: Statement, i: int, opens: int) -> bool:
     before = s.tokens[i - 1]
     if i - 1 == opens:
         return True
-    return before.upper in (")", "]") if before.kind == "op" else before.upper not in _WANTS_OPERAND
+    return before.upper in CLOSES_OPERAND if before.kind == "op" else before.upper not in _WANTS_OPERAND
 
 
 def _named(s: Statement, opens: int) -> bool:

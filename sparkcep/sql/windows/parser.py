@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from sparkcep.pattern import Anchor, walk
 from sparkcep.sql.clause.parser import ClauseParser, ClauseSyntax, Range
+from sparkcep.sql.lexicon import CLOSES_OPERAND
 from sparkcep.sql.statement import Statement, WindowedSelect
 
 _FRAMES = ("ROWS", "RANGE", "GROUPS")
@@ -81,7 +82,7 @@ class WindowParser(ClauseParser):
         w = self.s.word
         first, second = w(i), w(i + 1)
         before = self.s.tokens[i - 1]
-        if i < self.end and (i == self.start or after_name or (before.kind != "op" or before.upper in (")", "]"))):
+        if i < self.end and (i == self.start or after_name or (before.kind != "op" or before.upper in CLOSES_OPERAND)):
             if first in _FRAMES and (second in ("BETWEEN", "UNBOUNDED", "CURRENT") or w(i + 2) == "PRECEDING"):
                 return "FRAME"
             if first == "EXCLUDE" and second in ("NO", "CURRENT", "GROUP", "TIES"):

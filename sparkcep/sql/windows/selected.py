@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sparkcep.query import quote, unescape
-from sparkcep.sql.lexicon import NO_ALIASES, WANTS_OPERAND
+from sparkcep.sql.lexicon import CLOSES_OPERAND, NO_ALIASES, WANTS_OPERAND
 from sparkcep.sql.rewriter import Rewriter
 from sparkcep.sql.statement import Statement, WindowCall, WindowedSelect
 
@@ -25,7 +25,7 @@ def expression_end(s: Statement, low: int, high: int) -> int:
     before = s.tokens[high - 2]
     if before.upper == "AS":
         return high - 2
-    named = before.upper in (")", "]") if before.kind == "op" else before.upper not in WANTS_OPERAND
+    named = before.upper in CLOSES_OPERAND if before.kind == "op" else before.upper not in WANTS_OPERAND
     return high - 1 if named else high
 
 

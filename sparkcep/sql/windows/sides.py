@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from sparkcep.pattern import variables
 from sparkcep.sql.clause.row_pattern import variable_name
-from sparkcep.sql.lexicon import WANTS_OPERAND
+from sparkcep.sql.lexicon import CLOSES_OPERAND, WANTS_OPERAND
 from sparkcep.sql.scalars import QUERY_WORDS
 from sparkcep.sql.statement import Statement, WindowedSelect
 from sparkcep.sql.windows.parser import WindowSyntax
@@ -73,7 +73,9 @@ def alone_at(
         token, before = s.tokens[k], s.tokens[k - 1]
         if k in without or token.kind not in ("word", "quoted") or fold(token.text) != fold(name):
             continue
-        operand = before.upper not in (")", "]", "*", ".") if before.kind == "op" else before.upper in _BEFORE_OPERAND
+        operand = (
+            before.upper not in (*CLOSES_OPERAND, "*", ".") if before.kind == "op" else before.upper in _BEFORE_OPERAND
+        )
         if operand and s.operator(k + 1) not in (".", "("):
             return k
     return None

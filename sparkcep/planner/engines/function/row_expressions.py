@@ -41,6 +41,7 @@ class _Columns:
     """What a conjunct's reader asks of its owner, over plain columns."""
 
     fields: Fields
+    zone: str
     slots: list[ConditionSlot] = field(default_factory=list)
 
     def column(self, text: str) -> int:
@@ -110,7 +111,7 @@ class RowExpressions:
     ) -> None:
         self.types = dict(types)
         self.kinds = tuple(parse_type(t) for t in types.values())
-        self.columns = _Columns(Fields(tuple(types), case_sensitive))
+        self.columns = _Columns(Fields(tuple(types), case_sensitive), zone)
         self.ansi = ansi
         self.zone = zone
         self.text = text

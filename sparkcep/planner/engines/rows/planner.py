@@ -112,7 +112,9 @@ class RowsPlanner(PlanSteps):
     def split_conditions(self) -> tuple[dict[int, list[RowCondition]], MatchConditions]:
         """Conditions on one row and its neighbours by variable's code, which Spark evaluates; and the others."""
         local: dict[int, list[RowCondition]] = {}
-        dependent = MatchConditions(self.query, self.fields, self.column_types, self.settings.limit_pairs)
+        dependent = MatchConditions(
+            self.query, self.fields, self.column_types, self.settings.limit_pairs, self.settings.time_zone
+        )
         for defined in self.query.conditions:
             (variable,) = defined.decided_by
             label = self.names.index(variable)

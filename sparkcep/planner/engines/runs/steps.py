@@ -127,7 +127,9 @@ class BlockPlanner(PlanSteps):
         Raises:
             PatternAnalysisError: CEP_UNSUPPORTED_CONDITION.
         """
-        dependent = MatchConditions(self.query, self.fields, self.column_types, self.settings.limit_pairs)
+        dependent = MatchConditions(
+            self.query, self.fields, self.column_types, self.settings.limit_pairs, self.settings.time_zone
+        )
         for number, condition in enumerate(conditions):
             dependent.add(number, condition.scalar)
         return dependent

@@ -287,7 +287,12 @@ class TrendPlanner(BlockPlanner):
         found = self.demands(left)
         # Two events at a time: programs over two registers.
         dependent = MatchConditions(
-            self.query, self.fields, self.column_types, self.settings.limit_pairs, labels=(BEFORE, AFTER)
+            self.query,
+            self.fields,
+            self.column_types,
+            self.settings.limit_pairs,
+            self.settings.time_zone,
+            labels=(BEFORE, AFTER),
         )
         for side in (BEFORE, AFTER):  # the kernel fills register 0 with the event before, 1 with the one after
             dependent.register((side,))
