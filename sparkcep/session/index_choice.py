@@ -22,7 +22,7 @@ from sparkcep.index.access import Access, IndexNotBeneficial, Input, describe_by
 from sparkcep.index.reader import Coverage, Reader, Step
 from sparkcep.index.snapshots import Snapshot
 from sparkcep.index.storage_errors import UNUSABLE
-from sparkcep.index.tables import KINDS, Definition, Source
+from sparkcep.index.tables import COUNTS, KINDS, Definition, Source
 from sparkcep.planner.pruning import (
     Asks,
     NotPrunable,
@@ -41,13 +41,14 @@ class Pruning:
     """How a pattern's input is read. ``frame``: None: as it is. ``lines``: what EXPLAIN says.
 
     ``steps``: cases that posting lists left, one condition after the other; none where alternatives are looked up.
-    ``unknown``: sentences about event types of the pattern that the log does not hold, as far as an index knows.
+    ``warnings``: sentences about event types of the pattern that the log does not hold, or never in this order, as far
+    as an index knows.
     """
 
     frame: DataFrame | None = None
     lines: list[str] = field(default_factory=list)
     steps: tuple[Step, ...] = ()
-    unknown: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 def prune(spark: SparkSession, asks: Asks, source: DataFrame, input_sql: InputSql, settings: Settings) -> Pruning:
@@ -65,7 +66,7 @@ def prune(spark: SparkSession, asks: Asks, source: DataFrame, input_sql: InputSq
         return Pruning(lines=unreadable or ["not used, there is none (CREATE PATTERN INDEX)"])
     named = _source_of(input_sql)
     said: list[str] = []
-    unknown: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     has_files = False
     for looked_at in _looked_at(spark, asks, source, named):
         files, has_files = looked_at.files, has_files or looked_at.bare
@@ -87,9 +88,10 @@ def prune(spark: SparkSession, asks: Asks, source: DataFrame, input_sql: InputSq
             if found.frame is not None:
                 return found
             said += found.lines
-            unknown = unknown or found.unknown
+            warnings = warnings or found.warnings
     return Pruning(
-        lines=[*unreadable, *(said or [f"not used, {_why_none(spark, named, has_files, snapshots)}"])], unknown=unknown
+        lines=[*unreadable, *(said or [f"not used, {_why_none(spark, named, has_files, snapshots)}"])],
+        warnings=warnings,
     )
 
 
@@ -187,10 +189,10 @@ def _overlaps(one: sources.State, other: sources.State) -> bool:
 def _through(reader: Reader, asks: Asks, looked_at: _LookedAt, state: sources.State, settings: Settings) -> Pruning:
     """A plan's input through one index, or why not."""
     d = reader.definition
-    unknown: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     def unused(reason: str) -> Pruning:
-        return Pruning(lines=[f"{d.name} not used, {reason}", *unknown], unknown=unknown)
+        return Pruning(lines=[f"{d.name} not used, {reason}", *warnings], warnings=warnings)
 
     columns = {f.name: f for f in looked_at.files.schema.fields}
     if d.case not in columns or d.event not in columns or d.time not in columns:
@@ -213,7 +215,7 @@ def _through(reader: Reader, asks: Asks, looked_at: _LookedAt, state: sources.St
         return unused(f"the input does not have its {roles} as it is")
     try:
         if coverage.state == "current":
-            unknown = _unknown(reader, asks, roles.event)
+            warnings = _unknown(reader, asks, roles.event)
         needs = asks.requirements(roles)
         set_aside, told = _set_aside(reader, needs)
         if looked_at.origin is not None and looked_at.origin.repeats:
@@ -229,6 +231,8 @@ def _through(reader: Reader, asks: Asks, looked_at: _LookedAt, state: sources.St
         if error.error_class not in UNUSABLE:
             raise
         return unused(_sentence(error))
+    if coverage.state == "current" and not set_aside:
+        warnings = (*warnings, *_never_in_order(reader, needs, found))
     steps = found.candidates.steps if found.candidates is not None and len(needs.branches) == 1 else ()
     lines = _explained(reader, needs, coverage, found)
     lines[1:1] = told
@@ -238,7 +242,7 @@ def _through(reader: Reader, asks: Asks, looked_at: _LookedAt, state: sources.St
         renamed = [f"{role} {of} is {name}" for name, (role, of) in own if name not in (None, of)]
         what = f"each row of the input comes from one of {d.source}"
         lines.insert(1, f"{what}{': ' if renamed else ''}{', '.join(renamed)}")
-    return Pruning(found.frame, [*lines, *unknown], steps, unknown)
+    return Pruning(found.frame, [*lines, *warnings], steps, warnings)
 
 
 def _set_aside(reader: Reader, needs: Requirements) -> tuple[bool, list[str]]:
@@ -297,6 +301,21 @@ def _unknown(reader: Reader, asks: Asks, event: str) -> tuple[str, ...]:
         return ()
     known = reader.dictionary()
     return tuple(lacks(event, value, known) for value in named if value not in known)
+
+
+def _never_in_order(reader: Reader, needs: Requirements, found: Access) -> tuple[str, ...]:
+    """Where no case is left: sentences about types that follow each other in none, if each alternative has some."""
+    cases = found.candidates
+    if cases is None or len(cases.ids) or COUNTS not in reader.sizes() or not needs.ordered:
+        return ()
+    if not reader.tells_order(needs.bound) or not all(t in reader.dictionary() for b in needs.branches for t in b):
+        return ()
+    counts = reader.counts(dict.fromkeys(pair for branch in needs.branches for pair in pairwise(branch)))
+    lacking = [[pair for pair in pairwise(branch) if not counts[pair].completions] for branch in needs.branches]
+    if not all(lacking):
+        return ()  # each pair is in some case, and they are in no case together
+    far = "" if reader.definition.options.lookback is None else f" within {reader.definition.lookback_text()}"
+    return tuple(f"no case has {b!r} after {a!r}{far}" for a, b in dict.fromkeys(p for own in lacking for p in own))
 
 
 def _explained(reader: Reader, needs: Requirements, coverage: Coverage, found: Access) -> list[str]:

@@ -29,7 +29,8 @@ from sparkcep.sql.rewriter import InputSql
 @dataclass(frozen=True, slots=True)
 class Relation:
     """A planned form: ``sql`` is the subquery that takes its place in the statement, ``source`` what it reads,
-    ``pruning`` how that has become of ``given``, its input."""
+    ``pruning`` how that has become of ``given``, its input. ``warning``: what is wrong with the query in any log.
+    """
 
     name: str
     plan: AnyPlan
@@ -37,6 +38,7 @@ class Relation:
     sql: str
     given: DataFrame
     pruning: Pruning = field(default_factory=Pruning)
+    warning: str = ""
 
 
 def relation_sql(

@@ -17,6 +17,7 @@ from pyspark.sql.types import StructType
 from sparkcep import settings
 from sparkcep.errors import PatternAnalysisError, SparkCepError, streaming_unsupported, warn
 from sparkcep.exec.warm import needed
+from sparkcep.planner.conditions.contradictions import contradiction
 from sparkcep.planner.engines.runs.censored import LOG_END, log_end_sql
 from sparkcep.planner.explain import explain_plan
 from sparkcep.planner.plan import AnyPlan
@@ -197,8 +198,9 @@ class StatementExecution:
             if correlated is not None and correlated.named
             else prune(self.analyzer.spark, PlanAsks(planned), source, input_sql, self.analyzer.settings)
         )
+        warning = contradiction(planned, self.analyzer.settings.time_zone)
         if self.runs:
-            for sentence in pruning.unknown:
+            for sentence in (*pruning.warnings, *([warning] if warning else [])):
                 warn(sentence)
             self.warn_of_slow_conditions(planned, input_sql, source)
         source = given if pruning.frame is None else self.planner.merged(query, pruning.frame)
@@ -211,7 +213,7 @@ class StatementExecution:
             sql = sql.replace(f"{{{LOG_END}}}", f"{{{name}_end}}")
         if renamed is not None:
             sql = plain_names(sql, renamed[1], lambda text: self.analyzer.run(text).columns)
-        relation = Relation(name, planned, source, sql, given, pruning)
+        relation = Relation(name, planned, source, sql, given, pruning, warning)
         self.relations.append(relation)
         if correlated is not None:
             self.notes.append(f"{' and '.join(correlated.conditions)}: tested on the matches of all partitions by it")
@@ -356,7 +358,7 @@ class StatementExecution:
         spark_plan = self.analyzer.run(command.head + rewritten).collect()[0][0]
         parts = ["== Pattern Plan ==", *self.notes]
         for r in self.relations:
-            parts.append(explain_plan(r.plan, r.name, r.pruning.lines))
+            parts.append(explain_plan(r.plan, r.name, r.pruning.lines, r.warning))
             if command.analyze:
                 parts += self.actual(r)
         if command.analyze:
