@@ -1,0 +1,192 @@
+"""What filters let through of one column, read from conditions of Spark's analysed plans (classic sessions only).
+
+Read are comparisons of a column with constants, and alternatives of these on one column. Whatever else a condition says
+is left out: what is read is needed, and need not be enough.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame
+
+from sparkcep.spark_plan import analysed
+
+_COMPARED = {
+    "EqualTo": "=", "EqualNullSafe": "=", "LessThan": "<", "LessThanOrEqual": "<=", "GreaterThan": ">",
+    "GreaterThanOrEqual": ">=",
+}  # fmt: skip
+_TURNED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_ARROW = {
+    "=": pc.equal, "<": pc.less, "<=": pc.less_equal, ">": pc.greater, ">=": pc.greater_equal,
+}  # fmt: skip
+#: Types whose values are whole numbers or text; times are microseconds, dates are days since 1970.
+_TYPES = ("string", "tinyint", "smallint", "int", "bigint", "timestamp", "timestamp_ntz", "date")
+#: What is another constant where a plan runs than where it is made.
+_NOW = re.compile(r"current_|curdate|\bnow\b|localtime|\buser\b", re.IGNORECASE)
+#: Longer lists of constants are not read one by one.
+_MOST_CONSTANTS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """``operator``: how a column compares with one of ``values``: = (any of them), <, <=, >, >=. ``either``: tests of
+    which one holds, without an operator."""
+
+    operator: str = ""
+    values: tuple[Any, ...] = ()
+    either: tuple[Test, ...] = ()
+
+
+def tests_of(frame: DataFrame, predicates: Sequence[str]) -> list[tuple[int, Test]]:
+    """What SQL predicates over a relation ask of its columns, by the numbers of their attributes."""
+    if not predicates:
+        return []
+    with suppress(Exception):  # there is no public way to a plan: whoever asks does without
+        return list(tests(analysed(frame.where(" AND ".join(f"({p})" for p in predicates))).condition()))
+    return []
+
+
+def tests_by_column(frame: DataFrame, predicates: Sequence[str]) -> dict[str, tuple[Test, ...]]:
+    """What SQL predicates over a relation ask of its columns."""
+    out: dict[str, tuple[Test, ...]] = {}
+    with suppress(Exception):
+        attributes = analysed(frame).output()
+        names = {int(attributes.apply(k).exprId().id()): name for k, name in enumerate(frame.columns)}
+        for number, test in tests_of(frame, predicates):
+            out[names[number]] = (*out.get(names[number], ()), test)
+    return out
+
+
+def tests(condition: Any) -> Iterator[tuple[int, Test]]:
+    """What a condition asks of single attributes, all of which it needs."""
+    yield from _tests(condition, {})
+
+
+#: What a condition calls some of its parts, by their ids as text: BETWEEN does.
+_Names = Mapping[str, Any]
+
+
+def _tests(condition: Any, names: _Names) -> Iterator[tuple[int, Test]]:
+    with suppress(Exception):  # a constant that only Spark's optimizer makes one of
+        condition, names = _replaced(condition, names)
+        if _kind(condition) == "And":
+            yield from _tests(condition.left(), names)
+            yield from _tests(condition.right(), names)
+        elif (found := _test(condition, names)) is not None:
+            yield found
+
+
+def _test(condition: Any, names: _Names) -> tuple[int, Test] | None:
+    condition, names = _replaced(condition, names)
+    kind = _kind(condition)
+    if kind == "Or":
+        one, other = _test(condition.left(), names), _test(condition.right(), names)
+        if one is None or other is None or one[0] != other[0]:
+            return None
+        return one[0], Test(either=(one[1], other[1]))
+    if kind == "In":
+        listed, column = condition.list(), _plain(condition.value(), names)
+        if int(listed.size()) > _MOST_CONSTANTS or (number := _attribute(column)) is None:
+            return None
+        values = [_constant(listed.apply(k), column) for k in range(int(listed.size()))]
+        return (number, Test("=", tuple(values))) if None not in values else None
+    if kind not in _COMPARED:
+        return None
+    operator = _COMPARED[kind]
+    left, right = _plain(condition.left(), names), _plain(condition.right(), names)
+    for one, other, sign in ((left, right, operator), (right, left, _TURNED[operator])):
+        number = _attribute(one)
+        if number is not None and (value := _constant(other, one)) is not None:
+            return number, Test(sign, (value,))
+    return None
+
+
+def _replaced(condition: Any, names: _Names) -> tuple[Any, _Names]:
+    """A condition in the place of one that stands for it."""
+    if _kind(condition) == "Between":
+        condition = condition.replacement()
+    if _kind(condition) == "With":
+        defined = condition.defs()
+        own = [defined.apply(k) for k in range(int(defined.size()))]
+        names = {**names, **{str(d.id().toString()): d.child() for d in own}}
+        condition = condition.child()
+    return condition, names
+
+
+def _plain(expression: Any, names: _Names) -> Any:
+    """An expression without names and casts to its own type."""
+    while True:
+        if _kind(expression) == "CommonExpressionRef":
+            expression = names[str(expression.id().toString())]
+        elif _kind(expression) == "Cast" and expression.child().dataType().equals(expression.dataType()):
+            expression = expression.child()
+        else:
+            return expression
+
+
+def _attribute(expression: Any) -> int | None:
+    if _kind(expression) != "AttributeReference" or str(expression.dataType().simpleString()) not in _TYPES:
+        return None
+    return int(expression.exprId().id())
+
+
+def _constant(expression: Any, column: Any) -> Any:
+    """The value of a constant of the column's type; None: it is none, or NULL."""
+    if not expression.foldable() or not expression.deterministic() or _NOW.search(str(expression.toString())):
+        return None
+    if not expression.dataType().equals(column.dataType()):
+        return None
+    try:
+        value = expression.eval(None)
+    except Exception:  # Spark puts another expression in its place
+        value = expression.replacement().eval(None)
+    return value if value is None or isinstance(value, int) else str(value)
+
+
+def _kind(expression: Any) -> str:
+    return str(expression.getClass().getSimpleName())
+
+
+# -- what they let through ---------------------------------------------------------------------------------------------
+
+
+def bounds(asked: Sequence[Test]) -> tuple[int | None, int | None]:
+    """The least and the most of whole numbers that meet all tests; None: any."""
+    low, high = None, None
+    for test in asked:
+        own_low, own_high = _bounds(test)
+        low = own_low if low is None else low if own_low is None else max(low, own_low)
+        high = own_high if high is None else high if own_high is None else min(high, own_high)
+    return low, high
+
+
+def _bounds(test: Test) -> tuple[int | None, int | None]:
+    if test.either:
+        sides = [_bounds(side) for side in test.either]
+        lows, highs = [low for low, _ in sides], [high for _, high in sides]
+        return (None if None in lows else min(lows)), (None if None in highs else max(highs))  # type: ignore[type-var]
+    least, most = min(test.values), max(test.values)
+    return {
+        "=": (least, most), "<": (None, most - 1), "<=": (None, most), ">": (least + 1, None), ">=": (least, None),
+    }[test.operator]  # fmt: skip
+
+
+def let_through(asked: Sequence[Test], values: pa.Array) -> pa.Array:
+    """Which values meet all tests; those that are NULL do not."""
+    return pc.fill_null(reduce(pc.and_kleene, (_met(test, values) for test in asked)), False)
+
+
+def _met(test: Test, values: pa.Array) -> pa.Array:
+    if test.either:
+        return reduce(pc.or_kleene, (_met(side, values) for side in test.either))
+    if test.operator == "=":
+        return pc.is_in(values, pa.array(test.values, values.type))
+    return _ARROW[test.operator](values, pa.scalar(test.values[0], values.type))
