@@ -36,68 +36,70 @@ _MOST_CONSTANTS = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Test:
+class Comparison:
     """``operator``: how a column compares with one of ``values``: = (any of them), <, <=, >, >=. ``either``: tests of
     which one holds, without an operator."""
 
     operator: str = ""
     values: tuple[Any, ...] = ()
-    either: tuple[Test, ...] = ()
+    either: tuple[Comparison, ...] = ()
 
 
-def tests_of(frame: DataFrame, predicates: Sequence[str]) -> list[tuple[int, Test]]:
+def asked_of(frame: DataFrame, predicates: Sequence[str]) -> list[tuple[int, Comparison]]:
     """What SQL predicates over a relation ask of its columns, by the numbers of their attributes."""
     if not predicates:
         return []
     with suppress(Exception):  # there is no public way to a plan: whoever asks does without
-        return list(tests(analysed(frame.where(" AND ".join(f"({p})" for p in predicates))).condition()))
+        return list(asked(analysed(frame.where(" AND ".join(f"({p})" for p in predicates))).condition()))
     return []
 
 
-def tests_by_column(frame: DataFrame, predicates: Sequence[str]) -> dict[str, tuple[Test, ...]]:
+def asked_by_column(frame: DataFrame, predicates: Sequence[str]) -> dict[str, tuple[Comparison, ...]]:
     """What SQL predicates over a relation ask of its columns."""
-    out: dict[str, tuple[Test, ...]] = {}
+    out: dict[str, tuple[Comparison, ...]] = {}
+    if not predicates:
+        return out
     with suppress(Exception):
         attributes = analysed(frame).output()
         names = {int(attributes.apply(k).exprId().id()): name for k, name in enumerate(frame.columns)}
-        for number, test in tests_of(frame, predicates):
+        for number, test in asked_of(frame, predicates):
             out[names[number]] = (*out.get(names[number], ()), test)
     return out
 
 
-def tests(condition: Any) -> Iterator[tuple[int, Test]]:
+def asked(condition: Any) -> Iterator[tuple[int, Comparison]]:
     """What a condition asks of single attributes, all of which it needs."""
-    yield from _tests(condition, {})
+    yield from _asked(condition, {})
 
 
 #: What a condition calls some of its parts, by their ids as text: BETWEEN does.
 _Names = Mapping[str, Any]
 
 
-def _tests(condition: Any, names: _Names) -> Iterator[tuple[int, Test]]:
+def _asked(condition: Any, names: _Names) -> Iterator[tuple[int, Comparison]]:
     with suppress(Exception):  # a constant that only Spark's optimizer makes one of
         condition, names = _replaced(condition, names)
         if _kind(condition) == "And":
-            yield from _tests(condition.left(), names)
-            yield from _tests(condition.right(), names)
-        elif (found := _test(condition, names)) is not None:
+            yield from _asked(condition.left(), names)
+            yield from _asked(condition.right(), names)
+        elif (found := _comparison(condition, names)) is not None:
             yield found
 
 
-def _test(condition: Any, names: _Names) -> tuple[int, Test] | None:
+def _comparison(condition: Any, names: _Names) -> tuple[int, Comparison] | None:
     condition, names = _replaced(condition, names)
     kind = _kind(condition)
     if kind == "Or":
-        one, other = _test(condition.left(), names), _test(condition.right(), names)
+        one, other = _comparison(condition.left(), names), _comparison(condition.right(), names)
         if one is None or other is None or one[0] != other[0]:
             return None
-        return one[0], Test(either=(one[1], other[1]))
+        return one[0], Comparison(either=(one[1], other[1]))
     if kind == "In":
         listed, column = condition.list(), _plain(condition.value(), names)
         if int(listed.size()) > _MOST_CONSTANTS or (number := _attribute(column)) is None:
             return None
         values = [_constant(listed.apply(k), column) for k in range(int(listed.size()))]
-        return (number, Test("=", tuple(values))) if None not in values else None
+        return (number, Comparison("=", tuple(values))) if None not in values else None
     if kind not in _COMPARED:
         return None
     operator = _COMPARED[kind]
@@ -105,7 +107,7 @@ def _test(condition: Any, names: _Names) -> tuple[int, Test] | None:
     for one, other, sign in ((left, right, operator), (right, left, _TURNED[operator])):
         number = _attribute(one)
         if number is not None and (value := _constant(other, one)) is not None:
-            return number, Test(sign, (value,))
+            return number, Comparison(sign, (value,))
     return None
 
 
@@ -158,7 +160,7 @@ def _kind(expression: Any) -> str:
 # -- what they let through ---------------------------------------------------------------------------------------------
 
 
-def bounds(asked: Sequence[Test]) -> tuple[int | None, int | None]:
+def bounds(asked: Sequence[Comparison]) -> tuple[int | None, int | None]:
     """The least and the most of whole numbers that meet all tests; None: any."""
     low, high = None, None
     for test in asked:
@@ -168,7 +170,7 @@ def bounds(asked: Sequence[Test]) -> tuple[int | None, int | None]:
     return low, high
 
 
-def _bounds(test: Test) -> tuple[int | None, int | None]:
+def _bounds(test: Comparison) -> tuple[int | None, int | None]:
     if test.either:
         sides = [_bounds(side) for side in test.either]
         lows, highs = [low for low, _ in sides], [high for _, high in sides]
@@ -179,12 +181,12 @@ def _bounds(test: Test) -> tuple[int | None, int | None]:
     }[test.operator]  # fmt: skip
 
 
-def let_through(asked: Sequence[Test], values: pa.Array) -> pa.Array:
+def let_through(asked: Sequence[Comparison], values: pa.Array) -> pa.Array:
     """Which values meet all tests; those that are NULL do not."""
     return pc.fill_null(reduce(pc.and_kleene, (_met(test, values) for test in asked)), False)
 
 
-def _met(test: Test, values: pa.Array) -> pa.Array:
+def _met(test: Comparison, values: pa.Array) -> pa.Array:
     if test.either:
         return reduce(pc.or_kleene, (_met(side, values) for side in test.either))
     if test.operator == "=":

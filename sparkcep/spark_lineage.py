@@ -15,7 +15,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from sparkcep.spark_filters import Test, tests, tests_of
+from sparkcep.spark_filters import Comparison, asked, asked_of
 from sparkcep.spark_plan import analysed, over_plan
 
 _BETWEEN = "\u0001\u0002\u0001"
@@ -59,7 +59,7 @@ class Origin:
     made_from: Mapping[str, frozenset[str]]
     tested: frozenset[str]
     by_row: bool
-    tests: Mapping[str, tuple[Test, ...]]
+    tests: Mapping[str, tuple[Comparison, ...]]
     _leaf: Any = field(repr=False)
     _path: tuple[tuple[Any, int], ...] = field(repr=False)
 
@@ -91,7 +91,7 @@ def origins(frame: DataFrame, columns: Collection[str], predicates: Sequence[str
         plan = analysed(frame)
         numbers = [number for _, number in _outputs(plan)]
         named = {n: frozenset({c}) for n, c in zip(numbers, frame.columns, strict=True) if c in columns}
-        asked = tuple(tests_of(frame, predicates))
+        asked = tuple(asked_of(frame, predicates))
         return list(_found(frame.sparkSession, _Descent(plan, named, named, tests=asked)))
     return []
 
@@ -109,7 +109,7 @@ class _Descent:
     repeats: bool = False
     by_row: bool = True
     common: tuple[tuple[int, Any], ...] = ()
-    tests: tuple[tuple[int, Test], ...] = ()
+    tests: tuple[tuple[int, Comparison], ...] = ()
 
     def into(self, child: Any, place: int = 0, **changed: Any) -> _Descent:
         """The way down to a child."""
@@ -147,7 +147,7 @@ def _found(spark: SparkSession, at: _Descent) -> Iterator[Origin]:
             outer, inner = ([number for _, number in _outputs(node)] for node in (at.node, below))
             of = dict(zip(outer, inner, strict=True))
             # Whether others refer to the same definition, with the numbers of its attributes, cannot be told here.
-            tested = tuple((of[number], test) for number, test in at.tests)
+            tested = tuple((of[number], test) for number, test in at.tests if number in of)
             at = at.into(
                 below, plain=_renumbered(at.plain, of), used=_renumbered(at.used, of), by_row=False, tests=tested
             )
@@ -163,7 +163,7 @@ def _origin(spark: SparkSession, at: _Descent) -> Origin:
             made_from[column] = made_from.get(column, frozenset()) | {names[number]}
     plain = {column: names[number] for number, columns in at.plain.items() for column in columns}
     tested = made_from.pop(_TESTED, frozenset())
-    asked: dict[str, tuple[Test, ...]] = {}
+    asked: dict[str, tuple[Comparison, ...]] = {}
     for number, test in at.tests:
         if number in names:
             asked[names[number]] = (*asked.get(names[number], ()), test)
@@ -182,8 +182,8 @@ def _below_others(at: _Descent, repeats: bool) -> _Descent:
 def _below_filter(at: _Descent) -> _Descent:
     condition = at.node.condition()
     used = _with_tested(at.used, _references(condition))
-    asked = (*at.tests, *tests(condition))
-    return at.into(at.node.child(), used=used, by_row=at.by_row and bool(condition.deterministic()), tests=asked)
+    found = (*at.tests, *asked(condition))
+    return at.into(at.node.child(), used=used, by_row=at.by_row and bool(condition.deterministic()), tests=found)
 
 
 def _below_project(at: _Descent) -> _Descent:
@@ -227,7 +227,7 @@ def _sides(at: _Descent) -> Iterator[_Descent]:
         )  # fmt: skip
 
 
-def _of(own: Collection[int], asked: Sequence[tuple[int, Test]]) -> tuple[tuple[int, Test], ...]:
+def _of(own: Collection[int], asked: Sequence[tuple[int, Comparison]]) -> tuple[tuple[int, Comparison], ...]:
     """Tests of some attributes."""
     return tuple((number, test) for number, test in asked if number in own)
 

@@ -32,7 +32,7 @@ from sparkcep.planner.pruning import (
 )
 from sparkcep.query import PatternQuery, unescape
 from sparkcep.settings import INDEX, Settings
-from sparkcep.spark_filters import Test, bounds, let_through, tests_by_column
+from sparkcep.spark_filters import Comparison, asked_by_column, bounds, let_through
 from sparkcep.spark_lineage import Origin, origins
 from sparkcep.spark_plan import is_bare, is_remote
 from sparkcep.sql.rewriter import InputSql
@@ -115,7 +115,7 @@ class _LookedAt:
     named: Source | None = None
     bare: bool = False
     origin: Origin | None = None
-    tests: Mapping[str, Sequence[Test]] = field(default_factory=dict)
+    tests: Mapping[str, Sequence[Comparison]] = field(default_factory=dict)
 
     def has(self, column: str | None, wanted: Sequence[str | None] = ()) -> str | None:
         """The input's column that is a column of the files, one of those wanted if several are; None: none is."""
@@ -130,7 +130,7 @@ def _looked_at(spark: SparkSession, asks: Asks, source: DataFrame, named: Source
     predicates = _predicates(asks.query)
     if bare or is_remote(spark):
         if named is not None or bare:
-            asked = {} if is_remote(spark) else tests_by_column(source, predicates)
+            asked = {} if is_remote(spark) else asked_by_column(source, predicates)
             yield _LookedAt(source, source, itself, named, bare, tests=asked)
         return
     with suppress(NotPrunable):
