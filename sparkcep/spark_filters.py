@@ -78,19 +78,17 @@ _Names = Mapping[str, Any]
 
 def _asked(condition: Any, names: _Names) -> Iterator[tuple[int, Comparison]]:
     with suppress(Exception):  # a constant that only Spark's optimizer makes one of
-        condition, names = _replaced(condition, names)
-        if _kind(condition) == "And":
+        condition, names, kind = _replaced(condition, names)
+        if kind == "And":
             yield from _asked(condition.left(), names)
             yield from _asked(condition.right(), names)
-        elif (found := _comparison(condition, names)) is not None:
+        elif (found := _comparison(condition, names, kind)) is not None:
             yield found
 
 
-def _comparison(condition: Any, names: _Names) -> tuple[int, Comparison] | None:
-    condition, names = _replaced(condition, names)
-    kind = _kind(condition)
+def _comparison(condition: Any, names: _Names, kind: str) -> tuple[int, Comparison] | None:
     if kind == "Or":
-        one, other = _comparison(condition.left(), names), _comparison(condition.right(), names)
+        one, other = (_comparison(*_replaced(side, names)) for side in (condition.left(), condition.right()))
         if one is None or other is None or one[0] != other[0]:
             return None
         return one[0], Comparison(either=(one[1], other[1]))
@@ -111,24 +109,28 @@ def _comparison(condition: Any, names: _Names) -> tuple[int, Comparison] | None:
     return None
 
 
-def _replaced(condition: Any, names: _Names) -> tuple[Any, _Names]:
-    """A condition in the place of one that stands for it."""
-    if _kind(condition) == "Between":
+def _replaced(condition: Any, names: _Names) -> tuple[Any, _Names, str]:
+    """A condition in the place of one that stands for it, and of which kind it is."""
+    kind = _kind(condition)
+    if kind == "Between":
         condition = condition.replacement()
-    if _kind(condition) == "With":
+        kind = _kind(condition)
+    if kind == "With":
         defined = condition.defs()
         own = [defined.apply(k) for k in range(int(defined.size()))]
         names = {**names, **{str(d.id().toString()): d.child() for d in own}}
         condition = condition.child()
-    return condition, names
+        kind = _kind(condition)
+    return condition, names, kind
 
 
 def _plain(expression: Any, names: _Names) -> Any:
     """An expression without names and casts to its own type."""
     while True:
-        if _kind(expression) == "CommonExpressionRef":
+        kind = _kind(expression)
+        if kind == "CommonExpressionRef":
             expression = names[str(expression.id().toString())]
-        elif _kind(expression) == "Cast" and expression.child().dataType().equals(expression.dataType()):
+        elif kind == "Cast" and expression.child().dataType().equals(expression.dataType()):
             expression = expression.child()
         else:
             return expression
@@ -154,7 +156,7 @@ def _constant(expression: Any, column: Any) -> Any:
 
 
 def _kind(expression: Any) -> str:
-    return str(expression.getClass().getSimpleName())
+    return str(expression.nodeName())  # of its class, in one round trip
 
 
 # -- what they let through ---------------------------------------------------------------------------------------------
