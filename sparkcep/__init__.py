@@ -17,6 +17,7 @@ importlib.import_module("sparkcep.sql")
 from sparkcep.session.hook import sql  # noqa: E402
 
 if TYPE_CHECKING:
+    from sparkcep.data.xes_table import read_xes
     from sparkcep.errors import LimitError, PatternAnalysisError, PatternIndexError, PatternParseError, SparkCepError
     from sparkcep.pictures.explorer import explore
     from sparkcep.session.expansion import expand_collapsed
@@ -33,6 +34,7 @@ _LATE = {
     "SparkCepError": "sparkcep.errors",
     "explore": "sparkcep.pictures.explorer",
     "expand_collapsed": "sparkcep.session.expansion",
+    "read_xes": "sparkcep.data.xes_table",
     "register_aggregate": "sparkcep.session.own_aggregates",
 }
 
@@ -73,6 +75,7 @@ __all__ = [
     "explain",
     "explore",
     "local_session",
+    "read_xes",
     "register_aggregate",
     "sql",
 ]

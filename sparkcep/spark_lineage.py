@@ -15,6 +15,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from sparkcep.spark_filters import Comparison, asked, asked_of
 from sparkcep.spark_plan import analysed, over_plan
 
 _BETWEEN = "\u0001\u0002\u0001"
@@ -48,6 +49,8 @@ class Origin:
     files, and which. ``repeats``: whether a row of the files may be in the relation more than once. ``made_from``: by
     column of the relation the columns of the files that its value is made from, ``tested``: those that filters and
     joins look at; ``by_row``: whether that is all that decides of a row, so that :meth:`over` may take others' place.
+    ``tests``: by column of the files what filters ask of it, as far as that can be told: rows that do not meet it are
+    not in the relation.
     """
 
     files: DataFrame
@@ -56,6 +59,7 @@ class Origin:
     made_from: Mapping[str, frozenset[str]]
     tested: frozenset[str]
     by_row: bool
+    tests: Mapping[str, tuple[Comparison, ...]]
     _leaf: Any = field(repr=False)
     _path: tuple[tuple[Any, int], ...] = field(repr=False)
 
@@ -76,24 +80,27 @@ class Origin:
         return over_plan(spark, plan)
 
 
-def origins(frame: DataFrame, columns: Collection[str]) -> list[Origin]:
+def origins(frame: DataFrame, columns: Collection[str], predicates: Sequence[str] = ()) -> list[Origin]:
     """The files that the rows of a relation come from; none where that cannot be told.
 
     Args:
         columns: those of the relation whose values matter.
+        predicates: SQL over the relation; rows that do not meet it do not matter.
     """
     with suppress(Exception):  # there is no public way to a plan: whoever asks does without
         plan = analysed(frame)
         numbers = [number for _, number in _outputs(plan)]
         named = {n: frozenset({c}) for n, c in zip(numbers, frame.columns, strict=True) if c in columns}
-        return list(_found(frame.sparkSession, _Descent(plan, named, named)))
+        asked = tuple(asked_of(frame, predicates))
+        return list(_found(frame.sparkSession, _Descent(plan, named, named, tests=asked)))
     return []
 
 
 @dataclass(frozen=True, slots=True)
 class _Descent:
     """A node on the way down. ``plain``: its attributes that columns of the relation are nothing but; ``used``: those
-    that their values are made from. ``above``: nodes passed, with the place of the child that was taken."""
+    that their values are made from. ``above``: nodes passed, with the place of the child that was taken. ``tests``:
+    what each row that matters meets, by attribute."""
 
     node: Any
     plain: _Columns
@@ -102,12 +109,13 @@ class _Descent:
     repeats: bool = False
     by_row: bool = True
     common: tuple[tuple[int, Any], ...] = ()
+    tests: tuple[tuple[int, Comparison], ...] = ()
 
     def into(self, child: Any, place: int = 0, **changed: Any) -> _Descent:
         """The way down to a child."""
         values = {
             "plain": self.plain, "used": self.used, "repeats": self.repeats, "by_row": self.by_row,
-            "common": self.common, **changed,
+            "common": self.common, "tests": self.tests, **changed,
         }  # fmt: skip
         return _Descent(child, above=(*self.above, (self.node, place)), **values)
 
@@ -139,7 +147,10 @@ def _found(spark: SparkSession, at: _Descent) -> Iterator[Origin]:
             outer, inner = ([number for _, number in _outputs(node)] for node in (at.node, below))
             of = dict(zip(outer, inner, strict=True))
             # Whether others refer to the same definition, with the numbers of its attributes, cannot be told here.
-            at = at.into(below, plain=_renumbered(at.plain, of), used=_renumbered(at.used, of), by_row=False)
+            tested = tuple((of[number], test) for number, test in at.tests if number in of)
+            at = at.into(
+                below, plain=_renumbered(at.plain, of), used=_renumbered(at.used, of), by_row=False, tests=tested
+            )
         else:
             return
 
@@ -152,7 +163,11 @@ def _origin(spark: SparkSession, at: _Descent) -> Origin:
             made_from[column] = made_from.get(column, frozenset()) | {names[number]}
     plain = {column: names[number] for number, columns in at.plain.items() for column in columns}
     tested = made_from.pop(_TESTED, frozenset())
-    return Origin(over_plan(spark, at.node), plain, at.repeats, made_from, tested, at.by_row, at.node, at.above)
+    asked: dict[str, tuple[Comparison, ...]] = {}
+    for number, test in at.tests:
+        if number in names:
+            asked[names[number]] = (*asked.get(names[number], ()), test)
+    return Origin(over_plan(spark, at.node), plain, at.repeats, made_from, tested, at.by_row, asked, at.node, at.above)
 
 
 def _below_others(at: _Descent, repeats: bool) -> _Descent:
@@ -161,13 +176,14 @@ def _below_others(at: _Descent, repeats: bool) -> _Descent:
     own = {number for _, number in _outputs(child)}
     plain = {n: c for n, c in at.plain.items() if n in own}
     used = {n: c for n, c in at.used.items() if n in own}
-    return at.into(child, plain=plain, used=used, by_row=False, repeats=at.repeats or repeats)
+    return at.into(child, plain=plain, used=used, by_row=False, repeats=at.repeats or repeats, tests=_of(own, at.tests))
 
 
 def _below_filter(at: _Descent) -> _Descent:
     condition = at.node.condition()
     used = _with_tested(at.used, _references(condition))
-    return at.into(at.node.child(), used=used, by_row=at.by_row and bool(condition.deterministic()))
+    found = (*at.tests, *asked(condition))
+    return at.into(at.node.child(), used=used, by_row=at.by_row and bool(condition.deterministic()), tests=found)
 
 
 def _below_project(at: _Descent) -> _Descent:
@@ -184,7 +200,11 @@ def _below_project(at: _Descent) -> _Descent:
         below = _carried(item)
         if below is not None and (carried := at.plain.get(number)):
             plain[below] = plain.get(below, frozenset()) | carried
-    return at.into(at.node.child(), plain=plain, used=used, by_row=by_row)
+    asked = []
+    for number, test in at.tests:
+        if number in places and (below := _carried(items.apply(places[number]))) is not None:
+            asked.append((below, test))
+    return at.into(at.node.child(), plain=plain, used=used, by_row=by_row, tests=tuple(asked))
 
 
 def _sides(at: _Descent) -> Iterator[_Descent]:
@@ -195,17 +215,21 @@ def _sides(at: _Descent) -> Iterator[_Descent]:
     if node.condition().isDefined():
         condition = node.condition().get()
         used = _with_tested(used, _references(condition))
-        at = _Descent(
-            node, at.plain, used, at.above, at.repeats, at.by_row and bool(condition.deterministic()), at.common
-        )
+        by_row = at.by_row and bool(condition.deterministic())
+        at = _Descent(node, at.plain, used, at.above, at.repeats, by_row, at.common, at.tests)
     for place in _KEPT_SIDES.get(kind, ()):
         child = node.children().apply(place)
         own = {number for _, number in _outputs(child)}
         yield at.into(
             child, place, plain={n: c for n, c in at.plain.items() if n in own},
-            used={n: c for n, c in used.items() if n in own},
+            used={n: c for n, c in used.items() if n in own}, tests=_of(own, at.tests),
             repeats=at.repeats or kind not in ("LEFT SEMI", "LEFT ANTI"),
         )  # fmt: skip
+
+
+def _of(own: Collection[int], asked: Sequence[tuple[int, Comparison]]) -> tuple[tuple[int, Comparison], ...]:
+    """Tests of some attributes."""
+    return tuple((number, test) for number, test in asked if number in own)
 
 
 def _carried(item: Any) -> int | None:

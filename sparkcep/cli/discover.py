@@ -12,7 +12,7 @@ from sparkcep.cli.options import Connection, pairs, session_of, with_connection,
 if TYPE_CHECKING:
     from sparkcep.data.discovery import Discovered
 
-FORMATS = ("csv", "parquet", "json", "delta")
+FORMATS = ("csv", "parquet", "json", "delta", "xes")
 _STEPS = 8
 
 

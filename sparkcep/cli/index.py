@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -74,22 +76,85 @@ def index_group() -> None:
     """Make, refresh and look at pattern indexes."""
 
 
+def _folder_of(xes: str, into: str | None) -> Path:
+    """The folder of Parquet that a log in XES becomes."""
+    return Path(into) if into is not None else Path(xes.removesuffix(".gz")).with_suffix(".parquet")
+
+
+def _with_source(command: Command) -> Command:
+    """What `create` is given is looked at before Spark is started."""
+
+    @functools.wraps(command)
+    def run(**given: Any) -> Any:
+        source, xes, into = given["source"], given["xes"], given["into"]
+        if (source is None) == (xes is None):
+            raise click.UsageError("one of --source and --xes is expected")
+        if into is not None and xes is None:
+            raise click.UsageError("--into is the folder of what --xes names")
+        missing = [f"--{role}" for role in ("case", "time", "event") if given[role] is None]
+        if missing and xes is None:
+            raise click.UsageError(f"missing {', '.join(missing)}")
+        if xes is not None:
+            _check_folder(xes, _folder_of(xes, into))
+        return command(**given)
+
+    return run  # type: ignore[return-value]
+
+
+def _check_folder(xes: str, folder: Path) -> None:
+    """Refuse a log that is not there, and a folder that cannot become a source.
+
+    Raises:
+        SparkCepError: CEP_FILE, CEP_ARGUMENTS.
+    """
+    from sparkcep.errors import SparkCepError
+
+    if not Path(xes).is_file():
+        raise SparkCepError("CEP_FILE", f"{xes} cannot be read: there is no such file.")
+    if "`" in str(folder):
+        raise SparkCepError("CEP_ARGUMENTS", f"{folder}: the folder's name has a backtick.", hint="--into FOLDER")
+    if folder.exists():
+        raise SparkCepError(
+            "CEP_FILE", f"{folder} cannot be written: it is there already.",
+            hint=f"--into names another folder; --source 'parquet.`{folder.absolute()}`' takes this one",
+        )  # fmt: skip
+
+
+def _from_xes(spark: SparkSession, xes: str, into: str | None, given: Mapping[str, Any]) -> dict[str, Any]:
+    """A log in XES as a folder of Parquet, and what `create` is given for it."""
+    from sparkcep.data.xes_table import CASE, EVENT, POSITION, TIME, read_xes
+
+    folder = _folder_of(xes, into)
+    with activity(f"Reading {xes}"):
+        read_xes(spark, xes, folder)
+    click.echo(f"{xes} is now the Parquet of {folder}", err=True)
+    columns = {"case": CASE, "time": TIME, "event": EVENT, "tiebreak": POSITION}
+    return {"source": f"parquet.`{folder.absolute()}`", **{role: given[role] or own for role, own in columns.items()}}
+
+
 @index_group.command("create")
 @click.argument("name")
-@click.option("--source", required=True, help="A table, or format.`path`.")
-@click.option("--case", required=True, metavar="COLUMN", help="The case column.")
-@click.option("--time", required=True, metavar="COLUMN", help="The time column.")
-@click.option("--event", required=True, metavar="COLUMN", help="The event column.")
+@click.option("--source", help="A table, or format.`path`.")
+@click.option("--xes", metavar="FILE", help="A log in XES, which becomes a folder of Parquet, and that the source.")
+@click.option("--into", metavar="FOLDER", help="That folder, if not FILE with the ending .parquet.")
+@click.option("--case", metavar="COLUMN", help="The case column; not needed with --xes, as --time and --event.")
+@click.option("--time", metavar="COLUMN", help="The time column.")
+@click.option("--event", metavar="COLUMN", help="The event column.")
 @click.option("--tiebreak", metavar="COLUMN", help="Orders events of one time.")
 @click.option("--include", metavar="COLUMN", multiple=True, help="Keep a column as well.")
 @click.option("--using", default="siesta", help="siesta, signature or set_containment (default siesta).")
 @click.option("--with", "options", metavar="OPTION=VALUE", multiple=True, help="lookback ...")
 @click.option("--if-not-exists", is_flag=True)
+@_with_source
 @_with_index
-def create(spark: SparkSession, name: str, options: tuple[str, ...], **given: Any) -> None:
+def create(
+    spark: SparkSession, name: str, options: tuple[str, ...], xes: str | None, into: str | None, **given: Any
+) -> None:
     """Make an index and fill it."""
     from sparkcep import index
 
+    if xes is not None:
+        given |= _from_xes(spark, xes, into, given)
     with activity(f"Making the index {name}") as progress:
         done = index.create(
             spark, name, options=pairs(options, "--with", "OPTION=VALUE"), progress=progress.at, **given

@@ -16,7 +16,7 @@ from sparkcep.cli.printing import plan_text, texts
 from sparkcep.errors import SparkCepError, error_behind
 from sparkcep.pictures.picture import Picture
 from sparkcep.progress import activity
-from sparkcep.session.inspection import explained, no_rows_notes
+from sparkcep.session.inspection import explained, notes_of_result
 from sparkcep.session.interrupts import Interrupted, interruptible
 from sparkcep.sql.script import split_statements
 
@@ -38,22 +38,24 @@ class Table:
     """The first rows of a result, for a notebook: ``frame`` is the result.
 
     Args:
-        reasons: why there are no rows, as sentences; asked for where there are none.
+        notes: sentences about the result, by whether there are rows.
     """
 
-    def __init__(self, frame: DataFrame, limit: int = ROWS, reasons: Callable[[], Sequence[str]] = tuple) -> None:
+    def __init__(
+        self, frame: DataFrame, limit: int = ROWS, notes: Callable[[bool], Sequence[str]] = lambda has_rows: ()
+    ) -> None:
         self.frame = frame
         self.kinds = [kind.partition("(")[0] for _, kind in frame.dtypes]
         self.names, rows = texts(frame.limit(limit + 1), to_read=True)
         self.rows, self.more = rows[:limit], len(rows) > limit
-        self.reasons = () if rows else tuple(reasons())
+        self.notes = tuple(notes(bool(rows)))
 
     @property
     def note(self) -> str:
         """How many rows are shown, and whether there are more."""
         count = len(self.rows)
         said = f"the first {count} rows" if self.more else f"{count} row{'' if count == 1 else 's'}"
-        return "; ".join([said, *self.reasons])
+        return "; ".join([said, *self.notes])
 
     def _repr_html_(self) -> str:
         def cell(value: str | None, side: str) -> str:
@@ -157,7 +159,7 @@ def _run_statements(
         return None
     if (plan := plan_text(last, frame)) is not None:
         return Plan(plan)
-    return Table(frame, options.limit, lambda: no_rows_notes(spark, last) if options.limit else ())
+    return Table(frame, options.limit, lambda has_rows: notes_of_result(spark, last, has_rows) if options.limit else ())
 
 
 def load(shell: Any) -> None:

@@ -40,8 +40,9 @@ class Examples:
 class Data:
     """What a session has before the first statement.
 
-    ``csv``, ``parquet``, ``json``, ``delta``: files, each a path or NAME=PATH. ``name``: the view of the one file.
-    ``option``: KEY=VALUE of Spark's reader. ``case``, ``time``, ``event``, ``tiebreak``: columns that are not guessed.
+    ``csv``, ``parquet``, ``json``, ``delta``, ``xes``: files, each a path or NAME=PATH. ``name``: the view of the one
+    file. ``option``: KEY=VALUE of Spark's reader. ``case``, ``time``, ``event``, ``tiebreak``: columns that are not
+    guessed.
     """
 
     flights: bool = False
@@ -50,6 +51,7 @@ class Data:
     parquet: tuple[str, ...] = ()
     json: tuple[str, ...] = ()
     delta: tuple[str, ...] = ()
+    xes: tuple[str, ...] = ()
     name: str | None = None
     option: tuple[str, ...] = ()
     case: str | None = None
@@ -71,7 +73,7 @@ class Data:
         """
         from sparkcep.data.files import log_files
 
-        given = [(kind, path) for kind in ("csv", "parquet", "json", "delta") for path in getattr(self, kind)]
+        given = [(kind, path) for kind in ("csv", "parquet", "json", "delta", "xes") for path in getattr(self, kind)]
         return log_files(given, self.name)
 
 
@@ -100,6 +102,7 @@ _DATA = (
     click.option("--parquet", metavar="[NAME=]PATH", multiple=True, help="The same of Parquet."),
     click.option("--json", metavar="[NAME=]PATH", multiple=True, help="The same of JSON lines or an array."),
     click.option("--delta", metavar="[NAME=]PATH", multiple=True, help="The same of a Delta table."),
+    click.option("--xes", metavar="[NAME=]PATH", multiple=True, help="A log in XES, maybe .gz; - for stdin."),
     click.option("--as", "name", metavar="NAME", help="The view's name (default: the file's)."),
     *_READING,
     *_EXAMPLES,

@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 import sparkcep
 from sparkcep.cli.printing import plan_text, table, texts
 from sparkcep.progress import shown
-from sparkcep.session.inspection import no_rows_notes
+from sparkcep.session.inspection import notes_of_result
 from sparkcep.session.interrupts import interruptible
 from sparkcep.session.messages import is_sparks, short_message
 from sparkcep.sql.script import is_complete, split_statements
@@ -102,8 +102,8 @@ class Shell:
             self.write(table(names, rows[: self.rows]))
             count = min(len(rows), self.rows)
             self.write(f"({'the first ' * more}{count} row{'s' * (count != 1)}{self.took(started)})")
-            for note in no_rows_notes(self.spark, statement) if not rows else ():
-                self.write(f"Note: {note}")
+            for note in notes_of_result(self.spark, statement, bool(rows)):
+                self.write(f"{'Warning' if rows else 'Note'}: {note}")
         else:
             self.write(f"OK{self.took(started)}")
         self._tables, self._columns = None, {}  # it may have made or dropped some

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
 FORMATS = ("table", "json", "csv", "markdown")
 #: What the statements of a command are kept by, so that errors of Spark's can be shown in them.
 TEXT = "sparkcep.text"
-#: Statements that are asked why they have no rows: not EXPLAIN, SHOW and the like.
-_QUERY = re.compile(r"\s*(?:--[^\n]*\n\s*|/\*.*?\*/\s*)*(?:SELECT|WITH|FROM|\()", re.DOTALL | re.IGNORECASE)
 
 
 def with_statements(command: Command) -> Command:
@@ -80,7 +77,7 @@ def run_statements(
     from sparkcep.cli.printing import PRINT, plan_text
     from sparkcep.cli.written import write
     from sparkcep.progress import activity
-    from sparkcep.session.inspection import no_rows_notes, unknown_constant_notes
+    from sparkcep.session.inspection import is_query, no_rows_notes, unknown_constant_notes
     from sparkcep.sql.script import split_statements
 
     printed = False
@@ -89,7 +86,7 @@ def run_statements(
         known: list[str] = []
         with activity("Planning"):
             frame = spark.sql(statement)
-            if has_file and _QUERY.match(statement):
+            if has_file and is_query(statement):
                 known = unknown_constant_notes(spark, statement)
         for note in known:
             click.echo(f"Warning: {note}", err=True)
@@ -109,7 +106,7 @@ def run_statements(
                 click.echo(plan)
             rows = 1 if plan is not None else PRINT[form](frame)
             printed = True
-        if not rows and _QUERY.match(statement):
+        if not rows and is_query(statement):
             with activity("Looking for the reason why there are no rows"):
                 notes = no_rows_notes(spark, statement)
             for note in notes:

@@ -1,4 +1,4 @@
-"""Event logs in files of the user's: CSV, Parquet, JSON, Delta, a folder of them, or standard input."""
+"""Event logs in files of the user's: CSV, Parquet, JSON, Delta, a folder of them, XES, or standard input."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ STDIN = "-"
 #: By the ending of a file's name, without that of its compression.
 ENDINGS = {
     ".csv": "csv", ".tsv": "csv", ".txt": "csv", ".parquet": "parquet", ".pq": "parquet", ".json": "json",
-    ".jsonl": "json", ".ndjson": "json",
+    ".jsonl": "json", ".ndjson": "json", ".xes": "xes",
 }  # fmt: skip
 _COMPRESSED = (".gz", ".bz2", ".zst", ".snappy", ".lz4")
 _SEPARATORS = ",;\t|"
@@ -32,7 +32,7 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 
 @dataclass(frozen=True, slots=True)
 class LogFile:
-    """``format``: csv, parquet, json or delta. ``path``: a file, a folder, a URI, or ``-``. ``name``: of its view."""
+    """``format``: csv, parquet, json, delta, xes. ``path``: a file, folder, URI, or ``-``. ``name``: of its view."""
 
     format: str
     path: str
@@ -84,7 +84,7 @@ def file_of(path: str, kind: str | None = None) -> LogFile:
     found = kind or _format(file.path)
     if found is None:
         raise SparkCepError(
-            "CEP_ARGUMENTS", f"The name {file.path} tells no format.", hint="--format csv, parquet, json or delta"
+            "CEP_ARGUMENTS", f"The name {file.path} tells no format.", hint="--format csv, parquet, json, delta or xes"
         )
     return replace(file, format=found)
 
@@ -126,15 +126,18 @@ def check_files(files: Sequence[LogFile]) -> None:
 def read_file(spark: SparkSession, file: LogFile, options: Mapping[str, str]) -> tuple[DataFrame, Mapping[str, str]]:
     """The file as a DataFrame, and the options of Spark's reader that were found out or given.
 
-    Types of CSV are inferred by Spark, its separator from the first line; the first line has the columns' names.
+    Types of CSV are inferred by Spark, its separator from the first line; the first line has the columns' names. XES is
+    made a table first (:func:`sparkcep.read_xes`).
 
     Args:
         options: of Spark's reader, which come before what is found out.
 
     Raises:
-        SparkCepError: CEP_FILE where the file is empty or cannot be read.
+        SparkCepError: CEP_FILE where the file is empty or cannot be read, CEP_XES where it is no XES log.
     """
     file = _spooled(file) if file.path == STDIN else file
+    if file.format == "xes":
+        return _xes(spark, file, options), options
     if file.is_here and not is_remote(spark):  # the JVM's folder may be another
         file = replace(file, path=str(Path(file.path).absolute()))
     if file.format == "parquet":
@@ -218,6 +221,16 @@ def _encoded() -> BinaryIO:
     from io import BytesIO
 
     return BytesIO(sys.stdin.read().encode())
+
+
+def _xes(spark: SparkSession, file: LogFile, options: Mapping[str, str]) -> DataFrame:
+    from sparkcep.data.xes_table import read_xes
+
+    if options:
+        raise SparkCepError("CEP_ARGUMENTS", f"--option {next(iter(options))}: XES is not read by Spark's reader.")
+    if not file.is_here or Path(file.path).is_dir():
+        raise SparkCepError("CEP_ARGUMENTS", f"{file.path}: XES is read from one file of this machine.")
+    return read_xes(spark, file.path)
 
 
 def _delta(spark: SparkSession, file: LogFile, options: Mapping[str, str]) -> DataFrame:

@@ -24,8 +24,8 @@ _TIME = """timetimestamp timestamp ts eventtime eventtimestamp time datetime com
     endtime occurredat createdat eventdate date tstamp rowtime""".split()
 _EVENT = """conceptname activity activityname eventtype eventname event action task taskname operation step type
     status state""".split()
-_TIEBREAK = """pos position seq seqno sequence sequencenumber eventid eventindex index eventno eventnumber offset
-    lineno rownumber rowid""".split()
+_TIEBREAK = """eventposition pos position seq seqno sequence sequencenumber eventid eventindex index eventno eventnumber
+    offset lineno rownumber rowid""".split()
 TEMPORAL = ("timestamp", "timestamp_ntz", "date")
 #: Rows that guesses look at.
 SAMPLE = 10_000

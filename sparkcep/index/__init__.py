@@ -209,9 +209,10 @@ def pattern_continuations(
     Returns:
         next_event, support (cases that hold the continued sequence), completions (its matches that do not overlap, with
         gaps: SKIP TILL NEXT MATCH, NON OVERLAPPING), average_duration from the sequence's last event to next_event, and
-        score = completions / average duration (in seconds where time is a clock's), the best first. With ``fast``
-        support and completions are upper bounds (within the index's lookback), and the duration is that of all pairs
-        of the last and the next event.
+        score = completions / average duration (in seconds where time is a clock's), the best first; probability =
+        support / cases that hold the sequence, from 0 to 1. With ``fast`` support and completions are upper bounds
+        (within the index's lookback), the duration is that of all pairs of the last and the next event, and
+        probability is a quotient of two bounds.
 
     Raises:
         PatternIndexError: CEP_CONTINUATION_MODE, CEP_CONTINUATION_K and those of ``pattern_statistics``.

@@ -21,7 +21,7 @@ from pyspark.sql import functions as F
 from sparkcep.index import sources
 from sparkcep.index.lookup import Lists
 from sparkcep.index.pairs import Longs
-from sparkcep.index.reader import Candidates, Coverage, Reader
+from sparkcep.index.reader import EVERYTHING, Candidates, Coverage, Reader, Scope
 from sparkcep.index.tables import ACTIVITIES, COUNTS, SEQUENCES, Definition, include_columns
 from sparkcep.planner.pruning import MAX_BRANCHES, Requirements
 from sparkcep.query import in_backticks
@@ -64,7 +64,8 @@ class Input:
 
     ``frame``: the rows it reads, ``case``: their column that is CASE. ``files``: the indexed relation. ``needed``:
     columns of that which the query's rows are made from; None: they must be made from all of its rows. ``placed``: as
-    in :class:`Requirements`, of ``files``. ``over``: the query's rows from other rows of ``files``.
+    in :class:`Requirements`, of ``files``. ``over``: the query's rows from other rows of ``files``. ``scope``: what
+    filters of the query leave of these.
     """
 
     frame: DataFrame
@@ -73,6 +74,7 @@ class Input:
     needed: frozenset[str] | None
     placed: frozenset[str]
     over: Callable[[DataFrame], DataFrame]
+    scope: Scope = EVERYTHING
 
 
 def order_kept(type_: str) -> str | None:
@@ -134,12 +136,12 @@ def access(
         if ask.groups:
             found = reader.candidates_of_groups(ask.branches, ask.groups)
         else:
-            found = reader.candidates(ask.branches, ask.bound, ask.ordered)
+            found = reader.candidates(ask.branches, ask.bound, ask.ordered, source.scope)
     share = len(found.ids) / max(1, found.total)
     if access_path == FROM_SOURCE and share > MAX_SHARE:
         raise IndexNotBeneficial(f"{share:.0%} of the cases can match, and the events must come from the source")
     if lists is not None:
-        frame = _over(source, _from_lists(reader, types, lists.result(), found.ids, source.placed))
+        frame = _over(source, _from_lists(reader, types, lists.result(), found.ids, source))
     elif access_path == FROM_ACTIVITIES:
         frame = _over(source, _from_activities(reader, types, found.ids, source.placed))
     elif access_path == FROM_SEQUENCES:
@@ -281,14 +283,14 @@ def _is_local(reader: Reader, types: Sequence[str]) -> bool:
     return can and share * reader.snapshot.totals.events <= MAX_LOCAL_EVENTS
 
 
-def _from_lists(reader: Reader, types: Sequence[str], lists: Lists, ids: Longs, placed: Collection[str]) -> DataFrame:
+def _from_lists(reader: Reader, types: Sequence[str], lists: Lists, ids: Longs, source: Input) -> DataFrame:
     """Rows of events of some types, from their posting lists that the driver has read.
 
     Args:
-        placed: columns that the events' positions in their cases stand for; ``lists`` then have positions.
+        lists: with positions, where the events' positions in their cases stand for columns (``placed``).
     """
-    d = reader.definition
-    found = reader.local_events(types, lists, ids)
+    d, placed = reader.definition, source.placed
+    found = reader.local_events(types, lists, ids, source.scope)
     events = _typed(d, found)
     if placed:
         events = events.append_column("position", found["position"])

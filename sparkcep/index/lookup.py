@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
@@ -99,9 +100,14 @@ def groups_with(found: Footer, wanted: Sequence[tuple[int, ...]]) -> Longs:
     return np.flatnonzero(((found.first <= numbers) & (numbers <= found.last)).any(axis=0))
 
 
+#: First and last interval whose lists are looked at; None: all.
+Intervals: TypeAlias = tuple[int, int] | None
+
+
 def read_lists(
-    table: Location, state: TableState, keys: tuple[str, ...], wanted: Sequence[tuple[int, ...]], columns: Sequence[str]
-) -> tuple[dict[tuple[int, ...], list[pa.RecordBatch]], int]:
+    table: Location, state: TableState, keys: tuple[str, ...], wanted: Sequence[tuple[int, ...]],
+    columns: Sequence[str], intervals: Intervals = None,
+) -> tuple[dict[tuple[int, ...], list[pa.RecordBatch]], int]:  # fmt: skip
     """Posting lists of some keys, and how many compressed bytes held them."""
     fs = _filesystem(table)
     out: dict[tuple[int, ...], list[pa.RecordBatch]] = {key: [] for key in wanted}
@@ -109,9 +115,11 @@ def read_lists(
     for file in state.files if wanted else ():
         found = footer(table, file, keys)
         groups = groups_with(found, wanted)
+        if intervals is not None:
+            groups = groups[_between(found.metadata, intervals)[groups]]
         if not len(groups):
             continue
-        needed = [*keys, *columns]
+        needed = [*keys, *columns, *(["interval"] if intervals is not None else [])]
         with pq.ParquetFile(file.path, filesystem=fs, metadata=found.metadata, pre_buffer=True) as reader:
             rows = reader.read_row_groups(groups.tolist(), columns=needed).combine_chunks()
         for group in groups:
@@ -122,14 +130,24 @@ def read_lists(
                 if own.column(c).path_in_schema in needed
             )
         values = [rows[k].to_numpy() for k in keys]
+        near = np.ones(rows.num_rows, bool)
+        if intervals is not None:
+            near = (rows["interval"].to_numpy() >= intervals[0]) & (rows["interval"].to_numpy() <= intervals[1])
         for key in wanted:
-            mask = np.ones(rows.num_rows, bool)
+            mask = near.copy()
             for column, value in zip(values, key, strict=True):
                 mask &= column == value
             picked = np.flatnonzero(mask)
             if len(picked):
                 out[key] += rows.take(pa.array(picked)).combine_chunks().to_batches()
     return out, size
+
+
+def _between(metadata: pq.FileMetaData, intervals: tuple[int, int]) -> npt.NDArray[np.bool_]:
+    """Which row groups may have lists of some intervals."""
+    place = next(k for k in range(metadata.num_columns) if metadata.schema.column(k).path == "interval")
+    stats = [metadata.row_group(g).column(place).statistics for g in range(metadata.num_row_groups)]
+    return np.array([s is None or (s.min <= intervals[1] and intervals[0] <= s.max) for s in stats], bool)
 
 
 def _cases(batches: Iterable[pa.RecordBatch]) -> Longs:
@@ -173,19 +191,22 @@ def cases_of_pairs(
     counts: tuple[Location, TableState],
     wanted: Sequence[Sequence[tuple[int, int]]],
     enough: int,
+    among: Longs | None = None,
+    intervals: Intervals = None,
 ) -> tuple[list[tuple[Longs, int]], int]:
     """For each of some sets of pairs the cases that have every one of it, the rarest first; where few are left, further
     pairs are not asked for. Lists that several sets ask for at a time are read once.
 
     Args:
-        counts: the table of pair counts. enough: so few cases that further lists cost more than they save.
+        counts: the table of pair counts. enough: so few cases that further lists cost more than they save. among: the
+            only cases that matter (ascending ids), ``intervals``: the only ones, by a pair's second event.
 
     Returns:
         For each set ids, and how many of its pairs were asked for; compressed bytes read.
     """
     many = any(len(own) > PAIRS_AT_ONCE for own in wanted)
     rarest = [sorted(own, key=_popularity(*counts)) if many else list(own) for own in wanted]
-    found: list[Longs | None] = [None] * len(rarest)
+    found: list[Longs | None] = [among] * len(rarest)
     asked = [0] * len(rarest)
     size = 0
     while left := [
@@ -194,7 +215,7 @@ def cases_of_pairs(
     ]:  # fmt: skip
         now = {n: rarest[n][asked[n] : asked[n] + PAIRS_AT_ONCE] for n in left}
         keys = list(dict.fromkeys(pair for own in now.values() for pair in own))
-        lists, more = read_lists(table, state, ("a", "b"), keys, LIST_COLUMNS)
+        lists, more = read_lists(table, state, ("a", "b"), keys, LIST_COLUMNS, intervals)
         size += more
         for n, own in now.items():
             found[n] = _shared({pair: lists[pair] for pair in own}, found[n])
@@ -226,11 +247,17 @@ def _cases_by_pair(table: Location, state: TableState) -> tuple[Longs, Longs]:
     return found, totals
 
 
-def cases_of_types(table: Location, state: TableState, wanted: Sequence[Sequence[int]]) -> tuple[list[Longs], int]:
-    """For each of some sets of types the cases that contain every one of it, and bytes read; each list is read once."""
+def cases_of_types(
+    table: Location, state: TableState, wanted: Sequence[Sequence[int]], among: Longs | None = None
+) -> tuple[list[Longs], int]:
+    """For each of some sets of types the cases that contain every one of it, and bytes read; each list is read once.
+
+    Args:
+        among: the only cases that matter (ascending ids).
+    """
     keys = list(dict.fromkeys((type_,) for own in wanted for type_ in own))
     lists, size = read_lists(table, state, ("type",), keys, LIST_COLUMNS)
-    return [_shared({(type_,): lists[type_,] for type_ in own}) for own in wanted], size
+    return [_shared({(type_,): lists[type_,] for type_ in own}, among) for own in wanted], size
 
 
 def cases_by_type(table: Location, state: TableState, wanted: Sequence[int]) -> tuple[dict[int, Longs], int]:
@@ -246,13 +273,22 @@ def lists_of_types(table: Location, state: TableState, wanted: Sequence[int], pl
     return [lists[w,] for w in wanted]
 
 
-def events_in(lists: Lists, ids: Longs) -> tuple[Longs, Longs, Longs, Longs]:
+def events_in(
+    lists: Lists, ids: Longs, least: int | None = None, most: int | None = None
+) -> tuple[Longs, Longs, Longs, Longs]:
     """Events of some lists in some cases (ascending ids): places of their cases and of their lists, times, and
-    positions in the cases, which are empty where the lists have none."""
+    positions in the cases, which are empty where the lists have none.
+
+    Args:
+        least, most: of the times that matter, None: any.
+    """
     cases, types, times, positions = [NO_IDS], [NO_IDS], [NO_IDS], [NO_IDS]
     for place, batches in enumerate(lists if len(ids) else ()):
         for batch in batches:
             of, own, placed = unpack_within(batch.filter(_overlaps(batch, ids[0], ids[-1])), ids)
+            if least is not None or most is not None:
+                near = (own >= (own if least is None else least)) & (own <= (own if most is None else most))
+                of, own, placed = of[near], own[near], placed[near] if len(placed) else placed
             cases.append(of)
             types.append(np.full(len(of), place, np.int64))
             times.append(own)
@@ -262,7 +298,7 @@ def events_in(lists: Lists, ids: Longs) -> tuple[Longs, Longs, Longs, Longs]:
 
 def case_keys(table: Location, state: TableState, ids: Longs) -> pa.Array:
     """CASE values of some cases (ascending ids), in their order."""
-    if _is_kept(state):
+    if is_kept(state):
         every, values = _kept_keys(table, state)
         return values.take(pa.array(np.searchsorted(every, ids)))
     kept = ((own, values, np.flatnonzero(np.isin(own, ids))) for own, values in _keys_by_file(table, state))
@@ -271,13 +307,14 @@ def case_keys(table: Location, state: TableState, ids: Longs) -> pa.Array:
 
 def keys_of_cases(table: Location, state: TableState) -> Iterator[tuple[Longs, pa.Array]]:
     """Ids of all cases, and their CASE values: file by file, but at once where they are kept in memory."""
-    if _is_kept(state):
+    if is_kept(state):
         yield _kept_keys(table, state)
     else:
         yield from _keys_by_file(table, state)
 
 
-def _is_kept(state: TableState) -> bool:
+def is_kept(state: TableState) -> bool:
+    """Whether CASE values of all cases are kept in memory, once they have been read."""
     return sum(file.rows for file in state.files) <= MAX_KEYS_KEPT
 
 

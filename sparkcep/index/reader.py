@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -36,9 +36,11 @@ from sparkcep.index.tables import (
     include_columns,
 )
 from sparkcep.shipping import shipped
+from sparkcep.spark_plan import is_remote
 
 #: Cases of so few events are not worth further posting lists.
 FEW_EVENTS = 50_000
+MIN_INT, MAX_INT = -(2**31), 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,35 @@ class Candidates:
     total: int
     steps: tuple[Step, ...] = ()
     bytes_read: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What a query's filters leave of a log.
+
+    ``ids``: ascending ids of the only cases that matter, None: any; ``least``, ``most``: of the times that matter, in
+    units of the index, None: any.
+    """
+
+    ids: Longs | None = None
+    least: int | None = None
+    most: int | None = None
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether not all times matter."""
+        return self.least is not None or self.most is not None
+
+    def intervals(self, length: int) -> lookup.Intervals:
+        """First and last interval of posting lists that may hold what matters. ``length``: of an interval."""
+        if not self.is_timed:
+            return None
+        first = MIN_INT if self.least is None else max(MIN_INT, self.least // length)
+        return first, MAX_INT if self.most is None else min(MAX_INT, self.most // length)
+
+
+#: A log of which all matters.
+EVERYTHING = Scope()
 
 
 @dataclass(slots=True)
@@ -138,8 +169,9 @@ class Reader:
     # -- cases ---------------------------------------------------------------------------------------------------------
 
     def candidates(
-        self, branches: Sequence[Sequence[str]], bound: int | None = None, ordered: bool = True
-    ) -> Candidates:
+        self, branches: Sequence[Sequence[str]], bound: int | None = None, ordered: bool = True,
+        scope: Scope = EVERYTHING,
+    ) -> Candidates:  # fmt: skip
         """Cases that hold, for some branch, every consecutive pair of its types.
 
         Args:
@@ -149,6 +181,8 @@ class Reader:
                 None: any. Pairs of an index with a lookback serve only queries bounded by it; others are asked for
                 cases that contain both types.
             ordered: False: ask only for cases that contain all types of a branch.
+            scope: cases and times that matter. A case that matches with events of some time has the second event of
+                each pair then.
 
         Returns:
             Ids of cases, never fewer than can match.
@@ -156,9 +190,11 @@ class Reader:
         codes = self.dictionary()
         total = self.snapshot.totals.cases
         if not all(branches):
+            if scope.ids is not None:
+                return Candidates(scope.ids, total, (Step("nothing", "cases that filters leave", len(scope.ids)),))
             return Candidates(self.all_ids(), total, (Step("nothing", "all cases", total),))
         known = [[codes[t] for t in branch] for branch in branches if all(t in codes for t in branch)]
-        looked_up, read = self._looked_up(known, ordered, ordered and self.tells_order(bound))
+        looked_up, read = self._looked_up(known, ordered, ordered and self.tells_order(bound), scope)
         answers = iter(looked_up)
         steps: list[Step] = []
         found: list[Longs] = []
@@ -178,7 +214,7 @@ class Reader:
         return lookback is None or (bound is not None and bound <= lookback)
 
     def _looked_up(
-        self, branches: Sequence[Sequence[int]], ordered: bool, by_pairs: bool
+        self, branches: Sequence[Sequence[int]], ordered: bool, by_pairs: bool, scope: Scope
     ) -> tuple[list[tuple[Longs, str]], int]:
         """Cases of each branch and the rule that found them, all in one reading of each table; and bytes read."""
         tables = self.snapshot.tables
@@ -192,6 +228,7 @@ class Reader:
                     self.spark, signature.superset, self._table(SIGNATURES), self._state(SIGNATURES), list(branch),
                     ordered,
                 )  # fmt: skip
+                ids = ids if scope.ids is None else np.intersect1d(ids, scope.ids, assume_unique=True)
                 found[n] = self._living(ids), "signature"
                 read += size
             return found, read
@@ -202,16 +239,18 @@ class Reader:
             answers, size = call(
                 self.spark, lookup.cases_of_pairs, self._table(PAIRS), self._state(PAIRS),
                 (self._table(COUNTS), self._state(COUNTS)), wanted, FEW_EVENTS * totals.cases // max(1, totals.events),
+                scope.ids, scope.intervals(self.definition.interval),
             )  # fmt: skip
             read += size
             for n, own, (ids, asked) in zip(paired, wanted, answers, strict=True):
                 rule = "pairs" if asked == len(own) else f"the rarest {asked} of {len(own)} pairs"
+                rule = rule if asked else "not looked up, filters leave few cases"
                 found[n] = self._living(ids), rule
         others = sorted(set(range(len(branches))) - set(paired))
         if others:
             types = [sorted(set(branches[n])) for n in others]
             cases, size = call(
-                self.spark, lookup.cases_of_types, self._table(ACTIVITIES), self._state(ACTIVITIES), types
+                self.spark, lookup.cases_of_types, self._table(ACTIVITIES), self._state(ACTIVITIES), types, scope.ids
             )
             read += size
             for n, ids in zip(others, cases, strict=True):
@@ -254,6 +293,18 @@ class Reader:
             steps.append(Step(" ".join(branch), where, len(cases_of(holding))))
             kept |= holding
         return Candidates(cases_of(kept), total, tuple(steps), read)
+
+    def cases_where(self, met: Callable[[pa.Array], pa.Array]) -> Longs | None:
+        """Ids of living cases (ascending) whose CASE values meet a condition; None where they are too many to look at.
+
+        Args:
+            met: values to booleans.
+        """
+        if is_remote(self.spark) or not lookup.is_kept(self._state(SEQUENCES)):
+            return None
+        table = self._table(SEQUENCES), self._state(SEQUENCES)
+        found = [ids[met(keys).to_numpy(zero_copy_only=False)] for ids, keys in lookup.keys_of_cases(*table)]
+        return self._living(lookup.ascending(found))
 
     def all_ids(self) -> Longs:
         """All living cases."""
@@ -322,13 +373,13 @@ class Reader:
         wanted = [codes[t] for t in types]
         return call(self.spark, lookup.lists_of_types, self._table(ACTIVITIES), self._state(ACTIVITIES), wanted, placed)
 
-    def local_events(self, types: Sequence[str], lists: Lists, ids: Longs) -> pa.Table:
-        """Events of some types, whose ``lists`` these are, in some cases: key, type (text), time (units of the index),
-        and position, where the lists have positions.
+    def local_events(self, types: Sequence[str], lists: Lists, ids: Longs, scope: Scope = EVERYTHING) -> pa.Table:
+        """Events of some types, whose ``lists`` these are, in some cases and of the times that matter: key, type
+        (text), time (units of the index), and position, where the lists have positions.
 
         Reads the storage from here, as :meth:`lists_of_types` does; not for Spark Connect.
         """
-        cases, places, times, positions = lookup.events_in(lists, ids)
+        cases, places, times, positions = lookup.events_in(lists, ids, scope.least, scope.most)
         keys = pa.array([], pa.string())
         if len(cases):
             keys = call(self.spark, lookup.case_keys, self._table(SEQUENCES), self._state(SEQUENCES), ids)

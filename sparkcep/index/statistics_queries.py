@@ -101,7 +101,7 @@ def continuations(
     else:
         counted = _bounded(reader, types)
         if way == "fast":
-            found = spark.createDataFrame(_table(counted), _CONTINUATIONS)
+            found = spark.createDataFrame(_table(counted, _bounded_cases(reader, types)), _CONTINUATIONS)
             how = "bounds from the Count table"
         else:
             best = sorted(counted, key=lambda c: c.rank(reader.definition.is_clock))[:k]
@@ -251,14 +251,22 @@ def _bounded(reader: Reader, types: Sequence[str]) -> list[_Bound]:
     return out
 
 
-def _table(bounds: Sequence[_Bound]) -> pa.Table:
+def _bounded_cases(reader: Reader, types: Sequence[str]) -> int:
+    """No fewer cases than hold a pattern: those of its rarest pair, of a single type those that have it."""
+    if len(types) == 1:
+        return len(reader.contains_all(types).ids)
+    return min(count.cases for count in reader.counts(pairwise(types)).values())
+
+
+def _table(bounds: Sequence[_Bound], holding: int) -> pa.Table:
+    """Rows as of :func:`count_continuations`."""
     return pa.table(
         {
-            "next_event": pa.array([b.event for b in bounds], pa.string()),
-            "completions": pa.array([b.completions for b in bounds], pa.int64()),
-            "cases": pa.array([b.cases for b in bounds], pa.int64()),
-            "counted": pa.array([b.counted for b in bounds], pa.int64()),
-            "total": pa.array([Decimal(b.total) for b in bounds], pa.decimal128(38, 0)),
+            "next_event": pa.array([None, *(b.event for b in bounds)], pa.string()),
+            "completions": pa.array([0, *(b.completions for b in bounds)], pa.int64()),
+            "cases": pa.array([holding, *(b.cases for b in bounds)], pa.int64()),
+            "counted": pa.array([0, *(b.counted for b in bounds)], pa.int64()),
+            "total": pa.array([Decimal(0), *(Decimal(b.total) for b in bounds)], pa.decimal128(38, 0)),
         }
     )
 
@@ -285,12 +293,24 @@ def _matched(reader: Reader, types: Sequence[str], candidates: Sequence[str] | N
 
 
 def _ranked(found: DataFrame, clock: bool, k: int) -> DataFrame:
-    """The best k by SIESTA's score: completions over average duration, in seconds where time is a clock's."""
+    """The best k by SIESTA's score: completions over average duration, in seconds where time is a clock's.
+
+    Args:
+        found: with a row without a type, whose cases are those that hold the pattern.
+    """
     average = f"CAST(total AS DOUBLE) / counted{' / 1000000D' if clock else ''}"
+    # Few rows: one list of them brings the two kinds together without a second walk over the cases.
+    rows = found.groupBy().agg(
+        F.expr("max(CASE WHEN next_event IS NULL THEN cases END)").alias("holding"),
+        F.collect_list(F.struct(*found.columns)).alias("rows"),
+    )
     return (
-        found.selectExpr(
+        rows.selectExpr("holding", "inline(rows)")
+        .where("next_event IS NOT NULL")
+        .selectExpr(
             "next_event", "cases AS support", "completions", f"{_average('counted', clock)} AS average_duration",
             f"CASE WHEN total = 0 THEN double('Infinity') ELSE completions / ({average}) END AS score",
+            "CAST(cases AS DOUBLE) / holding AS probability",
         )
         .orderBy(F.desc("score"), F.desc("completions"), "next_event")
         .limit(k)

@@ -31,15 +31,16 @@ _ENGINES: Mapping[str, Callable[[PatternPlan[Any]], list[str]]] = MappingProxyTy
 _OPERATORS = {"state": "applyInPandasWithState", "transform": "transformWithState"}
 
 
-def explain_plan(plan: AnyPlan, name: str, index: Sequence[str], *, shared: bool = False) -> str:
+def explain_plan(plan: AnyPlan, name: str, index: Sequence[str], warning: str = "", *, shared: bool = False) -> str:
     """One pattern plan.
 
     Args:
         name: how Spark's plan calls its relation.
-        index: how an index is used, or why not.
+        index: how an index is used, or why not. warning: what is wrong with the query itself.
         shared: whether other patterns read the same prepared rows.
     """
-    lines = [f"Pattern relation {name}", *_ENGINES[plan.engine.name](plan)]
+    lines = [f"Pattern relation {name}", *([f"  Warning: {warning}"] if warning else [])]
+    lines += _ENGINES[plan.engine.name](plan)
     if plan.stream is not None:
         lines += ["  Stream:", f"    emitted: {plan.stream.decided}", f"    kept: {plan.stream.kept}"]
         if plan.stream.history:

@@ -19,10 +19,10 @@ from sparkcep import index
 from sparkcep.errors import PatternIndexError, lacks
 from sparkcep.index import access, catalog, sources
 from sparkcep.index.access import Access, IndexNotBeneficial, Input, describe_bytes, order_kept
-from sparkcep.index.reader import Coverage, Reader, Step
+from sparkcep.index.reader import EVERYTHING, Coverage, Reader, Scope, Step
 from sparkcep.index.snapshots import Snapshot
 from sparkcep.index.storage_errors import UNUSABLE
-from sparkcep.index.tables import KINDS, Definition, Source
+from sparkcep.index.tables import COUNTS, KINDS, MICROSECONDS, Definition, Source
 from sparkcep.planner.pruning import (
     Asks,
     NotPrunable,
@@ -30,10 +30,15 @@ from sparkcep.planner.pruning import (
     Roles,
     without_repetitions,
 )
+from sparkcep.query import PatternQuery, unescape
 from sparkcep.settings import INDEX, Settings
+from sparkcep.spark_filters import Comparison, asked_by_column, bounds, let_through
 from sparkcep.spark_lineage import Origin, origins
 from sparkcep.spark_plan import is_bare, is_remote
 from sparkcep.sql.rewriter import InputSql
+
+#: Types of CASE whose values compare with constants here as they do in Spark.
+COMPARED_CASES = ("string", "tinyint", "smallint", "int", "bigint")
 
 
 @dataclass(slots=True)
@@ -41,13 +46,14 @@ class Pruning:
     """How a pattern's input is read. ``frame``: None: as it is. ``lines``: what EXPLAIN says.
 
     ``steps``: cases that posting lists left, one condition after the other; none where alternatives are looked up.
-    ``unknown``: sentences about event types of the pattern that the log does not hold, as far as an index knows.
+    ``warnings``: sentences about event types of the pattern that the log does not hold, or never in this order, as far
+    as an index knows.
     """
 
     frame: DataFrame | None = None
     lines: list[str] = field(default_factory=list)
     steps: tuple[Step, ...] = ()
-    unknown: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 def prune(spark: SparkSession, asks: Asks, source: DataFrame, input_sql: InputSql, settings: Settings) -> Pruning:
@@ -65,7 +71,7 @@ def prune(spark: SparkSession, asks: Asks, source: DataFrame, input_sql: InputSq
         return Pruning(lines=unreadable or ["not used, there is none (CREATE PATTERN INDEX)"])
     named = _source_of(input_sql)
     said: list[str] = []
-    unknown: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     has_files = False
     for looked_at in _looked_at(spark, asks, source, named):
         files, has_files = looked_at.files, has_files or looked_at.bare
@@ -87,9 +93,10 @@ def prune(spark: SparkSession, asks: Asks, source: DataFrame, input_sql: InputSq
             if found.frame is not None:
                 return found
             said += found.lines
-            unknown = unknown or found.unknown
+            warnings = warnings or found.warnings
     return Pruning(
-        lines=[*unreadable, *(said or [f"not used, {_why_none(spark, named, has_files, snapshots)}"])], unknown=unknown
+        lines=[*unreadable, *(said or [f"not used, {_why_none(spark, named, has_files, snapshots)}"])],
+        warnings=warnings,
     )
 
 
@@ -99,7 +106,7 @@ class _LookedAt:
 
     ``frame``: the input, ``files``: that relation. ``columns``: columns of the input that are nothing but a column of
     it. ``named``: its name, where it is the input. ``bare``: whether it is nothing but files. ``origin``: how the input
-    is made of it; None: it is the input.
+    is made of it; None: it is the input. ``tests``: by its columns, what filters of the query ask of them.
     """
 
     frame: DataFrame
@@ -108,6 +115,7 @@ class _LookedAt:
     named: Source | None = None
     bare: bool = False
     origin: Origin | None = None
+    tests: Mapping[str, Sequence[Comparison]] = field(default_factory=dict)
 
     def has(self, column: str | None, wanted: Sequence[str | None] = ()) -> str | None:
         """The input's column that is a column of the files, one of those wanted if several are; None: none is."""
@@ -119,15 +127,26 @@ def _looked_at(spark: SparkSession, asks: Asks, source: DataFrame, named: Source
     """The relations that an input's rows may come from."""
     itself = {name: name for name in source.schema.names}
     bare = is_bare(source)
+    predicates = _predicates(asks.query)
     if bare or is_remote(spark):
         if named is not None or bare:
-            yield _LookedAt(source, source, itself, named, bare)
+            asked = {} if is_remote(spark) else asked_by_column(source, predicates)
+            yield _LookedAt(source, source, itself, named, bare, tests=asked)
         return
     with suppress(NotPrunable):
-        for origin in origins(source, asks.columns_read()):
-            yield _LookedAt(source, origin.files, origin.columns, bare=True, origin=origin)
+        for origin in origins(source, asks.columns_read(), predicates):
+            yield _LookedAt(source, origin.files, origin.columns, bare=True, origin=origin, tests=origin.tests)
     if named is not None:
         yield _LookedAt(source, source, itself, named)
+
+
+def _predicates(query: PatternQuery) -> list[str]:
+    """What the query itself asks of its input's rows: WHERE around it of its partitions, BETWEEN."""
+    found = [query.partition_predicate] if query.partition_predicate else []
+    if query.between is not None and query.order_by:
+        low, high = query.between
+        found.append(f"({query.order_by[0].expression}) BETWEEN ({low}) AND ({high})")
+    return [unescape(text) for text in found]
 
 
 def _sentence(error: PatternIndexError) -> str:
@@ -187,10 +206,10 @@ def _overlaps(one: sources.State, other: sources.State) -> bool:
 def _through(reader: Reader, asks: Asks, looked_at: _LookedAt, state: sources.State, settings: Settings) -> Pruning:
     """A plan's input through one index, or why not."""
     d = reader.definition
-    unknown: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     def unused(reason: str) -> Pruning:
-        return Pruning(lines=[f"{d.name} not used, {reason}", *unknown], unknown=unknown)
+        return Pruning(lines=[f"{d.name} not used, {reason}", *warnings], warnings=warnings)
 
     columns = {f.name: f for f in looked_at.files.schema.fields}
     if d.case not in columns or d.event not in columns or d.time not in columns:
@@ -213,14 +232,15 @@ def _through(reader: Reader, asks: Asks, looked_at: _LookedAt, state: sources.St
         return unused(f"the input does not have its {roles} as it is")
     try:
         if coverage.state == "current":
-            unknown = _unknown(reader, asks, roles.event)
+            warnings = _unknown(reader, asks, roles.event)
         needs = asks.requirements(roles)
+        scope, scoped = _scope(reader, needs, looked_at)
         set_aside, told = _set_aside(reader, needs)
         if looked_at.origin is not None and looked_at.origin.repeats:
             needs = without_repetitions(needs)
         files: Sequence[Sequence[int]] = list(state.get("files", {}).values())
         found = access.access(
-            reader, needs, _input(d, needs, roles, looked_at), coverage, sum(f[0] for f in files),
+            reader, needs, _input(d, needs, roles, looked_at, scope), coverage, sum(f[0] for f in files),
             settings.index_access_path, settings.index_cases, set_aside,
         )  # fmt: skip
     except (NotPrunable, IndexNotBeneficial) as error:
@@ -229,16 +249,18 @@ def _through(reader: Reader, asks: Asks, looked_at: _LookedAt, state: sources.St
         if error.error_class not in UNUSABLE:
             raise
         return unused(_sentence(error))
+    if coverage.state == "current" and not set_aside:
+        warnings = (*warnings, *_never_in_order(reader, needs, found))
     steps = found.candidates.steps if found.candidates is not None and len(needs.branches) == 1 else ()
     lines = _explained(reader, needs, coverage, found)
-    lines[1:1] = told
+    lines[1:1] = [*told, *(scoped if found.candidates is not None else ())]
     if looked_at.origin is not None:
         names = zip(("CASE", "TIME", "TIEBREAK", "EVENT"), (d.case, d.time, d.tiebreak, d.event), strict=True)
         own = zip((roles.case, *roles.order, *[None][len(roles.order) - 1 :], roles.event), names, strict=True)
         renamed = [f"{role} {of} is {name}" for name, (role, of) in own if name not in (None, of)]
         what = f"each row of the input comes from one of {d.source}"
         lines.insert(1, f"{what}{': ' if renamed else ''}{', '.join(renamed)}")
-    return Pruning(found.frame, [*lines, *unknown], steps, unknown)
+    return Pruning(found.frame, [*lines, *warnings], steps, warnings)
 
 
 def _set_aside(reader: Reader, needs: Requirements) -> tuple[bool, list[str]]:
@@ -277,17 +299,42 @@ def _roles(reader: Reader, asks: Asks, looked_at: _LookedAt) -> Roles | str:
     return Roles(case, tuple(order), event, reader.snapshot.totals.ties == 0)
 
 
-def _input(d: Definition, needs: Requirements, roles: Roles, looked_at: _LookedAt) -> Input:
+def _scope(reader: Reader, needs: Requirements, looked_at: _LookedAt) -> tuple[Scope, list[str]]:
+    """What the query's filters leave of the log, and what EXPLAIN says of it."""
+    d = reader.definition
+    if needs.groups:  # whose cases are merged
+        return EVERYTHING, []
+    lines = []
+    ids = None
+    if (of_case := looked_at.tests.get(d.case)) and d.case_type in COMPARED_CASES:
+        ids = reader.cases_where(lambda keys: let_through(of_case, keys))
+        if ids is not None:
+            lines.append(f"filters on {d.case} leave {len(ids):,} of {reader.snapshot.totals.cases:,} cases")
+    least, most = bounds(looked_at.tests.get(d.time, ()))
+    if d.time_type == "date":
+        least, most = (None if days is None else days * MICROSECONDS["day"] for days in (least, most))
+    scope = Scope(ids, least, most)
+    if scope.is_timed:
+        first, last = scope.intervals(d.interval) or (0, 0)
+        within = f"from {first}" if most is None else f"to {last}" if least is None else f"{first} to {last}"
+        each = f"of {d.options.interval_days} days " if d.is_clock else ""
+        lines.append(f"filters on {d.time} leave posting lists {each}number {within}")
+    return scope, lines
+
+
+def _input(d: Definition, needs: Requirements, roles: Roles, looked_at: _LookedAt, scope: Scope) -> Input:
     """A pattern's input as the index can give it."""
     frame, files, origin = looked_at.frame, looked_at.files, looked_at.origin
     read = needs.columns - needs.placed
     if origin is None:
-        return Input(frame, roles.case, files, read, needs.placed, lambda rows: rows)
+        return Input(frame, roles.case, files, read, needs.placed, lambda rows: rows, scope)
     needed = origin.tested.union(*(origin.made_from.get(c, frozenset()) for c in read))
     # What stands behind TIME and TIEBREAK orders nothing, and may be NULL.
     tie = {d.tiebreak} if d.tiebreak is not None and roles.order[-1] in needs.placed else set()
     placed = frozenset(tie - needed if order_kept(d.tiebreak_type) else ())
-    return Input(frame, roles.case, files, (needed | tie) - placed if origin.by_row else None, placed, origin.over)
+    return Input(
+        frame, roles.case, files, (needed | tie) - placed if origin.by_row else None, placed, origin.over, scope
+    )
 
 
 def _unknown(reader: Reader, asks: Asks, event: str) -> tuple[str, ...]:
@@ -297,6 +344,21 @@ def _unknown(reader: Reader, asks: Asks, event: str) -> tuple[str, ...]:
         return ()
     known = reader.dictionary()
     return tuple(lacks(event, value, known) for value in named if value not in known)
+
+
+def _never_in_order(reader: Reader, needs: Requirements, found: Access) -> tuple[str, ...]:
+    """Where no case is left: sentences about types that follow each other in none, if each alternative has some."""
+    cases = found.candidates
+    if cases is None or len(cases.ids) or COUNTS not in reader.sizes() or not needs.ordered:
+        return ()
+    if not reader.tells_order(needs.bound) or not all(t in reader.dictionary() for b in needs.branches for t in b):
+        return ()
+    counts = reader.counts(dict.fromkeys(pair for branch in needs.branches for pair in pairwise(branch)))
+    lacking = [[pair for pair in pairwise(branch) if not counts[pair].completions] for branch in needs.branches]
+    if not all(lacking):
+        return ()  # each pair is in some case, and they are in no case together
+    far = "" if reader.definition.options.lookback is None else f" within {reader.definition.lookback_text()}"
+    return tuple(f"no case has {b!r} after {a!r}{far}" for a, b in dict.fromkeys(p for own in lacking for p in own))
 
 
 def _explained(reader: Reader, needs: Requirements, coverage: Coverage, found: Access) -> list[str]:

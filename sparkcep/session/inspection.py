@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -10,7 +11,22 @@ from sparkcep.session.analyzer import Arguments
 from sparkcep.session.no_rows import notes, unknown_constants, unknown_rule_types
 from sparkcep.session.originals import plain_sql
 from sparkcep.session.statement import StatementExecution, run_statement
+from sparkcep.spark_plan import estimated_size
 from sparkcep.sql.statement import mentions_pattern
+
+#: How statements begin that are asked about their rows: not EXPLAIN, SHOW and the like.
+_QUERY = re.compile(r"\s*(?:--[^\n]*\n\s*|/\*.*?\*/\s*)*(?:SELECT|WITH|FROM|\()", re.DOTALL | re.IGNORECASE)
+#: So much of an input is read once more beside a result.
+LOOKED_AT_BYTES = 64 << 20
+
+
+def is_query(statement: str) -> bool:
+    """Whether a statement asks for rows.
+
+    >>> is_query("-- a comment\\n FROM log PATTERN SEQ(a, b)"), is_query("EXPLAIN SELECT 1")
+    (True, False)
+    """
+    return _QUERY.match(statement) is not None
 
 
 def explained(
@@ -43,6 +59,26 @@ def no_rows_notes(spark: SparkSession, statement: str) -> list[str]:
     for relation in run.relations:
         if not run.analyzer.run(f"SELECT 1 FROM {relation.sql} LIMIT 1").collect():
             found += notes(run.analyzer, relation, has_rows=False)
+    return found
+
+
+def notes_of_result(spark: SparkSession, statement: str, has_rows: bool) -> list[str]:
+    """What to tell somebody who looks at a result: why it has no rows, or else which event types its log lacks.
+
+    The latter reads a column of each pattern's input again, and is left out where that may take long, and where an
+    index has told it already.
+
+    Raises:
+        pyspark.errors.PySparkException: Spark's own errors, as the statement itself would raise.
+    """
+    if not has_rows:
+        return no_rows_notes(spark, statement)
+    run = explained(spark, statement)[1] if mentions_pattern(statement) and is_query(statement) else None
+    found: list[str] = []
+    for relation in run.relations if run is not None else ():
+        size = estimated_size(relation.given)
+        if size is not None and size <= LOOKED_AT_BYTES and not relation.pruning.warnings:
+            found += unknown_constants(run.analyzer, relation) if run is not None else ()
     return found
 
 

@@ -29,7 +29,8 @@ from sparkcep.sql.rewriter import InputSql
 @dataclass(frozen=True, slots=True)
 class Relation:
     """A planned form: ``sql`` is the subquery that takes its place in the statement, ``source`` what it reads,
-    ``pruning`` how that has become of ``given``, its input. ``shared``: other patterns read the same rows."""
+    ``pruning`` how that has become of ``given``, its input. ``warning``: what is wrong with the query in any log.
+    ``shared``: other patterns read the same rows."""
 
     name: str
     plan: AnyPlan
@@ -37,6 +38,7 @@ class Relation:
     sql: str
     given: DataFrame
     pruning: Pruning = field(default_factory=Pruning)
+    warning: str = ""
     shared: bool = False
 
 

@@ -27,13 +27,15 @@ from sparkcep.sql.statement import CommonTable, OccurrenceKind, PatternOccurrenc
 
 @dataclass(frozen=True, slots=True)
 class PlannedForm:
-    """A pattern that is planned, and not yet in the text. ``source``: its input, through no index."""
+    """A pattern that is planned, and not yet in the text. ``source``: its input, through no index. ``warning``: what is
+    wrong with the query in any log."""
 
     form: PatternOccurrence
     plan: AnyPlan
     input_sql: InputSql
     source: DataFrame
     pruning: Pruning
+    warning: str
 
 
 @dataclass(slots=True)
@@ -160,8 +162,9 @@ def _share_group(planner: OccurrencePlanner, group: Sequence[PlannedForm], name:
         start = planned.form.start
         out.texts[start] = sql
         out.relations[start] = Relation(
-            f"{name} part {number}", plan, planned.source, alone, planned.source, planned.pruning, shared=True
-        )
+            f"{name} part {number}", plan, planned.source, alone, planned.source, planned.pruning, planned.warning,
+            shared=True,
+        )  # fmt: skip
 
 
 def explained(shared: SharedForms, positions: Mapping[int, str]) -> list[str]:

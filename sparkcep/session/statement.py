@@ -17,6 +17,7 @@ from pyspark.sql.types import StructType
 from sparkcep import settings
 from sparkcep.errors import PatternAnalysisError, SparkCepError, streaming_unsupported, warn
 from sparkcep.exec.warm import needed
+from sparkcep.planner.conditions.contradictions import contradiction
 from sparkcep.planner.engines.runs.censored import LOG_END, log_end_sql
 from sparkcep.planner.explain import explain_plan
 from sparkcep.planner.plan import AnyPlan
@@ -203,17 +204,18 @@ class StatementExecution:
             if correlated is not None and correlated.named
             else prune(self.analyzer.spark, PlanAsks(planned), source, input_sql, self.analyzer.settings)
         )
+        warning = contradiction(planned, self.analyzer.settings.time_zone)
         if self.runs:
-            for sentence in pruning.unknown:
+            for sentence in (*pruning.warnings, *([warning] if warning else [])):
                 warn(sentence)
             self.warn_of_slow_conditions(planned, input_sql, source)
         if (
             renamed is None and correlated is None and self.analyzer.settings.shared_input
             and may_share(self.statement, self.rewriter, form) and takes_part(self.planner, form, planned, pruning)
         ):  # fmt: skip
-            self.waiting.append(PlannedForm(form, planned, input_sql, source, pruning))
+            self.waiting.append(PlannedForm(form, planned, input_sql, source, pruning, warning))
             return
-        relation = self.related(planned, source, given, input_sql, pruning)
+        relation = self.related(planned, source, given, input_sql, pruning, warning)
         if renamed is not None:
             sql = plain_names(relation.sql, renamed[1], lambda text: self.analyzer.run(text).columns)
             relation = replace(relation, sql=sql)
@@ -229,9 +231,11 @@ class StatementExecution:
         self.put(form, sql)
 
     def related(
-        self, planned: AnyPlan, source: DataFrame, given: DataFrame, input_sql: InputSql, pruning: Pruning
-    ) -> Relation:
-        """A plan as a relation. ``source``: its input as it was read, ``given``: with its groups."""
+        self, planned: AnyPlan, source: DataFrame, given: DataFrame, input_sql: InputSql, pruning: Pruning,
+        warning: str,
+    ) -> Relation:  # fmt: skip
+        """A plan as a relation. ``source``: its input as it was read, ``given``: with its groups; ``warning``: what is
+        wrong with the query in any log."""
         name = f"{PREFIX}relation_{next(_names)}"
         query = planned.query
         source = given if pruning.frame is None else self.planner.merged(query, pruning.frame)
@@ -242,7 +246,7 @@ class StatementExecution:
         elif query.omit_censored:
             self.analyzer.matched[name + "_end"] = self.analyzer.analyzed(log_end_sql(query), given)
             sql = sql.replace(f"{{{LOG_END}}}", f"{{{name}_end}}")
-        return Relation(name, planned, source, sql, given, pruning)
+        return Relation(name, planned, source, sql, given, pruning, warning)
 
     def share_inputs(self, start: int) -> None:
         """Put the patterns into the text that waited for others over the same input.
@@ -262,7 +266,7 @@ class StatementExecution:
             relation = found.relations.get(at)
             if relation is None:
                 relation = self.related(
-                    planned.plan, planned.source, planned.source, planned.input_sql, planned.pruning
+                    planned.plan, planned.source, planned.source, planned.input_sql, planned.pruning, planned.warning
                 )  # fmt: skip
             else:
                 self.compile_ahead(relation.plan)
@@ -415,7 +419,7 @@ class StatementExecution:
         spark_plan = self.analyzer.run(command.head + rewritten).collect()[0][0]
         parts = ["== Pattern Plan ==", *self.notes]
         for r in self.relations:
-            parts.append(explain_plan(r.plan, r.name, r.pruning.lines, shared=r.shared))
+            parts.append(explain_plan(r.plan, r.name, r.pruning.lines, r.warning, shared=r.shared))
             if command.analyze:
                 parts += self.actual(r)
         if command.analyze:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import re
@@ -20,7 +21,7 @@ from sparkcep.cli.main import main
 from sparkcep.data.files import log_files, separator_of
 from sparkcep.data.roles import Column, guess_roles
 from sparkcep.errors import SparkCepError
-from sparkcep.settings import LOG_CASE, LOG_EVENT, LOG_TIEBREAK, LOG_TIME
+from sparkcep.settings import INDEX_PATH, LOG_CASE, LOG_EVENT, LOG_TIEBREAK, LOG_TIME
 
 from ..spark.real_logs import DATA
 
@@ -95,8 +96,6 @@ def test_formats(kind: str, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         for n in range(2):
             Path("parts", f"{n}.csv").write_text("\n".join([head, *lines[n::2]]))
     elif kind == "gz":
-        import gzip
-
         option, path = "--csv", "there.csv.gz"
         Path(path).write_bytes(gzip.compress(ROWS.encode()))
     else:
@@ -192,6 +191,63 @@ def test_what_cannot_be_told_is_said(run: Run) -> None:
     assert "ts is text such as '24.05.2024 10:00': --option 'timestampFormat=dd.MM.yyyy HH:mm'" in err
     code, _, err = run("sql", "--csv", "log.csv", "--option", "timestampFormat=dd.MM.yyyy HH:mm", "SELECT 1")
     assert "time = ts (by its name, a TIMESTAMP)" in err
+
+
+def test_a_log_in_xes(run: Run, spark: SparkSession) -> None:
+    """Its columns need no names; it is packed or comes by standard input as others do; and an index is made of it."""
+    events = [("pay", "T10:00"), ("ship", "T10:00"), ("register", "T09:00")]
+    xml = "<log><trace><string key='concept:name' value='o1'/>" + "".join(
+        f"<event><string key='concept:name' value='{e}'/><date key='time:timestamp' value='2024-05-01{t}:00Z'/></event>"
+        for e, t in events
+    ) + "</trace></log>"  # fmt: skip
+    Path("orders.xes.gz").write_bytes(gzip.compress(xml.encode()))
+    text = "FROM log PATTERN SEQ(register a, pay b, ship c) RETURN b.`event:position` AS at"
+    code, out, err = run("sql", "--xes", "log=orders.xes.gz", "--format", "csv", text)
+    assert (code, out) == (0, "at\n0\n"), err
+    said = ["case = case:concept:name", "time = time:timestamp", "event = concept:name", "tiebreak = event:position"]
+    assert [s for s in said if f"{s} (by its name" not in err] == []
+    code, out, err = run("discover", "orders.xes.gz")
+    assert code == 0, err
+    assert "3 events in 1 case, of 3 types" in out
+    before = spark.conf.get(INDEX_PATH.key)
+    try:
+        an_index_of_xes(run, text)
+    finally:
+        spark.conf.set(INDEX_PATH.key, before or "")
+    Path("bad.xes").write_text("<log>\n<trace>\n<event><date key='time:timestamp' value='soon'/></event></trace></log>")
+    code, _, err = run("sql", "--xes", "bad.xes", "SELECT 1")
+    assert code == 1
+    assert "[CEP_XES] bad.xes, line 3: time:timestamp is 'soon', which is no date." in err
+
+
+def an_index_of_xes(run: Run, text: str) -> None:
+    """It is made of a folder of Parquet, which is made once and serves what reads the folder."""
+    code, out, err = run("index", "create", "of_xes", "--xes", "orders.xes.gz", "--path", "indexes")
+    assert code == 0, err
+    assert "3 events, 1 cases, 3 pairs" in out
+    assert "orders.xes.gz is now the Parquet of orders.parquet" in err
+    code, out, err = run("explain", "--parquet", "log=orders.parquet", text)
+    assert code == 0, err
+    assert "Index: of_xes not used, 100% of the cases can match" in out  # it covers the folder
+    code, _, err = run("index", "create", "of_xes", "--xes", "orders.xes.gz", "--path", "indexes")
+    assert code == 1
+    assert "[CEP_FILE] orders.parquet cannot be written: it is there already." in err
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        ([], "one of --source and --xes is expected"),
+        (["--source", "a", "--xes", "b"], "one of --source and --xes is expected"),
+        (["--source", "a", "--into", "b"], "--into is the folder of what --xes names"),
+        (["--source", "a", "--case", "k"], "missing --time, --event"),
+        (["--xes", "none.xes"], "[CEP_FILE] none.xes cannot be read: there is no such file."),
+    ],
+)
+def test_what_an_index_cannot_be_made_of(argv: list[str], said: str, run: Run) -> None:
+    code, _, err = run("index", "create", "x", *argv)
+    assert code in (1, 2)
+    assert said in err
 
 
 @pytest.mark.parametrize("ending", ["parquet", "csv", "json"])

@@ -65,6 +65,15 @@ def test_a_pattern_without_rows_is_explained(shell: Shell, written: list[str]) -
     ]
 
 
+def test_a_type_that_the_log_lacks_is_said(shell: Shell, written: list[str]) -> None:
+    """Also where there are rows all the same."""
+    shell.timing = False
+    shell.feed(
+        "FROM typed_log ORDER BY seq_no EVENT TYPE kind PATTERN SEQ(A a, NOT BB x, B b) RETURN b.seq_no AS found;"
+    )
+    assert written[1:] == ["(1 row)", "Warning: no row has kind = 'BB'; did you mean 'B'?"]
+
+
 def test_errors_leave_it_running(shell: Shell, written: list[str]) -> None:
     shell.feed("SELECT * FROM typed_log MATCH_RECOGNIZE (PATTERN (a) DEFINE a AS aa.kind = 'A');")
     assert "[CEP_UNDEFINED_VARIABLE]" in written[-1]

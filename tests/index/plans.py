@@ -1,7 +1,7 @@
 """Random (log, query) pairs with and without an index, through Spark, for as long as is asked for.
 
-python -m tests.index.plans 600 SEED    prints pairs and differences; each query reads the index by two access paths,
-and how many were read from where
+python -m tests.index.plans 600 SEED    prints pairs and differences, how many pairs were read from where, and by what
+their input was like how many the index served; each query reads the index by two access paths
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import sparkcep
 from sparkcep.session.local import local_session
 
 from ..quick import QUICK
-from .test_pruning import PAIRS, Log, compared
+from .test_pruning import NO_INDEX, PAIRS, Log, compared
 
 
 def main(seconds: int, number: int) -> int:
@@ -29,7 +29,7 @@ def main(seconds: int, number: int) -> int:
     }  # fmt: skip
     spark = local_session("local[2]", None, values)
     sparkcep.enable()
-    served: Counter[str] = Counter()
+    pairs: Counter[tuple[str, str]] = Counter()
     differences = examples = 0
     started = time.monotonic()
 
@@ -37,9 +37,9 @@ def main(seconds: int, number: int) -> int:
         max_examples=4, deadline=None, database=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate]
     )
     @given(**PAIRS)
-    def counted(log: Log, forms: list[str], other: str, through: str, how: str) -> None:
+    def counted(log: Log, forms: list[str], other: str, through: str, how: str, renamed: bool) -> None:
         nonlocal examples
-        served.update(compared(spark, Path(tempfile.mkdtemp(prefix="log")), log, forms, other, through, how))
+        pairs.update(compared(spark, Path(tempfile.mkdtemp(prefix="log")), log, forms, other, through, how, renamed))
         examples += 1
 
     while time.monotonic() - started < seconds:
@@ -50,12 +50,16 @@ def main(seconds: int, number: int) -> int:
             differences += 1
             print(f"DIFFERENCE, seed {number}")
             traceback.print_exc(file=sys.stdout)
-        told = ", ".join(f"{count:,} {where}" for where, count in sorted(served.items()))
+        read = {where: count for (feature, where), count in sorted(pairs.items()) if feature == "any"}
+        told = ", ".join(f"{count:,} {where}" for where, count in read.items())
         print(
-            f"{examples} logs, {served.total():,} pairs ({told}), {differences} differences, "
+            f"{examples} logs, {sum(read.values()):,} pairs ({told}), {differences} differences, "
             f"{time.monotonic() - started:.0f} s",
             flush=True,
         )
+    for feature in sorted({feature for feature, _ in pairs}):
+        count = sum(n for (own, _), n in pairs.items() if own == feature)
+        print(f"{feature}: {count:,} pairs, {count - pairs[feature, NO_INDEX]:,} served")
     return min(1, differences)
 
 

@@ -64,7 +64,8 @@ def test_kernel(log: list[list[str]], pattern: list[str], per_batch: int, tick: 
         batches, np.array([TYPES.index(t) for t in pattern], np.int32), np.ones(len(TYPES), np.uint8), TYPES
     )  # fmt: skip
     rows = {r["next_event"]: (r["cases"], r["completions"], int(r["total"])) for r in found.to_pylist()}
-    assert rows == continuations(timed, pattern)
+    holding = sum(1 for events in timed if matches(events, pattern))
+    assert rows == {None: (holding, 0, 0), **continuations(timed, pattern)}
 
 
 def test_only_wanted_types() -> None:
@@ -72,7 +73,7 @@ def test_only_wanted_types() -> None:
         {"codes": pa.array([[0, 1, 2]], pa.list_(pa.int32())), "times": pa.array([[0, 1, 2]], pa.list_(pa.int64()))}
     )
     found = count_continuations([batch], np.array([0], np.int32), np.array([0, 0, 1], np.uint8), TYPES)
-    assert found["next_event"].to_pylist() == ["C"]
+    assert found["next_event"].to_pylist() == [None, "C"]
 
 
 def log_of(rows: list[Row]) -> list[Events]:
@@ -118,11 +119,14 @@ def test_modes(spark: SparkSession, rows: list[Row], data: st.DataObject) -> Non
     }
     order = [(-r.score, -r.completions, r.next_event) for r in accurate]
     assert order == sorted(order)
+    holding = sum(1 for events in log_of(rows) if matches(events, pattern))
+    assert [r.probability for r in accurate] == [r.support / holding for r in accurate]
     fast = index.pattern_continuations(spark, "insight", pattern, "fast").collect()
     bounds = {r.next_event: r for r in fast}
     for event, (held, n, _) in expected.items():
         assert bounds[event].support >= held
         assert bounds[event].completions >= n
+    assert all(0 < r.probability <= 1 for r in fast)
     k = data.draw(st.integers(1, 3))
     hybrid = index.pattern_continuations(spark, "insight", pattern, "hybrid", k).collect()
     best = {r.next_event for r in fast[:k]}
@@ -167,7 +171,7 @@ def test_accurate_equals_pattern_blocks(spark: SparkSession) -> None:
     by_blocks = spark.sql(
         f"SELECT next_event, count(DISTINCT c), count(*), avg(gap) FROM ({blocks}) GROUP BY next_event"
     )
-    found = index.pattern_continuations(spark, "insight", "A B").drop("score")
+    found = index.pattern_continuations(spark, "insight", "A B").drop("score", "probability")
     assert sorted(map(tuple, found.collect())) == sorted(map(tuple, by_blocks.collect()))
     spark.catalog.dropTempView("insight_events")
 

@@ -10,7 +10,8 @@ import pyarrow.parquet as pq
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparkcep.index.lookup import Footer, ascending, groups_with, key_bounds
+from sparkcep.index.lookup import Footer, _between, ascending, groups_with, key_bounds
+from sparkcep.index.reader import Scope
 
 Pair = tuple[int, int]
 pairs = st.tuples(st.integers(0, 3), st.integers(0, 4))
@@ -54,6 +55,27 @@ def test_groups_between_two_first_keys_are_told_apart_by_their_neighbours() -> N
         assert near >= holding(rows, 4, [wanted])
         # Statistics alone take a group of two first keys for one of all second keys.
         assert len(near) <= 2
+
+
+@given(st.lists(st.integers(-5, 5), min_size=1, max_size=40), st.integers(1, 9), st.integers(-6, 6), st.integers(0, 5))
+def test_row_groups_by_interval(intervals: list[int], size: int, first: int, more: int) -> None:
+    """None that has a list of the intervals is left out; and where rows are in order, only such as have one between."""
+    sink = pa.BufferOutputStream()
+    rows = pa.table({"a": pa.nulls(len(intervals), pa.int32()), "interval": pa.array(intervals, pa.int32())})
+    pq.write_table(rows, sink, row_group_size=size)
+    kept = _between(pq.read_metadata(pa.BufferReader(sink.getvalue())), (first, first + more))
+    parts = [intervals[low : low + size] for low in range(0, len(intervals), size)]
+    assert list(kept) == [min(part) <= first + more and max(part) >= first for part in parts]
+    assert all(k for k, part in zip(kept, parts, strict=True) if any(first <= i <= first + more for i in part))
+
+
+@given(st.integers(-(10**16), 10**16), st.integers(0, 10**16), st.integers(-(10**16), 10**16))
+def test_intervals_of_times(least: int, length: int, time: int) -> None:
+    scope = Scope(None, least, least + length)
+    first, last = scope.intervals(2_592_000_000_000) or (0, 0)
+    assert not least <= time <= least + length or first <= time // 2_592_000_000_000 <= last
+    assert Scope().intervals(1) is None
+    assert Scope(None, None, 7).intervals(10**20) == (-(2**31), 0)
 
 
 def test_one_key_is_looked_up_by_its_statistics() -> None:

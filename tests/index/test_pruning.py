@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -19,6 +21,7 @@ from pyspark.sql import SparkSession
 import sparkcep
 from sparkcep import index
 from sparkcep.index.access import ACCESS_PATHS
+from sparkcep.index.tables import Definition
 from sparkcep.settings import INDEX, INDEX_ACCESS_PATH
 
 from ..conftest import IS_CONNECT
@@ -42,6 +45,13 @@ SELECT k, t, p, e, v FROM {log} WHERE v > 1 OR e = 'B'
 SELECT k, t, p, e, v + 1 AS v FROM {log} WHERE e <> 'C'
 SELECT * FROM {log} WHERE p % 3 <> 0
 SELECT * FROM {log} WHERE k IN ('a', 'b', 'g') AND t < timestamp_seconds(25)
+SELECT * FROM {log} WHERE t BETWEEN timestamp_seconds(3) AND timestamp_seconds(12)
+SELECT * FROM {log} WHERE k = 'g' OR k > 'b'
+SELECT k, at AS t, p, e, v FROM (SELECT *, t AS at FROM {log} WHERE t >= timestamp_seconds(5)) \
+WHERE at < timestamp_seconds(18) AND k IN ('a', 'c', 'g', 'h')
+WITH own AS (SELECT k AS c, t AS at, p, e, v FROM {log}) \
+SELECT c AS k, at AS t, p, e, v FROM own WHERE at > timestamp_seconds(8) AND c <= 'c'
+SELECT l.* FROM {log} l JOIN (VALUES ('a'), ('c'), ('h')) d(kk) ON l.k = d.kk WHERE l.t < timestamp_seconds(9)
 WITH own AS (SELECT k AS c, t, p, e AS kind, v FROM {log}), few AS (SELECT * FROM own WHERE v < 5) \
 SELECT c AS k, t, p, kind AS e, v FROM few
 SELECT l.*, d.w FROM {log} l LEFT JOIN (VALUES ('a', 1), ('b', 2)) d(kk, w) ON l.k = d.kk
@@ -60,6 +70,9 @@ SELECT DISTINCT k, t, p, e, v FROM {log}
 SELECT * FROM {log} ORDER BY p LIMIT 25
 SELECT k, t, p, e, v FROM {log} LATERAL VIEW explode(array(1, 2)) x AS n
 SELECT * FROM {log} UNION ALL SELECT * FROM {log} WHERE e = 'A'""".replace("\\\n", "").splitlines()
+#: What stands behind a query's pattern, about its cases; and in it, about its times.
+ABOVE = ("", "", "", "WHERE k IN ('a', 'g', 'h')", "WHERE k > 'a' AND k < 'g'")
+BETWEEN = "BETWEEN timestamp_seconds(4) AND timestamp_seconds(17)"
 ROWS = ("ONE ROW PER MATCH", "ALL ROWS PER MATCH", "ALL ROWS PER MATCH WITH UNMATCHED ROWS")
 
 
@@ -81,6 +94,11 @@ class Log:
     zone: str = "UTC"
     types: int = 0
 
+    @property
+    def repeats(self) -> bool:
+        """Whether a case says the same again and again."""
+        return any(e[0] in ("g", "h") for e in self.batches[0])
+
 
 #: More than codes of one character have room for below the surrogates.
 MANY_TYPES = 8_400
@@ -99,7 +117,9 @@ def logs(draw: st.DrawFn) -> Log:
     drawn[0] += [("h", t, "A", t % 6) for t in range(draw(st.sampled_from([0, 0, 0, 40])))]
     number = itertools.count()
     batches = tuple(tuple((c, t, next(number), e, v) for c, t, e, v in batch) for batch in drawn)
-    options = draw(st.sampled_from([{}, {}, {"lookback": "5 seconds"}, {"interval_days": 1, "postings": "timestamps"}]))
+    short: list[dict[str, Any]] = [{"interval_days": 1, "postings": "timestamps"}, {"interval_days": 1}]
+    short.append({"interval_days": 2, "lookback": "5 seconds"})
+    options = draw(st.sampled_from([{}, {}, {"lookback": "5 seconds"}, *short]))
     kind = draw(st.sampled_from(["siesta", "siesta", "siesta", "signature", "set_containment"]))
     return Log(
         batches, draw(st.integers(1, len(batches))), tuple(options.items()), kind, draw(st.booleans()),
@@ -121,10 +141,11 @@ def queries(draw: st.DrawFn) -> str:
             st.sampled_from(["", ", sum(v) AS sv"])
         )
         skip = draw(st.sampled_from(["PAST LAST ROW", "TO NEXT ROW"]))
+        above = draw(st.sampled_from(ABOVE))
         return (
             "SELECT {n} AS q, to_json(struct(*)) AS r FROM {source} MATCH_RECOGNIZE (PARTITION BY k ORDER BY "
             f"{order} MEASURES {measures} {rows} AFTER MATCH SKIP {skip} PATTERN {pattern} {within} DEFINE "
-            f"{define.replace(' IS ', ' AS ')})"
+            f"{define.replace(' IS ', ' AS ')}) {above}"
         )
     pattern = draw(st.sampled_from([p.strip() for p in PATTERNS.replace("\n", ";").split(";")]))
     strategy = draw(st.sampled_from(["SKIP TILL NEXT MATCH"] * 3 + ["SKIP TILL ANY MATCH", "STRICT CONTIGUITY"]))
@@ -142,13 +163,16 @@ def queries(draw: st.DrawFn) -> str:
         ending = "UNCERTAINTY 2 SECONDS STEP 1 SECOND"
         pattern = draw(st.sampled_from(["A, B, C", "A, !C, B", "A, (B|C), D", "A, B, !C"]))
     groups = where = ""
+    above = draw(st.sampled_from(ABOVE))
+    between = "" if "UNCERTAINTY" in ending else draw(st.sampled_from(["", "", BETWEEN]))
     if not ending.startswith(("MATCHES NON", "RETURN")) and draw(st.integers(0, 3)) == 0:
         groups = draw(st.sampled_from(["('a','b')", "('a'),('b','c')", "('a','x'),('a','d','f','b')", "('x','y')"]))
-        groups, where = f"GROUPS [{groups}]", draw(st.sampled_from(["", "", "WHERE [k]"]))
+        groups, where, above = f"GROUPS [{groups}]", draw(st.sampled_from(["", "", "WHERE [k]"])), ""
         ending = ending.replace("BY k RETURN k", "BY group_id RETURN group_id")
     return (
         f"SELECT {{n}} AS q, to_json(struct(*)) AS r FROM (FROM {{source}} PARTITION BY k ORDER BY {order} "
-        f"EVENT TYPE e PATTERN SEQ({pattern}) {where} {within} {groups} EVENT SELECTION {strategy} {ending})"
+        f"EVENT TYPE e PATTERN SEQ({pattern}) {where} {within} {between} {groups} EVENT SELECTION {strategy} {ending}) "
+        f"{above}"
     )
 
 
@@ -172,23 +196,49 @@ def write(batch: tuple[tuple[str, int, int, str, int], ...], path: Path, format_
     pq.write_table(table, path)
 
 
+#: Other names for the columns of an input.
+RENAMED = {"k": "case_no", "t": "at", "p": "line", "e": "kind", "v": "worth"}
+NO_INDEX = "no index"
 _names = (f"pruned_{k}" for k in itertools.count())
 
 
+def features(log: Log, through: str, how: str, renamed: bool, form: str) -> list[str]:
+    """What is special about a query and its input, in words."""
+    is_log = through == "{log}" and not renamed
+    return [word for word, has in {
+        "any": True, "the log itself": is_log, f"a {how}": not is_log, "renamed columns": renamed,
+        "a filter": "WHERE" in through,
+        "a filter on time": re.search(r"(WHERE|AND) [^()]*\bt\b", through),
+        "a filter on case": re.search(r"WHERE [^()]*\bk\b", through),
+        "a filter of cases above": re.search(r"\) WHERE (k|case_no)\b", form), "BETWEEN": BETWEEN in form,
+        "a join": "JOIN" in through, "8,400 types": log.types, "adversarial repetition": log.repeats,
+        "a text format": log.format != "parquet",
+        "a text format under another zone": log.format != "parquet" and log.zone != "UTC",
+    }.items() if has]  # fmt: skip
+
+
 def compared(
-    spark: SparkSession, folder: Path, log: Log, forms: list[str], other: str, through: str, how: str
-) -> Counter[str]:
-    """Answers with and without an index, by the planner's choice and by one access path.
+    spark: SparkSession, folder: Path, log: Log, forms: list[str], other: str, through: str, how: str, renamed: bool
+) -> Counter[tuple[str, str]]:
+    """Answers with and without an index, by the planner's choice and by one access path. A day of its option
+    interval_days is two seconds, so that times of a log are in several intervals.
 
     Args:
-        through: one of INPUTS. how: `view`, `cte` or `subquery`.
+        through: one of INPUTS. how: `view`, `cte` or `subquery`. renamed: whether the input's columns have other names.
 
     Returns:
-        Pairs, and how many of them were read from where; `no index` for the others.
+        Pairs by feature of their input, and from where they were read; NO_INDEX for those without.
 
     Raises:
         AssertionError: some differ.
     """
+    with patch.object(Definition, "interval", property(lambda d: d.options.interval_days * 2_000_000)):
+        return _compared(spark, folder, log, forms, other, through, how, renamed)
+
+
+def _compared(
+    spark: SparkSession, folder: Path, log: Log, forms: list[str], other: str, through: str, how: str, renamed: bool
+) -> Counter[tuple[str, str]]:
     name = next(_names)
     source = f"parquet.`{folder}`"
     if log.format != "parquet":
@@ -211,6 +261,10 @@ def compared(
             index.refresh(spark, name)
     spark.sql(f"SELECT * FROM {source}").createOrReplaceTempView(name)
     query = through.format(log=name)
+    if renamed:
+        names = ", ".join(f"{own} AS {other_name}" for own, other_name in RENAMED.items())
+        query = f"SELECT {names} FROM ({query})" if query != name else f"SELECT {names} FROM {name}"
+        forms = [re.sub(rf"\b({'|'.join(RENAMED)})\b(?!')", lambda m: RENAMED[m[0]], form) for form in forms]
     prefix, read = "", name
     if query != name and how == "view":
         spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {name}_in AS {query}")
@@ -225,15 +279,18 @@ def compared(
         spark.conf.set(INDEX_ACCESS_PATH.key, access_path)
         return sorted(tuple(r) for r in spark.sql(statement).collect())
 
-    found: Counter[str] = Counter()
+    found: Counter[tuple[str, str]] = Counter()
     spark.conf.set("spark.sql.session.timeZone", log.zone)
     try:
         expected = rows("false")
         for access_path in ("auto", other):
             assert rows("true", access_path) == expected, (access_path, sparkcep.explain(spark, statement))
             told = sparkcep.explain(spark, statement)
-            served = [path for path in ACCESS_PATHS for _ in range(told.count(f"events from {path} "))]
-            found.update([*served, *["no index"] * (len(forms) - len(served))])
+            plans = told.split("Pattern relation ")[1:]
+            assert len(plans) == len(forms), told
+            for form, plan in zip(forms, plans, strict=True):
+                where = next((path for path in ACCESS_PATHS if f"events from {path} " in plan), NO_INDEX)
+                found.update((feature, where) for feature in features(log, through, how, renamed, form))
     finally:
         spark.conf.unset(INDEX.key)
         spark.conf.unset(INDEX_ACCESS_PATH.key)
@@ -248,7 +305,7 @@ EXAMPLES = 100 if settings.get_current_profile_name() == "long" else 4
 #: What :func:`compared` takes.
 PAIRS = {
     "log": logs(), "forms": st.lists(queries(), min_size=5, max_size=8), "other": st.sampled_from(ACCESS_PATHS),
-    "through": st.sampled_from(INPUTS), "how": st.sampled_from(["view", "cte", "subquery"]),
+    "through": st.sampled_from(INPUTS), "how": st.sampled_from(["view", "cte", "subquery"]), "renamed": st.booleans(),
 }  # fmt: skip
 
 
@@ -256,9 +313,9 @@ PAIRS = {
 @given(**PAIRS)
 def test_answers_are_the_same(
     spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, log: Log, forms: list[str], other: str, through: str,
-    how: str,
+    how: str, renamed: bool,
 ) -> None:  # fmt: skip
-    compared(spark, tmp_path_factory.mktemp("log"), log, forms, other, through, how)
+    compared(spark, tmp_path_factory.mktemp("log"), log, forms, other, through, how, renamed)
 
 
 @pytest.mark.parametrize("kind", ["siesta", "signature", "set_containment"])

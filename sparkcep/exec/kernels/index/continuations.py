@@ -11,7 +11,7 @@ WIDTH = 4
 
 
 @kernel
-def count_continuations(offsets, codes, times, pattern, wanted, ends, due, seen, stats):
+def count_continuations(offsets, codes, times, pattern, wanted, ends, due, seen, stats, holding):
     """Count, for each wanted type, the matches of the pattern with this type behind it that do not overlap.
 
     Greedy from left to right: the first event of each type in turn, the next match behind the last event of the one
@@ -24,7 +24,7 @@ def count_continuations(offsets, codes, times, pattern, wanted, ends, due, seen,
         pattern: (length,) codes.
         wanted: (types,) bytes, 1 for types to count.
         ends: (longest case + 1,) scratch. due: (types,), seen: (2 * types,) scratch; ``seen`` holds -1.
-        stats: (types * WIDTH,) results, added to.
+        stats: (types * WIDTH,) results, added to. holding: (1,) cases that hold the pattern, added to.
     """
     for case in range(len(offsets) - 1):
         base = offsets[case]
@@ -39,6 +39,9 @@ def count_continuations(offsets, codes, times, pattern, wanted, ends, due, seen,
                 own = ends[s]
                 ends[s] = behind if codes[base + s] == pattern[k] else ends[s + 1]
                 behind = own
+        if ends[0] == n:
+            continue
+        holding[0] += 1
         for p in range(n):
             code = codes[base + p]
             if not wanted[code]:

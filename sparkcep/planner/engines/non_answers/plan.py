@@ -17,7 +17,7 @@ from sparkcep.exec.engines.runs.spec import RunSpec
 from sparkcep.exec.kernels.non_answers.tables import FARTHEST
 from sparkcep.exec.shape import OperatorColumns
 from sparkcep.pattern import Concatenation, Pattern, Variable
-from sparkcep.planner.conditions.differences import Difference, TimeUnits, difference, names_any
+from sparkcep.planner.conditions.differences import Difference, TimeUnits, difference, is_fixed_zone, names_any
 from sparkcep.planner.conditions.match_conditions import MatchConditions
 from sparkcep.planner.conditions.row_conditions import RowCondition
 from sparkcep.planner.engines.non_answers.sql import NonAnswersSql
@@ -430,17 +430,6 @@ def needed(automaton: Automaton) -> tuple[int, ...]:
         if not ends:
             out.append(code)
     return tuple(sorted(out))
-
-
-def is_fixed_zone(name: str) -> bool:
-    """Whether clocks of a time zone never change.
-
-    >>> is_fixed_zone("UTC"), is_fixed_zone("+05:30"), is_fixed_zone("Europe/Berlin"), is_fixed_zone("")
-    (True, True, False, False)
-    """
-    return bool(
-        re.fullmatch(r"(?:Etc/)?(?:UTC|GMT|UCT|Z|Zulu|Universal|Greenwich)|(?:UTC|GMT)?[+-]\d\d?(?::?\d\d)?", name)
-    )
 
 
 def plan_non_answers(
