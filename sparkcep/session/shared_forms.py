@@ -16,7 +16,7 @@ from sparkcep.planner.engines.shared.input import NotShared
 from sparkcep.planner.explain_before import indent
 from sparkcep.planner.fields import Fields
 from sparkcep.planner.plan import AnyPlan
-from sparkcep.query import PREFIX, SOURCE, unescape
+from sparkcep.query import PREFIX, SOURCE, Matches, PatternQuery, Selection, unescape
 from sparkcep.session.index_choice import Pruning
 from sparkcep.session.planning import OccurrencePlanner
 from sparkcep.session.relations import Relation
@@ -72,7 +72,8 @@ def may_share(statement: Statement, rewriter: Rewriter, form: PatternOccurrence)
 
 
 def takes_part(planner: OccurrencePlanner, form: PatternOccurrence, plan: AnyPlan, pruning: Pruning) -> bool:
-    """Whether a plan reads its input as others may: whole partitions of a relation at rest, all of them."""
+    """Whether a plan reads its input as others may: whole partitions of a relation at rest, all of them; and gives so
+    few rows that writing them once more costs less than reading the input."""
     query = plan.query
     relation = as_relation(planner.statement, form)
     special = plan.stream is not None or query.groups or query.omit_censored or query.limit is not None
@@ -81,8 +82,17 @@ def takes_part(planner: OccurrencePlanner, form: PatternOccurrence, plan: AnyPla
         or pruning.frame is not None
         or plan.engine.facts is not None
         or plan.input.layout != "lists"  # what Spark folds by itself is as cheap alone
+        or gives_many(query)
         or (relation is not None and planner.partition_predicate(query, relation))
     )
+
+
+def gives_many(query: PatternQuery) -> bool:
+    """Whether a pattern may give more rows than it reads."""
+    if query.trends:
+        return False
+    every = query.selection is Selection.ANY and query.matches is Matches.ALL
+    return query.rows_per_match.is_all or every or query.uncertainty is not None
 
 
 def share(planner: OccurrencePlanner, forms: Sequence[PlannedForm], names: Iterable[str]) -> SharedForms:

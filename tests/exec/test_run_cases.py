@@ -9,7 +9,7 @@ from hypothesis import assume, given
 
 from sparkcep.exec.reference.rows import reference_matches
 from sparkcep.exec.reference.runs import Path
-from sparkcep.pattern import Alternation, Concatenation, Pattern, Permutation, Quantified, Variable, can_be_empty
+from sparkcep.pattern import Alternation, Concatenation, Pattern, Permutation, Quantified, Variable, can_be_empty, walk
 from sparkcep.query import Matches, Selection, SkipMode
 
 from .run_strategies import RunCase, run_cases
@@ -107,6 +107,9 @@ def test_next_skips_what_cannot_extend(case: RunCase) -> None:
 @given(run_cases(negation=False, maximum_conditions=0, nested_counts=True))
 def test_strict_contiguity_prefers_what_the_row_pattern_clause_prefers(case: RunCase) -> None:
     assume(not can_be_empty(case.pattern))
+    # A run may then stand in several orders at once, and blocks choose event by event: the repetition first.
+    assume(not any(isinstance(n, Permutation) and any(isinstance(i, Quantified) for i in walk(n))
+                   for n in walk(case.pattern)))  # fmt: skip
     strict = replace(case, selection=Selection.STRICT, matches=Matches.NON_OVERLAPPING, strict_time=False)
     conditions = {c.key: lambda path, _: case.can_take(path[-1][0], path[-1][1]) for c in case.components}
     width = case.within
