@@ -41,6 +41,8 @@ def explain_plan(plan: AnyPlan, name: str, index: Sequence[str], warning: str = 
     """
     lines = [f"Pattern relation {name}", *([f"  Warning: {warning}"] if warning else [])]
     lines += _ENGINES[plan.engine.name](plan)
+    if plan.input.layout == "rows" and plan.query.partition_predicate:
+        lines.append(f"  Key predicates: {unescape(plan.query.partition_predicate)}")
     if plan.stream is not None:
         lines += ["  Stream:", f"    emitted: {plan.stream.decided}", f"    kept: {plan.stream.kept}"]
         if plan.stream.history:

@@ -15,7 +15,7 @@ from sparkcep.planner.plan import Analyzer, AnyPlan
 from sparkcep.planner.sampling import Sampler, magnitude
 from sparkcep.planner.streaming.plan import streamed
 from sparkcep.planner.streaming.refusals import check_query
-from sparkcep.query import SOURCE, PatternQuery, quote, unescape
+from sparkcep.query import SOURCE, Navigation, PatternQuery, Scalar, quote, unescape
 from sparkcep.session.analyzer import SparkAnalyzer
 from sparkcep.session.correlated_input import partitioned_by_outer
 from sparkcep.session.index_columns import index_columns
@@ -25,7 +25,14 @@ from sparkcep.settings import Settings
 from sparkcep.sql.block.binder import bind_block
 from sparkcep.sql.clause.binder import bind
 from sparkcep.sql.clause.parser import parse_clause
-from sparkcep.sql.outer import most_probable, partition_predicate, plain_limit, wanted_names, wants_repairs_only
+from sparkcep.sql.outer import (
+    as_relation,
+    most_probable,
+    partition_predicate,
+    plain_limit,
+    wanted_names,
+    wants_repairs_only,
+)
 from sparkcep.sql.rewriter import InputSql, Rewriter
 from sparkcep.sql.statement import OccurrenceKind, PatternOccurrence, Statement
 
@@ -122,6 +129,9 @@ class OccurrencePlanner:
         source = self.merged(query, source)
         if self.settings.column_pruning and by_name:
             query = replace(query, wanted=wanted_names(self.statement, form))
+        relation = as_relation(self.statement, form)
+        if self.settings.key_predicates and by_name and relation is not None and not source.isStreaming:
+            query = replace(query, partition_predicate=self.partition_predicate(query, relation))
         any_so_many, best = plain_limit(self.statement, form), most_probable(self.statement, form)
         query = replace(query, limit=any_so_many, most_probable=best)
         if outer_keys:
@@ -205,12 +215,22 @@ class OccurrencePlanner:
         )  # fmt: skip
 
     def partition_predicate(self, query: PatternQuery, form: PatternOccurrence) -> str:
-        """What the statement demands of partition keys, as SQL over the input's columns; empty if nothing."""
+        """What the statement demands of partition keys, as SQL over the input's columns; empty if nothing.
+
+        Args:
+            form: as the relation that FROM reads; a block with its parentheses.
+        """
+        if query.trends or query.groups or query.non_answers is not None:
+            return ""
         fields = Fields(query.columns, self.settings.case_sensitive)
         keys = {fields.column_of(k.expression) for k in query.partition_by}
+        # A block's RETURN gives no key but those that it lists, by the names that it gives them.
+        names = Fields([m.name for m in query.measures], self.settings.case_sensitive)
+        returned = {m.name: fields.column_of(_plain_column(m.expression, query.labels)) for m in query.measures}
 
         def key_of(name: str) -> str | None:
-            column = fields.column_of(quote(name))
+            own = returned.get(names.column_of(quote(name)) or "")
+            column = own if query.has_return else fields.column_of(quote(name))
             return unescape(quote(column)) if column in keys and column else None
 
         return partition_predicate(self.statement, form, key_of)
@@ -219,6 +239,14 @@ class OccurrencePlanner:
 def _own_columns(source: DataFrame, outer_keys: Sequence[str]) -> list[str]:
     """Names of an input's columns but those that are compared with the query around it."""
     return [name for name in source.schema.names if name not in outer_keys]
+
+
+def _plain_column(scalar: Scalar, components: Sequence[str]) -> str:
+    """What a RETURN item of one column of any row of the match names; empty for all others."""
+    match scalar.pieces:
+        case (Navigation(logical=0, physical=0, variables=of) as slot,) if of is None or set(of) == set(components):
+            return slot.argument.text
+    return ""
 
 
 def watermarked(source: DataFrame) -> tuple[str, ...]:

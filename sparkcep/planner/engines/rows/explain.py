@@ -50,8 +50,6 @@ def explain_rows(plan: PatternPlan[RowsPlan]) -> list[str]:
     lines.append(layout_line(plan))
     for d in plan.decisions:
         lines += [f"  {d.rule}: {'yes' if d.applied else 'no'}, {d.reason}", *(f"    {line}" for line in d.lines)]
-    if plan.input.layout == "rows" and query.partition_predicate:
-        lines.append(f"  Key predicates: {unescape(query.partition_predicate)}")
     if engine.unwanted:
         lines.append(f"  Column pruning: the statement does not use {', '.join(engine.unwanted)}")
     return lines
