@@ -1,7 +1,7 @@
 # Two commands for a fresh machine: `make demo` and `make test`. Each makes its own virtual environment.
 PYTHON ?= python3
 # Tests that a session can make a difference to, besides those in tests/sql.
-CONNECT := session.py lost_executors.py functions.py expand.py notebooks.py interrupts.py
+CONNECT := session.py lost_executors.py shared_forms.py functions.py expand.py notebooks.py interrupts.py
 VENV ?= .venv
 # Without what only test-long runs; at the end, what took longest.
 SHORT := -m 'not long' --durations 5 --durations-min 5
