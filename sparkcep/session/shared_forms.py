@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
@@ -15,8 +15,9 @@ from sparkcep.planner.engines.shared.forms import FormsPlan, FormsPlanner, own_q
 from sparkcep.planner.engines.shared.input import NotShared
 from sparkcep.planner.explain_before import indent
 from sparkcep.planner.fields import Fields
-from sparkcep.planner.plan import AnyPlan
-from sparkcep.query import PREFIX, SOURCE, Matches, PatternQuery, Selection, unescape
+from sparkcep.planner.measures import MeasureSql
+from sparkcep.planner.plan import AnyPlan, Decision
+from sparkcep.query import PREFIX, SOURCE, Matches, Selection, unescape
 from sparkcep.session.index_choice import Pruning
 from sparkcep.session.planning import OccurrencePlanner
 from sparkcep.session.relations import Relation
@@ -82,17 +83,20 @@ def takes_part(planner: OccurrencePlanner, form: PatternOccurrence, plan: AnyPla
         or pruning.frame is not None
         or plan.engine.facts is not None
         or plan.input.layout != "lists"  # what Spark folds by itself is as cheap alone
-        or gives_many(query)
+        or gives_many(plan)
         or (relation is not None and planner.partition_predicate(query, relation))
     )
 
 
-def gives_many(query: PatternQuery) -> bool:
-    """Whether a pattern may give more rows than it reads."""
+def gives_many(plan: AnyPlan) -> bool:
+    """Whether more than a row may come out for each event that a match begins with: rows of matches, also those that
+    Spark computes aggregates over."""
+    query = plan.query
     if query.trends:
         return False
     every = query.selection is Selection.ANY and query.matches is Matches.ALL
-    return query.rows_per_match.is_all or every or query.uncertainty is not None
+    aggregates = isinstance(plan.output, MeasureSql) and plan.output.has_aggregates
+    return query.rows_per_match.is_all or aggregates or every or query.uncertainty is not None
 
 
 def share(planner: OccurrencePlanner, forms: Sequence[PlannedForm], names: Iterable[str]) -> SharedForms:
@@ -135,7 +139,7 @@ def _share_group(planner: OccurrencePlanner, group: Sequence[PlannedForm], name:
             own_query(planned.plan.asked or planned.plan.bound), planned.source, planned.input_sql
         )
         try:
-            plans.append((planned, make_plan(arguments[0], own_settings(settings), *arguments[2:])))
+            plans.append((planned, _explained(make_plan(arguments[0], own_settings(settings), *arguments[2:]))))
         except SparkCepError as error:
             out.alone[planned.form.start] = error.sentence
     if len(plans) < 2:
@@ -172,9 +176,15 @@ def _share_group(planner: OccurrencePlanner, group: Sequence[PlannedForm], name:
         start = planned.form.start
         out.texts[start] = sql
         out.relations[start] = Relation(
-            f"{name} part {number}", plan, planned.source, alone, planned.source, planned.pruning, planned.warning,
+            f"{name}_part{number}", plan, planned.source, alone, planned.source, planned.pruning, planned.warning,
             shared=True,
         )  # fmt: skip
+
+
+def _explained(plan: AnyPlan) -> AnyPlan:
+    """A plan over shared rows, with the reason why it drops no partitions."""
+    own = Decision("Join prefilter", False, "other patterns read the same rows")
+    return replace(plan, decisions=tuple(own if d.rule == own.rule else d for d in plan.decisions))
 
 
 def explained(shared: SharedForms, positions: Mapping[int, str]) -> list[str]:
