@@ -20,10 +20,11 @@ from sparkcep.query import ERROR, PREFIX
 from sparkcep.shipping import shipped
 
 ERROR_FIELD = StructField(ERROR, StringType())
-_FOUND = PREFIX + "found"
+#: The lists layout's column of type :func:`reported_type`.
+REPORTED = PREFIX + "found"
 
-#: SQL of the lists layout's column ``__cep_found`` of type :func:`reported_type`: what was found, or the error raised.
-FOUND = f"CASE WHEN {_FOUND}.error IS NULL THEN {_FOUND}.found ELSE raise_error({_FOUND}.error) END"
+#: SQL of what was found, or the error raised.
+FOUND = f"CASE WHEN {REPORTED}.error IS NULL THEN {REPORTED}.found ELSE raise_error({REPORTED}.error) END"
 
 
 def reported_type(found: str) -> str:

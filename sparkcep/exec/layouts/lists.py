@@ -6,7 +6,7 @@ filters on the keys reach the scan.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 import numpy as np
@@ -14,12 +14,12 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from sparkcep.exec.arrays import Ints, struct_lists
+from sparkcep.exec.arrays import struct_lists
 from sparkcep.exec.batch import Batch
-from sparkcep.exec.engine import Engine, Value
+from sparkcep.exec.engine import Engine, MatchTable
 from sparkcep.exec.layouts.body import Body, within_limit
-from sparkcep.exec.layouts.output import ROWS, list_items, own_types
-from sparkcep.exec.reports import FOUND, ListsReport, Matched, reported_type
+from sparkcep.exec.layouts.output import ROWS, is_plain, list_members, list_rows, list_type
+from sparkcep.exec.reports import FOUND, REPORTED, ListsReport, Matched, reported_type
 from sparkcep.exec.shape import OperatorColumns, batch_of
 from sparkcep.query import PREFIX
 from sparkcep.shipping import shipped
@@ -30,13 +30,12 @@ S = TypeVar("S")
 def match_lists(df: DataFrame, engine: Engine[S], shape: OperatorColumns, spec: S) -> Matched:
     """Run an engine over one row per partition; see operator.match."""
     body = ListsBody(engine, shape, spec)
-    members = ",".join(f"{name}:{type_}" for name, type_ in body.members.items())
     keys = [f"{PREFIX}k{i}" for i in range(shape.keys)]
-    found = list_function(body.run, f"array<struct<{members}>>")
-    matched = df.select(*keys, ROWS, found(*map(F.expr, list_inputs(shape))).alias(f"{PREFIX}found"))
-    if body.is_plain:
+    found = list_function(body.run, list_type(list_members(body.columns)))
+    matched = df.select(*keys, ROWS, found(*map(F.expr, list_inputs(shape))).alias(REPORTED))
+    if is_plain(body.columns):
         return Matched(matched.selectExpr(*keys, f"inline(coalesce({FOUND}, array()))"))
-    return Matched(matched.selectExpr(*keys, f"inline(transform({FOUND}, m -> {list_items(body.columns)}))"))
+    return Matched(matched.selectExpr(*keys, f"inline({list_rows(FOUND, body.columns)})"))
 
 
 def list_function(body: Callable[..., pa.Array], found: str, *, repeats: bool = True) -> Callable[..., Column]:
@@ -54,22 +53,10 @@ def list_function(body: Callable[..., pa.Array], found: str, *, repeats: bool = 
 class ListsBody(Body[S]):
     """Body of the Arrow UDF."""
 
-    @property
-    def is_plain(self) -> bool:
-        """Whether what the matcher gives is the output as it stands."""
-        return all(isinstance(column, Value) for column in self.columns)
-
-    @property
-    def members(self) -> dict[str, str]:
-        """Names and Spark types of what goes back for each output row."""
-        prefix = PREFIX if self.is_plain else ""
-        return {prefix + name: type_ for name, type_ in own_types(self.columns).items()}
-
     def run(self, *lists: pa.Array) -> pa.Array:
         """List columns of a batch of partitions to a list of output rows per partition."""
         table = self.matcher.match(list_batch(lists, self.shape))
-        columns = {name: table.columns[name.removeprefix(PREFIX)] for name in self.members}
-        return as_lists(table.partition, len(lists[0]), columns)
+        return as_lists(table, len(lists[0]), list_members(self.columns))
 
 
 def list_inputs(shape: OperatorColumns) -> list[str]:
@@ -91,6 +78,7 @@ def list_batch(lists: tuple[pa.Array, ...], shape: OperatorColumns) -> Batch:
     return batch_of(within_limit(offsets - offsets[0], shape), values, shape, sum(a.nbytes for a in values))
 
 
-def as_lists(partition: Ints, partitions: int, columns: dict[str, pa.Array]) -> pa.Array:
-    """Output rows, in the order of their partitions, as one list of structs per partition."""
-    return struct_lists(np.searchsorted(partition, np.arange(1, partitions + 1)), columns)
+def as_lists(table: MatchTable, partitions: int, members: Iterable[str]) -> pa.Array:
+    """Output rows, in the order of their partitions, as one list of structs of these members per partition."""
+    columns = {name: table.columns[name.removeprefix(PREFIX)] for name in members}
+    return struct_lists(np.searchsorted(table.partition, np.arange(1, partitions + 1)), columns)

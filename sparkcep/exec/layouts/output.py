@@ -29,6 +29,27 @@ def own_types(columns: Sequence[OutputColumn]) -> dict[str, str]:
     return out
 
 
+def is_plain(columns: Sequence[OutputColumn]) -> bool:
+    """Whether what a matcher gives is the output as it stands."""
+    return all(isinstance(column, Value) for column in columns)
+
+
+def list_members(columns: Sequence[OutputColumn]) -> dict[str, str]:
+    """Names and Spark types of what goes back from Python for each output row of a list."""
+    prefix = PREFIX if is_plain(columns) else ""
+    return {prefix + name: type_ for name, type_ in own_types(columns).items()}
+
+
+def list_type(members: Mapping[str, str]) -> str:
+    """The Spark type of a list of these."""
+    return f"array<struct<{','.join(f'{name}:{type_}' for name, type_ in members.items())}>>"
+
+
+def list_rows(found: str, columns: Sequence[OutputColumn]) -> str:
+    """SQL of the array of output rows, from that of what went back."""
+    return found if is_plain(columns) else f"transform({found}, m -> {list_items(columns)})"
+
+
 def fields_read(columns: Sequence[OutputColumn]) -> list[int]:
     """Prepared fields whose values come out."""
     out: list[int] = []
@@ -48,6 +69,7 @@ def list_items(columns: Sequence[OutputColumn]) -> str:
         if isinstance(column, Value):
             out.append(f"m.{column.name} AS {name}")
         elif isinstance(column, Events):
+            # What is called otherwise than ``r`` says where fields are, and is not shown.
             items = [f"e.{own} AS {own}" for own, _ in column.own if own == "r" or own != column.row]
             items += [f"get({ROWS}, e.{column.row}).{PREFIX}f{field} AS {own}" for own, field in column.fields]
             out.append(f"transform(m.{column.name}, e -> struct({', '.join(items)})) AS {name}")

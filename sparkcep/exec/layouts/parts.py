@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from sparkcep.exec.arrays import Ints
 from sparkcep.exec.batch import Batch
-from sparkcep.exec.engine import Engine, Events, FieldAt, MatchTable, OutputColumn, Value
+from sparkcep.exec.engine import Engine, Events, FieldAt, MatchTable, OutputColumn
 from sparkcep.exec.engines.shared.rows import SharedRows
 from sparkcep.exec.engines.shared.rule import OwnRows, own_rows
 from sparkcep.exec.engines.shared.spec import ComponentTest
@@ -42,15 +42,11 @@ class Part:
     fields: tuple[tuple[int, int], ...]
     ties: tuple[int, ...] | None
 
-    def own_columns(self) -> tuple[OutputColumn, ...]:
-        """Output columns as its engine gives them."""
-        return self.engine.columns(self.spec, self.shape)
-
     def output(self) -> tuple[OutputColumn, ...]:
-        """The same over the shared list: fields by its numbers, rows by places in it."""
+        """Its engine's output columns over the shared list: fields by its numbers, rows by places in it."""
         shared = dict(self.fields)
         out: list[OutputColumn] = []
-        for column in self.own_columns():
+        for column in self.engine.columns(self.spec, self.shape):
             if isinstance(column, FieldAt):
                 out.append(replace(column, row=AT + column.row, field=shared[column.field]))
             elif isinstance(column, Events):
@@ -90,8 +86,12 @@ def cut(part: Part, rows: SharedRows) -> Cut:
     return Cut(batch, own.partitions, rows.all_rows() if own.row is None else own.row)
 
 
-def matched(part: Part, table: MatchTable, own: Cut, rows: SharedRows) -> MatchTable:
-    """A part's output rows with its partitions, and rows whose fields come out, as those of the shared batch."""
+def in_shared_rows(columns: Sequence[OutputColumn], table: MatchTable, own: Cut, rows: SharedRows) -> MatchTable:
+    """A part's output rows with its partitions, and rows whose fields come out, as those of the shared batch.
+
+    Args:
+        columns: as its engine gives them.
+    """
     begins = np.asarray(own.batch.offsets)[:-1]
 
     def shared_rows(values: Ints, partition: Ints) -> Ints:
@@ -99,11 +99,11 @@ def matched(part: Part, table: MatchTable, own: Cut, rows: SharedRows) -> MatchT
         at = np.minimum(begins[partition] + np.maximum(values, 0), len(own.row) - 1)
         return np.where(values < 0, values, own.row[at] - rows.offsets[own.partitions[partition]])
 
-    columns = dict(table.columns)
-    for column in part.own_columns():
+    values_of = dict(table.columns)
+    for column in columns:
         if isinstance(column, FieldAt):
             values = np.asarray(table.columns[column.row].fill_null(-1).to_numpy(zero_copy_only=False), np.int64)
-            columns[AT + column.row] = pa.array(shared_rows(values, table.partition).astype(np.int32))
+            values_of[AT + column.row] = pa.array(shared_rows(values, table.partition).astype(np.int32))
         elif isinstance(column, Events):
             lists = table.columns[column.name]
             offsets = lists.offsets.to_numpy()
@@ -113,10 +113,5 @@ def matched(part: Part, table: MatchTable, own: Cut, rows: SharedRows) -> MatchT
             at = shared_rows(np.asarray(events.field(column.row).to_numpy(), np.int64), of)
             children = [*(events.field(name) for name in names), pa.array(at.astype(np.int32))]
             structs = pa.StructArray.from_arrays(children, names=[*names, AT + "r"])
-            columns[column.name] = pa.ListArray.from_arrays(pa.array(offsets - offsets[0]), structs)
-    return MatchTable(own.partitions[table.partition], columns)
-
-
-def is_plain(columns: Sequence[OutputColumn]) -> bool:
-    """Whether what a matcher gives is the output as it stands."""
-    return all(isinstance(column, Value) for column in columns)
+            values_of[column.name] = pa.ListArray.from_arrays(pa.array(offsets - offsets[0]), structs)
+    return MatchTable(own.partitions[table.partition], values_of)

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from sparkcep.exec.engine import Matcher, MatchTable
 from sparkcep.exec.engines.shared.rows import SharedRows
+from sparkcep.exec.layouts.body import Body
 from sparkcep.exec.layouts.lists import as_lists, list_batch, list_function, list_inputs
-from sparkcep.exec.layouts.output import ROWS, list_items, own_types
-from sparkcep.exec.layouts.parts import Part, cut, is_plain, matched
+from sparkcep.exec.layouts.output import ROWS, list_members, list_rows, list_type
+from sparkcep.exec.layouts.parts import Part, cut, in_shared_rows
+from sparkcep.exec.reports import REPORTED
 from sparkcep.exec.shape import OperatorColumns
 from sparkcep.query import ERROR, PREFIX
-
-_FOUND = PREFIX + "found"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,20 +40,15 @@ def match_shared(df: DataFrame, given: SharedLists) -> DataFrame:
     The function is not deterministic in Spark's eyes, so that a WITH list that reads it more than once runs it once.
     """
     body = SharedBody(given)
-    members = ",".join(
-        f"p{n}:array<struct<{','.join(f'{name}:{type_}' for name, type_ in types.items())}>>"
-        for n, types in enumerate(body.members)
-    )
+    types = ",".join(f"p{n}:{list_type(members)}" for n, members in enumerate(body.members))
     keys = [f"{PREFIX}k{i}" for i in range(given.shape.keys)]
-    found = list_function(body.run, f"struct<{members}>", repeats=False)
-    frame = df.select(*keys, ROWS, found(*map(F.expr, list_inputs(given.shape))).alias(_FOUND))
-    items = []
-    for n, part in enumerate(given.parts):
-        rows, columns = f"{_FOUND}.found.p{n}", part.output()
-        items.append(rows if is_plain(columns) else f"transform({rows}, m -> {list_items(columns)})")
-    some = " OR ".join(f"size({_FOUND}.found.p{n}) > 0" for n in range(len(items)))
-    return frame.where(f"{_FOUND}.error IS NOT NULL OR {some}").selectExpr(
-        *keys, *(f"{sql} AS {part_name(n)}" for n, sql in enumerate(items)), f"{_FOUND}.error AS {ERROR}"
+    found = list_function(body.run, f"struct<{types}>", repeats=False)
+    frame = df.select(*keys, ROWS, found(*map(F.expr, list_inputs(given.shape))).alias(REPORTED))
+    lists = [f"{REPORTED}.found.p{n}" for n in range(len(given.parts))]
+    out = [list_rows(own, part.output()) for own, part in zip(lists, given.parts, strict=True)]
+    some = " OR ".join(f"size({own}) > 0" for own in lists)
+    return frame.where(f"{REPORTED}.error IS NOT NULL OR {some}").selectExpr(
+        *keys, *(f"{sql} AS {part_name(n)}" for n, sql in enumerate(out)), f"{REPORTED}.error AS {ERROR}"
     )
 
 
@@ -66,50 +59,23 @@ def part_rows(number: int) -> str:
 
 
 class SharedBody:
-    """Body of the Arrow UDF. Matchers are made on the executor at the first batch, never pickled."""
+    """Body of the Arrow UDF."""
 
     def __init__(self, given: SharedLists) -> None:
         self.given = given
-        self._matchers: list[Matcher] | None = None
+        self.bodies = [Body(part.engine, part.shape, part.spec) for part in given.parts]
+        #: Names and Spark types of what goes back for each output row of each part.
+        self.members = [list_members(part.output()) for part in given.parts]
 
     def __reduce__(self) -> tuple[type, tuple[SharedLists]]:
         return type(self), (self.given,)
 
-    @property
-    def matchers(self) -> list[Matcher]:
-        """One for each part."""
-        if self._matchers is None:
-            self._matchers = [part.engine.matcher(part.spec, part.shape) for part in self.given.parts]
-        return self._matchers
-
-    @property
-    def members(self) -> list[dict[str, str]]:
-        """Names and Spark types of what goes back for each output row of each part."""
-        out = []
-        for part in self.given.parts:
-            columns = part.output()
-            prefix = PREFIX if is_plain(columns) else ""
-            out.append({prefix + name: type_ for name, type_ in own_types(columns).items()})
-        return out
-
     def run(self, *lists: pa.Array) -> pa.Array:
         """List columns of a batch of partitions to a struct of lists of output rows, one for each part."""
-        partitions = len(lists[0])
         rows = SharedRows(list_batch(lists, self.given.shape), self.given.order)
         out = []
-        for part, matcher, members in zip(self.given.parts, self.matchers, self.members, strict=True):
-            table = part_table(part, matcher, rows)
-            columns = {name: table.columns[name.removeprefix(PREFIX)] for name in members}
-            out.append(as_lists(table.partition, partitions, columns))
+        for part, body, members in zip(self.given.parts, self.bodies, self.members, strict=True):
+            own = cut(part, rows)
+            table = in_shared_rows(body.columns, body.matcher.match(own.batch), own, rows)
+            out.append(as_lists(table, len(lists[0]), members))
         return pa.StructArray.from_arrays(out, names=[f"p{n}" for n in range(len(out))])
-
-
-def part_table(part: Part, matcher: Matcher, rows: SharedRows) -> MatchTable:
-    """A part's output rows over the shared batch."""
-    own = cut(part, rows)
-    return matched(part, matcher.match(own.batch), own, rows)
-
-
-def parts_needed(parts: Sequence[Part]) -> tuple[str, ...]:
-    """The groups of kernels that patterns are matched by."""
-    return tuple(sorted({name for part in parts for name in part.engine.needs(part.spec, part.shape)}))
