@@ -303,9 +303,14 @@ class BlockPlanner(PlanSteps):
             why = f"{free} can take any row"
         if why:
             return out, why
-        tests = dict.fromkeys(" AND ".join(f"({c.sql()})" for c in local[k]) for k in range(len(self.names)))
-        out.append(" OR ".join(f"({t})" for t in tests))
+        out.append(taken_by_any([local[k] for k in range(len(self.names))]))
         return out, ONLY_TAKEN
+
+
+def taken_by_any(tests: Sequence[Sequence[RowCondition]]) -> str:
+    """SQL of the rows that some component can take. ``tests``: by component, what each demands of a row."""
+    texts = dict.fromkeys(" AND ".join(f"({c.sql()})" for c in own) for own in tests)
+    return " OR ".join(f"({text})" for text in texts)
 
 
 def typed_query(query: PatternQuery, analyze: Analyzer) -> PatternQuery:

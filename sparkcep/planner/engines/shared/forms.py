@@ -10,6 +10,7 @@ from sparkcep.exec.layouts.output import fields_read
 from sparkcep.exec.layouts.parts import Part
 from sparkcep.exec.layouts.shared_lists import SharedLists
 from sparkcep.exec.operator import ENGINES
+from sparkcep.planner.engines.runs.steps import taken_by_any
 from sparkcep.planner.engines.shared.input import NotShared, SharedInput
 from sparkcep.planner.input_plan import InputPlan
 from sparkcep.planner.plan import Analyzer, AnyPlan
@@ -49,8 +50,7 @@ class FormsPlanner:
         column_types: Sequence[str],
     ) -> None:  # fmt: skip
         event_type = next((q.event_type for q in queries if q.event_type is not None), None)
-        rows = next((q.rows_per_match for q in queries if q.rows_per_match.is_all), queries[0].rows_per_match)
-        base = replace(queries[0], event_type=event_type, rows_per_match=rows, within=None)
+        base = replace(queries[0], event_type=event_type, within=None)
         names = frozenset[str]().union(*(q.identifiers for q in queries))
         self.input = SharedInput(base, settings, analyze, sample, column_types, names)
         self.plans: list[AnyPlan] = []
@@ -78,8 +78,6 @@ class FormsPlanner:
             raise NotShared(given.layout_reason)
         if given.pairs:
             raise NotShared("Spark evaluates a condition for every pair of rows")
-        if any(c.shifts for own in given.tests.values() for c in own):
-            raise NotShared("a condition on PREV or NEXT of one row")
         engine, texts = ENGINES[type(plan.engine.spec)], given.fields.texts
         codes = list(given.bits)
         # Codes beyond them are those of the patterns that make up an AND of trends.
@@ -136,6 +134,5 @@ class FormsPlanner:
 
 def split_filters(given: InputPlan) -> tuple[bool, list[str]]:
     """Whether a plan's filters drop the rows that no component can take, and what else they demand."""
-    tests = dict.fromkeys(" AND ".join(f"({c.sql()})" for c in given.tests[code]) for code in sorted(given.tests))
-    any_test = " OR ".join(f"({text})" for text in tests)
-    return any_test in given.filters, [text for text in given.filters if text != any_test]
+    taken = taken_by_any([given.tests[code] for code in sorted(given.tests)])
+    return taken in given.filters, [text for text in given.filters if text != taken]

@@ -123,11 +123,8 @@ class SharedInput:
         """The batch's columns with the ORDER BY keys, where a pattern has ties of its own."""
         return tuple(self.column(text) for text in self.order) if self.tied else ()
 
-    def plan(
-        self, layout: str, reason: str, filters: Sequence[str] = (), replaced: Mapping[int, str] | None = None
-    ) -> InputPlan:
-        """What Spark computes, once all patterns are taken. ``filters``: what a row must satisfy for any of them;
-        ``replaced``: as of :class:`InputPlan`."""
+    def plan(self, layout: str, reason: str, filters: Sequence[str] = ()) -> InputPlan:
+        """What Spark computes, once all patterns are taken. ``filters``: what a row must satisfy for any of them."""
         tests = {n: [RowCondition((text,))] for n, text in enumerate(self.conditions)}
         shape = OperatorColumns(
             keys=len(self.keys), limit_events=self.settings.limit_events, chunk_bytes=self.settings.chunk_bytes,
@@ -137,7 +134,6 @@ class SharedInput:
         return InputPlan(
             query=self.steps.query, fields=self.fields, keys=self.keys, tests=tests, bits={n: n for n in tests},
             layout=layout, layout_reason=reason, shape=shape, filters=filters, column_types=self.types,
-            replaced=replaced or {},
         )  # fmt: skip
 
 
