@@ -23,7 +23,7 @@ from sparkcep.session.planning import OccurrencePlanner
 from sparkcep.session.relations import Relation
 from sparkcep.sql.outer import as_relation
 from sparkcep.sql.rewriter import InputSql, Rewriter
-from sparkcep.sql.statement import CommonTable, OccurrenceKind, PatternOccurrence, Statement
+from sparkcep.sql.statement import OccurrenceKind, PatternOccurrence, Statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +42,8 @@ class PlannedForm:
 @dataclass(slots=True)
 class SharedForms:
     """What a statement's patterns share. ``definitions``: of the WITH list that gives their rows. ``relations``: by
-    where the pattern begins, ``texts``: the subqueries that take their places. ``alone``: why each of the others reads
-    its input by itself; those that have no company are not in it. ``notes``: for EXPLAIN."""
+    where the pattern begins, ``texts``: the subqueries that take their places. ``plans``: of the inputs. ``alone``: why
+    each of the others reads its input by itself; those that have no company are not in it."""
 
     definitions: list[str] = field(default_factory=list)
     relations: dict[int, Relation] = field(default_factory=dict)
@@ -52,24 +52,27 @@ class SharedForms:
     alone: dict[int, str] = field(default_factory=dict)
 
 
-def may_share(statement: Statement, rewriter: Rewriter, form: PatternOccurrence) -> bool:
-    """Whether a pattern may read what others do: none reads it before the whole statement does."""
+def unread(statement: Statement, rewriter: Rewriter) -> frozenset[tuple[int, int]]:
+    """Spans of patterns that no other one reads, so that they may wait for company; none of one alone."""
     s = statement
-    others = [f for f in s.forms if f is not form and f.kind in (OccurrenceKind.CLAUSE, OccurrenceKind.BLOCK)]
-    if not others:
-        return False
+    forms = [f for f in s.forms if f.kind in (OccurrenceKind.CLAUSE, OccurrenceKind.BLOCK)]
+    if len(forms) < 2:
+        return frozenset()
+    # What each form of any kind reads: its own span, and the definitions of WITH lists that it names.
+    read = [(other, [(other.start, s.span_end(other)), *_definitions(rewriter, other)]) for other in s.forms]
+    return frozenset(
+        (form.start, form.end)
+        for form in forms
+        if not any(
+            start <= form.start and form.end <= end
+            for other, spans in read if other is not form
+            for start, end in spans
+        )
+    )  # fmt: skip
 
-    def holds(table: CommonTable) -> bool:
-        return table.start <= form.start and form.end <= table.end
 
-    for other in s.forms:
-        if other is form:
-            continue
-        if other.start <= form.start and form.end <= s.span_end(other):
-            return False
-        if any(holds(table) for table in rewriter.tables_read(other)):
-            return False
-    return True
+def _definitions(rewriter: Rewriter, form: PatternOccurrence) -> list[tuple[int, int]]:
+    return [(table.start, table.end) for table in rewriter.tables_read(form)]
 
 
 def takes_part(planner: OccurrencePlanner, form: PatternOccurrence, plan: AnyPlan, pruning: Pruning) -> bool:

@@ -34,7 +34,7 @@ from sparkcep.session.outer_columns import input_by_outer
 from sparkcep.session.own_aggregates import with_aggregates
 from sparkcep.session.planning import OccurrencePlanner
 from sparkcep.session.relations import Relation, check, counted, relation_sql, with_facts
-from sparkcep.session.shared_forms import PlannedForm, explained, may_share, share, takes_part
+from sparkcep.session.shared_forms import PlannedForm, explained, share, takes_part, unread
 from sparkcep.session.spark_errors import outer_reference
 from sparkcep.session.templates import Templates
 from sparkcep.session.windowed_input import windowed_input
@@ -123,7 +123,8 @@ class StatementExecution:
         relations: of the forms planned so far. rule_sets: of calls of pattern_rules. renamed: where forms begin whose
             columns have other names outside.
         notes: what EXPLAIN says beside the plans.
-        waiting: patterns that may share their input with later ones. heads: what stands at an offset of the text, once
+        unread: spans of patterns that no other one reads, which may share their input. waiting: those of them
+            that wait for later ones. heads: what stands at an offset of the text, once
             they do.
     """
 
@@ -136,6 +137,7 @@ class StatementExecution:
     rule_sets: list[RuleSetResult] = field(default_factory=list)
     renamed: set[int] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
+    unread: set[tuple[int, int]] = field(default_factory=set)
     waiting: list[PlannedForm] = field(default_factory=list)
     heads: list[tuple[int, str]] = field(default_factory=list)
 
@@ -166,6 +168,8 @@ class StatementExecution:
     def result(self) -> DataFrame:
         """The statement's own result."""
         command = Explain("EXPLAIN ", 0) if self.explain_only else classify(self.statement)
+        if self.analyzer.settings.shared_input:
+            self.unread.update(unread(self.statement, self.rewriter))
         for form in self.statement.forms:
             if form.kind is OccurrenceKind.CALL:
                 self.run_call(form)
@@ -210,8 +214,8 @@ class StatementExecution:
                 warn(sentence)
             self.warn_of_slow_conditions(planned, input_sql, source)
         if (
-            renamed is None and correlated is None and self.analyzer.settings.shared_input
-            and may_share(self.statement, self.rewriter, form) and takes_part(self.planner, form, planned, pruning)
+            renamed is None and correlated is None and (form.start, form.end) in self.unread
+            and takes_part(self.planner, form, planned, pruning)
         ):  # fmt: skip
             self.waiting.append(PlannedForm(form, planned, input_sql, source, pruning, warning))
             return

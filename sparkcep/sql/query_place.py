@@ -49,4 +49,4 @@ def _is_list(s: Statement, i: int) -> bool:
     if i >= len(s.tokens) or s.tokens[i].kind not in ("word", "quoted"):
         return False
     behind = s.pairs.get(i + 1, i) + 1 if s.operator(i + 1) == "(" else i + 1
-    return s.word(behind) == "AS" or (s.word(behind) in ("MAX",) and s.word(behind + 1) == "RECURSION")
+    return s.word(behind) == "AS" or (s.word(behind) == "MAX" and s.word(behind + 1) == "RECURSION")
