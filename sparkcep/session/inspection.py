@@ -42,6 +42,11 @@ def explained(
     return str(frame.collect()[0][0]), run
 
 
+def _planned(spark: SparkSession, statement: str) -> StatementExecution | None:
+    """A statement as it is planned; None where no pattern is in it."""
+    return explained(spark, statement)[1] if mentions_pattern(statement) else None
+
+
 def no_rows_notes(spark: SparkSession, statement: str) -> list[str]:
     """What to tell somebody whose statement gave no rows: notes on those of its patterns that have none.
 
@@ -50,12 +55,9 @@ def no_rows_notes(spark: SparkSession, statement: str) -> list[str]:
     Raises:
         pyspark.errors.PySparkException: Spark's own errors, as the statement itself would raise.
     """
-    if not mentions_pattern(statement):
+    if (run := _planned(spark, statement)) is None:
         return []
-    run = explained(spark, statement)[1]
     found = []
-    if run is None:
-        return []
     for relation in run.relations:
         if not run.analyzer.run(f"SELECT 1 FROM {relation.sql} LIMIT 1").collect():
             found += notes(run.analyzer, relation, has_rows=False)
@@ -73,12 +75,13 @@ def notes_of_result(spark: SparkSession, statement: str, has_rows: bool) -> list
     """
     if not has_rows:
         return no_rows_notes(spark, statement)
-    run = explained(spark, statement)[1] if mentions_pattern(statement) and is_query(statement) else None
+    if not is_query(statement) or (run := _planned(spark, statement)) is None:
+        return []
     found: list[str] = []
-    for relation in run.relations if run is not None else ():
+    for relation in run.relations:
         size = estimated_size(relation.given)
         if size is not None and size <= LOOKED_AT_BYTES and not relation.pruning.warnings:
-            found += unknown_constants(run.analyzer, relation) if run is not None else ()
+            found += unknown_constants(run.analyzer, relation)
     return found
 
 
@@ -90,10 +93,7 @@ def unknown_constant_notes(spark: SparkSession, statement: str) -> list[str]:
     Raises:
         pyspark.errors.PySparkException: Spark's own errors, as the statement itself would raise.
     """
-    if not mentions_pattern(statement):
-        return []
-    run = explained(spark, statement)[1]
-    if run is None:
+    if (run := _planned(spark, statement)) is None:
         return []
     of_rules = [note for s in run.rule_sets for note in unknown_rule_types(run.analyzer, s)]
     return [note for r in run.relations for note in unknown_constants(run.analyzer, r)] + of_rules
