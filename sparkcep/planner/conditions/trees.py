@@ -158,19 +158,23 @@ class Conjunct(Hoisting):
 
     def input_type(self, value: Expression) -> str | None:
         """The type of the input's column that a value is of; None: it is of none."""
-        slot = self.owner.slots[value.slot] if isinstance(value, Load) else None
-        if not isinstance(slot, NavigationSlot) or slot.argument is not None or slot.column < 0:
+        if (found := self.navigated(value)) is None:
             return None
-        text = self.owner.fields.texts[self.owner.columns[slot.column]]
-        return self.owner.column_types.get(self.owner.fields.column_of(text) or "")
+        return self.owner.column_types.get(self.owner.fields.column_of(found[1]) or "")
 
     def as_local_time(self, value: Expression) -> Expression | None:
         """A column's value as TIMESTAMP_NTZ, which Spark makes of times, dates and texts; None: it is no column's."""
+        if (found := self.navigated(value)) is None:
+            return None
+        slot, text = found
+        return self.owner.slot(replace(slot, column=self.owner.column(f"CAST({text} AS TIMESTAMP_NTZ)")))
+
+    def navigated(self, value: Expression) -> tuple[NavigationSlot, str] | None:
+        """The navigation that a value is, with the text of its column; None: it is no column's at a row."""
         slot = self.owner.slots[value.slot] if isinstance(value, Load) else None
         if not isinstance(slot, NavigationSlot) or slot.argument is not None or slot.column < 0:
             return None
-        text = self.owner.fields.texts[self.owner.columns[slot.column]]
-        return self.owner.slot(replace(slot, column=self.owner.column(f"CAST({text} AS TIMESTAMP_NTZ)")))
+        return slot, self.owner.fields.texts[self.owner.columns[slot.column]]
 
     def construct(self, tree: exp.Expr) -> Expression:
         """Forms that are no plain call: IS, BETWEEN, IN, LIKE, IF, COALESCE, DATEDIFF, arrays and the like.
