@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
+from sparkcep.exec.arrays import ARROW_COMPARISONS
 from sparkcep.spark_plan import analysed
 
 _COMPARED = {
@@ -24,9 +25,6 @@ _COMPARED = {
     "GreaterThanOrEqual": ">=",
 }  # fmt: skip
 _TURNED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-_ARROW = {
-    "=": pc.equal, "<": pc.less, "<=": pc.less_equal, ">": pc.greater, ">=": pc.greater_equal,
-}  # fmt: skip
 #: Types whose values are whole numbers or text; times are microseconds, dates are days since 1970.
 _TYPES = ("string", "tinyint", "smallint", "int", "bigint", "timestamp", "timestamp_ntz", "date")
 #: What is another constant where a plan runs than where it is made.
@@ -193,4 +191,4 @@ def _met(test: Comparison, values: pa.Array) -> pa.Array:
         return reduce(pc.or_kleene, (_met(side, values) for side in test.either))
     if test.operator == "=":
         return pc.is_in(values, pa.array(test.values, values.type))
-    return _ARROW[test.operator](values, pa.scalar(test.values[0], values.type))
+    return ARROW_COMPARISONS[test.operator](values, pa.scalar(test.values[0], values.type))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +12,13 @@ import pyarrow.compute as pc
 
 Ints = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.int32]
+
+#: Comparisons of arrays by Spark's operators.
+ARROW_COMPARISONS: Mapping[str, Callable[..., pa.Array]] = MappingProxyType(
+    {
+        "=": pc.equal, "<>": pc.not_equal, "<": pc.less, "<=": pc.less_equal, ">": pc.greater, ">=": pc.greater_equal,
+    }
+)  # fmt: skip
 
 
 def int_values(array: pa.Array) -> tuple[Ints, npt.NDArray[np.uint8]]:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparkcep.exec.arrays import Ints, float_values, int_values, ordered_ints
+from sparkcep.exec.arrays import ARROW_COMPARISONS, Ints, float_values, int_values, ordered_ints
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.engines.rows.spec import BITS_PER_WORD
 from sparkcep.exec.engines.shared.spec import Comparison, ComponentTest
@@ -186,13 +186,8 @@ def _texts(words: pa.Array, test: Comparison) -> Flags:
         found = pc.is_in(words, pa.array(test.values, words.type))
     else:
         value = pa.scalar(str(test.values[0]).encode(), pa.large_binary())
-        found = _ARROW[test.operator](words.cast(pa.large_binary()), value)
+        found = ARROW_COMPARISONS[test.operator](words.cast(pa.large_binary()), value)
     return np.asarray(found.to_numpy(zero_copy_only=False), bool)
-
-
-_ARROW: dict[str, Callable[..., pa.Array]] = {
-    "=": pc.equal, "<>": pc.not_equal, "<": pc.less, "<=": pc.less_equal, ">": pc.greater, ">=": pc.greater_equal,
-}  # fmt: skip
 
 
 def _numbers(values: npt.NDArray[np.generic], test: Comparison) -> Flags:
