@@ -31,14 +31,15 @@ class SharedMatcher:
     def pieces(self, batch: Batch) -> Iterator[MatchTable]:
         """See :class:`Matcher`: a table for each rule that has a match, and one at least."""
         rows = SharedRows(batch, self.spec.order)
+        has_items = self.spec.has_items  # which looks at every rule
         given = False
         for rule in self.rules:
-            found = rule.table(rows, self.spec.has_items)
+            found = rule.table(rows, has_items)
             if found is not None:
                 given = True
                 yield found
         if not given:
-            yield nothing(self.spec.has_items)
+            yield nothing(has_items)
 
 
 def joined(tables: Sequence[MatchTable]) -> MatchTable:

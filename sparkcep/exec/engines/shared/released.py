@@ -85,7 +85,8 @@ class SharedReleased(ReleasedDefaults):
         """
         rows = SharedRows(batch, self.spec.order)
         asked = Asked(rows, times, left[:, FIRST_ROW].copy(), released, watermark)
-        found = [rule.step(asked, known, self.spec.has_items) for rule in self.rules]
+        has_items = self.spec.has_items
+        found = [rule.step(asked, known, has_items) for rule in self.rules]
         cut = np.full(len(left), watermark, np.int64)
         for step in found:
             np.minimum.at(cut, step.partitions, step.since)
@@ -93,7 +94,7 @@ class SharedReleased(ReleasedDefaults):
         left[:, FIRST_ROW] += drop
         lines = [line for rule, step in zip(self.rules, found, strict=True) if (line := rule.line(step, cut))]
         tables = [step.table for step in found if step.table is not None]
-        table = joined(tables) if tables else nothing(self.spec.has_items)
+        table = joined(tables) if tables else nothing(has_items)
         return Released(table, drop, sum(step.changed for step in found)), RulesLeft.of(lines)
 
 
