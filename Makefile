@@ -3,11 +3,12 @@ PYTHON ?= python3
 # Tests that a session can make a difference to, besides those in tests/sql.
 CONNECT := session.py lost_executors.py shared_forms.py functions.py expand.py notebooks.py interrupts.py
 VENV ?= .venv
-# Without what only test-long runs; at the end, what took longest.
-SHORT := -m 'not long' --durations 5 --durations-min 5
+# Which tests: those of every change, or all but what only test-long runs; at the end, what took longest.
+TIER := not long and not full
+SHORT = -m '$(TIER)' --durations 5 --durations-min 5
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-long warm wheel audit test-kernels test-sql test-spark test-index test-connect test-versions check bench docs clean
+.PHONY: demo test test-full test-long warm wheel audit test-kernels test-sql test-spark test-index test-connect test-versions check bench docs clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -28,11 +29,15 @@ demo: $(VENV)/.demo
 
 # Style and types; then the tests on classic sessions, and those that a session can make a difference to again on Spark
 # Connect. A Spark session alone leaves cores idle between its jobs, hence three processes at a time, longest first.
-# On two cores this is to end within ten minutes and takes twenty; two of one core are for compiling kernels. What is
-# marked long, and whole grids of settings, are for test-long.
+# Within ten minutes on two cores; what is marked full, which is more of the same, is for test-full.
 test: $(VENV)/.test
 	$(MAKE) -j2 warm check
-	$(MAKE) -j3 test-spark test-index test-sql test-connect test-kernels
+	$(MAKE) -j3 test-spark test-sql test-index test-connect test-kernels
+
+# All that compares with rows written down: twenty minutes. What is marked long, and whole grids of settings, are for
+# test-long.
+test-full: $(VENV)/.test
+	$(MAKE) test TIER='not long'
 
 # Of the random logs, queries and faults of test-long, another one each day; `make test-long SEED=...` runs them again.
 SEED ?= $(shell date +%Y%m%d)
@@ -40,7 +45,7 @@ SEED ?= $(shell date +%Y%m%d)
 # What takes too long for every change: dbt and other processes, whole grids of settings, and examples over large logs
 # (marked long), also on Connect; all SQL tests on Connect, thousands of random patterns, logs and statements, pairs of
 # plans with and without an index, faults, a cluster, and known weaknesses of what is installed.
-test-long: test
+test-long: test-full
 	HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest -q tests/spark/test_modes.py tests/spark/test_types.py
 	$(BIN)/python -m pytest -q -m 'not long' tests/spark
 	$(BIN)/python -m pytest -q -m long tests

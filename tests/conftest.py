@@ -47,6 +47,13 @@ def some(cases: Iterable[Any], short: Collection[Any]) -> list[Any]:
     return [case if case in short else pytest.param(*values, marks=pytest.mark.long) for case, values in every]
 
 
+def every(nth: int, cases: Iterable[Any]) -> list[Any]:
+    """Parameters, of which the first and each nth one after it run in `make test`, the others in `make test-full`:
+    together they are a suite, of which some show whether the whole still works."""
+    rows = [case if isinstance(case, tuple) else (case,) for case in cases]
+    return [pytest.param(*row, marks=[pytest.mark.full] if n % nth else []) for n, row in enumerate(rows)]
+
+
 # Workers take the system Python unless told.
 os.environ["PYSPARK_PYTHON"] = sys.executable
 # For commands that tests run as processes of their own, with a JVM each.

@@ -128,6 +128,7 @@ def test_every_command_is_run() -> None:
     assert {known for known in commands() if any(tuple(c[: len(known)]) == known for c in run_here)} == set(commands())
 
 
+@pytest.mark.full
 @pytest.mark.timeout(1200)  # Spark starts once, but a dozen commands run
 def test_with_spark(python: str, tmp_path: Path) -> None:
     ensure_java()

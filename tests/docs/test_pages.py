@@ -21,7 +21,14 @@ ELSEWHERE = {"benchmarks.md", "index.md", "notebooks_and_dbt.md", "pictures.md",
 LONG = {f"tutorial/{p}.md" for p in ("1_load_and_look", "2_first_pattern", "4_count_and_index")} | {
     f"cookbook/{p}.md" for p in ("customers", "processes", "series")
 }
+#: Others that take their time.
+FULL = {"functions.md", "patterns.md", "cookbook/security.md", "tutorial/5_every_day.md"}
 PAGES = sorted(str(p.relative_to(DOCS)) for p in DOCS.rglob("*.md") if next(steps(p.read_text()), None))
+
+
+def tier(page: str) -> list[pytest.MarkDecorator]:
+    """The mark of a page's test."""
+    return [pytest.mark.long] if page in LONG else [pytest.mark.full] if page in FULL else []
 
 
 @pytest.fixture
@@ -42,9 +49,7 @@ def page_session(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, tmp_path:
 
 
 @pytest.mark.skipif(IS_CONNECT, reason="what a page shows does not depend on the kind of session")
-@pytest.mark.parametrize(
-    "page", [pytest.param(p, marks=pytest.mark.long if p in LONG else []) for p in PAGES if p not in ELSEWHERE]
-)
+@pytest.mark.parametrize("page", [pytest.param(p, marks=tier(p)) for p in PAGES if p not in ELSEWHERE])
 def test_page(page: str, page_session: SparkSession, tmp_path: Path) -> None:
     names: dict[str, Any] = {"spark": page_session, "sparkcep": sparkcep}
     text = (DOCS / page).read_text().replace("/tmp/", f"{tmp_path}/")

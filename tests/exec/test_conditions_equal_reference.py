@@ -39,6 +39,7 @@ from sparkcep.exec.reference.rows import Path, reference_matches
 from sparkcep.pattern import Alternation, Concatenation, Pattern, Quantified, Variable, variables
 from sparkcep.query import OwnAggregate, SkipMode
 
+from ..conftest import every
 from .helpers import as_tuples, batch, found_matches, make_spec, read_matches, remembering
 from .lambda_conditions import UNITS, lambda_tests, time_tests
 from .strategies import NAMES, patterns
@@ -235,7 +236,7 @@ def test_matches(pattern: Pattern, values: list[int | None], skip: SkipMode, dat
     check(pattern, values, skip, drawn, chosen)
 
 
-@pytest.mark.parametrize("function", [*FURTHER, *PICKED])
+@pytest.mark.parametrize("function", every(3, [*FURTHER, *PICKED]))
 @given(
     pattern=st.sampled_from(SHAPES),
     values=st.lists(st.sampled_from([None, *range(-2, 5)]), min_size=3, max_size=9),

@@ -37,6 +37,7 @@ def statement(spark: SparkSession) -> str:
     return " UNION ALL ".join(parts)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("kind", "options"), KINDS)
 def test_case_table(spark: SparkSession, statement: str, kind: str, options: dict[str, str]) -> None:
     expected = sorted(

@@ -88,6 +88,7 @@ def killed_at(steps: tuple[str, ...], prepared: tuple[Location, tuple[Any, ...]]
     return places
 
 
+@pytest.mark.full
 def test_killed_at_each_step(prepared: tuple[Location, tuple[Any, ...]], tmp_path: Path) -> None:
     """The old snapshot stays whole; the same commit again completes."""
     base, target, written = prepared[1]

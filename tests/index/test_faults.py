@@ -29,6 +29,7 @@ ROWS: list[Row] = [("a", 1, 1, "A"), ("a", 2, 2, "B"), ("b", 1, 3, "A"), ("b", 0
 QUERY = "FROM {} PARTITION BY c ORDER BY ts, p EVENT TYPE e PATTERN SEQ(A, B) RETURN c, A.p AS x, B.p AS y"
 
 
+@pytest.mark.full
 @pytest.mark.skipif(IS_CONNECT, reason="a Connect client does not see the index's directory")
 def test_a_handful_of_faults(spark: SparkSession) -> None:
     """Two of sixteen kinds; 200 of all in `make test-long`."""

@@ -103,6 +103,7 @@ rows_of_logs = st.lists(
 )  # fmt: skip
 
 
+@pytest.mark.full
 @few
 @given(rows_of_logs, st.data())
 def test_modes(spark: SparkSession, rows: list[Row], data: st.DataObject) -> None:

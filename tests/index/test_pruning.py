@@ -309,6 +309,7 @@ PAIRS = {
 }  # fmt: skip
 
 
+@pytest.mark.full
 @settings(max_examples=EXAMPLES, phases=[Phase.explicit, Phase.generate], suppress_health_check=list(HealthCheck))
 @given(**PAIRS)
 def test_answers_are_the_same(

@@ -86,6 +86,7 @@ def test_events_without_a_type_do_not_matter_where_no_condition_lets_them_throug
     assert re.search(r"events from source \(estimated: source [^,]*\)", text)
 
 
+@pytest.mark.full
 def test_a_refresh_of_nothing_but_bad_rows_is_known(spark: SparkSession, folder: Path) -> None:
     """Its events are not indexed, and may still match."""
     write(folder / "part1.parquet", LOG[5:7])

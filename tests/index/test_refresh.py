@@ -40,6 +40,7 @@ def check_pairs(seen: dict[str, Any], lookback: int | None) -> None:
 few = settings(max_examples=max(3, settings().max_examples // 25))
 
 
+@pytest.mark.full
 @few
 @given(st.data())
 def test_batches_equal_one_build(spark: SparkSession, data: st.DataObject) -> None:
@@ -73,6 +74,7 @@ def merge_newest(spark: SparkSession, name: str, newest: int) -> None:
         check_files(at)
 
 
+@pytest.mark.full
 def test_refreshes_keep_batches_few(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     """As if the first batch were large, it stays, and those behind it are merged; OPTIMIZE makes one of all."""
     monkeypatch.setattr(compaction, "MAX_BATCHES", 3)
@@ -112,6 +114,7 @@ def test_batches_are_merged_with_those_that_are_not_much_larger(sizes: list[int]
     assert compaction.batches_to_merge(sizes) == newest
 
 
+@pytest.mark.full
 def test_without_a_way_to_remove_files_all_batches_become_one(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -219,6 +222,7 @@ def test_files_of_the_source_tell_what_is_new(spark: SparkSession, tmp_path: Any
     assert index.open_index(spark, "filed").snapshot.totals.events == 2
 
 
+@pytest.mark.full
 def test_views_are_compared_case_by_case(spark: SparkSession) -> None:
     """Extended, new, changed and vanished cases of a source that cannot tell what is new."""
     frame(spark, LOG[:9]).createOrReplaceTempView("index_view")

@@ -83,6 +83,7 @@ def compared(spark: SparkSession, name: str, folder: Path, statement: str) -> li
         index.vacuum(spark, name, 0)
 
 
+@pytest.mark.full
 @pytest.mark.skipif(IS_CONNECT, reason="what is asked of an index is the same there; see statements.test")
 def test_as_many_types_as_cases(spark: SparkSession, tmp_path: Path) -> None:
     """Types beyond 7,976, where line separators once stood for two of them."""
@@ -101,6 +102,7 @@ def test_as_many_types_as_cases(spark: SparkSession, tmp_path: Path) -> None:
     assert compared(spark, "many_types", tmp_path, block) == [(number,)]
 
 
+@pytest.mark.full
 @pytest.mark.skipif(IS_CONNECT, reason="what is asked of an index is the same there; see statements.test")
 @pytest.mark.parametrize(
     ("events", "pattern"),

@@ -105,6 +105,7 @@ def test_positions_stand_for_a_tiebreak_that_only_orders(spark: SparkSession, tm
         assert all(rows == found["none"] for rows in found.values())
 
 
+@pytest.mark.full
 def test_whose_values_are_read_or_which_orders_otherwise_is_read(spark: SparkSession, tmp_path: Path) -> None:
     with tied(spark, tmp_path, *TIES["string"]) as source:
         block = f"FROM {{}} PARTITION BY k ORDER BY {{}} EVENT TYPE e PATTERN SEQ(A a, B b) {{}} {NEXT} {{}}"

@@ -41,6 +41,7 @@ def value(kind: str, rng: random.Random) -> Any:
 KINDS = ("double", "int", "decimal(6,2)")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("kind", "form"), some(product(KINDS, ("clause", "block")), [("double", "block")]))
 def test_running(spark: SparkSession, kind: str, form: str) -> None:
     """At the end of a partition the aggregates are those of a window over it."""

@@ -57,6 +57,7 @@ def test_neighbours(spark: SparkSession, zone: str) -> None:
     assert blocks == expected
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("form", [clause, block])
 def test_where_they_run(spark: SparkSession, form) -> None:
     spark.sql(EVENTS).createOrReplaceTempView("cel_events")

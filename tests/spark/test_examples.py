@@ -17,7 +17,7 @@ from sparkcep.data.examples import folder, read_example
 from sparkcep.data.flights import create_flights_view
 from sparkcep.data.stocks import create_stocks_view
 
-from ..conftest import IS_CONNECT
+from ..conftest import IS_CONNECT, every
 from .real_logs import shown
 
 STOCKS = sorted(folder("stocks").glob("*.sql"))
@@ -34,6 +34,7 @@ def flights(spark: SparkSession) -> SparkSession:
     return spark
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "path",
     [pytest.param(p, id=p.stem, marks=[] if p.stem in SHORT_FLIGHTS else pytest.mark.long) for p in FLIGHTS],
@@ -60,7 +61,7 @@ def log_settings(spark: SparkSession) -> Iterator[SparkSession]:
 
 
 @pytest.mark.skipif(IS_CONNECT, reason="engines know no session")
-@pytest.mark.parametrize("path", PAPERS, ids=[f"{p.parent.name}-{p.stem}" for p in PAPERS])
+@pytest.mark.parametrize("path", every(4, PAPERS), ids=[f"{p.parent.name}-{p.stem}" for p in PAPERS])
 def test_papers(log_settings: SparkSession, path: Path) -> None:
     """The papers' queries have no ORDER BY, so that rows come in any order."""
     example = read_example(path)

@@ -53,6 +53,7 @@ def clock_events(spark: SparkSession, zone: str, type_: str) -> None:
             (SELECT explode(array(0, 1)) AS u)""").distinct().createOrReplaceTempView("dst")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("type_", "zone"),
     [

@@ -10,6 +10,8 @@ from pyspark.sql import SparkSession
 from sparkcep.errors import PatternWarning
 from sparkcep.session.inspection import no_rows_notes
 
+from ..conftest import every
+
 LOG = """(SELECT * FROM VALUES (1, 1, 'Register', 'ok'), (1, 2, 'Shelf', 'ok'), (2, 1, 'Register', 'ok'),
   (2, 2, 'Exit', 'ok'), (3, 1, 'Shelf', 'bad') l(c, t, e, s))"""
 BLOCK = "PARTITION BY c ORDER BY t EVENT TYPE e PATTERN"
@@ -53,7 +55,7 @@ CASES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("statement", CASES)
+@pytest.mark.parametrize("statement", every(3, CASES))
 def test_notes(spark: SparkSession, statement: str) -> None:
     assert no_rows_notes(spark, statement) == CASES[statement]
 

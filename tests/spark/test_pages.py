@@ -50,6 +50,7 @@ def test_quick_start(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> No
         spark.catalog.dropTempView("ticker")
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("small_streams")
 def test_streaming(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The quick start writes what the statement gives over the days at rest, but for the last ten hours."""

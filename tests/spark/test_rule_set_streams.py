@@ -138,6 +138,7 @@ RULES = {
 LIFE = {0: ("rise", "missing", "groups"), 2: ("run", "missing", "rise"), 4: ("missing", "rise", "groups")}
 
 
+@pytest.mark.full
 def test_rules_come_and_go_at_a_restart(spark: SparkSession, tmp_path: Path) -> None:
     random = Random(7)
     later = ((u, int(str(t)) + 3 * int(str(u)), *rest) for u, t, *rest in random_log(random, 60))

@@ -139,7 +139,7 @@ def same_rows(spark: SparkSession, text: str, folder: Path, *, restarts: bool) -
     assert sorted(map(str, found)) == sorted(map(str, wanted))
 
 
-@pytest.mark.parametrize("query", some(QUERIES, ["clause", "trends"]))
+@pytest.mark.parametrize("query", some(QUERIES, ["clause"]))
 def test_queries(query: str, spark: SparkSession, tmp_path: Path) -> None:
     same_rows(spark, QUERIES[query], tmp_path, restarts=query == "clause")
 
@@ -201,6 +201,7 @@ def from_history(spark: SparkSession, query: str, folder: Path, *, restarts: boo
     assert sorted(map(str, decided + found)) == sorted(map(str, wanted))
 
 
+@pytest.mark.full
 def test_a_stream_starts_with_a_table(spark: SparkSession, tmp_path: Path) -> None:
     with configured(spark, TRANSFORM):
         from_history(spark, "absence", tmp_path)
@@ -282,6 +283,7 @@ def as_in_batch(spark: SparkSession, text: str, folder: Path, rows_a_file: int) 
     return query
 
 
+@pytest.mark.full
 def test_a_window_aggregation_follows(spark: SparkSession, tmp_path: Path) -> None:
     """The end of a match that its last event decides carries the watermark on: no match is late for what follows."""
     pattern = BLOCK + "PATTERN SEQ(A a, B+ b[], C c) WITHIN 20 seconds"

@@ -74,6 +74,7 @@ def value(column: str, rng: random.Random) -> Any:
     return Decimal(rng.randint(-(10**digits), 10**digits)).scaleb(-scale)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("pattern", some(PATTERNS, ["(A+ B)+"]))
 def test_constructed(spark: SparkSession, pattern: str) -> None:
     rng = random.Random(pattern)

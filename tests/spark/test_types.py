@@ -15,6 +15,8 @@ from pyspark.sql import SparkSession
 
 from sparkcep.errors import SparkCepError
 
+from ..conftest import every
+
 LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"
 
 
@@ -67,7 +69,7 @@ def rows(spark: SparkSession, query: str) -> Counter[tuple[object, ...]]:
     return Counter(tuple(r) for r in spark.sql(query).collect())
 
 
-@pytest.mark.parametrize("name", TYPES)
+@pytest.mark.parametrize("name", every(3, TYPES))
 def test_type(spark: SparkSession, name: str) -> None:
     t = TYPES[name]
     if name == "time":

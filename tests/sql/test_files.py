@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -24,9 +25,20 @@ def files() -> list[Path]:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    cases = [(f, case) for f in files() for case in read_cases(f)]
-    ids = [f"{f.relative_to(FOLDER).with_suffix('')}:{case.line}" for f, case in cases]
-    metafunc.parametrize(("file", "line"), [(f, case.line) for f, case in cases], ids=ids)
+    metafunc.parametrize(("file", "line"), [case for f in files() for case in cases_of(f)])
+
+
+def cases_of(file: Path) -> list[Any]:
+    """Parameters of a file's cases. On Connect, where a session makes the difference and not the case, `make test` runs
+    each fifth."""
+    name = file.relative_to(FOLDER).with_suffix("")
+    return [
+        pytest.param(
+            file, case.line, id=f"{name}:{case.line}",
+            marks=[pytest.mark.full] if case.is_full or (IS_CONNECT and number % 5) else [],
+        )
+        for number, case in enumerate(read_cases(file))
+    ]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
