@@ -72,8 +72,9 @@ JOIN_PREFILTER = Setting(
 SAMPLING_BYTES = Setting(
     "planner.sampling.minBytes",
     "4194304",
-    "Inputs of at least this size (Spark's estimate) are asked for their first rows, once per text of the input, to "
-    "choose a layout and whether the join prefilter pays.",
+    "Inputs of at least this size (Spark's estimate) are asked for some of their rows, once per text of the input, to "
+    "choose a layout, and for those that a pattern looks at where some partition is long; and whether the join "
+    "prefilter pays.",
 )
 RANGE_SPLITTING = Setting(
     "planner.rangeSplitting.enabled",

@@ -45,6 +45,16 @@ def too_long(sample: Sample | None, fields: int, settings: Settings) -> str:
     return f"{sample.largest:.0%} of a sample's rows are of one partition, too many for a list of {LIST_BYTES.key}"
 
 
+def is_long(sample: Sample) -> bool:
+    """Whether rows are better not gathered into a list for each partition."""
+    return sample.partition_rows >= LONG_PARTITION
+
+
+def may_be_long(sample: Sample, length: int = LONG_PARTITION) -> bool:
+    """Whether partitions may have so many rows on average if only some of the rows are looked at."""
+    return sample.most >= length
+
+
 def multiplies(sample: Sample | None) -> bool:
     """Whether matches that hold many times the rows of their partition may be too many for a list."""
     return sample is None or sample.partition_rows >= MULTIPLIED

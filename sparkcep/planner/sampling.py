@@ -24,7 +24,8 @@ UNPACKED = 3
 class Sample:
     """How many of the first rows a plan keeps, of how many partitions, and how many of them pass each test.
 
-    ``bytes``: of the input, Spark's estimate. ``total``: rows of the input, 0 where they were not looked at.
+    ``bytes``: of the input, Spark's estimate. ``most``: of these rows, those of one partition at most.
+    ``total``: rows of the input, 0 where they were not looked at.
     ``largest``: the share of all its rows that are kept and of one partition, the largest, of
     which ``largest_rows`` were seen. ``columns``: of the input.
     """
@@ -33,6 +34,7 @@ class Sample:
     partitions: int
     passing: tuple[int, ...] = ()
     bytes: float = 0.0
+    most: int = 0
     total: float = 0.0
     largest: float = 0.0
     largest_rows: int = 0
@@ -61,9 +63,24 @@ class Sample:
         return out
 
 
-#: Asks the input for a sample: tests, keys and what rows must satisfy to be looked at -> the sample, or None where the
-#: input is too small to bother.
-Sampler = Callable[[Sequence[str], Sequence[str], Sequence[str]], Sample | None]
+#: Asks the input for a sample: tests, keys and what rows must satisfy to be looked at, beside what the statement
+#: demands of keys; None: nothing at all -> the sample, or None where the input is too small to bother.
+Sampler = Callable[[Sequence[str], Sequence[str], Sequence[str] | None], Sample | None]
+
+
+def sample_kept(
+    sampler: Sampler, keys: Sequence[str], filters: Sequence[str], matters: Callable[[Sample], bool]
+) -> Sample | None:
+    """A sample of the rows that are kept; of all rows where already these do not matter.
+
+    Each pattern keeps other rows, and to ask for them takes as long as a small query; all rows are asked for once an
+    input.
+
+    Args:
+        matters: whether a sample changes a plan. A sample of more rows must matter where one of fewer does.
+    """
+    every = sampler((), keys, None)
+    return every if every is None or not matters(every) else sampler((), keys, filters)
 
 
 def sample_sql(tests: Sequence[str], keys: Sequence[str], filters: Sequence[str], source: str) -> str:

@@ -15,7 +15,7 @@ from sparkcep.planner.layouts import fits_python, is_orderable, multiplies, too_
 from sparkcep.planner.outputs import Outputs
 from sparkcep.planner.plan import Analyzer
 from sparkcep.planner.rules.range_splitting import fixed_distance, whole_within
-from sparkcep.planner.sampling import Sample, Sampler
+from sparkcep.planner.sampling import Sample, Sampler, sample_kept
 from sparkcep.query import PREFIX, PatternQuery, quote, unescape
 from sparkcep.settings import Settings
 
@@ -172,8 +172,9 @@ class PlanSteps(ABC):
         if why := unsortable(self.field_types()):
             return "rows", why
         if self.settings.layout == "auto":
-            sample = self.sample((), [k.expression for k in self.query.partition_by], filters)
-            if (why := too_long(sample, len(self.fields.texts), self.settings)) and fits_python(self.field_types()):
+            keys, fields = [k.expression for k in self.query.partition_by], len(self.fields.texts)
+            sample = sample_kept(self.sample, keys, filters, lambda own: bool(too_long(own, fields, self.settings)))
+            if (why := too_long(sample, fields, self.settings)) and fits_python(self.field_types()):
                 return "rows", why
         return layout, reason
 

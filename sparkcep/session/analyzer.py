@@ -119,16 +119,17 @@ class SparkAnalyzer:
 
     def sample(
         self, query: PatternQuery, source: DataFrame, input_sql: InputSql, tests: Sequence[str], keys: Sequence[str],
-        filters: Sequence[str] = (),
+        filters: Sequence[str] | None = (),
     ) -> Sample | None:  # fmt: skip
         """Some rows of an input that Spark takes for large; asked once per session, input and question, and again when
         the input has grown to four times its size.
 
         Args:
             tests: of the first rows; without them, how many rows are of one partition.
-            filters: what rows must satisfy to be looked at, beside what the statement demands of keys.
+            filters: what rows must satisfy to be looked at, beside what the statement demands of keys; None: nothing.
         """
-        filters = [*filters, *([query.partition_predicate] if query.partition_predicate else [])]
+        demanded = [query.partition_predicate] if query.partition_predicate else []
+        filters = [] if filters is None else [*filters, *demanded]
         size = self.input_bytes(input_sql, source)
         if size < self.settings.sampling_bytes:
             return None
@@ -159,7 +160,7 @@ class SparkAnalyzer:
             return rows, kept, partitions, largest
 
         rows, kept, partitions, largest = self.checked(query, lambda: counted(first_rows(f"{{{SOURCE}}}")))
-        found = Sample(kept, partitions, (), size)
+        found = Sample(kept, partitions, (), size, most=largest)
         if not may_be_long:
             return found
         found = replace(found, largest=largest / max(1, rows), largest_rows=largest, columns=len(query.columns))

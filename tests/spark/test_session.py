@@ -7,13 +7,17 @@ import time
 import timeit
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.errors import AnalysisException, ParseException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 import sparkcep
+from sparkcep.session.analyzer import SparkAnalyzer
 from sparkcep.sql.statement import mentions_pattern
+
+from ..conftest import IS_CONNECT, configured
 
 ROWS = "VALUES ('a', 1, 5), ('a', 2, 3), ('a', 3, 4), ('b', 1, 1), ('b', 2, 2) AS t(k, id, v)"
 FALL = """MATCH_RECOGNIZE (PARTITION BY k ORDER BY id MEASURES LAST(id) AS at
@@ -264,3 +268,41 @@ def test_an_input_that_has_grown_is_sampled_again(spark: SparkSession, tmp_path:
     finally:
         for key in sparkcep_settings:
             spark.conf.unset(f"spark.sparkcep.{key}")
+
+
+@pytest.mark.skipif(IS_CONNECT, reason="Connect asks for sizes by statements, too")
+def test_an_input_is_sampled_once_for_patterns_that_keep_other_rows(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    run = SparkAnalyzer.run
+
+    def noting(self: SparkAnalyzer, text: str, *args: Any, **more: Any) -> DataFrame:
+        asked.append(text)
+        return run(self, text, *args, **more)
+
+    monkeypatch.setattr(SparkAnalyzer, "run", noting)
+    settings = {"spark.sparkcep.planner.sampling.minBytes": "1"}
+    for view, key, rows in (("sampled_once", "id % 50", 900), ("sampled_long", "if(id % 9 = 0, id, -1)", 9000)):
+        columns = f"{key} AS k, id AS i, id % 9 AS e, id % 7 AS v"
+        spark.sql(f"CREATE OR REPLACE TEMP VIEW {view} AS SELECT {columns} FROM range({rows})")
+
+    def layouts(view: str) -> tuple[set[str], int]:
+        asked.clear()
+        found = set()
+        for number in range(1, 9):
+            block = (
+                f"FROM {view} PARTITION BY k ORDER BY i EVENT TYPE e PATTERN SEQ('0' a, '{number}' b) WHERE a.v < b.v"
+            )
+            plan = sparkcep.explain(spark, f"{block} MATCHES NON OVERLAPPING RETURN b.i")
+            found.add(next(line.split()[1] for line in plan.splitlines() if "Layout: " in line))
+        return found, sum("struct(k)" in text for text in asked)
+
+    with configured(spark, settings):
+        layout, samples = layouts("sampled_once")
+        assert layout == {"lists"}
+        assert 1 <= samples <= 2
+    with configured(spark, settings | {"spark.sparkcep.exec.listBytes": "100000"}):
+        # One partition has most rows, so that it matters which of them are kept.
+        layout, samples = layouts("sampled_long")
+        assert samples > 8

@@ -13,14 +13,14 @@ from typing import TypeAlias
 from sparkcep.pattern import repeats
 from sparkcep.planner.conditions.symbols import alphabet
 from sparkcep.planner.engines.rows.plan import RowsPlan
-from sparkcep.planner.layouts import LONG_PARTITION, fits_python, multiplies, too_long, unsortable
+from sparkcep.planner.layouts import MULTIPLIED, fits_python, is_long, may_be_long, multiplies, too_long, unsortable
 from sparkcep.planner.plan import Decision, PatternPlan
 from sparkcep.planner.rules.fold import can_fold
 from sparkcep.planner.rules.folded import FoldPlan
 from sparkcep.planner.rules.gap_elimination import GapElimination, gap_elimination
 from sparkcep.planner.rules.join_prefilter import Prefilter, prefilter
 from sparkcep.planner.rules.range_splitting import RangeSplitting, range_splitting
-from sparkcep.planner.sampling import Sample, Sampler
+from sparkcep.planner.sampling import Sample, Sampler, sample_kept
 from sparkcep.query import Matches, SkipMode, unescape
 from sparkcep.settings import GAP_ELIMINATION, JOIN_PREFILTER, RANGE_SPLITTING, Settings
 
@@ -41,10 +41,15 @@ class RuleContext:
         """Whether a rule may choose the layout: the setting exec.layout demands none."""
         return self.settings.layout == "auto"
 
-    def sample(self, plan: Plan, tests: Sequence[str] = ()) -> Sample | None:
+    def sample(self, plan: Plan, tests: Sequence[str]) -> Sample | None:
         """Some rows that the plan keeps of a large input; None where no partition can be told from another."""
         keys = [k.expression for k in plan.query.partition_by]
         return self.sampler(tests, keys, plan.input.filters) if keys else None
+
+    def partitions(self, plan: Plan, matters: Callable[[Sample], bool]) -> Sample | None:
+        """How these are spread over partitions; see :func:`sample_kept`."""
+        keys = [k.expression for k in plan.query.partition_by]
+        return sample_kept(self.sampler, keys, plan.input.filters, matters) if keys else None
 
 
 Rule: TypeAlias = Callable[[Plan, RuleContext], tuple[Plan, Decision | None]]
@@ -91,7 +96,9 @@ def hold_no_long_list(plan: Plan, context: RuleContext) -> tuple[Plan, None]:
     hold."""
     if plan.input.layout != "lists" or not context.any_layout:
         return plan, None
-    reason = too_long(context.sample(plan), len(plan.input.fields.texts), context.settings)
+    fields = len(plan.input.fields.texts)
+    sample = context.partitions(plan, lambda own: bool(too_long(own, fields, context.settings)))
+    reason = too_long(sample, fields, context.settings)
     return (_with_layout(plan, "rows", reason) if reason and fits_python(context.field_types()) else plan), None
 
 
@@ -99,13 +106,15 @@ def keep_lists_short(plan: Plan, context: RuleContext) -> tuple[Plan, None]:
     """Long partitions, and matches that may hold many times the rows of theirs, go through rows."""
     if plan.input.layout != "lists" or not context.any_layout:
         return plan, None
-    sample = context.sample(plan)
-    size = sample.partition_rows if sample is not None else 0
-    if size >= LONG_PARTITION and fits_python(context.field_types()):
-        return _with_layout(plan, "rows", f"long partitions, {size:.0f} rows or more in a sample"), None
+    sample = context.partitions(plan, may_be_long)
+    if sample is not None and is_long(sample) and fits_python(context.field_types()):
+        reason = f"long partitions, {sample.partition_rows:.0f} rows or more in a sample"
+        return _with_layout(plan, "rows", reason), None
     query = plan.query
     overlap = query.skip.mode is not SkipMode.PAST_LAST_ROW and repeats(query.pattern)
     unbounded = plan.engine.measures.has_aggregates and plan.input.shape.within is None
+    if unbounded and overlap:
+        sample = context.partitions(plan, lambda own: may_be_long(own, MULTIPLIED))
     if unbounded and overlap and multiplies(sample) and fits_python(context.field_types()):
         return _with_layout(plan, "rows", "aggregates over matches that overlap, of any length"), None
     return plan, None

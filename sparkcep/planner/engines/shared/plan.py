@@ -30,9 +30,9 @@ from sparkcep.planner.engines.shared.input import NotShared, SharedInput, number
 from sparkcep.planner.engines.shared.output import SharedOutput
 from sparkcep.planner.fields import Fields
 from sparkcep.planner.input_plan import InputPlan
-from sparkcep.planner.layouts import LONG_PARTITION, fits_python
+from sparkcep.planner.layouts import fits_python, is_long, may_be_long
 from sparkcep.planner.plan import Analyzer, AnyPlan, SharedNeeds, StreamInput
-from sparkcep.planner.sampling import Sampler
+from sparkcep.planner.sampling import Sampler, sample_kept
 from sparkcep.query import Measure, PatternQuery
 from sparkcep.settings import Settings
 
@@ -196,10 +196,9 @@ class SharedPlanner:
         layout, reason = steps.fitting_layout(layout, reason, ())
         if layout == "rows" or self.settings.layout != "auto":
             return layout, reason
-        sample = self.sample((), [k.expression for k in steps.query.partition_by], ())
-        size = sample.partition_rows if sample is not None else 0
-        if size >= LONG_PARTITION and fits_python(steps.field_types()):
-            return "rows", f"long partitions, {size:.0f} rows or more in a sample"
+        sample = sample_kept(self.sample, [k.expression for k in steps.query.partition_by], (), may_be_long)
+        if sample is not None and is_long(sample) and fits_python(steps.field_types()):
+            return "rows", f"long partitions, {sample.partition_rows:.0f} rows or more in a sample"
         return layout, reason
 
     # -- all rules -------------------------------------------------------------------------------------------------
