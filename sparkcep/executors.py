@@ -16,6 +16,8 @@ from sparkcep.spark_plan import is_remote
 _SECONDS = 0.5
 #: So many tasks look at most; a default parallelism above the number of cores would make rounds of waiting.
 MAX_TASKS = 256
+#: Cores of a session that does not tell.
+UNKNOWN_CORES = 8
 
 
 def is_spread(spark: SparkSession) -> bool:
@@ -67,3 +69,11 @@ def _tasks(spark: SparkSession) -> int | None:
     with contextlib.suppress(Exception):
         return min(MAX_TASKS, spark.sparkContext.defaultParallelism)
     return None
+
+
+def usable_cores(spark: SparkSession) -> int:
+    """Cores that tasks of a session run on at once, as far as it tells; Spark Connect does not."""
+    if not is_remote(spark):
+        with contextlib.suppress(Exception):
+            return max(1, spark.sparkContext.defaultParallelism)
+    return UNKNOWN_CORES

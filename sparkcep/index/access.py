@@ -3,7 +3,7 @@
 Candidate cases come from posting lists, or from a scan of all events where that is cheaper.
 Their events come from `activities` (only some types matter, and nothing but case, time and type is asked for), from
 `sequences` (all columns asked for are there), or from the source, joined to the candidates' keys. All three give the
-same rows; estimated bytes decide.
+same rows; estimated bytes decide which, and the work that they take whether (:mod:`sparkcep.index.costs`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from sparkcep.executors import usable_cores
 from sparkcep.index import sources
+from sparkcep.index.costs import Work, seconds
 from sparkcep.index.lookup import Lists
 from sparkcep.index.pairs import Longs
 from sparkcep.index.reader import EVERYTHING, Candidates, Coverage, Reader, Scope
@@ -49,13 +51,15 @@ _SETTING = Lock()
 class Access:
     """``frame``: rows of all cases that can match, with the columns asked for; ``access_path``: where they come from.
 
-    ``candidates``: None: cases are picked while they are read. ``cost``: estimated bytes by access path.
+    ``candidates``: None: cases are picked while they are read. ``cost``: estimated bytes by access path, ``work``: what
+    the query asks of the log.
     """
 
     frame: DataFrame
     access_path: str
     candidates: Candidates | None
     cost: dict[str, int]
+    work: Work
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,11 +125,16 @@ def access(
         what = "for GROUPS" if ask.groups else "by rows that were set aside"
         raise IndexNotBeneficial(f"cases of type {case_type} are not looked up {what}")
     costs = _costs(reader, ask, source, coverage.state == "current" and not set_aside, source_bytes)
+    work = Work(reader.snapshot.totals.events, source_bytes, _wanted(reader, ask), usable_cores(reader.spark))
     if access_path == "auto" or access_path not in costs:
+        is_asked_for = access_path != "auto"
         access_path = min(costs, key=costs.__getitem__)
+        if not is_asked_for and access_path != FROM_ACTIVITIES and cases == "auto" and not ask.groups:
+            _demand_gain(work, access_path, _likely(reader, ask))
     d = reader.definition
     if access_path == FROM_SEQUENCES and _scans(reader, ask, cases):
-        return Access(_over(source, _exploded(reader, _scan(reader, ask), ask, source)), access_path, None, costs)
+        frame = _over(source, _exploded(reader, _scan(reader, ask), ask, source))
+        return Access(frame, access_path, None, costs, work)
     if len(ask.branches) > MAX_BRANCHES and access_path == FROM_SOURCE and (share := _likely(reader, ask)) > MAX_SHARE:
         raise IndexNotBeneficial(f"by the counts of pairs about {share:.0%} of the cases can match one of the rules")
     types = sorted(t for t in ask.only or () if t in reader.dictionary())
@@ -158,7 +167,31 @@ def access(
         frame = rows.join(
             F.broadcast(keys), rows[in_backticks(source.case)].eqNullSafe(keys["__cep_case"]), "left_semi"
         )
-    return Access(frame, access_path, found, costs)
+    return Access(frame, access_path, found, costs, work)
+
+
+def _wanted(reader: Reader, ask: Requirements) -> float:
+    """The share of events that a query looks at, were all types as frequent."""
+    if ask.only is None:
+        return 1.0
+    known = reader.dictionary()
+    return len(ask.only & known.keys()) / max(1, len(known))
+
+
+def _demand_gain(work: Work, access_path: str, share: float) -> None:
+    """Compare the way through an index with that without.
+
+    Args:
+        share: of the cases that can match, at most; 0 where nothing tells.
+
+    Raises:
+        IndexNotBeneficial: it is slower by estimate.
+    """
+    if work.loses(access_path, share):
+        through, without = seconds(work.through(access_path, share)), seconds(work.without())
+        raise IndexNotBeneficial(
+            f"by estimate it would take {through}, with events from {access_path}, and {without} without it"
+        )
 
 
 def _over(source: Input, rows: DataFrame) -> DataFrame:

@@ -19,6 +19,7 @@ from sparkcep import index
 from sparkcep.errors import PatternIndexError, lacks
 from sparkcep.index import access, catalog, sources
 from sparkcep.index.access import Access, IndexNotBeneficial, Input, describe_bytes, order_kept
+from sparkcep.index.costs import seconds
 from sparkcep.index.reader import EVERYTHING, Coverage, Reader, Scope, Step
 from sparkcep.index.snapshots import Snapshot
 from sparkcep.index.storage_errors import UNUSABLE
@@ -388,4 +389,8 @@ def _explained(reader: Reader, needs: Requirements, coverage: Coverage, found: A
         )
     costs = ", ".join(f"{access_path} {describe_bytes(size)}" for access_path, size in found.cost.items())
     lines.append(f"events from {found.access_path} (estimated: {costs})")
+    if candidates is not None:
+        through = seconds(found.work.through(found.access_path, len(candidates.ids) / max(1, candidates.total)))
+        without = seconds(found.work.without())
+        lines.append(f"estimated for {found.work.cores} cores: {through}, without the index {without}")
     return lines
