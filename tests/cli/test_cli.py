@@ -77,6 +77,7 @@ def test_a_plan_gives_way_to_the_place(spark: SparkSession) -> None:
     assert "^" not in short_message(raised.value, "of another text")  # what we wrote ourselves is not shown
 
 
+@pytest.mark.full
 def test_a_place_in_rewritten_sql_is_left_out(spark: SparkSession) -> None:
     """Spark points at the SQL that a pattern became; only lines of the user's are shown."""
     spark.sql("SELECT 1 AS c, 5 AS t, 'a' AS e").createOrReplaceTempView("single")

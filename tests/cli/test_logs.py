@@ -23,6 +23,7 @@ from sparkcep.data.roles import Column, guess_roles
 from sparkcep.errors import SparkCepError
 from sparkcep.settings import INDEX_PATH, LOG_CASE, LOG_EVENT, LOG_TIEBREAK, LOG_TIME
 
+from ..conftest import every
 from ..spark.real_logs import DATA
 
 ROWS = """order_id;when happened;step;amount
@@ -73,7 +74,7 @@ def test_a_csv(run: Run) -> None:
     assert "--case, --time, --event, --tiebreak" in said[1]
 
 
-@pytest.mark.parametrize("kind", ["parquet", "json", "array", "delta", "folder", "gz", "stdin"])
+@pytest.mark.parametrize("kind", every(4, ["parquet", "json", "array", "delta", "folder", "gz", "stdin"]))
 def test_formats(kind: str, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     table = pc.read_csv("log.csv", parse_options=pc.ParseOptions(delimiter=";"))
     rows = [{**r, "when happened": str(r["when happened"])} for r in table.to_pylist()]
@@ -106,6 +107,7 @@ def test_formats(kind: str, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (code, out) == (0, "order_id,amount\n1,10\n2,20\n"), err
 
 
+@pytest.mark.full
 def test_a_mistyped_type_is_said(run: Run) -> None:
     """Also where there are rows all the same: no case has a `canceled`."""
     text = "FROM log PATTERN SEQ(register a, NOT shipp b, pay c) MATCHES FIRST RETURN a.order_id ORDER BY order_id"
@@ -156,6 +158,7 @@ def test_other_columns(run: Run) -> None:
     assert "Hint: did you mean order_id?" in err
 
 
+@pytest.mark.full
 def test_a_case_of_several_columns(run: Run, spark: SparkSession) -> None:
     """Named by an option, or by the setting itself."""
     text = "FROM log PATTERN SEQ('10' a, '10' b) MATCHES FIRST RETURN a.step"
@@ -193,6 +196,7 @@ def test_what_cannot_be_told_is_said(run: Run) -> None:
     assert "time = ts (by its name, a TIMESTAMP)" in err
 
 
+@pytest.mark.full
 def test_a_log_in_xes(run: Run, spark: SparkSession) -> None:
     """Its columns need no names; it is packed or comes by standard input as others do; and an index is made of it."""
     events = [("pay", "T10:00"), ("ship", "T10:00"), ("register", "T09:00")]
@@ -299,6 +303,7 @@ def proposals(out: str) -> list[tuple[str, list[str]]]:
     return [(line, shlex.split(lines[n + 1])) for n, line in enumerate(lines) if line.startswith("# ")]
 
 
+@pytest.mark.full
 def test_proposals_run_as_they_are(run: Run) -> None:
     """Also with names that a shell or SQL would take for something else."""
     text = ROWS.replace("pay", "pay it's $HOME!").replace("step", "the step").replace(";", ",")

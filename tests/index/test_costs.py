@@ -51,6 +51,7 @@ def test_more_cases_never_take_less() -> None:
         assert found == sorted(found)
 
 
+@pytest.mark.full
 def test_an_index_that_would_lose_is_left_alone(spark: SparkSession, tmp_path: Path) -> None:
     """Pairs of types that nearly all cases hold, with a column that only `sequences` has, and only the source."""
     rng = np.random.default_rng(3)

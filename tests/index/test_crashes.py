@@ -165,6 +165,7 @@ def test_a_second_refresher_is_told_at_once(spark: SparkSession) -> None:
     assert index.refresh(spark, "locked", batch=frame(spark, LOG[3:4])).events == 4
 
 
+@pytest.mark.full
 def test_a_reader_across_refresh_and_vacuum_sees_one_snapshot(spark: SparkSession, tmp_path: Path) -> None:
     path = str(tmp_path / "events")
     frame(spark, LOG[:5]).write.parquet(path)

@@ -35,6 +35,7 @@ INTERPRETED = ("A.s || B.s = 'n1n2'", "B.s LIKE A.s || '%' OR A.v < B.v", "round
 
 
 # Europe/Berlin: the clock goes forward between the second and the third event.
+@pytest.mark.full
 @pytest.mark.parametrize("zone", [pytest.param("UTC", marks=pytest.mark.long), "Europe/Berlin"])
 def test_neighbours(spark: SparkSession, zone: str) -> None:
     conditions = COMPILED + INTERPRETED

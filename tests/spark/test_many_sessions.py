@@ -67,6 +67,7 @@ def seconds_of_workers(over: float) -> float:
     return sum(seconds - first.get(number, 0) for number, seconds in used().items() if number in first)
 
 
+@pytest.mark.full
 def test_sessions_have_their_own_views_and_settings(spark: SparkSession) -> None:
     sessions = [spark.newSession() for _ in range(3)]
     expected = []

@@ -130,6 +130,7 @@ def test_conditions_with_ansi_on_and_off(spark: SparkSession, layout: str) -> No
                     rows(spark, query)
 
 
+@pytest.mark.full
 def test_nothing_to_match(spark: SparkSession) -> None:
     """No rows, in a view and behind a filter that empties partitions: no matches, and aggregates as Spark's."""
     spark.sql("SELECT id AS k, id AS o, 'a' AS e, 1 AS v FROM range(4)").createOrReplaceTempView("some")

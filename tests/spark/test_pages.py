@@ -118,6 +118,7 @@ def test_pictures() -> None:
     assert named == {p.name for p in (DOCS / "pictures").glob("*.png")}
 
 
+@pytest.mark.full
 def test_the_site_builds_without_warnings(tmp_path: Path) -> None:
     pytest.importorskip("material", reason="mkdocs-material is not installed")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")]
