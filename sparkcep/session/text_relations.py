@@ -27,7 +27,8 @@ from sparkcep.sql.plain_select import Argument, Common, Named, NotPlain, Select,
 _MOST_NESTED = 60
 #: How views hold on to their columns: by name, and with casts where types have changed.
 _SCHEMA_MODES = ("BINDING", "COMPENSATION")
-_CLOCK = ("spark.sql.session.timeZone", "spark.sql.timestampType")
+#: Settings that times as text obey, with what holds where they are not set.
+_CLOCK = {"spark.sql.session.timeZone": None, "spark.sql.timestampType": "TIMESTAMP_LTZ"}
 
 
 #: A definition of a WITH list: its name, and what reads it.
@@ -247,11 +248,10 @@ class TextRelations:
         elif len(parts) == 1:
             facts = self.described((*place.namespace, *parts))
             # Which temporary views there were when a view was made is not told.
-            own = self.described(parts) if place.temporary else None
-            if own is not None and _is_temporary(own):
+            if place.temporary and self.is_temporary(parts[0]):
                 if facts is not None:
                     raise NotTold(f"{text} is a table and a temporary view")
-                facts = own
+                facts = self.described(parts)
         elif len(parts) == 2:
             known = ("global_temp", "session", "system")
             if parts[0].lower() in known or self.setting(f"spark.sql.catalog.{parts[0]}"):
@@ -271,11 +271,28 @@ class TextRelations:
                 row = self.spark.sql(f"DESCRIBE TABLE EXTENDED {name} AS JSON").collect()[0]
                 self._described[name] = json.loads(row[0])
             except (PySparkException, ValueError):
-                self._described[name] = None
+                self._described[name] = self.known(name)
         return self._described[name]
 
+    def known(self, name: str) -> Mapping[str, Any] | None:
+        """What its catalog says of a table that Spark does not describe, as some of other formats are."""
+        try:
+            table = self.spark.catalog.getTable(name)
+        except PySparkException:
+            return None
+        space = ["session"] if table.isTemporary else table.namespace
+        catalog = "system" if table.isTemporary else table.catalog
+        return {"table_name": table.name, "namespace": space, "catalog_name": catalog, "type": table.tableType}
+
+    def is_temporary(self, name: str) -> bool:
+        """Whether a name without a schema is that of a temporary view."""
+        try:
+            return bool(self.spark.catalog.getTable(in_backticks(name)).isTemporary)
+        except PySparkException:
+            return False
+
     def setting(self, key: str) -> str | None:
-        """One of the session's; None where it is unknown."""
+        """One of the session's; None where it is not set."""
         return self.spark.conf.get(key, None)
 
     def view(self, facts: Mapping[str, Any], name: str) -> Step:
@@ -314,8 +331,7 @@ class TextRelations:
         if namespace is None or len(namespace) < 2:
             raise NotTold(f"Spark does not tell where names in the view {shown} are looked up")
         clock = given is not None and all(
-            given.get(key, default) == self.setting(key)
-            for key, default in zip(_CLOCK, (None, "TIMESTAMP_LTZ"), strict=True)
+            given.get(key, default) == (self.setting(key) or default) for key, default in _CLOCK.items()
         )
         return Place(namespace, _is_temporary(facts), clock)
 
@@ -327,7 +343,7 @@ class TextRelations:
 
 
 def _is_temporary(facts: Mapping[str, Any]) -> bool:
-    return bool(facts["catalog_name"] == "system" and facts["namespace"] == ["session"])
+    return bool(facts.get("catalog_name") == "system" and facts.get("namespace") == ["session"])
 
 
 def origin_of(relation: Leaf | Step, at: int | None) -> tuple[str | None, Any]:
