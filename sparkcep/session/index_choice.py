@@ -35,7 +35,7 @@ from sparkcep.planner.pruning import (
 from sparkcep.query import PatternQuery, unescape
 from sparkcep.session.analyzer import SparkAnalyzer
 from sparkcep.session.text_lineage import text_origin, text_tests
-from sparkcep.session.text_relations import NotTold
+from sparkcep.session.text_steps import NotTold
 from sparkcep.settings import INDEX, Settings
 from sparkcep.spark_filters import Comparison, asked_by_column, bounds, let_through
 from sparkcep.spark_lineage import origins

@@ -14,7 +14,7 @@ from sparkcep.errors import PatternIndexError
 from sparkcep.index import catalog, sources
 from sparkcep.session.analyzer import SparkAnalyzer
 from sparkcep.session.text_lineage import text_origin
-from sparkcep.session.text_relations import NotTold
+from sparkcep.session.text_steps import NotTold
 from sparkcep.spark_lineage import origins
 from sparkcep.spark_plan import is_bare, is_remote
 from sparkcep.sql.rewriter import InputSql

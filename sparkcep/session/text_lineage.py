@@ -24,7 +24,8 @@ from sparkcep.index.tables import INTEGERS
 from sparkcep.origin import Origin
 from sparkcep.query import PREFIX, SOURCE, in_backticks, quote
 from sparkcep.session.analyzer import SparkAnalyzer
-from sparkcep.session.text_relations import Column, Leaf, NotTold, Place, Step, TextRelations, find, folded, origin_of
+from sparkcep.session.text_relations import TextRelations
+from sparkcep.session.text_steps import Column, Leaf, NotTold, Place, Step, find, folded, origin_of
 from sparkcep.spark_filters import Comparison
 from sparkcep.sql.asked import Asked, asked
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,11 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from sparkcep.origin import Origin
 from sparkcep.session.analyzer import SparkAnalyzer
 from sparkcep.session.text_lineage import text_origin
-from sparkcep.session.text_relations import NotTold
+from sparkcep.session.text_steps import NotTold
 from sparkcep.settings import getter, read
 from sparkcep.spark_filters import let_through
 
@@ -56,21 +57,21 @@ def once(names: Sequence[str]) -> list[str]:
     return [name for name in names if own[name.lower()] == 1]
 
 
-def read_text(spark: SparkSession, text: str) -> Origin:
-    analyzer = SparkAnalyzer(spark, spark.sql, "", None, {}, read(getter(spark)))
-    frame = spark.sql(text)
+def read_text(spark: SparkSession, text: str, **frames: DataFrame) -> Origin:
+    analyzer = SparkAnalyzer(spark, spark.sql, "", None, frames, read(getter(spark)))
+    frame = spark.sql(text, **frames)
     return text_origin(analyzer, frame, text, once(frame.columns))[0]
 
 
-def holds(spark: SparkSession, text: str) -> str:
+def holds(spark: SparkSession, text: str, **frames: DataFrame) -> str:
     """Whether what is read from a query is so: why nothing is read, or how other rows come in the table's place.
 
     Raises:
         AssertionError: it is not.
     """
-    frame = spark.sql(text)
+    frame = spark.sql(text, **frames)
     try:
-        origin = read_text(spark, text)
+        origin = read_text(spark, text, **frames)
     except NotTold as error:
         return str(error)
     own = frame.toArrow()
@@ -235,3 +236,54 @@ def tried(spark: SparkSession, number: int) -> str:
 @given(number=st.integers(0, 2**31))
 def test_random_inputs(spark: SparkSession, tables: None, number: int) -> None:
     tried(spark, number)
+
+
+def log(spark: SparkSession) -> DataFrame:
+    return spark.table("lineage_log")
+
+
+@pytest.mark.parametrize(
+    ("make", "expected"),
+    [
+        (log, "rows"),
+        (lambda s: log(s).where("v > 1").select("k", F.col("e").alias("x"), F.upper("e").alias("e")), "source"),
+        (lambda s: log(s).withColumnsRenamed({"k": "a", "e": "k"}).select("k", "a"), "rows"),
+        (lambda s: log(s).withColumn("k", F.col("e")).withColumn("w", F.lit("k1")), "source"),
+        (
+            lambda s: log(s).select("*", F.explode(F.array(F.lit(1), F.lit(2))).alias("n")).orderBy("t").limit(7),
+            "source",
+        ),
+        (lambda s: s.sql("SELECT k, x AS e, '{x}' AS w FROM lineage_log WHERE k <> '{k}' AND v < 4"), "rows"),
+        (lambda s: log(s).transform(lambda own: own.select(own.k.alias("k"), F.expr("e AS x"))), "source"),
+        (lambda s: log(s).groupBy("k").agg(F.max("t").alias("t")), "a DataFrame with aggregate"),
+        (lambda s: log(s).union(log(s)), "a DataFrame with set_op"),
+        (lambda s: log(s).join(log(s).select("v"), "v"), "a DataFrame with join"),
+        (
+            lambda s: s.sql("SELECT * FROM lineage_log WHERE k = :k", {"k": "k1"}),
+            "a DataFrame of a query with arguments",
+        ),
+        (lambda s: s.sql("SELECT k FROM lineage_log GROUP BY k"), "GROUP BY in a DataFrame's query"),
+        (lambda s: s.range(3).withColumn("k", F.lit("k1")), "a DataFrame with range"),
+    ],
+)
+def test_dataframes(
+    spark: SparkSession, tables: None, make: Callable[[SparkSession], DataFrame], expected: str
+) -> None:
+    assert holds(spark, "SELECT * FROM {df}", df=make(spark)) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        ("SELECT e AS k, k AS e, x FROM lineage_log", {"k": "e", "e": "k", "x": "x"}),
+        ("SELECT upper(k) AS y, y AS k, e FROM lineage_log", {"e": "e"}),
+        ("SELECT 1 AS E, e FROM lineage_log", {}),
+        ("SELECT q.k, lineage_log.e FROM lineage_log JOIN (SELECT 'k1' AS k) q ON true", {"e": "e"}),
+        ("SELECT * FROM lineage_log AS x(e, v, t, k, y)", {"e": "k", "v": "t", "t": "v", "k": "e", "y": "x"}),
+        ("WITH lineage_log AS (SELECT k, e AS v FROM lineage_log) SELECT * FROM lineage_log", {"k": "k", "v": "e"}),
+        ("SELECT k, (e), CAST(v AS INT) AS v, x || '' AS x FROM lineage_log", {"k": "k"}),
+    ],
+)
+def test_what_columns_carry(spark: SparkSession, tables: None, text: str, columns: dict[str, str]) -> None:
+    assert read_text(spark, text).columns == columns
+    holds(spark, text)
