@@ -174,7 +174,9 @@ class _Descent:
                     found = _comparisons(self.analyzer, [self.test(step.below, *ask) for ask in asks])
                     by_row = by_row and None not in found
                 own += asks
-            by_row = by_row and step.whole and _told_apart(step.below.names, {*below_used, *tested})
+            # A column that nobody reads may be a generator, which says how many rows there are.
+            by_row = by_row and step.whole and not step.repeats
+            by_row = by_row and _told_apart(step.below.names, {*below_used, *tested})
             used, plain = below_used, below_plain
         return self.made(used, plain, tested, own, by_row, frozenset(wanted))
 
