@@ -26,7 +26,7 @@ _CONSTANT: tuple[type[exp.Expr], ...] = (
 _BY_ROW: tuple[type[exp.Expr], ...] = (
     *_CONSTANT, exp.Column, exp.Identifier, exp.Boolean, exp.Null, exp.Mul, exp.Div, exp.Mod, exp.IntDiv, exp.EQ,
     exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.And, exp.Or, exp.Not, exp.Is, exp.In, exp.Between,
-    exp.Case, exp.If, exp.Coalesce, exp.Upper, exp.Lower, exp.Abs, exp.Like,
+    exp.Case, exp.If, exp.Coalesce, exp.Upper, exp.Lower, exp.Abs, exp.Like, exp.DPipe, exp.Concat,
 )  # fmt: skip
 #: Functions that sqlglot has no class for.
 _FUNCTIONS = frozenset(("timestamp_seconds", "timestamp_millis", "timestamp_micros"))

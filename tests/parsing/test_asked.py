@@ -70,6 +70,7 @@ def test_whole_conditions(condition: str, number: int) -> None:
         ("CASE WHEN l.v > 2 THEN 'A' ELSE e END", "e l.v"),
         ("CAST(v AS BIGINT) % 3 <> 0 AND k LIKE 'a%'", "k v"),
         ("coalesce(k, :p)", "k"),
+        ("k || '-' || lower(e)", "e k"),
         ("1", ""),
         ("rand()", None),
         ("v > {x}", None),
