@@ -1,7 +1,7 @@
 # Two commands for a fresh machine: `make demo` and `make test`. Each makes its own virtual environment.
 PYTHON ?= python3
 # Tests that a session can make a difference to, besides those in tests/sql.
-CONNECT := session.py lost_executors.py shared_forms.py functions.py expand.py notebooks.py interrupts.py
+CONNECT := session.py lost_executors.py shared_forms.py functions.py expand.py notebooks.py interrupts.py text_lineage.py
 VENV ?= .venv
 # Which tests: those of every change, or all but what only test-long runs; at the end, what took longest.
 TIER := not long and not full
@@ -51,10 +51,12 @@ test-long: test-full
 	$(BIN)/python -m pytest -q -m long tests
 	$(QUICK) SPARKCEP_TEST_SESSION=connect $(BIN)/python -m pytest -q -m long $(addprefix tests/spark/test_,$(CONNECT))
 	$(QUICK) SPARKCEP_TEST_TEXTS=together $(BIN)/python -m pytest -q tests/sql
-	$(QUICK) SPARKCEP_TEST_SESSION=connect SPARKCEP_TEST_CONNECT=all $(BIN)/python -m pytest -q tests/sql
+	$(QUICK) SPARKCEP_TEST_SESSION=connect SPARKCEP_TEST_CONNECT=all $(BIN)/python -m pytest -q tests/sql \
+		tests/index/test_inputs.py
 	HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest -q tests/exec tests/parsing --timeout 36000
 	$(BIN)/python -m tests.exec.pairs 100000 $(SEED)
 	$(BIN)/python -m tests.index.plans 420 $(SEED)
+	SPARKCEP_TEST_SESSION=connect $(BIN)/python -m tests.index.plans 420 $(SEED)
 	$(BIN)/python -m tests.index.faults 200 $(SEED)
 	$(BIN)/python -m tests.cluster
 	$(BIN)/python -m tests.stream_kills 50

@@ -10,11 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from sparkcep.origin import Origin
 from sparkcep.spark_filters import Comparison, asked, asked_of
 from sparkcep.spark_plan import analysed, over_plan
 
@@ -39,45 +41,6 @@ _MAX_DEPTH = 200
 
 #: By an attribute's number, the relation's columns.
 _Columns = Mapping[int, frozenset[str]]
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """Files that each row of a relation comes from.
-
-    ``files``: all their rows and columns. ``columns``: columns of the relation that are nothing but a column of the
-    files, and which. ``repeats``: whether a row of the files may be in the relation more than once. ``made_from``: by
-    column of the relation the columns of the files that its value is made from, ``tested``: those that filters and
-    joins look at; ``by_row``: whether that is all that decides of a row, so that :meth:`over` may take others' place.
-    ``tests``: by column of the files what filters ask of it, as far as that can be told: rows that do not meet it are
-    not in the relation.
-    """
-
-    files: DataFrame
-    columns: Mapping[str, str]
-    repeats: bool
-    made_from: Mapping[str, frozenset[str]]
-    tested: frozenset[str]
-    by_row: bool
-    tests: Mapping[str, tuple[Comparison, ...]]
-    _leaf: Any = field(repr=False)
-    _path: tuple[tuple[Any, int], ...] = field(repr=False)
-
-    def over(self, frame: DataFrame) -> DataFrame:
-        """The relation with other rows in the place of its files.
-
-        Args:
-            frame: some columns of the files, by their names and with their types. The others are NULL, and so is what
-                the relation makes of them.
-
-        Raises:
-            TypeError: a column has another type.
-        """
-        spark = frame.sparkSession
-        plan = _with_columns_of(spark, frame, self._leaf)
-        for node, place in reversed(self._path):
-            plan = _with_child(spark, node, place, plan)
-        return over_plan(spark, plan)
 
 
 def origins(frame: DataFrame, columns: Collection[str], predicates: Sequence[str] = ()) -> list[Origin]:
@@ -167,7 +130,10 @@ def _origin(spark: SparkSession, at: _Descent) -> Origin:
     for number, test in at.tests:
         if number in names:
             asked[names[number]] = (*asked.get(names[number], ()), test)
-    return Origin(over_plan(spark, at.node), plain, at.repeats, made_from, tested, at.by_row, asked, at.node, at.above)
+    return Origin(
+        over_plan(spark, at.node), plain, at.repeats, made_from, tested, at.by_row, asked,
+        partial(_over, at.node, at.above),
+    )  # fmt: skip
 
 
 def _below_others(at: _Descent, repeats: bool) -> _Descent:
@@ -281,6 +247,15 @@ def _items(sequence: Any) -> Iterator[Any]:
 
 
 # -- other rows --------------------------------------------------------------------------------------------------------
+
+
+def _over(leaf: Any, path: Sequence[tuple[Any, int]], frame: DataFrame) -> DataFrame:
+    """The relation with other rows in the place of a leaf's, below nodes of its plan; see :class:`Origin`."""
+    spark = frame.sparkSession
+    plan = _with_columns_of(spark, frame, leaf)
+    for node, place in reversed(path):
+        plan = _with_child(spark, node, place, plan)
+    return over_plan(spark, plan)
 
 
 def _with_columns_of(spark: SparkSession, frame: DataFrame, leaf: Any) -> Any:

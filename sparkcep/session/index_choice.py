@@ -1,7 +1,8 @@
 """The planner's way to an index: which one serves a pattern's input, and what it leaves of it.
 
 An index serves a relation whose rows come, one by one, from the files it has indexed, whatever the relation is called
-and by whatever views, filters and joins it is made of them (:mod:`sparkcep.spark_lineage`). Soundness rests on that
+and by whatever views, filters and joins it is made of them (:mod:`sparkcep.spark_lineage`; on Spark Connect
+:mod:`sparkcep.session.text_lineage`). Soundness rests on that
 comparison, never on names: a case that matches with some of its events holds what the match needs among all of them.
 """
 
@@ -24,6 +25,7 @@ from sparkcep.index.reader import EVERYTHING, Coverage, Reader, Scope, Step
 from sparkcep.index.snapshots import Snapshot
 from sparkcep.index.storage_errors import UNUSABLE
 from sparkcep.index.tables import COUNTS, KINDS, MICROSECONDS, Definition, Source
+from sparkcep.origin import Origin
 from sparkcep.planner.pruning import (
     Asks,
     NotPrunable,
@@ -32,9 +34,12 @@ from sparkcep.planner.pruning import (
     without_repetitions,
 )
 from sparkcep.query import PatternQuery, unescape
+from sparkcep.session.analyzer import SparkAnalyzer
+from sparkcep.session.text_lineage import text_origin, text_tests
+from sparkcep.session.text_steps import NotTold
 from sparkcep.settings import INDEX, Settings
 from sparkcep.spark_filters import Comparison, asked_by_column, bounds, let_through
-from sparkcep.spark_lineage import Origin, origins
+from sparkcep.spark_lineage import origins
 from sparkcep.spark_plan import is_bare, is_remote
 from sparkcep.sql.rewriter import InputSql
 
@@ -57,12 +62,13 @@ class Pruning:
     warnings: tuple[str, ...] = ()
 
 
-def prune(spark: SparkSession, asks: Asks, source: DataFrame, input_sql: InputSql, settings: Settings) -> Pruning:
+def prune(analyzer: SparkAnalyzer, asks: Asks, source: DataFrame, input_sql: InputSql, settings: Settings) -> Pruning:
     """Read the input of a planned pattern, or of many, through an index where there is one that serves and pays.
 
     Args:
         source: the input; ``input_sql``: the query that reads it.
     """
+    spark = analyzer.spark
     if not settings.index:
         return Pruning(lines=[f"not used, {INDEX.key} = false"])
     known = catalog.known(spark)
@@ -74,7 +80,8 @@ def prune(spark: SparkSession, asks: Asks, source: DataFrame, input_sql: InputSq
     said: list[str] = []
     warnings: tuple[str, ...] = ()
     has_files = False
-    for looked_at in _looked_at(spark, asks, source, named):
+    untold: list[str] = []
+    for looked_at in _looked_at(analyzer, asks, source, input_sql, named, untold):
         files, has_files = looked_at.files, has_files or looked_at.bare
         fitting = [(at, s) for at, s in snapshots if _has_columns(s.built_with.case, s.built_with.event, files)]
         states: dict[str, sources.State] = {}
@@ -96,7 +103,7 @@ def prune(spark: SparkSession, asks: Asks, source: DataFrame, input_sql: InputSq
             said += found.lines
             warnings = warnings or found.warnings
     return Pruning(
-        lines=[*unreadable, *(said or [f"not used, {_why_none(spark, named, has_files, snapshots)}"])],
+        lines=[*unreadable, *(said or [f"not used, {_why_none(spark, named, has_files, untold, snapshots)}"])],
         warnings=warnings,
     )
 
@@ -124,15 +131,31 @@ class _LookedAt:
         return next((own for own in found if own in wanted), found[0] if found else None)
 
 
-def _looked_at(spark: SparkSession, asks: Asks, source: DataFrame, named: Source | None) -> Iterator[_LookedAt]:
-    """The relations that an input's rows may come from."""
+def _looked_at(
+    analyzer: SparkAnalyzer, asks: Asks, source: DataFrame, input_sql: InputSql, named: Source | None,
+    untold: list[str],
+) -> Iterator[_LookedAt]:  # fmt: skip
+    """The relations that an input's rows may come from. ``untold``: gets the reason why there is none."""
     itself = {name: name for name in source.schema.names}
-    bare = is_bare(source)
     predicates = _predicates(asks.query)
-    if bare or is_remote(spark):
-        if named is not None or bare:
-            asked = {} if is_remote(spark) else asked_by_column(source, predicates)
-            yield _LookedAt(source, source, itself, named, bare, tests=asked)
+    if is_remote(analyzer.spark):
+        if named is not None and not _is_view(analyzer.spark, named):
+            tests = text_tests(analyzer, source, predicates)
+            yield _LookedAt(source, source, itself, named, tests=tests)
+            return
+        try:
+            columns = asks.columns_read()
+            origin, leaf = text_origin(analyzer, source, input_sql.text, columns, predicates)
+            yield _LookedAt(source, origin.files, origin.columns, leaf.source, origin=origin, tests=origin.tests)
+        except (NotPrunable, NotTold) as error:
+            untold.append(str(error))
+        if named is not None:
+            yield _LookedAt(source, source, itself, named)
+        return
+    predicates = [unescape(text) for text in predicates]
+    bare = is_bare(source)
+    if bare:
+        yield _LookedAt(source, source, itself, named, bare, tests=asked_by_column(source, predicates))
         return
     with suppress(NotPrunable):
         for origin in origins(source, asks.columns_read(), predicates):
@@ -141,13 +164,25 @@ def _looked_at(spark: SparkSession, asks: Asks, source: DataFrame, named: Source
         yield _LookedAt(source, source, itself, named)
 
 
+def _is_view(spark: SparkSession, named: Source) -> bool:
+    """Whether a name is that of a view, whose text tells more than it."""
+    if named.kind != "table":
+        return False
+    try:
+        table = spark.catalog.getTable(named.table_name)
+    except AnalysisException:
+        return False
+    return bool(table.isTemporary) or "VIEW" in (table.tableType or "VIEW")
+
+
 def _predicates(query: PatternQuery) -> list[str]:
-    """What the query itself asks of its input's rows: WHERE around it of its partitions, BETWEEN."""
+    """What the query itself asks of its input's rows: WHERE around it of its partitions, BETWEEN; fit for Spark's
+    formatted sql."""
     found = [query.partition_predicate] if query.partition_predicate else []
     if query.between is not None and query.order_by:
         low, high = query.between
         found.append(f"({query.order_by[0].expression}) BETWEEN ({low}) AND ({high})")
-    return [unescape(text) for text in found]
+    return found
 
 
 def _sentence(error: PatternIndexError) -> str:
@@ -162,10 +197,11 @@ def _rank(snapshot: Snapshot) -> tuple[int, bool]:
 
 
 def _why_none(
-    spark: SparkSession, named: Source | None, has_files: bool, snapshots: Sequence[tuple[object, Snapshot]]
-) -> str:
-    if named is None and is_remote(spark):
-        return "Spark Connect does not tell which files the input is made of; tables and paths are served"
+    spark: SparkSession, named: Source | None, has_files: bool, untold: Sequence[str],
+    snapshots: Sequence[tuple[object, Snapshot]],
+) -> str:  # fmt: skip
+    if untold:
+        return f"the text of the input does not prove that its rows come one by one from rows of a table: {untold[0]}"
     if not has_files and not is_remote(spark):
         return "rows of the input do not come one by one from rows of files"
     of_name = [s.definition for _, s in snapshots if named and catalog.same(s.definition.source, named)]

@@ -4,6 +4,7 @@ type, where neither the table nor the settings say more (LANGUAGE, section 2).""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
@@ -11,24 +12,28 @@ from pyspark.sql import DataFrame, SparkSession
 from sparkcep import index
 from sparkcep.errors import PatternIndexError
 from sparkcep.index import catalog, sources
+from sparkcep.session.analyzer import SparkAnalyzer
+from sparkcep.session.text_lineage import text_origin
+from sparkcep.session.text_steps import NotTold
 from sparkcep.spark_lineage import origins
 from sparkcep.spark_plan import is_bare, is_remote
+from sparkcep.sql.rewriter import InputSql
 
 Roles = Mapping[str, str]
 
 
-def index_columns(spark: SparkSession, source: DataFrame, table: str | None) -> Roles:
+def index_columns(analyzer: SparkAnalyzer, source: DataFrame, input_sql: InputSql | None) -> Roles:
     """Columns of an input by `case`, `time`, `tiebreak` and `event`.
 
     Args:
-        source: the input. table: its name, where it is nothing but a table or files.
+        source: the input. input_sql: the query that reads it, where that is known.
 
     Returns:
         Nothing where no index is on the rows that the input comes from, or where several name different columns.
     """
-    indexes = catalog.known(spark).indexes
+    indexes = catalog.known(analyzer.spark).indexes
     found: list[Roles] = []
-    for state, own in _relations(spark, source, table) if indexes else ():
+    for state, own in _relations(analyzer, source, input_sql) if indexes else ():
         for _, snapshot in indexes:
             before, d = snapshot.source_state, snapshot.definition
             same_files = not set(before.get("files", ())).isdisjoint(state.get("files", ()))
@@ -41,11 +46,20 @@ def index_columns(spark: SparkSession, source: DataFrame, table: str | None) -> 
     return found[0] if found and all(roles == found[0] for roles in found) else {}
 
 
-def _relations(spark: SparkSession, source: DataFrame, table: str | None) -> Iterator[tuple[sources.State, Roles]]:
+def _relations(
+    analyzer: SparkAnalyzer, source: DataFrame, input_sql: InputSql | None
+) -> Iterator[tuple[sources.State, Roles]]:
     """States of relations that an input's rows come from, and its columns by theirs."""
+    spark = analyzer.spark
+    table = None if input_sql is None else input_sql.table
     if is_remote(spark) or is_bare(source):
-        if (own := _state(spark, source, table)) is not None:
+        if (own := _state(spark, source, table)) is not None and own["kind"] != "unknown":
             yield own, {name: name for name in source.columns}
+        elif is_remote(spark) and input_sql is not None:
+            with suppress(NotTold):
+                origin, leaf = text_origin(analyzer, source, input_sql.text, source.columns)
+                if (state := _state(spark, origin.files, str(leaf.source))) is not None:
+                    yield state, {of: name for name, of in origin.columns.items()}
         return
     for origin in origins(source, source.columns):
         yield sources.files_state(spark, origin.files), {of: name for name, of in origin.columns.items()}

@@ -125,7 +125,7 @@ class OccurrencePlanner:
         outer_keys: Sequence[str] = (),
     ) -> AnyPlan:  # fmt: skip
         """Parse, bind and plan a pattern block; arguments and errors as for :meth:`plan_clause`."""
-        query = self.bound_block(form, source, outer_keys, input_sql.table)
+        query = self.bound_block(form, source, outer_keys, input_sql)
         source = self.merged(query, source)
         if self.settings.column_pruning and by_name:
             query = replace(query, wanted=wanted_names(self.statement, form))
@@ -166,18 +166,19 @@ class OccurrencePlanner:
         return replace(query, non_answers=asked)
 
     def bound_block(
-        self, form: PatternOccurrence, source: DataFrame, outer_keys: Sequence[str] = (), table: str | None = None
-    ) -> PatternQuery:
+        self, form: PatternOccurrence, source: DataFrame, outer_keys: Sequence[str] = (),
+        input_sql: InputSql | None = None,
+    ) -> PatternQuery:  # fmt: skip
         """A block's query; its relation's properties, and indexes on it, are asked for where they are needed.
 
         Args:
-            table: the input's name, where it is nothing but a table or files.
+            input_sql: the query that reads the input, where indexes on it are asked for.
         """
         prefix = self.rewriter.with_prefix(form)
 
         def indexed() -> Mapping[str, str]:
             self.analyzer.volatile.append("pattern indexes")
-            return {} if source.isStreaming else index_columns(self.analyzer.spark, source, table)
+            return {} if source.isStreaming else index_columns(self.analyzer, source, input_sql)
 
         return bind_block(
             self.statement, form, _own_columns(source, outer_keys), self.rewriter.qualifiers(form),

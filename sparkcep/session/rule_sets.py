@@ -240,7 +240,7 @@ class RuleSet:
         if self.streams:
             return self.over_stream(shared, taken), rest
         asks = SetAsks(shared, [(bound.rule.name, own) for bound, own in taken])
-        self.pruning = prune(self.analyzer.spark, asks, call.source, call.input_sql, call.settings)
+        self.pruning = prune(self.analyzer, asks, call.source, call.input_sql, call.settings)
         return shared, rest
 
     def over_stream(self, plan: SharedPlan, taken: list[tuple[BoundRule, AnyPlan]]) -> SharedPlan:
@@ -342,7 +342,7 @@ class RuleSet:
         try:
             plan = self.planned(bound, settings)
             given = self.call.source
-            pruning = prune(self.analyzer.spark, PlanAsks(plan), given, self.call.input_sql, settings)
+            pruning = prune(self.analyzer, PlanAsks(plan), given, self.call.input_sql, settings)
             source = given if pruning.frame is None else pruning.frame
             sql = relation_sql(self.analyzer, name, plan, source, None)
             relation = Relation(name, plan, source, sql, given, pruning)

@@ -206,7 +206,7 @@ class StatementExecution:
             if planned.stream is not None
             else Pruning(lines=["not used: the input comes once for each row of the query around"])
             if correlated is not None and correlated.named
-            else prune(self.analyzer.spark, PlanAsks(planned), source, input_sql, self.analyzer.settings)
+            else prune(self.analyzer, PlanAsks(planned), source, input_sql, self.analyzer.settings)
         )
         warning = contradiction(planned, self.analyzer.settings.time_zone)
         if self.runs:

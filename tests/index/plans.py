@@ -2,6 +2,7 @@
 
 python -m tests.index.plans 600 SEED    prints pairs and differences, how many pairs were read from where, and by what
 their input was like how many the index served; each query reads the index by two access paths
+SPARKCEP_TEST_SESSION=connect           on Spark Connect
 """
 
 from __future__ import annotations
@@ -16,8 +17,10 @@ from pathlib import Path
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
 import sparkcep
+from sparkcep.session.java import ensure_java
 from sparkcep.session.local import local_session
 
+from ..conftest import IS_CONNECT
 from ..quick import QUICK
 from .test_pruning import NO_INDEX, PAIRS, Log, compared
 
@@ -27,7 +30,9 @@ def main(seconds: int, number: int) -> int:
         "spark.sparkcep.index.path": tempfile.mkdtemp(prefix="plans"), "spark.sql.shuffle.partitions": "2",
         "spark.log.level": "OFF", "spark.ui.enabled": "false", "spark.sql.session.timeZone": "UTC", **QUICK,
     }  # fmt: skip
-    spark = local_session("local[2]", None, values)
+    if IS_CONNECT:
+        ensure_java()
+    spark = local_session("local[2]", "local[2]" if IS_CONNECT else None, values)
     sparkcep.enable()
     pairs: Counter[tuple[str, str]] = Counter()
     differences = examples = 0

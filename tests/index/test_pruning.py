@@ -26,7 +26,9 @@ from sparkcep.settings import INDEX, INDEX_ACCESS_PATH
 
 from ..conftest import IS_CONNECT
 
-pytestmark = pytest.mark.skipif(IS_CONNECT, reason="what is asked of an index is the same there; see statements.test")
+pytestmark = pytest.mark.skipif(
+    IS_CONNECT, reason="what is asked of an index is the same there; see inputs.test, and plans.py for random pairs"
+)
 
 PATTERNS = """A, B; A, B, C; A+, B; A, B*, C; A, !C, B; A, (B|C), D; A, B?, A; (A, B)+; A, A; A{2,}, B; A, !(C, D), B
 A, B, A, B, C; A, A, A, B
@@ -70,6 +72,8 @@ SELECT DISTINCT k, t, p, e, v FROM {log}
 SELECT * FROM {log} ORDER BY p LIMIT 25
 SELECT k, t, p, e, v FROM {log} LATERAL VIEW explode(array(1, 2)) x AS n
 SELECT * FROM {log} UNION ALL SELECT * FROM {log} WHERE e = 'A'""".replace("\\\n", "").splitlines()
+#: As what they are read; `view` is a temporary one.
+HOW = ("view", "stored view", "cte", "subquery")
 #: What stands behind a query's pattern, about its cases; and in it, about its times.
 ABOVE = ("", "", "", "WHERE k IN ('a', 'g', 'h')", "WHERE k > 'a' AND k < 'g'")
 BETWEEN = "BETWEEN timestamp_seconds(4) AND timestamp_seconds(17)"
@@ -224,7 +228,7 @@ def compared(
     interval_days is two seconds, so that times of a log are in several intervals.
 
     Args:
-        through: one of INPUTS. how: `view`, `cte` or `subquery`. renamed: whether the input's columns have other names.
+        through: one of INPUTS. how: one of HOW. renamed: whether the input's columns have other names.
 
     Returns:
         Pairs by feature of their input, and from where they were read; NO_INDEX for those without.
@@ -259,15 +263,17 @@ def _compared(
             )  # fmt: skip
         elif k < log.indexed:
             index.refresh(spark, name)
-    spark.sql(f"SELECT * FROM {source}").createOrReplaceTempView(name)
-    query = through.format(log=name)
+    spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {name} AS SELECT * FROM {source}")
+    query = through.format(log=source if how == "stored view" and through != "{log}" else name)
     if renamed:
         names = ", ".join(f"{own} AS {other_name}" for own, other_name in RENAMED.items())
         query = f"SELECT {names} FROM ({query})" if query != name else f"SELECT {names} FROM {name}"
         forms = [re.sub(rf"\b({'|'.join(RENAMED)})\b(?!')", lambda m: RENAMED[m[0]], form) for form in forms]
     prefix, read = "", name
-    if query != name and how == "view":
-        spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {name}_in AS {query}")
+    if query != name and "view" in how:
+        spark.sql(
+            f"CREATE OR REPLACE {'TEMPORARY ' if how == 'view' or through == '{log}' else ''}VIEW {name}_in AS {query}"
+        )
         read = f"{name}_in"
     elif query != name:
         prefix, read = (f"WITH own_input AS ({query}) ", "own_input") if how == "cte" else ("", f"({query})")
@@ -297,6 +303,7 @@ def _compared(
         spark.conf.set("spark.sql.session.timeZone", "UTC")
         index.drop(spark, name)
         index.vacuum(spark, name, 0)
+        spark.sql(f"DROP VIEW IF EXISTS {name}_in")
         spark.sql(f"DROP TABLE IF EXISTS {name}_text")
     return found
 
@@ -305,7 +312,7 @@ EXAMPLES = 100 if settings.get_current_profile_name() == "long" else 4
 #: What :func:`compared` takes.
 PAIRS = {
     "log": logs(), "forms": st.lists(queries(), min_size=5, max_size=8), "other": st.sampled_from(ACCESS_PATHS),
-    "through": st.sampled_from(INPUTS), "how": st.sampled_from(["view", "cte", "subquery"]), "renamed": st.booleans(),
+    "through": st.sampled_from(INPUTS), "how": st.sampled_from(HOW), "renamed": st.booleans(),
 }  # fmt: skip
 
 

@@ -16,11 +16,15 @@ from ..sqltest import FileRun, read_cases
 FOLDER = Path(__file__).parent
 #: What a session can make a difference to says so in its first line; the rest is about engines, which know none.
 CONNECT = "# connect"
+#: First line of what only Spark Connect says.
+CONNECT_ONLY = "# connect only"
 
 
 def files() -> list[Path]:
     every = sorted(FOLDER.rglob("*.test"))
     some = IS_CONNECT and os.environ.get("SPARKCEP_TEST_CONNECT") != "all"
+    if not IS_CONNECT:
+        every = [f for f in every if not f.read_text().startswith(CONNECT_ONLY)]
     return [f for f in every if not some or f.read_text().startswith(CONNECT)]
 
 
