@@ -28,11 +28,11 @@ demo: $(VENV)/.demo
 	$(BIN)/sparkcep demo
 
 # Style and types; then the tests on classic sessions, and those that a session can make a difference to again on Spark
-# Connect. A Spark session alone leaves cores idle between its jobs, hence three processes at a time, longest first.
+# Connect. A Spark session alone leaves cores idle between its jobs, hence four processes at a time, longest first.
 # Within ten minutes on two cores; what is marked full, which is more of the same, is for test-full.
 test: $(VENV)/.test
 	$(MAKE) -j2 warm check
-	$(MAKE) -j3 test-spark test-sql test-index test-connect test-kernels
+	$(MAKE) -j4 test-spark test-sql test-index test-connect test-kernels
 
 # All that compares with rows written down: twenty minutes. What is marked long, and whole grids of settings, are for
 # test-long.

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
@@ -85,12 +85,16 @@ class FileRun:
 
     Queries that stand next to each other are one Spark job: of a small query, starting and ending the job is most of
     its time. A query whose answer is then not the expected one is run again alone, so that what fails is the case.
+
+    Args:
+        lines: where the cases begin that will be run; None: all.
     """
 
-    def __init__(self, spark: SparkSession, file: Path) -> None:
+    def __init__(self, spark: SparkSession, file: Path, lines: Collection[int] | None = None) -> None:
         self.spark = spark
         self.file = file
         self.cases = list(read_cases(file))
+        self.lines = {case.line for case in self.cases} if lines is None else lines
         self.before: dict[str, str | None] = {}
         self.done = 0
         self.answers: dict[int, list[Row] | Exception] = {}
@@ -117,11 +121,14 @@ class FileRun:
 
     def answer(self, first: int) -> None:
         """The answers of the query at a number and of those next to it."""
-        last = first
-        while last + 1 < len(self.cases) and self.cases[last + 1].kind == "query" and last + 1 - first < MAX_TOGETHER:
-            last += 1
-        found = answers(self.spark, self.cases[first : last + 1])
-        self.answers.update(zip(range(first, last + 1), found, strict=True))
+        together: list[int] = []
+        for number in range(first, len(self.cases)):
+            if self.cases[number].kind != "query" or len(together) == MAX_TOGETHER:
+                break
+            if number == first or self.cases[number].line in self.lines:
+                together.append(number)
+        found = answers(self.spark, [self.cases[number] for number in together])
+        self.answers.update(zip(together, found, strict=True))
 
     def restore(self) -> None:
         """Put back the settings that the file has changed."""

@@ -54,9 +54,17 @@ def opened(spark: SparkSession) -> Iterator[list[FileRun]]:
         run.restore()
 
 
-def test_case(spark: SparkSession, opened: list[FileRun], file: Path, line: int) -> None:
+def lines_asked(request: pytest.FixtureRequest, file: Path) -> set[int]:
+    """Where the cases of a file begin that this run of pytest selects."""
+    calls = (getattr(item, "callspec", None) for item in request.session.items)
+    return {call.params["line"] for call in calls if call is not None and call.params.get("file") == file}
+
+
+def test_case(
+    request: pytest.FixtureRequest, spark: SparkSession, opened: list[FileRun], file: Path, line: int
+) -> None:
     if not opened or opened[0].file != file:
         for run in opened:
             run.restore()
-        opened[:] = [FileRun(spark, file)]
+        opened[:] = [FileRun(spark, file, lines_asked(request, file))]
     opened[0].run(line)
