@@ -18,7 +18,7 @@ from sparkcep.index import sources
 from sparkcep.index.reading import _COMMON, SETTINGS, difference
 from sparkcep.settings import INDEX
 
-from ..conftest import IS_CONNECT
+from ..conftest import IS_CONNECT, every
 
 ZONE = "spark.sql.session.timeZone"
 NAME = "read_ix"
@@ -77,7 +77,7 @@ XML = "<log>" + CSV.replace("a,", "<row><k>a</k><t>").replace("b,", "<row><k>b</
 
 @pytest.mark.parametrize(
     ("format_", "text", "options"),
-    [("csv", CSV, ""), ("json", JSON, ""), ("xml", XML, ", rowTag 'row'")],
+    every(3, [("csv", CSV, ""), ("json", JSON, ""), ("xml", XML, ", rowTag 'row'")]),
     ids=["csv", "json", "xml"],
 )
 def test_times_in_text_are_of_the_sessions_zone(
@@ -110,6 +110,7 @@ def test_times_with_a_zone_of_their_own(spark: SparkSession, folder: Path) -> No
     check_used(spark, "read_one")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("text", "one", "other", "reason"),
     [
@@ -154,6 +155,7 @@ def test_tables_over_the_same_files(
     assert rows(spark, "read_other") == rows(spark, "read_other", enabled=False)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("key", "value"), [("spark.sql.legacy.timeParserPolicy", "LEGACY"), ("spark.sql.caseSensitive", "true")]
 )
@@ -197,6 +199,7 @@ def test_parquet_knows_its_times(spark: SparkSession, folder: Path) -> None:
         spark.conf.unset("spark.sql.parquet.datetimeRebaseModeInRead")
 
 
+@pytest.mark.full
 @pytest.mark.skipif(IS_CONNECT, reason="plans are not shown; docs/reliability.md says what is missing")
 def test_partitions_that_change_places(spark: SparkSession, folder: Path) -> None:
     for place, cases in (("A", ["a"]), ("B", ["a", "b"]), ("C", ["a"])):
@@ -215,6 +218,7 @@ def test_partitions_that_change_places(spark: SparkSession, folder: Path) -> Non
     check_unused(spark, "read_one", "is the place of another partition")
 
 
+@pytest.mark.full
 def test_partitions_of_times_are_of_the_sessions_zone(spark: SparkSession, folder: Path) -> None:
     for k, hour in (("A", 1), ("B", 3)):
         place = folder / f"t=2020-03-04 0{hour}%3A00%3A00"
@@ -226,6 +230,7 @@ def test_partitions_of_times_are_of_the_sessions_zone(spark: SparkSession, folde
     check_unused(spark, f"parquet.`{folder}`", "spark.sql.session.timeZone is Asia/Tokyo, indexed with UTC")
 
 
+@pytest.mark.full
 @pytest.mark.skipif(IS_CONNECT, reason="replaces a function that runs in a task there")
 @pytest.mark.parametrize(("format_", "text"), [("parquet", ""), ("csv", CSV)])
 def test_an_index_of_an_earlier_release(

@@ -130,6 +130,7 @@ def test_without_a_way_to_remove_files_all_batches_become_one(
     assert visible(reader) == visible(index.open_index(spark, "compacted_once"))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", ["siesta", "signature", "set_containment"])
 def test_candidates_lose_no_case(spark: SparkSession, kind: str) -> None:
     """Every kind of index keeps each case that holds the types in order."""
@@ -270,6 +271,7 @@ def pa_rows(delta: Any) -> int:
     return int(pa.table(delta.scan().read_all() if hasattr(delta.scan(), "read_all") else delta.scan()).num_rows)
 
 
+@pytest.mark.full
 def test_streams_feed_an_index(spark: SparkSession) -> None:
     create(spark, "streamed", LOG[:2])
     feed = index.foreach_batch("streamed")
@@ -281,6 +283,7 @@ def test_streams_feed_an_index(spark: SparkSession) -> None:
     assert (reader.snapshot.totals.events, reader.snapshot.batch_ids) == (5, ("stream default 1",))
 
 
+@pytest.mark.full
 def test_changed_layout_options_build_anew(spark: SparkSession, tmp_path: Any) -> None:
     path = str(tmp_path / "events")
     frame(spark, LOG).write.parquet(path)

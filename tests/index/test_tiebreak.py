@@ -86,6 +86,7 @@ def served(spark: SparkSession, text: str, path: str = "activities") -> str:
     return told.split("events from ")[1].split(" ")[0] if "events from " in told else told.split("Index: ")[1]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "kind", ["double", *(pytest.param(k, marks=pytest.mark.long) for k in ("bigint", "int", "string", "timestamp"))]
 )
@@ -145,6 +146,7 @@ def test_events_that_a_tiebreak_does_not_tell_apart_are_read_from_their_source(
         assert all(rows == found["none"] for rows in found.values())
 
 
+@pytest.mark.full
 def test_a_continued_case_counts_on(spark: SparkSession, tmp_path: Path) -> None:
     with tied(spark, tmp_path, *TIES["int"]) as source:
         (name,) = (shown["name"] for shown in index.show(spark, source))

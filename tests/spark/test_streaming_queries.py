@@ -323,6 +323,7 @@ def test_transform_with_state_needs_rocksdb(spark: SparkSession, tmp_path: Path)
         spark.sql(QUERIES["absence"].format("sq_stream"))
 
 
+@pytest.mark.full
 def test_rows_that_come_too_late(spark: SparkSession, tmp_path: Path) -> None:
     """They are dropped and counted, as are rows without a time; a match that they would be part of is not found."""
     log = Log(spark, tmp_path / "in")
@@ -343,6 +344,7 @@ def test_rows_that_come_too_late(spark: SparkSession, tmp_path: Path) -> None:
     assert sum(m[1] for m in metrics) == 1
 
 
+@pytest.mark.full
 def test_late_rows_go_to_files(spark: SparkSession, tmp_path: Path) -> None:
     """All of their columns, each once, those without a time too."""
     log = Log(spark, tmp_path / "in")
@@ -387,6 +389,7 @@ def test_another_query_on_the_same_checkpoint(spark: SparkSession, tmp_path: Pat
     assert sorted(tuple(row) for row in found) == [(1, 3), (2, 4)]
 
 
+@pytest.mark.full
 def test_rows_that_nothing_takes_move_the_watermark(spark: SparkSession, tmp_path: Path) -> None:
     log = Log(spark, tmp_path / "in")
     log.add([(1, 0, "A", 1, 1), (1, 3, "B", 1, 2)])
