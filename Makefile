@@ -1,7 +1,8 @@
 # Two commands for a fresh machine: `make demo` and `make test`. Each makes its own virtual environment.
 PYTHON ?= python3
 # Tests that a session can make a difference to, besides those in tests/sql.
-CONNECT := session.py lost_executors.py shared_forms.py functions.py expand.py notebooks.py interrupts.py text_lineage.py
+CONNECT_SHORT := session.py functions.py expand.py interrupts.py text_lineage.py
+CONNECT := $(CONNECT_SHORT) lost_executors.py shared_forms.py notebooks.py
 VENV ?= .venv
 # Which tests: those of every change, or all but what only test-long runs; at the end, what took longest.
 TIER := not long and not full
@@ -103,7 +104,8 @@ test-index: $(VENV)/.test
 		--ignore tests/spark
 
 test-connect: $(VENV)/.test
-	$(QUICK) SPARKCEP_TEST_SESSION=connect $(BIN)/python -m pytest -q $(SHORT) tests/sql $(addprefix tests/spark/test_,$(CONNECT))
+	$(QUICK) SPARKCEP_TEST_SESSION=connect $(BIN)/python -m pytest -q $(SHORT) tests/sql \
+		$(addprefix tests/spark/test_,$(if $(findstring full,$(TIER)),$(CONNECT_SHORT),$(CONNECT)))
 
 check: $(VENV)/.test
 	$(BIN)/ruff check .

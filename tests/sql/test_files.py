@@ -34,12 +34,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 def cases_of(file: Path) -> list[Any]:
     """Parameters of a file's cases. On Connect, where a session makes the difference and not the case, `make test` runs
-    each fifth."""
+    each fifteenth."""
     name = file.relative_to(FOLDER).with_suffix("")
     return [
         pytest.param(
             file, case.line, id=f"{name}:{case.line}",
-            marks=[pytest.mark.full] if case.is_full or (IS_CONNECT and number % 5) else [],
+            marks=[pytest.mark.full] if case.is_full or (IS_CONNECT and number % 15) else [],
         )
         for number, case in enumerate(read_cases(file))
     ]  # fmt: skip
