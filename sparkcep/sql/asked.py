@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from sparkcep.errors import PatternParseError
-from sparkcep.sql.lexicon import Token, pair_parentheses, parse_expression, tokenize
+from sparkcep.sql.lexicon import pair_parentheses, parse_expression, tokenize
 from sparkcep.sql.plain_select import column_of
+from sparkcep.sql.token_text import TokenText
 
 _OPERATORS = {"=": "=", "==": "=", "<=>": "=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 _TURNED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
@@ -104,30 +105,12 @@ class _Unread(Exception):
     """A part of a condition that is left out."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Reader:
-    text: str
-    tokens: tuple[Token, ...]
-    pairs: dict[int, int]
+@dataclass(slots=True)
+class _Reader(TokenText):
     whole: bool
-
-    def word(self, at: int) -> str:
-        return self.tokens[at].upper if at < len(self.tokens) and self.tokens[at].kind == "word" else ""
-
-    def operator(self, at: int) -> str:
-        return self.tokens[at].upper if at < len(self.tokens) and self.tokens[at].kind == "op" else ""
-
-    def slice(self, low: int, high: int) -> str:
-        return self.text[self.tokens[low].start : self.tokens[high - 1].end] if low < high else ""
 
     def column(self, low: int, high: int) -> ColumnName | None:
         return column_of(self.tokens[slice(*self.inside(low, high))])
-
-    def inside(self, low: int, high: int) -> tuple[int, int]:
-        """A range without the parentheses around it."""
-        while low < high and self.operator(low) == "(" and self.pairs.get(low) == high - 1:
-            low, high = low + 1, high - 1
-        return low, high
 
     def outside(self, low: int, high: int) -> list[int]:
         """Tokens of a range that are in no parentheses of it."""
@@ -183,7 +166,7 @@ class _Reader:
             return []
         at = signs[0]
         operator = _OPERATORS[self.operator(at)]
-        left, right = self.slice(low, at), self.slice(at + 1, high)
+        left, right = self.written(low, at), self.written(at + 1, high)
         if (column := self.column(low, at)) is not None:
             return [Asked(column, operator, (right,))] if _is_constant(right) else []
         if (column := self.column(at + 1, high)) is not None:
@@ -196,17 +179,13 @@ class _Reader:
             ends = [k for k in self.outside(at + 1, high) if self.word(k) == "AND"]
             if len(ends) != 1:
                 return []
-            least, most = self.slice(at + 1, ends[0]), self.slice(ends[0] + 1, high)
+            least, most = self.written(at + 1, ends[0]), self.written(ends[0] + 1, high)
             if not (_is_constant(least) and _is_constant(most)):
                 return []
             return [Asked(column, ">=", (least,)), Asked(column, "<=", (most,))]
         if self.pairs.get(at + 1) != high - 1:
             return []
-        constants, begin = [], at + 2
-        for k in [*self.outside(at + 2, high - 1), high - 1]:
-            if k == high - 1 or self.operator(k) == ",":
-                constants.append(self.slice(begin, k))
-                begin = k + 1
+        constants = [self.written(*own) for own in self.between_commas(at + 2, high - 1)]
         if len(constants) > _MOST_CONSTANTS or not all(c and _is_constant(c) for c in constants):
             return []
         return [Asked(column, "=", tuple(constants))]

@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from sparkcep.errors import PatternParseError
 from sparkcep.sql.lexicon import Token, pair_parentheses, parse_expression, tokenize
+from sparkcep.sql.token_text import TokenText
 
 #: Words that begin a clause; as names they are read in backticks only.
 _CLAUSES = frozenset(
@@ -135,25 +136,21 @@ def column_of(tokens: tuple[Token, ...]) -> tuple[str, ...] | None:
     return None if len(names) == 1 and names[0].upper in _CONSTANTS else tuple(t.text for t in names)
 
 
+def name_parts(text: str) -> tuple[str, ...] | None:
+    """The parts of the name that a text is nothing but; None where it may be something else."""
+    try:
+        return column_of(tokenize(text))
+    except PatternParseError:
+        return None
+
+
 def _is_name(token: Token) -> bool:
     # In backticks some characters are doubled, and braces are where Spark formats the text.
     return token.kind in ("word", "quoted") and bool(token.text) and not any(c in token.text for c in "`{}")
 
 
-@dataclass(frozen=True, slots=True)
-class _Reader:
-    text: str
-    tokens: tuple[Token, ...]
-    pairs: dict[int, int]
-
-    def word(self, at: int) -> str:
-        return self.tokens[at].upper if at < len(self.tokens) and self.tokens[at].kind == "word" else ""
-
-    def operator(self, at: int) -> str:
-        return self.tokens[at].upper if at < len(self.tokens) and self.tokens[at].kind == "op" else ""
-
-    def slice(self, low: int, high: int) -> str:
-        return self.text[self.tokens[low].start : self.tokens[high - 1].end] if low < high else ""
+@dataclass(slots=True)
+class _Reader(TokenText):
 
     def first(self, words: frozenset[str], low: int, high: int) -> int:
         """The first token of a range, outside of parentheses, that is one of some words; its end where none is."""
@@ -166,8 +163,7 @@ class _Reader:
 
     def query(self, low: int, high: int) -> Select:
         """The query that a range of tokens is."""
-        while low < high and self.operator(low) == "(" and self.pairs.get(low) == high - 1:
-            low, high = low + 1, high - 1
+        low, high = self.inside(low, high)
         commons: list[Common] = []
         if self.word(low) == "WITH":
             low = self.commons(low + 1, high, commons)
@@ -216,7 +212,7 @@ class _Reader:
         source = self.first(_CLAUSES, at, high)
         if self.word(source) != "FROM" or source >= high:
             raise NotPlain("no FROM" if source >= high else self.clause(source))
-        items = self.items(at, source)
+        items = tuple(self.item(*own) for own in self.between_commas(at, source))
         relation, at = self.relation(source + 1, high)
         alias, names, at = self.alias(at, high)
         if alias is None and isinstance(relation, Named):
@@ -242,7 +238,7 @@ class _Reader:
         return f"{word} BY" if word in _TWO_WORDS else word or self.tokens[at].text
 
     def condition(self, low: int, high: int) -> str:
-        text = self.slice(low, high)
+        text = self.written(low, high)
         if parse_expression(text) is None:
             raise NotPlain("a condition that cannot be read")
         return text
@@ -267,7 +263,7 @@ class _Reader:
         parts = tuple(t.text for t in self.tokens[at:end:2])
         if not parts or self.operator(end - 1) == "." or self.operator(end) == "(":
             raise NotPlain("a relation that is no name" if self.operator(end) != "(" else "a table function")
-        return Named(parts, self.slice(at, end)), end
+        return Named(parts, self.written(at, end)), end
 
     def alias(self, at: int, high: int) -> tuple[str | None, tuple[str, ...] | None, int]:
         """The alias that begins at a token with its columns' names, and the token behind it."""
@@ -313,18 +309,9 @@ class _Reader:
 
     # -- SELECT ----------------------------------------------------------------------------------------------------
 
-    def items(self, low: int, high: int) -> tuple[Item, ...]:
-        out, start, at = [], low, low
-        while at <= high:
-            if at == high or self.operator(at) == ",":
-                out.append(self.item(start, at))
-                start = at + 1
-            at = self.pairs.get(at, at) + 1
-        return tuple(out)
-
     def item(self, low: int, high: int) -> Item:
         """What a range of tokens lists."""
-        text = self.slice(low, high)
+        text = self.written(low, high)
         if self.operator(high - 1) == "*" and low < high and (high - low == 1 or self.operator(high - 2) == "."):
             of = () if high - low == 1 else column_of(self.tokens[low : high - 2])
             if of is None:
@@ -332,18 +319,18 @@ class _Reader:
             return Item(text, column=of, star=True)
         if self.word(high - 2) == "AS" and high - low > 2:
             name, high = self.name(high - 1), high - 2
-            tree = parse_expression(self.slice(low, high))
+            tree = parse_expression(self.written(low, high))
         else:
             name, tree = None, parse_expression(text) if low < high else None
             if tree is None and high - low > 1:
                 name, high = self.name(high - 1), high - 1
-                tree = parse_expression(self.slice(low, high))
+                tree = parse_expression(self.written(low, high))
         if tree is None:
             raise NotPlain(f"{text or 'nothing'} in its SELECT")
         own = self.tokens[low:high]
         column = column_of(own) if isinstance(tree, exp.Column) else None
         quoted = column is not None and any(t.kind == "quoted" for t in own)
-        return Item(self.slice(low, high), name or (column[-1] if column else None), column, quoted)
+        return Item(self.written(low, high), name or (column[-1] if column else None), column, quoted)
 
     def name(self, at: int) -> str:
         if not _is_name(self.tokens[at]):

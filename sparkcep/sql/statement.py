@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from sparkcep.query import unescape
 from sparkcep.sql.lexicon import Token
+from sparkcep.sql.token_text import TokenText
 
 # Without \b in front, which would be tried at every character.
 _PATTERN_WORD = re.compile(r"pattern(?<!\wpattern)\b")
@@ -143,47 +144,23 @@ class PatternOccurrence:
 
 
 @dataclass(slots=True)
-class Statement:
+class Statement(TokenText):
     """A tokenised statement with its forms in order of their ends, so that inner forms come first.
 
     ``templates``: calls of templates, inner ones first. ``values_read``: of the VALUES at a token, how far it is known
     to be rows, ``opened``: ``pairs`` the other way round; both filled when they are asked for.
     """
 
-    text: str
-    tokens: tuple[Token, ...]
-    pairs: dict[int, int]
     forms: list[PatternOccurrence] = field(default_factory=list)
     templates: list[PatternOccurrence] = field(default_factory=list)
     values_read: dict[int, int] = field(default_factory=dict)
     opened: dict[int, int] = field(default_factory=dict)
-
-    def word(self, index: int) -> str:
-        """Upper-case word at a token index, empty for anything else and out of range."""
-        if 0 <= index < len(self.tokens) and self.tokens[index].kind == "word":
-            return self.tokens[index].upper
-        return ""
 
     def words(self, low: int, high: int, without: Iterable[tuple[int, int]] = ()) -> frozenset[str]:
         """Case-folded words and quoted names of a range of tokens. ``without``: ranges in it that do not count."""
         left_out = {k for first, last in without for k in range(first, last)}
         tokens = (self.tokens[k] for k in range(low, high) if k not in left_out)
         return frozenset(t.text.casefold() for t in tokens if t.kind in ("word", "quoted"))
-
-    def between_commas(self, low: int, high: int, pairs: Mapping[int, int] | None = None) -> list[tuple[int, int]]:
-        """Ranges of tokens between the commas of a range, one at least; commas in parentheses are not its own.
-
-        Args:
-            pairs: other brackets as well, each to the one that closes it.
-        """
-        pairs = self.pairs if pairs is None else pairs
-        out, start, i = [], low, low
-        while i < high:
-            if self.operator(i) == ",":
-                out.append((start, i))
-                start = i + 1
-            i = pairs.get(i, i) + 1
-        return [*out, (start, high)]
 
     def opening(self, close: int, default: int = -1) -> int:
         """The parenthesis that a token closes; ``default`` where it closes none."""
@@ -194,12 +171,6 @@ class Statement:
     def span_end(self, form: PatternOccurrence) -> int:
         """Offset behind all text of a form, also that which stands apart from what it takes the place of."""
         return form.end if form.windowed is None else self.tokens[form.windowed.end - 1].end
-
-    def operator(self, index: int) -> str:
-        """The operator at a token; empty for any other token, and outside of the statement."""
-        if 0 <= index < len(self.tokens) and self.tokens[index].kind == "op":
-            return self.tokens[index].upper
-        return ""
 
 
 def formatted(statement: Statement) -> Statement:
