@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from sparkcep.planner.sampling import Sample
+from sparkcep.planner.sampling import Sample, Sampler, sample_kept
 from sparkcep.settings import LIST_BYTES, Settings
 
 #: Partitions of this many rows are better sorted by a window than gathered into one list each.
@@ -45,16 +45,26 @@ def too_long(sample: Sample | None, fields: int, settings: Settings) -> str:
     return f"{sample.largest:.0%} of a sample's rows are of one partition, too many for a list of {LIST_BYTES.key}"
 
 
+def kept_too_long(
+    sampler: Sampler, keys: Sequence[str], filters: Sequence[str], fields: int, settings: Settings
+) -> str:
+    """As :func:`too_long`, of the rows that satisfy filters."""
+    sample = sample_kept(sampler, keys, filters, lambda own: bool(too_long(own, fields, settings)))
+    return too_long(sample, fields, settings)
+
+
 def is_long(sample: Sample) -> bool:
     """Whether rows are better not gathered into a list for each partition."""
     return sample.partition_rows >= LONG_PARTITION
 
 
-def may_be_long(sample: Sample, length: int = LONG_PARTITION) -> bool:
-    """Whether partitions may have so many rows on average if only some of the rows are looked at."""
-    return sample.most >= length
+def may_be_long(sample: Sample) -> bool:
+    """Whether that may be said of some of the rows, if only these are looked at."""
+    return sample.most >= LONG_PARTITION
 
 
-def multiplies(sample: Sample | None) -> bool:
-    """Whether matches that hold many times the rows of their partition may be too many for a list."""
+def kept_multiply(sampler: Sampler, keys: Sequence[str], filters: Sequence[str]) -> bool:
+    """Whether matches that hold many times the rows of their partition may be too many for a list, of the rows that
+    satisfy filters."""
+    sample = sample_kept(sampler, keys, filters, lambda own: own.most >= MULTIPLIED)
     return sample is None or sample.partition_rows >= MULTIPLIED

@@ -11,11 +11,11 @@ from sparkcep.exec.engines.rows.spec import BITS_PER_WORD, words_of
 from sparkcep.exec.shape import Within
 from sparkcep.planner.conditions.row_conditions import RowCondition, lambda_text
 from sparkcep.planner.fields import Fields
-from sparkcep.planner.layouts import fits_python, is_orderable, multiplies, too_long, unsortable
+from sparkcep.planner.layouts import fits_python, is_orderable, kept_too_long, unsortable
 from sparkcep.planner.outputs import Outputs
 from sparkcep.planner.plan import Analyzer
 from sparkcep.planner.rules.range_splitting import fixed_distance, whole_within
-from sparkcep.planner.sampling import Sample, Sampler, sample_kept
+from sparkcep.planner.sampling import Sampler
 from sparkcep.query import PREFIX, PatternQuery, quote, unescape
 from sparkcep.settings import Settings
 
@@ -59,10 +59,6 @@ class PlanSteps(ABC):
     @abstractmethod
     def compile(self) -> tuple[str, ...]:
         """Compile ``query``'s pattern; gives components by code."""
-
-    def may_multiply(self, sample: Sample | None) -> bool:
-        """Whether matches that may hold many more rows than their partition are better not held in a list."""
-        return self.settings.layout == "auto" and multiplies(sample) and fits_python(self.field_types())
 
     # -- keys, order -----------------------------------------------------------------------------------------------
 
@@ -173,8 +169,8 @@ class PlanSteps(ABC):
             return "rows", why
         if self.settings.layout == "auto":
             keys, fields = [k.expression for k in self.query.partition_by], len(self.fields.texts)
-            sample = sample_kept(self.sample, keys, filters, lambda own: bool(too_long(own, fields, self.settings)))
-            if (why := too_long(sample, fields, self.settings)) and fits_python(self.field_types()):
+            why = kept_too_long(self.sample, keys, filters, fields, self.settings)
+            if why and fits_python(self.field_types()):
                 return "rows", why
         return layout, reason
 

@@ -13,7 +13,7 @@ from typing import TypeAlias
 from sparkcep.pattern import repeats
 from sparkcep.planner.conditions.symbols import alphabet
 from sparkcep.planner.engines.rows.plan import RowsPlan
-from sparkcep.planner.layouts import MULTIPLIED, fits_python, is_long, may_be_long, multiplies, too_long, unsortable
+from sparkcep.planner.layouts import fits_python, is_long, kept_multiply, kept_too_long, may_be_long, unsortable
 from sparkcep.planner.plan import Decision, PatternPlan
 from sparkcep.planner.rules.fold import can_fold
 from sparkcep.planner.rules.folded import FoldPlan
@@ -45,11 +45,6 @@ class RuleContext:
         """Some rows that the plan keeps of a large input; None where no partition can be told from another."""
         keys = [k.expression for k in plan.query.partition_by]
         return self.sampler(tests, keys, plan.input.filters) if keys else None
-
-    def partitions(self, plan: Plan, matters: Callable[[Sample], bool]) -> Sample | None:
-        """How these are spread over partitions; see :func:`sample_kept`."""
-        keys = [k.expression for k in plan.query.partition_by]
-        return sample_kept(self.sampler, keys, plan.input.filters, matters) if keys else None
 
 
 Rule: TypeAlias = Callable[[Plan, RuleContext], tuple[Plan, Decision | None]]
@@ -96,9 +91,8 @@ def hold_no_long_list(plan: Plan, context: RuleContext) -> tuple[Plan, None]:
     hold."""
     if plan.input.layout != "lists" or not context.any_layout:
         return plan, None
-    fields = len(plan.input.fields.texts)
-    sample = context.partitions(plan, lambda own: bool(too_long(own, fields, context.settings)))
-    reason = too_long(sample, fields, context.settings)
+    keys, fields = [k.expression for k in plan.query.partition_by], len(plan.input.fields.texts)
+    reason = kept_too_long(context.sampler, keys, plan.input.filters, fields, context.settings)
     return (_with_layout(plan, "rows", reason) if reason and fits_python(context.field_types()) else plan), None
 
 
@@ -106,16 +100,15 @@ def keep_lists_short(plan: Plan, context: RuleContext) -> tuple[Plan, None]:
     """Long partitions, and matches that may hold many times the rows of theirs, go through rows."""
     if plan.input.layout != "lists" or not context.any_layout:
         return plan, None
-    sample = context.partitions(plan, may_be_long)
+    keys, filters = [k.expression for k in plan.query.partition_by], plan.input.filters
+    sample = sample_kept(context.sampler, keys, filters, may_be_long)
     if sample is not None and is_long(sample) and fits_python(context.field_types()):
         reason = f"long partitions, {sample.partition_rows:.0f} rows or more in a sample"
         return _with_layout(plan, "rows", reason), None
     query = plan.query
     overlap = query.skip.mode is not SkipMode.PAST_LAST_ROW and repeats(query.pattern)
     unbounded = plan.engine.measures.has_aggregates and plan.input.shape.within is None
-    if unbounded and overlap:
-        sample = context.partitions(plan, lambda own: may_be_long(own, MULTIPLIED))
-    if unbounded and overlap and multiplies(sample) and fits_python(context.field_types()):
+    if unbounded and overlap and kept_multiply(context.sampler, keys, filters) and fits_python(context.field_types()):
         return _with_layout(plan, "rows", "aggregates over matches that overlap, of any length"), None
     return plan, None
 

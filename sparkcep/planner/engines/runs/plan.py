@@ -17,10 +17,10 @@ from sparkcep.planner.engines.runs.censored import check_censored, decided_sql
 from sparkcep.planner.engines.runs.collapse import Collapse, collapse
 from sparkcep.planner.engines.runs.steps import BlockPlanner
 from sparkcep.planner.engines.runs.timed_out import check_timed_out, timed_out_measures
-from sparkcep.planner.layouts import MULTIPLIED, may_be_long
+from sparkcep.planner.layouts import fits_python, kept_multiply
 from sparkcep.planner.measures import MeasureSql
 from sparkcep.planner.plan import NEXT_IN_OUTPUT, Analyzer, EngineDefaults, PatternPlan, SharedNeeds, StreamNeeds, slow
-from sparkcep.planner.sampling import Sampler, sample_kept
+from sparkcep.planner.sampling import Sampler
 from sparkcep.query import (
     Condition,
     Matches,
@@ -229,9 +229,8 @@ class RunPlanner(BlockPlanner):
         if query.within is not None or not (every_run or resumes_inside) or not repeats(query.pattern):
             return False
         keys = [k.expression for k in query.partition_by]
-        return self.may_multiply(
-            sample_kept(self.sample, keys, self.kept_rows(), lambda own: may_be_long(own, MULTIPLIED))
-        )
+        many = self.settings.layout == "auto" and kept_multiply(self.sample, keys, self.kept_rows())
+        return many and fits_python(self.field_types())
 
 
 def plan_runs(
