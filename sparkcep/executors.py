@@ -62,18 +62,20 @@ def on_executors(spark: SparkSession, look: Callable[[], Mapping[str, Any]]) -> 
     return [found[place] for place in sorted(found)]
 
 
-def _tasks(spark: SparkSession) -> int | None:
-    """As many as the session has cores, but at most MAX_TASKS; None: Spark's default."""
-    if is_remote(spark):
-        return None
-    with contextlib.suppress(Exception):
-        return min(MAX_TASKS, spark.sparkContext.defaultParallelism)
-    return None
-
-
-def usable_cores(spark: SparkSession) -> int:
-    """Cores that tasks of a session run on at once, as far as it tells; Spark Connect does not."""
+def _parallelism(spark: SparkSession) -> int | None:
+    """Cores that tasks of a session run on at once; None where it does not tell, as on Spark Connect."""
     if not is_remote(spark):
         with contextlib.suppress(Exception):
             return max(1, spark.sparkContext.defaultParallelism)
-    return UNKNOWN_CORES
+    return None
+
+
+def _tasks(spark: SparkSession) -> int | None:
+    """As many as the session has cores, but at most MAX_TASKS; None: Spark's default."""
+    cores = _parallelism(spark)
+    return None if cores is None else min(MAX_TASKS, cores)
+
+
+def usable_cores(spark: SparkSession) -> int:
+    """Cores that tasks of a session run on at once, as far as it tells."""
+    return _parallelism(spark) or UNKNOWN_CORES

@@ -125,12 +125,12 @@ def access(
         what = "for GROUPS" if ask.groups else "by rows that were set aside"
         raise IndexNotBeneficial(f"cases of type {case_type} are not looked up {what}")
     costs = _costs(reader, ask, source, coverage.state == "current" and not set_aside, source_bytes)
-    work = Work(reader.snapshot.totals.events, source_bytes, _wanted(reader, ask), usable_cores(reader.spark))
-    if access_path == "auto" or access_path not in costs:
-        is_asked_for = access_path != "auto"
+    work = Work(reader.snapshot.totals.events, source_bytes, _wanted(reader, ask.only), usable_cores(reader.spark))
+    is_free = access_path == cases == "auto"
+    if access_path not in costs:
         access_path = min(costs, key=costs.__getitem__)
-        if not is_asked_for and access_path != FROM_ACTIVITIES and cases == "auto" and not ask.groups:
-            _demand_gain(work, access_path, _likely(reader, ask))
+    if is_free and access_path != FROM_ACTIVITIES and not ask.groups:
+        _demand_gain(reader, ask, work, access_path)
     d = reader.definition
     if access_path == FROM_SEQUENCES and _scans(reader, ask, cases):
         frame = _over(source, _exploded(reader, _scan(reader, ask), ask, source))
@@ -146,15 +146,14 @@ def access(
             found = reader.candidates_of_groups(ask.branches, ask.groups)
         else:
             found = reader.candidates(ask.branches, ask.bound, ask.ordered, source.scope)
-    share = len(found.ids) / max(1, found.total)
-    if access_path == FROM_SOURCE and share > MAX_SHARE:
-        raise IndexNotBeneficial(f"{share:.0%} of the cases can match, and the events must come from the source")
+    if access_path == FROM_SOURCE and found.share > MAX_SHARE:
+        raise IndexNotBeneficial(f"{found.share:.0%} of the cases can match, and the events must come from the source")
     if lists is not None:
         frame = _over(source, _from_lists(reader, types, lists.result(), found.ids, source))
     elif access_path == FROM_ACTIVITIES:
         frame = _over(source, _from_activities(reader, types, found.ids, source.placed))
     elif access_path == FROM_SEQUENCES:
-        ids = None if share == 1 else found.ids
+        ids = None if found.share == 1 else found.ids
         frame = _over(source, _exploded(reader, reader.lists(ids), ask, source))
     else:
         keys = reader.case_keys(found.ids)
@@ -170,24 +169,22 @@ def access(
     return Access(frame, access_path, found, costs, work)
 
 
-def _wanted(reader: Reader, ask: Requirements) -> float:
-    """The share of events that a query looks at, were all types as frequent."""
-    if ask.only is None:
+def _wanted(reader: Reader, types: Collection[str] | None) -> float:
+    """The share of events that are of some types, were all types as frequent; None: of any."""
+    if types is None:
         return 1.0
     known = reader.dictionary()
-    return len(ask.only & known.keys()) / max(1, len(known))
+    return len(known.keys() & types) / max(1, len(known))
 
 
-def _demand_gain(work: Work, access_path: str, share: float) -> None:
+def _demand_gain(reader: Reader, ask: Requirements, work: Work, access_path: str) -> None:
     """Compare the way through an index with that without.
-
-    Args:
-        share: of the cases that can match, at most; 0 where nothing tells.
 
     Raises:
         IndexNotBeneficial: it is slower by estimate.
     """
-    if work.loses(access_path, share):
+    # Counts are read only where it matters how many cases can match.
+    if work.loses(access_path, 1.0) and work.loses(access_path, share := _likely(reader, ask)):
         through, without = seconds(work.through(access_path, share)), seconds(work.without())
         raise IndexNotBeneficial(
             f"by estimate it would take {through}, with events from {access_path}, and {without} without it"
@@ -217,8 +214,7 @@ def _costs(reader: Reader, ask: Requirements, source: Input, is_all: bool, sourc
     if source.needed <= stored | tie | set(d.include):
         costs[FROM_SEQUENCES] = sizes[SEQUENCES][0]
     if ACTIVITIES in sizes and ask.only is not None and source.needed <= stored:
-        known = ask.only & reader.dictionary().keys()
-        costs[FROM_ACTIVITIES] = round(sizes[ACTIVITIES][0] * len(known) / max(1, len(reader.dictionary())))
+        costs[FROM_ACTIVITIES] = round(sizes[ACTIVITIES][0] * _wanted(reader, ask.only))
     return costs
 
 
@@ -311,7 +307,7 @@ def _exploded(reader: Reader, cases: DataFrame, ask: Requirements, source: Input
 
 def _is_local(reader: Reader, types: Sequence[str]) -> bool:
     """Whether the driver itself reads the events of some types."""
-    share = len(types) / max(1, len(reader.dictionary()))
+    share = _wanted(reader, types)
     can = not is_remote(reader.spark) and reader.definition.case_type in _ARROW_TYPES
     return can and share * reader.snapshot.totals.events <= MAX_LOCAL_EVENTS
 

@@ -78,6 +78,11 @@ class Candidates:
     steps: tuple[Step, ...] = ()
     bytes_read: int = 0
 
+    @property
+    def share(self) -> float:
+        """Of the living cases, which may be none."""
+        return len(self.ids) / max(1, self.total)
+
 
 @dataclass(frozen=True, slots=True)
 class Scope:
