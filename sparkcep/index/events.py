@@ -26,7 +26,7 @@ from sparkcep.index.tables import (
 from sparkcep.query import in_backticks
 
 #: Expressions that give a TIME as a whole number; None of them depends on the session's time zone.
-_TIMES = {
+TIMES = {
     "timestamp": "unix_micros({0})",
     "timestamp_ntz": "timestampdiff(MICROSECOND, TIMESTAMP_NTZ'1970-01-01 00:00:00', {0})",
     "date": "CAST(unix_date({0}) AS BIGINT) * 86400000000",
@@ -72,7 +72,7 @@ def define(
         return type_
 
     case, time, event = column(case, "case"), column(time, "time"), column(event, "event")
-    if types[time] not in _TIMES:
+    if types[time] not in TIMES:
         raise PatternIndexError(
             "CEP_INDEX_TYPE",
             f"TIME {time} is {types[time]}; it must be a TIMESTAMP, TIMESTAMP_NTZ, DATE or a whole number.",
@@ -113,7 +113,7 @@ def check_columns(frame: DataFrame, d: Definition) -> None:
 
 def events_of(frame: DataFrame, d: Definition) -> DataFrame:
     """Columns case_key, time (whole numbers), [tie], event (text), include_0, include_1, ..."""
-    columns = [f"{in_backticks(d.case)} AS case_key", f"{_TIMES[d.time_type].format(in_backticks(d.time))} AS time"]
+    columns = [f"{in_backticks(d.case)} AS case_key", f"{TIMES[d.time_type].format(in_backticks(d.time))} AS time"]
     if d.tiebreak is not None:
         columns.append(f"{in_backticks(d.tiebreak)} AS tie")
     columns.append(f"CAST({in_backticks(d.event)} AS STRING) AS event")

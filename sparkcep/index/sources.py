@@ -18,6 +18,7 @@ from urllib.parse import unquote
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.catalog import Table
 
 from sparkcep.errors import PatternIndexError
 from sparkcep.index.reading import delta_reading, depends_on_columns, difference, reading_of
@@ -85,17 +86,31 @@ def unreadable(source: Source, error: Exception) -> PatternIndexError:
     return PatternIndexError("CEP_INDEX_SOURCE", f"{source} cannot be read: {cause}.", blame="source", hint=hint)
 
 
+def listed(spark: SparkSession, source: Source) -> Table | None:
+    """The table or view of a name as the session's catalogs have it; None where there is none, and of a path."""
+    if source.kind != "table":
+        return None
+    try:
+        return spark.catalog.getTable(source.table_name)
+    except AnalysisException:
+        return None
+
+
+def is_view(table: Table) -> bool:
+    """Whether it is a view, whose text tells more than its name."""
+    return bool(table.isTemporary) or "VIEW" in (table.tableType or "VIEW")
+
+
 def state_of(spark: SparkSession, source: Source, frame: DataFrame) -> State:
     """What identifies the source's present content, without reading it."""
     if source.kind == "path" and source.format == "delta":
         return _delta_state(spark, str(source))
     if source.kind == "table":
         name = source.table_name
-        try:
-            table = spark.catalog.getTable(name)
-        except AnalysisException:
+        table = listed(spark, source)
+        if table is None:
             return UNKNOWN
-        if table.isTemporary or "VIEW" in (table.tableType or "VIEW"):
+        if is_view(table):
             # A view's files say nothing about its filters and joins.
             return files_state(spark, frame, source) if is_bare(frame) else UNKNOWN
         provider = [r[1] for r in spark.sql(f"DESCRIBE TABLE EXTENDED {name}").collect() if r[0] == "Provider"]

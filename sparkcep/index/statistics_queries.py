@@ -12,12 +12,11 @@ from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
-from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from sparkcep.errors import PatternIndexError, near_name
-from sparkcep.index import catalog
+from sparkcep.index import catalog, sources
 from sparkcep.index.plain_sequence import EventType, read_plain_sequence
 from sparkcep.index.reader import Reader
 from sparkcep.index.tables import COUNTS, Definition, Source
@@ -174,11 +173,8 @@ def _names(d: Definition) -> list[str]:
 
 def _full_name(spark: SparkSession, source: Source) -> tuple[str, ...] | None:
     """Catalog, schema and name of a table or view as the session sees it; None where there is none."""
-    if source.kind != "table":
-        return None
-    try:
-        table = spark.catalog.getTable(source.table_name)
-    except AnalysisException:
+    table = sources.listed(spark, source)
+    if table is None:
         return None
     return tuple(p.casefold() for p in (table.catalog or "", *(table.namespace or ()), table.name))
 

@@ -10,10 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sparkcep.errors import PatternParseError
-from sparkcep.session.text_steps import Column, Leaf, NotTold, Place, Step, find, folded
-from sparkcep.sql.lexicon import tokenize
-from sparkcep.sql.plain_select import NotPlain, Select, column_of, plain_select
+from sparkcep.session.text_steps import Column, Leaf, NotTold, Place, Step, as_named, find, folded
+from sparkcep.sql.plain_select import NotPlain, Select, name_parts, plain_select
 
 #: Messages that take some rows away, or change their order.
 _TAKE_AWAY = ("sort", "limit", "offset", "repartition")
@@ -48,9 +46,7 @@ class FrameRelations:
             return self.relation(own.input)
         if kind == "filter" or kind in _TAKE_AWAY:
             below = self.relation(own.input)
-            columns = tuple(Column(name, at) for at, name in enumerate(below.names))
-            gap = below.gap if isinstance(below, Step) else None
-            return Step(below, columns, gap=gap, whole=False, place=self.place)
+            return Step(below, tuple(as_named(below.names)), gap=below.gap, whole=False, place=self.place)
         if kind == "project":
             return self.project(self.relation(own.input), own.expressions)
         if kind == "with_columns":
@@ -63,7 +59,7 @@ class FrameRelations:
         """A table by its name."""
         if not own.HasField("named_table") or own.is_streaming or own.named_table.options:
             raise NotTold("a DataFrame of files, or of a table with options")
-        parts = _name(own.named_table.unparsed_identifier)
+        parts = name_parts(own.named_table.unparsed_identifier)
         if parts is None:
             raise NotTold("a DataFrame of a table whose name cannot be read")
         return self.table(parts)
@@ -87,18 +83,17 @@ class FrameRelations:
                 star = expression.unresolved_star
                 if star.HasField("unparsed_target") or star.HasField("plan_id"):
                     raise NotTold("a DataFrame with the columns of another one")
-                inner = below.gap if isinstance(below, Step) else None
-                gap = len(columns) + inner if gap is None and inner is not None else gap
-                columns += [Column(name, at) for at, name in enumerate(below.names)]
+                gap = len(columns) + below.gap if gap is None and below.gap is not None else gap
+                columns += as_named(below.names)
             else:
                 columns.append(self.column(below, expression))
         return self.step(below, columns, gap)
 
     def with_columns(self, below: Leaf | Step, aliases: Sequence[Any]) -> Step:
         """Columns that are added, or take others' places."""
-        if isinstance(below, Step) and below.gap is not None:
+        if below.gap is not None:
             raise NotTold("a DataFrame with columns added to some that are not known")
-        columns = [Column(name, at) for at, name in enumerate(below.names)]
+        columns = as_named(below.names)
         for alias in aliases:
             if len(alias.name) != 1 or alias.metadata:
                 raise NotTold("a DataFrame with columns that are not told apart")
@@ -122,8 +117,7 @@ class FrameRelations:
             if at is None or names[at] != rename.col_name:
                 raise NotTold(f"a DataFrame with {rename.col_name} renamed")
             names[at] = rename.new_col_name
-        gap = below.gap if isinstance(below, Step) else None
-        return self.step(below, [Column(name, at) for at, name in enumerate(names)], gap)
+        return self.step(below, as_named(names), below.gap)
 
     def column(self, below: Leaf | Step, expression: Any) -> Column:
         """A column that is picked, as far as its message says what it is."""
@@ -135,7 +129,7 @@ class FrameRelations:
             name, expression = alias.name[0], alias.expr
         at = _below(below, expression)
         if at is not None and name is None:
-            parts = _name(expression.unresolved_attribute.unparsed_identifier)
+            parts = name_parts(expression.unresolved_attribute.unparsed_identifier)
             name = None if parts is None else parts[-1]
         return Column(name, at)
 
@@ -153,15 +147,8 @@ def _below(below: Leaf | Step, expression: Any) -> int | None:
     # With the number of a plan it may be a column of any DataFrame below.
     if own.HasField("plan_id") or own.is_metadata_column:
         return None
-    parts = _name(own.unparsed_identifier)
+    parts = name_parts(own.unparsed_identifier)
     if parts is None or len(parts) != 1:
         return None
     at = find(below.names, parts)
     return at if at is not None and below.names[at] == parts[0] else None
-
-
-def _name(text: str) -> tuple[str, ...] | None:
-    try:
-        return column_of(tokenize(text))
-    except PatternParseError:
-        return None

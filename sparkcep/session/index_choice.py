@@ -2,8 +2,8 @@
 
 An index serves a relation whose rows come, one by one, from the files it has indexed, whatever the relation is called
 and by whatever views, filters and joins it is made of them (:mod:`sparkcep.spark_lineage`; on Spark Connect
-:mod:`sparkcep.session.text_lineage`). Soundness rests on that
-comparison, never on names: a case that matches with some of its events holds what the match needs among all of them.
+:mod:`sparkcep.session.text_lineage`). Soundness rests on that comparison, never on names: a case that matches with some
+of its events holds what the match needs among all of them.
 """
 
 from __future__ import annotations
@@ -139,7 +139,8 @@ def _looked_at(
     itself = {name: name for name in source.schema.names}
     predicates = _predicates(asks.query)
     if is_remote(analyzer.spark):
-        if named is not None and not _is_view(analyzer.spark, named):
+        table = None if named is None else sources.listed(analyzer.spark, named)
+        if named is not None and (table is None or not sources.is_view(table)):
             tests = text_tests(analyzer, source, predicates)
             yield _LookedAt(source, source, itself, named, tests=tests)
             return
@@ -162,17 +163,6 @@ def _looked_at(
             yield _LookedAt(source, origin.files, origin.columns, bare=True, origin=origin, tests=origin.tests)
     if named is not None:
         yield _LookedAt(source, source, itself, named)
-
-
-def _is_view(spark: SparkSession, named: Source) -> bool:
-    """Whether a name is that of a view, whose text tells more than it."""
-    if named.kind != "table":
-        return False
-    try:
-        table = spark.catalog.getTable(named.table_name)
-    except AnalysisException:
-        return False
-    return bool(table.isTemporary) or "VIEW" in (table.tableType or "VIEW")
 
 
 def _predicates(query: PatternQuery) -> list[str]:
@@ -426,7 +416,7 @@ def _explained(reader: Reader, needs: Requirements, coverage: Coverage, found: A
     costs = ", ".join(f"{access_path} {describe_bytes(size)}" for access_path, size in found.cost.items())
     lines.append(f"events from {found.access_path} (estimated: {costs})")
     if candidates is not None:
-        through = seconds(found.work.through(found.access_path, len(candidates.ids) / max(1, candidates.total)))
+        through = seconds(found.work.through(found.access_path, candidates.share))
         without = seconds(found.work.without())
         lines.append(f"estimated for {found.work.cores} cores: {through}, without the index {without}")
     return lines

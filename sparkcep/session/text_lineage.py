@@ -20,6 +20,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType
 
+from sparkcep.index.events import TIMES
 from sparkcep.index.tables import INTEGERS
 from sparkcep.origin import Origin
 from sparkcep.query import PREFIX, SOURCE, in_backticks, quote
@@ -36,11 +37,7 @@ _DATE = re.compile(r"DATE\s*'\d{4}-\d\d-\d\d'", re.IGNORECASE)
 _TIME = re.compile(r"TIMESTAMP(_NTZ|_LTZ)?\s*'\d[-\d :.]*'", re.IGNORECASE)
 _BITS = {"tinyint": 7, "smallint": 15, "int": 31, "bigint": 63}
 #: SQL of the number by which a constant of a type is compared.
-_NUMBERS = {
-    "timestamp": "unix_micros({0})", "date": "unix_date({0})",
-    "timestamp_ntz": "timestampdiff(MICROSECOND, TIMESTAMP_NTZ'1970-01-01 00:00:00', {0})",
-    "string": "CAST({0} AS STRING)", **dict.fromkeys(INTEGERS, "CAST({0} AS BIGINT)"),
-}  # fmt: skip
+_NUMBERS = {**TIMES, "date": "unix_date({0})", "string": "CAST({0} AS STRING)"}
 #: Where a comparison of the session's own text stands.
 _OWN = Place()
 
@@ -90,11 +87,7 @@ def text_tests(
         _Test(fields[at].name, _compared_as(fields[at].dataType, fields[at].metadata), test, _OWN)
         for at, test in _of_predicates(source.schema.names, predicates)
     ]
-    out: dict[str, tuple[Comparison, ...]] = {}
-    for test, found in zip(tests, _comparisons(analyzer, tests), strict=True):
-        if found is not None:
-            out[test.column] = (*out.get(test.column, ()), found)
-    return out
+    return _by_column(analyzer, tests)
 
 
 def _of_predicates(names: Sequence[str], predicates: Sequence[str]) -> list[tuple[int, Asked]]:
@@ -204,10 +197,7 @@ class _Descent:
             if fields[column] == self.leaf.files.schema.fields[at].dataType
         }
         tests = [self.test(self.leaf, *asked_of) for asked_of in own]
-        found: dict[str, tuple[Comparison, ...]] = {}
-        for test, comparison in zip(tests, _comparisons(self.analyzer, tests), strict=True):
-            if comparison is not None:
-                found[test.column] = (*found.get(test.column, ()), comparison)
+        found = _by_column(self.analyzer, tests)
         repeats = any(step.repeats for step in self.steps)
         needed = frozenset(names[at] for at in tested)
         over = partial(_over, self.analyzer, self.source, self.steps, self.leaf, wanted)
@@ -259,6 +249,15 @@ def _comparisons(analyzer: SparkAnalyzer, tests: Sequence[_Test]) -> list[Compar
         return Comparison(asked_.operator, tuple(found))
 
     return [known(test, test.asked) for test in tests]
+
+
+def _by_column(analyzer: SparkAnalyzer, tests: Sequence[_Test]) -> dict[str, tuple[Comparison, ...]]:
+    """What tests ask of each column, as far as they compare."""
+    out: dict[str, tuple[Comparison, ...]] = {}
+    for test, found in zip(tests, _comparisons(analyzer, tests), strict=True):
+        if found is not None:
+            out[test.column] = (*out.get(test.column, ()), found)
+    return out
 
 
 def _constants(test: Asked) -> Iterator[str]:

@@ -14,16 +14,16 @@ from typing import Any, TypeAlias
 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
+from pyspark.sql.catalog import Table
 
-from sparkcep.errors import PatternIndexError, PatternParseError
+from sparkcep.errors import PatternIndexError
 from sparkcep.index import source_of, sources
 from sparkcep.index.tables import Source
 from sparkcep.query import in_backticks
 from sparkcep.session.frame_relations import FrameRelations
-from sparkcep.session.text_steps import Column, Leaf, NotTold, Place, Step, find, folded, is_called, origin_of
+from sparkcep.session.text_steps import Column, Leaf, NotTold, Place, Step, as_named, find, folded, is_called, origin_of
 from sparkcep.sql.asked import asked, columns_read
-from sparkcep.sql.lexicon import tokenize
-from sparkcep.sql.plain_select import Argument, Common, Named, NotPlain, Select, column_of, plain_select
+from sparkcep.sql.plain_select import Argument, Common, Named, NotPlain, Select, name_parts, plain_select
 
 #: Views over views, and queries in queries, are followed so far.
 _MOST_NESTED = 60
@@ -162,9 +162,8 @@ class TextRelations:
 
     def known(self, name: str) -> Mapping[str, Any] | None:
         """What its catalog says of a table that Spark does not describe, as some of other formats are."""
-        try:
-            table = self.spark.catalog.getTable(name)
-        except PySparkException:
+        table = self.listed(name)
+        if table is None:
             return None
         space = ["session"] if table.isTemporary else table.namespace
         catalog = "system" if table.isTemporary else table.catalog
@@ -172,10 +171,15 @@ class TextRelations:
 
     def is_temporary(self, name: str) -> bool:
         """Whether a name without a schema is that of a temporary view."""
+        table = self.listed(in_backticks(name))
+        return table is not None and bool(table.isTemporary)
+
+    def listed(self, name: str) -> Table | None:
+        """What its catalog says of a table or view; None where it says nothing."""
         try:
-            return bool(self.spark.catalog.getTable(in_backticks(name)).isTemporary)
+            return self.spark.catalog.getTable(name)
         except PySparkException:
-            return False
+            return None
 
     def setting(self, key: str) -> str | None:
         """One of the session's; None where it is not set."""
@@ -210,10 +214,7 @@ class TextRelations:
             raise NotTold(f"names in the view {shown} are looked up by a path")
         if (given or {}).get("spark.sql.parser.quotedRegexColumnNames", "false") != "false":
             raise NotTold(f"names in the view {shown} are patterns of names")
-        try:
-            namespace = column_of(tokenize(str(facts.get("view_catalog_and_namespace", ""))))
-        except PatternParseError:
-            namespace = None
+        namespace = name_parts(str(facts.get("view_catalog_and_namespace", "")))
         if namespace is None or len(namespace) < 2:
             raise NotTold(f"Spark does not tell where names in the view {shown} are looked up")
         clock = given is not None and all(
@@ -247,12 +248,10 @@ def _is_temporary(facts: Mapping[str, Any]) -> bool:
 
 def renamed(below: Leaf | Step, names: Sequence[str]) -> Step:
     """A relation whose columns are given names."""
-    gap = below.gap if isinstance(below, Step) else None
-    certain = len(below.names) if gap is None else gap
-    if gap is None and len(names) != certain:
+    certain = len(below.names) if below.gap is None else below.gap
+    if below.gap is None and len(names) != certain:
         raise NotTold("more or fewer names than columns")
-    columns = tuple(Column(name, at) for at, name in enumerate(names[:certain]))
-    return Step(below, columns, gap=None if gap is None else certain)
+    return Step(below, tuple(as_named(names[:certain])), gap=below.gap)
 
 
 def step(select: Select, below: Leaf | Step, place: Place) -> Step:
@@ -267,12 +266,12 @@ def step(select: Select, below: Leaf | Step, place: Place) -> Step:
             of = item.column or ()
             if len(of) > 1 or (of and (alias is None or not is_called(of[0], alias, names))):
                 raise NotTold(f"{item.text} may be columns of another relation")
-            inner = below.gap if isinstance(below, Step) else None
+            inner = below.gap
             if inner is None and select.more and not of:
                 inner = len(names)
             if gap is None and inner is not None:
                 gap = len(columns) + inner
-            columns += [Column(name, at) for at, name in enumerate(names)]
+            columns += as_named(names)
             continue
         if item.quoted and place.temporary and not all(part.isidentifier() for part in item.column or ()):
             raise NotTold(f"{item.text} may be a pattern of names")

@@ -46,6 +46,11 @@ class Leaf:
         """Its columns."""
         return tuple(self.files.schema.names)
 
+    @property
+    def gap(self) -> None:
+        """See :class:`Step`: all of its columns are known."""
+        return None
+
 
 @dataclass(frozen=True, slots=True)
 class Column:
@@ -87,6 +92,11 @@ class Step:
     def certain(self) -> int:
         """How many columns are known with their places."""
         return len(self.columns) if self.gap is None else self.gap
+
+
+def as_named(names: Sequence[str | None]) -> list[Column]:
+    """The first columns of a relation, by these names."""
+    return [Column(name, at) for at, name in enumerate(names)]
 
 
 def folded(name: str) -> str:

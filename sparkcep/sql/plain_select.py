@@ -151,7 +151,6 @@ def _is_name(token: Token) -> bool:
 
 @dataclass(slots=True)
 class _Reader(TokenText):
-
     def first(self, words: frozenset[str], low: int, high: int) -> int:
         """The first token of a range, outside of parentheses, that is one of some words; its end where none is."""
         while low < high and self.word(low) not in words:
