@@ -235,7 +235,7 @@ class StatementExecution:
         self.put(form, sql)
 
     def related(
-        self, planned: AnyPlan, source: DataFrame, given: DataFrame, input_sql: InputSql, pruning: Pruning,
+        self, planned: AnyPlan, source: DataFrame, given: DataFrame, input_sql: InputSql | None, pruning: Pruning,
         warning: str,
     ) -> Relation:  # fmt: skip
         """A plan as a relation. ``source``: its input as it was read, ``given``: with its groups; ``warning``: what is
@@ -427,7 +427,8 @@ class StatementExecution:
             if command.analyze:
                 parts += self.actual(r)
         if command.analyze:
-            parts += ["", "== Run ==", run_once(self.analyzer.run(rewritten))]
+            rows, took = timed(self.analyzer.run(rewritten))
+            parts += ["", "== Run ==", f"{rows:,} rows in {took}"]
         parts += ["", str(spark_plan)]
         return self.analyzer.spark.createDataFrame([("\n".join(parts),)], "plan string")
 
@@ -442,8 +443,19 @@ class StatementExecution:
         if relation.pruning.frame is not None:
             lines.append(f"    read through the index: {size(relation.source)}")
         (rows,) = self.analyzer.run(f"SELECT count(*) FROM {relation.sql}").collect()[0]
-        noted = [f"    note: {note}" for note in notes(self.analyzer, relation, has_rows=rows > 0)]
-        return [*lines, f"    output: {rows:,} rows", *noted]
+        lines.append(f"    output: {rows:,} rows")
+        if relation.pruning.frame is not None:
+            through, without = self.seconds(relation), self.seconds(self.unpruned(relation))
+            lines.append(f"    took {through}, without the index {without}")
+        return [*lines, *(f"    note: {note}" for note in notes(self.analyzer, relation, has_rows=rows > 0))]
+
+    def seconds(self, relation: Relation) -> str:
+        """How long a relation's rows take."""
+        return timed(self.analyzer.run(f"SELECT * FROM {relation.sql}"))[1]
+
+    def unpruned(self, relation: Relation) -> Relation:
+        """A relation that reads all of its input."""
+        return self.related(relation.plan, relation.given, relation.given, None, Pruning(), "")
 
     def create_view(self, command: TemporaryView) -> DataFrame:
         """CREATE TEMPORARY VIEW; the view has the rewritten query's plan, not its rows.
@@ -490,13 +502,12 @@ def _check_parameters(rewriter: Rewriter, args: Sequence[Any]) -> None:
         )
 
 
-def run_once(frame: DataFrame) -> str:
-    """Run a query for nothing but its rows and seconds."""
+def timed(frame: DataFrame) -> tuple[int, str]:
+    """Run a query for nothing but its number of rows and its seconds."""
     observed = Observation()
     started = time.perf_counter()
     frame.observe(observed, F.count(F.lit(1)).alias("rows")).write.format("noop").mode("overwrite").save()
-    seconds = time.perf_counter() - started
-    return f"{observed.get['rows']:,} rows in {seconds:.2f} s"
+    return observed.get["rows"], f"{time.perf_counter() - started:.2f} s"
 
 
 def _is_native() -> bool:
