@@ -59,19 +59,24 @@ def classify(statement: Statement) -> Explain | TemporaryView | None:
             return Explain("EXPLAIN ", tokens[index].start, True)
         return Explain(f"EXPLAIN {mode} " if mode else "EXPLAIN ", tokens[index].start)
     if first == "BEGIN" or (first == "DECLARE" and any(statement.operator(i) == ";" for i in range(len(tokens) - 1))):
-        raise PatternAnalysisError(
-            "CEP_SQL_SCRIPT",
-            "A pattern query cannot be used inside a SQL script: Spark runs the script's statements itself.",
-            text=statement.text,
-            position=statement.forms[0].keyword.start,
-            hint="CREATE TEMPORARY PATTERN FUNCTION f AS ... before, and read f(TABLE(t)) in the script; or let the "
-            "script read a temporary view of the pattern query",
-        )
+        raise read_by_spark(statement, statement.forms[0].keyword.start, "a SQL script", "runs the script's statements")
     if first == "CREATE":
         return _view(statement)
     if first == "CACHE" or (first == "ALTER" and w(1) == "VIEW"):
         raise _stored(statement, f"{first} {'TABLE' if first == 'CACHE' else 'VIEW'} ... AS")
     return None
+
+
+def read_by_spark(statement: Statement, position: int, where: str, why: str) -> PatternAnalysisError:
+    """A pattern query in what Spark reads without asking sparkcep."""
+    return PatternAnalysisError(
+        "CEP_SQL_SCRIPT",
+        f"A pattern query cannot be used inside {where}: Spark {why} itself.",
+        text=statement.text,
+        position=position,
+        hint="CREATE TEMPORARY PATTERN FUNCTION f AS ... before, and read f(TABLE(t)) there; or let it read a "
+        "temporary view of the pattern query",
+    )
 
 
 def _stored(statement: Statement, what: str) -> PatternAnalysisError:

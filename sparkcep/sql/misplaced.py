@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sparkcep.errors import PatternParseError
+from sparkcep.errors import PatternAnalysisError, PatternParseError, SparkCepError
 from sparkcep.sql.block.spans import BlockFinder
-from sparkcep.sql.statement import Statement
+from sparkcep.sql.commands import read_by_spark
+from sparkcep.sql.statement import Statement, mentions_pattern
 
 
 @dataclass(slots=True)
@@ -20,11 +21,13 @@ class _Level:
     behind: str = ""
 
 
-def misplaced(statement: Statement) -> PatternParseError | None:
+def misplaced(statement: Statement) -> SparkCepError | None:
     """The error of the first MATCH_RECOGNIZE or PATTERN that is no form; None where there is none.
 
     Asked only after Spark has refused the statement: both words may be names in Spark's own SQL.
     """
+    if statement.word(0) == "EXECUTE" and statement.word(1) == "IMMEDIATE":
+        return _executed(statement)
     read = {f.keyword.start for f in statement.forms}
     finder = BlockFinder(statement)
     levels = [_Level()]
@@ -64,6 +67,12 @@ def misplaced(statement: Statement) -> PatternParseError | None:
                     hint="write FROM (a JOIN b ON ...) ... PATTERN ...",
                 )
     return None
+
+
+def _executed(statement: Statement) -> PatternAnalysisError | None:
+    texts = (token for token in statement.tokens if token.kind == "string" and mentions_pattern(token.text))
+    token = next(texts, None)
+    return None if token is None else read_by_spark(statement, token.start, "EXECUTE IMMEDIATE", "reads the text")
 
 
 def _is_alias(statement: Statement, i: int) -> bool:
