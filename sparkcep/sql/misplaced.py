@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from sparkcep.errors import PatternAnalysisError, PatternParseError, SparkCepError
 from sparkcep.sql.block.spans import BlockFinder
 from sparkcep.sql.commands import read_by_spark
-from sparkcep.sql.statement import Statement, mentions_pattern
+from sparkcep.sql.occurrences import read_statement
+from sparkcep.sql.statement import Statement
 
 
 @dataclass(slots=True)
@@ -70,8 +71,8 @@ def misplaced(statement: Statement) -> SparkCepError | None:
 
 
 def _executed(statement: Statement) -> PatternAnalysisError | None:
-    texts = (token for token in statement.tokens if token.kind == "string" and mentions_pattern(token.text))
-    token = next(texts, None)
+    strings = (token for token in statement.tokens if token.kind == "string")
+    token = next((token for token in strings if read_statement(token.text).forms), None)
     return None if token is None else read_by_spark(statement, token.start, "EXECUTE IMMEDIATE", "reads the text")
 
 
