@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from sparkcep import task_memory
 from sparkcep.errors import SparkCepError
@@ -384,19 +385,38 @@ def getter(spark: SparkSession) -> Callable[[str, str], Any]:
     from sparkcep.spark_plan import is_remote, texts_of  # needs pyspark
 
     try:
-        if is_remote(spark):
-            return dict(spark.conf.getAll).get
-        known = texts_of(spark.conf._jconf.getAll())
+        known = dict(spark.conf.getAll) if is_remote(spark) else texts_of(spark.conf._jconf.getAll())
     except Exception:  # locked-down sessions
-        return spark.conf.get
+        known = None
 
     def get(key: str, default: str) -> Any:
-        if key in known:
+        if known is not None and key in known:
             return known[key]
-        # What is not set may have a default of Spark's own.
-        return spark.conf.get(key, default) if key.startswith("spark.sql.") else default
+        if not key.startswith("spark.sql."):
+            return default if known is not None else spark.conf.get(key, default)
+        found = _sparks_own(spark, key) if known is not None else _asked(spark, key)
+        return default if found is None else found
 
     return get
+
+
+#: What Spark has where nothing is set, by session: it asks the JVM's time zone and environment, which stay.
+_SPARKS_OWN: WeakKeyDictionary[SparkSession, dict[str, str | None]] = WeakKeyDictionary()
+
+
+def _sparks_own(spark: SparkSession, key: str) -> str | None:
+    own = _SPARKS_OWN.setdefault(spark, {})
+    if key not in own:
+        own[key] = _asked(spark, key)
+    return own[key]
+
+
+def _asked(spark: SparkSession, key: str) -> str | None:
+    """A setting of Spark's; with a default of our own, ``conf.get`` would not tell Spark's."""
+    try:
+        return spark.conf.get(key)
+    except Exception:  # a key that this Spark does not have
+        return None
 
 
 def read(get: Callable[[str, str], Any]) -> Settings:

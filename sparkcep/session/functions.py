@@ -292,7 +292,7 @@ def create_function(
                 position=next(t.start for t in statement.tokens[3:] if t.text == name),
                 hint="CREATE OR REPLACE TEMPORARY PATTERN FUNCTION, or DROP TEMPORARY FUNCTION first",
             )
-    zone = str(spark.conf.get("spark.sql.session.timeZone", "UTC"))
+    zone = str(spark.conf.get("spark.sql.session.timeZone"))
     made = udtf(handler(Definition(statement.text, settings, zone)), useArrow=False)
     spark.udtf.register(name, made)  # type: ignore[arg-type]
     FUNCTIONS.add(name.casefold())

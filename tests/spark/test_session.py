@@ -14,6 +14,7 @@ from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame, SparkSession
 
 import sparkcep
+from sparkcep import settings as own_settings
 from sparkcep.session.analyzer import SparkAnalyzer
 from sparkcep.sql.statement import mentions_pattern
 
@@ -144,6 +145,27 @@ def test_temporary_views(spark: SparkSession) -> None:
 def test_scripts_are_refused_with_a_hint(spark: SparkSession) -> None:
     with pytest.raises(AnalysisException, match=r"(?s)CEP_SQL_SCRIPT.*Hint:"):
         spark.sql(f"BEGIN SELECT * FROM {ROWS} {FALL}; END")
+
+
+def test_times_where_no_time_zone_is_set(spark: SparkSession) -> None:
+    """Spark's own default then is the machine's, which ``conf.get`` with a default does not tell."""
+    spark.sql("CREATE OR REPLACE TEMPORARY VIEW session_times AS "
+              "SELECT id, if(id = 0, 'A', 'B') AS e, timestamp_seconds(id * 3600) AS t FROM range(3)")  # fmt: skip
+    spark.conf.unset("spark.sql.session.timeZone")
+    try:
+        assert (
+            own_settings.read(own_settings.getter(spark)).time_zone
+            == spark.conf.get("spark.sql.session.timeZone")
+            != ""
+        )
+        found = spark.sql(
+            "FROM session_times ORDER BY id EVENT TYPE e PATTERN SEQ(A a, B b) "
+            "WHERE exists(array(b.t), t -> t - a.t = INTERVAL 1 HOUR) "
+            "AND date_trunc('HOUR', b.t) - date_trunc('HOUR', a.t) = INTERVAL 1 HOUR RETURN b.id"
+        ).collect()
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", "UTC")
+    assert [row.id for row in found] == [1]
 
 
 def test_off_leaves_everything_to_spark(spark: SparkSession) -> None:

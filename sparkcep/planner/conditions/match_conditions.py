@@ -6,12 +6,22 @@ points (planner/conditions/hoisting.py, planner/conditions/trees.py).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sparkcep.errors import PatternAnalysisError
-from sparkcep.exec.conditions.expressions import ROW_COLUMN, Call, ConditionSlot, Expression, Load, NotCompilable
+from sparkcep.exec.conditions.expressions import (
+    ROW_COLUMN,
+    Call,
+    ConditionSlot,
+    Expression,
+    Load,
+    NotCompilable,
+    Type,
+    parse_type,
+)
 from sparkcep.planner.conditions.one_row import of_one_row
+from sparkcep.planner.conditions.times import TimeCasts
 from sparkcep.planner.conditions.trees import Conjunct
 from sparkcep.planner.fields import Fields
 from sparkcep.query import POSITION, PREFIX, Aggregate, MatchNumber, Navigation, PatternQuery, Scalar, Waiting, unescape
@@ -75,6 +85,18 @@ class MatchConditions:
             if whole is None:
                 raise
             return whole
+
+    def kinds(self, analyze: Callable[[Sequence[str]], Sequence[tuple[str, str]]]) -> tuple[Type, ...]:
+        """Types of the columns, of which conditions may get more: times that meet in an operation are of one type."""
+        kinds = self._kinds(analyze)
+        casts = TimeCasts(self, kinds)
+        self.conditions = {k: casts.applied(node) for k, node in self.conditions.items()}
+        return kinds if len(kinds) == len(self.columns) else self._kinds(analyze)
+
+    def _kinds(self, analyze: Callable[[Sequence[str]], Sequence[tuple[str, str]]]) -> tuple[Type, ...]:
+        if not self.columns:
+            return ()
+        return tuple(parse_type(type_) for _, type_ in analyze([self.fields.texts[i] for i in self.columns]))
 
     def state(self) -> tuple[int, ...]:
         """What has been collected so far, to go back to."""

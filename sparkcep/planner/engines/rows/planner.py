@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from sparkcep.errors import LimitError
 from sparkcep.exec.conditions.compiler import compile_conditions
-from sparkcep.exec.conditions.expressions import NotCompilable, Type, parse_type
+from sparkcep.exec.conditions.expressions import NotCompilable
 from sparkcep.exec.conditions.interpreter import Interpreter
 from sparkcep.exec.conditions.programs import CallsBack
 from sparkcep.exec.engines.rows.program import compile_pattern
@@ -131,13 +131,8 @@ class RowsPlanner(PlanSteps):
         where conditions look at variables' names, to search in Python."""
         if not dependent.conditions:
             return ConditionSet(), ""
-        types: list[Type] = []
-        if dependent.columns:
-            found = self.analyze([self.fields.texts[i] for i in dependent.columns])
-            types = [parse_type(t) for _, t in found]
-        conditions = ConditionSet(
-            dependent.conditions, tuple(dependent.slots), tuple(types), tuple(dependent.registers)
-        )
+        kinds = dependent.kinds(self.analyze)
+        conditions = ConditionSet(dependent.conditions, tuple(dependent.slots), kinds, tuple(dependent.registers))
         try:
             lacking = compile_conditions(conditions, self.settings.ansi, CallsBack.WHERE_NEEDED).lacking
             if not lacking:

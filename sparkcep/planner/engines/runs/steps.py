@@ -10,7 +10,7 @@ from functools import partial
 from sparkcep.errors import PatternAnalysisError, SparkCepError
 from sparkcep.exec.automaton import Automaton, compile_automaton
 from sparkcep.exec.conditions.compiler import compile_conditions
-from sparkcep.exec.conditions.expressions import ROW_COLUMN, TIMES, NavigationSlot, NotCompilable, parse_type
+from sparkcep.exec.conditions.expressions import ROW_COLUMN, TIMES, NavigationSlot, NotCompilable
 from sparkcep.exec.conditions.interpreter import Interpreter
 from sparkcep.exec.conditions.programs import CallsBack
 from sparkcep.exec.engines.rows.spec import ConditionSet
@@ -177,15 +177,15 @@ class BlockPlanner(PlanSteps):
         if not conditions:
             return ConditionSet(), ()
         checks = tuple(self.check(k, c, dependent) for k, c in enumerate(conditions))  # adds registers and columns
-        found = self.analyze([self.fields.texts[i] for i in dependent.columns])
+        kinds = dependent.kinds(self.analyze)
         names = self.names
         tested = tuple(
             frozenset(names.index(k) for k in c.decided_by) if c.at is TestedAt.TAKE else frozenset()
             for c in conditions
         )
         out = ConditionSet(
-            dependent.conditions, tuple(dependent.slots), tuple(parse_type(t) for _, t in found),
-            tuple(dependent.registers), tested=tested, each=frozenset(dependent.each),
+            dependent.conditions, tuple(dependent.slots), kinds, tuple(dependent.registers), tested=tested,
+            each=frozenset(dependent.each),
         )  # fmt: skip
         return out, checks
 

@@ -439,10 +439,10 @@ class TrendPlanner(BlockPlanner):
         """
         if not scalars:
             return ConditionSet()
-        found = self.analyze([self.fields.texts[i] for i in dependent.columns])
+        kinds = dependent.kinds(self.analyze)
         out = ConditionSet(
-            dependent.conditions, tuple(dependent.slots), tuple(parse_type(t) for _, t in found),
-            tuple(dependent.registers), tested=tuple(frozenset([1]) for _ in scalars),
+            dependent.conditions, tuple(dependent.slots), kinds, tuple(dependent.registers),
+            tested=tuple(frozenset([1]) for _ in scalars),
         )  # fmt: skip
         for k, scalar in enumerate(scalars):
             try:
