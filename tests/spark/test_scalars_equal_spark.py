@@ -107,6 +107,10 @@ exists(k, v -> v < get(k, 0)) | filter(k, v -> v IS NULL) | array_max(transform(
 array_contains(filter(p, v -> v < i), j) | exists(filter(p, v -> v > i), v -> v IN (j, 7)) |
 transform(p, v -> CASE WHEN v > i THEN s WHEN v IS NULL THEN t END) |
 z - w | z - c | c - z | d - z | z - d | c - d | d - c | z + r | z - r | r + z | c + r | c - r | r + c | d + r | d - r |
+r * i | r1 * (n % 9) | i / 4 * r | r * 0.3D | n % 7 * r1 | float(i) * r | r / 3 | r1 / 7 | r / 2.5D |
+(z - w) / 2 |
+z < c | z - r >= d | d + r <> z |
+coalesce(f, i) | coalesce(f, n) | greatest(f, l) | if(b, f, n) | array(f, h) |
 d + r1 | r1 + d | z - r1 | abs(z - w) | -(z - w) | transform(zs, v -> v - w) | transform(zs, v -> z - v) |
 transform(zs, v -> v - c) | transform(zs, v -> v - d) | transform(zs, v -> v + r) | transform(zs, v -> v - r1) |
 transform(rs, v -> w + v) | transform(rs, v -> w - v) | transform(rs, v -> c - v) | transform(rs, v -> d + v) |
@@ -166,7 +170,16 @@ def test_values_and_types(spark: SparkSession, ansi: bool) -> None:
     )
     rows = [[rng.choice([None, *2 * values[t]]) for t in TYPES.values()] for _ in range(400)]
     schema = ", ".join(f"{c} {t}" for c, t in TYPES.items())
-    mixed = ("f * 3", "f - l", "f < i", "int(n)", "CAST(n AS BIGINT)")
+    mixed = (
+        "coalesce(f, i)",
+        "greatest(f, l)",
+        "array(f, h)",
+        "f * 3",
+        "f - l",
+        "f < i",
+        "int(n)",
+        "CAST(n AS BIGINT)",
+    )
     texts = EXPRESSIONS if ansi else [e for e in EXPRESSIONS if e not in mixed]
     spark.conf.set("spark.sql.ansi.enabled", str(ansi).lower())
     zone = spark.conf.get("spark.sql.session.timeZone")

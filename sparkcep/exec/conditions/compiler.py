@@ -617,7 +617,7 @@ class Compiler:
     def choice(self, name: str, arguments: tuple[Expression, ...]) -> Type:
         """Emit CASE (condition, value, condition, value, ..., default), COALESCE, LEAST or GREATEST."""
         values = (*arguments[1:-1:2], arguments[-1]) if name == "case" else arguments
-        kind = common_type([self.type_of(value) for value in values])
+        kind = common_type([self.type_of(value) for value in values], self.out.ansi)
         if name in ("least", "greatest"):
             if kind.is_wide:
                 raise NotCompilable(f"{name} over decimals of more than {WORD_DIGITS} digits")
@@ -659,7 +659,7 @@ class Compiler:
             check_comparable("=", kinds[0], kind, self.out.ansi)
         if any(k.kind in ("double", "float") for k in kinds):
             arguments = tuple(Call("cast_double", (a,)) for a in arguments)
-        common = common_type(kinds) if decimal_among(kinds) else None
+        common = common_type(kinds, self.out.ansi) if decimal_among(kinds) else None
         value, *options = arguments
         self.on_stack(value)
         self.emit(op.IS_NULL)

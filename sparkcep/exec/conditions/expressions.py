@@ -260,7 +260,7 @@ def wider_decimal(x: Type, y: Type) -> Type:
     return Type("decimal", size, scale) if size <= 38 else Type("decimal", 38, max(0, scale - size + 38))
 
 
-def common_type(kinds: Sequence[Type]) -> Type:
+def common_type(kinds: Sequence[Type], ansi: bool = True) -> Type:
     """Common type of alternatives (CASE, COALESCE, IN): equal kinds, or numbers widened.
 
     Raises:
@@ -273,7 +273,9 @@ def common_type(kinds: Sequence[Type]) -> Type:
         return known[0]
     if all(k.kind == "int" for k in known):
         return max(known, key=lambda k: k.size)
-    if all(k.is_numeric for k in known) and any(k.kind == "double" for k in known):
+    if all(k.is_numeric for k in known) and any(k.kind in ("double", "float") for k in known):
+        for k in known:
+            check_comparable("=", known[0], k, ansi)
         return DOUBLE
     if all(k.kind in ("int", "decimal") for k in known):
         return functools.reduce(wider_decimal, map(as_decimal, known))

@@ -49,6 +49,7 @@ from sparkcep.exec.conditions.expressions import (
     literal_type,
     wider_decimal,
 )
+from sparkcep.exec.conditions.intervals import scaled
 from sparkcep.exec.conditions.lambdas import (
     FIELD,
     PARAMETER,
@@ -235,6 +236,8 @@ class Interpreter:
         if name in _OPERATORS:
             if node.extra and (found := operation(name, kinds[0], kinds[1], node.extra)):
                 return _strict(of[0], found[0], of[1]), found[1]
+            if found := scaled(name, *kinds):
+                return _strict(of[0], found[0], of[1]), found[1]
             if "decimal" in (kinds[0].kind, kinds[1].kind):
                 kinds = list(map(literal_type, node.arguments, kinds))
             kind = arithmetic_type(name, kinds[0], kinds[1], self.ansi)
@@ -244,17 +247,17 @@ class Interpreter:
         if name == "case":
             return self.case(of, kinds)
         if name == "coalesce":
-            kind = common_type(kinds)
+            kind = common_type(kinds, self.ansi)
             options = [self.widened(f, k, kind) for f, k in zip(of, kinds, strict=True)]
             return (lambda s, r: next((v for f in options if (v := f(s, r)) is not None), None)), kind
         if name in ("least", "greatest"):
             sign = 1 if name == "greatest" else -1
-            kind = common_type(kinds)
+            kind = common_type(kinds, self.ansi)
             of = [self.widened(f, k, kind) for f, k in zip(of, kinds, strict=True)]
 
             return (lambda s, r: extreme((f(s, r) for f in of), sign)), kind
         if name == "array":
-            kind = common_type(kinds)
+            kind = common_type(kinds, self.ansi)
             of = [self.widened(f, k, kind) for f, k in zip(of, kinds, strict=True)]
             return (lambda s, r: [f(s, r) for f in of]), Type("array", element=kind)
         if name == "isnan" and [k.kind in ("double", "float", "null") for k in kinds] == [True]:
@@ -416,7 +419,7 @@ class Interpreter:
         if any(k.kind in ("double", "float") for k in kinds):
             of = [self.widened(f, k, DOUBLE) for f, k in zip(of, kinds, strict=True)]
         elif decimal_among(kinds):
-            of = [self.widened(f, k, common_type(kinds)) for f, k in zip(of, kinds, strict=True)]
+            of = [self.widened(f, k, common_type(kinds, self.ansi)) for f, k in zip(of, kinds, strict=True)]
         value, *options = of
 
         def evaluate(s: MatchState, r: int) -> Any:
@@ -436,7 +439,7 @@ class Interpreter:
 
     def case(self, of: list[Evaluator], kinds: list[Type]) -> tuple[Evaluator, Type]:
         """Arguments: condition, value, condition, value, ..., default."""
-        kind = common_type([*kinds[1:-1:2], kinds[-1]])
+        kind = common_type([*kinds[1:-1:2], kinds[-1]], self.ansi)
         tests = of[0:-1:2]
         values = [self.widened(f, k, kind) for f, k in zip(of[1:-1:2], kinds[1:-1:2], strict=True)]
         default = self.widened(of[-1], kinds[-1], kind)

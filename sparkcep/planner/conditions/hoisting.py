@@ -20,6 +20,7 @@ from sparkcep.exec.conditions.expressions import (
 )
 from sparkcep.exec.conditions.lambdas import LAMBDA, WITH_LAMBDAS
 from sparkcep.exec.conditions.scalars import FUNCTIONS
+from sparkcep.planner.conditions.row_conditions import may_fail
 from sparkcep.planner.fields import Fields
 from sparkcep.query import PREFIX, WHOLE, Navigation, quote, unescape
 from sparkcep.settings import LIMIT_PAIRS
@@ -44,11 +45,23 @@ class Collector(Protocol):
         ``each``: a register of its own, which a condition goes through row by row.
         """
 
+    def variables(self, register: int) -> tuple[str, ...]:
+        """The variables whose rows a register holds."""
+
     def column(self, text: str) -> int:
         """Number of the kernel column for an expression over one row."""
 
     def slot(self, slot: ConditionSlot) -> Load:
         """A reference to a slot; equal slots are stored once."""
+
+    def guarded(self, text: str, variables: tuple[str, ...] | None) -> str:
+        """A row expression that is evaluated for no row that none of the variables can take, if it may fail there.
+
+        ``variables``: None for the tested row.
+        """
+
+    def test(self, variables: tuple[str, ...]) -> str:
+        """What a row must satisfy by itself to be of one of some variables; empty where that is nothing."""
 
 
 SLOT = PREFIX + "s"
@@ -79,13 +92,16 @@ _EVALUATED = frozenset(
 class Hoisting:
     """One expression (pieces of text and slots) with the columns taken out of it.
 
-    ``in_row`` is set for the argument of an aggregate or a navigation: columns are then those of the row at hand.
-    ``loads``: name in the text -> value that stands for a lifted part.
+    ``in_row`` is set for the argument of an aggregate or a navigation: columns are then those of the row at hand, which
+    is one of the variables ``of`` (none: of any). ``loads``: name in the text -> value that stands for a lifted part.
     """
 
-    def __init__(self, owner: Collector, pieces: Sequence[object], in_row: bool = False) -> None:
+    def __init__(
+        self, owner: Collector, pieces: Sequence[object], in_row: bool = False, of: tuple[str, ...] = ()
+    ) -> None:
         self.owner = owner
         self.in_row = in_row
+        self.of = of
         self.slots: list[object] = []
         self.texts: list[str] = []
         text = ""
@@ -277,7 +293,12 @@ class Hoisting:
         """A load of a row expression: at the row at hand, at the tested row, or where a navigation points."""
         # `{name}` alone is the user's keyword argument; Spark is to fill it in.
         is_field = text.startswith("{")
-        column = self.owner.column(text if is_field else text.replace("{", "{{").replace("}", "}}"))
+        text = text if is_field else text.replace("{", "{{").replace("}", "}}")
+        if slot is None:
+            text = self.owner.guarded(text, self.of if self.in_row else None)
+        elif not slot.physical:
+            text = self.owner.guarded(text, slot.variables or ())
+        column = self.owner.column(text)
         if self.in_row:
             return RowValue(column)
         if slot is None:
@@ -346,7 +367,10 @@ class Hoisting:
         self.owner.pairs = True
         arguments = list(dict.fromkeys(_argument(s) for _, s in found if _place(s) == _place(other)))
         names = {argument: f"a{k}" for k, argument in enumerate(arguments)}
-        listed = f"collect_list(struct({', '.join(f'{a} AS {n}' for a, n in names.items())})) OVER {WHOLE}"
+        call_may_fail = may_fail(text[tokens[0].start : tokens[-1].end])
+        test = self.owner.test(other.variables or ()) if call_may_fail and not other.physical else ""
+        members = [*(f"{a} AS {n}" for a, n in names.items()), *([f"({unescape(test)}) AS able"] if test else [])]
+        listed = f"collect_list(struct({', '.join(members)})) OVER {WHOLE}"
 
         def of_pair(slot: Navigation) -> str:
             argument = _argument(slot)
@@ -355,7 +379,9 @@ class Hoisting:
         limit = self.owner.limit_pairs
         message = f"[CEP_PAIR_LIMIT] A partition has more than {limit} rows ({LIMIT_PAIRS.key})."
         message += "\\nHint: filter the input, or raise the limit"
-        every = f"transform({listed}, {PREFIX}q -> {_filled(text, tokens, found, of_pair)})"
+        call = _filled(text, tokens, found, of_pair)
+        call = f"CASE WHEN {PREFIX}q.able THEN {call} END" if test else call
+        every = f"transform({listed}, {PREFIX}q -> {call})"
         guarded = f"CASE WHEN count(1) OVER {WHOLE} <= {limit} THEN {every} ELSE raise_error('{message}') END"
         where = NavigationSlot(
             self.owner.register(other.variables, other.each),

@@ -21,6 +21,7 @@ from sparkcep.exec.conditions.expressions import (
     parse_type,
 )
 from sparkcep.planner.conditions.one_row import of_one_row
+from sparkcep.planner.conditions.row_conditions import may_fail
 from sparkcep.planner.conditions.times import TimeCasts
 from sparkcep.planner.conditions.trees import Conjunct
 from sparkcep.planner.fields import Fields
@@ -39,7 +40,8 @@ class MatchConditions:
     ``zone``: the session's time zone.
     ``pairs``: Spark evaluates something for every pair of rows, in partitions of up to ``limit_pairs``. ``labels``:
     other names of registers' rows than the query's; then only rows of some variables are kept, the tested one by the
-    last name.
+    last name. ``tests``: what rows must satisfy by themselves to be taken by a variable, where there is something;
+    ``tested``: the variables that the row may be of whose condition is being read.
     """
 
     query: PatternQuery
@@ -55,6 +57,8 @@ class MatchConditions:
     columns: list[int] = field(default_factory=list)
     descriptions: dict[int, list[str]] = field(default_factory=dict)
     labels: tuple[str, ...] = ()
+    tests: Mapping[str, str] = field(default_factory=dict)
+    tested: tuple[str, ...] = ()
 
     def add(self, label: int, scalar: Scalar) -> None:
         """Add one conjunct of a variable's condition.
@@ -133,6 +137,11 @@ class MatchConditions:
             self.each.add(len(self.registers) - 1)
         return len(self.registers) - 1
 
+    def variables(self, register: int) -> tuple[str, ...]:
+        """The variables whose rows a register holds."""
+        labels = self.labels or self.query.labels
+        return tuple(labels[place] for place in sorted(self.registers[register]))
+
     def column(self, text: str) -> int:
         """Kernel column that holds a row expression."""
         if text == POSITION:
@@ -141,6 +150,19 @@ class MatchConditions:
         if number not in self.columns:
             self.columns.append(number)
         return self.columns.index(number)
+
+    def guarded(self, text: str, variables: tuple[str, ...] | None) -> str:
+        """A row expression that is evaluated for no row that none of the variables can take, if it may fail there.
+
+        ``variables``: None for the tested row.
+        """
+        test = self.test(self.tested if variables is None else variables)
+        return f"CASE WHEN {test} THEN {text} END" if test and may_fail(text) else text
+
+    def test(self, variables: tuple[str, ...]) -> str:
+        """What a row must satisfy by itself to be of one of some variables; empty where that is nothing."""
+        tests = [self.tests.get(v, "") for v in variables]
+        return " OR ".join(tests) if all(tests) else ""
 
     def slot(self, slot: ConditionSlot) -> Load:
         """A reference to a slot; equal slots are stored once."""

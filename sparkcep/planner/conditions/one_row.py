@@ -3,38 +3,60 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from decimal import Decimal
 
-from sparkcep.exec.conditions.expressions import Call, Constant, Expression, Load, NavigationSlot
+from sparkcep.exec.conditions.expressions import Call, Constant, Expression, Load, NavigationSlot, NotCompilable
 from sparkcep.planner.conditions.hoisting import Collector
 from sparkcep.query import string_literal
 
-#: What the kernel has no instruction for; NULL where an operand is.
-_SPARKS = ("like", "concat")
+#: Operators that only Spark has, as SQL writes them.
+SPARKS_OWN = {
+    "rlike": "{} RLIKE {}", "ilike": "{} ILIKE {}", "&": "{} & {}", "|": "{} | {}", "^": "{} ^ {}", "~": "~ {}",
+    "<<": "{} << {}", ">>": "{} >> {}", "cast": "CAST({} AS {extra})", "try_cast": "TRY_CAST({} AS {extra})",
+}  # fmt: skip
+_CASTS = {f"cast_{type_.lower()}": f"CAST({{}} AS {type_})" for type_ in ("DOUBLE", "FLOAT", "BIGINT", "INT", "STRING")}
+#: What the kernel has no instruction for, or not for all types; NULL where an operand is.
+_LIFTED = {"like": "{} LIKE {}", "concat": "concat({})", **_CASTS, **SPARKS_OWN}
+#: What may stand below them, and is then Spark's too.
+_BELOW = {name: f"{{}} {name} {{}}" for name in ("+", "-", "*", "/", "%", "div")} | {"negate": "- {}"}
 
 
 def of_one_row(node: Expression, owner: Collector) -> Expression:
-    """An expression whose `LIKE` and `||` over values of one row have become columns of that row.
+    """An expression whose operators that Spark alone has, over values of one row, have become columns of that row.
 
     Where the row does not exist, its columns are NULL, as the operators over them would be.
+
+    Raises:
+        NotCompilable: such an operator over several rows.
     """
     if not isinstance(node, Call):
         return node
-    if node.name in _SPARKS:
+    if node.name in _LIFTED:
         slots = _slots(node, owner)
-        if slots is not None and len({replace(slot, column=0) for slot in slots}) == 1:
-            return owner.slot(replace(slots[0], column=owner.column(_sql(node, owner))))
+        if slots and len({replace(slot, column=0) for slot in slots}) == 1:
+            text = _sql(node, owner)
+            if not slots[0].physical:
+                text = owner.guarded(text, owner.variables(slots[0].register))
+            return owner.slot(replace(slots[0], column=owner.column(text)))
+    if node.name in SPARKS_OWN:
+        raise NotCompilable(f"{no_such_operator(node.name, node.extra)} over several rows of the match")
     return replace(node, arguments=tuple(of_one_row(argument, owner) for argument in node.arguments))
 
 
+def no_such_operator(name: str, type_: str) -> str:
+    """How an error names an operator that only Spark has. ``type_``: what it casts to."""
+    return f"CAST to {type_}" if type_ else f"the operator {name.upper()}"
+
+
 def _slots(node: Expression, owner: Collector) -> list[NavigationSlot] | None:
-    """The navigations that an expression reads; None where it is of more than columns, texts and such operators."""
+    """The navigations that an expression reads; None where it is of more than columns, literals and such operators."""
     if isinstance(node, Constant):
-        return [] if isinstance(node.value, str) else None
+        return []
     if isinstance(node, Load):
         slot = owner.slots[node.slot]
         plain = isinstance(slot, NavigationSlot) and slot.argument is None and slot.column >= 0
         return [slot] if plain else None  # type: ignore[list-item]
-    if not isinstance(node, Call) or node.name not in _SPARKS:
+    if not isinstance(node, Call) or node.name not in {**_LIFTED, **_BELOW}:
         return None
     found = [_slots(argument, owner) for argument in node.arguments]
     return None if None in found else [slot for slots in found for slot in slots or ()]
@@ -42,14 +64,28 @@ def _slots(node: Expression, owner: Collector) -> list[NavigationSlot] | None:
 
 def _sql(node: Expression, owner: Collector) -> str:
     if isinstance(node, Constant):
-        return string_literal(node.value).replace("{", "{{").replace("}", "}}")
+        return _literal(node).replace("{", "{{").replace("}", "}}")
     if isinstance(node, Load):
         slot = owner.slots[node.slot]
         assert isinstance(slot, NavigationSlot)
         return f"({owner.fields.texts[owner.columns[slot.column]]})"
     assert isinstance(node, Call)
     parts = [_sql(argument, owner) for argument in node.arguments]
+    form = (_LIFTED | _BELOW)[node.name]
     if node.name == "concat":
-        return f"concat({', '.join(parts)})"
-    escape = f" ESCAPE {string_literal(node.extra)}" if node.extra else ""
-    return f"({parts[0]} LIKE {parts[1]}{escape})"
+        return form.format(", ".join(parts))
+    if node.name in _CASTS and node.extra:
+        return f"(TRY_{form.format(*parts)})"
+    escape = f" ESCAPE {string_literal(node.extra)}" if node.name == "like" and node.extra else ""
+    return f"({form.format(*parts, extra=node.extra)}{escape})"
+
+
+def _literal(constant: Constant) -> str:
+    value = constant.value
+    if isinstance(value, str):
+        return string_literal(value)
+    if isinstance(value, float):
+        return f"{value!r}D"
+    if isinstance(value, Decimal):
+        return f"{value:f}BD"
+    return "NULL" if value is None else f"{value}L" if constant.type.size == 64 else str(value)

@@ -6,13 +6,23 @@ The row counts as already mapped to the variable, so `B.x` and `x` in B's own co
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sqlglot import exp
 
 from sparkcep.planner.fields import Fields
 from sparkcep.query import PREFIX, Navigation, RowMarker, Scalar, quote, string_literal, unescape
-from sparkcep.sql.lexicon import parse_expression
+from sparkcep.sql.lexicon import parse_expression, tokenize
+
+#: What may divide by zero, cannot be converted or is not there, with ANSI mode at least.
+_MAY_FAIL = frozenset(
+    "/ % DIV MOD PMOD CAST :: [ ELEMENT_AT DATE TIMESTAMP TO_DATE TO_TIMESTAMP TO_TIMESTAMP_NTZ TO_TIMESTAMP_LTZ "
+    "UNIX_TIMESTAMP TO_UNIX_TIMESTAMP TO_NUMBER MAKE_DATE MAKE_TIMESTAMP MAKE_INTERVAL MAKE_DT_INTERVAL NEXT_DAY "
+    "TINYINT SMALLINT INT INTEGER BIGINT FLOAT DOUBLE DECIMAL BOOLEAN BINARY CONV SEQUENCE ASSERT_TRUE RAISE_ERROR "
+    "FROM_JSON PARSE_JSON PARSE_URL UNHEX TO_BINARY DATEDIFF DATE_ADD DATE_SUB ADD_MONTHS DATE_TRUNC YEAR MONTH DAY "
+    "HOUR".split()
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +90,29 @@ def row_condition(scalar: Scalar, variable: str) -> RowCondition | None:
     if [p.strip().upper() for p in pieces if isinstance(p, str)] == ["NULL"]:
         pieces = ["false"]  # Spark wants a boolean where a condition stands
     return RowCondition(tuple(pieces), scalar.position)
+
+
+def tests_by_name(conditions: Mapping[int, Sequence[RowCondition]], names: Sequence[str]) -> dict[str, str]:
+    """What a row must satisfy by itself, without its neighbours, to be taken by a variable or component, by its name.
+
+    Args:
+        conditions: by place in ``names``.
+    """
+    out = {}
+    for place, own in conditions.items():
+        alone = [f"({c.sql()})" for c in own if not c.shifts]
+        if alone and 0 <= place < len(names):
+            out[names[place]] = " AND ".join(alone)
+    return out
+
+
+def may_fail(text: str) -> bool:
+    """Whether Spark may raise an error where it evaluates an expression over some row.
+
+    >>> may_fail("price / units"), may_fail("int(note)"), may_fail("upper(note) || 'x'")
+    (True, True, False)
+    """
+    return any(token.upper in _MAY_FAIL for token in tokenize(text))
 
 
 def lambda_text(condition: RowCondition, fields: Fields, rows: str, row: str, index: str) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
 
@@ -62,11 +63,15 @@ MICROS = {
 _MAY_FAIL = frozenset("/ % DIV [ CAST ::".split())
 #: Operators by the names that users give them.
 _OPERATORS: dict[type[exp.Expr], str] = {
-    exp.RegexpLike: "RLIKE", exp.RegexpILike: "RLIKE", exp.ILike: "ILIKE", exp.Like: "LIKE", exp.Any: "ANY",
-    exp.All: "ALL", exp.BitwiseAnd: "&", exp.BitwiseOr: "|", exp.BitwiseXor: "^", exp.BitwiseNot: "~",
-    exp.BitwiseLeftShift: "<<", exp.BitwiseRightShift: ">>", exp.Tuple: "(x, y)", exp.In: "IN",
-    exp.Between: "BETWEEN", exp.Is: "IS",
+    exp.Like: "LIKE", exp.Any: "ANY", exp.All: "ALL", exp.Tuple: "(x, y)", exp.In: "IN", exp.Between: "BETWEEN",
+    exp.Is: "IS",
 }  # fmt: skip
+#: Operators that Spark alone has; see one_row.py.
+_SPARKS_OWN: dict[type[exp.Expr], str] = {
+    exp.RegexpLike: "rlike", exp.ILike: "ilike", exp.BitwiseAnd: "&", exp.BitwiseOr: "|", exp.BitwiseXor: "^",
+    exp.BitwiseNot: "~", exp.BitwiseLeftShift: "<<", exp.BitwiseRightShift: ">>",
+}  # fmt: skip
+_BITS = (exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor, exp.BitwiseLeftShift, exp.BitwiseRightShift)
 
 
 class Conjunct(Hoisting):
@@ -153,7 +158,7 @@ class Conjunct(Hoisting):
                 return Call("-", (x, y))
         inside = bool(free_parameters(x) or free_parameters(y))
         constant = isinstance(x, Constant) or isinstance(y, Constant)
-        timed = inside if name in COMPARISONS else name in ("+", "-") and (inside or not constant)
+        timed = name in COMPARISONS or (name in ("+", "-") and (inside or not constant))
         return Call(name, (x, y), (self.owner.zone or None) if timed else None)
 
     def input_type(self, value: Expression) -> str | None:
@@ -198,6 +203,8 @@ class Conjunct(Hoisting):
             return Call("in", (self.node(tree.this), *map(self.node, tree.expressions)))
         if isinstance(tree, exp.Like):
             return Call("like", (self.node(tree.this), self.node(tree.expression)))
+        if type(tree) in _SPARKS_OWN:
+            return self.sparks_own(tree)
         if isinstance(tree, exp.Escape) and isinstance(tree.this, exp.Like):
             like = tree.this
             value = Call("like", (self.node(like.this), self.node(like.expression)), extra=tree.expression.name)
@@ -228,6 +235,22 @@ class Conjunct(Hoisting):
         if isinstance(tree, exp.Array):
             return Call("array", tuple(map(self.node, tree.expressions)))
         raise NotCompilable(what(tree))
+
+    def sparks_own(self, tree: exp.Expr) -> Expression:
+        """An operator that only Spark has.
+
+        Raises:
+            NotCompilable: bits by several operators without parentheses, which sqlglot reads from left to right.
+        """
+        operands = [tree.this] if isinstance(tree, exp.BitwiseNot) else [tree.this, tree.expression]
+        name = _SPARKS_OWN[type(tree)]
+        if isinstance(tree, _BITS) and any(isinstance(o, _BITS) and type(o) is not type(tree) for o in operands):
+            raise NotCompilable(f"the operator {name} beside another one without parentheses")
+        return self.of_spark(name, operands)
+
+    def of_spark(self, name: str, operands: Sequence[exp.Expr], extra: str = "") -> Expression:
+        """What only Spark can evaluate, and will if its operands are of one row."""
+        return Call(name, tuple(map(self.node, operands)), extra)
 
     def named_call(self, name: str, arguments: list[exp.Expr]) -> Expression:
         """A call that :meth:`lift` has kept from sqlglot's forms, a lambda function among them."""
@@ -261,11 +284,8 @@ class Conjunct(Hoisting):
         return Call("case", (*out, self.node(default) if default is not None else Constant(None, NULL)))
 
     def cast(self, tree: exp.Cast) -> Expression:
-        """CAST and TRY_CAST to the types that conditions hold; a typed literal (`1.5D`) is a constant.
-
-        Raises:
-            NotCompilable: another type.
-        """
+        """CAST and TRY_CAST, to types that conditions do not hold as Spark's own; a typed literal (`1.5D`) is a
+        constant."""
         to = tree.to.this
         value = tree.this
         if isinstance(value, exp.Literal) and not value.is_string:  # 1.5D, 10L
@@ -275,7 +295,7 @@ class Conjunct(Hoisting):
                 return Constant(int(value.name), BIGINT)
         if to in _CASTS:
             return Call(_CASTS[to], (self.node(value),), "try" if tree.args.get("safe") else None)
-        raise NotCompilable(f"CAST to {tree.to.sql()} over several rows of the match")
+        return self.of_spark("try_cast" if tree.args.get("safe") else "cast", [value], tree.to.sql("spark"))
 
     def column(self, tree: exp.Expr) -> Expression:
         """A name: what was lifted, a slot, else a column of the row at hand with the path into it.
@@ -314,8 +334,9 @@ class Conjunct(Hoisting):
         if isinstance(slot, MatchNumber):
             return self.owner.slot(NumberSlot())
         if isinstance(slot, Aggregate):
-            arguments = tuple(self.argument(a) for a in slot.arguments)
-            keep = self.argument(slot.filter) if slot.filter is not None else None
+            of = slot.variables or ()
+            arguments = tuple(self.argument(a, of) for a in slot.arguments)
+            keep = self.argument(slot.filter, of) if slot.filter is not None else None
             register = self.owner.register(slot.variables, slot.each)
             form = (slot.distinct, keep, slot.before, slot.own)
             return self.owner.slot(AggregateSlot(slot.function, register, arguments, *form))
@@ -326,11 +347,12 @@ class Conjunct(Hoisting):
         where = (self.owner.register(slot.variables), slot.from_first, slot.logical, slot.physical)
         if slot.argument.is_label:
             return self.owner.slot(NavigationSlot(*where, LABEL_COLUMN))
-        return self.owner.slot(NavigationSlot(*where, LABEL_COLUMN, self.argument(slot.argument)))
+        of = () if slot.physical else slot.variables or ()
+        return self.owner.slot(NavigationSlot(*where, LABEL_COLUMN, self.argument(slot.argument, of)))
 
-    def argument(self, argument: RowExpression) -> Expression:
-        """An argument over one row: Spark's whole where it needs no label, else converted."""
-        inner = Conjunct(self.owner, argument.pieces, in_row=True)
+    def argument(self, argument: RowExpression, of: tuple[str, ...]) -> Expression:
+        """An argument over a row of some variables: Spark's whole where it needs no label, else converted."""
+        inner = Conjunct(self.owner, argument.pieces, in_row=True, of=of)
         if argument.markers:
             return inner.convert()
         return inner.row_value(unescape(argument.text))

@@ -26,6 +26,7 @@ from sparkcep.exec.conditions.expressions import (
 )
 from sparkcep.exec.conditions.interpreter import Interpreter
 from sparkcep.exec.conditions.row_values import RowProgram
+from sparkcep.planner.conditions.one_row import no_such_operator
 from sparkcep.planner.conditions.trees import Conjunct
 from sparkcep.planner.fields import Fields
 from sparkcep.planner.rules.range_splitting import fixed_distance
@@ -50,6 +51,9 @@ class _Columns:
             raise NotCompilable(f"{unescape(text).strip()}, a field of a column or no column at all")
         return list(self.fields.columns).index(name)
 
+    def guarded(self, text: str, _: object) -> str:
+        return text
+
 
 class _Reader(Conjunct):
     """Leaves nothing to Spark."""
@@ -62,6 +66,9 @@ class _Reader(Conjunct):
         return None
 
     interval_sum = element_access = lift_call = constant_end  # type: ignore[assignment]
+
+    def of_spark(self, name: str, _: Sequence[exp.Expr], extra: str = "") -> Expression:
+        raise NotCompilable(no_such_operator(name, extra))
 
     def cast(self, tree: exp.Cast) -> Expression:
         value = tree.this

@@ -100,7 +100,7 @@ class NonAnswersPlanner(BlockPlanner):
         time_type = self.analyze([query.order_by[0].expression])[0][1]
         self.units = TimeUnits(time_type, is_fixed_zone(self.settings.time_zone))
         step, most_cost, most_shift = self.lengths()
-        local, dependent, conditions = self.split()
+        local, dependent, conditions = self.split(any_row=True)
         within = self.plan_times()
         key_column = dependent.column(self.fields.texts[time])
         condition_set, checks = self.compile_runs(dependent, conditions)

@@ -14,7 +14,7 @@ from sparkcep.exec.engines.rows.program import compile_pattern
 from sparkcep.exec.engines.rows.spec import ConditionSet, MatchSpec, words_of
 from sparkcep.exec.shape import OperatorColumns
 from sparkcep.planner.conditions.match_conditions import MatchConditions
-from sparkcep.planner.conditions.row_conditions import RowCondition, row_condition
+from sparkcep.planner.conditions.row_conditions import RowCondition, row_condition, tests_by_name
 from sparkcep.planner.engines.rows.plan import RowsPlan
 from sparkcep.planner.engines.rows.rules import RuleContext, apply_rules
 from sparkcep.planner.input_plan import InputPlan
@@ -22,7 +22,7 @@ from sparkcep.planner.measures import MeasureSql
 from sparkcep.planner.plan import Analyzer, PatternPlan
 from sparkcep.planner.sampling import Sampler
 from sparkcep.planner.steps import PlanSteps
-from sparkcep.query import GAP, PatternQuery
+from sparkcep.query import GAP, PatternQuery, Scalar
 from sparkcep.settings import Settings
 
 PAIRS = "functions of two rows; Spark evaluates them for every pair of rows"
@@ -112,18 +112,22 @@ class RowsPlanner(PlanSteps):
     def split_conditions(self) -> tuple[dict[int, list[RowCondition]], MatchConditions]:
         """Conditions on one row and its neighbours by variable's code, which Spark evaluates; and the others."""
         local: dict[int, list[RowCondition]] = {}
-        dependent = MatchConditions(
-            self.query, self.fields, self.column_types, self.settings.limit_pairs, self.settings.time_zone
-        )
+        left: list[tuple[str, Scalar]] = []
         for defined in self.query.conditions:
             (variable,) = defined.decided_by
-            label = self.names.index(variable)
             condition = row_condition(defined.scalar, variable)
             # The neighbours of a stream's row may be in other micro-batches: the kernel looks at them.
             if condition is None or (self.looks_aside and condition.shifts):
-                dependent.add(label, defined.scalar)
+                left.append((variable, defined.scalar))
             elif condition.sql().strip().lower() != "true":
-                local.setdefault(label, []).append(condition)
+                local.setdefault(self.names.index(variable), []).append(condition)
+        dependent = MatchConditions(
+            self.query, self.fields, self.column_types, self.settings.limit_pairs, self.settings.time_zone,
+            tests=tests_by_name(local, self.names),
+        )  # fmt: skip
+        for variable, scalar in left:
+            dependent.tested = (variable,)
+            dependent.add(self.names.index(variable), scalar)
         return local, dependent
 
     def compile_dependent(self, dependent: MatchConditions) -> tuple[ConditionSet, str]:

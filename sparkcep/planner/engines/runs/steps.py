@@ -20,7 +20,7 @@ from sparkcep.exec.shape import OperatorColumns, Within
 from sparkcep.pattern import can_be_empty
 from sparkcep.planner.conditions.consistency import span_of
 from sparkcep.planner.conditions.match_conditions import MatchConditions
-from sparkcep.planner.conditions.row_conditions import RowCondition, row_condition
+from sparkcep.planner.conditions.row_conditions import RowCondition, row_condition, tests_by_name
 from sparkcep.planner.input_plan import InputPlan
 from sparkcep.planner.plan import Analyzer
 from sparkcep.planner.steps import PlanSteps
@@ -116,20 +116,28 @@ class BlockPlanner(PlanSteps):
 
     # -- conditions ------------------------------------------------------------------------------------------------
 
-    def split(self) -> tuple[dict[int, list[RowCondition]], MatchConditions, list[Condition]]:
-        """Conditions of one event by component code, and those that depend on the match."""
-        local, left = self.split_local((*self.query.conditions, *self.equivalence_conditions()))
-        return local, self.depend(left), left
+    def split(self, any_row: bool = False) -> tuple[dict[int, list[RowCondition]], MatchConditions, list[Condition]]:
+        """Conditions of one event by component code, and those that depend on the match.
 
-    def depend(self, conditions: Sequence[Condition]) -> MatchConditions:
+        Args:
+            any_row: the latter are also asked of events that do not satisfy the former.
+        """
+        local, left = self.split_local((*self.query.conditions, *self.equivalence_conditions()))
+        return local, self.depend(left, {} if any_row else local), left
+
+    def depend(self, conditions: Sequence[Condition], local: Mapping[int, Sequence[RowCondition]]) -> MatchConditions:
         """Conditions that depend on the match with what they read; numbers are places in ``conditions``.
+
+        Args:
+            local: those of one event by component code; other events need not be asked what may fail.
 
         Raises:
             PatternAnalysisError: CEP_UNSUPPORTED_CONDITION.
         """
         dependent = MatchConditions(
-            self.query, self.fields, self.column_types, self.settings.limit_pairs, self.settings.time_zone
-        )
+            self.query, self.fields, self.column_types, self.settings.limit_pairs, self.settings.time_zone,
+            tests=tests_by_name(local, self.names),
+        )  # fmt: skip
         for number, condition in enumerate(conditions):
             dependent.add(number, condition.scalar)
         return dependent

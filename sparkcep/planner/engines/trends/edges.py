@@ -26,11 +26,13 @@ class NotAdjacent(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """``before operator after``: row expressions of two adjacent events; ``operator`` is one of = < <= > >=."""
+    """``before operator after``: row expressions of two adjacent events; ``operator`` is one of = < <= > >=.
+    ``may_fail``: not to be evaluated for other events."""
 
     before: str
     operator: str
     after: str
+    may_fail: bool = False
 
 
 @dataclass(frozen=True, slots=True)

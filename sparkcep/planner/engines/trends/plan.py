@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -30,7 +30,7 @@ from sparkcep.exec.engines.trends.spec import (
 )
 from sparkcep.exec.shape import OperatorColumns, Within
 from sparkcep.planner.conditions.match_conditions import MatchConditions, describe
-from sparkcep.planner.conditions.row_conditions import RowCondition, row_condition
+from sparkcep.planner.conditions.row_conditions import RowCondition, may_fail, row_condition, tests_by_name
 from sparkcep.planner.engines.runs.steps import BlockPlanner, in_kernel, machine_lacks
 from sparkcep.planner.engines.trends.edges import (
     AFTER,
@@ -244,7 +244,9 @@ class TrendPlanner(BlockPlanner):
         """Aggregates with their kernel columns."""
         out = []
         for trend, _, result in trends:
-            column = -1 if trend.argument is None else dependent.column(trend.argument.text)
+            column = -1
+            if trend.argument is not None:
+                column = dependent.column(dependent.guarded(trend.argument.text, tuple(trend.components)))
             codes = frozenset(self.names.index(k) for k in trend.components)
             out.append(TrendAggregate(trend.function, column, codes, result, trend.distinct))
         return tuple(out)
@@ -293,33 +295,42 @@ class TrendPlanner(BlockPlanner):
             self.settings.limit_pairs,
             self.settings.time_zone,
             labels=(BEFORE, AFTER),
+            tests=tests_by_name(local, self.names),
         )
         for side in (BEFORE, AFTER):  # the kernel fills register 0 with the event before, 1 with the one after
             dependent.register((side,))
         aggregates = self.aggregates(trends, dependent)
-        tests: dict[tuple[Scalar, ...], int] = {}
+        of_components = dependent.tests
+        codes: dict[tuple[object, ...], int] = {}
 
-        def code(scalars: tuple[Scalar, ...], side: str) -> int:
-            """Code of a test of one event of an edge, -1 for none."""
+        def code(scalars: tuple[Scalar, ...], side: str, known: Mapping[str, str]) -> int:
+            """Code of a test of one event of an edge, -1 for none. ``known``: what its sides satisfy by themselves."""
             if not scalars:
                 return -1
-            if scalars not in tests:
-                tests[scalars] = edge_test(len(tests))
-                own = [row_condition(s, side) for s in scalars]
-                if any(c is None for c in own):
-                    raise NotAdjacent(f"{describe(scalars[0])} cannot be tested on one event")
-                local[tests[scalars]] = [c for c in own if c is not None]
-            return tests[scalars]
+            own = [row_condition(s, side) for s in scalars]
+            if any(c is None for c in own):
+                raise NotAdjacent(f"{describe(scalars[0])} cannot be tested on one event")
+            tests = [c for c in own if c is not None]
+            if side in known and any(may_fail(c.sql()) for c in tests):
+                tests.insert(0, RowCondition((known[side],)))
+            key = (scalars, *tests)
+            if key not in codes:
+                codes[key] = edge_test(len(codes))
+                local[codes[key]] = tests
+            return codes[key]
 
-        edge_codes = [
-            [code(d.before, BEFORE) if e.target == ACCEPT else code(d.after, AFTER)
-             for e, d in zip(edges, row, strict=True)]
-            for edges, row in zip(self.automaton.edges, found, strict=True)
-        ]  # fmt: skip
-        numbers: dict[Scalar, int] = {}
+        edge_codes: list[list[int]] = []
+        for s, demands in enumerate(found):
+            edge_codes.append([])
+            for n, d in enumerate(demands):
+                known = self.tests_of_edges(s, (n,), of_components)
+                accepts = self.automaton.edges[s][n].target == ACCEPT
+                edge_codes[s].append(code(d.before, BEFORE, known) if accepts else code(d.after, AFTER, known))
+        numbers: dict[tuple[Scalar, str], int] = {}
         classes: list[EdgeClass] = []
         for state, edges, demand in self.grouped(found):
-            before = code(demand.before, BEFORE)
+            dependent.tests = self.tests_of_edges(state, edges, of_components)
+            before = code(demand.before, BEFORE, dependent.tests)
             granularity, order = self.granularity(state, edges, demand, found[state], dependent)
             own: list[int] = []
             compared: list[Compared] = []
@@ -328,12 +339,14 @@ class TrendPlanner(BlockPlanner):
                     if found_here := self.compared(scalar):
                         compared += [Compared(key_pair(one, dependent), one.operator) for one in found_here]
                         continue
-                    if scalar not in numbers:
-                        numbers[scalar] = len(numbers)
-                        dependent.add(numbers[scalar], scalar)
-                    own.append(numbers[scalar])
+                    # What may fail is evaluated for the events of these edges alone.
+                    key = scalar, str(dependent.tests) if may_fail(describe(scalar)) else ""
+                    if key not in numbers:
+                        numbers[key] = len(numbers)
+                        dependent.add(numbers[key], scalar)
+                    own.append(numbers[key])
             classes.append(EdgeClass(state, edges, granularity, before, order, tuple(compared), tuple(own)))
-        conditions = self.compile_pairs(dependent, list(numbers))
+        conditions = self.compile_pairs(dependent, [scalar for scalar, _ in numbers])
         bits = {label: bit for bit, label in enumerate(sorted(local))}
         spec = TrendSpec(
             run=self.run_spec(bits, ConditionSet(), ()), condition_bits=bits,
@@ -345,6 +358,20 @@ class TrendPlanner(BlockPlanner):
         )  # fmt: skip
         self.check_engine(spec.run)
         return local, dependent, spec
+
+    def tests_of_edges(self, state: int, edges: Sequence[int], of_components: Mapping[str, str]) -> dict[str, str]:
+        """What the events before and after some edges of a state must satisfy by themselves.
+
+        Args:
+            of_components: the same by component.
+        """
+        out: dict[str, str] = {}
+        if state < self.automaton.states:
+            own = of_components.get(self.names[self.automaton.components[state]])
+            out |= {BEFORE: own} if own else {}
+        targets = {self.automaton.edges[state][e].target for e in edges} - {ACCEPT}
+        tests = {of_components.get(self.names[self.automaton.components[target]]) for target in targets}
+        return out if None in tests or not tests else {**out, AFTER: " OR ".join(sorted(f"({test})" for test in tests))}
 
     def demands(self, conditions: Sequence[Condition]) -> list[list[Demand]]:
         """For each state and each of its edges, what the conditions demand there.
@@ -420,6 +447,7 @@ class TrendPlanner(BlockPlanner):
         """A comparison whose sides have one type, as Spark would cast them, and integers of one order; else None."""
         a, b = (parse_type(t) for _, t in self.analyze([c.before, c.after]))
         kinds = {a.kind, b.kind}
+        c = replace(c, may_fail=may_fail(c.before) or may_fail(c.after))  # the casts below do not
         if kinds <= {"double", "float"}:
             return c
         if kinds <= {"double", "int", "decimal"} and "double" in kinds:
@@ -537,4 +565,8 @@ def _cast(c: Comparison, to: str) -> Comparison:
 
 def key_pair(c: Comparison, dependent: MatchConditions) -> KeyPair:
     """The kernel columns of both sides."""
-    return KeyPair(dependent.column(c.before), dependent.column(c.after))
+    before, after = (
+        dependent.guarded(text, (side,)) if c.may_fail else text
+        for text, side in ((c.before, BEFORE), (c.after, AFTER))
+    )
+    return KeyPair(dependent.column(before), dependent.column(after))
