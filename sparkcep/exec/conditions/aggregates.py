@@ -85,7 +85,7 @@ def own_fold(own: OwnAggregate, kinds: list[Type]) -> Fold:
         NotCompilable: an argument of a type that has no Arrow array here.
     """
     if (bad := next((k for k in kinds if not k.is_single), None)) is not None:
-        raise NotCompilable(f"{own.name}({bad.kind})")
+        raise NotCompilable(f"{own.name}({bad.shown})")
     function = pickle.loads(own.code)
     kind = parse_type(own.type)
 
@@ -188,7 +188,7 @@ def _of_values(name: str, kind: Type, ansi: bool) -> tuple[Callable[[list[Any]],
         return (lambda v: all(v) if v else None), BOOLEAN
     if name == "count_if":
         return (lambda v: sum(1 for x in v if x)), BIGINT
-    raise NotCompilable(f"{name}({kind.kind})")
+    raise NotCompilable(f"{name}({kind.shown})")
 
 
 def _summation(kind: Type, numbers: Numbers) -> tuple[Callable[[list[Any]], Any], Type]:

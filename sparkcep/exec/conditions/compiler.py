@@ -276,7 +276,7 @@ class Compiler:
             return self.int_constant(0)
         if kind.kind == "decimal":
             return self.decimal_constant(unscaled(node))
-        raise NotCompilable(f"a constant of type {kind.kind}")
+        raise NotCompilable(f"a constant of type {kind.shown}")
 
     def int_constant(self, value: int) -> Operand:
         """A new place in ``const_i``; equal constants are not shared."""
@@ -344,7 +344,7 @@ class Compiler:
                 store, column = self.column(argument.column)
                 form = _FORMS.get(store, 0)
                 if slot.function in ("sum", "avg", "mean") and type_.kind not in ("int", "double", "decimal"):
-                    raise NotCompilable(f"{slot.function} over {type_.kind}")
+                    raise NotCompilable(f"{slot.function} over {type_.shown}")
             else:
                 raise NotCompilable(f"{slot.function} over an expression of the match")
         if type_.kind == "decimal" and kind in (op.SUM, op.AVERAGE):
@@ -431,7 +431,7 @@ class Compiler:
             elif kind.kind == "double":
                 self.emit(op.NEG_F if name == "negate" else op.ABS_F)
             else:
-                raise NotCompilable(f"{name} over {kind.kind}")
+                raise NotCompilable(f"{name} over {kind.shown}")
             return kind
         if name in _CHOICES:
             return self.choice(name, arguments)
@@ -484,7 +484,7 @@ class Compiler:
             packed = decimals.pack(decimals.ADD, 0, 0, own.scale - kind.scale, kind.size)
             self.emit(op.DECIMAL, packed, operand, self.int_constant(0), pushes=1)
             return kind
-        raise NotCompilable(f"{name} over {own.kind}")
+        raise NotCompilable(f"{name} over {own.shown}")
 
     def value(self, node: Expression, kind: Type) -> Operand:
         """Where an expression's value lies as one of another type, after emitting what it takes.
@@ -538,7 +538,7 @@ class Compiler:
         a, b = self.type_of(left), self.type_of(right)
         check_comparable(name, a, b, self.out.ansi)
         if not (a.is_single and b.is_single):
-            raise NotCompilable(f"{a.kind} {name} {b.kind}")
+            raise NotCompilable(f"{a.shown} {name} {b.shown}")
         argument = _ORDERS[name] | (op.TEST if test else 0)
         pushes = 0 if test else 1
         if self.taken_as_doubles(a, b):

@@ -21,7 +21,8 @@ WORD_DIGITS = 18
 class Type:
     """A Spark type as far as conditions care. ``kind``: int (``size`` bits), double, float, boolean, string, date,
     timestamp, timestamp_ntz, interval (day-time), decimal (``size`` precision, ``scale``), array (of
-    ``element``), map (of ``key`` to ``element``), struct (of ``fields``), null or other."""
+    ``element``), map (of ``key`` to ``element``), struct (of ``fields``), null, or other, of which Spark's ``name`` is
+    kept for errors."""
 
     kind: str
     size: int = 0
@@ -29,6 +30,14 @@ class Type:
     element: Type | None = None
     key: Type | None = None
     fields: tuple[tuple[str, Type], ...] = ()
+    name: str = ""
+
+    @property
+    def shown(self) -> str:
+        """As errors say it."""
+        if self.kind == "int":
+            return {8: "tinyint", 16: "smallint", 64: "bigint"}.get(self.size, "int")
+        return self.name or self.kind
 
     @property
     def is_integer_like(self) -> bool:
@@ -83,15 +92,19 @@ def parse_type(text: str) -> Type:
         return Type("array", element=parse_type(text[6:-1]))
     if text.startswith("map<"):
         sides = _split(text[4:-1])
-        return Type("map", key=parse_type(sides[0]), element=parse_type(sides[1])) if len(sides) == 2 else Type("other")
+        return (
+            Type("map", key=parse_type(sides[0]), element=parse_type(sides[1]))
+            if len(sides) == 2
+            else Type("other", name=text)
+        )
     if text.startswith("struct<"):
         found = [_FIELD.fullmatch(part) for part in _split(text[7:-1])]
         if any(f is None for f in found):
-            return Type("other")
+            return Type("other", name=text)
         return Type("struct", fields=tuple((f[1], parse_type(f[2])) for f in found if f is not None))
     if text in ("void", "null"):
         return NULL
-    return Type("other")
+    return Type("other", name=text)
 
 
 #: A struct's field; a name with a sign of the notation is none that can be told apart.
@@ -279,7 +292,7 @@ def common_type(kinds: Sequence[Type], ansi: bool = True) -> Type:
         return DOUBLE
     if all(k.kind in ("int", "decimal") for k in known):
         return functools.reduce(wider_decimal, map(as_decimal, known))
-    raise NotCompilable("alternatives of types " + ", ".join(k.kind for k in known))
+    raise NotCompilable("alternatives of types " + ", ".join(k.shown for k in known))
 
 
 def _bounded(precision: int, scale: int) -> Type:
@@ -334,13 +347,7 @@ def arithmetic_type(name: str, x: Type, y: Type, ansi: bool = True) -> Type:
         return x
     if name == "+" and x == DAYS and y.kind == "date":
         return y
-    raise NotCompilable(f"{_show(x)} {name} {_show(y)}")
-
-
-def _show(type_: Type) -> str:
-    return {"int": {8: "tinyint", 16: "smallint", 32: "int", 64: "bigint"}.get(type_.size, "int")}.get(
-        type_.kind, type_.kind
-    )
+    raise NotCompilable(f"{x.shown} {name} {y.shown}")
 
 
 def _check_float(x: Type, y: Type, ansi: bool) -> None:
@@ -362,4 +369,4 @@ def check_comparable(name: str, x: Type, y: Type, ansi: bool = True) -> None:
         for _, kind in x.fields:
             check_comparable(name, kind, kind, ansi)
         return
-    raise NotCompilable(f"{_show(x)} {name} {_show(y)}")
+    raise NotCompilable(f"{x.shown} {name} {y.shown}")

@@ -121,7 +121,7 @@ class Interpreter:
         """Raises NotCompilable for what conditions cannot do at all, naming it."""
         evaluate, kind = self.prepare(node)
         if kind.kind not in ("boolean", "null"):
-            raise NotCompilable(f"a condition of type {kind.kind}")
+            raise NotCompilable(f"a condition of type {kind.shown}")
         return lambda state: evaluate(state, -1) is True
 
     def prepare(self, node: Expression) -> tuple[Evaluator, Type]:
@@ -188,7 +188,7 @@ class Interpreter:
             return fold.apply(distinct(found) if slot.distinct else found)
 
         if slot.distinct and any(not k.is_single for k in kinds):
-            raise NotCompilable(f"{slot.function}(DISTINCT {kinds[0].kind})")
+            raise NotCompilable(f"{slot.function}(DISTINCT {kinds[0].shown})")
         return aggregate, fold.type
 
     # -- operators and functions -----------------------------------------------------------------------------------
@@ -211,7 +211,7 @@ class Interpreter:
         if name in ("and", "or", "not", "case"):
             tested = kinds[:-1:2] if name == "case" else kinds
             if odd := next((k for k in tested if k.kind not in ("boolean", "null")), None):
-                raise NotCompilable(f"{name.upper()} over a value of type {odd.kind}")
+                raise NotCompilable(f"{name.upper()} over a value of type {odd.shown}")
         if name in ("and", "or"):
             return self.logic(name, of), BOOLEAN
         if name == "not":
@@ -483,7 +483,7 @@ class Interpreter:
         """
         found = self.strict_function(node, kinds)
         if found is None:
-            raise NotCompilable(f"{node.name}({', '.join(k.kind for k in kinds)})")
+            raise NotCompilable(f"{node.name}({', '.join(k.shown for k in kinds)})")
         apply, kind = found
 
         def evaluate(s: MatchState, r: int) -> Any:
@@ -504,7 +504,7 @@ class Interpreter:
         plain: Callable[..., Any] | None = None
         kind = STRING
         if extra == "try" and (name == "cast_int" or (name == "cast_bigint" and first.kind not in ("int", "boolean"))):
-            raise NotCompilable(f"try_cast of {first.kind}")  # NULL where a cast fails
+            raise NotCompilable(f"try_cast of {first.shown}")  # NULL where a cast fails
         if name == "negate" and (first.is_numeric or first.kind == "interval"):
             plain, kind = self.unsigned(first, operator.neg, DECIMALS.minus), first
         elif name == "abs" and (first.is_numeric or first.kind == "interval"):

@@ -78,7 +78,7 @@ def parameter_types(node: Call, place: int, kinds: Sequence[Type]) -> tuple[Type
     wanted = "map" if node.name == "map_filter" else "array"
     for kind in kinds[:arrays]:
         if kind.kind not in (wanted, "null"):
-            raise NotCompilable(f"{node.name}({kind.kind})")
+            raise NotCompilable(f"{node.name}({kind.shown})")
     elements = [kind.element or NULL for kind in kinds[:arrays]]
     if node.name == "aggregate":
         return (kinds[1], elements[0])[: 2 if place == 2 else 1]
@@ -99,7 +99,7 @@ def result_type(name: str, kinds: Sequence[Type], bodies: Sequence[Type]) -> Typ
     """
     if name in ("exists", "forall", "filter", "map_filter"):
         if bodies[0].kind not in ("boolean", "null"):
-            raise NotCompilable(f"{name} by a value of type {bodies[0].kind}")
+            raise NotCompilable(f"{name} by a value of type {bodies[0].shown}")
         return kinds[0] if name in ("filter", "map_filter") else BOOLEAN
     if name == "aggregate":
         if bodies[0] != kinds[1]:
@@ -107,7 +107,7 @@ def result_type(name: str, kinds: Sequence[Type], bodies: Sequence[Type]) -> Typ
         return bodies[-1]
     if name == "array_sort":
         if bodies and bodies[0] != INT:
-            raise NotCompilable(f"array_sort by a value of type {bodies[0].kind}")
+            raise NotCompilable(f"array_sort by a value of type {bodies[0].shown}")
         return kinds[0]
     return Type("array", element=bodies[0])
 
@@ -177,7 +177,7 @@ def field_of(kind: Type, name: str) -> tuple[Callable[[Any], Any], Type]:
         return (lambda values: [None if v is None else inner(v) for v in values]), Type("array", element=type_)
     found = [f for f in kind.fields if f[0] == name] or [f for f in kind.fields if f[0].casefold() == name.casefold()]
     if len(found) != 1:
-        raise NotCompilable(f"the field {name} of a value of type {kind.kind}")
+        raise NotCompilable(f"the field {name} of a value of type {kind.shown}")
     own = found[0][0]
     return (lambda value: value[own]), found[0][1]
 

@@ -20,9 +20,9 @@ from sparkcep.exec.conditions.expressions import (
     Type,
     parse_type,
 )
+from sparkcep.planner.conditions.comparable import Comparable
 from sparkcep.planner.conditions.one_row import of_one_row
 from sparkcep.planner.conditions.row_conditions import may_fail
-from sparkcep.planner.conditions.times import TimeCasts
 from sparkcep.planner.conditions.trees import Conjunct
 from sparkcep.planner.fields import Fields
 from sparkcep.query import POSITION, PREFIX, Aggregate, MatchNumber, Navigation, PatternQuery, Scalar, Waiting, unescape
@@ -91,16 +91,19 @@ class MatchConditions:
             return whole
 
     def kinds(self, analyze: Callable[[Sequence[str]], Sequence[tuple[str, str]]]) -> tuple[Type, ...]:
-        """Types of the columns, of which conditions may get more: times that meet in an operation are of one type."""
-        kinds = self._kinds(analyze)
-        casts = TimeCasts(self, kinds)
-        self.conditions = {k: casts.applied(node) for k, node in self.conditions.items()}
-        return kinds if len(kinds) == len(self.columns) else self._kinds(analyze)
+        """Types of the columns, of which conditions may get more: values that meet in an operation are of one type."""
+        types = self.types(analyze)
+        comparable = Comparable(self, types)
+        self.conditions = {k: comparable.applied(node) for k, node in self.conditions.items()}
+        if len(types) < len(self.columns):
+            types = self.types(analyze)
+        return tuple(map(parse_type, types))
 
-    def _kinds(self, analyze: Callable[[Sequence[str]], Sequence[tuple[str, str]]]) -> tuple[Type, ...]:
+    def types(self, analyze: Callable[[Sequence[str]], Sequence[tuple[str, str]]]) -> list[str]:
+        """Spark's types of the columns."""
         if not self.columns:
-            return ()
-        return tuple(parse_type(type_) for _, type_ in analyze([self.fields.texts[i] for i in self.columns]))
+            return []
+        return [type_ for _, type_ in analyze([self.fields.texts[i] for i in self.columns])]
 
     def state(self) -> tuple[int, ...]:
         """What has been collected so far, to go back to."""
