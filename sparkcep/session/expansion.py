@@ -16,6 +16,7 @@ from sparkcep.session.analyzer import SparkAnalyzer
 from sparkcep.session.originals import plain_sql
 from sparkcep.session.own_aggregates import with_aggregates
 from sparkcep.session.relations import Relation, relation_sql
+from sparkcep.session.spark_text import as_spark_reads
 from sparkcep.session.statement import StatementExecution
 from sparkcep.sql.occurrences import read_statement
 from sparkcep.sql.statement import OccurrenceKind, PatternOccurrence
@@ -43,10 +44,11 @@ def expand_collapsed(df: DataFrame, query: str) -> DataFrame:
     spark = df.sparkSession
     if df.isStreaming:
         raise streaming_unsupported("expand_collapsed()")
-    statement = read_statement(query)
+    get = settings.getter(spark)
+    statement = read_statement(as_spark_reads(spark, get, query))
     if not statement.forms:
         raise _not_a_block(query, 0)
-    own = with_aggregates(spark, settings.read(settings.getter(spark)))
+    own = with_aggregates(spark, settings.read(get))
     run = StatementExecution.of(spark, plain_sql(spark), statement, None, {}, own)
     return _Expansion(run, df).result(statement.forms[0])
 

@@ -36,6 +36,7 @@ from sparkcep.session.planning import OccurrencePlanner
 from sparkcep.session.relations import Relation, check, counted, relation_sql, with_facts
 from sparkcep.session.shared_forms import PlannedForm, explained, share, takes_part, unread
 from sparkcep.session.spark_errors import outer_reference
+from sparkcep.session.spark_text import as_spark_reads
 from sparkcep.session.templates import Templates
 from sparkcep.session.windowed_input import windowed_input
 from sparkcep.session.windowed_source import WindowedInput
@@ -94,7 +95,8 @@ def run_statement(
     mode = settings.read_match_recognize(get)
     if mode in ("native", "off"):
         return untouched(), None
-    statement = read_statement(text)
+    read = as_spark_reads(spark, get, text)
+    statement = read_statement(read)
     if kwargs:
         statement = formatted(statement)
     if (function := read_function(statement)) is not None and not explain_only:
@@ -102,7 +104,7 @@ def run_statement(
     if not (statement.forms or statement.templates):
         return untouched(), None
     own = with_aggregates(spark, settings.read(get))
-    templates = Templates(text)
+    templates = Templates(read)
     statement = templates.expanded(plain, statement, own, is_formatted=bool(kwargs))
     if mode == "auto" and _is_native() and not templates.steps:
         with contextlib.suppress(ParseException, AnalysisException):

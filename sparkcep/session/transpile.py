@@ -12,6 +12,7 @@ from sparkcep import settings
 from sparkcep.errors import PatternAnalysisError
 from sparkcep.query import SOURCE, unescape
 from sparkcep.session.originals import plain_sql
+from sparkcep.session.spark_text import as_spark_reads
 from sparkcep.session.statement import StatementExecution
 from sparkcep.session.templates import Templates
 from sparkcep.sql.occurrences import read_statement
@@ -28,9 +29,11 @@ def compiled(spark: SparkSession, sqlQuery: str) -> str:
         PatternAnalysisError: CEP_NOT_COMPILABLE, for what needs both Python and sparkcep's planner.
     """
     # Files of an index are this session's business.
-    own = replace(settings.read(settings.getter(spark)), index=False)
-    plain, templates = plain_sql(spark), Templates(sqlQuery)
-    statement = templates.expanded(plain, read_statement(sqlQuery), own, is_formatted=False)
+    get = settings.getter(spark)
+    own = replace(settings.read(get), index=False)
+    text = as_spark_reads(spark, get, sqlQuery)
+    plain, templates = plain_sql(spark), Templates(text)
+    statement = templates.expanded(plain, read_statement(text), own, is_formatted=False)
     with templates.located():
         return _compiled(StatementExecution.of(spark, plain, statement, None, {}, own))
 

@@ -1,0 +1,63 @@
+"""What Spark's parser puts in the place of parts of a text before it reads it, done here before patterns are read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from sparkcep.sql.lexicon import tokenize
+
+#: Spark's ConfigReader; what stands before the colon names where to look.
+_REFERENCE = re.compile(r"\$\{(?:(\w+?):)?(\S+?)\}")
+_OF_SESSION = (None, "spark", "sparkconf", "hivevar", "hiveconf")
+
+
+def as_spark_reads(spark: SparkSession, get: Callable[[str, str], Any], text: str) -> str:
+    """A statement with the values of `${...}` (``spark.sql.variable.substitute``), and with `"x"` as identifiers where
+    ``spark.sql.ansi.doubleQuotedIdentifiers`` says so.
+
+    Args:
+        get: the session's settings, see :func:`sparkcep.settings.getter`.
+    """
+    if "${" in text and str(get("spark.sql.variable.substitute", "true")).lower() == "true":
+        text = substituted(text, lambda key: str(spark.conf.get(key, "")))
+    if '"' in text and all(
+        str(get(key, "false")).lower() == "true"
+        for key in ("spark.sql.ansi.enabled", "spark.sql.ansi.doubleQuotedIdentifiers")
+    ):
+        text = with_backticks(text)
+    return text
+
+
+def substituted(text: str, value: Callable[[str], str], within: frozenset[str] = frozenset()) -> str:
+    """A text with settings' values for `${key}`, `${spark:key}`, `${hivevar:key}` and the like; values may have such.
+
+    What is the environment's or Java's (`${env:...}`), and what names itself, stays as it is.
+
+    >>> substituted("b.v > ${least} AND ${env:HOME}", {"least": "${spark:most} - 1", "most": "9"}.__getitem__)
+    'b.v > 9 - 1 AND ${env:HOME}'
+    """
+
+    def of(found: re.Match[str]) -> str:
+        prefix, key = found.groups()
+        if prefix not in _OF_SESSION or key in within:
+            return found[0]
+        return substituted(value(key), value, within | {key})
+
+    return _REFERENCE.sub(of, text)
+
+
+def with_backticks(text: str) -> str:
+    """A text whose identifiers in double quotes stand in backticks; in strings and comments these are no quotes.
+
+    >>> with_backticks('SELECT "a b" AS "c""d" FROM t WHERE x = \\'"\\'')
+    'SELECT `a b` AS `c"d` FROM t WHERE x = \\'"\\''
+    """
+    for token in reversed(tokenize(text)):
+        if token.kind == "string" and text[token.start] == '"':
+            name = text[token.start + 1 : token.end - 1].replace('""', '"').replace("`", "``")
+            text = f"{text[: token.start]}`{name}`{text[token.end :]}"
+    return text
