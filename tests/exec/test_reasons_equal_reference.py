@@ -8,9 +8,12 @@ from hypothesis import assume, given
 from sparkcep.exec.conditions.programs import CallsBack
 from sparkcep.exec.engines.non_answers.matcher import Reasons
 from sparkcep.exec.engines.non_answers.spec import REASONS, Facts, RepairSpec
-from sparkcep.exec.reference.reasons import ReasonSearch
+from sparkcep.exec.reference.reasons import ReasonSearch, reference_reason
+from sparkcep.exec.reference.runs import ReferenceCase, ReferenceCondition
+from sparkcep.pattern import Alternation, Concatenation, Negation, Variable
 from sparkcep.planner.engines.runs.plan import RunsPlan
 from sparkcep.planner.plan import PatternPlan
+from sparkcep.query import Selection, TestedAt
 
 from .run_engine import batch_of_case, plan_case
 from .run_strategies import RunCase, run_cases
@@ -56,3 +59,17 @@ def test_any_case(case: RunCase) -> None:
 @given(run_cases(negation=False))
 def test_conditions_that_the_kernel_calls_back_for(case: RunCase) -> None:
     check(case, CallsBack.ALWAYS)
+
+
+def test_an_alternative_of_a_negation_is_decided_by_itself() -> None:
+    """Of `!(c | d)` between b and x only c waits for a, which is not in the match: d ends the run before x."""
+    a, b, c, d, x = map(Variable, "abcdx")
+    pattern = Concatenation((Alternation((a, b)), Negation(Alternation((c, d))), x))
+    row_of = {"b": 0, "c": 1, "d": 1, "x": 2}
+    condition = ReferenceCondition(("c",), TestedAt.TAKE, lambda *_: True, (("a",),))
+    case = ReferenceCase(
+        3, lambda key, row: row_of.get(key) == row, [condition], Selection.NEXT, None, None, None, None
+    )  # fmt: skip
+    found = reference_reason(case, pattern, lambda key, row: row_of.get(key) == row, [])
+    assert found.run == (("b", 0),)
+    assert (found.code, found.component, found.event) == ("negation_blocked", "d", 1)

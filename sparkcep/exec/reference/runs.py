@@ -181,11 +181,13 @@ def in_order(ways: Iterable[Way]) -> list[str | None]:
 
 @dataclass(frozen=True)
 class Gap:
-    """A negation between two rows that were taken; None before the first and after the last."""
+    """A negation between two rows that were taken; None before the first and after the last. ``around``: all
+    components of the negation of which this is a part."""
 
     negation: Negation
     after: int | None
     before: int | None
+    around: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -206,7 +208,9 @@ def apart(gap: Gap) -> list[Gap]:
     item = gap.negation.item
     if not isinstance(item, Alternation):
         return [gap]
-    return [own for each in item.items for own in apart(replace(gap, negation=replace(gap.negation, item=each)))]
+    around = gap.around.union(variables(item))
+    parts = (replace(gap, negation=replace(gap.negation, item=each), around=around) for each in item.items)
+    return [own for part in parts for own in apart(part)]
 
 
 @dataclass(frozen=True)
@@ -338,9 +342,7 @@ class ReferenceCase:
         """For each component that may come next, how many events a run lacks, in order of preference."""
         for place in places:
             for way in ways_on(place.rest):
-                gaps = tuple(
-                    own for gap in (*place.gaps, *between(way.crossed, path[-1][1], None)) for own in apart(gap)
-                )
+                gaps = (*place.gaps, *between(way.crossed, path[-1][1], None))
                 if way.key is not None and self.decide(gaps, path, None) is not None:
                     yield 1 + sum(map(least_events, way.rest)), way.key
 
@@ -356,7 +358,7 @@ class ReferenceCase:
     def decide(self, gaps: tuple[Gap, ...], path: Path, scope: Sequence[int] | None) -> tuple[Gap, ...] | None:
         """The negations that cannot be decided yet; None where one that can is violated."""
         undecided = []
-        for gap in dict.fromkeys(gaps):
+        for gap in dict.fromkeys(own for whole in gaps for own in apart(whole)):
             if not self.decidable(gap, path):
                 undecided.append(gap)
             elif self.violated(gap, path, scope):
@@ -370,7 +372,7 @@ class ReferenceCase:
         """
         own = set(variables(gap.negation.item))
         required = [keys for c in self.conditions if own & set(c.decided_by) for keys in c.required]
-        named = [keys for keys in required if not own & set(keys)]
+        named = [keys for keys in required if not (own | gap.around) & set(keys)]
         if gap.after is None:
             return self.leading is None and not named and not self.leading_last
         return all(_count(path, keys) for keys in named)

@@ -11,7 +11,7 @@ import numpy as np
 from sparkcep.exec.kernels.caching import inlined, inner, kernel, spliced
 from sparkcep.exec.kernels.conditions.aggregates import advance, retreat
 from sparkcep.exec.kernels.conditions.codes import U
-from sparkcep.exec.kernels.runs.checks import passes, takes
+from sparkcep.exec.kernels.runs.checks import NEVER_DECIDED, decided_since, passes, takes
 from sparkcep.exec.kernels.runs.graph import ACCEPT, prepare, sees
 from sparkcep.exec.kernels.runs.graph_tables import Partition, Start
 from sparkcep.exec.kernels.runs.progress import REACHED, STAYED, TAKEN
@@ -384,7 +384,8 @@ def _explain_end(accept, length, limit, partition, walk, out):
 @inner
 def _tell_blocker(depth, low, end, partition, walk, out):
     """The first event with which a negation has a match before the event of a frame ``low`` to ``end``, and the least
-    component of that negation that can take it. ``depth``: frames whose events are taken.
+    component of that negation that can take it. ``depth``: frames whose events are taken; where ``end`` is none of them
+    the run ends there, else a negation that waits for other events forbids nothing yet.
 
     O(negations x rows between x checks). Returns TRUE, or the status of a condition that fails.
     """
@@ -402,7 +403,10 @@ def _tell_blocker(depth, low, end, partition, walk, out):
         x = 0
         while bits:
             if bits & np.uint64(1):
-                if (machine.dependent >> x) & 1:
+                dependent = (machine.dependent >> x) & 1
+                if dependent and end == depth and decided_since(x, machine, walk.search) == NEVER_DECIDED:
+                    pass
+                elif dependent:
                     c = machine.automata[3 * (x + 1) + 2]
                     k = np.int64(work.next_row[c, after])
                     while k < j and k <= first and not (closed and strict and work.last_equal[k] >= j):
