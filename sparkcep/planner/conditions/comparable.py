@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from sparkcep.exec.conditions.expressions import COMPARISONS, Call, Expression, Load, NavigationSlot
-from sparkcep.planner.conditions.hoisting import Collector
+from sparkcep.exec.conditions.expressions import COMPARISONS, Call, Expression, Load
+from sparkcep.planner.conditions.hoisting import Collector, at_same_row, navigation_of, text_of
 
 #: Types of times, the narrowest first.
 _BY_WIDTH = ("date", "timestamp_ntz", "timestamp")
-_ALIKE = (*COMPARISONS, "in", "coalesce", "least", "greatest")
+_ALTERNATIVES = ("case", "coalesce", "least", "greatest")
 
 
 @dataclass(slots=True)
@@ -32,8 +32,8 @@ class Comparable:
         if not isinstance(node, Call):
             return node
         node = replace(node, arguments=tuple(map(self.applied, node.arguments)))
-        places = _values(node) if node.name == "case" else list(range(len(node.arguments)))
-        types = {self.type_of(node.arguments[k]) for k in places}
+        places = _values(node)
+        types = self.types_at(node, places)
         if types == {"binary"} and node.name in (*COMPARISONS, "in"):
             return self.replaced(node, places, lambda value: self.column(value, "hex({})", "string"))
         if not types <= set(_BY_WIDTH):
@@ -44,27 +44,24 @@ class Comparable:
             return node
         if node.name == "-":
             return replace(self.cast(node, places, "timestamp_ntz"), extra=None)
-        if node.name == "case" or node.name in _ALIKE:
+        if node.name in (*COMPARISONS, "in", *_ALTERNATIVES):
             return self.cast(node, places, max(types, key=_BY_WIDTH.index))
         return node
 
     def type_of(self, node: Expression) -> str:
         """The type of a value that can be made another one here, a column's or one of several times'; empty for
         others."""
-        if isinstance(node, Call) and node.name in ("case", "coalesce", "least", "greatest"):
-            places = _values(node) if node.name == "case" else range(len(node.arguments))
-            types = {self.type_of(node.arguments[k]) for k in places}
+        if isinstance(node, Call) and node.name in _ALTERNATIVES:
+            types = self.types_at(node, _values(node))
             return types.pop() if len(types) == 1 and types <= set(_BY_WIDTH) else ""
-        slot = self.slot(node)
+        slot = navigation_of(node, self.owner)
         if slot is None:
             return ""
         return self.made.get(slot.column) or self.types[slot.column]
 
-    def slot(self, node: Expression) -> NavigationSlot | None:
-        """The navigation that a value is; None: it is no column's at a row."""
-        slot = self.owner.slots[node.slot] if isinstance(node, Load) else None
-        plain = isinstance(slot, NavigationSlot) and slot.argument is None and slot.column >= 0
-        return slot if plain else None  # type: ignore[return-value]
+    def types_at(self, node: Call, places: Sequence[int]) -> set[str]:
+        """The types of some arguments of a call."""
+        return {self.type_of(node.arguments[k]) for k in places}
 
     def replaced(self, node: Call, places: Sequence[int], by: Callable[[Expression], Expression]) -> Call:
         """A call with other values for some of its arguments."""
@@ -82,19 +79,19 @@ class Comparable:
         if self.type_of(node) == to:
             return node
         if isinstance(node, Call):
-            return self.cast(node, _values(node) if node.name == "case" else range(len(node.arguments)), to)
+            return self.cast(node, _values(node), to)
         return self.column(node, f"CAST({{}} AS {to.upper()})", to)
 
     def column(self, node: Expression, form: str, type_: str) -> Load:
         """Another column's value at the row of a column's value. ``form``: of the text, with the column as `{}`."""
-        slot = self.slot(node)
+        slot = navigation_of(node, self.owner)
         assert slot is not None
-        column = self.owner.column(form.replace("{}", self.owner.fields.texts[self.owner.columns[slot.column]]))
-        self.made[column] = type_
-        return self.owner.slot(replace(slot, column=column))
+        text = form.replace("{}", text_of(slot, self.owner))
+        self.made[self.owner.column(text)] = type_
+        return at_same_row(slot, text, self.owner)
 
 
-def _values(case: Call) -> list[int]:
-    """Places of what a CASE may be: condition, value, condition, value, ..., default."""
-    last = len(case.arguments) - 1
-    return [*range(1, last, 2), last]
+def _values(call: Call) -> list[int]:
+    """Places of a call's values: all, but for CASE, which has condition, value, condition, value, ..., default."""
+    last = len(call.arguments) - 1
+    return [*range(1, last, 2), last] if call.name == "case" else list(range(last + 1))

@@ -6,6 +6,7 @@ That is whatever looks at one row, and functions of two rows of the match, which
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 from sparkcep.exec.conditions.expressions import (
@@ -408,6 +409,22 @@ _INTERVAL_WORDS = frozenset(
     "TO NANOSECOND NANOSECONDS MICROSECOND MICROSECONDS MILLISECOND MILLISECONDS SECOND SECONDS MINUTE MINUTES HOUR "
     "HOURS DAY DAYS WEEK WEEKS MONTH MONTHS QUARTER QUARTERS YEAR YEARS".split()
 )
+
+
+def navigation_of(value: Expression, owner: Collector) -> NavigationSlot | None:
+    """The navigation that a value is; None: it is no column's at a row."""
+    slot = owner.slots[value.slot] if isinstance(value, Load) else None
+    return slot if isinstance(slot, NavigationSlot) and slot.argument is None and slot.column >= 0 else None
+
+
+def text_of(slot: NavigationSlot, owner: Collector) -> str:
+    """The row expression that a navigation gives."""
+    return owner.fields.texts[owner.columns[slot.column]]
+
+
+def at_same_row(slot: NavigationSlot, text: str, owner: Collector) -> Load:
+    """Another row expression where a navigation points."""
+    return owner.slot(replace(slot, column=owner.column(text)))
 
 
 def _place(slot: Navigation) -> tuple[object, ...]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 from sparkcep.exec.conditions.expressions import Call, Constant, Expression, Load, NavigationSlot, NotCompilable
-from sparkcep.planner.conditions.hoisting import Collector
+from sparkcep.planner.conditions.hoisting import Collector, at_same_row, navigation_of, text_of
 from sparkcep.query import string_literal
 
 #: Operators that only Spark has, as SQL writes them.
@@ -19,6 +19,7 @@ _CASTS = {f"cast_{type_.lower()}": f"CAST({{}} AS {type_})" for type_ in ("DOUBL
 _LIFTED = {"like": "{} LIKE {}", "concat": "concat({})", **_CASTS, **SPARKS_OWN}
 #: What may stand below them, and is then Spark's too.
 _BELOW = {name: f"{{}} {name} {{}}" for name in ("+", "-", "*", "/", "%", "div")} | {"negate": "- {}"}
+_FORMS = _LIFTED | _BELOW
 
 
 def of_one_row(node: Expression, owner: Collector) -> Expression:
@@ -37,7 +38,7 @@ def of_one_row(node: Expression, owner: Collector) -> Expression:
             text = _sql(node, owner)
             if not slots[0].physical:
                 text = owner.guarded(text, owner.variables(slots[0].register))
-            return owner.slot(replace(slots[0], column=owner.column(text)))
+            return at_same_row(slots[0], text, owner)
     if node.name in SPARKS_OWN:
         raise NotCompilable(f"{no_such_operator(node.name, node.extra)} over several rows of the match")
     return replace(node, arguments=tuple(of_one_row(argument, owner) for argument in node.arguments))
@@ -53,10 +54,9 @@ def _slots(node: Expression, owner: Collector) -> list[NavigationSlot] | None:
     if isinstance(node, Constant):
         return []
     if isinstance(node, Load):
-        slot = owner.slots[node.slot]
-        plain = isinstance(slot, NavigationSlot) and slot.argument is None and slot.column >= 0
-        return [slot] if plain else None  # type: ignore[list-item]
-    if not isinstance(node, Call) or node.name not in {**_LIFTED, **_BELOW}:
+        slot = navigation_of(node, owner)
+        return None if slot is None else [slot]
+    if not isinstance(node, Call) or node.name not in _FORMS:
         return None
     found = [_slots(argument, owner) for argument in node.arguments]
     return None if None in found else [slot for slots in found for slot in slots or ()]
@@ -65,13 +65,11 @@ def _slots(node: Expression, owner: Collector) -> list[NavigationSlot] | None:
 def _sql(node: Expression, owner: Collector) -> str:
     if isinstance(node, Constant):
         return _literal(node).replace("{", "{{").replace("}", "}}")
-    if isinstance(node, Load):
-        slot = owner.slots[node.slot]
-        assert isinstance(slot, NavigationSlot)
-        return f"({owner.fields.texts[owner.columns[slot.column]]})"
+    if (slot := navigation_of(node, owner)) is not None:
+        return f"({text_of(slot, owner)})"
     assert isinstance(node, Call)
     parts = [_sql(argument, owner) for argument in node.arguments]
-    form = (_LIFTED | _BELOW)[node.name]
+    form = _FORMS[node.name]
     if node.name == "concat":
         return form.format(", ".join(parts))
     if node.name in _CASTS and node.extra:

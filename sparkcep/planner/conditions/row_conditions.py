@@ -15,9 +15,10 @@ from sparkcep.planner.fields import Fields
 from sparkcep.query import PREFIX, Navigation, RowMarker, Scalar, quote, string_literal, unescape
 from sparkcep.sql.lexicon import parse_expression, tokenize
 
-#: What may divide by zero, cannot be converted or is not there, with ANSI mode at least.
-_MAY_FAIL = frozenset(
-    "/ % DIV MOD PMOD CAST :: [ ELEMENT_AT DATE TIMESTAMP TO_DATE TO_TIMESTAMP TO_TIMESTAMP_NTZ TO_TIMESTAMP_LTZ "
+#: What may divide by zero, cannot be converted or is not there, with ANSI mode at least: operators, and functions too.
+FAILING_OPERATORS = frozenset("/ % DIV [ CAST ::".split())
+_MAY_FAIL = FAILING_OPERATORS.union(
+    "MOD PMOD ELEMENT_AT DATE TIMESTAMP TO_DATE TO_TIMESTAMP TO_TIMESTAMP_NTZ TO_TIMESTAMP_LTZ "
     "UNIX_TIMESTAMP TO_UNIX_TIMESTAMP TO_NUMBER MAKE_DATE MAKE_TIMESTAMP MAKE_INTERVAL MAKE_DT_INTERVAL NEXT_DAY "
     "TINYINT SMALLINT INT INTEGER BIGINT FLOAT DOUBLE DECIMAL BOOLEAN BINARY CONV SEQUENCE ASSERT_TRUE RAISE_ERROR "
     "FROM_JSON PARSE_JSON PARSE_URL UNHEX TO_BINARY DATEDIFF DATE_ADD DATE_SUB ADD_MONTHS DATE_TRUNC YEAR MONTH DAY "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from decimal import Decimal
 
 from sqlglot import exp
@@ -23,7 +22,6 @@ from sparkcep.exec.conditions.expressions import (
     Constant,
     CurrentNumber,
     Expression,
-    Load,
     NavigationSlot,
     NotCompilable,
     NumberSlot,
@@ -33,7 +31,17 @@ from sparkcep.exec.conditions.expressions import (
 from sparkcep.exec.conditions.lambdas import FIELD, LAMBDA, WITH_LAMBDAS, canonical, free_parameters
 from sparkcep.exec.conditions.lambdas import PARAMETER as NAMED
 from sparkcep.exec.conditions.scalars import FUNCTIONS
-from sparkcep.planner.conditions.hoisting import FUNCTION, PARAMETER, SLOT, TEXT, Hoisting
+from sparkcep.planner.conditions.hoisting import (
+    FUNCTION,
+    PARAMETER,
+    SLOT,
+    TEXT,
+    Hoisting,
+    at_same_row,
+    navigation_of,
+    text_of,
+)
+from sparkcep.planner.conditions.row_conditions import FAILING_OPERATORS
 from sparkcep.query import Aggregate, MatchNumber, Navigation, RowExpression, RowMarker, quote, unescape
 from sparkcep.sql.lexicon import parse_expression, tokenize
 
@@ -60,7 +68,6 @@ MICROS = {
     "MICROSECOND": 1, "MILLISECOND": 1000, "SECOND": 1_000_000, "MINUTE": 60_000_000, "HOUR": 3_600_000_000,
     "DAY": 86_400_000_000, "WEEK": 7 * 86_400_000_000,
 }  # fmt: skip
-_MAY_FAIL = frozenset("/ % DIV [ CAST ::".split())
 #: Operators by the names that users give them.
 _OPERATORS: dict[type[exp.Expr], str] = {
     exp.Like: "LIKE", exp.Any: "ANY", exp.All: "ALL", exp.Tuple: "(x, y)", exp.In: "IN", exp.Between: "BETWEEN",
@@ -96,7 +103,7 @@ class Conjunct(Hoisting):
         """
         text = f"({self.text.strip()})"
         tokens = tokenize(text)
-        return None if any(t.upper in _MAY_FAIL for t in tokens) else self.lift_call(text, tokens)
+        return None if any(t.upper in FAILING_OPERATORS for t in tokens) else self.lift_call(text, tokens)
 
     def node(self, tree: exp.Expr) -> Expression:
         """One node of sqlglot's tree as an expression.
@@ -163,23 +170,15 @@ class Conjunct(Hoisting):
 
     def input_type(self, value: Expression) -> str | None:
         """The type of the input's column that a value is of; None: it is of none."""
-        if (found := self.navigated(value)) is None:
+        if (slot := navigation_of(value, self.owner)) is None:
             return None
-        return self.owner.column_types.get(self.owner.fields.column_of(found[1]) or "")
+        return self.owner.column_types.get(self.owner.fields.column_of(text_of(slot, self.owner)) or "")
 
     def as_local_time(self, value: Expression) -> Expression | None:
         """A column's value as TIMESTAMP_NTZ, which Spark makes of times, dates and texts; None: it is no column's."""
-        if (found := self.navigated(value)) is None:
+        if (slot := navigation_of(value, self.owner)) is None:
             return None
-        slot, text = found
-        return self.owner.slot(replace(slot, column=self.owner.column(f"CAST({text} AS TIMESTAMP_NTZ)")))
-
-    def navigated(self, value: Expression) -> tuple[NavigationSlot, str] | None:
-        """The navigation that a value is, with the text of its column; None: it is no column's at a row."""
-        slot = self.owner.slots[value.slot] if isinstance(value, Load) else None
-        if not isinstance(slot, NavigationSlot) or slot.argument is not None or slot.column < 0:
-            return None
-        return slot, self.owner.fields.texts[self.owner.columns[slot.column]]
+        return at_same_row(slot, f"CAST({text_of(slot, self.owner)} AS TIMESTAMP_NTZ)", self.owner)
 
     def construct(self, tree: exp.Expr) -> Expression:
         """Forms that are no plain call: IS, BETWEEN, IN, LIKE, IF, COALESCE, DATEDIFF, arrays and the like.
