@@ -21,7 +21,7 @@ from sparkcep.exec.batch import Batch
 from sparkcep.exec.engines.non_answers.spec import REASONS, RepairSpec
 from sparkcep.exec.engines.runs.search import RunSearch
 from sparkcep.exec.kernels.non_answers.tables import Flags
-from sparkcep.exec.reference.runs import Gap, Path, Place, ReferenceCase, Way, apart, between, ways_on
+from sparkcep.exec.reference.runs import Gap, Path, Place, ReferenceCase, Way, between, ways_on
 from sparkcep.pattern import Negation, Pattern, variables, walk
 from sparkcep.query import Selection
 
@@ -106,8 +106,7 @@ def _stopped(case: ReferenceCase, path: Path, place: Place, way: Way, key: str, 
     if not case.takes(longer):
         return Reason("condition_failed", key, row, path)
     gaps = (*place.gaps, *between(way.crossed, path[-1][1] if path else None, row))
-    decidable = [own for gap in gaps for own in apart(gap) if case.decidable(own, longer)]
-    component, event = _blocker(case, decidable, longer)
+    component, event = _blocker(case, [g for g in gaps if case.decidable(g, longer)], longer)
     return Reason("negation_blocked", component, event, path)
 
 

@@ -200,17 +200,17 @@ class Place:
 
 def between(crossed: tuple[Negation, ...], after: int | None, before: int | None) -> tuple[Gap, ...]:
     """The negations as gaps between two taken rows; None: before the first, behind the last."""
-    return tuple(Gap(negation, after, before) for negation in crossed)
+    return tuple(own for negation in crossed for own in _apart(Gap(negation, after, before)))
 
 
-def apart(gap: Gap) -> list[Gap]:
+def _apart(gap: Gap) -> list[Gap]:
     """A negated alternation as one negation of each alternative: one may be decided before another."""
     item = gap.negation.item
     if not isinstance(item, Alternation):
         return [gap]
     around = gap.around.union(variables(item))
     parts = (replace(gap, negation=replace(gap.negation, item=each), around=around) for each in item.items)
-    return [own for part in parts for own in apart(part)]
+    return [own for part in parts for own in _apart(part)]
 
 
 @dataclass(frozen=True)
@@ -358,7 +358,7 @@ class ReferenceCase:
     def decide(self, gaps: tuple[Gap, ...], path: Path, scope: Sequence[int] | None) -> tuple[Gap, ...] | None:
         """The negations that cannot be decided yet; None where one that can is violated."""
         undecided = []
-        for gap in dict.fromkeys(own for whole in gaps for own in apart(whole)):
+        for gap in dict.fromkeys(gaps):
             if not self.decidable(gap, path):
                 undecided.append(gap)
             elif self.violated(gap, path, scope):
