@@ -110,7 +110,7 @@ z - w | z - c | c - z | d - z | z - d | c - d | d - c | z + r | z - r | r + z | 
 r * i | r1 * (n % 9) | i / 4 * r | r * 0.3D | n % 7 * r1 | float(i) * r | r / 3 | r1 / 7 | r / 2.5D |
 (z - w) / 2 |
 z < c | z - r >= d | d + r <> z |
-coalesce(f, i) | coalesce(f, n) | greatest(f, l) | if(b, f, n) | array(f, h) |
+coalesce(f, i) | coalesce(f, x, i) | coalesce(f, n) | greatest(f, l) | if(b, f, n) | array(f, h) |
 d + r1 | r1 + d | z - r1 | abs(z - w) | -(z - w) | transform(zs, v -> v - w) | transform(zs, v -> z - v) |
 transform(zs, v -> v - c) | transform(zs, v -> v - d) | transform(zs, v -> v + r) | transform(zs, v -> v - r1) |
 transform(rs, v -> w + v) | transform(rs, v -> w - v) | transform(rs, v -> c - v) | transform(rs, v -> d + v) |

@@ -92,11 +92,8 @@ def parse_type(text: str) -> Type:
         return Type("array", element=parse_type(text[6:-1]))
     if text.startswith("map<"):
         sides = _split(text[4:-1])
-        return (
-            Type("map", key=parse_type(sides[0]), element=parse_type(sides[1]))
-            if len(sides) == 2
-            else Type("other", name=text)
-        )
+        if len(sides) == 2:
+            return Type("map", key=parse_type(sides[0]), element=parse_type(sides[1]))
     if text.startswith("struct<"):
         found = [_FIELD.fullmatch(part) for part in _split(text[7:-1])]
         if any(f is None for f in found):
@@ -287,8 +284,8 @@ def common_type(kinds: Sequence[Type], ansi: bool = True) -> Type:
     if all(k.kind == "int" for k in known):
         return max(known, key=lambda k: k.size)
     if all(k.is_numeric for k in known) and any(k.kind in ("double", "float") for k in known):
-        for k in known:
-            check_comparable("=", known[0], k, ansi)
+        if {k.kind for k in known} == {"int", "float"}:
+            _check_float(INT, Type("float"), ansi)
         return DOUBLE
     if all(k.kind in ("int", "decimal") for k in known):
         return functools.reduce(wider_decimal, map(as_decimal, known))
