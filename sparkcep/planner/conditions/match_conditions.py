@@ -37,7 +37,7 @@ class MatchConditions:
 
     ``conditions``, ``descriptions``: by label, what is evaluated and what EXPLAIN says. ``registers``: labels whose
     rows each holds; ``each``: those that a condition goes through row by row. ``columns``: fields, by kernel column.
-    ``zone``: the session's time zone.
+    ``types_of_fields``: what Spark has told of them so far. ``zone``: the session's time zone.
     ``pairs``: Spark evaluates something for every pair of rows, in partitions of up to ``limit_pairs``. ``labels``:
     other names of registers' rows than the query's; then only rows of some variables are kept, the tested one by the
     last name. ``tests``: what rows must satisfy by themselves to be taken by a variable, where there is something;
@@ -55,6 +55,7 @@ class MatchConditions:
     registers: list[frozenset[int]] = field(default_factory=list)
     each: set[int] = field(default_factory=set)
     columns: list[int] = field(default_factory=list)
+    types_of_fields: dict[int, str] = field(default_factory=dict)
     descriptions: dict[int, list[str]] = field(default_factory=dict)
     labels: tuple[str, ...] = ()
     tests: Mapping[str, str] = field(default_factory=dict)
@@ -92,18 +93,17 @@ class MatchConditions:
 
     def kinds(self, analyze: Callable[[Sequence[str]], Sequence[tuple[str, str]]]) -> tuple[Type, ...]:
         """Types of the columns, of which conditions may get more: values that meet in an operation are of one type."""
-        types = self.types(analyze)
-        comparable = Comparable(self, types)
+        comparable = Comparable(self, self.types(analyze))
         self.conditions = {k: comparable.applied(node) for k, node in self.conditions.items()}
-        if len(types) < len(self.columns):
-            types = self.types(analyze)
-        return tuple(map(parse_type, types))
+        return tuple(map(parse_type, self.types(analyze)))
 
     def types(self, analyze: Callable[[Sequence[str]], Sequence[tuple[str, str]]]) -> list[str]:
-        """Spark's types of the columns."""
-        if not self.columns:
-            return []
-        return [type_ for _, type_ in analyze([self.fields.texts[i] for i in self.columns])]
+        """Spark's types of the columns; it is asked once for each."""
+        unknown = [i for i in self.columns if i not in self.types_of_fields]
+        if unknown:
+            found = analyze([self.fields.texts[i] for i in unknown])
+            self.types_of_fields |= {i: type_ for i, (_, type_) in zip(unknown, found, strict=True)}
+        return [self.types_of_fields[i] for i in self.columns]
 
     def state(self) -> tuple[int, ...]:
         """What has been collected so far, to go back to."""

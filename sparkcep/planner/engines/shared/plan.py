@@ -172,7 +172,7 @@ class SharedPlanner:
 
     def column_kinds(self, owner: MatchConditions) -> tuple[Type, ...]:
         """Types of what items read."""
-        return tuple(parse_type(t) for _, t in self.analyze([owner.fields.texts[i] for i in owner.columns]))
+        return tuple(map(parse_type, owner.types(self.analyze)))
 
     def check_item(self, owner: MatchConditions, tree: Expression, kind: Type, types: Sequence[Type]) -> None:
         """Raises NotCompilable for values that Python does not write as Spark does."""

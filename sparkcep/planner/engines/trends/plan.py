@@ -326,7 +326,7 @@ class TrendPlanner(BlockPlanner):
                 known = self.tests_of_edges(s, (n,), of_components)
                 accepts = self.automaton.edges[s][n].target == ACCEPT
                 edge_codes[s].append(code(d.before, BEFORE, known) if accepts else code(d.after, AFTER, known))
-        numbers: dict[tuple[Scalar, str], int] = {}
+        numbers: dict[tuple[Scalar, tuple[tuple[str, str], ...]], int] = {}
         classes: list[EdgeClass] = []
         for state, edges, demand in self.grouped(found):
             dependent.tests = self.tests_of_edges(state, edges, of_components)
@@ -340,7 +340,7 @@ class TrendPlanner(BlockPlanner):
                         compared += [Compared(key_pair(one, dependent), one.operator) for one in found_here]
                         continue
                     # What may fail is evaluated for the events of these edges alone.
-                    key = scalar, str(dependent.tests) if may_fail(describe(scalar)) else ""
+                    key = scalar, tuple(dependent.tests.items()) if may_fail(describe(scalar)) else ()
                     if key not in numbers:
                         numbers[key] = len(numbers)
                         dependent.add(numbers[key], scalar)
@@ -353,7 +353,7 @@ class TrendPlanner(BlockPlanner):
             edge_bits=tuple(tuple(bits.get(k, -1) for k in row) for row in edge_codes),
             classes=tuple(replace(c, bit=bits.get(c.bit, -1)) for c in classes),
             conditions=conditions, aggregates=aggregates,
-            column_types=tuple(t for _, t in self.analyze([self.fields.texts[i] for i in dependent.columns])),
+            column_types=tuple(dependent.types(self.analyze)),
             width=width, slide=slide,
         )  # fmt: skip
         self.check_engine(spec.run)
@@ -527,7 +527,7 @@ class TrendPlanner(BlockPlanner):
         bits = {label: bit for bit, label in enumerate(sorted(local))}
         run = self.run_spec(bits, condition_set, checks)
         self.check_engine(run)
-        types = tuple(t for _, t in self.analyze([self.fields.texts[i] for i in dependent.columns]))
+        types = tuple(dependent.types(self.analyze))
         spec = TrendSpec(run, bits, (), (), ConditionSet(), aggregates, types, width, slide, enumerated=reason)
         return local, dependent, spec
 
