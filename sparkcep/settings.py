@@ -390,11 +390,12 @@ def getter(spark: SparkSession) -> Callable[[str, str], Any]:
         known = None
 
     def get(key: str, default: str) -> Any:
-        if known is not None and key in known:
-            return known[key]
-        if not key.startswith("spark.sql."):
-            return default if known is not None else spark.conf.get(key, default)
-        found = _sparks_own(spark, key) if known is not None else _asked(spark, key)
+        if known is None:
+            found = _asked(spark, key)
+        elif key in known:
+            found = known[key]
+        else:
+            found = _sparks_own(spark, key) if key.startswith("spark.sql.") else None
         return default if found is None else found
 
     return get
@@ -412,10 +413,10 @@ def _sparks_own(spark: SparkSession, key: str) -> str | None:
 
 
 def _asked(spark: SparkSession, key: str) -> str | None:
-    """A setting of Spark's; with a default of our own, ``conf.get`` would not tell Spark's."""
+    """A setting, or Spark's default, which ``conf.get`` does not tell where it is given another one."""
     try:
         return spark.conf.get(key)
-    except Exception:  # a key that this Spark does not have
+    except Exception:  # a key that this Spark does not have, or that is not set
         return None
 
 
@@ -464,8 +465,8 @@ def read(get: Callable[[str, str], Any]) -> Settings:
         log_time=text(LOG_TIME),
         log_tiebreak=text(LOG_TIEBREAK),
         log_event=text(LOG_EVENT),
-        ansi=_flag(get, "spark.sql.ansi.enabled", True),
-        case_sensitive=_flag(get, "spark.sql.caseSensitive", False),
+        ansi=flag(get, "spark.sql.ansi.enabled", True),
+        case_sensitive=flag(get, "spark.sql.caseSensitive", False),
         time_zone=_text(get, "spark.sql.session.timeZone"),
     )
 
@@ -483,11 +484,12 @@ def read_match_recognize(get: Callable[[str, str], Any]) -> str:
 def _text(get: Callable[[str, str], Any], key: str) -> str:
     try:
         return str(get(key, ""))
-    except Exception:  # as in _flag
+    except Exception:  # as in flag
         return ""
 
 
-def _flag(get: Callable[[str, str], Any], key: str, default: bool) -> bool:
+def flag(get: Callable[[str, str], Any], key: str, default: bool) -> bool:
+    """A setting of Spark's that is true or false, through ``get(key, default)``."""
     # Locked-down sessions (Databricks serverless) refuse to read some keys; the default is then the truth.
     try:
         return str(get(key, str(default).lower())).lower() == "true"

@@ -8,6 +8,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from sparkcep.settings import flag
 from sparkcep.sql.lexicon import tokenize
 
 #: Spark's ConfigReader; what stands before the colon names where to look.
@@ -22,12 +23,10 @@ def as_spark_reads(spark: SparkSession, get: Callable[[str, str], Any], text: st
     Args:
         get: the session's settings, see :func:`sparkcep.settings.getter`.
     """
-    if "${" in text and str(get("spark.sql.variable.substitute", "true")).lower() == "true":
+    if "${" in text and flag(get, "spark.sql.variable.substitute", True):
         text = substituted(text, lambda key: str(spark.conf.get(key, "")))
-    if '"' in text and all(
-        str(get(key, "false")).lower() == "true"
-        for key in ("spark.sql.ansi.enabled", "spark.sql.ansi.doubleQuotedIdentifiers")
-    ):
+    ansi = ("spark.sql.ansi.enabled", "spark.sql.ansi.doubleQuotedIdentifiers")
+    if '"' in text and all(flag(get, key, False) for key in ansi):
         text = with_backticks(text)
     return text
 
