@@ -444,6 +444,7 @@ class StatementExecution:
         lines = ["  Actual:", f"    input: {size(relation.given)}"]
         if relation.pruning.frame is not None:
             lines.append(f"    read through the index: {size(relation.source)}")
+        # Counted before anything is timed, which neither compiles kernels nor reads cold files then.
         (rows,) = self.analyzer.run(f"SELECT count(*) FROM {relation.sql}").collect()[0]
         lines.append(f"    output: {rows:,} rows")
         if relation.pruning.frame is not None:
