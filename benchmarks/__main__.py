@@ -17,6 +17,7 @@ from benchmarks.generate import DATA
 from benchmarks.index import pattern_index
 from benchmarks.memory import main as memory
 from benchmarks.pruning import main as pruning
+from benchmarks.real_logs import main as real_logs
 from benchmarks.repair import main as repair
 from benchmarks.rules import main as rules
 from benchmarks.runs import main as runs
@@ -43,6 +44,7 @@ ALONE = {
     "memory": memory,
     "pruning": pruning,
     "backtracking": backtracking,
+    "real_logs": real_logs,
     "repair": repair,
     "rules": rules,
     "runs": runs,

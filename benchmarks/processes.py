@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import resource
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 
@@ -53,3 +56,25 @@ def peak_megabytes(process: int) -> float:
     except OSError:
         return 0.0
     return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM")), 0.0)
+
+
+@contextmanager
+def watched_memory(every: float = 0.5) -> Iterator[list[float]]:
+    """While the block runs, the largest sum of megabytes that the processes below this one have resident, as the one
+    item of a list; memory that they share counts for each. Looked at every ``every`` seconds.
+    """
+    most, done = [0.0], threading.Event()
+
+    def watch() -> None:
+        page = os.sysconf("SC_PAGE_SIZE")
+        while not done.wait(every):
+            own = sum(int(stat[21]) * page for process, stat in tree(os.getpid()).items() if process != os.getpid())
+            most[0] = max(most[0], own / 1e6)
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield most
+    finally:
+        done.set()
+        watcher.join()
