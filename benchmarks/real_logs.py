@@ -89,31 +89,35 @@ def quoted(types: Sequence[str]) -> list[str]:
     return ['"' + t.replace('"', '""') + '"' for t in types]
 
 
-def block(parts: Sequence[str], last: str, where: str = "", returns: str = "") -> str:
+def steps(query: Query) -> list[str]:
+    """Components of a sequence: a1, a2 ..."""
+    return [f"{t} a{n}" for n, t in enumerate(quoted(query.types), start=1)]
+
+
+def block(parts: Sequence[str], last: str, where: str = "") -> str:
     """A pattern block over the view `log` that gives each case's first match by the places of its ends."""
     return (
         f"FROM log PARTITION BY case_id ORDER BY ts, pos EVENT TYPE activity PATTERN SEQ({', '.join(parts)})"
-        f"{where} MATCHES FIRST RETURN {returns or f'case_id, a1.pos AS t_first, {last}.pos AS t_last'}"
+        f"{where} MATCHES FIRST RETURN case_id, a1.pos AS t_first, {last}.pos AS t_last"
     )
 
 
-def plain(query: Query) -> str:
-    parts = [f"{t} a{n}" for n, t in enumerate(quoted(query.types), start=1)]
-    return block(parts, f"a{len(parts)}")
+def plain(query: Query, where: str = "") -> str:
+    return block(steps(query), f"a{len(query.types)}", where)
 
 
 def forms(query: Query, other: str) -> dict[str, str]:
     """What a sequence of three becomes under each operator; ``other``: a type beside."""
-    a, b, c = quoted(query.types)
-    (o,) = quoted([other])
+    a, b, c = steps(query)
+    between, beside = quoted([query.types[1], other])
     return {
-        "sequence": block([f"{a} a1", f"{b} a2", f"{c} a3"], "a3"),
-        "Kleene plus": block([f"{a} a1", f"{b}+ a2[]", f"{c} a3"], "a3"),
-        "Kleene star": block([f"{a} a1", f"{o}* x[]", f"{b} a2", f"{c} a3"], "a3"),
-        "negation": block([f"{a} a1", f"!{o} x", f"{b} a2", f"{c} a3"], "a3"),
-        "or": block([f"{a} a1", f"({b}|{o}) a2", f"{c} a3"], "a3"),
-        "within a day": block([f"{a} a1", f"{b} a2", f"{c} a3"], "a3", " WITHIN 1 day"),
-        "gap of at most 3": block([f"{a} a1", f"{b} a2", f"{c} a3"], "a3", " WHERE (gap, within, 3, 1, 2)"),
+        "sequence": plain(query),
+        "Kleene plus": block([a, f"{between}+ a2[]", c], "a3"),
+        "Kleene star": block([a, f"{beside}* x[]", b, c], "a3"),
+        "negation": block([a, f"!{beside} x", b, c], "a3"),
+        "or": block([a, f"({between}|{beside}) a2", c], "a3"),
+        "within a day": plain(query, " WITHIN 1 day"),
+        "gap of at most 3": plain(query, " WHERE (gap, within, 3, 1, 2)"),
     }
 
 
@@ -241,7 +245,7 @@ def detection(asked: Asked, log: Log, number: int) -> list[list[object]]:
             {
                 "index": (text := plain(query), True),
                 "no index": (text, False),
-                "by hand": (windows_sql(escaped(query), "places"), False),
+                "by hand": (windows_sql(Query(query.name, tuple(map(escaped, query.types))), "places"), False),
             }
             for query in log.sequences(length, number)
         ]
@@ -251,8 +255,9 @@ def detection(asked: Asked, log: Log, number: int) -> list[list[object]]:
     return rows
 
 
-def escaped(query: Query) -> Query:
-    return Query(query.name, tuple(t.replace("\\", "\\\\").replace("'", "\\'") for t in query.types))
+def escaped(text: str) -> str:
+    """A text as it stands between quotes in SQL."""
+    return text.replace("\\", "\\\\").replace("'", "\\'")
 
 
 def operators(asked: Asked, log: Log, number: int) -> list[list[object]]:
@@ -271,10 +276,10 @@ def explanations(asked: Asked, log: Log, number: int) -> list[list[object]]:
     for k in (1, 2, 4, 8):
         queries = []
         for query in log.sequences(3, number, 3):
-            parts = ", ".join(f"{t} a{n}" for n, t in enumerate(quoted(query.types), start=1))
             text = (
                 "FROM log PARTITION BY case_id ORDER BY ts, pos EVENT TYPE activity "
-                f"PATTERN SEQ({parts}) EXPLAIN NON ANSWERS (k => {k} hours, uncertainty => {k} hours, step => 1 hours)"
+                f"PATTERN SEQ({', '.join(steps(query))}) "
+                f"EXPLAIN NON ANSWERS (k => {k} hours, uncertainty => {k} hours, step => 1 hours)"
             )
             queries.append({"index": (f"SELECT count(*), count_if(cost IS NOT NULL) FROM ({text})", True)})
         rows.append([log.name, k, asked.compared(queries)["index"]])
@@ -289,7 +294,7 @@ def continuations(spark: SparkSession, log: Log, number: int) -> list[list[objec
     for place, pattern in enumerate(asked):
         best: dict[str, set[str]] = {}
         for mode in ("accurate", "hybrid", "fast"):
-            text = pattern.replace("'", "\\'")
+            text = escaped(pattern)
             query = f"SELECT next_event FROM pattern_continuations({log.name}, '{text}', mode => '{mode}', k => 5)"
             answer = timed(lambda q=query: spark.sql(q).collect())  # type: ignore[misc]
             best[mode] = {row[0] for row in answer.rows}
