@@ -219,14 +219,14 @@ def as_markdown(outcome: Outcome) -> str:
     benchmark = outcome.benchmark
     runs = len(outcome.timings[0].seconds)
     lines = [f"# {benchmark.title}", "", benchmark.about.strip(), ""]
-    lines += _table(
+    lines += table(
         ["seconds", *benchmark.queries],
         [[s, *(_seconds(outcome.best(q, [s])) for q in benchmark.queries)] for s in benchmark.systems]
         + [["rows of the answer", *(f"{outcome.best(q, benchmark.systems).rows:,}" for q in benchmark.queries)]],
     )
     if benchmark.ratios:
         lines += ["", "Ratios of medians; where a side has two formulations, the faster one counts:", ""]
-        lines += _table(
+        lines += table(
             ["ratio", *benchmark.queries],
             [[r.name, *(_number(outcome.ratio(q, r)) for q in benchmark.queries)] for r in benchmark.ratios],
         )
@@ -242,7 +242,8 @@ def as_markdown(outcome: Outcome) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _table(head: Sequence[str], body: Sequence[Sequence[str]]) -> list[str]:
+def table(head: Sequence[str], body: Sequence[Sequence[str]]) -> list[str]:
+    """Lines of a Markdown table whose first column is words and whose others are numbers."""
     lines = ["| " + " | ".join(head) + " |", "|---" + "|---:" * (len(head) - 1) + "|"]
     return lines + ["| " + " | ".join(row) + " |" for row in body]
 

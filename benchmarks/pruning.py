@@ -13,7 +13,6 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -30,7 +29,7 @@ from benchmarks import spark as sparks
 from benchmarks.generate import LogShape, ensure_parquet
 from benchmarks.harness import RESULTS, timed
 from benchmarks.processes import watched_memory
-from benchmarks.sequences import Query, arrays_sql, windows_sql
+from benchmarks.sequences import Query, arrays_sql, duckdb_over, windows_sql
 from sparkcep import index
 from sparkcep.settings import INDEX, INDEX_ACCESS_PATH, INDEX_CASES, INDEX_PATH
 
@@ -229,17 +228,6 @@ def build(spark: SparkSession, log: Path, folder: str, route: Route) -> str:
     )
 
 
-@contextmanager
-def duckdb_over(log: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """DuckDB with two threads, 8 GB and the log's files as the view `events`."""
-    with duckdb.connect(config={"threads": 2, "memory_limit": "8GB"}) as connection:
-        connection.execute("SET TimeZone = 'UTC'")
-        connection.execute(
-            f"CREATE VIEW events AS SELECT case_id, activity, ts::TIMESTAMP AS ts FROM read_parquet('{log}/*.parquet')"
-        )
-        yield connection
-
-
 def main(
     quick: bool = False,
     events: int = EVENTS,
@@ -266,7 +254,7 @@ def main(
     with (
         tempfile.TemporaryDirectory() as folder,
         sparks.spark_session({"events": log}) as spark,
-        duckdb_over(log) as duck,
+        duckdb_over(log, "events", memory_limit="8GB") as duck,
     ):
         spark.conf.set("spark.sql.shuffle.partitions", str(partitions))
         spark.sql(VIEW)

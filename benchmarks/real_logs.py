@@ -21,7 +21,7 @@ from pyspark.sql import SparkSession
 
 from benchmarks import spark as sparks
 from benchmarks.generate import DATA
-from benchmarks.harness import RESULTS, timed
+from benchmarks.harness import RESULTS, table, timed
 from benchmarks.index import SHARED
 from benchmarks.sequences import Query, windows_sql
 from sparkcep import index
@@ -199,15 +199,8 @@ class Asked:
         return {name: statistics.median(seconds[warm:]) for name, seconds in took.items()}
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
-    def cell(value: object) -> str:
-        return f"{value:.2f}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
-
-    return [
-        f"| {' | '.join(head)} |",
-        "|--" + "|--:" * (len(head) - 1) + "|",
-        *(f"| {' | '.join(map(cell, row))} |" for row in rows),
-    ]
+def cell(value: object) -> str:
+    return f"{value:.2f}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
 
 
 # -- the experiments ---------------------------------------------------------------------------------------------------
@@ -375,7 +368,8 @@ def write(parts: Mapping[str, Sequence[Sequence[object]]], number: int, folder: 
     """Write the page of the logs that are done; the next ones take long."""
     lines = [ABOUT.rstrip()]
     for section, (title, text, head) in SECTIONS.items():
-        lines += ["", f"## {title}", "", text.format(number=number, batches=BATCHES), "", *table(head, parts[section])]
+        rows = [list(map(cell, row)) for row in parts[section]]
+        lines += ["", f"## {title}", "", text.format(number=number, batches=BATCHES), "", *table(head, rows)]
     lines += ["", f"{sparks.SETTINGS_NOTE} {os.cpu_count()} cores."]
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "real_logs.md").write_text("\n".join(lines) + "\n")

@@ -197,14 +197,25 @@ def fold_sql(query: Query, table: str) -> str:
 
 
 @contextmanager
-def duckdb_session(log: Log) -> Iterator[duckdb.DuckDBPyConnection]:
-    """DuckDB with two threads and the log as views over its files."""
-    with duckdb.connect(config={"threads": 2}) as connection:
+def duckdb_over(files: Path, view: str, **settings: str) -> Iterator[duckdb.DuckDBPyConnection]:
+    """DuckDB with two threads and a log's Parquet files as a view.
+
+    Args:
+        settings: of DuckDB, besides.
+    """
+    with duckdb.connect(config={"threads": 2, **settings}) as connection:
         connection.execute("SET TimeZone = 'UTC'")
         connection.execute(
-            "CREATE VIEW events_parquet AS SELECT case_id, pos, activity, ts::TIMESTAMP AS ts "
-            f"FROM read_parquet('{log.parquet}/*.parquet')"
+            f"CREATE VIEW {view} AS SELECT case_id, pos, activity, ts::TIMESTAMP AS ts "
+            f"FROM read_parquet('{files}/*.parquet')"
         )
+        yield connection
+
+
+@contextmanager
+def duckdb_session(log: Log) -> Iterator[duckdb.DuckDBPyConnection]:
+    """DuckDB with two threads and the log as views over its files."""
+    with duckdb_over(log.parquet, "events_parquet") as connection:
         connection.execute(
             f"CREATE VIEW events_csv AS SELECT * FROM read_csv('{log.csv}/*.csv', header = false, auto_detect = false, "
             "delim = ',', columns = {'case_id': 'VARCHAR', 'pos': 'INTEGER', 'activity': 'VARCHAR', 'ts': 'TIMESTAMP'})"
