@@ -114,7 +114,7 @@ INDEX_ACCESS_PATH = Setting(
     "planner.index.events",
     "auto",
     "Where events of candidate cases come from: the index's activities or sequences, or the source. auto: by estimated "
-    "bytes, and none where the query is faster without the index; one that cannot serve a query is not used.",
+    "seconds, and none where the query is faster without the index; one that cannot serve a query is not used.",
     ("auto", "activities", "sequences", "source"),
 )
 INDEX_CASES = Setting(

@@ -16,13 +16,11 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
-from sparkcep.index.pairs import Longs, intersect, unpack, unpack_within
+from sparkcep.index.pairs import Longs, intersect, unpack
 from sparkcep.index.snapshots import TableState
 from sparkcep.index.storage import DataFile, Location, filesystem
 
 NO_IDS: Longs = np.empty(0, np.int64)
-#: Rows of posting lists, by what they are lists of.
-Lists: TypeAlias = list[list[pa.RecordBatch]]
 #: Posting lists of so many pairs are read together.
 PAIRS_AT_ONCE = 3
 #: CASE values of an index of so many rows of cases are kept in memory, a hundred bytes or less each.
@@ -53,7 +51,8 @@ class Footer:
 
 
 @lru_cache(maxsize=64)
-def _filesystem(table: Location) -> pafs.FileSystem:
+def file_system(table: Location) -> pafs.FileSystem:
+    """The file system of a table, opened once."""
     return filesystem(table)
 
 
@@ -64,7 +63,7 @@ def footer(table: Location, file: DataFile, keys: tuple[str, ...]) -> Footer:
     Args:
         keys: the columns that the file is sorted by, one or two.
     """
-    metadata = pq.read_metadata(file.path, filesystem=_filesystem(table))
+    metadata = pq.read_metadata(file.path, filesystem=file_system(table))
     return Footer(metadata, *key_bounds(metadata, keys))
 
 
@@ -109,7 +108,7 @@ def read_lists(
     columns: Sequence[str], intervals: Intervals = None,
 ) -> tuple[dict[tuple[int, ...], list[pa.RecordBatch]], int]:  # fmt: skip
     """Posting lists of some keys, and how many compressed bytes held them."""
-    fs = _filesystem(table)
+    fs = file_system(table)
     out: dict[tuple[int, ...], list[pa.RecordBatch]] = {key: [] for key in wanted}
     size = 0
     for file in state.files if wanted else ():
@@ -173,12 +172,13 @@ def _shared(lists: dict[tuple[int, ...], list[pa.RecordBatch]], found: Longs | N
         if not len(found):
             break
         low, high = found[0], found[-1]
-        near = [b.filter(_overlaps(b, low, high)) for b in batches]
+        near = [b.filter(overlapping(b, low, high)) for b in batches]
         found = intersect(found, _cases(near))
     return found
 
 
-def _overlaps(batch: pa.RecordBatch, low: int, high: int) -> pa.Array:
+def overlapping(batch: pa.RecordBatch, low: int, high: int) -> pa.Array:
+    """Which lists have cases between two ids, as far as their first and last tell."""
     return pa.array((batch["first_case"].to_numpy() <= high) & (batch["last_case"].to_numpy() >= low))
 
 
@@ -221,6 +221,11 @@ def cases_of_pairs(
             found[n] = _shared({pair: lists[pair] for pair in own}, found[n])
             asked[n] += len(own)
     return [(NO_IDS if cases is None else cases, own) for cases, own in zip(found, asked, strict=True)], size
+
+
+def cases_with(table: Location, state: TableState, wanted: Sequence[tuple[int, int]]) -> list[int]:
+    """In how many cases each of some pairs is, by the table of counts; 0 where none has it."""
+    return list(map(_popularity(table, state), wanted))
 
 
 def _popularity(table: Location, state: TableState) -> Callable[[tuple[int, int]], int]:
@@ -266,36 +271,6 @@ def cases_by_type(table: Location, state: TableState, wanted: Sequence[int]) -> 
     return {w: _cases(lists[w,]) for w in wanted}, size
 
 
-def lists_of_types(table: Location, state: TableState, wanted: Sequence[int], placed: bool = False) -> Lists:
-    """Posting lists of some types, with times, in their order. ``placed``: with positions in the cases, too."""
-    columns = (*LIST_COLUMNS, "times", *(["positions"] if placed else []))
-    lists, _ = read_lists(table, state, ("type",), [(w,) for w in wanted], columns)
-    return [lists[w,] for w in wanted]
-
-
-def events_in(
-    lists: Lists, ids: Longs, least: int | None = None, most: int | None = None
-) -> tuple[Longs, Longs, Longs, Longs]:
-    """Events of some lists in some cases (ascending ids): places of their cases and of their lists, times, and
-    positions in the cases, which are empty where the lists have none.
-
-    Args:
-        least, most: of the times that matter, None: any.
-    """
-    cases, types, times, positions = [NO_IDS], [NO_IDS], [NO_IDS], [NO_IDS]
-    for place, batches in enumerate(lists if len(ids) else ()):
-        for batch in batches:
-            of, own, placed = unpack_within(batch.filter(_overlaps(batch, ids[0], ids[-1])), ids)
-            if least is not None or most is not None:
-                near = (own >= (own if least is None else least)) & (own <= (own if most is None else most))
-                of, own, placed = of[near], own[near], placed[near] if len(placed) else placed
-            cases.append(of)
-            types.append(np.full(len(of), place, np.int64))
-            times.append(own)
-            positions.append(placed)
-    return np.concatenate(cases), np.concatenate(types), np.concatenate(times), np.concatenate(positions)
-
-
 def case_keys(table: Location, state: TableState, ids: Longs) -> pa.Array:
     """CASE values of some cases (ascending ids), in their order."""
     if is_kept(state):
@@ -339,7 +314,7 @@ def _keys_by_file(table: Location, state: TableState) -> Iterator[tuple[Longs, p
 
 
 def _tables(table: Location, state: TableState, columns: Sequence[str]) -> Iterator[pa.Table]:
-    fs = _filesystem(table)
+    fs = file_system(table)
     for file in state.files:
         yield pq.read_table(file.path, columns=list(columns), filesystem=fs)
 
@@ -384,6 +359,12 @@ def reasons(table: Location, state: TableState) -> dict[str, int]:
         for reason in rows["reason"].to_pylist():
             out[reason] = out.get(reason, 0) + 1
     return out
+
+
+def rejected_keys(table: Location, state: TableState) -> pa.Array:
+    """CASE values of rows of `rejected` as text, each once."""
+    parts = [rows["case_key"].combine_chunks() for rows in _tables(table, state, ["case_key"])]
+    return pa.concat_arrays([pa.array([], pa.string()), *parts]).unique()
 
 
 def all_ids(table: Location, state: TableState) -> Longs:

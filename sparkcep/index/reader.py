@@ -18,9 +18,9 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from sparkcep.index import groups, lookup, sources, table_reader
+from sparkcep.index import groups, local_events, lookup, sources, table_reader
 from sparkcep.index.groups import Groups
-from sparkcep.index.lookup import Lists, PairCount
+from sparkcep.index.lookup import PairCount
 from sparkcep.index.pairs import Longs, unpack
 from sparkcep.index.snapshots import Snapshot, TableState
 from sparkcep.index.storage import Location, call
@@ -152,7 +152,7 @@ class Reader:
     def dictionary(self) -> Mapping[str, int]:
         """Codes of event types, by their text."""
         if self._codes is None:
-            self._codes = call(self.spark, lookup.dictionary, self._table(DICTIONARY), self._state(DICTIONARY))
+            self._codes = call(self.spark, lookup.dictionary, self.table(DICTIONARY), self.state(DICTIONARY))
         return self._codes
 
     def counts(self, pairs: Iterable[tuple[str, str]]) -> dict[tuple[str, str], PairCount]:
@@ -163,9 +163,24 @@ class Reader:
         wanted = list(pairs)
         codes = self.dictionary()
         known = [(codes[a], codes[b]) for a, b in wanted if a in codes and b in codes]
-        found = call(self.spark, lookup.counts, self._table(COUNTS), self._state(COUNTS), known)
+        found = call(self.spark, lookup.counts, self.table(COUNTS), self.state(COUNTS), known)
         nothing = PairCount(0, 0, 0, None, None)
         return {(a, b): found.get((codes.get(a, -1), codes.get(b, -1)), nothing) for a, b in wanted}
+
+    def cases_with(self, pairs: Iterable[tuple[str, str]]) -> dict[tuple[str, str], int]:
+        """In how many cases each of some pairs is, as :meth:`counts` says; those of all pairs stay in memory."""
+        wanted, codes = list(pairs), self.dictionary()
+        known = [(codes.get(a, -1), codes.get(b, -1)) for a, b in wanted]
+        found = call(self.spark, lookup.cases_with, self.table(COUNTS), self.state(COUNTS), known)
+        return dict(zip(wanted, found, strict=True))
+
+    def events_of_types(self, types: Iterable[str]) -> int | None:
+        """How many events are of some types; None where the index does not tell, or would need a Spark job for it."""
+        if ACTIVITIES not in self.snapshot.tables or is_remote(self.spark):
+            return None
+        codes = self.dictionary()
+        known = call(self.spark, local_events.events_by_type, self.table(ACTIVITIES), self.state(ACTIVITIES))
+        return sum(known.get(codes[t], 0) for t in types if t in codes)
 
     def sizes(self) -> dict[str, tuple[int, int, int]]:
         """Bytes, rows and files of each table."""
@@ -230,7 +245,7 @@ class Reader:
 
             for n, branch in enumerate(branches):
                 ids, size = call(
-                    self.spark, signature.superset, self._table(SIGNATURES), self._state(SIGNATURES), list(branch),
+                    self.spark, signature.superset, self.table(SIGNATURES), self.state(SIGNATURES), list(branch),
                     ordered,
                 )  # fmt: skip
                 ids = ids if scope.ids is None else np.intersect1d(ids, scope.ids, assume_unique=True)
@@ -242,8 +257,8 @@ class Reader:
             wanted = [sorted(set(pairwise(branches[n]))) for n in paired]
             totals = self.snapshot.totals
             answers, size = call(
-                self.spark, lookup.cases_of_pairs, self._table(PAIRS), self._state(PAIRS),
-                (self._table(COUNTS), self._state(COUNTS)), wanted, FEW_EVENTS * totals.cases // max(1, totals.events),
+                self.spark, lookup.cases_of_pairs, self.table(PAIRS), self.state(PAIRS),
+                (self.table(COUNTS), self.state(COUNTS)), wanted, FEW_EVENTS * totals.cases // max(1, totals.events),
                 scope.ids, scope.intervals(self.definition.interval),
             )  # fmt: skip
             read += size
@@ -255,7 +270,7 @@ class Reader:
         if others:
             types = [sorted(set(branches[n])) for n in others]
             cases, size = call(
-                self.spark, lookup.cases_of_types, self._table(ACTIVITIES), self._state(ACTIVITIES), types, scope.ids
+                self.spark, lookup.cases_of_types, self.table(ACTIVITIES), self.state(ACTIVITIES), types, scope.ids
             )
             read += size
             for n, ids in zip(others, cases, strict=True):
@@ -273,14 +288,12 @@ class Reader:
             branches: as of :meth:`candidates`. of: CASE values of each group, whole numbers or text.
         """
         total, codes = self.snapshot.totals.cases, self.dictionary()
-        found = call(self.spark, groups.members, self._table(SEQUENCES), self._state(SEQUENCES), of)
+        found = call(self.spark, groups.members, self.table(SEQUENCES), self.state(SEQUENCES), of)
         found = [self._living(ids) for ids in found]
         types = sorted({codes[t] for branch in branches for t in branch if t in codes})
         known, read = None, 0
         if ACTIVITIES in self.snapshot.tables:
-            cases, read = call(
-                self.spark, lookup.cases_by_type, self._table(ACTIVITIES), self._state(ACTIVITIES), types
-            )
+            cases, read = call(self.spark, lookup.cases_by_type, self.table(ACTIVITIES), self.state(ACTIVITIES), types)
             known = groups.present(found, cases)
 
         def cases_of(kept: npt.NDArray[np.bool_]) -> Longs:
@@ -305,15 +318,15 @@ class Reader:
         Args:
             met: values to booleans.
         """
-        if is_remote(self.spark) or not lookup.is_kept(self._state(SEQUENCES)):
+        if is_remote(self.spark) or not lookup.is_kept(self.state(SEQUENCES)):
             return None
-        table = self._table(SEQUENCES), self._state(SEQUENCES)
+        table = self.table(SEQUENCES), self.state(SEQUENCES)
         found = [ids[met(keys).to_numpy(zero_copy_only=False)] for ids, keys in lookup.keys_of_cases(*table)]
         return self._living(lookup.ascending(found))
 
     def all_ids(self) -> Longs:
         """All living cases."""
-        ids = call(self.spark, lookup.all_ids, self._table(SEQUENCES), self._state(SEQUENCES))
+        ids = call(self.spark, lookup.all_ids, self.table(SEQUENCES), self.state(SEQUENCES))
         return self._living(ids)
 
     def _living(self, ids: Longs) -> Longs:
@@ -321,7 +334,7 @@ class Reader:
         if not self.snapshot.totals.replaced:
             return ids
         if self._dead is None:
-            self._dead = call(self.spark, lookup.dead, self._table(SEQUENCES), self._state(SEQUENCES))
+            self._dead = call(self.spark, lookup.dead, self.table(SEQUENCES), self.state(SEQUENCES))
         return np.setdiff1d(ids, self._dead, assume_unique=False)
 
     # -- rows set aside ------------------------------------------------------------------------------------------------
@@ -330,7 +343,7 @@ class Reader:
         """How many rows could not be indexed, by what is wrong with them (`on_bad_rows = 'quarantine'`)."""
         if REJECTED not in self.snapshot.tables:
             return {}
-        return call(self.spark, lookup.reasons, self._table(REJECTED), self._state(REJECTED))
+        return call(self.spark, lookup.reasons, self.table(REJECTED), self.state(REJECTED))
 
     def keys_set_aside(self) -> DataFrame:
         """CASE values of rows that could not be indexed, in one column; NULL is one of them where rows have no case.
@@ -372,28 +385,6 @@ class Reader:
         rows = table_reader.segments(self.spark, self.index, self.snapshot).where("start = 0").select("id", "case_key")
         return self._of(rows, ids).select(*(["id"] if with_ids else []), "case_key")
 
-    def lists_of_types(self, types: Sequence[str], placed: bool = False) -> Lists:
-        """Posting lists of some indexed types, read here. ``placed``: with positions in the cases."""
-        codes = self.dictionary()
-        wanted = [codes[t] for t in types]
-        return call(self.spark, lookup.lists_of_types, self._table(ACTIVITIES), self._state(ACTIVITIES), wanted, placed)
-
-    def local_events(self, types: Sequence[str], lists: Lists, ids: Longs, scope: Scope = EVERYTHING) -> pa.Table:
-        """Events of some types, whose ``lists`` these are, in some cases and of the times that matter: key, type
-        (text), time (units of the index), and position, where the lists have positions.
-
-        Reads the storage from here, as :meth:`lists_of_types` does; not for Spark Connect.
-        """
-        cases, places, times, positions = lookup.events_in(lists, ids, scope.least, scope.most)
-        keys = pa.array([], pa.string())
-        if len(cases):
-            keys = call(self.spark, lookup.case_keys, self._table(SEQUENCES), self._state(SEQUENCES), ids)
-        listed = pa.array(types, pa.string()).take(pa.array(places))
-        found = pa.table({"key": keys.take(pa.array(cases)), "type": listed, "time": pa.array(times)})
-        if len(positions) != len(cases):
-            return found
-        return found.append_column("position", pa.array(positions, pa.int64()).cast(pa.int32()))
-
     def activities(self, types: Sequence[str], ids: Longs | None = None) -> DataFrame:
         """One row per event of some types: id, type (text), position in the case, time."""
         codes = self.dictionary()
@@ -431,8 +422,10 @@ class Reader:
         wanted = self.spark.createDataFrame(pa.table({"id": pa.array(ids, pa.int64())}), "id bigint")
         return frame.join(F.broadcast(wanted), "id", "left_semi")
 
-    def _table(self, name: str) -> Location:
+    def table(self, name: str) -> Location:
+        """Where a table is."""
         return self.index.child(self.snapshot.build, name)
 
-    def _state(self, name: str) -> TableState:
+    def state(self, name: str) -> TableState:
+        """A table's files in the snapshot."""
         return self.snapshot.tables[name]

@@ -19,8 +19,9 @@ from pyspark.sql import DataFrame, SparkSession
 from sparkcep import index
 from sparkcep.errors import PatternIndexError, lacks
 from sparkcep.index import access, catalog, sources
-from sparkcep.index.access import Access, IndexNotBeneficial, Input, describe_bytes, order_kept
+from sparkcep.index.access import Access, IndexNotBeneficial, describe_bytes
 from sparkcep.index.costs import seconds
+from sparkcep.index.event_frames import Input, order_kept
 from sparkcep.index.reader import EVERYTHING, Coverage, Reader, Scope, Step
 from sparkcep.index.snapshots import Snapshot
 from sparkcep.index.storage_errors import UNUSABLE
@@ -271,7 +272,7 @@ def _through(reader: Reader, asks: Asks, looked_at: _LookedAt, state: sources.St
             settings.index_access_path, settings.index_cases, set_aside,
         )  # fmt: skip
     except (NotPrunable, IndexNotBeneficial) as error:
-        return unused(str(error))
+        return unused(str(error) + (f"; {coverage.reason}: REFRESH PATTERN INDEX {d.name}" if coverage.added else ""))
     except PatternIndexError as error:
         if error.error_class not in UNUSABLE:
             raise
@@ -413,10 +414,10 @@ def _explained(reader: Reader, needs: Requirements, coverage: Coverage, found: A
             f"cases: {len(candidates.ids):,} of {candidates.total:,}; "
             f"{describe_bytes(candidates.bytes_read)} of posting lists read"
         )
-    costs = ", ".join(f"{access_path} {describe_bytes(size)}" for access_path, size in found.cost.items())
-    lines.append(f"events from {found.access_path} (estimated: {costs})")
+    lines.append(f"events from {found.access_path}")
     if candidates is not None:
-        through = seconds(found.work.through(found.access_path, candidates.share))
+        ways = {path: found.work.through(path, candidates.share) for path in found.able}
+        through = ", ".join(f"{path} {seconds(ways[path])}" for path in sorted(ways, key=ways.__getitem__))
         without = seconds(found.work.without())
         lines.append(f"estimated for {found.work.cores} cores: {through}, without the index {without}")
     return lines

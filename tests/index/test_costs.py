@@ -25,19 +25,25 @@ EVENTS, CASES, TYPES = 300_000, 3_000, 40
         # 10 million events of 150 types: two types in a fifth of the cases, ten types in few
         (Work(10_000_000, 100_000_000, 2 / 150, 2), "sequences", 0.22, False),
         (Work(10_000_000, 100_000_000, 10 / 150, 2), "sequences", 0.001, False),
-        (Work(10_000_000, 100_000_000, 2 / 150, 2), "activities", 0.22, False),
+        (Work(10_000_000, 100_000_000, 2 / 150, 2, ["activities"]), "activities", 0.22, False),
         (Work(10_000_000, 100_000_000, 2 / 150, 2), "source", 0.9, True),
         # all events of all cases
         (Work(10_000_000, 100_000_000, 1.0, 2), "source", 0.1, False),
         (Work(10_000_000, 100_000_000, 1.0, 2), "source", 1.0, False),  # as slow as without it
         # a million: what goes by whatever the size is seen
         (Work(1_000_000, 10_000_000, 2 / 150, 2), "sequences", 0.22, True),
-        (Work(1_000_000, 10_000_000, 2 / 150, 2), "activities", 0.22, False),
+        (Work(1_000_000, 10_000_000, 2 / 150, 2), "activities", 0.22, True),
+        (Work(1_000_000, 10_000_000, 2 / 150, 2, ["activities", "sequences"]), "activities", 0.22, False),
+        (Work(1_000_000, 10_000_000, 2 / 150, 2, ["activities", "sequences"]), "sequences", 0.22, False),
+        # most cases of a log of few types, of which the driver would hand all to Spark
+        (Work(1_000_000, 10_000_000, 0.9, 2, ["sequences"]), "sequences", 0.5, False),
+        (Work(1_000_000, 10_000_000, 0.9, 2, ["sequences"]), "sequences", 1.0, True),
         # rows as text take longer to read
         (Work(1_000_000, 100_000_000, 2 / 150, 2), "sequences", 0.22, False),
         # many cores share what has to be read
         (Work(10_000_000, 100_000_000, 10 / 150, 64), "sequences", 0.001, True),
-        (Work(SMALL, 2_000_000, 2 / 150, 2), "source", 1.0, False),
+        (Work(SMALL, 2_000_000, 2 / 150, 2), "sequences", 1.0, False),
+        (Work(SMALL, 2_000_000, 2 / 150, 2), "source", 1.0, True),
     ],
 )
 def test_loses(work: Work, access_path: str, share: float, expected: bool) -> None:
@@ -49,6 +55,16 @@ def test_more_cases_never_take_less() -> None:
     for path in ("activities", "sequences", "source"):
         found = [work.through(path, share) for share in (0.0, 0.1, 0.5, 1.0)]
         assert found == sorted(found)
+
+
+def test_quickest() -> None:
+    """By work, not by bytes; how many cases can match is asked only where it decides."""
+    paths = ("source", "sequences", "activities")
+    never = pytest.fail
+    assert Work(1_000_000, 10_000_000, 0.1, 2, paths).quickest(paths, never) == "activities"
+    assert Work(1_000_000, 1_000_000, 0.1, 2, ["sequences"]).quickest(paths, never) == "sequences"
+    assert Work(10_000_000, 10_000_000, 1.0, 2).quickest(paths[:2], lambda: 0.01) == "sequences"
+    assert Work(10_000_000, 10_000_000, 1.0, 2).quickest(paths[:2], lambda: 0.9) == "source"
 
 
 @pytest.mark.full
@@ -73,11 +89,11 @@ def test_an_index_that_would_lose_is_left_alone(spark: SparkSession, tmp_path: P
             with configured(spark, settings):
                 return str(spark.sql(f"EXPLAIN {block}{items}").collect()[0][0])
 
-        for items, path in (("a.v", "sequences"), ("a.w", "source")):
-            said = plan(items)
-            assert "Index: costs not used, by estimate it would take" in said
-            assert f"with events from {path}" in said
-            assert f"events from {path}" in plan(items, **{INDEX_ACCESS_PATH.key: path, INDEX_CASES.key: "lists"})
+        said = plan("a.w")
+        assert "Index: costs not used, by estimate it would take" in said
+        assert "with events from source" in said
+        assert "events from source" in plan("a.w", **{INDEX_ACCESS_PATH.key: "source", INDEX_CASES.key: "lists"})
+        assert "events from sequences" in plan("a.v")
         said = plan("a.t")
         assert "events from activities" in said
         assert " cores: " in said

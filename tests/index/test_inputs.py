@@ -78,7 +78,7 @@ def served(spark: SparkSession, text: str, path: str = "activities", **frames: D
         ("(SELECT k, t, e, row_number() OVER (PARTITION BY k ORDER BY v) AS p FROM inputs_log)", "source"),
         ("(SELECT * FROM inputs_log ORDER BY v LIMIT 10)", "source"),
         ("(SELECT *, explode(array(1, 2)) AS n FROM inputs_log)", "source|can match"),
-        ("(SELECT k, -t AS t, p, e FROM inputs_log)", "source"),
+        ("(SELECT k, -t AS t, p, e FROM inputs_log)", "sequences"),
         ("(SELECT 'k#1' AS k, t, p, e FROM inputs_log)", "EVENT|CASE"),
         ("(SELECT k, t, p, upper(e) AS e FROM inputs_log)", "EVENT"),
         ("(SELECT * FROM inputs_log UNION ALL SELECT * FROM inputs_log)", NOT_ONE_BY_ONE),

@@ -12,7 +12,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from sparkcep import index
-from sparkcep.settings import INDEX
+from sparkcep.settings import INDEX, INDEX_ACCESS_PATH
+
+from ..conftest import configured
 
 NAME = "quarantined"
 Row = tuple[str | None, int | None, str | None, int]
@@ -37,13 +39,14 @@ def write(path: Path, rows: list[Row]) -> None:
 
 @pytest.fixture
 def folder(spark: SparkSession, tmp_path: Path) -> Iterator[Path]:
-    """A folder with good rows, and an index on it that sets bad rows aside."""
+    """A folder with good rows, and an index on it that sets bad rows aside; it is used although the log is small."""
     write(tmp_path / "part0.parquet", OTHERS)
     source = f"parquet.`{tmp_path}`"
     options = {"on_bad_rows": "quarantine"}
     index.create(spark, NAME, source, case="k", time="t", event="e", options=options)
     try:
-        yield tmp_path
+        with configured(spark, {INDEX_ACCESS_PATH.key: "activities"}):
+            yield tmp_path
     finally:
         index.drop(spark, NAME)
         index.vacuum(spark, NAME, 0)
@@ -81,9 +84,9 @@ def test_events_without_a_type_do_not_matter_where_no_condition_lets_them_throug
     assert index.refresh(spark, NAME).rejected == 1
     text = told(spark, SEQUENCE.format(f"parquet.`{folder}`"))
     assert re.search("1 rows set aside .* have no type, and events without one change nothing here", text)
-    assert re.search("estimated: source .*, sequences .*, activities", text)
+    assert re.search("estimated for .* activities .*, sequences .*, source .*, without the index", text)
     text = told(spark, CLAUSE.format(f"parquet.`{folder}`"))
-    assert re.search(r"events from source \(estimated: source [^,]*\)", text)
+    assert re.search("estimated for .*: source [^,]*, without the index", text)
 
 
 @pytest.mark.full

@@ -179,7 +179,7 @@ def test_where_few_cases_are_left_further_pairs_are_not_asked_for(spark: SparkSe
     assert {keys[i] for i in found.ids.tolist()} == {"c0", "c1"}
     assert found.steps[0].cases == 2
     wanted = [(reader.dictionary()[a], reader.dictionary()[b]) for a, b in pairwise("ABCDE")]
-    tables = [(reader._table(name), reader._state(name)) for name in (PAIRS, COUNTS)]
+    tables = [(reader.table(name), reader.state(name)) for name in (PAIRS, COUNTS)]
     ((every, asked), (first, _)), _ = lookup.cases_of_pairs(*tables[0], tables[1], [wanted, wanted[:1]], 0)
     assert (asked, every.tolist()) == (4, found.ids.tolist())
     assert first.tolist() == reader.candidates([["A", "B"]]).ids.tolist()

@@ -17,12 +17,12 @@ from pyspark.sql import functions as F
 
 import sparkcep
 from sparkcep import index
-from sparkcep.index.access import holds
 from sparkcep.index.build import symbols as symbols_sql
+from sparkcep.index.event_frames import holds
 from sparkcep.index.tables import MAX_TYPES, symbol
-from sparkcep.settings import INDEX, INDEX_ACCESS_PATH
+from sparkcep.settings import INDEX, INDEX_ACCESS_PATH, INDEX_CASES
 
-from ..conftest import IS_CONNECT
+from ..conftest import IS_CONNECT, configured
 
 #: What regular expressions, decoders and readers of text treat as more than a character: line and paragraph
 #: separators, surrogates, and code points without a character of their own.
@@ -69,16 +69,15 @@ def test_scan_finds_what_the_definition_says(spark: SparkSession) -> None:
 def compared(spark: SparkSession, name: str, folder: Path, statement: str) -> list[tuple[object, ...]]:
     """Rows of a statement through the index, which are those without it."""
     index.create(spark, name, f"parquet.`{folder}`", case="k", time="t", event="e")
-    spark.conf.set(INDEX_ACCESS_PATH.key, "sequences")
     try:
-        assert "picked by a scan of" in sparkcep.explain(spark, statement)
-        found = sorted(map(tuple, spark.sql(statement).collect()))
-        spark.conf.set(INDEX.key, "false")
-        assert sorted(map(tuple, spark.sql(statement).collect())) == found
-        return found
+        with configured(spark, {INDEX.key: "false"}):
+            expected = sorted(map(tuple, spark.sql(statement).collect()))
+        for cases in ("scan", "lists"):
+            with configured(spark, {INDEX_ACCESS_PATH.key: "sequences", INDEX_CASES.key: cases}):
+                assert ("picked by a scan of" in sparkcep.explain(spark, statement)) == (cases == "scan")
+                assert sorted(map(tuple, spark.sql(statement).collect())) == expected
+        return expected
     finally:
-        spark.conf.unset(INDEX.key)
-        spark.conf.unset(INDEX_ACCESS_PATH.key)
         index.drop(spark, name)
         index.vacuum(spark, name, 0)
 
