@@ -19,7 +19,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from sparkcep.executors import usable_cores
-from sparkcep.index import read_here, sources
+from sparkcep.index import lookup, read_here, sources
 from sparkcep.index.costs import Work, seconds
 from sparkcep.index.event_frames import (
     ARROW_TYPES,
@@ -41,10 +41,12 @@ from sparkcep.spark_plan import is_remote
 
 #: Where events may come from.
 FROM_ACTIVITIES, FROM_SEQUENCES, FROM_SOURCE = ACCESS_PATHS = ("activities", "sequences", "source")
-#: Events that the driver itself takes from posting lists, in three seconds of a core and a hundred megabytes or so, and
-#: from `sequences`, of which it decodes all columns that are asked for; more are read by Spark.
+#: Events that the driver itself looks at in posting lists, in three seconds of a core and a hundred megabytes or so,
+#: and in `sequences`, of which it decodes all columns that are asked for; more are read by Spark.
 MAX_LISTED_EVENTS = 20_000_000
 MAX_STORED_EVENTS = 4_000_000
+#: Events that it hands to Spark, some forty bytes each, which the JVM of the driver holds as long as the query.
+MAX_SHIPPED_EVENTS = 4_000_000
 #: So many looks of a branch at an event are cheaper than reading posting lists.
 SCANNED_EVENTS = 3_000_000
 #: What is left of a source that is joined to its candidates must be less than this share of the cases.
@@ -109,7 +111,6 @@ def access(
         access_path = work.quickest(paths, likely)
     if is_free and not ask.groups:
         _demand_gain(work, access_path, likely)
-    d = reader.definition
     if access_path == FROM_SEQUENCES and _scans(reader, ask, source, cases):
         frame = _over(source, exploded(reader, _scan(reader, ask), ask, source))
         return Access(frame, access_path, None, paths, work)
@@ -126,7 +127,7 @@ def access(
             found = reader.candidates(ask.branches, ask.bound, ask.ordered, source.scope)
     if access_path == FROM_SOURCE and found.share > MAX_SHARE:
         raise IndexNotBeneficial(f"{found.share:.0%} of the cases can match, and the events must come from the source")
-    if lists is not None:
+    if lists is not None and found.share * work.wanted * work.events <= MAX_SHIPPED_EVENTS:
         frame = _over(source, from_lists(reader, types, lists.result(), found.ids, source))
     elif access_path == FROM_ACTIVITIES:
         frame = _over(source, from_activities(reader, types, found.ids, source.placed))
@@ -136,21 +137,25 @@ def access(
         ids = None if found.share == 1 else found.ids
         frame = _over(source, exploded(reader, reader.lists(ids), ask, source))
     else:
-        keys = _keys(reader, found, set_aside)
-        if coverage.added:
-            new = sources.in_files(source.files, coverage.added)
-            keys = keys.union(new.select(F.col(in_backticks(d.case)))).distinct()
-        keys, rows = keys.toDF("__cep_case"), source.frame
-        frame = rows.join(
-            F.broadcast(keys), rows[in_backticks(source.case)].eqNullSafe(keys["__cep_case"]), "left_semi"
-        )
+        frame = _from_source(reader, source, coverage, found, set_aside)
     return Access(frame, access_path, found, paths, work)
+
+
+def _from_source(reader: Reader, source: Input, coverage: Coverage, found: Candidates, set_aside: bool) -> DataFrame:
+    """The query's input, of the cases that can match, and of those of files and rows that are not indexed."""
+    keys = _keys(reader, found, set_aside)
+    if coverage.added:
+        new = sources.in_files(source.files, coverage.added)
+        keys = keys.union(new.select(F.col(in_backticks(reader.definition.case)))).distinct()
+    keys, rows = keys.toDF("__cep_case"), source.frame
+    return rows.join(F.broadcast(keys), rows[in_backticks(source.case)].eqNullSafe(keys["__cep_case"]), "left_semi")
 
 
 def _keys(reader: Reader, found: Candidates, set_aside: bool) -> DataFrame:
     """CASE values of cases that can match, in one column. ``set_aside``: and of rows that could not be indexed."""
     case_type = reader.definition.case_type
-    if is_remote(reader.spark) or case_type not in ARROW_TYPES:
+    is_kept = lookup.is_kept(reader.state(SEQUENCES))
+    if is_remote(reader.spark) or case_type not in ARROW_TYPES or not is_kept:
         keys = reader.case_keys(found.ids)
         return keys.union(reader.keys_set_aside()).distinct() if set_aside else keys
     own = read_here.keys_of_cases(reader, found.ids, set_aside).cast(ARROW_TYPES[case_type])
@@ -252,8 +257,10 @@ def _stored_here(reader: Reader, ask: Requirements, source: Input, found: Candid
     """Where `sequences` has cases that the driver itself reads; None: Spark does."""
     if not can_be_read_here(reader, source):
         return None
-    where, totals = read_here.groups_of_cases(reader, found.ids), reader.snapshot.totals
-    rows = max(1, reader.sizes()[SEQUENCES][1])
+    totals, rows = reader.snapshot.totals, max(1, reader.sizes()[SEQUENCES][1])
+    if found.share * totals.events > MAX_STORED_EVENTS:
+        return None
+    where = read_here.groups_of_cases(reader, found.ids)
     return where if where.rows / rows * totals.events <= MAX_STORED_EVENTS else None
 
 

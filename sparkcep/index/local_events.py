@@ -24,7 +24,7 @@ from sparkcep.index.storage import DataFile, Location
 
 #: Rows of posting lists, by the type that they are lists of.
 Lists: TypeAlias = list[list[pa.RecordBatch]]
-#: Threads that decode lists; more of them wait for memory, not for each other.
+#: Threads that read and decode; more of them wait for memory, not for each other.
 THREADS = max(1, min(8, os.cpu_count() or 1))
 
 
@@ -93,8 +93,9 @@ class CaseGroups:
 def groups_of_cases(table: Location, state: TableState, ids: Longs) -> CaseGroups:
     """Where rows of some cases (ascending ids) can be."""
     found, rows = [], 0
-    for file in state.files:
-        own = footer(table, file, ("id",))
+    with ThreadPoolExecutor(THREADS) as threads:  # each footer is a request to an object store
+        footers = list(threads.map(lambda file: footer(table, file, ("id",)), state.files))
+    for file, own in zip(state.files, footers, strict=True):
         at = np.searchsorted(ids, own.first) < np.searchsorted(ids, own.last, side="right")
         groups = tuple(np.flatnonzero(at).tolist())
         if groups:

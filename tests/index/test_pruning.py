@@ -295,7 +295,7 @@ def _compared(
             plans = told.split("Pattern relation ")[1:]
             assert len(plans) == len(forms), told
             for form, plan in zip(forms, plans, strict=True):
-                where = next((path for path in ACCESS_PATHS if f"events from {path} " in plan), NO_INDEX)
+                where = next((path for path in ACCESS_PATHS if f"events from {path}\n" in plan), NO_INDEX)
                 found.update((feature, where) for feature in features(log, through, how, renamed, form))
     finally:
         spark.conf.unset(INDEX.key)

@@ -83,7 +83,7 @@ def served(spark: SparkSession, text: str, path: str = "activities") -> str:
     spark.conf.set(INDEX.key, "true")
     spark.conf.set(INDEX_ACCESS_PATH.key, path)
     told = sparkcep.explain(spark, text)
-    return told.split("events from ")[1].split(" ")[0] if "events from " in told else told.split("Index: ")[1]
+    return told.split("events from ")[1].split()[0] if "events from " in told else told.split("Index: ")[1]
 
 
 @pytest.mark.full
