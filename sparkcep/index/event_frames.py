@@ -115,8 +115,8 @@ def exploded(reader: Reader, cases: DataFrame, ask: Requirements, source: Input)
 
 
 def _value_columns(reader: Reader, source: Input) -> dict[str, tuple[str, str]]:
-    """Columns of `sequences` and their types, by what a query asks for beside CASE, TIME and EVENT."""
-    d, needed = reader.definition, source.needed or frozenset()
+    """Columns of `sequences` and their types, by what a query asks for or orders by beside CASE, TIME and EVENT."""
+    d, needed = reader.definition, (source.needed or frozenset()) | source.placed
     own = {d.tiebreak: ("ties", d.tiebreak_type)} if d.tiebreak is not None else {}
     own |= dict(zip(d.include, zip(include_columns(d), d.include_types, strict=True), strict=True))
     return {name: column for name, column in own.items() if name in needed}

@@ -232,7 +232,7 @@ def an_index_of_xes(run: Run, text: str) -> None:
     assert "orders.xes.gz is now the Parquet of orders.parquet" in err
     code, out, err = run("explain", "--parquet", "log=orders.parquet", text)
     assert code == 0, err
-    assert "Index: of_xes not used, 100% of the cases can match" in out  # it covers the folder
+    assert "Index: of_xes (siesta), snapshot 0" in out  # it covers the folder
     code, _, err = run("index", "create", "of_xes", "--xes", "orders.xes.gz", "--path", "indexes")
     assert code == 1
     assert "[CEP_FILE] orders.parquet cannot be written: it is there already." in err
