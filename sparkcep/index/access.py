@@ -106,15 +106,15 @@ def access(
     paths = _able(reader, ask, source, coverage.state == "current" and not set_aside)
     work = _work(reader, ask, source, source_bytes)
     is_free = access_path == cases == "auto"
-    likely = cache(lambda: 1.0 if ask.groups else _likely(reader, ask))
+    likely = cache(lambda: _likely(reader, ask))
     if access_path not in paths:
-        access_path = work.quickest(paths, likely)
+        access_path = work.quickest(paths, (lambda: 1.0) if ask.groups else likely)
     if is_free and not ask.groups:
         _demand_gain(work, access_path, likely)
     if access_path == FROM_SEQUENCES and _scans(reader, ask, source, cases):
         frame = _over(source, exploded(reader, _scan(reader, ask), ask, source))
         return Access(frame, access_path, None, paths, work)
-    if len(ask.branches) > MAX_BRANCHES and access_path == FROM_SOURCE and (share := _likely(reader, ask)) > MAX_SHARE:
+    if len(ask.branches) > MAX_BRANCHES and access_path == FROM_SOURCE and (share := likely()) > MAX_SHARE:
         raise IndexNotBeneficial(f"by the counts of pairs about {share:.0%} of the cases can match one of the rules")
     types = sorted(t for t in ask.only or () if t in reader.dictionary())
     is_local = access_path == FROM_ACTIVITIES and access_path in work.here
@@ -131,7 +131,7 @@ def access(
         frame = _over(source, from_lists(reader, types, lists.result(), found.ids, source))
     elif access_path == FROM_ACTIVITIES:
         frame = _over(source, from_activities(reader, types, found.ids, source.placed))
-    elif access_path == FROM_SEQUENCES and (where := _stored_here(reader, ask, source, found)) is not None:
+    elif access_path == FROM_SEQUENCES and (where := _stored_here(reader, source, found)) is not None:
         frame = _over(source, from_cases(reader, ask, where, found.ids, source))
     elif access_path == FROM_SEQUENCES:
         ids = None if found.share == 1 else found.ids
@@ -212,7 +212,7 @@ def _able(reader: Reader, ask: Requirements, source: Input, is_all: bool) -> tup
     """Access paths that can serve. ``is_all``: the index has all rows that matter."""
     d, paths = reader.definition, [FROM_SOURCE]
     if not is_all or source.needed is None:
-        return (FROM_SOURCE,)
+        return tuple(paths)
     stored = {d.case, d.time, d.event}
     tie = {d.tiebreak} if d.tiebreak is not None else set()
     if source.needed <= stored | tie | set(d.include):
@@ -253,7 +253,7 @@ def _scan(reader: Reader, ask: Requirements) -> DataFrame:
     return reader.lists().where(holds(known) if known else F.lit(False))
 
 
-def _stored_here(reader: Reader, ask: Requirements, source: Input, found: Candidates) -> CaseGroups | None:
+def _stored_here(reader: Reader, source: Input, found: Candidates) -> CaseGroups | None:
     """Where `sequences` has cases that the driver itself reads; None: Spark does."""
     if not can_be_read_here(reader, source):
         return None

@@ -69,7 +69,10 @@ class Work:
     def quickest(self, access_paths: Sequence[str], share: Callable[[], float]) -> str:
         """The way through an index that takes the least. ``share``: is asked only where it decides."""
         least, most = (min(access_paths, key=lambda p: self.through(p, s)) for s in (0.0, 1.0))
-        return least if least == most else min(access_paths, key=lambda p: self.through(p, share()))
+        if least == most:
+            return least
+        likely = share()
+        return min(access_paths, key=lambda p: self.through(p, likely))
 
     def loses(self, access_path: str, share: float) -> bool:
         """Whether a query takes longer through an index than without."""
