@@ -6,19 +6,18 @@ All functions take plain values, as those of :mod:`sparkcep.index.lookup` do.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from sparkcep.index.lookup import LIST_COLUMNS, NO_IDS, file_system, footer, overlapping, read_lists
-from sparkcep.index.pairs import Longs, unpack_within
+from sparkcep.index.lookup import LIST_COLUMNS, NO_IDS, footer, overlapping, read_groups, read_lists
+from sparkcep.index.pairs import Longs, one_chunk, unpack_within
 from sparkcep.index.snapshots import TableState
 from sparkcep.index.storage import DataFile, Location
 
@@ -26,17 +25,6 @@ from sparkcep.index.storage import DataFile, Location
 Lists: TypeAlias = list[list[pa.RecordBatch]]
 #: Threads that read and decode; more of them wait for memory, not for each other.
 THREADS = max(1, min(8, os.cpu_count() or 1))
-
-
-@lru_cache(maxsize=16)
-def events_by_type(table: Location, state: TableState) -> Mapping[int, int]:
-    """How many events of each type, by its code, posting lists have; those of replaced cases too."""
-    out: dict[int, int] = {}
-    for file in state.files:
-        rows = pq.read_table(file.path, columns=["type", "count"], filesystem=file_system(table))
-        for code, events in zip(rows["type"].to_pylist(), rows["count"].to_pylist(), strict=True):
-            out[code] = out.get(code, 0) + events
-    return out
 
 
 def lists_of_types(table: Location, state: TableState, wanted: Sequence[int], placed: bool = False) -> Lists:
@@ -115,19 +103,15 @@ def events_of_cases(
         columns: of `sequences`, `case_key` and lists beside codes and times, and what their values become.
         least, most: of the times that matter, None: any.
     """
-    is_wanted = np.ones(types, bool) if wanted is None else np.zeros(types, bool)
-    is_wanted[[] if wanted is None else list(wanted)] = True
+    is_wanted = np.full(types, wanted is None)
+    is_wanted[list(wanted or ())] = True
     schema = pa.schema({"code": pa.int32(), "time": pa.int64(), **columns})
     events_of = partial(_events_of, ids=ids, is_wanted=is_wanted, columns=columns, least=least, most=most)
-    parts = [events_of(rows).cast(schema) for rows in _rows(table, where, ["id", "codes", "times", *columns])]
-    return pa.concat_tables([schema.empty_table(), *parts])
-
-
-def _rows(table: Location, where: CaseGroups, columns: Sequence[str]) -> Iterator[pa.Table]:
+    asked, parts = ["id", "codes", "times", *columns], [schema.empty_table()]
     for file, groups in where.groups:
-        metadata = footer(table, file, ("id",)).metadata
-        with pq.ParquetFile(file.path, filesystem=file_system(table), metadata=metadata, pre_buffer=True) as reader:
-            yield reader.read_row_groups(list(groups), columns=list(columns))
+        rows = read_groups(table, file, footer(table, file, ("id",)), groups, asked)
+        parts.append(events_of(rows).cast(schema))
+    return pa.concat_tables(parts)
 
 
 def _events_of(
@@ -139,17 +123,13 @@ def _events_of(
     if not (held := ids[at] == own).all():
         rows = rows.take(pa.array(np.flatnonzero(held)))
     rows = rows.combine_chunks()
-    lists = _one(rows["codes"])
-    codes, times = (own.flatten().to_numpy(zero_copy_only=False) for own in (lists, _one(rows["times"])))
+    lists = one_chunk(rows["codes"])
+    codes, times = (own.flatten().to_numpy(zero_copy_only=False) for own in (lists, one_chunk(rows["times"])))
     kept = is_wanted[codes] & _near(times, least, most)
     places = pa.array(np.flatnonzero(kept))
     case = pa.array(np.repeat(np.arange(rows.num_rows), np.asarray(lists.value_lengths()))[kept])
     found = {"code": pa.array(codes[kept]), "time": pa.array(times[kept])}
     for name in columns:
-        own = _one(rows[name])
+        own = one_chunk(rows[name])
         found[name] = own.flatten().take(places) if pa.types.is_list(own.type) else own.take(case)
     return pa.table(found)
-
-
-def _one(column: pa.ChunkedArray) -> pa.Array:
-    return column.chunk(0) if column.num_chunks else pa.array([], column.type)

@@ -5,7 +5,7 @@ All functions take plain values, so that they can run in a Spark task where the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
@@ -51,8 +51,7 @@ class Footer:
 
 
 @lru_cache(maxsize=64)
-def file_system(table: Location) -> pafs.FileSystem:
-    """The file system of a table, opened once."""
+def _filesystem(table: Location) -> pafs.FileSystem:
     return filesystem(table)
 
 
@@ -63,7 +62,7 @@ def footer(table: Location, file: DataFile, keys: tuple[str, ...]) -> Footer:
     Args:
         keys: the columns that the file is sorted by, one or two.
     """
-    metadata = pq.read_metadata(file.path, filesystem=file_system(table))
+    metadata = pq.read_metadata(file.path, filesystem=_filesystem(table))
     return Footer(metadata, *key_bounds(metadata, keys))
 
 
@@ -99,6 +98,15 @@ def groups_with(found: Footer, wanted: Sequence[tuple[int, ...]]) -> Longs:
     return np.flatnonzero(((found.first <= numbers) & (numbers <= found.last)).any(axis=0))
 
 
+def read_groups(
+    table: Location, file: DataFile, found: Footer, groups: Sequence[int], columns: Sequence[str]
+) -> pa.Table:
+    """Some row groups of a file, whose footer is ``found``."""
+    fs = _filesystem(table)
+    with pq.ParquetFile(file.path, filesystem=fs, metadata=found.metadata, pre_buffer=True) as reader:
+        return reader.read_row_groups(list(groups), columns=list(columns))
+
+
 #: First and last interval whose lists are looked at; None: all.
 Intervals: TypeAlias = tuple[int, int] | None
 
@@ -108,7 +116,6 @@ def read_lists(
     columns: Sequence[str], intervals: Intervals = None,
 ) -> tuple[dict[tuple[int, ...], list[pa.RecordBatch]], int]:  # fmt: skip
     """Posting lists of some keys, and how many compressed bytes held them."""
-    fs = file_system(table)
     out: dict[tuple[int, ...], list[pa.RecordBatch]] = {key: [] for key in wanted}
     size = 0
     for file in state.files if wanted else ():
@@ -119,8 +126,7 @@ def read_lists(
         if not len(groups):
             continue
         needed = [*keys, *columns, *(["interval"] if intervals is not None else [])]
-        with pq.ParquetFile(file.path, filesystem=fs, metadata=found.metadata, pre_buffer=True) as reader:
-            rows = reader.read_row_groups(groups.tolist(), columns=needed).combine_chunks()
+        rows = read_groups(table, file, found, groups.tolist(), needed).combine_chunks()
         for group in groups:
             own = found.metadata.row_group(int(group))
             size += sum(
@@ -271,6 +277,16 @@ def cases_by_type(table: Location, state: TableState, wanted: Sequence[int]) -> 
     return {w: _cases(lists[w,]) for w in wanted}, size
 
 
+@lru_cache(maxsize=16)
+def events_by_type(table: Location, state: TableState) -> Mapping[int, int]:
+    """How many events of each type, by its code, posting lists have; those of replaced cases too."""
+    out: dict[int, int] = {}
+    for rows in _tables(table, state, ["type", "count"]):
+        for code, events in zip(rows["type"].to_pylist(), rows["count"].to_pylist(), strict=True):
+            out[code] = out.get(code, 0) + events
+    return out
+
+
 def case_keys(table: Location, state: TableState, ids: Longs) -> pa.Array:
     """CASE values of some cases (ascending ids), in their order."""
     if is_kept(state):
@@ -314,7 +330,7 @@ def _keys_by_file(table: Location, state: TableState) -> Iterator[tuple[Longs, p
 
 
 def _tables(table: Location, state: TableState, columns: Sequence[str]) -> Iterator[pa.Table]:
-    fs = file_system(table)
+    fs = _filesystem(table)
     for file in state.files:
         yield pq.read_table(file.path, columns=list(columns), filesystem=fs)
 

@@ -67,20 +67,21 @@ def cases_of(batches: Sequence[pa.RecordBatch]) -> Cases:
     order = np.argsort(table["id"].to_numpy(), kind="stable")
     if len(order) > 1 and (np.diff(order) != 1).any():
         table = table.take(pa.array(order)).combine_chunks()
-    codes, times = _one(table["codes"]), _one(table["times"])
+    codes, times = one_chunk(table["codes"]), one_chunk(table["times"])
     offsets = codes.offsets.to_numpy().astype(np.int64)
     flat = codes.flatten().to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
     return Cases(
-        _one(table["id"]).to_numpy(),
+        one_chunk(table["id"]).to_numpy(),
         offsets - offsets[0],
-        _one(table["first_new"]).to_numpy().astype(np.int64),
+        one_chunk(table["first_new"]).to_numpy().astype(np.int64),
         flat,
         times.flatten().to_numpy(zero_copy_only=False).astype(np.int64, copy=False),
         flat,
     )
 
 
-def _one(column: pa.ChunkedArray) -> Any:
+def one_chunk(column: pa.ChunkedArray) -> Any:
+    """The array of a column that is in one piece."""
     return column.chunk(0) if column.num_chunks else pa.array([], column.type)
 
 

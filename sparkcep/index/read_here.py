@@ -18,7 +18,7 @@ from sparkcep.index.storage import call
 from sparkcep.index.tables import ACTIVITIES, REJECTED, SEQUENCES
 
 
-def keys_of_cases(reader: Reader, ids: Longs, set_aside: bool) -> pa.Array:
+def keys_of_cases(reader: Reader, ids: Longs, set_aside: bool = False) -> pa.Array:
     """CASE values of some living cases (ascending ids), whole numbers or text.
 
     Args:
@@ -49,7 +49,7 @@ def listed_events(
     cases, places, times, positions = local_events.events_in(lists, ids, scope.least, scope.most)
     keys = pa.array([], pa.string())
     if len(cases):
-        keys = call(reader.spark, lookup.case_keys, reader.table(SEQUENCES), reader.state(SEQUENCES), ids)
+        keys = keys_of_cases(reader, ids)
     listed = pa.array(types, pa.string()).take(pa.array(places))
     found = pa.table({"case_key": keys.take(pa.array(cases)), "type": listed, "time": pa.array(times)})
     if len(positions) != len(cases):

@@ -18,7 +18,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from sparkcep.index import groups, local_events, lookup, sources, table_reader
+from sparkcep.index import groups, lookup, sources, table_reader
 from sparkcep.index.groups import Groups
 from sparkcep.index.lookup import PairCount
 from sparkcep.index.pairs import Longs, unpack
@@ -179,7 +179,7 @@ class Reader:
         if ACTIVITIES not in self.snapshot.tables or is_remote(self.spark):
             return None
         codes = self.dictionary()
-        known = call(self.spark, local_events.events_by_type, self.table(ACTIVITIES), self.state(ACTIVITIES))
+        known = call(self.spark, lookup.events_by_type, self.table(ACTIVITIES), self.state(ACTIVITIES))
         return sum(known.get(codes[t], 0) for t in types if t in codes)
 
     def sizes(self) -> dict[str, tuple[int, int, int]]:

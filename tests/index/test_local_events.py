@@ -19,7 +19,8 @@ from pyspark.sql import SparkSession
 
 from sparkcep import index
 from sparkcep.index import event_frames
-from sparkcep.index.local_events import events_by_type, events_of_cases, groups_of_cases
+from sparkcep.index.local_events import events_of_cases, groups_of_cases
+from sparkcep.index.lookup import events_by_type
 from sparkcep.index.snapshots import TableState
 from sparkcep.index.storage import DataFile, Location
 from sparkcep.settings import INDEX, INDEX_ACCESS_PATH, INDEX_CASES
