@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import time
 from pathlib import Path
 
@@ -101,7 +102,8 @@ def main() -> None:
 
 def write_docs() -> None:
     """Put the tables of all results on the page of the docs."""
-    parts = [INTRODUCTION, *(path.read_text().replace("# ", "## ", 1) for path in sorted(harness.RESULTS.glob("*.md")))]
+    found = (path.read_text() for path in sorted(harness.RESULTS.glob("*.md")))
+    parts = [INTRODUCTION, *(re.sub("^#", "##", text, flags=re.MULTILINE) for text in found)]
     DOCS.write_text("\n".join(parts))
 
 
