@@ -36,8 +36,23 @@ ROOT = Path(__file__).parents[2]
 COLUMNS = ("id", "ts", "kind", "val", "price", "it", "symbol", "k", "name")
 LOG = {"spark.sparkcep.log.time": "ts", "spark.sparkcep.log.event": "kind", "spark.sparkcep.log.case": "id"}
 TYPES = {"id": "int", "ts": "timestamp", "val": "int", "price": "double", "it": "bigint", "k": "int"}
-#: No statement of a few hundred characters may take longer to be read and planned.
+#: No statement may take longer to be read and planned, on a machine that runs `_yardstick` in a hundredth of it.
 SECONDS = 5.0
+
+
+def _yardstick() -> float:
+    """CPU seconds of a fixed piece of Python: how slow the machine is just now."""
+    started = time.process_time()
+    found: dict[int, list[int]] = {}
+    for k in range(800_000):
+        found.setdefault(k % 1_000, []).append(k)
+    return time.process_time() - started
+
+
+def in_bounded_time(started: float) -> bool:
+    """Whether the CPU time since ``started`` (of `time.process_time`) is what a statement may take."""
+    took = time.process_time() - started
+    return took < SECONDS or took < 100 * max(_yardstick() for _ in range(5))
 
 
 # -- the way of a statement ----------------------------------------------------------------------------------------

@@ -35,7 +35,7 @@ MAXIMUM_DEPTH = 100
 class MatchConditions:
     """Collects the match-dependent part of all definitions: conditions, their slots and the fields they load.
 
-    ``conditions``, ``descriptions``: by label, what is evaluated and what EXPLAIN says. ``registers``: labels whose
+    ``conjuncts``, ``descriptions``: by label, what is evaluated and what EXPLAIN says. ``registers``: labels whose
     rows each holds; ``each``: those that a condition goes through row by row. ``columns``: fields, by kernel column.
     ``types_of_fields``: what Spark has told of them so far. ``zone``: the session's time zone.
     ``pairs``: Spark evaluates something for every pair of rows, in partitions of up to ``limit_pairs``. ``labels``:
@@ -50,7 +50,7 @@ class MatchConditions:
     limit_pairs: int = int(LIMIT_PAIRS.default)
     zone: str = ""
     pairs: bool = False
-    conditions: dict[int, Expression] = field(default_factory=dict)
+    conjuncts: dict[int, list[Expression]] = field(default_factory=dict)
     slots: list[ConditionSlot] = field(default_factory=list)
     registers: list[frozenset[int]] = field(default_factory=list)
     each: set[int] = field(default_factory=set)
@@ -75,9 +75,13 @@ class MatchConditions:
             raise self.unsupported(scalar, str(error)) from None
         except RecursionError:
             raise self.unsupported(scalar, f"more than {MAXIMUM_DEPTH} operations inside each other") from None
-        earlier = self.conditions.get(label)
-        self.conditions[label] = condition if earlier is None else Call("and", (earlier, condition))
+        self.conjuncts.setdefault(label, []).append(condition)
         self.descriptions.setdefault(label, []).append(describe(scalar))
+
+    @property
+    def conditions(self) -> dict[int, Expression]:
+        """What is evaluated for a row, by label."""
+        return {label: _conjunction(nodes) for label, nodes in self.conjuncts.items()}
 
     def converted(self, scalar: Scalar) -> Expression:
         """A conjunct's tree; what the tree lacks may still be Spark's, over two rows of the match."""
@@ -94,7 +98,7 @@ class MatchConditions:
     def kinds(self, analyze: Callable[[Sequence[str]], Sequence[tuple[str, str]]]) -> tuple[Type, ...]:
         """Types of the columns, of which conditions may get more: values that meet in an operation are of one type."""
         comparable = Comparable(self, self.types(analyze))
-        self.conditions = {k: comparable.applied(node) for k, node in self.conditions.items()}
+        self.conjuncts = {k: list(map(comparable.applied, nodes)) for k, nodes in self.conjuncts.items()}
         return tuple(map(parse_type, self.types(analyze)))
 
     def types(self, analyze: Callable[[Sequence[str]], Sequence[tuple[str, str]]]) -> list[str]:
@@ -172,6 +176,14 @@ class MatchConditions:
         if slot not in self.slots:
             self.slots.append(slot)
         return Load(self.slots.index(slot))
+
+
+def _conjunction(nodes: Sequence[Expression]) -> Expression:
+    """Operands joined by AND, in order; of little depth, as what evaluates it descends by recursion."""
+    if len(nodes) == 1:
+        return nodes[0]
+    half = len(nodes) // 2
+    return Call("and", (_conjunction(nodes[:half]), _conjunction(nodes[half:])))
 
 
 def _depth(node: Expression) -> int:
