@@ -7,7 +7,7 @@ facts by then and no retried task can give others.
 from __future__ import annotations
 
 import time as clock
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,30 +15,21 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from sparkcep.exec.kernels.index.postings import SPLIT
 from sparkcep.index import facts
-from sparkcep.index import pairs as packing
 from sparkcep.index.facts import Facts
-from sparkcep.index.pairs import PairOptions
 from sparkcep.index.path import not_shared
 from sparkcep.index.snapshots import Written
 from sparkcep.index.storage import Location, call, data_files, write_small
 from sparkcep.index.storage_errors import disk_full
 from sparkcep.index.tables import (
-    ACTIVITIES,
-    COUNTS,
-    COUNTS_SCHEMA,
     FIRST_SYMBOL,
-    PAIRS,
     SEQUENCES,
-    SIGNATURES,
     SYMBOL_STEPS,
     Definition,
     include_columns,
     symbol,
 )
 from sparkcep.jobs import described
-from sparkcep.shipping import shipped
 
 Progress = Callable[[str, float], None]
 
@@ -47,19 +38,10 @@ def no_progress(step: str, share: float) -> None:
     """No progress is shown."""
 
 
-#: Bytes of a row group before compression. A reader of a posting list decodes all of each group that it touches, and
-#: each group takes a few hundred bytes of a footer: lists of types are few and long, of pairs many and short.
-PAIR_BLOCK = 1 << 20
-ACTIVITY_BLOCK = 1 << 18
+#: Bytes of a row group of `sequences` before compression.
 SEQUENCE_BLOCK = 16 << 20
 #: Bytes of a table that are summed up in one process: below, a Spark job costs more than its work.
 WITHOUT_SPARK = 256 << 20
-
-
-def pair_options(d: Definition, with_times: bool | None = None) -> PairOptions:
-    """How pairs are extracted for a definition. ``with_times``: other than its option `postings` says."""
-    times = d.options.postings == "timestamps" if with_times is None else with_times
-    return PairOptions(d.options.lookback, d.interval, times)
 
 
 def event_fields(d: Definition) -> list[str]:
@@ -186,55 +168,6 @@ class Work:
             },
         )
 
-    def write_postings(self, whole: DataFrame) -> None:
-        """Everything that follows from the sequences of this batch.
-
-        Args:
-            whole: id, first_new, codes and times of the batch's cases from their first event on.
-        """
-        tables = self.definition.tables
-        if ACTIVITIES in tables:
-            self.progress(ACTIVITIES, 0.45)
-            self.write_lists(ACTIVITIES, activity_lists(whole), ["type", "first_case"], ACTIVITY_BLOCK)
-        if PAIRS in tables:
-            self.progress(PAIRS, 0.55)
-            lists = pair_lists(whole, pair_options(self.definition))
-            self.write_lists(PAIRS, lists, ["a", "b", "interval", "first_case"], PAIR_BLOCK)
-            self.progress(COUNTS, 0.9)
-            if COUNTS not in self.written:
-                self.count_pairs()
-        if SIGNATURES in tables:
-            from sparkcep.index.signature import signatures
-
-            self.progress(SIGNATURES, 0.6)
-            self.write(SIGNATURES, signatures(whole))
-
-    def write_lists(self, table: str, lists: DataFrame, order: Sequence[str], block: int) -> None:
-        """Posting lists, sorted so that a reader finds those of a type or pair side by side in one file."""
-        self.write(
-            table,
-            lists.repartition(order[0]).sortWithinPartitions(*order),
-            options={
-                "parquet.block.size": block,
-                # How many rows the writer may wait before it looks at the size of a page or a block: rows are large,
-                # and what it guesses of the next ones is sometimes eight times too many.
-                "parquet.page.size.row.check.min": "1",
-                "parquet.page.size.row.check.max": "16",
-                "parquet.enable.dictionary": "false",
-            },
-        )
-
-    def count_pairs(self) -> None:
-        """Counts of this batch, from the numbers that its posting lists carry."""
-        lists = self.written[PAIRS]
-        if sum(f.size for f in lists.files) > WITHOUT_SPARK:
-            self.write_counts(self.read(PAIRS))
-            return
-        started = clock.perf_counter()
-        rows = call(self.spark, facts.counts, self.build.child(PAIRS), lists.files)
-        self.write_rows(COUNTS, rows, COUNTS_SCHEMA)
-        self.seconds[COUNTS] = clock.perf_counter() - started
-
     def facts(self) -> Facts:
         """What the written sequences hold."""
         files = self.written[SEQUENCES].files
@@ -243,54 +176,3 @@ class Work:
         return call(
             self.spark, facts.of_files, self.build.child(SEQUENCES), files, self.definition.tiebreak is not None
         )
-
-    def write_counts(self, lists: DataFrame, replaces: bool = False) -> None:
-        """Write the table `counts` from the pairs' lists. ``replaces``: it takes the place of earlier counts."""
-        self.write(COUNTS, counts_of(lists), replaces)
-
-
-def counts_of(lists: DataFrame) -> DataFrame:
-    """Rows of `counts` from posting lists."""
-    total = F.sum(F.col("sum_high").cast("decimal(38,0)") * F.lit(1 << SPLIT) + F.col("sum_low")).cast("decimal(38,0)")
-    frame = lists.groupBy("a", "b").agg(
-        F.sum("count").alias("completions"),
-        F.sum("fresh").alias("cases"),
-        total.alias("sum"),
-        F.min("shortest").alias("min"),
-        F.max("longest").alias("max"),
-    )
-    wanted = [c.strip().split(" ")[:2] for c in COUNTS_SCHEMA.replace("38,0", "38;0").split(",")]
-    return frame.selectExpr(*(f"CAST({n} AS {t.replace(';', ',')}) AS {n}" for n, t in wanted))
-
-
-def pair_lists(whole: DataFrame, options: PairOptions, stats_only: bool = False) -> DataFrame:
-    """Posting lists of the new pairs of cases; ``stats_only``: without the postings."""
-
-    def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for cases in packing.packs(batches):
-            found = packing.pack_pairs(cases, options)
-            if stats_only:
-                found = found.select(found.schema.names[: -options.streams])
-            yield from packing.slices(found)
-
-    schema = options.schema()
-    if stats_only:
-        schema = schema.split(", cases binary")[0]
-    return whole.select("id", "first_new", "codes", "times").mapInArrow(shipped(pack, "sparkcep_pack_pairs"), schema)
-
-
-def activity_lists(whole: DataFrame) -> DataFrame:
-    """Posting lists of the new events of cases."""
-
-    def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for cases in packing.packs(batches):
-            yield from packing.slices(packing.pack_activities(cases))
-
-    return whole.select("id", "first_new", "codes", "times").mapInArrow(
-        shipped(pack, "sparkcep_pack_activities"), packing.ACTIVITY_SCHEMA
-    )
-
-
-def new_cases(cases: DataFrame) -> DataFrame:
-    """Cases that begin in this batch, as :meth:`Work.write_postings` takes them."""
-    return cases.select("id", F.lit(0).alias("first_new"), "codes", "times")

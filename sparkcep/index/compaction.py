@@ -17,8 +17,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from sparkcep.index import facts, table_reader
-from sparkcep.index.build import Progress, list_columns, new_cases, no_progress
+from sparkcep.index.build import Progress, list_columns, no_progress
 from sparkcep.index.commits import Summary, commit_work, new_work, pairs_of, summary_of, work_build, write_first
+from sparkcep.index.postings import write_postings
 from sparkcep.index.snapshots import Snapshot, TableState
 from sparkcep.index.storage import Location, call, can_remove_files
 from sparkcep.index.tables import COUNTS, COUNTS_SCHEMA, DICTIONARY, DICTIONARY_SCHEMA, REJECTED, SEQUENCES, Definition
@@ -55,7 +56,7 @@ def compact(
         if table in base.tables:
             work.write(table, table_reader.read_table(spark, index, base, table).coalesce(1))
     made = work.facts()
-    work.write_postings(new_cases(work.read(SEQUENCES)))
+    write_postings(work, made, index)
     totals = replace(
         base.totals, events=made.events, cases=made.begun, pairs=pairs_of(work), ties=made.ties,
         next_id=made.highest_id + 1, segmented=False, replaced=False,
@@ -140,10 +141,7 @@ def merge(
         # Not from the merged postings: counts that were made again over the whole log are of older batches, too.
         place, state = index.child(base.build, COUNTS), newer.tables[COUNTS]
         work.write_rows(COUNTS, call(spark, facts.added_counts, place, state.files), COUNTS_SCHEMA)
-    written = work.read(SEQUENCES)
-    fresh = new_cases(written.where("start = 0 AND size(codes) > 0"))
-    more = table_reader.continued(spark, index, older, written, d).drop("ties")
-    work.write_postings(fresh.union(more))
+    write_postings(work, work.facts(), index, older, seams=False)
     merged = {name: tuple(batch for batch, _ in state.batches) for name, state in newer.tables.items()}
     work.written = {name: replace(new, merges=merged.get(name, ())) for name, new in work.written.items()}
     return commit_work(work, index, base, base, started, "merged", f"{newest} batches became one")

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 
 from sparkcep.exec.kernels.index.postings import SPLIT
+from sparkcep.index.pairs import Longs
 from sparkcep.index.storage import DataFile, Location, filesystem
 from sparkcep.index.tables import Definition
 
@@ -73,32 +75,34 @@ def of_files(table: Location, files: Sequence[DataFile], with_ties: bool) -> Fac
         case = np.repeat(np.arange(len(lengths)), lengths)
         same &= case[1:] == case[:-1]
         if with_ties and same.any():
-            keys = rows["ties"].chunk(0).flatten()
-            at = np.flatnonzero(same)
-            one, other = keys.take(pa.array(at)), keys.take(pa.array(at + 1))
-            equal = pc.fill_null(pc.equal(one, other), False)
-            both = pc.and_(one.is_null(), other.is_null())
-            if pa.types.is_floating(keys.type):  # NaN is one value to Spark's order
-                both = pc.or_(both, pc.fill_null(pc.and_(pc.is_nan(one), pc.is_nan(other)), False))
-            ties += pc.sum(pc.or_(equal, both)).as_py() or 0
+            keys, at = rows["ties"].chunk(0).flatten(), np.flatnonzero(same)
+            ties += int(same_keys(keys, at, at + 1).sum())
         else:
             ties += int(same.sum())
     return Facts(events, begun, continued, ended, ties, highest)
+
+
+def same_keys(keys: pa.Array, one: Longs, other: Longs) -> npt.NDArray[np.bool_]:
+    """Whether values at some places are those at others, as Spark's `<=>` has it."""
+    left, right = keys.take(pa.array(one)), keys.take(pa.array(other))
+    equal = pc.or_(pc.fill_null(pc.equal(left, right), False), pc.and_(left.is_null(), right.is_null()))
+    if pa.types.is_floating(keys.type):  # NaN is one value to Spark's order
+        equal = pc.or_(equal, pc.fill_null(pc.and_(pc.is_nan(left), pc.is_nan(right)), False))
+    return np.asarray(equal, bool)
 
 
 def counts(table: Location, files: Sequence[DataFile]) -> pa.Table:
     """Rows of `counts` from the numbers of posting lists."""
     columns = ["a", "b", "count", "fresh", "sum_high", "sum_low", "shortest", "longest"]
     parts = list(_tables(table, files, columns))
-    if not parts:
-        return pa.table({"a": pa.array([], pa.int32())})
-    found = (
-        pa.concat_tables(parts)
-        .group_by(["a", "b"])
-        .aggregate(
-            [("count", "sum"), ("fresh", "sum"), ("sum_high", "sum"), ("sum_low", "sum"), ("shortest", "min"),
-             ("longest", "max")]
-        )
+    return counts_of(pa.concat_tables(parts)) if parts else pa.table({"a": pa.array([], pa.int32())})
+
+
+def counts_of(lists: pa.Table) -> pa.Table:
+    """Rows of `counts` from posting lists."""
+    found = lists.group_by(["a", "b"]).aggregate(
+        [("count", "sum"), ("fresh", "sum"), ("sum_high", "sum"), ("sum_low", "sum"), ("shortest", "min"),
+         ("longest", "max")]
     )  # fmt: skip
     pairs = zip(found["sum_high_sum"].to_pylist(), found["sum_low_sum"].to_pylist(), strict=True)
     total = [Decimal((high << SPLIT) + low) for high, low in pairs]

@@ -20,10 +20,7 @@ from sparkcep.index.build import (
     Progress,
     Work,
     grouped,
-    new_cases,
     no_progress,
-    pair_lists,
-    pair_options,
     with_ids,
 )
 from sparkcep.index.commits import Summary, commit_work, new_work, pairs_of, summary_of, work_build, write_first
@@ -40,6 +37,7 @@ from sparkcep.index.events import (
 )
 from sparkcep.index.facts import Facts
 from sparkcep.index.path import check_index
+from sparkcep.index.postings import new_cases, pair_lists, pair_options, write_counts, write_postings
 from sparkcep.index.snapshots import READY, Snapshot, Totals
 from sparkcep.index.sources import Changes, State
 from sparkcep.index.storage import Location, call
@@ -82,7 +80,7 @@ def build(
         # Either files of some executors are not seen, or the source has changed.
         check_index(spark, index)
         raise _changed(definition)
-    work.write_postings(new_cases(work.read(SEQUENCES)))
+    write_postings(work, made, index)
     totals = Totals(
         made.events, made.begun, pairs_of(work), found.rejected, made.ties, made.highest_id + 1,
         found.first_time, found.last_time,
@@ -172,7 +170,6 @@ def _extend(
     if rows.num_rows:
         work.write_rows(DICTIONARY, rows, DICTIONARY_SCHEMA)
     _write_rejected(work, events, found, whole and REJECTED in base.tables)
-    written = work.read(SEQUENCES)
     made = work.facts()
     rejected = found.rejected if whole else base.totals.rejected + found.rejected
     if not made.events and not made.ended:
@@ -182,12 +179,10 @@ def _extend(
         )
         del work.written[SEQUENCES]
         return commit_work(work, index, base, target, started, "unchanged", changes.reason)
-    fresh = new_cases(written.where("start = 0 AND size(codes) > 0"))
-    continued = table_reader.continued(spark, index, base, written, d) if made.continued else None
     if made.ended:
         _count_again(work, index, base)
-    work.write_postings(fresh.union(continued.drop("ties")) if continued is not None else fresh)
-    totals = _extended_totals(base, found, made, work, index, rejected, _seams(continued))
+    seams = write_postings(work, made, index, base)
+    totals = _extended_totals(base, found, made, work, index, rejected, seams)
     target = replace(
         base, definition=base.definition, built_with=d, source_state=changes.state, batch_ids=batch_ids, totals=totals
     )
@@ -228,15 +223,6 @@ def classified(new: DataFrame, old: DataFrame, whole: bool) -> DataFrame:
     )
 
 
-def _seams(continued: DataFrame | None) -> int:
-    """How many cases go on with an event that only its type tells from the last one before."""
-    if continued is None:
-        return 0
-    columns = [c for c in ("times", "ties") if c in continued.columns]
-    same = " AND ".join(f"get({c}, first_new) <=> get({c}, first_new - 1)" for c in columns)
-    return int(continued.selectExpr(f"count_if({same})").collect()[0][0])
-
-
 def _count_again(work: Work, index: Location, base: Snapshot) -> None:
     """Counts of all live cases: those of the snapshot that are not replaced, and those of the batch."""
     if COUNTS not in work.definition.tables:
@@ -247,7 +233,7 @@ def _count_again(work: Work, index: Location, base: Snapshot) -> None:
     live = rows.join(dead, F.col("id") == F.col("dead"), "left_anti")
     cases = table_reader.stitched(live, work.definition, True)
     lists = pair_lists(new_cases(cases), pair_options(work.definition), stats_only=True)
-    work.write_counts(lists, replaces=True)
+    write_counts(work, lists, replaces=True)
 
 
 def _extended_totals(

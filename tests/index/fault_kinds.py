@@ -17,26 +17,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sparkcep import SparkCepError, index
-from sparkcep.index import build, catalog, snapshots, unreferenced_files, updates
+from sparkcep.index import build, catalog, commits, local_postings, snapshots, unreferenced_files
 from sparkcep.index.build import Work
 
 from .faults import Fault, Killed, World, write
+from .helpers import patched
 
 #: Bytes that a file may have when the disk is full.
 FULL = 200
-
-
-@contextlib.contextmanager
-def patched(where: Any, name: str, value: Any) -> Iterator[None]:
-    was = getattr(where, name)
-    setattr(where, name, value)
-    try:
-        yield
-    finally:
-        setattr(where, name, was)
 
 
 @contextlib.contextmanager
@@ -91,20 +83,34 @@ def dies_at_a_step(world: World) -> bool:
 def dies_while_writing(world: World) -> bool:
     """A table's files are there in part, with what Spark leaves of tasks that did not end."""
     table = world.random.choice(["sequences", "activities", "pairs"])
-    whole = Work.write
 
-    def cut(work: Work, name: str, *rest: Any, **more: Any) -> None:
+    def cut(folder: Path) -> NoReturn:
+        for file in sorted(folder.glob("*.parquet"))[:: world.random.choice([1, 2])]:
+            os.truncate(file, world.random.randrange(file.stat().st_size))
+        shutil.copytree(folder, folder / "_temporary" / "0" / "_temporary" / "attempt_0")
+        raise Killed
+
+    whole, lists = Work.write, local_postings._write_lists
+
+    def by_spark(work: Work, name: str, *rest: Any, **more: Any) -> None:
         whole(work, name, *rest, **more)
         if name == table:
-            folder = Path(work.directory(name).removeprefix("file://"))
-            for file in sorted(folder.glob("*.parquet"))[:: world.random.choice([1, 2])]:
-                os.truncate(file, world.random.randrange(file.stat().st_size))
-            shutil.copytree(folder, folder / "_temporary" / "0" / "_temporary" / "attempt_0")
-            raise Killed
+            cut(Path(work.directory(name).removeprefix("file://")))
 
-    with patched(Work, "write", cut):
+    def here(batch: local_postings.Batch, name: str, rows: pa.Table) -> Any:
+        files = lists(batch, name, rows)
+        if name == table:
+            cut(Path(batch.table(name).uri) / "data" / batch.name)
+        return files
+
+    with patched(Work, "write", by_spark), patched(local_postings, "_write_lists", here), by_either(world):
         dies(world)
     return False
+
+
+def by_either(world: World) -> contextlib.AbstractContextManager[None]:
+    """Posting lists are written by Spark or by one process."""
+    return patched(local_postings, "MAX_EVENTS", world.random.choice([0, local_postings.MAX_EVENTS]))
 
 
 def is_killed(world: World) -> bool:
@@ -115,7 +121,7 @@ def is_killed(world: World) -> bool:
         kept.extend(prepared)
         raise Killed
 
-    with patched(updates, "commit", keep):
+    with patched(commits, "commit", keep):
         dies(world)
     child = subprocess.Popen(
         [sys.executable, "-c", COMMITS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
@@ -150,7 +156,7 @@ def no_space(world: World) -> bool:
     def full(*args: Any, **more: Any) -> NoReturn:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    places = [(build, "write_small"), (snapshots, "commit_files"), (snapshots, "commit_snapshot"), (updates, "commit")]
+    places = [(build, "write_small"), (snapshots, "commit_files"), (snapshots, "commit_snapshot"), (commits, "commit")]
     if not any(types_new(world)):
         places.pop(0)
     with patched(*world.random.choice(places), full):
@@ -185,17 +191,21 @@ def no_space_for_the_commit(world: World) -> bool:
     return False
 
 
-def no_space_for_spark(world: World) -> bool:
-    """The JVM's files are cut short while it writes a table."""
+def no_space_for_a_table(world: World) -> bool:
+    """Files are cut short while the JVM, or the driver, writes a table."""
     table = world.random.choice(["sequences", "activities", "pairs"])
     jvm = int(world.spark._jvm.java.lang.ProcessHandle.current().pid())
-    whole = Work.write
+    whole, lists = Work.write, local_postings._write_lists
 
-    def cut(work: Work, name: str, *rest: Any, **more: Any) -> None:
+    def by_spark(work: Work, name: str, *rest: Any, **more: Any) -> None:
         with no_file_over(FULL, jvm) if name == table else contextlib.nullcontext():
             whole(work, name, *rest, **more)
 
-    with patched(Work, "write", cut):
+    def here(batch: local_postings.Batch, name: str, rows: pa.Table) -> Any:
+        with no_file_over(FULL, os.getpid()) if name == table else contextlib.nullcontext():
+            return lists(batch, name, rows)
+
+    with patched(Work, "write", by_spark), patched(local_postings, "_write_lists", here), by_either(world):
         refused(world, "CEP_INDEX_STORAGE")
     return False
 
@@ -380,7 +390,7 @@ KINDS: dict[str, Fault] = {
     "SIGKILL in the commit": is_killed,
     "ENOSPC": no_space,
     "no space for the commit": no_space_for_the_commit,
-    "no space for Spark": no_space_for_spark,
+    "no space for Spark": no_space_for_a_table,
     "lost: a data file": lost_data,
     "lost: a log file": lost_log,
     "lost: snapshots": lost_snapshots,

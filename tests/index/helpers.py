@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,17 @@ from sparkcep.index.storage import Location
 from sparkcep.index.tables import symbol
 
 Row = tuple[str, int, int, str]  # case, seconds, tiebreak, type
+
+
+@contextlib.contextmanager
+def patched(where: Any, name: str, value: Any) -> Iterator[None]:
+    """Something of a module or class is another one."""
+    was = getattr(where, name)
+    setattr(where, name, value)
+    try:
+        yield
+    finally:
+        setattr(where, name, was)
 
 
 def frame(spark: SparkSession, rows: list[Row]) -> DataFrame:

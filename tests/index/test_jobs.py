@@ -37,7 +37,7 @@ def test_jobs_have_descriptions_and_the_users_own_stay(spark: SparkSession) -> N
         context.setLocalProperty("spark.job.description", None)  # type: ignore[arg-type]
         index.drop(spark, "described_ix")
     assert all(text.startswith("mine") for text in seen), seen
-    assert "mine: pattern index described_ix: write pairs" in seen
+    assert "mine: pattern index described_ix: write sequences" in seen
 
 
 def test_a_tag_cancels_a_build(spark: SparkSession) -> None:

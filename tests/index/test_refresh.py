@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 from sparkcep import SparkCepError, index
-from sparkcep.index import catalog, compaction, lookup, table_reader
+from sparkcep.index import catalog, compaction, local_postings, lookup, table_reader
 from sparkcep.index.tables import COUNTS, PAIRS
 
-from .helpers import Row, check_files, create, frame, reference_counts, visible
+from .helpers import Row, check_files, create, frame, patched, reference_counts, visible
 from .test_pairs import reference
 
 LOG: list[Row] = [
@@ -44,7 +44,8 @@ few = settings(max_examples=max(3, settings().max_examples // 25))
 @few
 @given(st.data())
 def test_batches_equal_one_build(spark: SparkSession, data: st.DataObject) -> None:
-    """Continued and new cases, late events, repeated batches, and the newest batches merged."""
+    """Continued and new cases, late events, repeated batches, and the newest batches merged; posting lists are made by
+    Spark or by one process."""
     unique = st.tuples(st.sampled_from("abcd"), st.integers(0, 40), st.integers(0, 2), st.sampled_from("ABC"))
     rows: list[Row] = data.draw(st.lists(unique, min_size=3, max_size=24, unique_by=lambda r: r[:3]))
     cuts = sorted(data.draw(st.lists(st.integers(1, len(rows) - 1), min_size=1, max_size=3, unique=True)))
@@ -52,10 +53,13 @@ def test_batches_equal_one_build(spark: SparkSession, data: st.DataObject) -> No
         rows.sort(key=lambda r: r[1:3])
     options = data.draw(st.sampled_from([{}, {"lookback": "10 seconds"}, {"postings": "timestamps"}]))
     parts = [rows[low:high] for low, high in zip([0, *cuts], [*cuts, len(rows)], strict=True)]
-    create(spark, "batches", parts[0], options=options)
+    most = local_postings.MAX_EVENTS
+    with patched(local_postings, "MAX_EVENTS", data.draw(st.sampled_from([0, most]))):
+        create(spark, "batches", parts[0], options=options)
     for number, part in enumerate(parts[1:]):
-        index.refresh(spark, "batches", batch=frame(spark, part), batch_id=f"b{number}")
-        merge_newest(spark, "batches", data.draw(st.integers(2, 3)))
+        with patched(local_postings, "MAX_EVENTS", data.draw(st.sampled_from([0, most]))):
+            index.refresh(spark, "batches", batch=frame(spark, part), batch_id=f"b{number}")
+            merge_newest(spark, "batches", data.draw(st.integers(2, 3)))
     again = index.refresh(spark, "batches", batch=frame(spark, parts[1]), batch_id="b0")
     assert again.action == "unchanged"
     create(spark, "at_once", rows, options=options)
