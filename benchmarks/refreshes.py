@@ -8,12 +8,14 @@ times.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import shutil
 import statistics
 import tempfile
 import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -28,6 +30,7 @@ from sparkcep import index
 from sparkcep.settings import INDEX_PATH
 
 INDEXES = ("fresh", "refreshed", "optimized")
+EVENTS = 1_000_000
 ABOUT = """# An index after many small refreshes
 
 {events:,} events, then {refreshes} refreshes of {batch:,} events each, in order of time. *refreshed* is that index,
@@ -35,14 +38,40 @@ ABOUT = """# An index after many small refreshes
 patterns of each length on every index, in turn, each the second time that it is asked there; seconds are medians over
 patterns.
 """
+ABOUT_ALONE = """# An index after refreshes
+
+{events:,} events, then {refreshes} refreshes of {batch:,} events each, in order of time. {number} patterns of each
+length before and after, each the second time that it is asked; seconds are medians over patterns. What is asked for
+grows with the log.
+"""
 
 
-def write_batches(log: Path, folder: Path, events: int, batch: int, refreshes: int) -> list[pa.Table]:
-    """Write the first events of a log to a folder, and return the batches that come behind them, by time."""
-    table = pq.read_table(log).sort_by([("ts", "ascending"), ("case_id", "ascending"), ("pos", "ascending")])
+def write_first(log: Path, folder: Path, events: int, batch: int) -> Iterator[pa.Table]:
+    """Write the first events of a log to a folder; what is returned gives the batches that come behind, by time."""
     folder.mkdir()
-    pq.write_table(table.slice(0, events), folder / "part-0.parquet", compression="zstd")
-    return [table.slice(events + k * batch, batch) for k in range(refreshes)]
+    rows = rows_in_order(log, batch)
+    held: list[pa.Table] = []
+    with pq.ParquetWriter(folder / "part-0.parquet", pq.read_schema(log / "part-0.parquet"), compression="zstd") as out:
+        for number, part in enumerate(itertools.islice(rows, events // batch), start=1):
+            held.append(part)
+            if number == events // batch or len(held) * batch >= 1_000_000:
+                out.write_table(pa.concat_tables(held))
+                held.clear()
+    return rows
+
+
+def rows_in_order(log: Path, size: int) -> Iterator[pa.Table]:
+    """A log, which is in order of time, so many events at a time; it is not held in memory as a whole."""
+    held: list[pa.Table] = []
+    for part in sorted(log.glob("part-*.parquet")):
+        for read in pq.ParquetFile(part).iter_batches(batch_size=size):
+            held.append(pa.Table.from_batches([read]))
+            together = pa.concat_tables(held)
+            whole = together.num_rows // size * size
+            for low in range(0, whole, size):
+                yield together.slice(low, size)
+            held = [together.slice(whole)]
+    yield from (rest for rest in held if rest.num_rows)
 
 
 def ask(
@@ -55,30 +84,31 @@ def ask(
     return answer.seconds, tuple(sorted(answer.rows))
 
 
-def main(events: int = 1_000_000, refreshes: int = 100, batch: int = 5_000, number: int = 12) -> None:
-    """Run and write results/refreshes.md.
+def main(events: int, refreshes: int, batch: int, number: int, alone: bool) -> None:
+    """Run and write results/refreshes.md, or refreshes_N.md of another first build.
 
     Args:
-        events: of the first build. batch: events of each refresh. number: patterns of each length.
+        events: of the first build, a multiple of ``batch``, which are those of each refresh. number: patterns of each
+            length. alone: no other indexes are built; the same patterns are asked before the refreshes and after them.
     """
     whole = events + refreshes * batch
     log = ensure_parquet(LogShape(cases=whole // 100, events=whole))
-    lines = [ABOUT.format(events=events, refreshes=refreshes, batch=batch, number=number)]
+    about = ABOUT_ALONE if alone else ABOUT
+    lines = [about.format(events=events, refreshes=refreshes, batch=batch, number=number)]
     facts: dict[str, object] = {}
     with tempfile.TemporaryDirectory() as temporary:
         root, folder = Path(temporary), Path(temporary) / "events"
-        batches = write_batches(log, folder, events, batch, refreshes)
+        batches = write_first(log, folder, events, batch)
         with sparks.spark_session({}) as spark:
             columns = {"case": "case_id", "time": "ts", "event": "activity"}
+            source = f"parquet.`{folder}`"
             spark.conf.set(INDEX_PATH.key, str(root / "refreshed"))
-            index.create(spark, "log", f"parquet.`{folder}`", **columns)
-            took = []
-            for number_of, rows in enumerate(batches, start=1):
-                pq.write_table(rows, folder / f"part-{number_of}.parquet", compression="zstd")
-                started = time.perf_counter()
-                index.refresh(spark, "log")
-                took.append(time.perf_counter() - started)
-                print(f"refresh {number_of}: {took[-1]:.1f} s", flush=True)
+            lines.append(
+                f"Building of the first took {seconds_of(lambda: index.create(spark, 'log', source, **columns)):.0f} s."
+            )
+            print(lines[-1], flush=True)
+            before = asked(spark, root, log, folder, number, ["refreshed"]) if alone else {}
+            took = refreshed(spark, folder, batches)
             held = dict(index.describe(spark, "log", extended=True))["Batches"]
             lines.append(
                 f"A refresh took {statistics.median(took):.1f} s (median), {max(took):.1f} s at most, "
@@ -86,48 +116,64 @@ def main(events: int = 1_000_000, refreshes: int = 100, batch: int = 5_000, numb
             )
             print(lines[-1], flush=True)
             facts["refresh"] = {"median": statistics.median(took), "most": max(took), "batches": int(held)}
-            shutil.copytree(root / "refreshed", root / "optimized")
-            spark.conf.set(INDEX_PATH.key, str(root / "optimized"))
-            started = time.perf_counter()
-            spark.sql("OPTIMIZE PATTERN INDEX log").collect()
-            lines.append(f"OPTIMIZE took {time.perf_counter() - started:.1f} s.")
-            spark.conf.set(INDEX_PATH.key, str(root / "fresh"))
-            started = time.perf_counter()
-            index.create(spark, "log", f"parquet.`{folder}`", **columns)
-            lines[-1] += f" Building at once took {time.perf_counter() - started:.1f} s."
-            print(lines[-1], flush=True)
-            spark.read.parquet(str(folder)).createOrReplaceTempView("events")
-            lines += [
-                "",
-                "| length | fresh | refreshed | optimized | refreshed / fresh | optimized / fresh |",
-                "|" + "--|" * 6,
-            ]
-            measure(spark, root, log, number, lines, facts)
+            if alone:
+                after = asked(spark, root, log, folder, number, ["refreshed"])
+                found = {n: {"before": before[n]["refreshed"], "after": own["refreshed"]} for n, own in after.items()}
+                lines += table_of(found, "before", facts)
+            else:
+                shutil.copytree(root / "refreshed", root / "optimized")
+                spark.conf.set(INDEX_PATH.key, str(root / "optimized"))
+                optimized = seconds_of(lambda: spark.sql("OPTIMIZE PATTERN INDEX log").collect())
+                spark.conf.set(INDEX_PATH.key, str(root / "fresh"))
+                fresh = seconds_of(lambda: index.create(spark, "log", source, **columns))
+                lines.append(f"OPTIMIZE took {optimized:.1f} s. Building at once took {fresh:.1f} s.")
+                print(lines[-1], flush=True)
+                lines += table_of(asked(spark, root, log, folder, number, INDEXES), "fresh", facts)
     text = "\n".join(lines)
     print(text)
     RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "refreshes.md").write_text(text + "\n")
-    (RESULTS / "refreshes.json").write_text(json.dumps(facts, indent=1))
+    name = "refreshes" if events == EVENTS else f"refreshes_{events}"
+    (RESULTS / f"{name}.md").write_text(text + "\n")
+    (RESULTS / f"{name}.json").write_text(json.dumps(facts, indent=1))
 
 
-def measure(
-    spark: SparkSession, root: Path, log: Path, number: int, lines: list[str], facts: dict[str, object]
-) -> None:
-    """Ask the same of all indexes.
+def seconds_of(action: Callable[[], object]) -> float:
+    """How long something takes."""
+    started = time.perf_counter()
+    action()
+    return time.perf_counter() - started
+
+
+def refreshed(spark: SparkSession, folder: Path, batches: Iterable[pa.Table]) -> list[float]:
+    """Seconds of a refresh for each batch, which a file more of the log is."""
+    took = []
+    for number, rows in enumerate(batches, start=1):
+        pq.write_table(rows, folder / f"part-{number}.parquet", compression="zstd")
+        took.append(seconds_of(lambda: index.refresh(spark, "log")))
+        print(f"refresh {number}: {took[-1]:.1f} s", flush=True)
+    return took
+
+
+def asked(
+    spark: SparkSession, root: Path, log: Path, folder: Path, number: int, indexes: Sequence[str]
+) -> dict[int, dict[str, list[float]]]:
+    """Seconds of each pattern by length and index.
 
     Raises:
-        AssertionError: their answers differ.
+        AssertionError: answers differ.
     """
+    spark.read.parquet(str(folder)).createOrReplaceTempView("events")
     run = 0
     for warm in patterns(log, 5, 6, 99):
-        for name in INDEXES:
+        for name in indexes:
             run += 1
             ask(spark, root, name, warm, run)
+    found: dict[int, dict[str, list[float]]] = {}
     for length in LENGTHS:
-        seconds: dict[str, list[float]] = {name: [] for name in INDEXES}
+        seconds = found[length] = {name: [] for name in indexes}
         for place, pattern in enumerate(patterns(log, length, number, 1)):
             answers = {}
-            for name in INDEXES if place % 2 else reversed(INDEXES):
+            for name in indexes if place % 2 else reversed(indexes):
                 # What readers keep in memory is of two indexes at most: the first time brings it back.
                 ask(spark, root, name, pattern, run + 1)
                 run += 2
@@ -135,24 +181,35 @@ def measure(
                 seconds[name].append(own)
             if len(set(answers.values())) != 1:
                 raise AssertionError(f"indexes differ in {pattern.text}")
+    return found
+
+
+def table_of(found: Mapping[int, Mapping[str, list[float]]], first: str, facts: dict[str, object]) -> list[str]:
+    """Medians by length, and ratios to the ``first``."""
+    names = list(next(iter(found.values())))
+    others = [name for name in names if name != first]
+    lines = ["", f"| length | {' | '.join([*names, *(f'{n} / {first}' for n in others)])} |"]
+    lines.append("|" + "--|" * (1 + len(names) + len(others)))
+    for length, seconds in found.items():
         medians = {name: statistics.median(own) for name, own in seconds.items()}
         ratios = {
-            name: statistics.median(own / fresh for own, fresh in zip(seconds[name], seconds["fresh"], strict=True))
-            for name in INDEXES[1:]
+            name: statistics.median(own / one for own, one in zip(seconds[name], seconds[first], strict=True))
+            for name in others
         }
-        facts[str(length)] = {"seconds": medians, "to fresh": ratios}
-        cells = [f"{medians[name]:.3f}" for name in INDEXES] + [f"{ratio:.2f}" for ratio in ratios.values()]
+        facts[str(length)] = {"seconds": medians, f"to {first}": ratios}
+        cells = [f"{medians[name]:.3f}" for name in names] + [f"{ratio:.2f}" for ratio in ratios.values()]
         lines.append(f"| {length} | {' | '.join(cells)} |")
-        print(lines[-1], flush=True)
+    return lines
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
-    parser.add_argument("--events", type=int, default=1_000_000)
+    parser.add_argument("--events", type=int, default=EVENTS)
     parser.add_argument("--refreshes", type=int, default=100)
     parser.add_argument("--batch", type=int, default=5_000)
     parser.add_argument("--number", type=int, default=12)
+    parser.add_argument("--alone", action="store_true", help="no other indexes beside the one that is refreshed")
     options = parser.parse_args()
     os.environ["TZ"] = "UTC"
     time.tzset()
-    main(options.events, options.refreshes, options.batch, options.number)
+    main(options.events, options.refreshes, options.batch, options.number, options.alone)
