@@ -259,7 +259,8 @@ def doctor(s: Setting) -> str:
 
 
 def s3(s: Setting) -> str:
-    """Two refreshers race on servers that speak S3; one of them behind a proxy loses its conditional put."""
+    """Two refreshers race on servers that speak S3; one of them behind a proxy loses its conditional put. Posting lists
+    are written to the servers and read again."""
     tools = s.environments.python("s3").parent
     folder = s.scratch / "s3"
     folder.mkdir()
@@ -302,7 +303,8 @@ def s3(s: Setting) -> str:
             assert told(port, "probe") == "conditional put\n"
         assert "CEP_INDEX_STORAGE_OPTION" in told(proxy, "probe")
         return "; ".join(
-            f"{name}: {told(port, 'race', '20').strip()}" for name, port in (("moto", moto), ("weed", weed))
+            f"{name}: {told(port, 'race', '20').strip()}, {told(port, 'lists', '300000').strip()}"
+            for name, port in (("moto", moto), ("weed", weed))
         )
     finally:
         for server in servers:

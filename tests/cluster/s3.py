@@ -2,6 +2,7 @@
 
     python s3.py URL race ROUNDS      two processes extend each snapshot at the same moment
     python s3.py URL bucket           makes the bucket that the others use
+    python s3.py URL lists EVENTS     posting lists of a batch that continues cases, written and read again
     python s3.py URL probe            whether the server is found to have conditional put
 
 Spark's own writes are left out (its S3 connector is a Java package): files are written in its place.
@@ -18,17 +19,20 @@ import uuid
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.fs as pafs
 from deltalake import DeltaTable
 
 from sparkcep.errors import SparkCepError
-from sparkcep.index import snapshots
+from sparkcep.index import local_postings, lookup, snapshots
 from sparkcep.index.claims import check_conditional_put
+from sparkcep.index.local_postings import Batch
 from sparkcep.index.object_store import options_of
-from sparkcep.index.snapshots import READY, Snapshot, Written, commit, read_current
+from sparkcep.index.pairs import PairOptions
+from sparkcep.index.snapshots import READY, Snapshot, TableState, Written, commit, read_current
 from sparkcep.index.storage import Location, write_small
-from sparkcep.index.tables import Definition, Source
+from sparkcep.index.tables import ACTIVITIES, COUNTS, PAIRS, SEQUENCES, Definition, Source
 
 TABLES = ("sequences", "counts")
 SCHEMA = json.dumps({"type": "struct", "fields": [{"name": "n", "type": "long", "nullable": True, "metadata": {}}]})
@@ -112,6 +116,36 @@ def race(url: str, rounds: int) -> None:
     print(f"{rounds} races: {rounds} commits, {busy} CEP_INDEX_BUSY")
 
 
+def lists(url: str, events: int) -> None:
+    """Cases of a hundred events, of which the last ten are a second batch."""
+    index = place(url, f"lists-{uuid.uuid4().hex[:8]}")
+    rng = np.random.default_rng(1)
+    codes, times = rng.integers(0, 150, (events // 100, 100)), rng.integers(0, 10**9, (events // 100, 100))
+    times.sort(axis=1)
+    options = PairOptions(None, 10**12, False)
+    pairs = []
+    older = None
+    for name, low, high in (("one", 0, 90), ("two", 90, 100)):
+        rows = {
+            "id": pa.array(np.arange(len(codes))),
+            "start": pa.array(np.full(len(codes), low, np.int32)),
+            "codes": pa.array(list(codes[:, low:high]), pa.list_(pa.int32())),
+            "times": pa.array(list(times[:, low:high]), pa.list_(pa.int64())),
+        }
+        files = write_small(index.child(SEQUENCES), name, pa.table(rows))
+        tables = (ACTIVITIES, PAIRS)
+        batch = Batch(index, name, files, older, len(codes), tables, options, False, "zstd", False)
+        done = local_postings.write(batch)
+        assert done is not None
+        older = TableState(0, "", ((name, files),))
+        state = TableState(0, "", ((name, done.files[PAIRS]),))
+        found, _ = lookup.read_lists(batch.table(PAIRS), state, ("a", "b"), [(3, 4)], lookup.LIST_COLUMNS)
+        counts = lookup.counts(batch.table(COUNTS), TableState(0, "", ((name, done.files[COUNTS]),)), [(3, 4)])
+        assert sum(sum(b["count"].to_pylist()) for b in found[3, 4]) == counts[3, 4].completions > 0
+        pairs.append(sum(f.size for f in done.files[PAIRS]))
+    print(f"{events} events, posting lists of {pairs[0]} and {pairs[1]} bytes")
+
+
 def main() -> None:
     url, what = sys.argv[1:3]
     if what == "bucket":
@@ -123,6 +157,9 @@ def main() -> None:
         return
     if what == "race":
         race(url, int(sys.argv[3]))
+        return
+    if what == "lists":
+        lists(url, int(sys.argv[3]))
         return
     try:
         check_conditional_put(place(url, f"probe-{uuid.uuid4().hex[:8]}"))
