@@ -104,7 +104,7 @@ def main(events: int, refreshes: int, batch: int, number: int, alone: bool) -> N
             source = f"parquet.`{folder}`"
             spark.conf.set(INDEX_PATH.key, str(root / "refreshed"))
             lines.append(
-                f"Building of the first took {seconds_of(lambda: index.create(spark, 'log', source, **columns)):.0f} s."
+                f"The first build took {seconds_of(lambda: index.create(spark, 'log', source, **columns)):.0f} s."
             )
             print(lines[-1], flush=True)
             before = asked(spark, root, log, folder, number, ["refreshed"]) if alone else {}
