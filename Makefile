@@ -30,8 +30,8 @@ demo: $(VENV)/.demo
 
 # Style and types; then the tests on classic sessions, and those that a session can make a difference to again on Spark
 # Connect. A Spark session alone leaves cores idle between its jobs, hence four processes at a time, longest first.
-# On two cores this is to end within ten minutes and takes thirteen, two of them to compile; what is marked full, which is
-# more of the same, is for test-full.
+# On two cores this is to end within ten minutes, compilation included, and takes nine to thirteen; what is marked full,
+# which is more of the same, is for test-full.
 test: $(VENV)/.test
 	$(MAKE) -j2 warm check
 	$(MAKE) -j4 test-spark test-sql test-index test-connect test-kernels

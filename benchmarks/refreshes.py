@@ -19,11 +19,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
 from benchmarks import spark as sparks
-from benchmarks.generate import LogShape, ensure_parquet
+from benchmarks.generate import DAY_MS, FIRST_DAY, LogShape, ensure_parquet, make_table
 from benchmarks.harness import RESULTS, timed
 from benchmarks.pruning import LENGTHS, Pattern, patterns
 from sparkcep import index
@@ -31,6 +32,7 @@ from sparkcep.settings import INDEX_PATH
 
 INDEXES = ("fresh", "refreshed", "optimized")
 EVENTS = 1_000_000
+DAY = DAY_MS * 1_000
 ABOUT = """# An index after many small refreshes
 
 {events:,} events, then {refreshes} refreshes of {batch:,} events each, in order of time. *refreshed* is that index,
@@ -40,9 +42,9 @@ patterns.
 """
 ABOUT_ALONE = """# An index after refreshes
 
-{events:,} events, then {refreshes} refreshes of {batch:,} events each, in order of time. {number} patterns of each
-length before and after, each the second time that it is asked; seconds are medians over patterns. What is asked for
-grows with the log.
+{events:,} events, then {refreshes} refreshes of {batch:,} events each, a day's, of which a tenth go on with cases of
+the day before. {number} patterns of each length before and after, each the second time that it is asked; seconds are
+medians over patterns. What is asked for grows with the log.
 """
 
 
@@ -74,6 +76,23 @@ def rows_in_order(log: Path, size: int) -> Iterator[pa.Table]:
     yield from (rest for rest in held if rest.num_rows)
 
 
+def going_on(size: int) -> Iterator[pa.Table]:
+    """Batches behind a log of a year, without end: each has new cases, and the last tenth of the events of the batch
+    before."""
+    held: pa.Table | None = None
+    for number in itertools.count(1):
+        rows = make_table(LogShape(cases=size // 100, events=size, seed=number))
+        case = pc.binary_join_element_wise(f"batch_{number}", rows["case_id"], "_")
+        day = rows["ts"].cast(pa.int64()).to_numpy() % DAY + (365 + number) * DAY
+        start = int(FIRST_DAY) * 1_000
+        rows = rows.set_column(0, "case_id", case)
+        rows = rows.set_column(3, "ts", pa.array(start + day).cast(rows["ts"].type)).sort_by("ts")
+        early = rows.num_rows - rows.num_rows // 10
+        now = rows.slice(0, early)
+        yield now if held is None else pa.concat_tables([held, now])
+        held = rows.slice(early)
+
+
 def ask(
     spark: SparkSession, root: Path, name: str, pattern: Pattern, run: int
 ) -> tuple[float, tuple[tuple[object, ...], ...]]:
@@ -91,7 +110,8 @@ def main(events: int, refreshes: int, batch: int, number: int, alone: bool) -> N
         events: of the first build, a multiple of ``batch``, which are those of each refresh. number: patterns of each
             length. alone: no other indexes are built; the same patterns are asked before the refreshes and after them.
     """
-    whole = events + refreshes * batch
+    # Another log is made batch by batch: all of it may be more than memory holds.
+    whole = events if alone else events + refreshes * batch
     log = ensure_parquet(LogShape(cases=whole // 100, events=whole))
     about = ABOUT_ALONE if alone else ABOUT
     lines = [about.format(events=events, refreshes=refreshes, batch=batch, number=number)]
@@ -108,7 +128,7 @@ def main(events: int, refreshes: int, batch: int, number: int, alone: bool) -> N
             )
             print(lines[-1], flush=True)
             before = asked(spark, root, log, folder, number, ["refreshed"]) if alone else {}
-            took = refreshed(spark, folder, batches)
+            took = refreshed(spark, folder, itertools.islice(going_on(batch), refreshes) if alone else batches)
             held = dict(index.describe(spark, "log", extended=True))["Batches"]
             lines.append(
                 f"A refresh took {statistics.median(took):.1f} s (median), {max(took):.1f} s at most, "
