@@ -390,7 +390,7 @@ KINDS: dict[str, Fault] = {
     "SIGKILL in the commit": is_killed,
     "ENOSPC": no_space,
     "no space for the commit": no_space_for_the_commit,
-    "no space for Spark": no_space_for_a_table,
+    "no space for a table": no_space_for_a_table,
     "lost: a data file": lost_data,
     "lost: a log file": lost_log,
     "lost: snapshots": lost_snapshots,
