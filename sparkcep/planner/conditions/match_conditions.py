@@ -23,7 +23,7 @@ from sparkcep.exec.conditions.expressions import (
 from sparkcep.planner.conditions.comparable import Comparable
 from sparkcep.planner.conditions.one_row import of_one_row
 from sparkcep.planner.conditions.row_conditions import may_fail
-from sparkcep.planner.conditions.trees import Conjunct
+from sparkcep.planner.conditions.trees import Conjunct, balanced
 from sparkcep.planner.fields import Fields
 from sparkcep.query import POSITION, PREFIX, Aggregate, MatchNumber, Navigation, PatternQuery, Scalar, Waiting, unescape
 from sparkcep.settings import LIMIT_PAIRS
@@ -81,7 +81,7 @@ class MatchConditions:
     @property
     def conditions(self) -> dict[int, Expression]:
         """What is evaluated for a row, by label."""
-        return {label: _conjunction(nodes) for label, nodes in self.conjuncts.items()}
+        return {label: balanced("and", nodes) for label, nodes in self.conjuncts.items()}
 
     def converted(self, scalar: Scalar) -> Expression:
         """A conjunct's tree; what the tree lacks may still be Spark's, over two rows of the match."""
@@ -176,14 +176,6 @@ class MatchConditions:
         if slot not in self.slots:
             self.slots.append(slot)
         return Load(self.slots.index(slot))
-
-
-def _conjunction(nodes: Sequence[Expression]) -> Expression:
-    """Operands joined by AND, in order; of little depth, as what evaluates it descends by recursion."""
-    if len(nodes) == 1:
-        return nodes[0]
-    half = len(nodes) // 2
-    return Call("and", (_conjunction(nodes[:half]), _conjunction(nodes[half:])))
 
 
 def _depth(node: Expression) -> int:

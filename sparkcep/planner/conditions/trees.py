@@ -150,10 +150,7 @@ class Conjunct(Hoisting):
                 stack += [at.expression, at.this]
             else:
                 operands.append(self.node(at))
-        while len(operands) > 1:
-            pairs = [operands[k : k + 2] for k in range(0, len(operands), 2)]
-            operands = [Call(_BINARY[kind], (p[0], p[1])) if len(p) == 2 else p[0] for p in pairs]
-        return operands[0]
+        return balanced(_BINARY[kind], operands)
 
     def operation(self, name: str, x: Expression, y: Expression) -> Expression:
         """An operator of two values. Of what may be times that are no columns' it has the session's time zone."""
@@ -355,6 +352,15 @@ class Conjunct(Hoisting):
         if argument.markers:
             return inner.convert()
         return inner.row_value(unescape(argument.text))
+
+
+def balanced(name: str, operands: Sequence[Expression]) -> Expression:
+    """Operands of AND or OR, in order, as a tree of little depth: what evaluates it descends by recursion."""
+    left = list(operands)
+    while len(left) > 1:
+        pairs = [left[k : k + 2] for k in range(0, len(left), 2)]
+        left = [Call(name, tuple(pair)) if len(pair) == 2 else pair[0] for pair in pairs]
+    return left[0]
 
 
 def _dropped_cast(tree: exp.Expr) -> exp.Expr:
