@@ -19,7 +19,7 @@ from sparkcep.index import facts
 from sparkcep.index.facts import Facts
 from sparkcep.index.path import not_shared
 from sparkcep.index.snapshots import Written
-from sparkcep.index.storage import Location, call, data_files, write_small
+from sparkcep.index.storage import DataFile, Location, call, data_files, write_small
 from sparkcep.index.storage_errors import disk_full
 from sparkcep.index.tables import (
     FIRST_SYMBOL,
@@ -143,10 +143,12 @@ class Work:
     def write_rows(self, table: str, rows: pa.Table, schema: str) -> None:
         """A few rows, without a Spark job."""
         started = clock.perf_counter()
-        files = call(self.spark, write_small, self.build.child(table), self.batch, rows) if rows.num_rows else ()
-        frame = self.spark.createDataFrame([], schema)
-        self.written[table] = Written(self.batch, files, frame.schema.json())
+        self.add(table, call(self.spark, write_small, self.build.child(table), self.batch, rows), schema)
         self.seconds[table] = clock.perf_counter() - started
+
+    def add(self, table: str, files: tuple[DataFile, ...], schema: str) -> None:
+        """Files that were written without Spark, none where a table has no rows. ``schema``: its columns, as DDL."""
+        self.written[table] = Written(self.batch, files, self.spark.createDataFrame([], schema).schema.json())
 
     def read(self, table: str) -> DataFrame:
         """What has been written of a table."""

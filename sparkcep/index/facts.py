@@ -48,7 +48,8 @@ def of_sequences(frame: DataFrame, d: Definition) -> Facts:
     return Facts(*row)
 
 
-def _tables(table: Location, files: Sequence[DataFile], columns: Sequence[str]) -> Iterator[pa.Table]:
+def tables(table: Location, files: Sequence[DataFile], columns: Sequence[str]) -> Iterator[pa.Table]:
+    """Some columns of each file."""
     fs = filesystem(table)
     for file in files:
         yield pq.read_table(file.path, columns=list(columns), filesystem=fs).combine_chunks()
@@ -59,7 +60,7 @@ def of_files(table: Location, files: Sequence[DataFile], with_ties: bool) -> Fac
     events = begun = continued = ended = ties = 0
     highest = -1
     columns = ["id", "start", "replaces", "times", *(["ties"] if with_ties else [])]
-    for rows in _tables(table, files, columns):
+    for rows in tables(table, files, columns):
         if not rows.num_rows:
             continue
         lists = rows["times"].chunk(0)
@@ -94,7 +95,7 @@ def same_keys(keys: pa.Array, one: Longs, other: Longs) -> npt.NDArray[np.bool_]
 def counts(table: Location, files: Sequence[DataFile]) -> pa.Table:
     """Rows of `counts` from the numbers of posting lists."""
     columns = ["a", "b", "count", "fresh", "sum_high", "sum_low", "shortest", "longest"]
-    parts = list(_tables(table, files, columns))
+    parts = list(tables(table, files, columns))
     return counts_of(pa.concat_tables(parts)) if parts else pa.table({"a": pa.array([], pa.int32())})
 
 
@@ -121,7 +122,7 @@ def counts_of(lists: pa.Table) -> pa.Table:
 
 def added_counts(table: Location, files: Sequence[DataFile]) -> pa.Table:
     """Rows of `counts` of several batches as those of one."""
-    parts = list(_tables(table, files, ["a", "b", "completions", "cases", "sum", "min", "max"]))
+    parts = list(tables(table, files, ["a", "b", "completions", "cases", "sum", "min", "max"]))
     if not parts:
         return pa.table({"a": pa.array([], pa.int32())})
     found = (
@@ -150,4 +151,4 @@ def rows_of(table: Location, files: Sequence[DataFile]) -> pa.Table:
 
 def sum_column(table: Location, files: Sequence[DataFile], column: str) -> int:
     """Sum of a whole-number column."""
-    return sum(pc.sum(rows[column]).as_py() or 0 for rows in _tables(table, files, [column]))
+    return sum(pc.sum(rows[column]).as_py() or 0 for rows in tables(table, files, [column]))

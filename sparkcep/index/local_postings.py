@@ -21,7 +21,7 @@ from sparkcep.index.local_events import THREADS, groups_of_cases
 from sparkcep.index.lookup import footer, read_groups
 from sparkcep.index.pairs import Longs, PairOptions, one_chunk
 from sparkcep.index.snapshots import TableState
-from sparkcep.index.storage import DataFile, Location, data_files, filesystem, write_small
+from sparkcep.index.storage import DataFile, Location, data_files, file_of, write_small
 from sparkcep.index.tables import ACTIVITIES, COUNTS, PAIRS, SEQUENCES
 
 #: Events, with those that the batch's cases had before, that one process reads.
@@ -99,9 +99,7 @@ def write(batch: Batch) -> Done | None:
         seconds[table] = clock.perf_counter() - started
         if table == PAIRS and not batch.counted:
             started = clock.perf_counter()
-            files[COUNTS] = ()
-            if lists.num_rows:
-                files[COUNTS] = write_small(batch.table(COUNTS), batch.name, facts.counts_of(lists))
+            files[COUNTS] = write_small(batch.table(COUNTS), batch.name, facts.counts_of(lists))
             seconds[COUNTS] = clock.perf_counter() - started
     return Done(files, seconds, seams)
 
@@ -109,8 +107,8 @@ def write(batch: Batch) -> Done | None:
 def _rows(batch: Batch) -> pa.Table | None:
     """Rows of `sequences` with events, of the batch and those before of cases that it continues; None: too many."""
     columns = ["id", "start", "codes", "times", *(["ties"] if batch.with_ties else [])]
-    place, fs = batch.table(SEQUENCES), filesystem(batch.table(SEQUENCES))
-    parts = [pq.read_table(file.path, columns=columns, filesystem=fs) for file in batch.files]
+    place = batch.table(SEQUENCES)
+    parts = list(facts.tables(place, batch.files, columns))
     going = [rows.filter(pc.greater(rows["start"], 0))["id"].to_numpy() for rows in parts]
     ids = np.sort(np.concatenate([np.empty(0, np.int64), *going]))
     if len(ids):
@@ -138,9 +136,9 @@ def _cases(rows: pa.Table) -> tuple[Cases, int]:
     ids, starts = rows["id"].to_numpy(), rows["start"].to_numpy().astype(np.int64)
     codes, times = one_chunk(rows["codes"]), one_chunk(rows["times"])
     events = np.append(0, np.cumsum(np.asarray(codes.value_lengths()).astype(np.int64)))
-    first = np.flatnonzero(np.append(True, ids[1:] != ids[:-1])) if len(ids) else np.empty(0, np.int64)
-    offsets = events[np.append(first, len(ids))]
-    first_new = starts[np.append(first, len(ids))[1:] - 1]
+    first = np.unique(ids, return_index=True)[1]
+    ends = np.append(first, len(ids))
+    offsets, first_new = events[ends], starts[ends[1:] - 1]
     flat, stamps = codes.flatten().to_numpy(), times.flatten().to_numpy()
     going = first_new > 0
     at = (offsets[:-1] + first_new)[going]
@@ -174,14 +172,11 @@ def _write_lists(batch: Batch, name: str, lists: pa.Table) -> tuple[DataFile, ..
     if len(lists.column(0).chunks) > 1:
         lists = lists.sort_by([(column, "ascending") for column in ORDERS[name]]).combine_chunks()
     table = batch.table(name)
-    fs = filesystem(table)
-    folder = f"data/{batch.name}"
-    fs.create_dir(folder, recursive=True)
     numbers = [field.name for field in lists.schema if pa.types.is_integer(field.type)]
     packed = [field.name for field in lists.schema if field.name not in numbers]
     encodings = dict.fromkeys(numbers, "DELTA_BINARY_PACKED") | dict.fromkeys(packed, "DELTA_LENGTH_BYTE_ARRAY")
     with (
-        fs.open_output_stream(f"{folder}/part-00000.parquet") as out,
+        file_of(table, batch.name) as out,
         pq.ParquetWriter(
             out, lists.schema, compression=batch.compression, write_statistics=numbers, use_dictionary=False,
             compression_level=ZSTD_LEVEL if batch.compression == "zstd" else None, column_encoding=encodings,

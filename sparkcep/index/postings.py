@@ -6,7 +6,7 @@ A small batch's are made by one process (:mod:`sparkcep.index.local_postings`), 
 from __future__ import annotations
 
 import time as clock
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -20,7 +20,7 @@ from sparkcep.index.facts import Facts
 from sparkcep.index.local_postings import BLOCKS, ORDERS
 from sparkcep.index.pairs import PairOptions
 from sparkcep.index.signature import signatures
-from sparkcep.index.snapshots import Snapshot, Written
+from sparkcep.index.snapshots import Snapshot
 from sparkcep.index.storage import Location, call
 from sparkcep.index.tables import ACTIVITIES, COUNTS, COUNTS_SCHEMA, PAIRS, SEQUENCES, SIGNATURES, Definition
 from sparkcep.shipping import shipped
@@ -73,8 +73,7 @@ def _write_here(work: Work, made: Facts, older: Snapshot | None) -> int | None:
         return None
     schemas = {ACTIVITIES: packing.ACTIVITY_SCHEMA, PAIRS: batch.options.schema(), COUNTS: COUNTS_SCHEMA}
     for table, files in done.files.items():
-        schema = work.spark.createDataFrame([], schemas[table]).schema.json()
-        work.written[table] = Written(work.batch, files, schema)
+        work.add(table, files, schemas[table])
     work.seconds |= done.seconds
     return done.seams
 
@@ -99,7 +98,7 @@ def _write_by_spark(work: Work, whole: DataFrame) -> None:
 
 def _write_lists(work: Work, table: str, lists: DataFrame) -> None:
     """Posting lists, sorted so that a reader finds those of a type or pair side by side in one file."""
-    order: Sequence[str] = ORDERS[table]
+    order = ORDERS[table]
     work.write(
         table,
         lists.repartition(order[0]).sortWithinPartitions(*order),

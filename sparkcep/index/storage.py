@@ -150,13 +150,19 @@ def data_files(table: Location, batch: str) -> tuple[DataFile, ...]:
 
 
 def write_small(table: Location, batch: str, rows: pa.Table) -> tuple[DataFile, ...]:
-    """Write a few rows without Spark, in Spark's place."""
-    fs = filesystem(table)
-    fs.create_dir(f"data/{batch}", recursive=True)
-    path = f"data/{batch}/part-00000.parquet"
-    with fs.open_output_stream(path) as out:
+    """Write a few rows without Spark, in Spark's place; no file where there are none."""
+    if not rows.num_rows:
+        return ()
+    with file_of(table, batch) as out:
         pq.write_table(rows, out, compression="zstd")
     return data_files(table, batch)
+
+
+def file_of(table: Location, batch: str) -> pa.NativeFile:
+    """The file of a batch that is written without Spark, open, where Spark would put it."""
+    fs = filesystem(table)
+    fs.create_dir(f"data/{batch}", recursive=True)
+    return fs.open_output_stream(f"data/{batch}/part-00000.parquet")
 
 
 def delete_directory(location: Location, below: str) -> None:

@@ -16,13 +16,7 @@ from pyspark.sql import functions as F
 
 from sparkcep.errors import PatternIndexError
 from sparkcep.index import lookup, sources, table_reader
-from sparkcep.index.build import (
-    Progress,
-    Work,
-    grouped,
-    no_progress,
-    with_ids,
-)
+from sparkcep.index.build import Progress, Work, grouped, no_progress, with_ids
 from sparkcep.index.commits import Summary, commit_work, new_work, pairs_of, summary_of, work_build, write_first
 from sparkcep.index.compaction import highest_number, with_few_batches
 from sparkcep.index.events import (
