@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
+from unittest.mock import patch
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -25,7 +26,6 @@ from sparkcep.index import build, catalog, commits, local_postings, snapshots, u
 from sparkcep.index.build import Work
 
 from .faults import Fault, Killed, World, write
-from .helpers import patched
 
 #: Bytes that a file may have when the disk is full.
 FULL = 200
@@ -103,14 +103,14 @@ def dies_while_writing(world: World) -> bool:
             cut(Path(batch.table(name).uri) / "data" / batch.name)
         return files
 
-    with patched(Work, "write", by_spark), patched(local_postings, "_write_lists", here), by_either(world):
+    with patch.object(Work, "write", by_spark), patch.object(local_postings, "_write_lists", here), by_either(world):
         dies(world)
     return False
 
 
 def by_either(world: World) -> contextlib.AbstractContextManager[None]:
     """Posting lists are written by Spark or by one process."""
-    return patched(local_postings, "MAX_EVENTS", world.random.choice([0, local_postings.MAX_EVENTS]))
+    return patch.object(local_postings, "MAX_EVENTS", world.random.choice([0, local_postings.MAX_EVENTS]))
 
 
 def is_killed(world: World) -> bool:
@@ -121,7 +121,7 @@ def is_killed(world: World) -> bool:
         kept.extend(prepared)
         raise Killed
 
-    with patched(commits, "commit", keep):
+    with patch.object(commits, "commit", keep):
         dies(world)
     child = subprocess.Popen(
         [sys.executable, "-c", COMMITS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
@@ -159,7 +159,7 @@ def no_space(world: World) -> bool:
     places = [(build, "write_small"), (snapshots, "commit_files"), (snapshots, "commit_snapshot"), (commits, "commit")]
     if not any(types_new(world)):
         places.pop(0)
-    with patched(*world.random.choice(places), full):
+    with patch.object(*world.random.choice(places), full):
         refused(world, "CEP_INDEX_STORAGE")
     return False
 
@@ -205,7 +205,7 @@ def no_space_for_a_table(world: World) -> bool:
         with no_file_over(FULL, os.getpid()) if name == table else contextlib.nullcontext():
             return lists(batch, name, rows)
 
-    with patched(Work, "write", by_spark), patched(local_postings, "_write_lists", here), by_either(world):
+    with patch.object(Work, "write", by_spark), patch.object(local_postings, "_write_lists", here), by_either(world):
         refused(world, "CEP_INDEX_STORAGE")
     return False
 
@@ -255,7 +255,7 @@ def lost_snapshots(world: World) -> bool:
 
 def of_another_release(world: World) -> bool:
     at, snapshot = world.current()
-    with patched(snapshots, "FORMAT_VERSION", 2):
+    with patch.object(snapshots, "FORMAT_VERSION", 2):
         snapshots.commit_snapshot(at, replace(snapshot, number=snapshot.number + 1))
     try:
         world.reader()
@@ -335,7 +335,7 @@ def second_writer(world: World) -> bool:
     def nobody(*_: Any) -> contextlib.nullcontext[None]:
         return contextlib.nullcontext()
 
-    with contextlib.nullcontext() if locked else patched(catalog, "refresher", nobody), at_step(step, other):
+    with contextlib.nullcontext() if locked else patch.object(catalog, "refresher", nobody), at_step(step, other):
         if not locked:
             refused(world, "CEP_INDEX_BUSY")
         else:
@@ -374,7 +374,7 @@ def clock_runs_back(world: World) -> bool:
 
     reader, was = world.reader(), world.indexed
     _, before = world.current()
-    with patched(snapshots, "time", Clock()), patched(unreferenced_files, "time", Clock()):
+    with patch.object(snapshots, "time", Clock()), patch.object(unreferenced_files, "time", Clock()):
         world.refresh()
         index.vacuum(world.spark, world.name, 1)
     _, after = world.current()

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
 from sparkcep import index
@@ -17,21 +17,30 @@ from sparkcep.index import table_reader
 from sparkcep.index.pairs import unpack
 from sparkcep.index.reader import Reader
 from sparkcep.index.snapshots import read_current
-from sparkcep.index.storage import Location
+from sparkcep.index.storage import DataFile, Location
 from sparkcep.index.tables import symbol
 
 Row = tuple[str, int, int, str]  # case, seconds, tiebreak, type
 
 
-@contextlib.contextmanager
-def patched(where: Any, name: str, value: Any) -> Iterator[None]:
-    """Something of a module or class is another one."""
-    was = getattr(where, name)
-    setattr(where, name, value)
-    try:
-        yield
-    finally:
-        setattr(where, name, was)
+def stored(
+    folder: Path, name: str, rows: Sequence[tuple[int, Any, Sequence[tuple[int, int, str | None]]]], size: int,
+    second: pa.Field,
+) -> DataFile:  # fmt: skip
+    """A file of `sequences` with so many rows in a group.
+
+    Args:
+        rows: id, another column's value, and code, time and tie of each event. second: that column.
+    """
+    columns = {
+        "id": pa.array([r[0] for r in rows], pa.int64()),
+        second.name: pa.array([r[1] for r in rows], second.type),
+        "codes": pa.array([[e[0] for e in r[2]] for r in rows], pa.list_(pa.int32())),
+        "times": pa.array([[e[1] for e in r[2]] for r in rows], pa.list_(pa.int64())),
+        "ties": pa.array([[e[2] for e in r[2]] for r in rows], pa.list_(pa.string())),
+    }
+    pq.write_table(pa.table(columns), folder / name, row_group_size=size)
+    return DataFile(name, (folder / name).stat().st_size, len(rows))
 
 
 def frame(spark: SparkSession, rows: list[Row]) -> DataFrame:

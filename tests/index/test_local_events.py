@@ -26,6 +26,7 @@ from sparkcep.index.storage import DataFile, Location
 from sparkcep.settings import INDEX, INDEX_ACCESS_PATH, INDEX_CASES
 
 from ..conftest import IS_CONNECT, configured
+from .helpers import stored
 
 #: A row of `sequences`: id, case, and code, time and tie of each event.
 Case = tuple[int, str | None, list[tuple[int, int, str | None]]]
@@ -34,19 +35,7 @@ events = st.lists(st.tuples(st.integers(0, 3), st.integers(-5, 5), texts), max_s
 #: Spark writes no row group without rows.
 cases = st.lists(st.tuples(st.integers(0, 30), texts, events), min_size=1, max_size=12)
 TYPES = {"case_key": pa.string(), "ties": pa.string()}
-
-
-def stored(folder: str, name: str, rows: list[Case], size: int) -> DataFile:
-    """A file of `sequences` with so many rows in a group."""
-    columns = {
-        "id": pa.array([c[0] for c in rows], pa.int64()),
-        "case_key": pa.array([c[1] for c in rows], pa.string()),
-        "codes": pa.array([[e[0] for e in c[2]] for c in rows], pa.list_(pa.int32())),
-        "times": pa.array([[e[1] for e in c[2]] for c in rows], pa.list_(pa.int64())),
-        "ties": pa.array([[e[2] for e in c[2]] for c in rows], pa.list_(pa.string())),
-    }
-    pq.write_table(pa.table(columns), f"{folder}/{name}", row_group_size=size)
-    return DataFile(name, Path(folder, name).stat().st_size, len(rows))
+CASE = pa.field("case_key", pa.string())
 
 
 @given(
@@ -59,7 +48,7 @@ def test_events_of_cases(
 ) -> None:
     """Rows of a case may be in several files, and in any order."""
     with TemporaryDirectory() as folder:
-        files = tuple(stored(folder, f"{k}.parquet", rows, size) for k, rows in enumerate(parts))
+        files = tuple(stored(Path(folder), f"{k}.parquet", rows, size, CASE) for k, rows in enumerate(parts))
         table, state = Location(folder), TableState(0, "", (("0", files),))
         asked = np.array(sorted(ids), np.int64)
         where = groups_of_cases(table, state, asked)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from unittest.mock import patch
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,7 +19,7 @@ from sparkcep.index.pairs import PairOptions, unpack
 from sparkcep.index.snapshots import TableState
 from sparkcep.index.storage import DataFile, Location
 
-from .helpers import patched
+from .helpers import stored
 from .test_pairs import read, reference
 
 #: Type, time and tie of an event.
@@ -28,6 +29,7 @@ Row = tuple[int, int, list[Event]]
 events = st.lists(
     st.tuples(st.integers(0, 3), st.integers(0, 6), st.one_of(st.none(), st.sampled_from("ab"))), max_size=8
 )
+START = pa.field("start", pa.int32())
 KEYS = {"pairs": ("a", "b", "interval", "first_case"), "activities": ("type", "first_case")}
 
 
@@ -38,20 +40,7 @@ def in_order(own: list[Event]) -> list[Event]:
 
 def in_files(folder: Path, name: str, parts: Sequence[list[Row]], size: int) -> tuple[DataFile, ...]:
     """A file of `sequences` for each of some parts that has rows."""
-    return tuple(stored(folder / "sequences", f"{name}{k}", own, size) for k, own in enumerate(parts) if own)
-
-
-def stored(folder: Path, name: str, rows: list[Row], size: int) -> DataFile:
-    """A file of `sequences`."""
-    columns = {
-        "id": pa.array([r[0] for r in rows], pa.int64()),
-        "start": pa.array([r[1] for r in rows], pa.int32()),
-        "codes": pa.array([[e[0] for e in r[2]] for r in rows], pa.list_(pa.int32())),
-        "times": pa.array([[e[1] for e in r[2]] for r in rows], pa.list_(pa.int64())),
-        "ties": pa.array([[e[2] for e in r[2]] for r in rows], pa.list_(pa.string())),
-    }
-    pq.write_table(pa.table(columns), folder / name, row_group_size=size)
-    return DataFile(name, (folder / name).stat().st_size, len(rows))
+    return tuple(stored(folder / "sequences", f"{name}{k}", own, size, START) for k, own in enumerate(parts) if own)
 
 
 def written(batch: Batch, table: str, files: tuple[DataFile, ...]) -> pa.RecordBatch:
@@ -96,7 +85,7 @@ def test_pairs_of_new_and_continued_cases(parts: list[tuple[list[Event], list[Ev
             "zstd", False,
         )  # fmt: skip
         blocks = {"pairs": data.draw(st.integers(1, 1_000)), "activities": 300}
-        with patched(local_postings, "BLOCKS", blocks), patched(local_postings, "EVENTS_PER_THREAD", 2):
+        with patch.object(local_postings, "BLOCKS", blocks), patch.object(local_postings, "EVENTS_PER_THREAD", 2):
             done = local_postings.write(batch)
         assert done is not None
         wanted = {}
@@ -131,14 +120,14 @@ def test_what_is_too_much_is_left_to_spark() -> None:
     with TemporaryDirectory() as name:
         folder = Path(name, "sequences")
         folder.mkdir()
-        file = stored(folder, "new", [(0, 0, [(k % 3, k, None) for k in range(9)])], 1)
+        file = stored(folder, "new", [(0, 0, [(k % 3, k, None) for k in range(9)])], 1, START)
         batch = Batch(
             Location(name), "one", (file,), None, 0, ("activities", "pairs"), PairOptions(None, 5, True), True, "zstd",
             False,
         )  # fmt: skip
-        with patched(local_postings, "MAX_EVENTS", 8):
+        with patch.object(local_postings, "MAX_EVENTS", 8):
             assert local_postings.write(batch) is None
-        with patched(local_postings, "MAX_PAIRS", 9 * 3 - 1):
+        with patch.object(local_postings, "MAX_PAIRS", 9 * 3 - 1):
             assert local_postings.write(batch) is None
         assert not Path(name, "pairs").exists()
         assert local_postings.write(batch) is not None

@@ -6,6 +6,7 @@ from dataclasses import astuple
 from itertools import pairwise
 from random import Random
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given, settings
@@ -16,7 +17,7 @@ from sparkcep import SparkCepError, index
 from sparkcep.index import catalog, compaction, local_postings, lookup, table_reader
 from sparkcep.index.tables import COUNTS, PAIRS
 
-from .helpers import Row, check_files, create, frame, patched, reference_counts, visible
+from .helpers import Row, check_files, create, frame, reference_counts, visible
 from .test_pairs import reference
 
 LOG: list[Row] = [
@@ -54,10 +55,10 @@ def test_batches_equal_one_build(spark: SparkSession, data: st.DataObject) -> No
     options = data.draw(st.sampled_from([{}, {"lookback": "10 seconds"}, {"postings": "timestamps"}]))
     parts = [rows[low:high] for low, high in zip([0, *cuts], [*cuts, len(rows)], strict=True)]
     most = local_postings.MAX_EVENTS
-    with patched(local_postings, "MAX_EVENTS", data.draw(st.sampled_from([0, most]))):
+    with patch.object(local_postings, "MAX_EVENTS", data.draw(st.sampled_from([0, most]))):
         create(spark, "batches", parts[0], options=options)
     for number, part in enumerate(parts[1:]):
-        with patched(local_postings, "MAX_EVENTS", data.draw(st.sampled_from([0, most]))):
+        with patch.object(local_postings, "MAX_EVENTS", data.draw(st.sampled_from([0, most]))):
             index.refresh(spark, "batches", batch=frame(spark, part), batch_id=f"b{number}")
             merge_newest(spark, "batches", data.draw(st.integers(2, 3)))
     again = index.refresh(spark, "batches", batch=frame(spark, parts[1]), batch_id="b0")
