@@ -25,7 +25,7 @@ from pyspark.sql import SparkSession
 
 from benchmarks import spark as sparks
 from benchmarks.generate import DAY_MS, FIRST_DAY, LogShape, ensure_parquet, make_table
-from benchmarks.harness import RESULTS, timed
+from benchmarks.harness import RESULTS, table, timed
 from benchmarks.pruning import LENGTHS, Pattern, patterns
 from sparkcep import index
 from sparkcep.settings import INDEX_PATH
@@ -33,47 +33,17 @@ from sparkcep.settings import INDEX_PATH
 INDEXES = ("fresh", "refreshed", "optimized")
 EVENTS = 1_000_000
 DAY = DAY_MS * 1_000
-ABOUT = """# An index after many small refreshes
-
-{events:,} events, then {refreshes} refreshes of {batch:,} events each, in order of time. *refreshed* is that index,
-*optimized* a copy after `OPTIMIZE PATTERN INDEX`, *fresh* one that was built at once from the same files. {number}
-patterns of each length on every index, in turn, each the second time that it is asked there; seconds are medians over
-patterns.
-"""
-ABOUT_ALONE = """# An index after refreshes
+FIRST = """# An index after refreshes
 
 {events:,} events, then {refreshes} refreshes of {batch:,} events each, a day's, of which a tenth go on with cases of
-the day before. {number} patterns of each length before and after, each the second time that it is asked; seconds are
+the day before. """
+ABOUT = """*refreshed* is that index, *optimized* a copy after `OPTIMIZE PATTERN INDEX`, *fresh* one that was built at
+once from the same files. {number} patterns of each length on every index, in turn, each the second time that it is
+asked there; seconds are medians over patterns.
+"""
+ABOUT_ALONE = """{number} patterns of each length before and after, each the second time that it is asked; seconds are
 medians over patterns. What is asked for grows with the log.
 """
-
-
-def write_first(log: Path, folder: Path, events: int, batch: int) -> Iterator[pa.Table]:
-    """Write the first events of a log to a folder; what is returned gives the batches that come behind, by time."""
-    folder.mkdir()
-    rows = rows_in_order(log, batch)
-    held: list[pa.Table] = []
-    with pq.ParquetWriter(folder / "part-0.parquet", pq.read_schema(log / "part-0.parquet"), compression="zstd") as out:
-        for number, part in enumerate(itertools.islice(rows, events // batch), start=1):
-            held.append(part)
-            if number == events // batch or len(held) * batch >= 1_000_000:
-                out.write_table(pa.concat_tables(held))
-                held.clear()
-    return rows
-
-
-def rows_in_order(log: Path, size: int) -> Iterator[pa.Table]:
-    """A log, which is in order of time, so many events at a time; it is not held in memory as a whole."""
-    held: list[pa.Table] = []
-    for part in sorted(log.glob("part-*.parquet")):
-        for read in pq.ParquetFile(part).iter_batches(batch_size=size):
-            held.append(pa.Table.from_batches([read]))
-            together = pa.concat_tables(held)
-            whole = together.num_rows // size * size
-            for low in range(0, whole, size):
-                yield together.slice(low, size)
-            held = [together.slice(whole)]
-    yield from (rest for rest in held if rest.num_rows)
 
 
 def going_on(size: int) -> Iterator[pa.Table]:
@@ -107,18 +77,16 @@ def main(events: int, refreshes: int, batch: int, number: int, alone: bool) -> N
     """Run and write results/refreshes.md, or refreshes_N.md of another first build.
 
     Args:
-        events: of the first build, a multiple of ``batch``, which are those of each refresh. number: patterns of each
-            length. alone: no other indexes are built; the same patterns are asked before the refreshes and after them.
+        events: of the first build. batch: events of each refresh. number: patterns of each length. alone: no other
+            indexes are built; the same patterns are asked before the refreshes and after them.
     """
-    # Another log is made batch by batch: all of it may be more than memory holds.
-    whole = events if alone else events + refreshes * batch
-    log = ensure_parquet(LogShape(cases=whole // 100, events=whole))
-    about = ABOUT_ALONE if alone else ABOUT
+    log = ensure_parquet(LogShape(cases=events // 100, events=events))
+    about = FIRST + (ABOUT_ALONE if alone else ABOUT)
     lines = [about.format(events=events, refreshes=refreshes, batch=batch, number=number)]
     facts: dict[str, object] = {}
     with tempfile.TemporaryDirectory() as temporary:
         root, folder = Path(temporary), Path(temporary) / "events"
-        batches = write_first(log, folder, events, batch)
+        shutil.copytree(log, folder, ignore=shutil.ignore_patterns("_DONE"))
         with sparks.spark_session({}) as spark:
             columns = {"case": "case_id", "time": "ts", "event": "activity"}
             source = f"parquet.`{folder}`"
@@ -128,7 +96,7 @@ def main(events: int, refreshes: int, batch: int, number: int, alone: bool) -> N
             )
             print(lines[-1], flush=True)
             before = asked(spark, root, log, folder, number, ["refreshed"]) if alone else {}
-            took = refreshed(spark, folder, itertools.islice(going_on(batch), refreshes) if alone else batches)
+            took = refreshed(spark, folder, itertools.islice(going_on(batch), refreshes))
             held = dict(index.describe(spark, "log", extended=True))["Batches"]
             lines.append(
                 f"A refresh took {statistics.median(took):.1f} s (median), {max(took):.1f} s at most, "
@@ -168,7 +136,7 @@ def refreshed(spark: SparkSession, folder: Path, batches: Iterable[pa.Table]) ->
     """Seconds of a refresh for each batch, which a file more of the log is."""
     took = []
     for number, rows in enumerate(batches, start=1):
-        pq.write_table(rows, folder / f"part-{number}.parquet", compression="zstd")
+        pq.write_table(rows, folder / f"batch-{number}.parquet", compression="zstd")
         took.append(seconds_of(lambda: index.refresh(spark, "log")))
         print(f"refresh {number}: {took[-1]:.1f} s", flush=True)
     return took
@@ -208,8 +176,7 @@ def table_of(found: Mapping[int, Mapping[str, list[float]]], first: str, facts: 
     """Medians by length, and ratios to the ``first``."""
     names = list(next(iter(found.values())))
     others = [name for name in names if name != first]
-    lines = ["", f"| length | {' | '.join([*names, *(f'{n} / {first}' for n in others)])} |"]
-    lines.append("|" + "--|" * (1 + len(names) + len(others)))
+    rows = []
     for length, seconds in found.items():
         medians = {name: statistics.median(own) for name, own in seconds.items()}
         ratios = {
@@ -218,8 +185,8 @@ def table_of(found: Mapping[int, Mapping[str, list[float]]], first: str, facts: 
         }
         facts[str(length)] = {"seconds": medians, f"to {first}": ratios}
         cells = [f"{medians[name]:.3f}" for name in names] + [f"{ratio:.2f}" for ratio in ratios.values()]
-        lines.append(f"| {length} | {' | '.join(cells)} |")
-    return lines
+        rows.append([str(length), *cells])
+    return ["", *table(["length", *names, *(f"{name} / {first}" for name in others)], rows)]
 
 
 if __name__ == "__main__":
