@@ -26,7 +26,7 @@ from sparkcep.index.tables import ACTIVITIES, COUNTS, PAIRS, SEQUENCES
 
 #: Events, with those that the batch's cases had before, that one process reads.
 MAX_EVENTS = 2_000_000
-#: Pairs that the events may have: some bytes of memory each.
+#: Pairs that the batch's events may complete: some bytes of memory each.
 MAX_PAIRS = 1 << 27
 #: Events of fewer are packed by one thread, as lists of many cases pack better.
 EVENTS_PER_THREAD = 250_000
@@ -82,7 +82,7 @@ def write(batch: Batch) -> Done | None:
     cases, seams = _cases(rows)
     lengths = np.diff(cases.offsets)
     types = int(cases.codes.max()) + 1 if len(cases.codes) else 0
-    if int((lengths * np.minimum(lengths, types)).sum()) > MAX_PAIRS:
+    if int(((lengths - cases.first_new) * np.minimum(lengths, types)).sum()) > MAX_PAIRS:
         return None
     made: dict[str, Callable[[Cases], pa.RecordBatch]] = {
         ACTIVITIES: pairs.pack_activities,

@@ -131,3 +131,19 @@ def test_what_is_too_much_is_left_to_spark() -> None:
             assert local_postings.write(batch) is None
         assert not Path(name, "pairs").exists()
         assert local_postings.write(batch) is not None
+
+
+def test_pairs_that_older_events_complete_do_not_count() -> None:
+    with TemporaryDirectory() as name:
+        folder = Path(name, "sequences")
+        folder.mkdir()
+        old = stored(folder, "old", [(0, 0, [(k % 3, k, None) for k in range(9)])], 1, START)
+        new = stored(folder, "new", [(0, 9, [(0, 9, None)])], 1, START)
+        batch = Batch(
+            Location(name), "one", (new,), TableState(0, "", (("zero", (old,)),)), 1, ("pairs",),
+            PairOptions(None, 5, True), True, "zstd", False,
+        )  # fmt: skip
+        with patch.object(local_postings, "MAX_PAIRS", 3):
+            assert local_postings.write(batch) is not None
+        with patch.object(local_postings, "MAX_PAIRS", 2):
+            assert local_postings.write(batch) is None
