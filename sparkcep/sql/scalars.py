@@ -207,7 +207,7 @@ class ScalarReader:
         name = variable_name(token)
         if self.scope.variables_of(name) is None:
             known = self.scope.is_column(token.text) or token.text.casefold() in self.scope.qualifiers
-            if not known:
+            if not known and not s.is_session_variable(i):
                 near = near_name(token.text, (*self.scope.primaries, *self.scope.unions))
                 raise self.scope.error(
                     "CEP_UNDEFINED_VARIABLE",

@@ -29,6 +29,18 @@ class TokenText:
             return self.tokens[index].upper
         return ""
 
+    def is_session_variable(self, index: int) -> bool:
+        """Whether `session.name` or `system.session.name` begins at a token, as Spark writes its variables' full names.
+
+        What else these names could mean, as a column of structs, is for the caller to ask first.
+        """
+        names = self.tokens[index : index + 5 : 2]
+        first = [t.text.casefold() for t in names]
+        length = 2 if first[:1] == ["session"] else 3 if first[:2] == ["system", "session"] else 0
+        words = all(t.kind in ("word", "quoted") for t in names[:length])
+        dots = all(self.operator(index + 2 * k + 1) == "." for k in range(length - 1))
+        return 0 < length <= len(names) and words and dots
+
     def written(self, low: int, high: int) -> str:
         """The text of a range of tokens; empty for none."""
         return self.text[self.tokens[low].start : self.tokens[high - 1].end] if low < high else ""
