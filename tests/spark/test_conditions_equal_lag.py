@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import pytest
 from pyspark.sql import SparkSession
@@ -32,28 +33,76 @@ COMPILED = (
 )  # fmt: skip
 #: What the interpreter does, and the search.
 INTERPRETED = ("A.s || B.s = 'n1n2'", "B.s LIKE A.s || '%' OR A.v < B.v", "round(A.x / B.x, 2) = 0.91")
+TEXTS = """SELECT * FROM VALUES
+    (1, 1, '10', 10, 10.50, 10.5D, CAST(1.1 AS FLOAT), '2024-01-01', DATE '2024-01-01', TIMESTAMP '2024-01-01 10:00:00',
+        true, 'true', 16777217, 9007199254740993L),
+    (1, 2, ' 9 ', 9, 9.25, 9.25D, CAST(1.1 AS FLOAT), '2024-01-02', DATE '2024-01-03', TIMESTAMP '2024-01-02 10:00:00',
+        false, 'true', 16777216, 3L),
+    (1, 3, NULL, 9, NULL, 9.25D, CAST(16777216 AS FLOAT), '2024-01-05', NULL, TIMESTAMP '2024-01-05 00:00:00',
+        NULL, 'false', 16777217, 4L),
+    (1, 4, '12', NULL, 12.00, NULL, NULL, NULL, DATE '2024-01-05', NULL, true, NULL, 5, 16777217L),
+    (1, 5, '100', 100, 99.99, 1e2D, CAST(100 AS FLOAT), '2024-01-04', DATE '2024-01-04',
+        TIMESTAMP '2024-01-05 00:00:00', true, 'false', 1, 16777217L),
+    (1, 6, '7', 100, 100.00, 7D, CAST(7 AS FLOAT), '2024-02-04', DATE '2024-01-04', TIMESTAMP '2024-01-05 00:00:00',
+        false, 't', 16777216, 16777217L)
+    AS t(k, i, t, v, m, x, f, dt, d, ts, b, bt, j, l)"""
+#: Values of different types, of which Spark casts one or both.
+CASTS = (
+    "B.v > A.t", "B.t = A.v - 1", "A.t <=> B.v", "B.x > A.t", "B.m < A.t", "A.f < B.t", "B.t > A.v + 1",
+    "B.t + A.v > 19",
+    "B.v - A.t > 0", "B.t * 2 > A.v", "B.t / A.v > 1", "B.t % A.v = 9", "abs(B.t - A.v) < 2", "-A.t < B.v",
+    "abs(A.t) + B.v > 20", "A.t IN (B.v, 10)", "B.v IN (A.t, A.m, 9)", "coalesce(A.t, B.v) > 9",
+    "coalesce(B.v, A.t) > '1'", "coalesce(A.t, B.m, 1) > 9", "coalesce(A.x, B.t) = 9.25",
+    "CASE WHEN A.i > 2 THEN B.t ELSE A.v END > 8", "CASE A.t WHEN B.v + 1 THEN true ELSE false END", "B.d > A.dt",
+    "A.dt <= B.ts", "B.dt = date_add(A.d, 1)", "datediff(B.dt, A.dt) = 1", "datediff(B.dt, A.ts) > 0",
+    "A.d IN (B.dt, '2024-01-03')",
+    "coalesce(A.d, B.dt) > '2024-01-02'", "least(A.d, B.d) = '2024-01-01'", "A.bt = B.b", "A.t || B.v = '109'",
+    "concat(A.v, B.t) LIKE '%9%'", "A.m || '-' || B.d LIKE '10%'", "B.v LIKE A.t || '%'",
+    "concat(A.x, B.f) = '10.51.1'",
+    "A.v + B.v > '19'", "A.v BETWEEN B.t AND '100'", "nullif(A.t, B.v) IS NULL", "if(A.i > 2, B.t, A.v) > 50",
+    "A.f < B.v", "A.f + 1 = B.l", "A.f + B.v > 11", "A.f * B.j > 1", "A.j - B.f = 0", "A.f / B.v > 0.1",
+    "A.f % B.v = 0",
+    "A.f IN (B.l - 1, 2)", "coalesce(A.f, B.l) > 100", "coalesce(A.l, B.f) = 16777217", "A.l <= B.f", "A.f < B.v + 1",
+    "greatest(A.f, B.j) = 16777216", "A.f + B.f > A.v", "nullif(B.f, A.j) IS NULL", "A.v IN (B.t, 10)",
+    "concat_ws('-', A.v, B.t) = '10- 9 '", "A.dt > B.d - INTERVAL 1 DAY",
+)  # fmt: skip
+#: The same, where Spark refuses one of the modes.
+ANSI_CASTS = ("B.t div A.v = 1", "B.x IN (A.t, B.v)", "B.ts - A.dt > INTERVAL 1 DAY", "B.d - A.dt > INTERVAL 1 DAY")
+NO_ANSI_CASTS = ("A.f = B.l", "A.f IN (B.l, 2)", "B.t - A.t > 0", "A.t + B.t > 20", "A.t * A.t > B.t")
 
 
 # Europe/Berlin: the clock goes forward between the second and the third event.
 @pytest.mark.full
 @pytest.mark.parametrize("zone", [pytest.param("UTC", marks=pytest.mark.long), "Europe/Berlin"])
 def test_neighbours(spark: SparkSession, zone: str) -> None:
-    conditions = COMPILED + INTERPRETED
     with conf(spark, **{"spark.sql.session.timeZone": zone}):
         spark.sql(EVENTS).createOrReplaceTempView("cel_events")
-        found = [
-            sorted(
-                tuple(row)
-                for row in spark.sql(
-                    " UNION ALL ".join(
-                        f"SELECT {n} AS n, b FROM ({form(c, 'cel_events', 'i')})" for n, c in enumerate(conditions)
-                    )
-                ).collect()
-            )
-            for form in (by_lag, clause, block)
-        ]
+        check(spark, COMPILED + INTERPRETED)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("ansi", ["true", "false"])
+def test_values_of_different_types(spark: SparkSession, ansi: str) -> None:
+    with conf(spark, **{"spark.sql.ansi.enabled": ansi, "spark.sql.session.timeZone": "UTC"}):
+        spark.sql(TEXTS).createOrReplaceTempView("cel_events")
+        check(spark, CASTS + (ANSI_CASTS if ansi == "true" else NO_ANSI_CASTS))
+
+
+def check(spark: SparkSession, conditions: Sequence[str]) -> None:
+    """Each condition holds somewhere, and where `lag` says, over the view `cel_events`."""
+    found = [
+        sorted(
+            tuple(row)
+            for row in spark.sql(
+                " UNION ALL ".join(
+                    f"SELECT {n} AS n, b FROM ({form(c, 'cel_events', 'i')})" for n, c in enumerate(conditions)
+                )
+            ).collect()
+        )
+        for form in (by_lag, clause, block)
+    ]
     expected, clauses, blocks = found
-    assert {n for n, _ in expected} == set(range(len(conditions)))
+    assert [c for n, c in enumerate(conditions) if n not in {n for n, _ in expected}] == []
     assert clauses == expected
     assert blocks == expected
 

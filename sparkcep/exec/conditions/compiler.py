@@ -267,7 +267,7 @@ class Compiler:
         value, kind = node.value, node.type
         if value is None:
             return _NOTHING
-        if kind.kind == "double":
+        if kind.kind in ("double", "float"):
             return self.float_constant(float(value))
         if kind.kind in ("int", "boolean"):
             return self.int_constant(int(value))

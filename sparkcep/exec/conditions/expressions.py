@@ -40,6 +40,13 @@ class Type:
         return self.name or self.kind
 
     @property
+    def sql(self) -> str:
+        """As SQL writes it, of a type that is one value."""
+        if self.kind == "decimal":
+            return f"DECIMAL({self.size},{self.scale})"
+        return self.shown.upper()
+
+    @property
     def is_integer_like(self) -> bool:
         """Whether the kernel holds it as int64 as it stands."""
         return self.kind in ("int", "boolean", "date", "timestamp", "timestamp_ntz", "interval")
@@ -316,7 +323,8 @@ def arithmetic_type(name: str, x: Type, y: Type, ansi: bool = True) -> Type:
         if x.kind == y.kind == "float":
             return DOUBLE if name == "/" else x
         if "float" in (x.kind, y.kind):
-            _check_float(x, y, ansi)
+            if name != "/":
+                _check_float(x, y, ansi)
             return DOUBLE
         if x.kind == y.kind == "int":
             if name == "div":

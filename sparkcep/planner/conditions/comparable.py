@@ -1,8 +1,8 @@
 """Values of different or foreign types in one operation: columns of rows become what the kernel can compare.
 
 Spark casts the narrower of two times to the wider one, a DATE to TIMESTAMP_NTZ and both to TIMESTAMP, in the session's
-time zone (its `findWiderDateTimeType`). `datediff` takes dates, and a difference of times is one of local times.
-BINARY is compared by its digits, which have the same order.
+time zone. `datediff` takes dates, and a difference of times is one of local times. BINARY is compared by its digits,
+which have the same order. Texts beside other types are cast as in planner/conditions/coercion.py.
 """
 
 from __future__ import annotations
@@ -10,25 +10,62 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from sparkcep.exec.conditions.expressions import COMPARISONS, Call, Expression, Load
+from sparkcep.exec.conditions.expressions import (
+    COMPARISONS,
+    NULL,
+    STRING,
+    AggregateSlot,
+    Call,
+    Constant,
+    Expression,
+    Load,
+    NavigationSlot,
+    NotCompilable,
+    RowValue,
+    Type,
+    parse_type,
+)
+from sparkcep.exec.conditions.interpreter import Interpreter
+from sparkcep.exec.conditions.lambdas import free_parameters
+from sparkcep.exec.conditions.scalars import single
+from sparkcep.planner.conditions.coercion import (
+    FLOAT,
+    TIMES_BY_WIDTH,
+    alternative_as,
+    combined_as,
+    compared_as,
+)
 from sparkcep.planner.conditions.hoisting import Collector, at_same_row, navigation_of, text_of
+from sparkcep.planner.conditions.one_row import column_of, literal_text
 
-#: Types of times, the narrowest first.
-_BY_WIDTH = ("date", "timestamp_ntz", "timestamp")
 _ALTERNATIVES = ("case", "coalesce", "least", "greatest")
+_ARITHMETIC = ("+", "-", "*", "/", "%", "div", "negate", "abs")
+#: What makes texts of its operands.
+_OF_TEXTS = ("concat", "concat_ws", "like")
+_COERCED = frozenset([*COMPARISONS, *_ARITHMETIC, *_ALTERNATIVES, *_OF_TEXTS, "in", "datediff"])
+#: Aggregates of numbers: of a text they take its number.
+_OF_NUMBERS = frozenset(
+    "sum avg mean try_sum try_avg stddev std stddev_samp stddev_pop variance var_samp var_pop skewness kurtosis".split()
+)
 
 
 @dataclass(slots=True)
 class Comparable:
-    """Conditions as the kernel can evaluate them. ``types``: Spark's, of the columns collected so far. ``made``: of
-    columns that were added, by their numbers."""
+    """Conditions as the kernel can evaluate them.
+
+    ``types``: Spark's, of the columns collected so far. ``ansi``: whether the session is in ANSI mode. ``made``: types
+    of columns that were added, by their numbers.
+    """
 
     owner: Collector
     types: Sequence[str]
+    ansi: bool
     made: dict[int, str] = field(default_factory=dict)
 
     def applied(self, node: Expression) -> Expression:
         """An expression whose values are of one type wherever they meet; all else stays."""
+        if isinstance(node, Load):
+            return self.of_numbers(node)
         if not isinstance(node, Call):
             return node
         node = replace(node, arguments=tuple(map(self.applied, node.arguments)))
@@ -36,28 +73,35 @@ class Comparable:
         types = self.types_at(node, places)
         if types == {"binary"} and node.name in (*COMPARISONS, "in"):
             return self.replaced(node, places, lambda value: self.column(value, "hex({})", "string"))
-        if not types <= set(_BY_WIDTH):
+        if node.name in _COERCED and (types & {"", "string", "float"} or node.name in _OF_TEXTS):
+            node = self.coerced(node, places)
+            types = self.types_at(node, places)
+        if not types <= set(TIMES_BY_WIDTH):
             return node
         if node.name == "datediff":
             return self.cast(node, places, "date")
+        if node.name == "-" and types != {"date"}:
+            return replace(self.cast(node, places, "timestamp_ntz"), extra=None)
         if len(types) == 1:
             return node
-        if node.name == "-":
-            return replace(self.cast(node, places, "timestamp_ntz"), extra=None)
         if node.name in (*COMPARISONS, "in", *_ALTERNATIVES):
-            return self.cast(node, places, max(types, key=_BY_WIDTH.index))
+            return self.cast(node, places, max(types, key=TIMES_BY_WIDTH.index))
         return node
 
     def type_of(self, node: Expression) -> str:
-        """The type of a value that can be made another one here, a column's or one of several times'; empty for
-        others."""
+        """The type of a value that can be made another one here, a column's, a text literal's or one of several times';
+        empty for others."""
+        if isinstance(node, Constant):
+            return "string" if node.type == STRING else ""
         if isinstance(node, Call) and node.name in _ALTERNATIVES:
             types = self.types_at(node, _values(node))
-            return types.pop() if len(types) == 1 and types <= set(_BY_WIDTH) else ""
+            return types.pop() if len(types) == 1 and types <= set(TIMES_BY_WIDTH) else ""
         slot = navigation_of(node, self.owner)
-        if slot is None:
-            return ""
-        return self.made.get(slot.column) or self.types[slot.column]
+        return "" if slot is None else self.type_of_column(slot.column)
+
+    def type_of_column(self, number: int) -> str:
+        """Spark's type of a column, of the conditions' or an added one."""
+        return self.made.get(number) or self.types[number]
 
     def types_at(self, node: Call, places: Sequence[int]) -> set[str]:
         """The types of some arguments of a call."""
@@ -89,6 +133,100 @@ class Comparable:
         text = form.replace("{}", text_of(slot, self.owner))
         self.made[self.owner.column(text)] = type_
         return at_same_row(slot, text, self.owner)
+
+    # -- texts beside other types, singles beside integers -------------------------------------------------------------
+
+    def coerced(self, node: Call, places: Sequence[int]) -> Call:
+        """A call whose texts are cast to the type of the values beside them, or these to texts."""
+        try:
+            kinds = [self.kind(node.arguments[k]) for k in places]
+        except NotCompilable:
+            return node
+        if node.name in _OF_TEXTS and all(k.is_single for k in kinds):
+            return self.coerced_to(STRING, node, places, kinds)
+        if node.name == "datediff" and all(k.kind in ("string", *TIMES_BY_WIDTH) for k in kinds):
+            return self.coerced_to(Type("date"), node, places, kinds)
+        to = None
+        if node.name in COMPARISONS:
+            to = compared_as(kinds, self.ansi)
+        elif node.name in _ARITHMETIC:
+            to = combined_as(node.name, kinds, self.ansi)
+        elif node.name in (*_ALTERNATIVES, "in"):
+            to = alternative_as(node.name, kinds, self.ansi)
+        return node if to is None else self.coerced_to(to, node, places, kinds)
+
+    def kind(self, node: Expression) -> Type:
+        """The type of any value.
+
+        Raises:
+            NotCompilable: of what no condition can do, or of a lambda function's parameter.
+        """
+        if free_parameters(node):
+            raise NotCompilable("a parameter")
+        columns = tuple(parse_type(self.type_of_column(k)) for k in range(len(self.owner.columns)))
+        return Interpreter(tuple(self.owner.slots), columns, self.ansi).prepare(node)[1]
+
+    def coerced_to(self, to: Type, node: Call, places: Sequence[int], kinds: Sequence[Type]) -> Call:
+        """A call whose values at some places are of a type, where it is not one that numbers are widened to anyway."""
+        arguments = list(node.arguments)
+        for k, kind in zip(places, kinds, strict=True):
+            if not (kind.is_numeric and to.is_numeric and to != FLOAT):
+                arguments[k] = self.value_as(arguments[k], kind, to)
+        return replace(node, arguments=tuple(arguments))
+
+    def value_as(self, node: Expression, kind: Type, to: Type) -> Expression:
+        """A value as another type, by Spark where it is a column's or a literal; else as it stands, which is refused
+        where it matters."""
+        if kind in (to, NULL):
+            return node
+        form = f"CAST({{}} AS {to.sql})"
+        if (column := column_of(node, self.owner, form)) is not None:
+            return self.made_column(column, to)
+        if isinstance(node, Constant):
+            if to == FLOAT and kind.kind == "int" and abs(node.value) < 1 << 53:
+                return Constant(single(node.value), FLOAT)
+            return self.constant_column(form.format(literal_text(node)), to)
+        if isinstance(node, Call) and kind == STRING and node.name in ("case", "coalesce"):
+            node = _case_of(node)
+            return self.replaced(node, _values(node), lambda value: self.value_as(value, self.kind(value), to))
+        if to == FLOAT and kind.kind == "int" and kind.size <= 32:  # a double on the way holds it exactly
+            return Call("cast_float", (node,))
+        return Call("cast_string", (node,)) if to == STRING and kind.kind in ("int", "boolean", "date") else node
+
+    def made_column(self, column: Load, type_: Type) -> Load:
+        """A column that was added, whose type is known from here on."""
+        slot = navigation_of(column, self.owner)
+        assert slot is not None
+        self.made[slot.column] = type_.sql.lower()
+        return column
+
+    def constant_column(self, text: str, type_: Type) -> Load:
+        """What Spark makes of a literal, at the tested row."""
+        number = self.owner.column(text.replace("{", "{{").replace("}", "}}"))
+        slot = NavigationSlot(self.owner.register(None), False, 0, 0, number)
+        return self.made_column(self.owner.slot(slot), type_)
+
+    def of_numbers(self, node: Load) -> Load:
+        """An aggregate of numbers over texts as one over their numbers; any other value stays."""
+        slot = self.owner.slots[node.slot]
+        if not isinstance(slot, AggregateSlot) or slot.function not in _OF_NUMBERS or len(slot.arguments) != 1:
+            return node
+        value = slot.arguments[0]
+        if not isinstance(value, RowValue) or value.column < 0 or self.type_of_column(value.column) != "string":
+            return node
+        text = f"CAST({self.owner.fields.texts[self.owner.columns[value.column]]} AS DOUBLE)"
+        column = self.owner.column(self.owner.guarded(text, self.owner.variables(slot.register)))
+        self.made[column] = "double"
+        return self.owner.slot(replace(slot, arguments=(RowValue(column),)))
+
+
+def _case_of(call: Call) -> Call:
+    """COALESCE as CASE, whose branches can be cast each: where a cast gives NULL the next one must not be taken."""
+    if call.name == "case":
+        return call
+    *first, last = call.arguments
+    branches = [part for value in first for part in (Call("not", (Call("isnull", (value,)),)), value)]
+    return Call("case", (*branches, last))
 
 
 def _values(call: Call) -> list[int]:

@@ -95,9 +95,12 @@ class MatchConditions:
                 raise
             return whole
 
-    def kinds(self, analyze: Callable[[Sequence[str]], Sequence[tuple[str, str]]]) -> tuple[Type, ...]:
-        """Types of the columns, of which conditions may get more: values that meet in an operation are of one type."""
-        comparable = Comparable(self, self.types(analyze))
+    def kinds(self, analyze: Callable[[Sequence[str]], Sequence[tuple[str, str]]], ansi: bool) -> tuple[Type, ...]:
+        """Types of the columns, of which conditions may get more: values that meet in an operation are of one type.
+
+        ``ansi``: whether the session is in ANSI mode.
+        """
+        comparable = Comparable(self, self.types(analyze), ansi)
         self.conjuncts = {k: list(map(comparable.applied, nodes)) for k, nodes in self.conjuncts.items()}
         return tuple(map(parse_type, self.types(analyze)))
 

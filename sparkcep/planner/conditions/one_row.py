@@ -32,16 +32,25 @@ def of_one_row(node: Expression, owner: Collector) -> Expression:
     """
     if not isinstance(node, Call):
         return node
-    if node.name in _LIFTED:
-        slots = _slots(node, owner)
-        if slots and len({replace(slot, column=0) for slot in slots}) == 1:
-            text = _sql(node, owner)
-            if not slots[0].physical:
-                text = owner.guarded(text, owner.variables(slots[0].register))
-            return at_same_row(slots[0], text, owner)
+    if node.name in _LIFTED and (column := column_of(node, owner)) is not None:
+        return column
     if node.name in SPARKS_OWN:
         raise NotCompilable(f"{no_such_operator(node.name, node.extra)} over several rows of the match")
     return replace(node, arguments=tuple(of_one_row(argument, owner) for argument in node.arguments))
+
+
+def column_of(node: Expression, owner: Collector, form: str = "{}") -> Load | None:
+    """An expression over one row as a column of that row; None: it is over several rows, none, or of other functions.
+
+    ``form``: of the column's text, with the expression as `{}`.
+    """
+    slots = _slots(node, owner)
+    if not slots or len({replace(slot, column=0) for slot in slots}) > 1:
+        return None
+    text = form.replace("{}", _sql(node, owner))
+    if not slots[0].physical:
+        text = owner.guarded(text, owner.variables(slots[0].register))
+    return at_same_row(slots[0], text, owner)
 
 
 def no_such_operator(name: str, type_: str) -> str:
@@ -64,7 +73,7 @@ def _slots(node: Expression, owner: Collector) -> list[NavigationSlot] | None:
 
 def _sql(node: Expression, owner: Collector) -> str:
     if isinstance(node, Constant):
-        return _literal(node).replace("{", "{{").replace("}", "}}")
+        return literal_text(node).replace("{", "{{").replace("}", "}}")
     if (slot := navigation_of(node, owner)) is not None:
         return f"({text_of(slot, owner)})"
     assert isinstance(node, Call)
@@ -78,7 +87,8 @@ def _sql(node: Expression, owner: Collector) -> str:
     return f"({form.format(*parts, extra=node.extra)}{escape})"
 
 
-def _literal(constant: Constant) -> str:
+def literal_text(constant: Constant) -> str:
+    """A literal as SQL writes it."""
     value = constant.value
     if isinstance(value, str):
         return string_literal(value)

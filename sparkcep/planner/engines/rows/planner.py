@@ -135,7 +135,7 @@ class RowsPlanner(PlanSteps):
         where conditions look at variables' names, to search in Python."""
         if not dependent.conditions:
             return ConditionSet(), ""
-        kinds = dependent.kinds(self.analyze)
+        kinds = dependent.kinds(self.analyze, self.settings.ansi)
         conditions = ConditionSet(dependent.conditions, tuple(dependent.slots), kinds, tuple(dependent.registers))
         try:
             lacking = compile_conditions(conditions, self.settings.ansi, CallsBack.WHERE_NEEDED).lacking

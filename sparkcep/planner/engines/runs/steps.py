@@ -185,7 +185,7 @@ class BlockPlanner(PlanSteps):
         if not conditions:
             return ConditionSet(), ()
         checks = tuple(self.check(k, c, dependent) for k, c in enumerate(conditions))  # adds registers and columns
-        kinds = dependent.kinds(self.analyze)
+        kinds = dependent.kinds(self.analyze, self.settings.ansi)
         names = self.names
         tested = tuple(
             frozenset(names.index(k) for k in c.decided_by) if c.at is TestedAt.TAKE else frozenset()

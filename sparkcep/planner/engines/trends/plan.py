@@ -467,7 +467,7 @@ class TrendPlanner(BlockPlanner):
         """
         if not scalars:
             return ConditionSet()
-        kinds = dependent.kinds(self.analyze)
+        kinds = dependent.kinds(self.analyze, self.settings.ansi)
         out = ConditionSet(
             dependent.conditions, tuple(dependent.slots), kinds, tuple(dependent.registers),
             tested=tuple(frozenset([1]) for _ in scalars),
