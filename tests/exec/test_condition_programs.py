@@ -108,8 +108,9 @@ DECIMALS = tuple(
     Type("decimal", *size) for size in [(2, 1), (9, 2), (18, 6), (19, 0), (23, 5), (38, 10), (38, 38), (38, 0)]
 )
 #: None: with the precision and the scale.
-ARROW = {"decimal": None, "int": pa.int64(), "double": pa.float64()}
-COLUMNS = (*DECIMALS, INT, BIGINT, DOUBLE)
+ARROW = {"decimal": None, "int": pa.int64(), "double": pa.float64(), "float": pa.float32()}
+FLOAT = Type("float")
+COLUMNS = (*DECIMALS, INT, BIGINT, DOUBLE, FLOAT, FLOAT)
 DECIMAL_SLOTS = (
     NavigationSlot(2, False, 0, 0, 0),
     NavigationSlot(2, False, 0, -1, 1),
@@ -125,6 +126,8 @@ def column_values(kind: Type) -> st.SearchStrategy[Any]:
     """Values of a type: small ones, the largest, and any."""
     if kind == DOUBLE:
         return floats
+    if kind == FLOAT:
+        return st.one_of(floats, st.floats(width=32))
     if kind.kind == "int":
         most = 2 ** (kind.size - 1) - 1
         return st.one_of(st.none(), st.sampled_from([0, 1, -1, 5, most, -most - 1]), st.integers(-most, most))
@@ -144,7 +147,7 @@ decimal_constants = st.sampled_from(
 of_one = st.one_of(st.integers(0, len(DECIMAL_SLOTS) - 1).map(Load), decimal_constants)
 
 
-ONES = ["negate", "abs", "cast_double", "floor", "ceil", "sqrt", "cast_int", "cast_bigint"]
+ONES = ["negate", "abs", "cast_double", "cast_float", "floor", "ceil", "sqrt", "cast_int", "cast_bigint"]
 
 
 def _more(inner: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expression]:

@@ -63,6 +63,8 @@ CASTS = (
     "A.f < B.v", "A.f + 1 = B.l", "A.f + B.v > 11", "A.f * B.j > 1", "A.j - B.f = 0", "A.f / B.v > 0.1",
     "A.f % B.v = 0",
     "A.f IN (B.l - 1, 2)", "coalesce(A.f, B.l) > 100", "coalesce(A.l, B.f) = 16777217", "A.l <= B.f", "A.f < B.v + 1",
+    "A.f + A.f = B.f + float(1.1)", "A.f * B.f > 1.21", "A.f / B.f = 1", "B.f % A.f < 1", "-A.f < abs(B.f)",
+    "A.f + float(B.j) = 16777220", "coalesce(A.f, B.f) * A.f > 100",
     "greatest(A.f, B.j) = 16777216", "A.f + B.f > A.v", "nullif(B.f, A.j) IS NULL", "A.v IN (B.t, 10)",
     "concat_ws('-', A.v, B.t) = '10- 9 '", "A.dt > B.d - INTERVAL 1 DAY",
 )  # fmt: skip
@@ -110,7 +112,18 @@ def check(spark: SparkSession, conditions: Sequence[str]) -> None:
 @pytest.mark.full
 @pytest.mark.parametrize("form", [clause, block])
 def test_where_they_run(spark: SparkSession, form) -> None:
-    spark.sql(EVENTS).createOrReplaceTempView("cel_events")
-    slow = [c for c in COMPILED + INTERPRETED if re.search("by the interpreter|reference search|by definition", str(
+    assert slow(spark, EVENTS, COMPILED + INTERPRETED, form) == list(INTERPRETED)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("form", [clause, block])
+def test_where_casts_run(spark: SparkSession, form) -> None:
+    of_texts = [c for c in CASTS + ANSI_CASTS if re.search(r"concat|\|\|", c)]
+    assert slow(spark, TEXTS, CASTS + ANSI_CASTS, form) == of_texts
+
+
+def slow(spark: SparkSession, events: str, conditions: Sequence[str], form) -> list[str]:
+    """The conditions that the kernel has not."""
+    spark.sql(events).createOrReplaceTempView("cel_events")
+    return [c for c in conditions if re.search("by the interpreter|reference search|by definition", str(
         spark.sql(f"EXPLAIN {form(c, 'cel_events', 'i')}").collect()))]  # fmt: skip
-    assert slow == list(INTERPRETED)

@@ -343,7 +343,7 @@ class Compiler:
                 type_ = self.column_types[argument.column]
                 store, column = self.column(argument.column)
                 form = _FORMS.get(store, 0)
-                if slot.function in ("sum", "avg", "mean") and type_.kind not in ("int", "double", "decimal"):
+                if slot.function in ("sum", "avg", "mean") and type_.kind not in ("int", "double", "float", "decimal"):
                     raise NotCompilable(f"{slot.function} over {type_.shown}")
             else:
                 raise NotCompilable(f"{slot.function} over an expression of the match")
@@ -428,7 +428,7 @@ class Compiler:
             elif kind.kind in ("int", "interval", "decimal"):
                 bits = kind.size if kind.kind == "int" else 64
                 self.emit(op.NEG_I if name == "negate" else op.ABS_I, bits)
-            elif kind.kind == "double":
+            elif kind.kind in ("double", "float"):
                 self.emit(op.NEG_F if name == "negate" else op.ABS_F)
             else:
                 raise NotCompilable(f"{name} over {kind.shown}")
@@ -440,7 +440,7 @@ class Compiler:
         if name == "cast_double" and self.type_of(arguments[0]).is_numeric:
             self.push_as(arguments[0], DOUBLE)
             return DOUBLE
-        if name in ("floor", "ceil", "sqrt", "cast_int", "cast_bigint", "round"):
+        if name in ("floor", "ceil", "sqrt", "cast_float", "cast_int", "cast_bigint", "round"):
             return self.function(node)
         if name == "isnan" and self.type_of(arguments[0]).kind in ("double", "float"):
             self.comparison("<=>", arguments[0], Constant(float("nan"), DOUBLE))
@@ -460,6 +460,9 @@ class Compiler:
             if name == "sqrt" and own.is_numeric:
                 self.emit(op.SQUARE_ROOT, 0, self.value(value, DOUBLE), pushes=1)
                 return DOUBLE
+            if name == "cast_float" and (own.kind in ("double", "float") or (own.kind == "int" and own.size <= 32)):
+                self.emit(op.SINGLE, 0, self.value(value, DOUBLE), pushes=1)
+                return Type("float")
             if name in ("cast_int", "cast_bigint") and own.kind in ("int", "boolean"):
                 self.emit(op.ADD_I, bits, self.expression(value)[1], self.int_constant(0), pushes=1)
                 return Type("int", bits)
@@ -564,19 +567,19 @@ class Compiler:
         """Emit + - * / % or div with Spark's result type; dates and intervals count in microseconds.
 
         Raises:
-            NotCompilable: single precision, `div` over doubles.
+            NotCompilable: `div` over doubles.
         """
         a, b = self.type_of(left), self.type_of(right)
         if "decimal" in (a.kind, b.kind):
             a, b = literal_type(left, a), literal_type(right, b)
         kind = arithmetic_type(name, a, b, self.out.ansi)
-        if a.kind == b.kind == "float":
-            raise NotCompilable("arithmetic over float")
         if self.taken_as_doubles(a, b) or (name == "/" and {a.kind, b.kind} <= {"int", "null"}):
             if name == "div":
                 raise NotCompilable("div over doubles")
             x, y = self.value(left, DOUBLE), self.value(right, DOUBLE)
             self.emit(_FLOAT_OPS[name], 0, x, y, pushes=1)
+            if kind.kind == "float":  # what is computed of singles in double precision is right after one rounding
+                self.emit(op.SINGLE, 0, _TOP_F, pushes=1)
             return kind
         if kind.kind == "decimal":
             self.decimal_arithmetic(name, left, right, as_decimal(a), as_decimal(b), kind)

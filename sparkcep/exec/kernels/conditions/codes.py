@@ -30,6 +30,7 @@ import numpy as np
     DECIMAL,  # argument: see decimals.pack
     LOAD,
     DOUBLE,  # of a decimal; argument: its scale
+    SINGLE,  # a double rounded to single precision
     FLOOR,  # of a double, as the next three; argument: bits of the result type
     CEILING,
     CUT,
@@ -51,7 +52,7 @@ import numpy as np
     ABS_I,
     ABS_F,
     ABS_W,
-) = range(39)
+) = range(40)
 
 LESS, EQUAL, GREATER, TEST, NULLSAFE = 1, 2, 4, 8, 16
 RAISE_X, RAISE_Y = 8, 16

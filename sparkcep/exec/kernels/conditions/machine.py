@@ -35,6 +35,7 @@ from sparkcep.exec.kernels.conditions.codes import (
     NOT,
     NULLSAFE,
     OR,
+    SINGLE,
     SKIP,
     SKIP_IF_TRUE,
     SKIP_IF_VALUE,
@@ -158,6 +159,9 @@ def _compute(op, argument, top, x, y, ansi, search):
     first is: TRUE or an error's status."""
     if op == DOUBLE:
         search.sf[U(top)] = decimals.as_double(x[1], x[0], argument, search.digits)
+        return TRUE
+    if op == SINGLE:
+        search.sf[U(top)] = np.float64(np.float32(x[2]))
         return TRUE
     if op == SQUARE_ROOT:
         search.sf[U(top)] = np.sqrt(x[2])
