@@ -70,6 +70,7 @@ DOUBLE = "DOUBLE"
 CLASSES = (
     _number(DOUBLE, "x", "1.25D"),
     ConditionClass("DOUBLE, not scaled", "b.x > a.x", "c.x < b.x", "unscaled", "S.x < NEXT(S).x"),
+    ConditionClass("FLOAT", "b.f - a.f > a.f * float(0.25)", "c.f < b.f", "numbers", "S.f * 1.25 < NEXT(S).f"),
     _number("INT x 1.25", "v", "1.25"),
     _number("BIGINT x 1.25", "l", "1.25"),
     _number("DECIMAL(10,2) x 1.25", "d", "1.25"),
@@ -78,6 +79,7 @@ CLASSES = (
     ConditionClass("CASE, COALESCE", "CASE WHEN b.x > a.x * 1.25D THEN 1 ELSE 0 END = 1",
                    "coalesce(c.x, b.x) < b.x", "numbers"),
     ConditionClass("text", "b.s > a.s", "c.s < b.s", "unscaled"),
+    ConditionClass("a text beside DOUBLE", "b.s > a.x * 1.25D", "c.x < b.s", "numbers", "S.x * 1.25D < NEXT(S).s"),
     ConditionClass("LIKE", "b.x > a.x * 1.25D AND a.s LIKE '%7%'", "c.x < b.x", "like"),
     ConditionClass("texts of two events joined", "b.x > a.x * 1.25D AND a.s || b.s > '0'", "c.x < b.x", "numbers",
                    "S.x * 1.25D < NEXT(S).x AND S.s || NEXT(S).s > '0'"),
@@ -117,7 +119,7 @@ def trends(c: ConditionClass) -> str:
 
 def ensure_values(quick: bool) -> Path:
     """The log as one Parquet file, made on first use."""
-    path = DATA / ("condition_values_quick.parquet" if quick else "condition_values.parquet")
+    path = DATA / ("condition_kinds_quick.parquet" if quick else "condition_kinds.parquet")
     if not path.exists():
         rows = 50_000 if quick else 1_000_000
         value = np.random.default_rng(5).integers(0, 1000, rows)
@@ -128,7 +130,7 @@ def ensure_values(quick: bool) -> Path:
         pq.write_table(
             pa.table({
                 "k": at * CASES // rows, "t": at, "e": pa.array(["A", "B", "C"]).take(pa.array(at % 3)),
-                "x": pa.array(value, pa.float64()), "v": ints, "l": pa.array(value),
+                "x": pa.array(value, pa.float64()), "f": pa.array(value, pa.float32()), "v": ints, "l": pa.array(value),
                 "s": pa.array([f"{v:04}" for v in value]),
                 "d": ints.cast(pa.decimal128(10, 0)).cast(pa.decimal128(10, 2)),
                 "w": ints.cast(pa.decimal128(10, 0)).cast(pa.decimal128(38, 18)),

@@ -77,6 +77,11 @@ def alternative_as(name: str, kinds: Sequence[Type], ansi: bool) -> Type | None:
     return common
 
 
+def wider_time(kinds: Sequence[Type]) -> Type:
+    """The type that times are compared as."""
+    return max(kinds, key=lambda k: TIMES_BY_WIDTH.index(k.kind))
+
+
 def _beside_text(kinds: Sequence[Type]) -> Type | None:
     """The other type of two of which one is a text's."""
     others = [k for k in kinds if k.kind != "string"]
@@ -90,7 +95,7 @@ def _is_single_precision(kinds: Iterable[Type], ansi: bool) -> bool:
 
 def _widened(kinds: Sequence[Type], ansi: bool) -> Type | None:
     if all(k.kind in TIMES_BY_WIDTH for k in kinds):
-        return max(kinds, key=lambda k: TIMES_BY_WIDTH.index(k.kind))
+        return wider_time(kinds)
     try:
         return common_type(kinds, ansi)
     except NotCompilable:

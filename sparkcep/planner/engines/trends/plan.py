@@ -29,6 +29,7 @@ from sparkcep.exec.engines.trends.spec import (
     TrendSpec,
 )
 from sparkcep.exec.shape import OperatorColumns, Within
+from sparkcep.planner.conditions.coercion import TIMES_BY_WIDTH, compared_as, wider_time
 from sparkcep.planner.conditions.match_conditions import MatchConditions, describe
 from sparkcep.planner.conditions.row_conditions import RowCondition, may_fail, row_condition, tests_by_name
 from sparkcep.planner.engines.runs.steps import BlockPlanner, in_kernel, machine_lacks
@@ -447,16 +448,21 @@ class TrendPlanner(BlockPlanner):
         """A comparison whose sides have one type, as Spark would cast them, and integers of one order; else None."""
         a, b = (parse_type(t) for _, t in self.analyze([c.before, c.after]))
         kinds = {a.kind, b.kind}
-        c = replace(c, may_fail=may_fail(c.before) or may_fail(c.after))  # the casts below do not
+        # The casts below do not fail, but for a text's.
+        may = may_fail(c.before) or may_fail(c.after) or (len(kinds) > 1 and "string" in kinds)
+        c = replace(c, may_fail=may)
+        if (common := compared_as([a, b], self.settings.ansi)) is not None:
+            return _cast(c, common.sql)
         if kinds <= {"double", "float"}:
             return c
-        if kinds <= {"double", "int", "decimal"} and "double" in kinds:
+        if kinds <= {"double", "float", "int", "decimal"} and kinds & {"double", "float"}:
             return _cast(c, "DOUBLE")
         if kinds <= {"int", "decimal"} and "decimal" in kinds:
             if a == b:
                 return c
-            common = wider_decimal(as_decimal(a), as_decimal(b))
-            return _cast(c, f"DECIMAL({common.size}, {common.scale})")
+            return _cast(c, wider_decimal(as_decimal(a), as_decimal(b)).sql)
+        if len(kinds) > 1 and kinds <= set(TIMES_BY_WIDTH):
+            return _cast(c, wider_time([a, b]).sql)
         return c if a.kind == b.kind and (a.is_integer_like or a.kind == "string") else None
 
     def compile_pairs(self, dependent: MatchConditions, scalars: Sequence[Scalar]) -> ConditionSet:
