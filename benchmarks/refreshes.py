@@ -33,6 +33,8 @@ from sparkcep.settings import INDEX_PATH
 INDEXES = ("fresh", "refreshed", "optimized")
 EVENTS = 1_000_000
 DAY = DAY_MS * 1_000
+#: Refreshes after which files that merging has replaced are deleted, as a job every night would.
+VACUUM_EVERY = 5
 FIRST = """# An index after refreshes
 
 {events:,} events, then {refreshes} refreshes of {batch:,} events each, a day's, of which a tenth go on with cases of
@@ -136,6 +138,8 @@ def refreshed(spark: SparkSession, folder: Path, batches: Iterable[pa.Table]) ->
     """Seconds of a refresh for each batch, which a file more of the log is."""
     took = []
     for number, rows in enumerate(batches, start=1):
+        if number % VACUUM_EVERY == 0:
+            spark.sql("VACUUM PATTERN INDEX log RETAIN 0 HOURS").collect()
         pq.write_table(rows, folder / f"batch-{number}.parquet", compression="zstd")
         took.append(seconds_of(lambda: index.refresh(spark, "log")))
         print(f"refresh {number}: {took[-1]:.1f} s", flush=True)

@@ -11,17 +11,20 @@ from __future__ import annotations
 import time as clock
 import uuid
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from sparkcep.errors import PatternIndexError, warn
 from sparkcep.index import facts, table_reader
 from sparkcep.index.build import Progress, list_columns, no_progress
 from sparkcep.index.commits import Summary, commit_work, new_work, pairs_of, summary_of, work_build, write_first
 from sparkcep.index.postings import write_postings
 from sparkcep.index.snapshots import Snapshot, TableState
-from sparkcep.index.storage import Location, call, can_remove_files
+from sparkcep.index.storage import Location, call, can_remove_files, delete_directory
+from sparkcep.index.storage_errors import STORAGE
 from sparkcep.index.tables import COUNTS, COUNTS_SCHEMA, DICTIONARY, DICTIONARY_SCHEMA, REJECTED, SEQUENCES, Definition
 
 #: Batches of a snapshot; a refresh that would make one more merges the newest ones first.
@@ -46,17 +49,23 @@ def compact(
     if base.batches <= 1 and not base.totals.segmented and not base.totals.replaced:
         return base, summary_of(base, "unchanged", "it is one batch already", started, {})
     work = new_work(spark, index, base.built_with, f"build-{uuid.uuid4().hex[:12]}", 0, progress)
-    progress(SEQUENCES, 0.1)
-    types = base.tables[DICTIONARY].rows
-    rows = in_tasks(table_reader.segments(spark, index, base), base.totals.events)
-    stitched = table_reader.stitched(rows, base.built_with, base.totals.segmented)
-    cases = table_reader.as_events(stitched, base.built_with).drop("id")
-    write_first(work, cases, types)
-    for table in (DICTIONARY, REJECTED):
-        if table in base.tables:
-            work.write(table, table_reader.read_table(spark, index, base, table).coalesce(1))
-    made = work.facts()
-    write_postings(work, made, index)
+    try:
+        progress(SEQUENCES, 0.1)
+        types = base.tables[DICTIONARY].rows
+        rows = in_tasks(table_reader.segments(spark, index, base), base.totals.events)
+        stitched = table_reader.stitched(rows, base.built_with, base.totals.segmented)
+        cases = table_reader.as_events(stitched, base.built_with).drop("id")
+        write_first(work, cases, types)
+        for table in (DICTIONARY, REJECTED):
+            if table in base.tables:
+                work.write(table, table_reader.read_table(spark, index, base, table).coalesce(1))
+        made = work.facts()
+        write_postings(work, made, index)
+    except Exception:
+        # Storage that was too small for it has room again.
+        with suppress(PatternIndexError, OSError):
+            call(spark, delete_directory, index, work_build(work))
+        raise
     totals = replace(
         base.totals, events=made.events, cases=made.begun, pairs=pairs_of(work), ties=made.ties,
         next_id=made.highest_id + 1, segmented=False, replaced=False,
@@ -68,12 +77,29 @@ def compact(
 def with_few_batches(
     spark: SparkSession, index: Location, base: Snapshot, progress: Progress = no_progress
 ) -> Snapshot:
-    """A snapshot to which one more batch may be added: the same, or the newest of its batches are merged."""
+    """A snapshot to which one more batch may be added: the same, or the newest of its batches are merged.
+
+    Where storage has no room to write all of an index anew, the newest batches alone are, with a PatternWarning.
+    """
     if base.batches < MAX_BATCHES:
         return base
+    count = len(base.tables[SEQUENCES].batches)
     newest = batches_to_merge(_sizes(base))
-    if newest >= len(base.tables[SEQUENCES].batches) or not call(spark, can_remove_files):
+    if not call(spark, can_remove_files):
         return compact(spark, index, base, progress)[0]
+    if newest >= count:
+        try:
+            return compact(spark, index, base, progress)[0]
+        except PatternIndexError as error:
+            # The whole index takes room of several times its size; the newest batches may have that.
+            if error.getCondition() != STORAGE or count <= 2:
+                raise
+            reason = str(error).partition("\n")[0]
+            warn(
+                f"{reason} All of the pattern index {base.definition.name} could not be written anew as one batch, so "
+                "that the newest batches alone are merged; OPTIMIZE PATTERN INDEX, or a later refresh, tries again."
+            )
+            newest = count - 1
     return merge(spark, index, base, newest, progress)[0]
 
 

@@ -25,6 +25,11 @@ from sparkcep.index.storage import Location, call
 from sparkcep.index.tables import ACTIVITIES, COUNTS, COUNTS_SCHEMA, PAIRS, SEQUENCES, SIGNATURES, Definition
 from sparkcep.shipping import shipped
 
+#: Pairs that a task sorts, where each event has one with each other of its case: lists of about 250 MB.
+PAIRS_PER_TASK = 1 << 28
+#: Tasks at most: a file each.
+MOST_TASKS = 1000
+
 
 def pair_options(d: Definition, with_times: bool | None = None) -> PairOptions:
     """How pairs are extracted for a definition. ``with_times``: other than its option `postings` says."""
@@ -49,10 +54,10 @@ def write_postings(work: Work, made: Facts, index: Location, older: Snapshot | N
     written = work.read(SEQUENCES)
     whole = new_cases(written.where("start = 0 AND size(codes) > 0"))
     if older is None or not made.continued:
-        _write_by_spark(work, whole)
+        _write_by_spark(work, whole, made)
         return 0
     continued = table_reader.continued(work.spark, index, older, written, work.definition)
-    _write_by_spark(work, whole.union(continued.drop("ties")))
+    _write_by_spark(work, whole.union(continued.drop("ties")), made)
     return _seams(continued) if seams else 0
 
 
@@ -78,7 +83,7 @@ def _write_here(work: Work, made: Facts, older: Snapshot | None) -> int | None:
     return done.seams
 
 
-def _write_by_spark(work: Work, whole: DataFrame) -> None:
+def _write_by_spark(work: Work, whole: DataFrame, made: Facts) -> None:
     """As :func:`write_postings`. ``whole``: id, first_new, codes and times of the batch's cases from their first event
     on."""
     tables = work.definition.tables
@@ -87,7 +92,7 @@ def _write_by_spark(work: Work, whole: DataFrame) -> None:
         _write_lists(work, ACTIVITIES, activity_lists(whole))
     if PAIRS in tables:
         work.progress(PAIRS, 0.55)
-        _write_lists(work, PAIRS, pair_lists(whole, pair_options(work.definition)))
+        _write_lists(work, PAIRS, pair_lists(whole, pair_options(work.definition)), _pairs_tasks(made))
         work.progress(COUNTS, 0.9)
         if COUNTS not in work.written:
             _count_pairs(work)
@@ -96,12 +101,23 @@ def _write_by_spark(work: Work, whole: DataFrame) -> None:
         work.write(SIGNATURES, signatures(whole))
 
 
-def _write_lists(work: Work, table: str, lists: DataFrame) -> None:
-    """Posting lists, sorted so that a reader finds those of a type or pair side by side in one file."""
+def _pairs_tasks(made: Facts) -> int:
+    """Tasks that sort pairs of a batch: what does not fit a task's memory is written to disk twice."""
+    pairs = made.events * made.events // max(1, made.begun + made.continued)
+    return min(MOST_TASKS, pairs // PAIRS_PER_TASK)
+
+
+def _write_lists(work: Work, table: str, lists: DataFrame, tasks: int = 0) -> None:
+    """Posting lists, sorted so that a reader finds those of a type or pair side by side in one file.
+
+    ``tasks``: at least, for the sorting.
+    """
     order = ORDERS[table]
+    default = int(work.spark.conf.get("spark.sql.shuffle.partitions", "200") or 200)
+    spread = lists.repartition(tasks, order[0]) if tasks > default else lists.repartition(order[0])
     work.write(
         table,
-        lists.repartition(order[0]).sortWithinPartitions(*order),
+        spread.sortWithinPartitions(*order),
         options={
             "parquet.block.size": BLOCKS[table],
             # How many rows the writer may wait before it looks at the size of a page or a block: rows are large,

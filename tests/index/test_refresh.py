@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import astuple
 from itertools import pairwise
+from pathlib import Path
 from random import Random
 from typing import Any
 from unittest.mock import patch
@@ -14,7 +15,13 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 from sparkcep import SparkCepError, index
+from sparkcep.errors import PatternWarning
 from sparkcep.index import catalog, compaction, local_postings, lookup, table_reader
+from sparkcep.index.build import Work
+from sparkcep.index.facts import Facts
+from sparkcep.index.snapshots import Snapshot
+from sparkcep.index.storage import Location
+from sparkcep.index.storage_errors import refusal
 from sparkcep.index.tables import COUNTS, PAIRS
 
 from .helpers import Row, check_files, create, frame, reference_counts, visible
@@ -102,6 +109,34 @@ def test_refreshes_keep_batches_few(spark: SparkSession, monkeypatch: pytest.Mon
     assert (reader.snapshot.batches, reader.snapshot.totals.replaced) == (1, False)
     assert visible(reader) == expected
     assert spark.sql("OPTIMIZE PATTERN INDEX few").collect()[0].action == "unchanged"
+
+
+def test_without_room_for_all_batches_the_newest_become_one(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where the storage refuses to hold a second copy of the index: the refresh is done all the same."""
+    real = compaction.write_postings
+
+    def refused(work: Work, made: Facts, at: Location, older: Snapshot | None = None, seams: bool = True) -> int:
+        if older is None:
+            raise refusal("No space left on device")
+        return real(work, made, at, older, seams)
+
+    monkeypatch.setattr(compaction, "write_postings", refused)
+    monkeypatch.setattr(compaction, "MAX_BATCHES", 3)
+    monkeypatch.setattr(compaction, "GROWTH", 1000)
+    create(spark, "narrow", LOG[:3])
+    for rows in (LOG[3:5], LOG[5:7]):
+        index.refresh(spark, "narrow", batch=frame(spark, rows))
+    with pytest.warns(PatternWarning, match="No space left on device.* index narrow could not .*OPTIMIZE"):
+        index.refresh(spark, "narrow", batch=frame(spark, LOG[7:]))
+    reader = index.open_index(spark, "narrow")
+    assert reader.snapshot.batches == 3
+    check_files(reader.index)
+    create(spark, "narrow_once", LOG)
+    assert visible(reader) == visible(index.open_index(spark, "narrow_once"))
+    builds = [folder.name for folder in Path(reader.index.uri).glob("build-*")]
+    assert builds == [reader.snapshot.build]
 
 
 @pytest.mark.parametrize(
