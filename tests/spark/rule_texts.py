@@ -64,7 +64,9 @@ def _block(random: Random) -> str:
         _one(random, f"{n}[i]" if n in kleene else n) for n in (*single, *kleene, *negated) if random.random() < 0.4
     ]
     if len(single) > 1 and random.random() < 0.5:
-        conditions.append(f"{single[1]}.{random.choice('xs')} {random.choice(('=', '<>', '>'))} {single[0]}.{'x'}"
+        # The texts are no numbers, which is an error of the whole set.
+        left = random.choice((f"{single[1]}.x", f"try_cast({single[1]}.s AS INT)"))
+        conditions.append(f"{left} {random.choice(('=', '<>', '>'))} {single[0]}.x"
                           if random.random() < 0.5 else f"{single[1]}.s = {single[0]}.s")  # fmt: skip
     if kleene and random.random() < 0.4:
         conditions.append(f"{kleene[0]}[i].x >= {kleene[0]}[i-1].x")
