@@ -38,7 +38,7 @@ VACUUM_EVERY = 5
 FIRST = """# An index after refreshes
 
 {events:,} events, then {refreshes} refreshes of {batch:,} events each, a day's, of which a tenth go on with cases of
-the day before. """
+the day before. Before every fifth of them VACUUM deletes what merging has left, untimed. """
 ABOUT = """*refreshed* is that index, *optimized* a copy after `OPTIMIZE PATTERN INDEX`, *fresh* one that was built at
 once from the same files. {number} patterns of each length on every index, in turn, each the second time that it is
 asked there; seconds are medians over patterns.
