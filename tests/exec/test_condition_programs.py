@@ -15,6 +15,7 @@ from sparkcep.errors import SparkCepError
 from sparkcep.exec.conditions.expressions import (
     BIGINT,
     DOUBLE,
+    FLOAT,
     INT,
     AggregateSlot,
     Call,
@@ -109,7 +110,6 @@ DECIMALS = tuple(
 )
 #: None: with the precision and the scale.
 ARROW = {"decimal": None, "int": pa.int64(), "double": pa.float64(), "float": pa.float32()}
-FLOAT = Type("float")
 COLUMNS = (*DECIMALS, INT, BIGINT, DOUBLE, FLOAT, FLOAT)
 DECIMAL_SLOTS = (
     NavigationSlot(2, False, 0, 0, 0),

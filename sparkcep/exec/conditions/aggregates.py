@@ -111,7 +111,7 @@ def as_type(value: Any, kind: Type) -> Any:
             return None
         if kind.kind == "int" and int(value) == value and -(2 ** (kind.size - 1)) <= value < 2 ** (kind.size - 1):
             return int(value)
-        if kind.kind in ("double", "float"):
+        if kind.is_floating:
             return single(float(value)) if kind.kind == "float" else float(value)
         if kind.kind == "decimal":
             return Numbers(True).decimal(value if isinstance(value, Decimal) else Decimal(str(value)), kind)

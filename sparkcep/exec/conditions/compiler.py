@@ -13,6 +13,7 @@ from sparkcep.exec.conditions.expressions import (
     BOOLEAN,
     COMPARISONS,
     DOUBLE,
+    FLOAT,
     INT,
     LABEL_COLUMN,
     ROW_COLUMN,
@@ -253,7 +254,7 @@ class Compiler:
             return self.load(self.slots[node.slot])
         if isinstance(node, Call):
             kind = self.call(node)
-            return kind, _TOP_F if kind.kind in ("double", "float") else (_TOP_W if kind.is_wide else _TOP_I)
+            return kind, _TOP_F if kind.is_floating else (_TOP_W if kind.is_wide else _TOP_I)
         raise NotCompilable("a value of the row inside an aggregate")
 
     def constant(self, node: Constant) -> Operand:
@@ -267,7 +268,7 @@ class Compiler:
         value, kind = node.value, node.type
         if value is None:
             return _NOTHING
-        if kind.kind in ("double", "float"):
+        if kind.is_floating:
             return self.float_constant(float(value))
         if kind.kind in ("int", "boolean"):
             return self.int_constant(int(value))
@@ -343,7 +344,7 @@ class Compiler:
                 type_ = self.column_types[argument.column]
                 store, column = self.column(argument.column)
                 form = _FORMS.get(store, 0)
-                if slot.function in ("sum", "avg", "mean") and type_.kind not in ("int", "double", "float", "decimal"):
+                if slot.function in ("sum", "avg", "mean") and not type_.is_numeric:
                     raise NotCompilable(f"{slot.function} over {type_.shown}")
             else:
                 raise NotCompilable(f"{slot.function} over an expression of the match")
@@ -428,7 +429,7 @@ class Compiler:
             elif kind.kind in ("int", "interval", "decimal"):
                 bits = kind.size if kind.kind == "int" else 64
                 self.emit(op.NEG_I if name == "negate" else op.ABS_I, bits)
-            elif kind.kind in ("double", "float"):
+            elif kind.is_floating:
                 self.emit(op.NEG_F if name == "negate" else op.ABS_F)
             else:
                 raise NotCompilable(f"{name} over {kind.shown}")
@@ -442,7 +443,7 @@ class Compiler:
             return DOUBLE
         if name in ("floor", "ceil", "sqrt", "cast_float", "cast_int", "cast_bigint", "round"):
             return self.function(node)
-        if name == "isnan" and self.type_of(arguments[0]).kind in ("double", "float"):
+        if name == "isnan" and self.type_of(arguments[0]).is_floating:
             self.comparison("<=>", arguments[0], Constant(float("nan"), DOUBLE))
             return BOOLEAN
         raise NotCompilable("a function of two rows of the match" if name == "element" else name)
@@ -460,9 +461,9 @@ class Compiler:
             if name == "sqrt" and own.is_numeric:
                 self.emit(op.SQUARE_ROOT, 0, self.value(value, DOUBLE), pushes=1)
                 return DOUBLE
-            if name == "cast_float" and (own.kind in ("double", "float") or (own.kind == "int" and own.size <= 32)):
+            if name == "cast_float" and (own.is_floating or (own.kind == "int" and own.size <= 32)):
                 self.emit(op.SINGLE, 0, self.value(value, DOUBLE), pushes=1)
-                return Type("float")
+                return FLOAT
             if name in ("cast_int", "cast_bigint") and own.kind in ("int", "boolean"):
                 self.emit(op.ADD_I, bits, self.expression(value)[1], self.int_constant(0), pushes=1)
                 return Type("int", bits)
@@ -474,7 +475,7 @@ class Compiler:
                 packed = decimals.pack(_DECIMAL_OPS[name], 0, 0, own.scale, kind.size)
                 self.emit(op.DECIMAL, packed, self.expression(value)[1], self.int_constant(0), pushes=1)
                 return kind
-            if own.kind in ("double", "float") and name in _WHOLES:
+            if own.is_floating and name in _WHOLES:
                 self.emit(_WHOLES[name], bits, self.expression(value)[1], pushes=1)
                 return Type("int", bits)
         places = constant(node.arguments[1]) if len(node.arguments) == 2 else 0
@@ -524,7 +525,7 @@ class Compiler:
     def taken_as_doubles(self, a: Type, b: Type) -> bool:
         """Whether Spark compares or combines two types as doubles; single precision is held as such, too."""
         numbers = all(k.is_numeric or k.kind == "null" for k in (a, b))
-        return numbers and any(k.kind in ("double", "float") for k in (a, b))
+        return numbers and any(k.is_floating for k in (a, b))
 
     def comparison(
         self, name: str, left: Expression, right: Expression, test: bool = False, common: Type | None = None
@@ -624,7 +625,7 @@ class Compiler:
         if name in ("least", "greatest"):
             if kind.is_wide:
                 raise NotCompilable(f"{name} over decimals of more than {WORD_DIGITS} digits")
-            floats = kind.kind in ("double", "float")
+            floats = kind.is_floating
             code = op.EXTREME_F if floats else op.EXTREME_I
             self.push_as(values[0], kind)
             for value in values[1:]:
@@ -660,7 +661,7 @@ class Compiler:
         kinds = [self.type_of(a) for a in arguments]
         for kind in kinds[1:]:
             check_comparable("=", kinds[0], kind, self.out.ansi)
-        if any(k.kind in ("double", "float") for k in kinds):
+        if any(k.is_floating for k in kinds):
             arguments = tuple(Call("cast_double", (a,)) for a in arguments)
         common = common_type(kinds, self.out.ansi) if decimal_among(kinds) else None
         value, *options = arguments

@@ -62,6 +62,11 @@ class Type:
         return self.kind not in ("array", "map", "struct", "other")
 
     @property
+    def is_floating(self) -> bool:
+        """Whether it is a number of double or single precision."""
+        return self.kind in ("double", "float")
+
+    @property
     def is_numeric(self) -> bool:
         """Whether it is a number; intervals, dates and times are not."""
         return self.kind in ("int", "double", "float", "decimal")
@@ -70,7 +75,8 @@ class Type:
 INT, BIGINT = Type("int", 32), Type("int", 64)
 #: A day-time interval of whole days; a date plus one is a date.
 DAYS = Type("interval", scale=1)
-DOUBLE, BOOLEAN, STRING, NULL = Type("double"), Type("boolean"), Type("string"), Type("null")
+DOUBLE, FLOAT = Type("double"), Type("float")
+BOOLEAN, STRING, NULL = Type("boolean"), Type("string"), Type("null")
 
 _BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 _DIGITS = {8: 3, 16: 5, 32: 10, 64: 20}
@@ -290,9 +296,9 @@ def common_type(kinds: Sequence[Type], ansi: bool = True) -> Type:
         return known[0]
     if all(k.kind == "int" for k in known):
         return max(known, key=lambda k: k.size)
-    if all(k.is_numeric for k in known) and any(k.kind in ("double", "float") for k in known):
+    if all(k.is_numeric for k in known) and any(k.is_floating for k in known):
         if {k.kind for k in known} == {"int", "float"}:
-            _check_float(INT, Type("float"), ansi)
+            _check_float(INT, FLOAT, ansi)
         return DOUBLE
     if all(k.kind in ("int", "decimal") for k in known):
         return functools.reduce(wider_decimal, map(as_decimal, known))

@@ -344,7 +344,7 @@ class Interpreter:
             "<=>": lambda o: o == 0,
         }[name]
         # Spark compares anything with a double as doubles.
-        floats = "double" in (a.kind, b.kind) or "float" in (a.kind, b.kind)
+        floats = a.is_floating or b.is_floating
 
         def evaluate(s: MatchState, r: int) -> Any:
             u, v = x(s, r), y(s, r)
@@ -367,7 +367,7 @@ class Interpreter:
             u, v = x(s, r), y(s, r)
             if u is None or v is None:
                 return None
-            if kind.kind in ("double", "float"):
+            if kind.is_floating:
                 u, v = float(u), float(v)
             elif kind.kind == "decimal":
                 u, v = Decimal(u), Decimal(v)
@@ -402,7 +402,7 @@ class Interpreter:
             out = u * v
         elif name == "/":
             out = u / v
-        elif kind.kind in ("double", "float"):
+        elif kind.is_floating:
             with np.errstate(invalid="ignore"):
                 out = float(np.fmod(u, v))
         else:
@@ -416,7 +416,7 @@ class Interpreter:
         """IN over a list, NULL instead of false where an element is NULL."""
         for kind in kinds[1:]:
             check_comparable("=", kinds[0], kind, self.ansi)
-        if any(k.kind in ("double", "float") for k in kinds):
+        if any(k.is_floating for k in kinds):
             of = [self.widened(f, k, DOUBLE) for f, k in zip(of, kinds, strict=True)]
         elif decimal_among(kinds):
             of = [self.widened(f, k, common_type(kinds, self.ansi)) for f, k in zip(of, kinds, strict=True)]

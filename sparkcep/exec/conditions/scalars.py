@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
-from sparkcep.exec.conditions.expressions import BIGINT, BOOLEAN, DOUBLE, INT, STRING, Type
+from sparkcep.exec.conditions.expressions import BIGINT, BOOLEAN, DOUBLE, FLOAT, INT, STRING, Type
 
 DECIMALS = Context(prec=80, rounding=ROUND_HALF_UP)
 _DATE = Type("date")
@@ -246,7 +246,7 @@ def scalar_function(
     if name in ("floor", "ceil") and len(kinds) == 1:
         return _whole(name, first, numbers)
     if name in ("cast_float", "cast_double") and first.is_numeric:
-        return (float, DOUBLE) if name == "cast_double" else (_single, Type("float"))
+        return (float, DOUBLE) if name == "cast_double" else (_single, FLOAT)
     if name in ("cast_int", "cast_bigint"):
         return _to_integer(first, 32 if name == "cast_int" else 64, numbers)
     if name == "cast_string" and first.kind in ("int", "string", "boolean", "date"):
@@ -319,7 +319,7 @@ def _whole(name: str, kind: Type, numbers: Numbers) -> tuple[Callable[..., Any],
         result = Type("decimal", min(38, kind.size - kind.scale + 1), 0)
         rounding = ROUND_FLOOR if name == "floor" else ROUND_CEILING
         return (lambda v: numbers.decimal(v.quantize(Decimal(1), rounding, DECIMALS), result)), result
-    if kind.kind not in ("double", "float"):
+    if not kind.is_floating:
         return None
     whole = math.floor if name == "floor" else math.ceil
     return (lambda v: numbers.cut(whole(v) if math.isfinite(v) else v, 64)), BIGINT

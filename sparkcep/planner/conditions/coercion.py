@@ -11,13 +11,13 @@ from collections.abc import Iterable, Sequence
 from sparkcep.exec.conditions.expressions import (
     BIGINT,
     DOUBLE,
+    FLOAT,
     STRING,
     NotCompilable,
     Type,
     common_type,
 )
 
-FLOAT = Type("float")
 #: Types of times, the narrowest first: Spark casts the narrower of two to the wider one (`findWiderDateTimeType`).
 TIMES_BY_WIDTH = ("date", "timestamp_ntz", "timestamp")
 #: What a text may be cast to, besides numbers.
@@ -77,9 +77,9 @@ def alternative_as(name: str, kinds: Sequence[Type], ansi: bool) -> Type | None:
     return common
 
 
-def wider_time(kinds: Sequence[Type]) -> Type:
-    """The type that times are compared as."""
-    return max(kinds, key=lambda k: TIMES_BY_WIDTH.index(k.kind))
+def wider_time(kinds: Iterable[str]) -> str:
+    """The type that times of some types are compared as, by its name."""
+    return max(kinds, key=TIMES_BY_WIDTH.index)
 
 
 def _beside_text(kinds: Sequence[Type]) -> Type | None:
@@ -95,7 +95,7 @@ def _is_single_precision(kinds: Iterable[Type], ansi: bool) -> bool:
 
 def _widened(kinds: Sequence[Type], ansi: bool) -> Type | None:
     if all(k.kind in TIMES_BY_WIDTH for k in kinds):
-        return wider_time(kinds)
+        return Type(wider_time(k.kind for k in kinds))
     try:
         return common_type(kinds, ansi)
     except NotCompilable:

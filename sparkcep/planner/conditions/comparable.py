@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from sparkcep.exec.conditions.expressions import (
     COMPARISONS,
+    FLOAT,
     NULL,
     STRING,
     AggregateSlot,
@@ -29,11 +30,11 @@ from sparkcep.exec.conditions.interpreter import Interpreter
 from sparkcep.exec.conditions.lambdas import free_parameters
 from sparkcep.exec.conditions.scalars import single
 from sparkcep.planner.conditions.coercion import (
-    FLOAT,
     TIMES_BY_WIDTH,
     alternative_as,
     combined_as,
     compared_as,
+    wider_time,
 )
 from sparkcep.planner.conditions.hoisting import Collector, at_same_row, navigation_of, text_of
 from sparkcep.planner.conditions.one_row import column_of, literal_text
@@ -85,7 +86,7 @@ class Comparable:
         if len(types) == 1:
             return node
         if node.name in (*COMPARISONS, "in", *_ALTERNATIVES):
-            return self.cast(node, places, max(types, key=TIMES_BY_WIDTH.index))
+            return self.cast(node, places, wider_time(types))
         return node
 
     def type_of(self, node: Expression) -> str:
@@ -131,8 +132,7 @@ class Comparable:
         slot = navigation_of(node, self.owner)
         assert slot is not None
         text = form.replace("{}", text_of(slot, self.owner))
-        self.made[self.owner.column(text)] = type_
-        return at_same_row(slot, text, self.owner)
+        return self.made_column(at_same_row(slot, text, self.owner), type_)
 
     # -- texts beside other types, singles beside integers -------------------------------------------------------------
 
@@ -181,11 +181,11 @@ class Comparable:
             return node
         form = f"CAST({{}} AS {to.sql})"
         if (column := column_of(node, self.owner, form)) is not None:
-            return self.made_column(column, to)
+            return self.made_column(column, to.sql.lower())
         if isinstance(node, Constant):
             if to == FLOAT and kind.kind == "int" and abs(node.value) < 1 << 53:
                 return Constant(single(node.value), FLOAT)
-            return self.constant_column(form.format(literal_text(node)), to)
+            return self.constant_column(form.format(literal_text(node)), to.sql.lower())
         if isinstance(node, Call) and kind == STRING and node.name in ("case", "coalesce"):
             node = _case_of(node)
             return self.replaced(node, _values(node), lambda value: self.value_as(value, self.kind(value), to))
@@ -193,14 +193,14 @@ class Comparable:
             return Call("cast_float", (node,))
         return Call("cast_string", (node,)) if to == STRING and kind.kind in ("int", "boolean", "date") else node
 
-    def made_column(self, column: Load, type_: Type) -> Load:
+    def made_column(self, column: Load, type_: str) -> Load:
         """A column that was added, whose type is known from here on."""
         slot = navigation_of(column, self.owner)
         assert slot is not None
-        self.made[slot.column] = type_.sql.lower()
+        self.made[slot.column] = type_
         return column
 
-    def constant_column(self, text: str, type_: Type) -> Load:
+    def constant_column(self, text: str, type_: str) -> Load:
         """What Spark makes of a literal, at the tested row."""
         number = self.owner.column(text.replace("{", "{{").replace("}", "}}"))
         slot = NavigationSlot(self.owner.register(None), False, 0, 0, number)

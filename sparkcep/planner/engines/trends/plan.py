@@ -225,7 +225,7 @@ class TrendPlanner(BlockPlanner):
         if trend.function.endswith("avg") and kind.kind == "decimal":
             average = average_type(kind)
             return f"decimal({average.size},{average.scale})"
-        if trend.function.endswith("avg") or kind.kind in ("float", "double"):
+        if trend.function.endswith("avg") or kind.is_floating:
             return "double"
         return f"decimal(38,{kind.scale})"
 
@@ -462,7 +462,7 @@ class TrendPlanner(BlockPlanner):
                 return c
             return _cast(c, wider_decimal(as_decimal(a), as_decimal(b)).sql)
         if len(kinds) > 1 and kinds <= set(TIMES_BY_WIDTH):
-            return _cast(c, wider_time([a, b]).sql)
+            return _cast(c, wider_time(kinds))
         return c if a.kind == b.kind and (a.is_integer_like or a.kind == "string") else None
 
     def compile_pairs(self, dependent: MatchConditions, scalars: Sequence[Scalar]) -> ConditionSet:
