@@ -34,6 +34,11 @@ from sparkcep.jobs import described
 Progress = Callable[[str, float], None]
 
 
+def shuffle_partitions(spark: SparkSession) -> int:
+    """Into how many partitions Spark shuffles, by the session's settings."""
+    return int(spark.conf.get("spark.sql.shuffle.partitions", "200") or 200)
+
+
 def no_progress(step: str, share: float) -> None:
     """No progress is shown."""
 

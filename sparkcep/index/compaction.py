@@ -19,8 +19,9 @@ from pyspark.sql import functions as F
 
 from sparkcep.errors import PatternIndexError, warn
 from sparkcep.index import facts, table_reader
-from sparkcep.index.build import Progress, list_columns, no_progress
+from sparkcep.index.build import Progress, Work, list_columns, no_progress, shuffle_partitions
 from sparkcep.index.commits import Summary, commit_work, new_work, pairs_of, summary_of, work_build, write_first
+from sparkcep.index.facts import Facts
 from sparkcep.index.postings import write_postings
 from sparkcep.index.snapshots import Snapshot, TableState
 from sparkcep.index.storage import Location, call, can_remove_files, delete_directory
@@ -50,17 +51,7 @@ def compact(
         return base, summary_of(base, "unchanged", "it is one batch already", started, {})
     work = new_work(spark, index, base.built_with, f"build-{uuid.uuid4().hex[:12]}", 0, progress)
     try:
-        progress(SEQUENCES, 0.1)
-        types = base.tables[DICTIONARY].rows
-        rows = in_tasks(table_reader.segments(spark, index, base), base.totals.events)
-        stitched = table_reader.stitched(rows, base.built_with, base.totals.segmented)
-        cases = table_reader.as_events(stitched, base.built_with).drop("id")
-        write_first(work, cases, types)
-        for table in (DICTIONARY, REJECTED):
-            if table in base.tables:
-                work.write(table, table_reader.read_table(spark, index, base, table).coalesce(1))
-        made = work.facts()
-        write_postings(work, made, index)
+        made = _write_anew(work, index, base)
     except Exception:
         # Storage that was too small for it has room again.
         with suppress(PatternIndexError, OSError):
@@ -72,6 +63,22 @@ def compact(
     )  # fmt: skip
     target = replace(base, build=work_build(work), tables={}, totals=totals)
     return commit_work(work, index, base, target, started, "compacted", f"{base.batches} batches became one")
+
+
+def _write_anew(work: Work, index: Location, base: Snapshot) -> Facts:
+    """Write a snapshot's live cases, and what follows from them, as the first batch of a build."""
+    spark = work.spark
+    work.progress(SEQUENCES, 0.1)
+    rows = in_tasks(table_reader.segments(spark, index, base), base.totals.events)
+    stitched = table_reader.stitched(rows, base.built_with, base.totals.segmented)
+    cases = table_reader.as_events(stitched, base.built_with).drop("id")
+    write_first(work, cases, base.tables[DICTIONARY].rows)
+    for table in (DICTIONARY, REJECTED):
+        if table in base.tables:
+            work.write(table, table_reader.read_table(spark, index, base, table).coalesce(1))
+    made = work.facts()
+    write_postings(work, made, index)
+    return made
 
 
 def with_few_batches(
@@ -96,8 +103,8 @@ def with_few_batches(
                 raise
             reason = str(error).partition("\n")[0]
             warn(
-                f"{reason} All of the pattern index {base.definition.name} could not be written anew as one batch, so "
-                "that the newest batches alone are merged; OPTIMIZE PATTERN INDEX, or a later refresh, tries again."
+                f"{reason} The pattern index {base.definition.name} could not be rewritten as one batch, so only its "
+                "newest batches are merged; OPTIMIZE PATTERN INDEX, or a later refresh, tries again."
             )
             newest = count - 1
     return merge(spark, index, base, newest, progress)[0]
@@ -108,7 +115,7 @@ def in_tasks(rows: DataFrame, events: int) -> DataFrame:
 
     Spark goes by bytes, of which sequences have few for the work that their pairs are, and would leave it to one task.
     """
-    most = int(rows.sparkSession.conf.get("spark.sql.shuffle.partitions", "200") or 200)
+    most = shuffle_partitions(rows.sparkSession)
     return rows.repartition(max(1, min(most, -(-events // EVENTS_PER_TASK))), "id")
 
 

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from sparkcep.exec.kernels.index.postings import SPLIT
 from sparkcep.index import facts, local_postings, table_reader
 from sparkcep.index import pairs as packing
-from sparkcep.index.build import WITHOUT_SPARK, Work
+from sparkcep.index.build import WITHOUT_SPARK, Work, shuffle_partitions
 from sparkcep.index.facts import Facts
 from sparkcep.index.local_postings import BLOCKS, ORDERS
 from sparkcep.index.pairs import PairOptions
@@ -113,8 +113,8 @@ def _write_lists(work: Work, table: str, lists: DataFrame, tasks: int = 0) -> No
     ``tasks``: at least, for the sorting.
     """
     order = ORDERS[table]
-    default = int(work.spark.conf.get("spark.sql.shuffle.partitions", "200") or 200)
-    spread = lists.repartition(tasks, order[0]) if tasks > default else lists.repartition(order[0])
+    more = tasks > shuffle_partitions(work.spark)
+    spread = lists.repartition(tasks, order[0]) if more else lists.repartition(order[0])
     work.write(
         table,
         spread.sortWithinPartitions(*order),
