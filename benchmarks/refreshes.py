@@ -38,7 +38,7 @@ VACUUM_EVERY = 5
 FIRST = """# An index after refreshes
 
 {events:,} events, then {refreshes} refreshes of {batch:,} events each, a day's, of which a tenth go on with cases of
-the day before. Before every fifth of them VACUUM deletes what merging has left, untimed. """
+the day before. Every {vacuum} of them VACUUM deletes what merging has left, untimed. """
 ABOUT = """*refreshed* is that index, *optimized* a copy after `OPTIMIZE PATTERN INDEX`, *fresh* one that was built at
 once from the same files. {number} patterns of each length on every index, in turn, each the second time that it is
 asked there; seconds are medians over patterns.
@@ -84,7 +84,7 @@ def main(events: int, refreshes: int, batch: int, number: int, alone: bool) -> N
     """
     log = ensure_parquet(LogShape(cases=events // 100, events=events))
     about = FIRST + (ABOUT_ALONE if alone else ABOUT)
-    lines = [about.format(events=events, refreshes=refreshes, batch=batch, number=number)]
+    lines = [about.format(events=events, refreshes=refreshes, batch=batch, number=number, vacuum=VACUUM_EVERY)]
     facts: dict[str, object] = {}
     with tempfile.TemporaryDirectory() as temporary:
         root, folder = Path(temporary), Path(temporary) / "events"
