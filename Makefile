@@ -3,13 +3,16 @@ PYTHON ?= python3
 # Tests that a session can make a difference to, besides those in tests/sql.
 CONNECT_SHORT := session.py functions.py expand.py interrupts.py text_lineage.py
 CONNECT := $(CONNECT_SHORT) lost_executors.py shared_forms.py notebooks.py
+# Parts of test-long.
+LONG := types spark marked connect texts sql-on-connect properties pairs plans plans-on-connect faults cluster streams
+LONG := $(addprefix long-,$(LONG)) audit
 VENV ?= .venv
 # Which tests: those of every change, or all but what only test-long runs; at the end, what took longest.
 TIER := not long and not full
 SHORT = -m '$(TIER)' --durations 5 --durations-min 5
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-full test-long warm wheel audit test-kernels test-sql test-spark test-index test-connect test-versions check bench docs clean
+.PHONY: demo test test-full test-long $(LONG) warm wheel audit test-kernels test-sql test-spark test-index test-connect test-versions check bench docs clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -46,24 +49,51 @@ SEED ?= $(shell date +%Y%m%d)
 
 # What takes too long for every change: dbt and other processes, whole grids of settings, and examples over large logs
 # (marked long), also on Connect; all SQL tests on Connect, thousands of random patterns, logs and statements, pairs of
-# plans with and without an index, faults, a cluster, and known weaknesses of what is installed.
-test-long: test-full
+# plans with and without an index, faults, a cluster, and known weaknesses of what is installed. Each part can be made
+# by itself; the others go on when one fails.
+test-long: $(VENV)/.test
+	$(MAKE) -k test-full $(LONG)
+
+long-types: $(VENV)/.test
 	HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest -q tests/spark/test_modes.py tests/spark/test_types.py
+
+long-spark: $(VENV)/.test
 	$(BIN)/python -m pytest -q -m 'not long' tests/spark
+
+long-marked: $(VENV)/.test
 	$(BIN)/python -m pytest -q -m long tests
+
+long-connect: $(VENV)/.test
 	$(QUICK) SPARKCEP_TEST_SESSION=connect $(BIN)/python -m pytest -q -m long $(addprefix tests/spark/test_,$(CONNECT))
+
+long-texts: $(VENV)/.test
 	$(QUICK) SPARKCEP_TEST_TEXTS=together $(BIN)/python -m pytest -q tests/sql
+
+long-sql-on-connect: $(VENV)/.test
 	$(QUICK) SPARKCEP_TEST_SESSION=connect SPARKCEP_TEST_CONNECT=all $(BIN)/python -m pytest -q tests/sql \
 		tests/index/test_inputs.py
+
+long-properties: $(VENV)/.test
 	HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest -q tests/exec tests/parsing --timeout 36000
+
+long-pairs: $(VENV)/.test
 	$(BIN)/python -m tests.exec.pairs 100000 $(SEED)
+
+long-plans: $(VENV)/.test
 	$(BIN)/python -m tests.index.plans 420 $(SEED)
+
+long-plans-on-connect: $(VENV)/.test
 	SPARKCEP_TEST_SESSION=connect $(BIN)/python -m tests.index.plans 420 $(SEED)
+
+long-faults: $(VENV)/.test
 	$(BIN)/python -m tests.index.faults 200 $(SEED)
+
+long-cluster: $(VENV)/.test
 	$(BIN)/python -m tests.cluster
+
+long-streams: $(VENV)/.test
 	$(BIN)/python -m tests.stream_kills 50
 	$(BIN)/python -m tests.stream_soak
-	$(MAKE) audit
 
 # Known weaknesses of what is installed; skipped where no advisories can be reached.
 audit: $(VENV)/.test
