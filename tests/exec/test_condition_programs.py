@@ -153,7 +153,8 @@ ONES = ["negate", "abs", "cast_double", "cast_float", "floor", "ceil", "sqrt", "
 def _more(inner: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expression]:
     pairs = st.builds(lambda f, a, b: Call(f, (a, b)), st.sampled_from(["+", "-", "*", "/", "%"]), inner, inner)
     ones = st.builds(lambda f, a: Call(f, (a,)), st.sampled_from(ONES), inner)
-    rounded = st.builds(lambda a, n: Call("round", (a, Constant(n, INT))), inner, st.sampled_from([0, 1, 6]))
+    roundings = st.sampled_from(["round", "round", "bround"])
+    rounded = st.builds(lambda f, a, n: Call(f, (a, Constant(n, INT))), roundings, inner, st.sampled_from([0, 1, 6]))
     choices = st.builds(lambda f, v: Call(f, tuple(v)), st.sampled_from(["coalesce", "least", "greatest"]), few(inner))
     case = st.builds(lambda f, x, y, a, b: Call("case", (Call(f, (x, y)), a, b)), orders, inner, inner, inner, inner)
     return st.one_of(pairs, pairs, ones, rounded, choices, case)

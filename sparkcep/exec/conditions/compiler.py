@@ -47,6 +47,7 @@ from sparkcep.exec.conditions.scalars import DECIMALS, rounded_type
 from sparkcep.exec.engines.rows.spec import ConditionSet
 from sparkcep.exec.kernels import decimals
 from sparkcep.exec.kernels.conditions import codes as op
+from sparkcep.exec.kernels.conditions.rounding import HALF_EVEN, PLACES
 
 #: Where a value lies: kind and two numbers, as in an instruction.
 Operand: TypeAlias = tuple[int, int, int]
@@ -76,6 +77,7 @@ _DECIMAL_OPS = {
 #: How a column of a store is loaded.
 _FORMS = {"float": op.FLOAT, "wide": op.WIDE}
 _WHOLES = {"floor": op.FLOOR, "ceil": op.CEILING, "cast_int": op.CUT, "cast_bigint": op.CUT}
+_ROUNDINGS = {"round": 0, "bround": HALF_EVEN}
 _CHOICES = ("case", "coalesce", "least", "greatest")
 _AGGREGATES = {"sum": op.SUM, "min": op.MIN, "max": op.MAX, "count": op.COUNT, "avg": op.AVERAGE, "mean": op.AVERAGE}
 
@@ -441,7 +443,7 @@ class Compiler:
         if name == "cast_double" and self.type_of(arguments[0]).is_numeric:
             self.push_as(arguments[0], DOUBLE)
             return DOUBLE
-        if name in ("floor", "ceil", "sqrt", "cast_float", "cast_int", "cast_bigint", "round"):
+        if name in ("floor", "ceil", "sqrt", "cast_float", "cast_int", "cast_bigint", "round", "bround"):
             return self.function(node)
         if name == "isnan" and self.type_of(arguments[0]).is_floating:
             self.comparison("<=>", arguments[0], Constant(float("nan"), DOUBLE))
@@ -479,6 +481,11 @@ class Compiler:
                 self.emit(_WHOLES[name], bits, self.expression(value)[1], pushes=1)
                 return Type("int", bits)
         places = constant(node.arguments[1]) if len(node.arguments) == 2 else 0
+        if name in _ROUNDINGS and own.is_floating and isinstance(places, int) and 0 <= places <= PLACES:
+            self.emit(op.ROUND, places | _ROUNDINGS[name], self.value(value, DOUBLE), pushes=1)
+            if own.kind == "float":
+                self.emit(op.SINGLE, 0, _TOP_F, pushes=1)
+            return own
         if name == "round" and own.kind in ("int", "decimal") and isinstance(places, int) and 0 <= places <= 38:
             operand = self.expression(value)[1]
             if own.kind == "int":

@@ -31,6 +31,7 @@ import numpy as np
     LOAD,
     DOUBLE,  # of a decimal; argument: its scale
     SINGLE,  # a double rounded to single precision
+    ROUND,  # a double; argument: places, and HALF_EVEN (rounding.py)
     FLOOR,  # of a double, as the next three; argument: bits of the result type
     CEILING,
     CUT,
@@ -52,7 +53,7 @@ import numpy as np
     ABS_I,
     ABS_F,
     ABS_W,
-) = range(40)
+) = range(41)
 
 LESS, EQUAL, GREATER, TEST, NULLSAFE = 1, 2, 4, 8, 16
 RAISE_X, RAISE_Y = 8, 16

@@ -35,6 +35,7 @@ from sparkcep.exec.kernels.conditions.codes import (
     NOT,
     NULLSAFE,
     OR,
+    ROUND,
     SINGLE,
     SKIP,
     SKIP_IF_TRUE,
@@ -47,6 +48,7 @@ from sparkcep.exec.kernels.conditions.codes import (
     U,
 )
 from sparkcep.exec.kernels.conditions.operands import Tested, operand, outside_test
+from sparkcep.exec.kernels.conditions.rounding import HALF_EVEN, rounded
 from sparkcep.exec.kernels.statuses import FALSE, TRUE
 
 
@@ -162,6 +164,9 @@ def _compute(op, argument, top, x, y, ansi, search):
         return TRUE
     if op == SINGLE:
         search.sf[U(top)] = np.float64(np.float32(x[2]))
+        return TRUE
+    if op == ROUND:
+        search.sf[U(top)] = rounded(x[2], argument & HALF_EVEN - 1, argument & HALF_EVEN)
         return TRUE
     if op == SQUARE_ROOT:
         search.sf[U(top)] = np.sqrt(x[2])
