@@ -100,7 +100,11 @@ zip_with(p, q, (v, a) -> concat(a, string(v))) | array_sort(p) | array_sort(q) |
 array_sort(p, (v, a) -> coalesce(v, i, 0) - coalesce(a, i, 0)) |
 array_sort(q, (v, a) -> length(coalesce(v, s, '')) - length(coalesce(a, s, ''))) |
 size(p) | size(filter(p, v -> v IS NULL)) | cardinality(p) | cardinality(o) | array_size(p) |
-array_size(filter(p, v -> v > i)) | map_keys(o) | map_values(o) |
+array_size(filter(p, v -> v > i)) |
+arrays_overlap(p, filter(p, v -> v > i)) | arrays_overlap(p, transform(p, v -> v - i)) |
+arrays_overlap(q, filter(q, v -> v < s)) | array_intersect(p, transform(p, v -> v + j)) |
+array_intersect(q, filter(q, v -> v IS NULL OR v > s)) | array_except(p, filter(p, v -> v > i)) |
+array_union(p, transform(p, v -> v - i)) | size(array_union(q, q)) | map_keys(o) | map_values(o) |
 map_values(map_filter(o, (v, a) -> a > i OR v = s)) | get(p, i) | get(transform(k, v -> v.n), j) |
 exists(k, v -> v.n > i) | exists(k, V -> exists(p, a -> a = v.N)) | exists(k, v -> v = get(k, 1)) |
 exists(k, v -> v < get(k, 0)) | filter(k, v -> v IS NULL) | array_max(transform(p, v -> v - i)) |

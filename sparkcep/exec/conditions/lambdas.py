@@ -192,6 +192,36 @@ def nested_function(name: str, kinds: Sequence[Type]) -> tuple[Callable[..., Any
     if name in ("map_keys", "map_values") and len(kinds) == 1 and first.kind == "map":
         n = 0 if name == "map_keys" else 1
         return (lambda pairs: [pair[n] for pair in pairs]), Type("array", element=(first.key, first.element)[n])
+    # Python finds the same values equal as Spark, of these types.
+    is_set = first.element is not None and (first.element.is_integer_like or first.element.kind == "string")
+    if name in _OF_SETS and len(kinds) == 2 and first == kinds[1] and first.kind == "array" and is_set:
+        return _OF_SETS[name], BOOLEAN if name == "arrays_overlap" else first
     if name == "get" and len(kinds) == 2 and first.kind == "array" and kinds[1].kind == "int" and kinds[1] != BIGINT:
         return (lambda values, n: values[n] if 0 <= n < len(values) else None), first.element or NULL
     return None
+
+
+def _overlap(a: list[Any], b: list[Any]) -> bool | None:
+    """NULL, not false, where a NULL element might be common to both."""
+    if not {v for v in a if v is not None}.isdisjoint(b):
+        return True
+    return None if a and b and (None in a or None in b) else False
+
+
+def _intersection(a: list[Any], b: list[Any]) -> list[Any]:
+    other = set(b)
+    return [v for v in dict.fromkeys(a) if v in other]
+
+
+def _difference(a: list[Any], b: list[Any]) -> list[Any]:
+    other = set(b)
+    return [v for v in dict.fromkeys(a) if v not in other]
+
+
+#: Functions of two arrays as sets, in the order of the first one.
+_OF_SETS: dict[str, Callable[[list[Any], list[Any]], Any]] = {
+    "arrays_overlap": _overlap,
+    "array_intersect": _intersection,
+    "array_except": _difference,
+    "array_union": lambda a, b: list(dict.fromkeys([*a, *b])),
+}
