@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from sparkcep.errors import PatternAnalysisError
 from sparkcep.exec.conditions.expressions import BIGINT, parse_type
 from sparkcep.exec.engines.rows.spec import BITS_PER_WORD, words_of
 from sparkcep.exec.shape import Within
+from sparkcep.planner.conditions.match_conditions import MatchConditions
 from sparkcep.planner.conditions.row_conditions import RowCondition, lambda_text
 from sparkcep.planner.fields import Fields
 from sparkcep.planner.layouts import fits_python, is_orderable, kept_too_long, unsortable
@@ -55,6 +56,13 @@ class PlanSteps(ABC):
     def looks_aside(self) -> bool:
         """Whether the matcher looks at PREV and NEXT of one row, and not Spark."""
         return self.query.streaming or self.query.own_neighbours
+
+    def match_conditions(self, tests: Mapping[str, str], labels: tuple[str, ...] = ()) -> MatchConditions:
+        """What collects the conditions over several rows. ``tests``, ``labels``: as there."""
+        return MatchConditions(
+            self.query, self.fields, self.column_types, self.settings.limit_pairs, self.settings.time_zone,
+            labels=labels, tests=tests, analyze=self.analyze, ansi=self.settings.ansi,
+        )  # fmt: skip
 
     @abstractmethod
     def compile(self) -> tuple[str, ...]:

@@ -30,9 +30,11 @@ COMPILED = (
     "A.s LIKE '_{1}' OR A.v < B.v", "timestampdiff(MINUTE, A.ts, B.ts) >= 60", "datediff(HOUR, A.ts, B.ts) = 0",
     "timestampdiff(DAY, B.ts, A.ts) = -1", "least(A.v, B.v) < 8", "greatest(A.d, B.x, 0) > 12",
     "sqrt(A.d * A.d + B.d * B.d) < 15", "nullif(A.v, B.v) IS NOT NULL AND if(A.v < B.v, A.d, B.x) > 10",
+    "round(A.x / B.x, 2) = 0.91", "round(A.x * B.x) > 110", "bround(A.x / 4 + B.v, 1) = 13.5",
+    "round(float(A.x) / float(B.x), 3) < 0.91", "sqrt(pow(B.x - A.x, 2) + power(B.v - A.v, 2)) > 2",
 )  # fmt: skip
 #: What the interpreter does, and the search.
-INTERPRETED = ("A.s || B.s = 'n1n2'", "B.s LIKE A.s || '%' OR A.v < B.v", "round(A.x / B.x, 2) = 0.91")
+INTERPRETED = ("A.s || B.s = 'n1n2'", "B.s LIKE A.s || '%' OR A.v < B.v", "round(A.x * B.x, -1) = 110")
 TEXTS = """SELECT * FROM VALUES
     (1, 1, '10', 10, 10.50, 10.5D, CAST(1.1 AS FLOAT), '2024-01-01', DATE '2024-01-01', TIMESTAMP '2024-01-01 10:00:00',
         true, 'true', 16777217, 9007199254740993L),

@@ -1,6 +1,7 @@
 """The text of a match-dependent condition: what Spark can evaluate by itself is lifted out into columns.
 
-That is whatever looks at one row, and functions of two rows of the match, which Spark evaluates for every pair.
+That is whatever looks at one row, and functions of two rows of the match that the interpreter lacks, which Spark
+evaluates for every pair.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ class Collector(Protocol):
     limit_pairs: int
     zone: str
     pairs: bool
+    prefers_interpreter: bool
+    left_to_interpreter: bool
     slots: list[ConditionSlot]
     columns: list[int]
 
@@ -347,6 +350,19 @@ class Hoisting:
             "case", (Call("isnull", (there,)), self.row_value(_filled(text, tokens, found, _no_argument)), value)
         )
 
+    def is_evaluated(self, tokens: Sequence[Token]) -> bool:
+        """Whether a call over several rows needs no Spark. ROUND does for a number of digits that is not a literal."""
+        name = tokens[0].upper
+        if name in ("ROUND", "BROUND"):
+            return tokens[-2].kind == "number" or all(t.upper != "," for t in tokens)
+        if name in _EVALUATED or name.lower() in WITH_LAMBDAS:
+            return True
+        is_square = name in ("POW", "POWER") and [t.text for t in tokens[-3:-1]] == [",", "2"]
+        if not self.owner.prefers_interpreter or not (is_square or name.lower() in FUNCTIONS):
+            return False
+        self.owner.left_to_interpreter = True
+        return True
+
     def pair(
         self, text: str, tokens: Sequence[Token], found: Sequence[tuple[Token, Navigation]], bare: bool
     ) -> Expression | None:
@@ -355,7 +371,7 @@ class Hoisting:
         One row's column holds an array, with a value for each row that may be the other.
         """
         rows = {_place(slot): slot for _, slot in found}
-        if self.in_row or len(rows) + bare != 2 or _is_evaluated(tokens):
+        if self.in_row or len(rows) + bare != 2 or self.is_evaluated(tokens):
             return None
         *firsts, other = rows.values()
         own = firsts[0] if firsts else None  # None: the tested row
@@ -463,13 +479,6 @@ def _reads_outer(named: Mapping[int, Parameter], low: int, high: int) -> bool:
 def _takes_lambda(tokens: Sequence[Token], i: int) -> bool:
     """Whether a call is `exists(array, x -> ...)`, not a subquery's EXISTS."""
     return tokens[i].upper == "EXISTS" and tokens[i + 2].upper not in ("SELECT", "WITH", "VALUES", "FROM", "TABLE")
-
-
-def _is_evaluated(tokens: Sequence[Token]) -> bool:
-    """Whether a call over several rows needs no Spark; ROUND does for a number of digits that is not a literal."""
-    if tokens[0].upper == "ROUND":
-        return tokens[-2].kind == "number" or all(t.upper != "," for t in tokens)
-    return tokens[0].upper in _EVALUATED or tokens[0].text.lower() in WITH_LAMBDAS
 
 
 def _wants_operand(token: Token) -> bool:

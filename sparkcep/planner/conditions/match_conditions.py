@@ -20,6 +20,7 @@ from sparkcep.exec.conditions.expressions import (
     Type,
     parse_type,
 )
+from sparkcep.exec.conditions.interpreter import Interpreter
 from sparkcep.planner.conditions.comparable import Comparable
 from sparkcep.planner.conditions.one_row import of_one_row
 from sparkcep.planner.conditions.row_conditions import may_fail
@@ -41,7 +42,9 @@ class MatchConditions:
     ``pairs``: Spark evaluates something for every pair of rows, in partitions of up to ``limit_pairs``. ``labels``:
     other names of registers' rows than the query's; then only rows of some variables are kept, the tested one by the
     last name. ``tests``: what rows must satisfy by themselves to be taken by a variable, where there is something;
-    ``tested``: the variables that the row may be of whose condition is being read.
+    ``tested``: the variables that the row may be of whose condition is being read. ``analyze``: Spark's types of
+    expressions over the input, with the session's ``ansi`` mode. ``prefers_interpreter``: functions of two rows that
+    the interpreter has are left to it while a condition is read; ``left_to_interpreter``: one was.
     """
 
     query: PatternQuery
@@ -60,6 +63,10 @@ class MatchConditions:
     labels: tuple[str, ...] = ()
     tests: Mapping[str, str] = field(default_factory=dict)
     tested: tuple[str, ...] = ()
+    analyze: Callable[[Sequence[str]], Sequence[tuple[str, str]]] | None = None
+    ansi: bool = True
+    prefers_interpreter: bool = False
+    left_to_interpreter: bool = False
 
     def add(self, label: int, scalar: Scalar) -> None:
         """Add one conjunct of a variable's condition.
@@ -86,6 +93,9 @@ class MatchConditions:
     def converted(self, scalar: Scalar) -> Expression:
         """A conjunct's tree; what the tree lacks may still be Spark's, over two rows of the match."""
         before = self.state()
+        if (tree := self.interpreted(scalar)) is not None:
+            return tree
+        self.restore(before)
         try:
             return of_one_row(Conjunct(self, scalar.pieces).convert(), self)
         except NotCompilable:
@@ -95,20 +105,35 @@ class MatchConditions:
                 raise
             return whole
 
-    def kinds(self, analyze: Callable[[Sequence[str]], Sequence[tuple[str, str]]], ansi: bool) -> tuple[Type, ...]:
-        """Types of the columns, of which conditions may get more: values that meet in an operation are of one type.
+    def interpreted(self, scalar: Scalar) -> Expression | None:
+        """A conjunct's tree with functions of two rows that the interpreter evaluates, so that Spark need not for every
+        pair of rows; None where it lacks one for values of these types."""
+        self.prefers_interpreter, self.left_to_interpreter = self.analyze is not None, False
+        try:
+            tree = of_one_row(Conjunct(self, scalar.pieces).convert(), self)
+            if self.left_to_interpreter:
+                read = self.state()
+                comparable = Comparable(self, self.types(), self.ansi).applied(tree)
+                Interpreter(tuple(self.slots), tuple(map(parse_type, self.types())), self.ansi).condition(comparable)
+                self.restore(read)
+            return tree
+        except NotCompilable:
+            return None
+        finally:
+            self.prefers_interpreter = False
 
-        ``ansi``: whether the session is in ANSI mode.
-        """
-        comparable = Comparable(self, self.types(analyze), ansi)
+    def kinds(self) -> tuple[Type, ...]:
+        """Types of the columns, of which conditions may get more: values that meet in an operation are of one type."""
+        comparable = Comparable(self, self.types(), self.ansi)
         self.conjuncts = {k: list(map(comparable.applied, nodes)) for k, nodes in self.conjuncts.items()}
-        return tuple(map(parse_type, self.types(analyze)))
+        return tuple(map(parse_type, self.types()))
 
-    def types(self, analyze: Callable[[Sequence[str]], Sequence[tuple[str, str]]]) -> list[str]:
+    def types(self) -> list[str]:
         """Spark's types of the columns; it is asked once for each."""
         unknown = [i for i in self.columns if i not in self.types_of_fields]
         if unknown:
-            found = analyze([self.fields.texts[i] for i in unknown])
+            assert self.analyze is not None
+            found = self.analyze([self.fields.texts[i] for i in unknown])
             self.types_of_fields |= {i: type_ for i, (_, type_) in zip(unknown, found, strict=True)}
         return [self.types_of_fields[i] for i in self.columns]
 

@@ -121,10 +121,7 @@ class RowsPlanner(PlanSteps):
                 left.append((variable, defined.scalar))
             elif condition.sql().strip().lower() != "true":
                 local.setdefault(self.names.index(variable), []).append(condition)
-        dependent = MatchConditions(
-            self.query, self.fields, self.column_types, self.settings.limit_pairs, self.settings.time_zone,
-            tests=tests_by_name(local, self.names),
-        )  # fmt: skip
+        dependent = self.match_conditions(tests_by_name(local, self.names))
         for variable, scalar in left:
             dependent.tested = (variable,)
             dependent.add(self.names.index(variable), scalar)
@@ -135,7 +132,7 @@ class RowsPlanner(PlanSteps):
         where conditions look at variables' names, to search in Python."""
         if not dependent.conditions:
             return ConditionSet(), ""
-        kinds = dependent.kinds(self.analyze, self.settings.ansi)
+        kinds = dependent.kinds()
         conditions = ConditionSet(dependent.conditions, tuple(dependent.slots), kinds, tuple(dependent.registers))
         try:
             lacking = compile_conditions(conditions, self.settings.ansi, CallsBack.WHERE_NEEDED).lacking

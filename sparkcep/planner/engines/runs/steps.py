@@ -134,10 +134,7 @@ class BlockPlanner(PlanSteps):
         Raises:
             PatternAnalysisError: CEP_UNSUPPORTED_CONDITION.
         """
-        dependent = MatchConditions(
-            self.query, self.fields, self.column_types, self.settings.limit_pairs, self.settings.time_zone,
-            tests=tests_by_name(local, self.names),
-        )  # fmt: skip
+        dependent = self.match_conditions(tests_by_name(local, self.names))
         for number, condition in enumerate(conditions):
             dependent.add(number, condition.scalar)
         return dependent
@@ -185,7 +182,7 @@ class BlockPlanner(PlanSteps):
         if not conditions:
             return ConditionSet(), ()
         checks = tuple(self.check(k, c, dependent) for k, c in enumerate(conditions))  # adds registers and columns
-        kinds = dependent.kinds(self.analyze, self.settings.ansi)
+        kinds = dependent.kinds()
         names = self.names
         tested = tuple(
             frozenset(names.index(k) for k in c.decided_by) if c.at is TestedAt.TAKE else frozenset()

@@ -150,7 +150,7 @@ class SharedPlanner:
             return None
         query = plan.query
         own = Fields(query.columns, self.settings.case_sensitive)
-        owner = MatchConditions(query, own, self.types)
+        owner = MatchConditions(query, own, self.types, analyze=self.analyze)
         trees: list[Expression] = []
         kinds: list[Type] = []
         for measure in measures:
@@ -172,7 +172,7 @@ class SharedPlanner:
 
     def column_kinds(self, owner: MatchConditions) -> tuple[Type, ...]:
         """Types of what items read."""
-        return tuple(map(parse_type, owner.types(self.analyze)))
+        return tuple(map(parse_type, owner.types()))
 
     def check_item(self, owner: MatchConditions, tree: Expression, kind: Type, types: Sequence[Type]) -> None:
         """Raises NotCompilable for values that Python does not write as Spark does."""

@@ -289,15 +289,7 @@ class TrendPlanner(BlockPlanner):
                 raise NotAdjacent(f"{EdgeConditions.text(c)} ties a negated event to the trend")
         found = self.demands(left)
         # Two events at a time: programs over two registers.
-        dependent = MatchConditions(
-            self.query,
-            self.fields,
-            self.column_types,
-            self.settings.limit_pairs,
-            self.settings.time_zone,
-            labels=(BEFORE, AFTER),
-            tests=tests_by_name(local, self.names),
-        )
+        dependent = self.match_conditions(tests_by_name(local, self.names), labels=(BEFORE, AFTER))
         for side in (BEFORE, AFTER):  # the kernel fills register 0 with the event before, 1 with the one after
             dependent.register((side,))
         aggregates = self.aggregates(trends, dependent)
@@ -354,7 +346,7 @@ class TrendPlanner(BlockPlanner):
             edge_bits=tuple(tuple(bits.get(k, -1) for k in row) for row in edge_codes),
             classes=tuple(replace(c, bit=bits.get(c.bit, -1)) for c in classes),
             conditions=conditions, aggregates=aggregates,
-            column_types=tuple(dependent.types(self.analyze)),
+            column_types=tuple(dependent.types()),
             width=width, slide=slide,
         )  # fmt: skip
         self.check_engine(spec.run)
@@ -473,7 +465,7 @@ class TrendPlanner(BlockPlanner):
         """
         if not scalars:
             return ConditionSet()
-        kinds = dependent.kinds(self.analyze, self.settings.ansi)
+        kinds = dependent.kinds()
         out = ConditionSet(
             dependent.conditions, tuple(dependent.slots), kinds, tuple(dependent.registers),
             tested=tuple(frozenset([1]) for _ in scalars),
@@ -533,7 +525,7 @@ class TrendPlanner(BlockPlanner):
         bits = {label: bit for bit, label in enumerate(sorted(local))}
         run = self.run_spec(bits, condition_set, checks)
         self.check_engine(run)
-        types = tuple(dependent.types(self.analyze))
+        types = tuple(dependent.types())
         spec = TrendSpec(run, bits, (), (), ConditionSet(), aggregates, types, width, slide, enumerated=reason)
         return local, dependent, spec
 
