@@ -173,6 +173,8 @@ def asked(
                 seconds[name].append(own)
             if len(set(answers.values())) != 1:
                 raise AssertionError(f"indexes differ in {pattern.text}")
+        medians = (f"{name} {statistics.median(own):.3f} s" for name, own in seconds.items())
+        print(f"length {length}: {', '.join(medians)}", flush=True)
     return found
 
 

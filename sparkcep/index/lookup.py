@@ -23,8 +23,8 @@ from sparkcep.index.storage import DataFile, Location, filesystem
 NO_IDS: Longs = np.empty(0, np.int64)
 #: Posting lists of so many pairs are read together.
 PAIRS_AT_ONCE = 3
-#: CASE values of an index of so many rows of cases are kept in memory, a hundred bytes or less each.
-MAX_KEYS_KEPT = 1_000_000
+#: CASE values of an index of so many rows of cases are kept in memory, mostly some tens of bytes each.
+MAX_KEYS_KEPT = 4_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,19 +289,23 @@ def events_by_type(table: Location, state: TableState) -> Mapping[int, int]:
 
 def case_keys(table: Location, state: TableState, ids: Longs) -> pa.Array:
     """CASE values of some cases (ascending ids), in their order."""
-    if is_kept(state):
-        every, values = _kept_keys(table, state)
-        return values.take(pa.array(np.searchsorted(every, ids)))
-    kept = ((own, values, np.flatnonzero(np.isin(own, ids))) for own, values in _keys_by_file(table, state))
-    return _by_id((own[at], values.take(pa.array(at))) for own, values, at in kept)[1]
+    parts = []
+    for own, values in keys_of_cases(table, state, ids):
+        # What a file's cases can be among, then what of these it has.
+        wanted = ids[slice(*np.searchsorted(ids, [own[0], own[-1] + 1]))] if len(own) else NO_IDS
+        places = np.searchsorted(own, wanted)
+        has = own[places] == wanted
+        parts.append((wanted[has], values.take(pa.array(places[has]))))
+    if not parts:
+        return pa.array([], pa.string())
+    found = np.concatenate([part for part, _ in parts])
+    keys = pa.concat_arrays([part for _, part in parts])
+    return keys if (found[1:] >= found[:-1]).all() else keys.take(pa.array(np.argsort(found, kind="stable")))
 
 
-def keys_of_cases(table: Location, state: TableState) -> Iterator[tuple[Longs, pa.Array]]:
-    """Ids of all cases, and their CASE values: file by file, but at once where they are kept in memory."""
-    if is_kept(state):
-        yield _kept_keys(table, state)
-    else:
-        yield from _keys_by_file(table, state)
+def cases_where(table: Location, state: TableState, met: Callable[[pa.Array], pa.Array]) -> Longs:
+    """Ids (ascending) of the cases whose CASE values meet a condition, which gives booleans for values."""
+    return ascending([ids[met(keys).to_numpy(zero_copy_only=False)] for ids, keys in keys_of_cases(table, state)])
 
 
 def is_kept(state: TableState) -> bool:
@@ -309,24 +313,45 @@ def is_kept(state: TableState) -> bool:
     return sum(file.rows for file in state.files) <= MAX_KEYS_KEPT
 
 
+def keys_of_cases(table: Location, state: TableState, ids: Longs | None = None) -> Iterator[tuple[Longs, pa.Array]]:
+    """Ids (ascending) of the cases of each file and their CASE values; of ``ids`` alone, and perhaps of others, where
+    reading these is less than reading all."""
+    if not is_kept(state):
+        for file in state.files:
+            found = footer(table, file, ("id",))
+            groups = np.arange(len(found.first))
+            if ids is not None:
+                groups = np.flatnonzero(np.searchsorted(ids, found.first) < np.searchsorted(ids, found.last, "right"))
+            if len(groups):
+                yield _keys_of(read_groups(table, file, found, groups.tolist(), _KEY_COLUMNS))
+        return
+    kept = _kept_keys(table)
+    live = set(state.files)
+    for gone in [file for file in list(kept) if file not in live]:  # other threads may read, too
+        kept.pop(gone, None)
+    for file in state.files:
+        if (keys := kept.get(file)) is None:
+            keys = kept[file] = _keys_of(pq.read_table(file.path, columns=_KEY_COLUMNS, filesystem=_filesystem(table)))
+        yield keys
+
+
+_KEY_COLUMNS = ["id", "start", "case_key"]
+
+
 @lru_cache(maxsize=2)
-def _kept_keys(table: Location, state: TableState) -> tuple[Longs, pa.Array]:
-    """Ids ascending."""
-    return _by_id(_keys_by_file(table, state))
+def _kept_keys(table: Location) -> dict[DataFile, tuple[Longs, pa.Array]]:
+    """Ids and CASE values of files that have been read. Files never change, and refreshes write few new ones."""
+    return {}
 
 
-def _by_id(parts: Iterable[tuple[Longs, pa.Array]]) -> tuple[Longs, pa.Array]:
-    """Ids and values of all parts, the ids ascending."""
-    ids, values = zip(*parts, strict=True)
-    own = np.concatenate(ids)
-    order = np.argsort(own, kind="stable")
-    return own[order], pa.chunked_array(list(values)).combine_chunks().take(pa.array(order))
-
-
-def _keys_by_file(table: Location, state: TableState) -> Iterator[tuple[Longs, pa.Array]]:
-    for rows in _tables(table, state, ["id", "start", "case_key"]):
-        first = np.flatnonzero(rows["start"].to_numpy() == 0)
-        yield rows["id"].to_numpy()[first], rows["case_key"].combine_chunks().take(pa.array(first))
+def _keys_of(rows: pa.Table) -> tuple[Longs, pa.Array]:
+    """Ids (ascending) and CASE values of the cases that begin in some rows."""
+    first = np.flatnonzero(rows["start"].to_numpy() == 0)
+    ids = rows["id"].to_numpy()[first]
+    if (ids[1:] < ids[:-1]).any():
+        order = np.argsort(ids, kind="stable")
+        first, ids = first[order], ids[order]
+    return ids, rows["case_key"].combine_chunks().take(pa.array(first))
 
 
 def _tables(table: Location, state: TableState, columns: Sequence[str]) -> Iterator[pa.Table]:

@@ -316,13 +316,12 @@ class Reader:
         """Ids of living cases (ascending) whose CASE values meet a condition; None where they are too many to look at.
 
         Args:
-            met: values to booleans.
+            met: values to booleans; it can be pickled.
         """
-        if is_remote(self.spark) or not lookup.is_kept(self.state(SEQUENCES)):
+        if not lookup.is_kept(self.state(SEQUENCES)):
             return None
-        table = self.table(SEQUENCES), self.state(SEQUENCES)
-        found = [ids[met(keys).to_numpy(zero_copy_only=False)] for ids, keys in lookup.keys_of_cases(*table)]
-        return self._living(lookup.ascending(found))
+        ids = call(self.spark, lookup.cases_where, self.table(SEQUENCES), self.state(SEQUENCES), met)
+        return self._living(ids)
 
     def all_ids(self) -> Longs:
         """All living cases."""

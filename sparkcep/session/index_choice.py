@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 
 from pyspark.errors import AnalysisException
@@ -335,7 +336,7 @@ def _scope(reader: Reader, needs: Requirements, looked_at: _LookedAt) -> tuple[S
     lines = []
     ids = None
     if (of_case := looked_at.tests.get(d.case)) and d.case_type in COMPARED_CASES:
-        ids = reader.cases_where(lambda keys: let_through(of_case, keys))
+        ids = reader.cases_where(partial(let_through, of_case))
         if ids is not None:
             lines.append(f"filters on {d.case} leave {len(ids):,} of {reader.snapshot.totals.cases:,} cases")
     least, most = bounds(looked_at.tests.get(d.time, ()))
