@@ -35,7 +35,7 @@ class KernelSplit(BlockPlanner):
 
     def split(self) -> tuple[dict[int, list[RowCondition]], MatchConditions, list[Condition]]:
         types = {k: [RowCondition(("type",))] for k, c in enumerate(self.query.components) if c.types}
-        dependent = MatchConditions(self.query, self.fields, self.column_types)
+        dependent = self.match_conditions({})
         for number, condition in enumerate(self.query.conditions):
             dependent.add(number, condition.scalar)
         return types, dependent, list(self.query.conditions)
