@@ -26,7 +26,7 @@ _POWERS = [10**k for k in range(DIGITS + 1)]
 _POWER_HIGH = np.array([p >> 64 for p in _POWERS], np.uint64)
 _POWER_LOW = np.array([p & (2**64 - 1) for p in _POWERS], np.uint64)
 #: Powers of ten that are doubles.
-_DOUBLE_POWERS = np.array([float(10**k) for k in range(23)])
+DOUBLE_POWERS = np.array([float(10**k) for k in range(23)])
 #: The largest powers of ten that fit a word, and half of one.
 _WORD, _HALF = 19, 9
 
@@ -396,8 +396,8 @@ def order(xh, xl, raise_x, yh, yl, raise_y, long):
 def as_double(high, low, scale, long):
     """The double nearest to a decimal, the even one of two."""
     negative, hi, lo = _magnitude(high, low)
-    if hi == _0 and lo <= np.uint64(2**53) and scale < len(_DOUBLE_POWERS):
-        value = np.float64(lo) / _DOUBLE_POWERS[scale]
+    if hi == _0 and lo <= np.uint64(2**53) and scale < len(DOUBLE_POWERS):
+        value = np.float64(lo) / DOUBLE_POWERS[scale]
         return -value if negative and lo != _0 else value
     # A quotient of 65 or 66 bits, whatever the numbers' sizes, and whether anything remains.
     x, y, rest = 0, LONG, 2 * LONG

@@ -13,6 +13,8 @@ import math
 import numpy as np
 
 from sparkcep.exec.kernels.caching import inner
+from sparkcep.exec.kernels.conditions.codes import U
+from sparkcep.exec.kernels.decimals import DOUBLE_POWERS
 
 #: Most places behind the point: ten to the power of one more is a double.
 PLACES = 21
@@ -22,17 +24,8 @@ _SPLIT = 134217729.0  # 2**27 + 1
 
 
 @inner
-def power_of_ten(exponent):
-    """10**exponent, exact up to 22."""
-    power = 1.0
-    for _ in range(exponent):
-        power *= 10.0
-    return power
-
-
-@inner
 def rounded(value, places, half_even):
-    """A double rounded to 0 to PLACES places, ties away from zero or to the even neighbour. O(places).
+    """A double rounded to 0 to PLACES places, ties away from zero or to the even neighbour. O(1).
 
     Zero is never negative, as in Java's BigDecimal; what has no decimals beyond the places, NaN and infinities stay.
     """
@@ -41,7 +34,7 @@ def rounded(value, places, half_even):
         return 0.0
     if not x < 2.0**52:
         return value
-    scale = power_of_ten(places + 1)
+    scale = DOUBLE_POWERS[U(places + 1)]
     product = x * scale
     if product < 1.0:
         return 0.0
@@ -62,10 +55,8 @@ def rounded(value, places, half_even):
     above = (np.nextafter(x, np.inf) - x) * 0.5 * scale
     below = (x - np.nextafter(x, 0.0)) * 0.5 * scale
     if above < 0.5:
-        is_even = _is_even(x)
-        at_tie = (0.0 <= beyond <= below and (beyond < below or is_even)) or (
-            beyond < 0.0 and -beyond <= above and (-beyond < above or is_even)
-        )
+        gap = below if beyond > 0.0 else above
+        at_tie = abs(beyond) < gap or (abs(beyond) == gap and _is_even(x))
         up = beyond > 0.0
     else:
         # Decimals with one place more are at least as close as doubles: the shortest has no more than the places, or
@@ -80,7 +71,7 @@ def rounded(value, places, half_even):
         up = not half_even or result % 2 == 1
     if up:
         result += 1
-    out = np.float64(result) / power_of_ten(places)
+    out = np.float64(result) / DOUBLE_POWERS[U(places)]
     return -out if value < 0.0 and result != 0 else out
 
 
