@@ -114,7 +114,7 @@ class MatchConditions:
             if self.left_to_interpreter:
                 read = self.state()
                 comparable = Comparable(self, self.types(), self.ansi).applied(tree)
-                Interpreter(tuple(self.slots), tuple(map(parse_type, self.types())), self.ansi).condition(comparable)
+                Interpreter(tuple(self.slots), self.column_kinds(), self.ansi).condition(comparable)
                 self.restore(read)
             return tree
         except NotCompilable:
@@ -126,6 +126,10 @@ class MatchConditions:
         """Types of the columns, of which conditions may get more: values that meet in an operation are of one type."""
         comparable = Comparable(self, self.types(), self.ansi)
         self.conjuncts = {k: list(map(comparable.applied, nodes)) for k, nodes in self.conjuncts.items()}
+        return self.column_kinds()
+
+    def column_kinds(self) -> tuple[Type, ...]:
+        """Types of the columns so far, as conditions know them."""
         return tuple(map(parse_type, self.types()))
 
     def types(self) -> list[str]:

@@ -15,7 +15,6 @@ from sparkcep.exec.conditions.expressions import (
     NotCompilable,
     Type,
     columns_read,
-    parse_type,
 )
 from sparkcep.exec.conditions.interpreter import Interpreter
 from sparkcep.exec.engines.shared.spec import RuleItems, RuleSpec, SharedSpec
@@ -156,7 +155,7 @@ class SharedPlanner:
         for measure in measures:
             try:
                 tree = Conjunct(owner, measure.expression.pieces).convert()
-                types = self.column_kinds(owner)
+                types = owner.column_kinds()
                 _, kind = Interpreter(tuple(owner.slots), types, self.settings.ansi).prepare(tree)
                 self.check_item(owner, tree, kind, types)
             except (NotCompilable, RecursionError) as error:
@@ -166,13 +165,9 @@ class SharedPlanner:
         columns = tuple(self.input.column(own.texts[f]) for f in owner.columns)
         numbers = tuple(number(self.measures, m.name) for m in measures)
         return RuleItems(
-            tuple(trees), tuple(owner.slots), tuple(owner.registers), columns, self.column_kinds(owner), numbers,
+            tuple(trees), tuple(owner.slots), tuple(owner.registers), columns, owner.column_kinds(), numbers,
             tuple(kinds),
         )  # fmt: skip
-
-    def column_kinds(self, owner: MatchConditions) -> tuple[Type, ...]:
-        """Types of what items read."""
-        return tuple(map(parse_type, owner.types()))
 
     def check_item(self, owner: MatchConditions, tree: Expression, kind: Type, types: Sequence[Type]) -> None:
         """Raises NotCompilable for values that Python does not write as Spark does."""
