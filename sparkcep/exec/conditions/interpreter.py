@@ -347,7 +347,10 @@ class Interpreter:
         floats = a.is_floating or b.is_floating
 
         def evaluate(s: MatchState, r: int) -> Any:
-            u, v = x(s, r), y(s, r)
+            u = x(s, r)
+            if u is None and name != "<=>":
+                return None
+            v = y(s, r)
             if u is None or v is None:
                 return (u is v) if name == "<=>" else None
             if floats:
@@ -359,19 +362,24 @@ class Interpreter:
     def arithmetic(self, name: str, x: Evaluator, y: Evaluator, kind: Type) -> Evaluator:
         """An operation whose result has type ``kind``; NULL where an operand is, or by zero without ANSI.
 
+        As in Spark the second operand, which is the dividend of a division, is not evaluated beside a NULL.
+
         Raises:
             DivisionByZero: under ANSI, when it is evaluated.
         """
+        divides = name in ("/", "%", "div")
+        first, second = (y, x) if divides else (x, y)
 
         def evaluate(s: MatchState, r: int) -> Any:
-            u, v = x(s, r), y(s, r)
-            if u is None or v is None:
+            if (u := first(s, r)) is None or (v := second(s, r)) is None:
                 return None
+            if divides:
+                u, v = v, u
             if kind.is_floating:
                 u, v = float(u), float(v)
             elif kind.kind == "decimal":
                 u, v = Decimal(u), Decimal(v)
-            if name in ("/", "%", "div") and v == 0:
+            if divides and v == 0:
                 if self.ansi:
                     raise DivisionByZero
                 return None
@@ -485,10 +493,21 @@ class Interpreter:
         if found is None:
             raise NotCompilable(f"{node.name}({', '.join(k.shown for k in kinds)})")
         apply, kind = found
+        if node.name == "concat":  # of which Spark evaluates all arguments, also behind a NULL
+
+            def joined(s: MatchState, r: int) -> Any:
+                values = [f(s, r) for f in of]
+                return None if None in values else apply(*values)
+
+            return joined, kind
 
         def evaluate(s: MatchState, r: int) -> Any:
-            values = [f(s, r) for f in of]
-            return None if any(v is None for v in values) else apply(*values)
+            values = []
+            for f in of:
+                if (v := f(s, r)) is None:
+                    return None
+                values.append(v)
+            return apply(*values)
 
         return evaluate, kind
 

@@ -345,6 +345,13 @@ def _in_long_numbers(operation, xn, xh, xl, raise_x, yn, yh, yl, raise_y, drop, 
 
 
 @inner
+def divides(packed):
+    """Whether an operation is a division or its remainder."""
+    operation = packed & 15
+    return operation == DIVIDE or operation == REMAINDER
+
+
+@inner
 def operate(packed, xh, xl, yh, yl, long):
     """One operation of two decimals: (TRUE, OVERFLOW or ZERO_DIVISION; high; low).
 

@@ -36,17 +36,17 @@ import numpy as np
     CEILING,
     CUT,
     SQUARE_ROOT,
-    TEST_TOP,
+    TEST_TOP,  # from here to SKIP_UNLESS_TRUE: an error on the top is the condition's
+    AND,
+    OR,
+    NOT,
+    IS_NULL,
     SKIP_IF_FALSE,  # argument: instruction to go to when the top is false
     SKIP_IF_TRUE,
     SKIP_UNLESS_TRUE,  # the top is taken off in any case
     SKIP_IF_VALUE,  # a top that is NULL is taken off
     SKIP,
     EXTERNAL,  # argument: number of the test that is asked for outside; operands: the two rows it looks at, if so
-    AND,
-    OR,
-    NOT,
-    IS_NULL,
     NEG_I,
     NEG_F,
     NEG_W,

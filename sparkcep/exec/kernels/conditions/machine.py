@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from sparkcep.exec.kernels import decimals
-from sparkcep.exec.kernels.caching import inlined, spliced
+from sparkcep.exec.kernels.caching import inlined, inner, spliced
 from sparkcep.exec.kernels.conditions.arithmetic import compare, negated, of_doubles, of_integers, order_of, whole_of
 from sparkcep.exec.kernels.conditions.codes import (
     ABS_F,
@@ -20,15 +20,19 @@ from sparkcep.exec.kernels.conditions.codes import (
     AND,
     COMPARE_W,
     DECIMAL,
+    DIV_F,
     DOUBLE,
     EXTERNAL,
     EXTREME_F,
     EXTREME_I,
     FLOOR,
     GREATER,
+    IDIV_I,
     IS_NULL,
     LESS,
     LOAD,
+    MOD_F,
+    MOD_I,
     NEG_F,
     NEG_I,
     NEG_W,
@@ -58,8 +62,9 @@ def holds(label, row, base, rows, number, conditions, columns, search):
 
     Runs instructions ``conditions.code_start[label]`` up to those of the next label, O(1) each. Invariant: entries
     up to ``top`` of the stack (``search.si``, ``sh``, ``sf``, ``sn``; STACK each) are the values of what has been
-    evaluated and not used; a NULL's value is of no meaning, nor is ``sh`` of one that is not wide. A test that is NULL
-    does not end the condition, as a later error must be told, but makes it FALSE.
+    evaluated and not used; a NULL's value is of no meaning, nor is ``sh`` of one that is not wide. ``sn`` is 0 for a
+    value, 1 for NULL, and else the status of an error, which is told once a truth value depends on it: `x + 1 / 0` is
+    NULL where x is. A test that is NULL does not end the condition, as a later error must be told, but makes it FALSE.
 
     Args:
         row: the tested row, within the partition. base: the partition's first row in the columns. rows: those of the
@@ -79,18 +84,26 @@ def holds(label, row, base, rows, number, conditions, columns, search):
         at = 8 * pc
         pc += 1
         if op <= SQUARE_ROOT:
-            xn, xi, xh, xf = False, np.int64(0), np.int64(0), 0.0
-            yn, yi, yh, yf = False, np.int64(0), np.int64(0), 0.0
+            xs, xn, xi, xh, xf = np.int64(TRUE), False, np.int64(0), np.int64(0), 0.0
+            ys, yn, yi, yh, yf = np.int64(TRUE), False, np.int64(0), np.int64(0), 0.0
             side = 2 if op >= LOAD else 5  # y lies above x on the stack
             while side > 0:
-                status, xn, xi, xh, xf = operand(at + side, top, tested, conditions, columns, search)
-                if status != TRUE:
-                    return status
+                xs, xn, xi, xh, xf = operand(at + side, top, tested, conditions, columns, search)
                 if code[U(at + side)] <= STACK_W:
                     top -= 1
                 if side == 5:
-                    yn, yi, yh, yf = xn, xi, xh, xf
+                    ys, yn, yi, yh, yf = xs, xn, xi, xh, xf
                 side -= 3
+            if xs != TRUE or ys != TRUE:
+                status = _failure(op, argument, xs, xn, ys, yn)
+                if op > COMPARE_W or not argument & TEST:
+                    top += 1
+                    search.sn[U(top)] = status
+                elif status != TRUE:
+                    return status
+                else:
+                    unknown = True
+                continue
             if op <= COMPARE_W:
                 if argument & NULLSAFE and (xn or yn):
                     true = xn and yn
@@ -121,30 +134,47 @@ def holds(label, row, base, rows, number, conditions, columns, search):
                 continue
             status = _compute(op, argument, top, (xi, xh, xf), (yi, yh, yf), ansi, search)
             if status != TRUE:
-                return status
+                search.sn[U(top)] = status
+        elif op <= SKIP_UNLESS_TRUE and search.sn[U(top)] > TRUE:
+            return np.int64(search.sn[U(top)])
         elif op == TEST_TOP:
             if search.sn[U(top)]:
                 unknown = True
             elif search.si[U(top)] == 0:
                 return FALSE
             top -= 1
+        elif op <= OR:
+            top -= 1
+            _connect(op, top, search)
+        elif op <= IS_NULL or op > EXTERNAL:
+            status = _change_top(op, argument, top, ansi, search)
+            if status != TRUE:
+                search.sn[U(top)] = status
         elif op <= SKIP:
             pc, top = _skip(op, argument, pc, top, search)
-        elif op == EXTERNAL:
+        else:
             status = outside_test(at, argument, tested, conditions, search)
             if status > TRUE:
                 return status
             top += 1
             search.si[U(top)] = status
             search.sn[U(top)] = 1 if status < 0 else 0
-        elif op <= OR:
-            top -= 1
-            _connect(op, top, search)
-        else:
-            status = _change_top(op, argument, top, ansi, search)
-            if status != TRUE:
-                return status
     return FALSE if unknown else TRUE
+
+
+@inner
+def _failure(op, argument, xs, xn, ys, yn):
+    """What comes of two operands of which one is an error: 1 for NULL, or the error's status.
+
+    Spark evaluates the second of two values unless the first one is NULL; that of a division is the divisor.
+    """
+    if op == EXTREME_I or op == EXTREME_F or (op <= COMPARE_W and argument & NULLSAFE):
+        return xs if xs != TRUE else ys
+    if op == MOD_I or op == IDIV_I or op == DIV_F or op == MOD_F or (op == DECIMAL and decimals.divides(argument)):
+        xs, xn, ys, yn = ys, yn, xs, xn
+    if xn:
+        return np.int64(1)
+    return xs if xs != TRUE else ys
 
 
 @spliced

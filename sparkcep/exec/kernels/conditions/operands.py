@@ -119,11 +119,14 @@ def outside_test(at, test, tested, conditions, search):
 
 @spliced
 def operand(at, top, tested, conditions, columns, search):
-    """The operand at a place of the code: (TRUE or OVERFLOW, whether NULL, integer, its high word, double)."""
+    """The operand at a place of the code: (TRUE or an error's status, whether NULL, integer, its high word, double)."""
     kind, a = conditions.code[U(at)], conditions.code[U(at + 1)]
     null, whole, high, real = False, np.int64(0), np.int64(0), 0.0
     if kind <= STACK_W:
-        null = search.sn[U(top)] != 0
+        failure = search.sn[U(top)]
+        if failure > TRUE:
+            return np.int64(failure), null, whole, high, real
+        null = failure != 0
         whole = search.si[U(top)]
         real = search.sf[U(top)]
         if kind == STACK_W:
@@ -158,7 +161,7 @@ def operand(at, top, tested, conditions, columns, search):
         cell = U(a * search.rows + seen)
         n = search.agg_n[cell]
         if n == POISONED and conditions.ansi:
-            return OVERFLOW, null, whole, high, real
+            return np.int64(OVERFLOW), null, whole, high, real
         if kind == COUNT_OF:
             whole = n
         else:
@@ -177,4 +180,4 @@ def operand(at, top, tested, conditions, columns, search):
         real = np.float64(whole)
     if kind & WIDE == 0:
         high = whole >> 63
-    return TRUE, null, whole, high, real
+    return np.int64(TRUE), null, whole, high, real
