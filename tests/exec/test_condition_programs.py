@@ -381,6 +381,8 @@ def operated(name: str, a: Expression, b: Expression) -> Expression:
         (operated("+", ABSENT, Call("sqrt", (ZERO_DIVISION,))), False),
         (operated("greatest", ABSENT, ZERO_DIVISION), True),
         (Call("isnull", (ZERO_DIVISION,)), True),
+        (Call("=", (Call("coalesce", (ZERO_DIVISION, Constant(1.0, DOUBLE))), Constant(1.0, DOUBLE))), True),
+        (Call("=", (Call("case", (FALSE, Constant(1.0, DOUBLE), ZERO_DIVISION)), Constant(1.0, DOUBLE))), True),
         (Call("not", (FAILS,)), True),
         (Call("in", (ABSENT, ZERO_DIVISION)), False),
         (Call("=", (Call("case", (FAILS, Constant(1, INT), Constant(0, INT))), ABSENT)), True),

@@ -233,7 +233,7 @@ def _skip(op, argument, pc, top, search):
             pc = argument
         top -= 1
     elif op == SKIP_IF_VALUE:
-        if search.sn[U(top)]:
+        if search.sn[U(top)] == TRUE:  # an error is passed on as a value is
             top -= 1
         else:
             pc = argument
