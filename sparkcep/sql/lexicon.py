@@ -11,8 +11,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sqlglot import exp
+from sqlglot.dialects.dialect import DialectType
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import ParseError, TokenError
+from sqlglot.parsers.spark import SparkParser
+from sqlglot.tokenizer_core import Token as SqlToken
 from sqlglot.tokenizer_core import TokenType
 
 from sparkcep.errors import PatternParseError
@@ -31,6 +34,25 @@ class SparkCepDialect(Spark):
         KEYWORDS: ClassVar[dict[str, TokenType]] = {
             k: v for k, v in Spark.Tokenizer.KEYWORDS.items() if not k.startswith(("{", "%}", "+%}", "-%}", "#}", "}}"))
         }
+
+    class Parser(SparkParser):
+        """Spark's precedence of `||`, which is that of + and -."""
+
+        TERM: ClassVar[dict[TokenType, type[exp.Binary]]] = {**SparkParser.TERM, TokenType.DPIPE: exp.DPipe}
+
+    def tokenize(self, sql: str, dialect: DialectType = None) -> list[SqlToken]:
+        """Tokens, of which a string with doubled quotes is one: sqlglot reads `'it''s'` as two."""
+        found: list[SqlToken] = []
+        for t in super().tokenize(sql, dialect):
+            if found and t.token_type == found[-1].token_type == TokenType.STRING:
+                before, quote = found[-1], sql[t.start]
+                if t.start == before.end + 1 and quote in "'\"" and quote == sql[before.end]:
+                    text, comments = before.text + quote + t.text, [*before.comments, *t.comments]
+                    place = before.line, before.col, before.start, t.end
+                    found[-1] = SqlToken(TokenType.STRING, text, *place, comments)
+                    continue
+            found.append(t)
+        return found
 
 
 @dataclass(frozen=True, slots=True)

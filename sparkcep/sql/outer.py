@@ -16,6 +16,7 @@ from sparkcep.sql.statement import OccurrenceKind, PatternOccurrence, Statement
 
 #: Where these occur, columns may be used without being named.
 _IMPLICIT = frozenset({"NATURAL", "PIVOT", "UNPIVOT", "IDENTIFIER", "TABLE"})
+_SET_OPERATORS = frozenset({"UNION", "INTERSECT", "EXCEPT", "MINUS"})
 #: Predicates of these are deterministic and cannot fail where Spark would not have evaluated them.
 _PURE = (
     exp.Column, exp.Identifier, exp.Literal, exp.Paren, exp.EQ, exp.NEQ, exp.GT, exp.LT, exp.GTE, exp.LTE,
@@ -167,6 +168,8 @@ def _is_selected_from(s: Statement, form: PatternOccurrence) -> bool:
             return False
         elif s.word(i) == "SELECT":
             return True
+        elif s.word(i) in _SET_OPERATORS:  # a SELECT before it reads something else
+            return False
         i -= 1
     return False
 

@@ -81,7 +81,9 @@ length(s) | len(s) | char_length(s) | character_length(s) | octet_length(s) | st
 CAST(l AS STRING) | round(x) | round(x, 2) | round(x, 1) | round(x, -1) | bround(x) | bround(x, 2) | round(f, 2) |
 bround(f, 1) | round(i) | round(i, -1) | bround(i, -1) | round(h, -1) | round(l, -2) | round(n) | round(n, 2) |
 round(n, 5) | round(n, -2) | bround(n, 2) | bround(n) | round(m, 1) | round(m, -20) | floor(x) | ceil(x) | ceiling(f) |
-floor(i) | floor(l) | floor(n) | ceil(n) | ceil(m) | sqrt(x) | sqrt(i) | sqrt(f) | sqrt(n) | sqrt(m) | sign(x) |
+floor(i) | floor(l) | floor(n) | ceil(n) | ceil(m) | floor(floor(n)) | floor(x - x) |
+array_contains(array(x, y), 0.1) | array_contains(array(f), n) |
+sqrt(x) | sqrt(i) | sqrt(f) | sqrt(n) | sqrt(m) | sign(x) |
 sign(i) | signum(n) | isnan(x) | isnan(f) | mod(i, 7) | mod(l, 7) | mod(x, 3.5D) | f + g | f - g | f * g | f / 2.5D |
 f * 3 | f + n | f - l | i / 3 | f % float(0.3) | -f | abs(f) | float(x) | float(i) | float(l) | f = g | f < i | f > n |
 f <=> x | coalesce(f, x) | coalesce(i, x) | least(x, n) | greatest(f, g) | x IN (0.1, 2.5) | i IN (1.0, 2.0) |

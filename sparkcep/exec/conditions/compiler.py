@@ -43,7 +43,7 @@ from sparkcep.exec.conditions.expressions import (
 from sparkcep.exec.conditions.interpreter import Interpreter, constant
 from sparkcep.exec.conditions.many_pairs import Place, place_of, places_of
 from sparkcep.exec.conditions.programs import CallsBack, ConditionPrograms, Reads
-from sparkcep.exec.conditions.scalars import DECIMALS, rounded_type
+from sparkcep.exec.conditions.scalars import DECIMALS, rounded_type, whole_type
 from sparkcep.exec.engines.rows.spec import ConditionSet
 from sparkcep.exec.kernels import decimals
 from sparkcep.exec.kernels.conditions import codes as op
@@ -473,7 +473,7 @@ class Compiler:
                 self.on_stack(value)
                 return BIGINT
             if own.kind == "decimal" and name in _DECIMAL_OPS:
-                kind = Type("decimal", min(decimals.DIGITS, own.size - own.scale + 1), 0)
+                kind = whole_type(own)
                 packed = decimals.pack(_DECIMAL_OPS[name], 0, 0, own.scale, kind.size)
                 self.emit(op.DECIMAL, packed, self.expression(value)[1], self.int_constant(0), pushes=1)
                 return kind

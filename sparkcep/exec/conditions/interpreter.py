@@ -546,8 +546,10 @@ class Interpreter:
         elif not self.counts_null(name) and (nested := nested_function(name, kinds)):
             plain, kind = nested
         elif name == "array_contains" and first.kind == "array":
-            check_comparable("=", first.element or NULL, kinds[1])
-            plain, kind = _contains, BOOLEAN
+            element = first.element or NULL
+            check_comparable("=", element, kinds[1])
+            # A decimal beside doubles is one of them.
+            plain, kind = (_contains_double if element.is_floating or kinds[1].is_floating else _contains), BOOLEAN
         elif found := scalar_function(name, kinds, list(map(constant, node.arguments)), self.numbers):
             plain, kind = found
         return None if plain is None else (plain, kind)
@@ -573,6 +575,11 @@ def _contains(values: list[Any], wanted: Any) -> bool | None:
     if any(v is not None and compare(v, wanted) == 0 for v in values):
         return True
     return None if None in values else False
+
+
+def _contains_double(values: list[Any], wanted: Any) -> bool | None:
+    """As :func:`_contains`, by the values as doubles."""
+    return _contains([None if v is None else float(v) for v in values], float(wanted))
 
 
 @functools.lru_cache(1 << 12)  # patterns that follow from rows are many

@@ -336,17 +336,28 @@ def _rounding(
     return floating, kind
 
 
+def whole_type(kind: Type) -> Type:
+    """The type of FLOOR and CEIL of a decimal: its own without places, else with room for a carry."""
+    return kind if kind.scale == 0 else Type("decimal", min(38, kind.size - kind.scale + 1), 0)
+
+
 def _whole(name: str, kind: Type, numbers: Numbers) -> tuple[Callable[..., Any], Type] | None:
     if kind.kind == "int":
         return int, BIGINT
     if kind.kind == "decimal":
-        result = Type("decimal", min(38, kind.size - kind.scale + 1), 0)
+        result = whole_type(kind)
         rounding = ROUND_FLOOR if name == "floor" else ROUND_CEILING
         return (lambda v: numbers.decimal(v.quantize(Decimal(1), rounding, DECIMALS), result)), result
     if not kind.is_floating:
         return None
     whole = math.floor if name == "floor" else math.ceil
-    return (lambda v: numbers.cut(whole(v) if math.isfinite(v) else v, 64)), BIGINT
+
+    def of_double(v: float) -> int:
+        if math.isnan(v):
+            return 0  # in ANSI mode, too, where a cast fails
+        return numbers.cut(whole(v) if math.isfinite(v) else v, 64)
+
+    return of_double, BIGINT
 
 
 def _to_integer(kind: Type, bits: int, numbers: Numbers) -> tuple[Callable[..., Any], Type] | None:

@@ -265,6 +265,8 @@ class Hoisting:
         if i + 3 >= len(tokens) or tokens[i + 1].upper not in ("+", "-") or tokens[i + 2].upper != "INTERVAL":
             return None
         end = self.constant_end(tokens, pairs, i + 2)
+        if end is not None and end < len(tokens) and tokens[end].upper in ("*", "/", "%", "DIV"):
+            return None  # `A.ts + INTERVAL 1 DAY * 2` multiplies first
         lifted = None if end is None else self.lift_call(text, tokens[i:end], strict=True)
         return None if lifted is None or end is None else (lifted, end)
 

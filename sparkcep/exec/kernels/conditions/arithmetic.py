@@ -12,6 +12,7 @@ from sparkcep.exec.kernels.conditions.codes import (
     CEILING,
     COMPARE_I,
     COMPARE_W,
+    CUT,
     DIV_F,
     EQUAL,
     FLOOR,
@@ -75,7 +76,7 @@ def multiply(x, y):
 @inner
 def whole_of(op, value, bits, ansi):
     """A double as an integer: (TRUE or OVERFLOW, integer). Without ANSI mode as Java casts: NaN is 0, what does not fit
-    the nearest."""
+    the nearest. FLOOR and CEILING give 0 for NaN in ANSI mode, too."""
     if op == FLOOR:
         value = np.floor(value)
     elif op == CEILING:
@@ -85,7 +86,7 @@ def whole_of(op, value, bits, ansi):
     # What fits once its fraction is gone: -half - 0.5 does, which a double of 64 bits cannot be.
     if -half - 1.0 < value < half or value == -half:
         return TRUE, np.int64(value)
-    if ansi:
+    if ansi and (op == CUT or value == value):
         return OVERFLOW, np.int64(0)
     return TRUE, np.int64(0) if value != value else (least if value < 0 else most)
 
