@@ -225,7 +225,7 @@ class Interpreter:
             return (lambda s, r: inner(s, r) is None), BOOLEAN
         if name in COMPARISONS:
             if node.extra and (moments := common_moment(kinds[0], kinds[1], node.extra)):
-                of = [_strict(f, moment) for f, moment in zip(of, moments, strict=True)]
+                of = [_strict(moment, f) for f, moment in zip(of, moments, strict=True)]
                 kinds = [TIMESTAMP, TIMESTAMP]
             check_comparable(name, kinds[0], kinds[1], self.ansi)
             a, b = kinds
@@ -235,9 +235,9 @@ class Interpreter:
             return self.comparison(name, of[0], of[1], a, b), BOOLEAN
         if name in _OPERATORS:
             if node.extra and (found := operation(name, kinds[0], kinds[1], node.extra)):
-                return _strict(of[0], found[0], of[1]), found[1]
+                return _strict(found[0], *of), found[1]
             if found := scaled(name, *kinds):
-                return _strict(of[0], found[0], of[1]), found[1]
+                return _strict(found[0], *of), found[1]
             if "decimal" in (kinds[0].kind, kinds[1].kind):
                 kinds = list(map(literal_type, node.arguments, kinds))
             kind = arithmetic_type(name, kinds[0], kinds[1], self.ansi)
@@ -495,21 +495,12 @@ class Interpreter:
         apply, kind = found
         if node.name == "concat":  # of which Spark evaluates all arguments, also behind a NULL
 
-            def joined(s: MatchState, r: int) -> Any:
+            def evaluate(s: MatchState, r: int) -> Any:
                 values = [f(s, r) for f in of]
                 return None if None in values else apply(*values)
 
-            return joined, kind
-
-        def evaluate(s: MatchState, r: int) -> Any:
-            values = []
-            for f in of:
-                if (v := f(s, r)) is None:
-                    return None
-                values.append(v)
-            return apply(*values)
-
-        return evaluate, kind
+            return evaluate, kind
+        return _strict(apply, *of), kind
 
     def strict_function(self, node: Call, kinds: list[Type]) -> tuple[Callable[..., Any], Type] | None:
         """A function of values that are not NULL, for one that is NULL where an argument is; None where it is no such.
@@ -555,11 +546,24 @@ class Interpreter:
         return None if plain is None else (plain, kind)
 
 
-def _strict(of: Evaluator, apply: Callable[..., Any], other: Evaluator | None = None) -> Evaluator:
-    """A function of one value, or of two, that is NULL where one of them is."""
-    if other is None:
-        return lambda s, r: None if (u := of(s, r)) is None else apply(u)
-    return lambda s, r: None if (u := of(s, r)) is None or (v := other(s, r)) is None else apply(u, v)
+def _strict(apply: Callable[..., Any], *of: Evaluator) -> Evaluator:
+    """A function that is NULL where an argument is; as in Spark, arguments behind that one are not evaluated."""
+    if len(of) == 1:
+        (x,) = of
+        return lambda s, r: None if (u := x(s, r)) is None else apply(u)
+    if len(of) == 2:
+        x, y = of
+        return lambda s, r: None if (u := x(s, r)) is None or (v := y(s, r)) is None else apply(u, v)
+
+    def evaluate(s: MatchState, r: int) -> Any:
+        values = []
+        for f in of:
+            if (v := f(s, r)) is None:
+                return None
+            values.append(v)
+        return apply(*values)
+
+    return evaluate
 
 
 def constant(node: Expression) -> Any:
