@@ -327,6 +327,12 @@ class Settings:
     index_access_path: str = "auto"
     index_cases: str = "auto"
     ansi: bool = True
+    #: Whether types of decimals give up digits behind the point where they would have more than 38.
+    precision_loss: bool = True
+    #: Whether a backslash in a string is just one.
+    escaped_literals: bool = False
+    #: Whether comparisons fill CHAR columns up with blanks.
+    char_padding: bool = True
     case_sensitive: bool = False
     time_zone: str = ""
     #: Users' aggregates, of the session like all of these.
@@ -466,6 +472,9 @@ def read(get: Callable[[str, str], Any]) -> Settings:
         log_tiebreak=text(LOG_TIEBREAK),
         log_event=text(LOG_EVENT),
         ansi=flag(get, "spark.sql.ansi.enabled", True),
+        precision_loss=flag(get, "spark.sql.decimalOperations.allowPrecisionLoss", True),
+        escaped_literals=flag(get, "spark.sql.parser.escapedStringLiterals", False),
+        char_padding=not flag(get, "spark.sql.legacy.charVarcharAsString", False),
         case_sensitive=flag(get, "spark.sql.caseSensitive", False),
         time_zone=_text(get, "spark.sql.session.timeZone"),
     )

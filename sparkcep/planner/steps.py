@@ -62,6 +62,7 @@ class PlanSteps(ABC):
         return MatchConditions(
             self.query, self.fields, self.column_types, self.settings.limit_pairs, self.settings.time_zone,
             labels=labels, tests=tests, analyze=self.analyze, ansi=self.settings.ansi,
+            precision_loss=self.settings.precision_loss, escaped_literals=self.settings.escaped_literals,
         )  # fmt: skip
 
     @abstractmethod

@@ -22,14 +22,13 @@ from sparkcep.query import (
     unescape,
 )
 from sparkcep.session.analyzer import SparkAnalyzer
+from sparkcep.session.column_types import CHAR_METADATA
 from sparkcep.session.spark_errors import matched_as_a_join, outer_reference
 from sparkcep.sql.correlation import Correlation, Subquery, correlations, outer_source, read_subquery
 from sparkcep.sql.rewriter import InputSql, Rewriter
 from sparkcep.sql.statement import OccurrenceKind, PatternOccurrence, Statement
 
 _ROW = PREFIX + "row"
-#: Where Spark says that a column is a CHAR, whose values it pads where it compares them.
-_CHAR = "__CHAR_VARCHAR_TYPE_STRING"
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +154,7 @@ def _same(a: StructField, b: StructField) -> bool:
     """Whether two columns are equal exactly where they are one group of GROUP BY."""
     if isinstance(a.dataType, IntegralType) and isinstance(b.dataType, IntegralType):
         return True
-    chars = [(f.metadata or {}).get(_CHAR) for f in (a, b)]
+    chars = [(f.metadata or {}).get(CHAR_METADATA) for f in (a, b)]
     return a.dataType.simpleString() == b.dataType.simpleString() and chars[0] == chars[1]
 
 

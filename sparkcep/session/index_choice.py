@@ -37,6 +37,7 @@ from sparkcep.planner.pruning import (
 )
 from sparkcep.query import PatternQuery, unescape
 from sparkcep.session.analyzer import SparkAnalyzer
+from sparkcep.session.column_types import CHAR_METADATA
 from sparkcep.session.text_lineage import text_origin, text_tests
 from sparkcep.session.text_steps import NotTold
 from sparkcep.settings import INDEX, Settings
@@ -250,7 +251,7 @@ def _through(reader: Reader, asks: Asks, looked_at: _LookedAt, state: sources.St
     stored |= dict(zip(d.include, d.include_types, strict=True))
     if any(types.get(name, type_) != type_ for name, type_ in stored.items()):
         return unused("the types of the input's columns have changed")
-    if str(columns[d.event].metadata.get("__CHAR_VARCHAR_TYPE_STRING", "")).startswith("char"):
+    if str(columns[d.event].metadata.get(CHAR_METADATA, "")).startswith("char"):
         return unused(f"{d.event} is CHAR, which Spark compares with blanks added")
     coverage = reader.coverage(state)
     if coverage.state != "current" and not coverage.added:

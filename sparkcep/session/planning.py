@@ -17,6 +17,7 @@ from sparkcep.planner.streaming.plan import streamed
 from sparkcep.planner.streaming.refusals import check_query
 from sparkcep.query import SOURCE, Navigation, PatternQuery, Scalar, quote, unescape
 from sparkcep.session.analyzer import SparkAnalyzer
+from sparkcep.session.column_types import column_types
 from sparkcep.session.correlated_input import partitioned_by_outer
 from sparkcep.session.index_columns import index_columns
 from sparkcep.session.parameters import with_lengths
@@ -79,7 +80,7 @@ class OccurrencePlanner:
     def made_from(self, form: PatternOccurrence, source: DataFrame, input_sql: InputSql) -> tuple[object, ...]:
         """All that a plan is made from, where Spark was asked for nothing else."""
         analyzer = self.analyzer
-        columns = tuple((f.name, f.dataType.simpleString()) for f in source.schema.fields)
+        columns = tuple(zip(source.columns, column_types(source.schema, self.settings), strict=True))
         properties = analyzer.log_properties(source) if form.kind is OccurrenceKind.BLOCK else None
         roles = None if properties is None else tuple(sorted(properties.items()))
         # Where no layout is demanded, it depends on the size; of a stream nobody knows how much will come.
@@ -212,7 +213,7 @@ class OccurrencePlanner:
             lambda tests, keys, filters: (
                 self.analyzer.sample(query, source, input_sql, tests, keys, filters) if input_sql else None
             ),
-            [f.dataType.simpleString() for f in source.schema.fields],
+            column_types(source.schema, self.settings),
         )  # fmt: skip
 
     def partition_predicate(self, query: PatternQuery, form: PatternOccurrence) -> str:

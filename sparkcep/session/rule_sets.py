@@ -29,6 +29,7 @@ from sparkcep.planner.sampling import Sampler
 from sparkcep.planner.streaming.refusals import check_plan, check_query
 from sparkcep.query import PREFIX, SOURCE, PatternQuery, quote, string_literal, unescape
 from sparkcep.session.analyzer import SparkAnalyzer
+from sparkcep.session.column_types import column_types
 from sparkcep.session.index_choice import Pruning, prune
 from sparkcep.session.lost_executors import remember
 from sparkcep.session.planning import watermarked
@@ -108,7 +109,7 @@ class RuleSet:
     @property
     def column_types(self) -> list[str]:
         """Spark types of the log's columns."""
-        return [f.dataType.simpleString() for f in self.call.source.schema.fields]
+        return column_types(self.call.source.schema, self.call.settings)
 
     @property
     def streams(self) -> bool:

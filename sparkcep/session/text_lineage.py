@@ -25,6 +25,7 @@ from sparkcep.index.tables import INTEGERS
 from sparkcep.origin import Origin
 from sparkcep.query import PREFIX, SOURCE, in_backticks, quote
 from sparkcep.session.analyzer import SparkAnalyzer
+from sparkcep.session.column_types import CHAR_METADATA
 from sparkcep.session.text_relations import TextRelations
 from sparkcep.session.text_steps import Column, Leaf, NotTold, Place, Step, find, folded, origin_of
 from sparkcep.spark_filters import Comparison
@@ -118,7 +119,7 @@ def _check_files(source: DataFrame, steps: Sequence[Step], leaf: Leaf) -> None:
 
 def _compared_as(type_: DataType | None, metadata: Mapping[str, object] | None) -> str:
     """A type by its name where its values compare as constants do here; CHAR and VARCHAR have blanks of their own."""
-    if type_ is None or "__CHAR_VARCHAR_TYPE_STRING" in (metadata or {}):
+    if type_ is None or CHAR_METADATA in (metadata or {}):
         return ""
     return type_.simpleString()
 

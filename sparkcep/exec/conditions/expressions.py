@@ -305,8 +305,21 @@ def common_type(kinds: Sequence[Type], ansi: bool = True) -> Type:
     raise NotCompilable("alternatives of types " + ", ".join(k.shown for k in known))
 
 
+def decimal_digits(name: str, a: Type, b: Type) -> tuple[int, int]:
+    """Precision and scale of an arithmetic operator's exact result over decimals: more than a decimal has, maybe."""
+    if name == "*":
+        return a.size + b.size + 1, a.scale + b.scale
+    if name == "/":
+        scale = max(6, a.scale + b.size + 1)
+        return a.size - a.scale + b.scale + scale, scale
+    scale = max(a.scale, b.scale)
+    if name == "%":
+        return min(a.size - a.scale, b.size - b.scale) + scale, scale
+    return max(a.size - a.scale, b.size - b.scale) + scale + 1, scale
+
+
 def _bounded(precision: int, scale: int) -> Type:
-    if precision > 38:  # spark.sql.decimalOperations.allowPrecisionLoss
+    if precision > 38:  # with spark.sql.decimalOperations.allowPrecisionLoss, see planner/conditions/comparable.py
         digits = precision - scale
         scale = max(38 - digits, min(scale, 6))
         precision = 38
@@ -336,18 +349,8 @@ def arithmetic_type(name: str, x: Type, y: Type, ansi: bool = True) -> Type:
             if name == "div":
                 return BIGINT
             return DOUBLE if name == "/" else Type("int", max(x.size, y.size))
-        a, b = as_decimal(x), as_decimal(y)
-        if name in ("+", "-"):
-            scale = max(a.scale, b.scale)
-            return _bounded(max(a.size - a.scale, b.size - b.scale) + scale + 1, scale)
-        if name == "*":
-            return _bounded(a.size + b.size + 1, a.scale + b.scale)
-        if name == "/":
-            scale = max(6, a.scale + b.size + 1)
-            return _bounded(a.size - a.scale + b.scale + scale, scale)
-        if name == "%":
-            scale = max(a.scale, b.scale)
-            return _bounded(min(a.size - a.scale, b.size - b.scale) + scale, scale)
+        if name in ("+", "-", "*", "/", "%"):
+            return _bounded(*decimal_digits(name, as_decimal(x), as_decimal(y)))
     if name == "-" and x.kind == y.kind and x.kind in ("date", "timestamp_ntz"):
         return DAYS if x.kind == "date" else Type("interval")
     if name in ("+", "-") and x.kind in ("timestamp_ntz", "interval") and y.kind == "interval":

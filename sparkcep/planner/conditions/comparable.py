@@ -24,6 +24,10 @@ from sparkcep.exec.conditions.expressions import (
     NotCompilable,
     RowValue,
     Type,
+    as_decimal,
+    decimal_among,
+    decimal_digits,
+    literal_type,
     parse_type,
 )
 from sparkcep.exec.conditions.interpreter import Interpreter
@@ -39,6 +43,8 @@ from sparkcep.planner.conditions.coercion import (
 from sparkcep.planner.conditions.hoisting import Collector, at_same_row, navigation_of, text_of
 from sparkcep.planner.conditions.one_row import column_of, literal_text
 
+#: Digits of the widest decimal.
+MOST_DIGITS = 38
 _ALTERNATIVES = ("case", "coalesce", "least", "greatest")
 _ARITHMETIC = ("+", "-", "*", "/", "%", "div", "negate", "abs")
 #: What makes texts of its operands.
@@ -133,6 +139,16 @@ class Comparable:
         assert slot is not None
         text = form.replace("{}", text_of(slot, self.owner))
         return self.made_column(at_same_row(slot, text, self.owner), type_)
+
+    def loses_precision(self, node: Expression) -> bool:
+        """Whether decimals in an expression would have more digits than Spark's have, so that some are given up."""
+        if not isinstance(node, Call):
+            return False
+        if node.name in ("+", "-", "*", "/", "%") and len(node.arguments) == 2:
+            kinds = [literal_type(value, self.kind(value)) for value in node.arguments]
+            if decimal_among(kinds) and decimal_digits(node.name, *map(as_decimal, kinds))[0] > MOST_DIGITS:
+                return True
+        return any(map(self.loses_precision, node.arguments))
 
     # -- texts beside other types, singles beside integers -------------------------------------------------------------
 

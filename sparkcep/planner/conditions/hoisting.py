@@ -38,6 +38,7 @@ class Collector(Protocol):
     limit_pairs: int
     zone: str
     pairs: bool
+    escaped_literals: bool
     prefers_interpreter: bool
     left_to_interpreter: bool
     slots: list[ConditionSlot]
@@ -54,6 +55,9 @@ class Collector(Protocol):
 
     def column(self, text: str) -> int:
         """Number of the kernel column for an expression over one row."""
+
+    def types(self) -> Sequence[str]:
+        """Spark's types of the columns."""
 
     def slot(self, slot: ConditionSlot) -> Load:
         """A reference to a slot; equal slots are stored once."""
@@ -89,7 +93,7 @@ _NOT_FUNCTIONS = frozenset(
 _EVALUATED = frozenset(
     "ABS LOWER UPPER LENGTH TRIM ARRAY_MAX ARRAY_MIN SIZE ARRAY_CONTAINS NEGATIVE IF NULLIF COALESCE NVL IFNULL LEAST "
     "GREATEST DATEDIFF DATE_DIFF TIMESTAMPDIFF CONCAT ARRAY CAST TRY_CAST DOUBLE BIGINT "
-    "SQRT FLOOR CEIL CEILING CARDINALITY ARRAY_SIZE MAP_KEYS MAP_VALUES GET".split()
+    "SQRT FLOOR CEIL CEILING CARDINALITY ARRAY_SIZE MAP_KEYS MAP_VALUES GET EQUAL_NULL".split()
 )
 
 
@@ -234,8 +238,11 @@ class Hoisting:
         return f" {name} "
 
     def constant_end(self, tokens: Sequence[Token], pairs: dict[int, int], i: int) -> int | None:
-        """End of an INTERVAL, DATE or TIMESTAMP literal, a parameter or a subquery that begins at a token."""
+        """End of an INTERVAL, DATE or TIMESTAMP literal, a parameter or a subquery that begins at a token; where
+        backslashes are none of ours to read, of a string with one."""
         t = tokens[i]
+        if t.kind == "string" and self.owner.escaped_literals and "\\" in self.text[t.start : t.end]:
+            return i + 1
         following = tokens[i + 1] if i + 1 < len(tokens) else None
         if following is None:
             return None
@@ -352,6 +359,11 @@ class Hoisting:
             "case", (Call("isnull", (there,)), self.row_value(_filled(text, tokens, found, _no_argument)), value)
         )
 
+    def is_char(self, slot: Navigation) -> bool:
+        """Whether a navigation is to a CHAR column."""
+        column = self.owner.fields.column_of(slot.argument.text)
+        return self.owner.column_types.get(column or "", "").startswith("char(")
+
     def is_evaluated(self, tokens: Sequence[Token]) -> bool:
         """Whether a call over several rows needs no Spark. ROUND does for a number of digits that is not a literal."""
         name = tokens[0].upper
@@ -383,6 +395,8 @@ class Hoisting:
             places = set(map(_place, gone))
             return _filled(text, tokens, found, lambda s: _no_argument(s) if _place(s) in places else _argument(s))
 
+        if any(t.upper in _COMPARES for t in tokens) and any(self.is_char(s) for s in rows.values()):
+            raise NotCompilable("a comparison of CHAR columns inside a function of two rows")
         self.owner.pairs = True
         arguments = list(dict.fromkeys(_argument(s) for _, s in found if _place(s) == _place(other)))
         names = {argument: f"a{k}" for k, argument in enumerate(arguments)}
@@ -422,6 +436,8 @@ class Hoisting:
         return value
 
 
+#: What compares values in a call, where Spark fills CHAR columns up with blanks.
+_COMPARES = frozenset({"=", "==", "<>", "!=", "<", "<=", ">", ">=", "<=>", "IN", "CASE", "DISTINCT"})
 _BINDS_TIGHTER = frozenset({".", "+", "-", "*", "/", "%", "||"})
 _INTERVAL_WORDS = frozenset(
     "TO NANOSECOND NANOSECONDS MICROSECOND MICROSECONDS MILLISECOND MILLISECONDS SECOND SECONDS MINUTE MINUTES HOUR "

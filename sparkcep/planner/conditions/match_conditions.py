@@ -43,7 +43,8 @@ class MatchConditions:
     other names of registers' rows than the query's; then only rows of some variables are kept, the tested one by the
     last name. ``tests``: what rows must satisfy by themselves to be taken by a variable, where there is something;
     ``tested``: the variables that the row may be of whose condition is being read. ``analyze``: Spark's types of
-    expressions over the input, with the session's ``ansi`` mode. ``prefers_interpreter``: functions of two rows that
+    expressions over the input, with the session's ``ansi`` mode, ``precision_loss`` and ``escaped_literals`` as in
+    :class:`settings.Settings`. ``prefers_interpreter``: functions of two rows that
     the interpreter has are left to it while a condition is read; ``left_to_interpreter``: one was.
     """
 
@@ -65,6 +66,8 @@ class MatchConditions:
     tested: tuple[str, ...] = ()
     analyze: Callable[[Sequence[str]], Sequence[tuple[str, str]]] | None = None
     ansi: bool = True
+    precision_loss: bool = True
+    escaped_literals: bool = False
     prefers_interpreter: bool = False
     left_to_interpreter: bool = False
 
@@ -76,6 +79,8 @@ class MatchConditions:
         """
         try:
             condition = self.converted(scalar)
+            if not self.precision_loss:
+                self.check_precision(condition)
             if _depth(condition) > MAXIMUM_DEPTH:
                 raise NotCompilable(f"more than {MAXIMUM_DEPTH} operations inside each other")
         except NotCompilable as error:
@@ -84,6 +89,16 @@ class MatchConditions:
             raise self.unsupported(scalar, f"more than {MAXIMUM_DEPTH} operations inside each other") from None
         self.conjuncts.setdefault(label, []).append(condition)
         self.descriptions.setdefault(label, []).append(describe(scalar))
+
+    def check_precision(self, condition: Expression) -> None:
+        """Raises NotCompilable for decimals that Spark without precision loss gives other types than conditions do."""
+        comparable = Comparable(self, self.types(), self.ansi)
+        read = self.state()
+        if comparable.loses_precision(comparable.applied(condition)):
+            raise NotCompilable(
+                "decimals of more than 38 digits while spark.sql.decimalOperations.allowPrecisionLoss is false"
+            )
+        self.restore(read)
 
     @property
     def conditions(self) -> dict[int, Expression]:

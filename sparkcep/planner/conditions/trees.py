@@ -31,6 +31,7 @@ from sparkcep.exec.conditions.expressions import (
 from sparkcep.exec.conditions.lambdas import FIELD, LAMBDA, WITH_LAMBDAS, canonical, free_parameters
 from sparkcep.exec.conditions.lambdas import PARAMETER as NAMED
 from sparkcep.exec.conditions.scalars import FUNCTIONS
+from sparkcep.planner.conditions.char_padding import char_length, padded, padded_alternatives
 from sparkcep.planner.conditions.hoisting import (
     FUNCTION,
     PARAMETER,
@@ -47,8 +48,8 @@ from sparkcep.sql.lexicon import parse_expression, tokenize
 
 _BINARY: dict[type[exp.Expr], str] = {
     exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%", exp.IntDiv: "div", exp.EQ: "=",
-    exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=", exp.NullSafeEQ: "<=>", exp.And: "and",
-    exp.Or: "or",
+    exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=", exp.NullSafeEQ: "<=>", exp.EqualNull: "<=>",
+    exp.And: "and", exp.Or: "or",
 }  # fmt: skip
 _FUNCTIONS: dict[type[exp.Expr], str] = {
     exp.Abs: "abs", exp.Lower: "lower", exp.Upper: "upper", exp.Length: "length", exp.Trim: "trim",
@@ -128,6 +129,8 @@ class Conjunct(Hoisting):
             positive.set("negate", None)
             return Call("not", (self.node(positive),))
         name = _BINARY.get(type(tree))
+        if name in COMPARISONS:
+            return self.comparison(name, self.node(tree.this), self.node(tree.expression))
         if name is not None:
             return self.operation(name, self.node(tree.this), self.node(tree.expression))
         if isinstance(tree, (exp.Cast, exp.TryCast)):
@@ -151,6 +154,10 @@ class Conjunct(Hoisting):
             else:
                 operands.append(self.node(at))
         return balanced(_BINARY[kind], operands)
+
+    def comparison(self, name: str, x: Expression, y: Expression) -> Expression:
+        """A comparison, with CHAR columns filled up where Spark does so."""
+        return self.operation(name, *padded(x, y, self.owner))
 
     def operation(self, name: str, x: Expression, y: Expression) -> Expression:
         """An operator of two values. Of what may be times that are no columns' it has the session's time zone."""
@@ -190,13 +197,13 @@ class Conjunct(Hoisting):
             if isinstance(tree.expression, exp.Boolean):
                 return Call("<=>", (value, Constant(bool(tree.expression.this), BOOLEAN)))
         if isinstance(tree, exp.NullSafeNEQ):
-            return Call("not", (Call("<=>", (self.node(tree.this), self.node(tree.expression))),))
+            return Call("not", (self.comparison("<=>", self.node(tree.this), self.node(tree.expression)),))
         if isinstance(tree, exp.Between) and not tree.args.get("symmetric"):
             value = self.node(tree.this)
             low = self.operation(">=", value, self.node(tree.args["low"]))
             return Call("and", (low, self.operation("<=", value, self.node(tree.args["high"]))))
         if isinstance(tree, exp.In) and tree.expressions and not tree.args.get("query"):
-            return Call("in", (self.node(tree.this), *map(self.node, tree.expressions)))
+            return self.membership([self.node(tree.this), *map(self.node, tree.expressions)])
         if isinstance(tree, exp.Like):
             return Call("like", (self.node(tree.this), self.node(tree.expression)))
         if type(tree) in _SPARKS_OWN:
@@ -234,6 +241,12 @@ class Conjunct(Hoisting):
         if isinstance(tree, exp.Array):
             return Call("array", tuple(map(self.node, tree.expressions)))
         raise NotCompilable(what(tree))
+
+    def membership(self, values: Sequence[Expression]) -> Expression:
+        """``values[0] IN (values[1:])``."""
+        if any(char_length(value, self.owner) for value in values) and padded_alternatives(values, self.owner):
+            return balanced("or", [self.comparison("=", values[0], other) for other in values[1:]])
+        return Call("in", tuple(values))
 
     def sparks_own(self, tree: exp.Expr) -> Expression:
         """An operator that only Spark has.
@@ -277,7 +290,7 @@ class Conjunct(Hoisting):
         out: list[Expression] = []
         for branch in tree.args["ifs"]:
             test = self.node(branch.this)
-            out.append(test if subject is None else Call("=", (subject, test)))
+            out.append(test if subject is None else Call("=", padded(subject, test, self.owner)))
             out.append(self.node(branch.args["true"]))
         default = tree.args.get("default")
         return Call("case", (*out, self.node(default) if default is not None else Constant(None, NULL)))

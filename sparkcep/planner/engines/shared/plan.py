@@ -149,7 +149,7 @@ class SharedPlanner:
             return None
         query = plan.query
         own = Fields(query.columns, self.settings.case_sensitive)
-        owner = MatchConditions(query, own, self.types, analyze=self.analyze)
+        owner = MatchConditions(query, own, self.types, analyze=self.analyze, ansi=self.settings.ansi)
         trees: list[Expression] = []
         kinds: list[Type] = []
         for measure in measures:
