@@ -368,13 +368,13 @@ class ReferenceCase:
     def decidable(self, gap: Gap, path: Path) -> bool:
         """Whether all variables that its conditions name have events.
 
-        A leading negation that WITHIN bounds, or whose conditions name the match, waits for the last event.
+        A leading negation that WITHIN bounds waits for the last event.
         """
         own = set(variables(gap.negation.item))
         required = [keys for c in self.conditions if own & set(c.decided_by) for keys in c.required]
         named = [keys for keys in required if not (own | gap.around) & set(keys)]
-        if gap.after is None:
-            return self.leading is None and not named and not self.leading_last
+        if gap.after is None and (self.leading is not None or self.leading_last):
+            return False
         return all(_count(path, keys) for keys in named)
 
     def violated(self, gap: Gap, path: Path, scope: Sequence[int] | None) -> bool:

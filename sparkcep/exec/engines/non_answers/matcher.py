@@ -128,6 +128,8 @@ class Reasons:
         asked = Asked(wanted, self.types, self.needed)
         rows = int(np.diff(given.offsets).max(initial=0))
         walk = self.tables.walk(batch, rows, rows)
+        # The longest run is not to end before a leading negation: that is asked of whole runs.
+        walk = walk._replace(strategy=walk.strategy._replace(leading=0))
         nodes = len(self.tables.machine.state_component)
         longest = Longest(np.empty((nodes, rows + 2), np.int32), np.empty((2, rows + 2), np.int64))
         budget = Budget(run.task_memory, rows)

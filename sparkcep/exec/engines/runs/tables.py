@@ -169,7 +169,7 @@ def machine_tables(spec: RunSpec) -> tuple[Machine, Checks]:
         around = set().union(*(of for of in outermost if of & inside))
         registers = dict.fromkeys(r for c in checked for r in c.required)
         required[x] = [r for r in registers if not around & spec.conditions.registers[r]]
-    deferred = {x: _after(main, x) for x in dependent}
+    deferred = {x: _after(main, x, leading=not spec.use_within) for x in dependent}
     columns: dict[str, list[int]] = {
         n: [] for n in ("target", "component", "absent", "present", "ends", "group", "deferred")
     }
@@ -226,9 +226,10 @@ def _outermost(pattern: Pattern) -> list[Pattern]:
     return [found for item in children(pattern) for found in _outermost(item)]
 
 
-def _after(automaton: Automaton, negation: int) -> set[int]:
-    """States that a run can be in after it has stepped over a negation between two events."""
-    stack = [e.target for edges in automaton.edges[:-1] for e in edges if negation in e.absent]
+def _after(automaton: Automaton, negation: int, leading: bool) -> set[int]:
+    """States that a run can be in after it has stepped over a negation between two events, or before the first."""
+    edges_from = automaton.edges if leading else automaton.edges[:-1]
+    stack = [e.target for edges in edges_from for e in edges if negation in e.absent]
     found: set[int] = set()
     while stack:
         state = stack.pop()
@@ -441,7 +442,8 @@ def grown_walk(walk: Walk, depth: int) -> Walk:
 
 def strategy(spec: RunSpec) -> Strategy:
     """How the runs of a spec go on."""
-    return Strategy(SELECTIONS[spec.selection], int(spec.strict_time), int(spec.use_within), spec.limit_steps)
+    within = int(spec.use_within)  # which says where a leading negation begins: before the last event
+    return Strategy(SELECTIONS[spec.selection], int(spec.strict_time), within, 1 - within, spec.limit_steps)
 
 
 def emission(spec: RunSpec) -> Emission:

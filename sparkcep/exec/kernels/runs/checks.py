@@ -38,8 +38,8 @@ def takes(e, depth, row, partition, walk):
     result = passes(machine.group[U(e)], depth, row, partition, walk)
     if result != TRUE:
         return result
-    # What comes before the first event is decided on accepting.
-    closed = machine.absent[U(e)] & np.uint64(machine.dependent) if depth > 0 else _NONE
+    at_once = depth > 0 or walk.strategy.leading
+    closed = machine.absent[U(e)] & np.uint64(machine.dependent) if at_once else _NONE
     bits = closed | machine.deferred[U(e)]
     if bits:
         now, newly = _NONE, _NONE
@@ -80,10 +80,10 @@ def _deferred_hold(bits, depth, partition, walk):
     O(rows of the match x checks) for each negation.
     """
     frames = walk.frames
-    for d in range(2, depth + 1):
+    for d in range(1 if walk.strategy.leading else 2, depth + 1):
         now = walk.machine.absent[U(frames.edge[U(d)])] & bits
         if now:
-            i = frames.row[U(d - 1)]
+            i = frames.row[U(d - 1)]  # -1: before the first event
             j = frames.row[U(d)]
             result = none_between(now, depth, i, j, walk.strategy.strict, partition, walk)
             if result != TRUE:
@@ -113,7 +113,7 @@ def accepts(accept, depth, start, partition, walk):
         if not sees(absent, present, before, start.row, work):
             return FALSE
         now = absent & dependent
-        if now:
+        if now and not walk.strategy.leading:
             result = none_between(now, depth, before, start.row, walk.strategy.strict, partition, walk)
             if result != TRUE:
                 return result

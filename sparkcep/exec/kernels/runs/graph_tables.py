@@ -162,11 +162,13 @@ class Frames(NamedTuple):
 
 class Strategy(NamedTuple):
     """How runs go on. ``selection``: STRICT, NEXT or ANY. ``strict``: whether time must grow strictly. ``use_within``:
-    whether there is a WITHIN. ``max_steps``: of a partition."""
+    whether there is a WITHIN. ``leading``: whether what comes before the first event is decided as soon as the events
+    are there that its conditions name, else on accepting. ``max_steps``: of a partition."""
 
     selection: int
     strict: int
     use_within: int
+    leading: int
     max_steps: int
 
 
