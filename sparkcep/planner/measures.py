@@ -392,8 +392,12 @@ class MeasureSql(OutputSql):
         ordered = [self.outputs.fields.column_of(k.expression) for k in query.order_by]
         first = [passed.pop(c) for c in dict.fromkeys(ordered) if c is not None and c in passed]
         out = [*keys, *first, *measures, *passed.values()]
-        # Nothing to show (ONE ROW PER MATCH without keys and measures) still has a row per match.
-        return out or [("match_number", MATCH_NUMBER)]
+        if out:
+            return out
+        # Nothing to show (ONE ROW PER MATCH without keys and measures) still has a row per match. Where the statement
+        # asks for no column that there is, its names must not find one either.
+        shows_nothing = not (query.measures or query.partition_by or query.rows_per_match.is_all)
+        return [("match_number" if shows_nothing else f"{PREFIX}row", MATCH_NUMBER)]
 
 
 def name_sql(names: Sequence[str | None], code: str) -> str:

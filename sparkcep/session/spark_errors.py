@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from pyspark.errors import AnalysisException, QueryContextType
+from pyspark.errors import AnalysisException, ParseException, QueryContextType
 
-from sparkcep.errors import PatternAnalysisError, near_name
+from sparkcep.errors import PatternAnalysisError, PatternParseError, SparkCepError, near_name
 from sparkcep.query import PREFIX, PatternQuery
 from sparkcep.sql.lexicon import Token
 from sparkcep.sql.occurrences import read_statement
@@ -26,9 +26,7 @@ def located(
         start: where the part at fault begins in the text, as far as that is known. names: what stands in the user's
             text for names of ours.
     """
-    message = (error.getMessage() or str(error)).strip()
-    # Places and SQL states belong to the statement that Spark saw, not to the user's.
-    message = re.split(r"\n== SQL|; line \d| SQLSTATE:", message)[0].strip()
+    message = _without_places(error)
     condition = error.getCondition() or "CEP_ANALYSIS"
     start = query.start if start is None else start
     if condition.startswith(("MISSING_GROUP_BY", "MISSING_AGGREGATION", "GROUP_BY")):
@@ -66,6 +64,31 @@ def located(
     own = re.compile("|".join(rf"\b{re.escape(n)}\b" for n in longest_first) or "(?!)")
     message = own.sub(lambda m: (names or {})[m[0]], message).replace(PREFIX, "")
     return PatternAnalysisError(condition, message, text=query.text or None, position=position)
+
+
+def is_of_rewritten_text(error: AnalysisException) -> bool:
+    """Whether an error of Spark's shows names that stand in a statement once its patterns are replaced."""
+    return not isinstance(error, SparkCepError) and any(name in str(error) for name in (PREFIX, "_pyspark_"))
+
+
+def as_written(statement: Statement, error: AnalysisException) -> SparkCepError:
+    """Spark's error of a statement whose patterns were replaced, with its place in the text as the user wrote it."""
+    condition = error.getCondition() or "CEP_ANALYSIS"
+    message = _without_places(error).removeprefix(f"[{condition}] ").replace(PREFIX, "")
+    found: list[int] = []
+    parameters = error.getMessageParameters() or {}
+    for text in (*fragments(error), parameters.get("objectName", "").replace("`", "")):
+        places = [m.start() for m in re.finditer(rf"(?<!\w){re.escape(text)}(?!\w)", statement.text)] if text else []
+        outside = [at for at in places if not any(form.start <= at < form.end for form in statement.forms)]
+        found = found or outside
+    cls = PatternParseError if isinstance(error, ParseException) else PatternAnalysisError
+    return cls(condition, message, text=statement.text, position=found[0] if len(found) == 1 else None)
+
+
+def _without_places(error: AnalysisException) -> str:
+    """Spark's message; places and SQL states belong to the statement that Spark saw, not to the user's."""
+    message = (error.getMessage() or str(error)).strip()
+    return re.split(r"\n== SQL|; line \d| SQLSTATE:", message)[0].strip()
 
 
 def fragments(error: AnalysisException) -> list[str]:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
 
 from sparkcep import settings
 from sparkcep.errors import PatternAnalysisError, SparkCepError, streaming_unsupported, warn
@@ -35,9 +34,10 @@ from sparkcep.session.own_aggregates import with_aggregates
 from sparkcep.session.planning import OccurrencePlanner
 from sparkcep.session.relations import Relation, check, counted, relation_sql, with_facts
 from sparkcep.session.shared_forms import PlannedForm, explained, share, takes_part, unread
-from sparkcep.session.spark_errors import outer_reference
+from sparkcep.session.spark_errors import as_written, is_of_rewritten_text, outer_reference
 from sparkcep.session.spark_text import as_spark_reads
 from sparkcep.session.templates import Templates
+from sparkcep.session.views import plans_of_views
 from sparkcep.session.windowed_input import windowed_input
 from sparkcep.session.windowed_source import WindowedInput
 from sparkcep.session.windows import plan_windows, source_text
@@ -109,10 +109,25 @@ def run_statement(
     if mode == "auto" and _is_native() and not templates.steps:
         with contextlib.suppress(ParseException, AnalysisException):
             return untouched(), None
-    with templates.located():
+
+    def execute(own: settings.Settings) -> tuple[DataFrame, StatementExecution]:
         execution = StatementExecution.of(spark, plain, statement, args, kwargs, own, explain_only=explain_only)
         execution.notes.extend(templates.notes)
         return execution.result(), execution
+
+    with templates.located():
+        try:
+            return execute(own)
+        except AnalysisException as error:
+            if not is_of_rewritten_text(error):
+                raise
+            fault = error
+            if own.column_pruning and (error.getCondition() or "").startswith("UNRESOLVED_COLUMN"):
+                try:  # again with all columns, which Spark is to suggest from
+                    execute(replace(own, column_pruning=False))
+                except AnalysisException as of_all:
+                    fault = of_all
+            raise (as_written(statement, fault) if is_of_rewritten_text(fault) else fault) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -461,26 +476,16 @@ class StatementExecution:
         return self.related(relation.plan, relation.given, relation.given, None, Pruning(), "")
 
     def create_view(self, command: TemporaryView) -> DataFrame:
-        """CREATE TEMPORARY VIEW; the view has the rewritten query's plan, not its rows.
-
-        Raises:
-            PatternAnalysisError: CEP_VIEW_COLUMNS.
-        """
-        frame = self.rewritten(command.query_start)
-        if command.columns:
-            if len(command.columns) != len(frame.columns):
-                raise PatternAnalysisError(
-                    "CEP_VIEW_COLUMNS",
-                    f"The view names {len(command.columns)} columns; its query has {len(frame.columns)}.",
-                )
-            frame = frame.toDF(*command.columns)
-        if command.if_not_exists and self.analyzer.spark.catalog.tableExists(command.name):
-            pass
-        elif command.is_global:
-            (frame.createOrReplaceGlobalTempView if command.replace else frame.createGlobalTempView)(command.name)
-        else:
-            (frame.createOrReplaceTempView if command.replace else frame.createTempView)(command.name)
-        return self.analyzer.spark.createDataFrame([], StructType([]))
+        """CREATE TEMPORARY VIEW, by Spark; the view has the rewritten query's plan, not its text or rows."""
+        name, frame = f"{PREFIX}view", self.rewritten(command.query_start)
+        head = self.rewriter.render(0, command.query_start)
+        self.analyzer.matched[name] = frame
+        with plans_of_views(self.analyzer.spark) as are_stored:
+            if not are_stored:  # the view reads another one, which holds the plan
+                name = f"{PREFIX}view_{next(_names)}"
+                frame.createOrReplaceTempView(name)
+                return self.analyzer.run(f"{head} SELECT * FROM {name}")
+            return self.analyzer.run(f"{head} SELECT * FROM {{{name}}}")
 
 
 def parsed(text: str, action: Callable[[], T]) -> T:

@@ -22,11 +22,6 @@ class Explain:
 class TemporaryView:
     """`CREATE [OR REPLACE] [GLOBAL] TEMPORARY VIEW ... AS query`."""
 
-    name: str
-    columns: tuple[str, ...]
-    replace: bool
-    is_global: bool
-    if_not_exists: bool
     query_start: int
 
 
@@ -93,10 +88,8 @@ def _stored(statement: Statement, what: str) -> PatternAnalysisError:
 def _view(statement: Statement) -> TemporaryView | None:
     w = statement.word
     i = 1
-    replace = w(i) == "OR" and w(i + 1) == "REPLACE"
-    i += 2 if replace else 0
-    is_global = w(i) == "GLOBAL"
-    i += is_global
+    i += 2 if w(i) == "OR" and w(i + 1) == "REPLACE" else 0
+    i += w(i) == "GLOBAL"
     temporary = w(i) in ("TEMP", "TEMPORARY")
     i += temporary
     if w(i) == "FUNCTION":
@@ -111,37 +104,16 @@ def _view(statement: Statement) -> TemporaryView | None:
             position=statement.tokens[i].start,
             hint="make a table of it (CREATE TABLE ... AS, in dbt materialized='table'), or a TEMPORARY VIEW",
         )
-    i += 1
-    if_not_exists = w(i) == "IF"
-    i += 3 if if_not_exists else 0
-    name = _view_name(statement, i)
-    i += 1
-    while statement.operator(i) == ".":
-        name = _view_name(statement, i + 1)
-        i += 2
-    columns: list[str] = []
-    if statement.operator(i) == "(":
-        if i not in statement.pairs:
-            raise _expected(statement, i, "The parenthesis is not closed.")
-        close = statement.pairs[i]
-        at_name = True
-        for k in range(i + 1, close):
-            if at_name:
-                columns.append(statement.tokens[k].text)
-            at_name = statement.operator(k) == ","
-        i = close + 1
-    behind = i
-    while w(i) != "AS" and i < len(statement.tokens):
-        i += 1
-    if i + 1 >= len(statement.tokens):
-        raise _expected(statement, behind, "AS and a query are expected here.")
-    return TemporaryView(name, tuple(columns), replace, is_global, if_not_exists, statement.tokens[i + 1].start)
-
-
-def _view_name(statement: Statement, i: int) -> str:
-    if i >= len(statement.tokens) or statement.tokens[i].kind not in ("word", "quoted"):
-        raise _expected(statement, i, "The view's name is expected here.")
-    return statement.tokens[i].text
+    at = i + 1
+    while at < len(statement.tokens) and w(at) != "AS":
+        if statement.operator(at) == "(" and at not in statement.pairs:
+            raise _expected(statement, at, "The parenthesis is not closed.")
+        at = statement.pairs.get(at, at) + 1
+    if at == i + 1:
+        raise _expected(statement, at, "The view's name is expected here.")
+    if at + 1 >= len(statement.tokens):
+        raise _expected(statement, i + 2, "AS and a query are expected here.")
+    return TemporaryView(statement.tokens[at + 1].start)
 
 
 def _expected(statement: Statement, i: int, message: str) -> PatternParseError:

@@ -16,6 +16,8 @@ from sparkcep.sql.statement import OccurrenceKind, PatternOccurrence, Statement
 
 #: Where these occur, columns may be used without being named.
 _IMPLICIT = frozenset({"NATURAL", "PIVOT", "UNPIVOT", "IDENTIFIER", "TABLE"})
+#: In a quoted name that may be a pattern of names (spark.sql.parser.quotedRegexColumnNames).
+_OF_PATTERNS = re.compile(r"[^\w\s]")
 _SET_OPERATORS = frozenset({"UNION", "INTERSECT", "EXCEPT", "MINUS"})
 #: Predicates of these are deterministic and cannot fail where Spark would not have evaluated them.
 _PURE = (
@@ -40,7 +42,7 @@ def wanted_names(statement: Statement, form: PatternOccurrence) -> frozenset[str
         if form.start <= token.start < form.end:
             continue
         if token.kind in ("word", "quoted"):
-            if s.word(i) in _IMPLICIT:
+            if s.word(i) in _IMPLICIT or (token.kind == "quoted" and _OF_PATTERNS.search(token.text)):
                 return None
             names.add(token.text.casefold())
         elif s.operator(i) == "*":

@@ -103,7 +103,6 @@ def test_large_statements_end_in_bounded_time(name: str) -> None:
     ("text", "error_class"),
     [
         ("CREATE TEMPORARY VIEW v (a, b AS FROM t PATTERN A a", "CEP_SYNTAX_ERROR"),
-        ("CREATE TEMPORARY VIEW v. AS FROM t PATTERN A a", "CEP_SYNTAX_ERROR"),
         (f"{MR}(PATTERN (A) DEFINE A AS kind = x'zz')", "CEP_SYNTAX_ERROR"),
         (in_clause("A{²}"), "CEP_PATTERN_SYNTAX"),
         (in_where("(time, within, 5, 1, 000000012345)"), "CEP_CONSTRAINT"),

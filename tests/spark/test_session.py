@@ -132,14 +132,44 @@ def test_temporary_views(spark: SparkSession) -> None:
     assert [tuple(r) for r in spark.sql("SELECT row, key FROM session_v").collect()] == [(2, "a")]
     with pytest.raises(AnalysisException, match="session_v"):
         spark.sql(f"CREATE TEMP VIEW session_v AS {query}")
-    spark.sql(f"CREATE TEMP VIEW IF NOT EXISTS session_v AS {query}")
-    with pytest.raises(AnalysisException, match="CEP_VIEW_COLUMNS"):
+    with pytest.raises(AnalysisException, match="IF NOT EXISTS"):
+        spark.sql(f"CREATE TEMP VIEW IF NOT EXISTS session_v AS {query}")
+    with pytest.raises(AnalysisException, match="CREATE_VIEW_COLUMN_ARITY_MISMATCH"):
         spark.sql(f"CREATE OR REPLACE TEMP VIEW session_v (a, b, c) AS {query}")
+    spark.sql(
+        f"CREATE OR REPLACE TEMP VIEW IDENTIFIER('session_v') (k COMMENT 'the key', `a b`) COMMENT 'v' AS {query}"
+    )
+    spark.sql("CREATE OR REPLACE TEMP VIEW session_v AS SELECT k, `a b` + 1 AS id, 1 AS v FROM session_v "
+              "MATCH_RECOGNIZE (PARTITION BY k ORDER BY `a b` MEASURES x.`a b` AS `a b` PATTERN (x))")  # fmt: skip
+    assert [tuple(r) for r in spark.sql("SELECT * FROM session_v").collect()] == [("a", 3, 1)]
+    assert spark.conf.get("spark.sql.legacy.storeAnalyzedPlanForView") == "false"
     spark.sql(f"CREATE OR REPLACE GLOBAL TEMP VIEW session_g AS {query}")
     assert spark.sql("SELECT * FROM global_temp.session_g").count() == 1
     spark.sql("DROP VIEW session_v")
     spark.sql("DROP VIEW global_temp.session_g")
     assert {t.name for t in spark.catalog.listTables()} == before
+
+
+def test_temporary_views_where_no_plan_can_be_stored(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(self: object, key: str, value: object) -> None:
+        raise AnalysisException(f"CANNOT_MODIFY_CONFIG {key}")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(type(spark.conf), "set", refuse)
+        spark.sql(f"CREATE TEMP VIEW session_locked (key, row) AS SELECT * FROM {ROWS} {FALL}")
+    assert [tuple(r) for r in spark.sql("SELECT row, key FROM session_locked").collect()] == [(2, "a")]
+    spark.sql("DROP VIEW session_locked")
+
+
+def test_errors_around_a_pattern_show_the_text_as_written(spark: SparkSession) -> None:
+    text = f"SELECT m.nosuch FROM {ROWS} MATCH_RECOGNIZE (PARTITION BY k ORDER BY id MEASURES x.v AS low, y.v AS high"
+    text += " PATTERN (x y)) m"
+    with pytest.raises(AnalysisException) as caught:
+        spark.sql(text).collect()
+    message = str(caught.value)
+    assert caught.value.getCondition() == "UNRESOLVED_COLUMN.WITH_SUGGESTION"
+    assert "`high`" in message and "`low`" in message and "Line 1, column 8." in message
+    assert "__cep_" not in message
 
 
 def test_scripts_are_refused_with_a_hint(spark: SparkSession) -> None:
