@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -24,6 +25,10 @@ from sparkcep.session.lost_executors import remember
 from sparkcep.session.spark_errors import located
 from sparkcep.session.stream_history import history
 from sparkcep.sql.rewriter import InputSql
+
+#: Types that pyspark cannot send, and one that Spark cannot.
+_NOT_SENT = re.compile("interval|void|geo")
+_TIME = re.compile(r"\btime\(")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +63,14 @@ def relation_sql(
             text = input_sql.plain_table or f"({input_sql.text})"
         return f"({planned.fold.sql().replace(f'{{{SOURCE}}}', text)})"
     frame = prepared(analyzer, planned, source)
+    if planned.input.layout != "lists" and any(map(_TIME.search, _carried(planned, frame).values())):
+        raise _untransportable(planned, frame)  # Spark would say so of a statement that the user did not write
     try:
         found = matched(planned, frame, name, history(analyzer, planned, source))
-    except PySparkNotImplementedError as error:
-        raise _untransportable(planned, frame, error) from None
+    except (PySparkNotImplementedError, ValueError) as error:
+        if isinstance(error, ValueError) and "null type" not in str(error):  # pyarrow's, of `array()` and `map()`
+            raise
+        raise _untransportable(planned, frame) from None
     analyzer.matched[name] = found.frame
     return f"({planned.output.sql().replace(f'{{{SOURCE}}}', found.sql(f'{{{name}}}'))})"
 
@@ -133,14 +142,22 @@ def counted(analyzer: SparkAnalyzer, planned: AnyPlan, frame: DataFrame) -> tupl
     return partitions, rows
 
 
-def _untransportable(planned: AnyPlan, prepared: DataFrame, error: PySparkNotImplementedError) -> PatternAnalysisError:
-    """The rows layout sends columns to Python, and Spark cannot send every type."""
+def _carried(planned: AnyPlan, prepared: DataFrame) -> dict[str, str]:
+    """Columns that are sent to Python and come back as they are, with their types."""
     types = {f.name: f.dataType.simpleString() for f in prepared.schema.fields}
-    carried = {
-        planned.input.fields.texts[g.field]: types[planned.input.fields.name(g.field)]
-        for g in planned.input.shape.gathers
-    }
-    found = [f"{unescape(text)} ({type_})" for text, type_ in carried.items() if "interval" in type_]
+    fields = planned.input.fields
+    return {fields.texts[g.field]: types[fields.name(g.field)] for g in planned.input.shape.gathers}
+
+
+def _untransportable(planned: AnyPlan, prepared: DataFrame) -> PatternAnalysisError:
+    """The rows layout sends columns to Python, and Spark cannot send every type."""
+    carried = _carried(planned, prepared)
+    sent = ("interval day", "interval hour", "interval minute", "interval second")  # Spark sends these
+    found = [
+        f"{unescape(text)} ({type_})"
+        for text, type_ in carried.items()
+        if (_NOT_SENT.search(type_) and not type_.startswith(sent) and type_ != "void") or _TIME.search(type_)
+    ]
     query = planned.query
     return PatternAnalysisError(
         "CEP_UNSUPPORTED_TYPE",

@@ -16,8 +16,9 @@ import numpy as np
 
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.conditions.expressions import ROW_COLUMN, Expression, columns_read
-from sparkcep.exec.conditions.interpreter import Interpreter, MatchState, normalise
+from sparkcep.exec.conditions.interpreter import Interpreter, MatchState
 from sparkcep.exec.conditions.many_pairs import Pairs, PairTest, places_of
+from sparkcep.exec.conditions.python_values import python_values
 from sparkcep.exec.conditions.scalars import DivisionByZero, Overflow
 from sparkcep.exec.engines.rows.spec import ConditionSet
 from sparkcep.exec.kernels.conditions import codes as op
@@ -173,7 +174,7 @@ class External:
         self.first_row = first_row
         values: list[Sequence[Any]] = [()] * len(batch.columns)
         for column in self.columns:
-            values[column] = [normalise(v) for v in batch.columns[column].to_pylist()]
+            values[column] = python_values(batch.columns[column])
         self.state.columns = values
         for foresight in self.foresight:
             if foresight is not None:

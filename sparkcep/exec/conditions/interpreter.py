@@ -610,14 +610,3 @@ def like(pattern: str, escape: str) -> Callable[[str], bool]:
         i += 1
     expression = re.compile("".join(out), re.DOTALL)
     return lambda text: expression.fullmatch(text) is not None
-
-
-def normalise(value: Any) -> Any:
-    """A column value as conditions hold it."""
-    if isinstance(value, dt.datetime) and value.tzinfo is not None:
-        return value.astimezone(dt.UTC)
-    if isinstance(value, dict):
-        return {name: normalise(v) for name, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        return type(value)(map(normalise, value))
-    return value

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sparkcep.exec.conditions.expressions import DAYS, TIMES, NotCompilable, Type
-from sparkcep.exec.conditions.scalars import Overflow
+from sparkcep.exec.conditions.scalars import out_of_calendar
 
 INTERVAL = Type("interval")
 #: A function of the two operands, which are not NULL, and its result's type.
@@ -146,9 +146,9 @@ def _within(sum_: Callable[[], Any]) -> Any:
     """A sum, unless Python has no such point in time.
 
     Raises:
-        Overflow: it has not.
+        ValueError: it has not.
     """
     try:
         return sum_()
     except OverflowError:
-        raise Overflow from None
+        raise out_of_calendar() from None

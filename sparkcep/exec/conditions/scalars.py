@@ -151,17 +151,22 @@ def _substring_index(text: str, delimiter: str, count: int) -> str:
 # -- dates -------------------------------------------------------------------------------------------------------------
 
 
+def out_of_calendar() -> ValueError:
+    """Of a date or time that Spark has and Python has not; the caller raises it."""
+    return ValueError("a date or time before 0001-01-01 or after 9999-12-31, UTC")
+
+
 def _days_later(day: dt.date, days: int) -> dt.date:
     try:
         return day + dt.timedelta(days=days)
     except OverflowError:
-        raise Overflow from None  # no Python date, and none that could come from a table
+        raise out_of_calendar() from None
 
 
 def _months_later(day: dt.date, months: int) -> dt.date:
     year, month = divmod(day.year * 12 + day.month - 1 + months, 12)
     if not dt.MINYEAR <= year <= dt.MAXYEAR:
-        raise Overflow
+        raise out_of_calendar()
     return day.replace(year, month + 1, min(day.day, calendar.monthrange(year, month + 1)[1]))
 
 

@@ -10,7 +10,8 @@ import numpy as np
 from sparkcep.exec.arrays import Ints
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.conditions.expressions import LABEL_COLUMN, Call, Expression, NavigationSlot, NumberSlot, RowValue
-from sparkcep.exec.conditions.interpreter import Interpreter, MatchState, normalise
+from sparkcep.exec.conditions.interpreter import Interpreter, MatchState
+from sparkcep.exec.conditions.python_values import python_values
 from sparkcep.exec.conditions.scalars import DivisionByZero, Overflow
 from sparkcep.exec.engines.rows.spec import ConditionSet, MatchSpec
 from sparkcep.exec.engines.rows.tables import grown, new_search_state
@@ -104,7 +105,7 @@ class Search:
         self.budget = Budget(self.spec.task_memory, longest)
         values = len(batch.columns) * int(batch.offsets[-1])
         self.budget.hold("batch", batch.held, masks, OBJECT * values, 8 * longest * self.spec.program.positions)
-        self.columns = [[normalise(v) for v in c.to_pylist()] for c in batch.columns]
+        self.columns = list(map(python_values, batch.columns))
         program = self.spec.program
         self.edges = [program.successors(p) for p in range(program.positions + 1)]
         self.labels = program.labels.tolist()

@@ -15,7 +15,8 @@ import numpy as np
 from sparkcep.exec.arrays import Ints, Rows, int_values
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.conditions.expressions import LABEL_COLUMN
-from sparkcep.exec.conditions.interpreter import Interpreter, MatchState, normalise
+from sparkcep.exec.conditions.interpreter import Interpreter, MatchState
+from sparkcep.exec.conditions.python_values import python_values
 from sparkcep.exec.engines.rows.spec import BITS_PER_WORD, OutputSlot
 from sparkcep.exec.engines.runs.spec import Check, RunSpec
 from sparkcep.exec.engines.runs.tables import interval
@@ -80,7 +81,7 @@ class RunSearch:
         spec = self.spec
         budget = self.budget(batch)
         masks = [int_values(mask)[0] for mask in batch.masks]
-        columns = [[normalise(v) for v in c.to_pylist()] for c in batch.columns]
+        columns = list(map(python_values, batch.columns))
         out: list[list[int]] = []
         trace: list[tuple[int, int]] = []
         with self.errors():
@@ -100,7 +101,7 @@ class RunSearch:
         """Each partition's number and case, and whether an event of it has a component's type (see RepairSpec)."""
         self.budget(batch)
         masks = [int_values(mask)[0] for mask in batch.masks]
-        columns = [[normalise(v) for v in c.to_pylist()] for c in batch.columns]
+        columns = list(map(python_values, batch.columns))
         for q in range(len(batch.offsets) - 1):
             base, end = int(batch.offsets[q]), int(batch.offsets[q + 1])
             state = State(columns, base, end - base, self.names)

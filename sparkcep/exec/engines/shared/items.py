@@ -10,7 +10,8 @@ import pyarrow as pa
 
 from sparkcep.exec.arrays import Ints, int32, struct_lists
 from sparkcep.exec.conditions.expressions import Type
-from sparkcep.exec.conditions.interpreter import Interpreter, MatchState, normalise
+from sparkcep.exec.conditions.interpreter import Interpreter, MatchState
+from sparkcep.exec.conditions.python_values import python_values
 from sparkcep.exec.engines.shared.rows import SharedRows
 from sparkcep.exec.engines.shared.rule import Matches
 from sparkcep.exec.engines.shared.spec import RuleItems
@@ -42,7 +43,7 @@ class ItemEvaluator:
         items = self.items
         needed, at = np.unique(found.row, return_inverse=True)
         taken = pa.array(needed)
-        columns = [[normalise(v) for v in rows.batch.columns[c].take(taken).to_pylist()] for c in items.columns]
+        columns = [python_values(rows.batch.columns[c].take(taken)) for c in items.columns]
         state = MatchState(columns, 0, len(needed), ())
         code, places = found.code.tolist(), at.tolist()
         out: list[list[Any]] = [[] for _ in self.evaluators]
