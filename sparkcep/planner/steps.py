@@ -127,12 +127,12 @@ class PlanSteps(ABC):
             if whole is not None:
                 self.within_text, type_, kind = whole, "bigint", BIGINT
                 bound = f"({key}) + ({whole})"
-        allowed = kind.kind in ("int", "date", "timestamp", "timestamp_ntz", "double", "float")
+        allowed = kind.kind in ("int", "date", "timestamp", "timestamp_ntz", "double", "float") and own != "string"
         if not allowed and not (kind.kind == "decimal" and kind.size <= 18):
             raise PatternAnalysisError(
                 "CEP_WITHIN_TYPE",
                 "WITHIN needs an ORDER BY key of a date, timestamp or numeric type (decimals of at most 18 digits); "
-                f"key plus interval is {type_}.",
+                f"the key is {own}, key plus interval is {type_}.",
                 text=query.text or None,
                 position=query.within_position,
                 hint="cast the ORDER BY key",

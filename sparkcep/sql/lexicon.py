@@ -20,6 +20,9 @@ from sqlglot.tokenizer_core import TokenType
 
 from sparkcep.errors import PatternParseError
 
+#: A comment to its line's end, and what may hold two hyphens besides.
+_COMMENT = re.compile(r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|`[^`]*`|/\*.*?\*/|--(?:\\\n|[^\r\n])*""", re.DOTALL)
+
 
 class SparkCepDialect(Spark):
     """Spark without the tokeniser's short cuts that would hide a statement's text."""
@@ -41,7 +44,10 @@ class SparkCepDialect(Spark):
         TERM: ClassVar[dict[TokenType, type[exp.Binary]]] = {**SparkParser.TERM, TokenType.DPIPE: exp.DPipe}
 
     def tokenize(self, sql: str, dialect: DialectType = None) -> list[SqlToken]:
-        """Tokens, of which a string with doubled quotes is one: sqlglot reads `'it''s'` as two."""
+        """Tokens, of which a string with doubled quotes is one: sqlglot reads `'it''s'` as two. A comment with a
+        backslash at its line's end goes on in the next line."""
+        if "\\\n" in sql and "--" in sql:
+            sql = _COMMENT.sub(lambda m: m[0].replace("\\\n", "  ") if m[0].startswith("--") else m[0], sql)
         found: list[SqlToken] = []
         for t in super().tokenize(sql, dialect):
             if found and t.token_type == found[-1].token_type == TokenType.STRING:

@@ -143,9 +143,13 @@ class Rewriter:
     def with_prefix(self, form: PatternOccurrence) -> str:
         """The WITH list that subqueries inside the clause may use, with a trailing space, or nothing."""
         s = self.statement
-        body = s.text[s.tokens[form.head[0]].start : s.span_end(form)]
+        text = s.text[s.tokens[form.head[0]].start : s.span_end(form)]
+        used: list[list[CommonTable]] = []
+        for scope in reversed(form.scopes):  # inner definitions may read outer ones
+            used.insert(0, self._used(scope, text))
+            text += "".join(s.text[table.start : table.end] for table in used[0])
         # One flat list: of two definitions of a name the inner one counts.
-        tables = {t.name.casefold(): t for scope in form.scopes for t in self._used(scope, body)}
+        tables = {table.name.casefold(): table for tables in used for table in tables}
         return self._with_list(list(tables.values()))
 
     def tables_read(self, form: PatternOccurrence) -> list[CommonTable]:
@@ -166,7 +170,7 @@ class Rewriter:
                 text += "".join(self._definition(t) for t in used)
                 query = self._with_list(used) + query
                 if scope is not form.scopes[0]:
-                    query = f"SELECT * FROM ({query})"
+                    query = f"SELECT * FROM ({query}\n)"  # it may end in a comment
         return query
 
     def _with_list(self, tables: list[CommonTable]) -> str:

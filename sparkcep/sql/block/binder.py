@@ -22,6 +22,7 @@ from sparkcep.query import (
     Uncertainty,
     default_measures,
     quote,
+    unescape,
 )
 from sparkcep.settings import Settings
 from sparkcep.sql.block.conditions import ConditionBinder, split_arguments
@@ -147,8 +148,9 @@ class BlockBinder:
         conditions = ConditionBinder(self.scope, self.pattern)
         where = read_where(self.scope, syntax.where)
         equivalences = tuple(e for r in where.equivalences for e in conditions.equivalences(*r))
-        constants = {e.expression.text.strip("`").casefold() for e in equivalences if not e.components}
-        constants |= {k.expression.strip("`").casefold() for k in source.partition_by}
+        keys = [e.expression.text for e in equivalences if not e.components]
+        keys += [k.expression for k in source.partition_by]
+        constants = {unescape(key).strip("`").casefold() for key in keys}
         returned = ReturnBinder(self.scope, conditions, syntax, frozenset(constants)).bind()
         selection, in_partitions = self.selection(where, returned)
         bound = [c for r in where.conjuncts for c in conditions.bind(r)]
@@ -203,7 +205,28 @@ class BlockBinder:
         self.check_uncertainty(query)
         self.check_censored(query)
         self.check_timed_out(query)
-        return query.partitioned()
+        query = query.partitioned()
+        self.check_output(query)
+        return query
+
+    def check_output(self, query: PatternQuery) -> None:
+        """Refuse a PARTITION BY column with the name of one that stands beside it where there is no RETURN.
+
+        Raises:
+            PatternAnalysisError: CEP_DUPLICATE_COLUMN.
+        """
+        if query.has_return or query.trends or query.non_answers is not None:
+            return
+        own = {m.name for m in query.measures}
+        for key in query.partition_by:
+            name = unescape(key.expression).strip("`")
+            if (name if self.settings.case_sensitive else name.casefold()) in own:
+                raise self.error(
+                    "CEP_DUPLICATE_COLUMN",
+                    f"Without RETURN the output has a column {name.casefold()} beside the PARTITION BY column {name}.",
+                    key.position or query.start,
+                    "say with RETURN what the output has, or give the column another name in a subquery",
+                )
 
     # -- parts -----------------------------------------------------------------------------------------------------
 

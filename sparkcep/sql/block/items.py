@@ -77,9 +77,10 @@ class Items:
 
     def unique(self, item: Item, name: str, text: str) -> str:
         """The output name: the alias, else the name that Spark would give, or the item's text where that is taken."""
-        taken = {m.name.casefold() for m in self.out.measures} | {e.name.casefold() for e in self.out.output}
+        fold = str if self.scope.case_sensitive else str.casefold
+        taken = {fold(m.name) for m in self.out.measures} | {fold(e.name) for e in self.out.output}
         if item.alias is not None:
-            if item.alias.text.casefold() in taken:
+            if fold(item.alias.text) in taken:
                 raise self.scope.error(
                     "CEP_DUPLICATE_COLUMN",
                     f"Two items are named {item.alias.text}.",
@@ -88,7 +89,7 @@ class Items:
                 )
             return item.alias.text
         number = 1
-        while name.casefold() in taken:
+        while fold(name) in taken:
             name = text if number == 1 else f"{text}_{number}"
             number += 1
         return name

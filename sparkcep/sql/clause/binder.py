@@ -309,11 +309,12 @@ class Binder:
         """
         reader = ScalarReader(self.scope, running=not one_row, in_define=False, one_row=one_row)
         out: list[Measure] = []
-        taken = self.taken_names(one_row)
+        fold = str if self.settings.case_sensitive else str.casefold
+        taken = set(map(fold, self.taken_names(one_row)))
         for item in self.clause.measures:
-            if any(m.name.casefold() == item.name.text.casefold() for m in out):
+            if any(fold(m.name) == fold(item.name.text) for m in out):
                 raise self.error("CEP_DUPLICATE_COLUMN", f"Two measures are named {item.name.text}.", item.name.start)
-            if item.name.text.casefold() in taken:
+            if fold(item.name.text) in taken:
                 raise self.error(
                     "CEP_DUPLICATE_COLUMN",
                     f"The output already has a column {item.name.text}.",
@@ -324,10 +325,10 @@ class Binder:
         return tuple(out)
 
     def taken_names(self, one_row: bool) -> set[str]:
-        """Folded names of output columns that are no measures."""
+        """Names of output columns that are no measures."""
         if one_row:
-            return {self.s.tokens[a].text.casefold() for a, b in self.clause.partition_by if b - a == 1}
-        return {c.casefold() for c in self.scope.columns}
+            return {self.s.tokens[a].text for a, b in self.clause.partition_by if b - a == 1}
+        return set(self.scope.columns)
 
     def bind_partition(self) -> tuple[KeyExpression, ...]:
         """PARTITION BY's keys."""
