@@ -48,6 +48,8 @@ _PARAMETERS_FOLLOW = frozenset(
     "percentile percentile_approx approx_percentile approx_count_distinct histogram_numeric listagg string_agg "
     "mode nth_value".split()
 )
+#: Functions of two values, likewise.
+_PARAMETERS_FOLLOW_TWO = frozenset({"max_by", "min_by"})
 #: Functions of one row among those that are not NULL, as all others are outside of the aggregate's rows.
 _WITHOUT_NULLS = frozenset({"nth_value"})
 _TAKES_NULLS = frozenset({"any_value"})
@@ -235,10 +237,12 @@ class MeasureSql(OutputSql):
         arguments = [self.inside(a, inside) for a in slot.arguments]
         if slot.own is not None:
             return f"{slot.own.sql_name}({', '.join([inside, *(a.text for a in slot.arguments)])}) {over}"
-        if slot.function in _PARAMETERS_FOLLOW:
-            arguments[1:] = [a.text for a in slot.arguments[1:]]
+        values = 1 if slot.function in _PARAMETERS_FOLLOW else 2 if slot.function in _PARAMETERS_FOLLOW_TWO else None
+        parameters = [] if values is None else [a.text for a in slot.arguments[values:]]
+        arguments = arguments[:values]
         if slot.distinct:
             arguments = self.distinct(arguments, groups)
+        arguments += parameters
         if slot.function == "median":  # which knows no window with an order
             return f"percentile({arguments[0]}, 0.5D) {over}"
         if slot.function in _TAKES_NULLS:

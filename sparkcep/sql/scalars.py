@@ -553,10 +553,35 @@ class ScalarReader:
                     "CEP_MIXED_VARIABLES", f"FILTER must use the pattern variable of {name}.", s.tokens[after]
                 )
             after = end + 1
+        more, after = nulls_option(s, after, name, len(arguments), self.scope.error)
+        arguments += more
         own = self.scope.own_aggregates.get(name)
         position = s.tokens[i].start
         slot = Aggregate(name, tuple(arguments), distinct, variables, running, star, condition, position, own=own)
         return slot, after
+
+
+def nulls_option(
+    s: Statement, at: int, name: str, arguments: int, error: Callable[[str, str, Token, str], PatternAnalysisError]
+) -> tuple[list[RowExpression], int]:
+    """`IGNORE NULLS` or `RESPECT NULLS` behind a call: what it is as a second argument, and the token behind it.
+
+    Args:
+        at: index of the token behind the call. arguments: how many the call has. error: makes an error of a scope.
+
+    Raises:
+        PatternAnalysisError: CEP_UNSUPPORTED_AGGREGATE, the aggregate has no such option.
+    """
+    if s.word(at) not in ("IGNORE", "RESPECT") or s.word(at + 1) != "NULLS":
+        return [], at
+    if name not in ("first_value", "last_value", "any_value") or arguments != 1:
+        raise error(
+            "CEP_UNSUPPORTED_AGGREGATE",
+            f"{name} takes no {s.word(at)} NULLS.",
+            s.tokens[at],
+            "first_value, last_value and any_value of one argument do",
+        )
+    return [RowExpression(("true",))] if s.word(at) == "IGNORE" else [], at + 2
 
 
 def refuse_parameters(

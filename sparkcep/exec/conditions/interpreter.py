@@ -588,7 +588,11 @@ def _contains_double(values: list[Any], wanted: Any) -> bool | None:
 
 @functools.lru_cache(1 << 12)  # patterns that follow from rows are many
 def like(pattern: str, escape: str) -> Callable[[str], bool]:
-    """A LIKE pattern as a test of texts."""
+    """A LIKE pattern as a test of texts.
+
+    Raises:
+        ValueError: what follows the escape character is none of `_`, `%` and itself.
+    """
     middle = pattern.strip("%")
     if not {"%", "_", escape}.intersection(middle):
         before, after = pattern.startswith("%"), pattern.endswith("%")
@@ -602,8 +606,10 @@ def like(pattern: str, escape: str) -> Callable[[str], bool]:
     out, i = [], 0
     while i < len(pattern):
         c = pattern[i]
-        if c == escape and i + 1 < len(pattern):
+        if c == escape:
             i += 1
+            if i == len(pattern) or pattern[i] not in ("_", "%", escape):
+                raise ValueError(f"in the pattern {pattern!r} of LIKE {escape!r} must be followed by _, % or itself")
             out.append(re.escape(pattern[i]))
         else:
             out.append("." if c == "_" else ".*" if c == "%" else re.escape(c))

@@ -83,6 +83,8 @@ class Comparable:
         if node.name in _COERCED and (types & {"", "string", "float"} or node.name in _OF_TEXTS):
             node = self.coerced(node, places)
             types = self.types_at(node, places)
+        if node.name in ("+", "-") and (shifted := self.days_later(node)) is not None:
+            return shifted
         if not types <= set(TIMES_BY_WIDTH):
             return node
         if node.name == "datediff":
@@ -94,6 +96,22 @@ class Comparable:
         if node.name in (*COMPARISONS, "in", *_ALTERNATIVES):
             return self.cast(node, places, wider_time(types))
         return node
+
+    def days_later(self, node: Call) -> Expression | None:
+        """A date and a number of days, which Spark adds as `date_add`; None for anything else."""
+        try:
+            x, y = node.arguments
+            kinds = [self.kind(x), self.kind(y)]
+        except (NotCompilable, ValueError):
+            return None
+        if node.name == "+" and kinds[0].kind == "int":
+            (x, y), kinds = (y, x), kinds[::-1]
+        if kinds[0].kind != "date" or kinds[1].kind != "int" or kinds[1].size > 32:
+            return None
+        name = "date_add" if node.name == "+" else "date_sub"
+        call = Call(name, (x, y))
+        of_one = column_of(replace(node, arguments=(x, y)), self.owner)
+        return call if of_one is None else self.made_column(of_one, "date")
 
     def type_of(self, node: Expression) -> str:
         """The type of a value that can be made another one here, a column's, a text literal's or one of several times';

@@ -38,6 +38,7 @@ class Collector(Protocol):
     limit_pairs: int
     zone: str
     pairs: bool
+    ansi: bool
     escaped_literals: bool
     prefers_interpreter: bool
     left_to_interpreter: bool
@@ -85,7 +86,7 @@ _STRICT = frozenset(
     exp ln log log10 log2 reverse initcap""".split()
 )
 _NOT_FUNCTIONS = frozenset(
-    "IN AND OR NOT WHEN THEN ELSE CASE BETWEEN LIKE ILIKE RLIKE IS ANY SOME ALL EXISTS ARRAY".split()
+    "IN AND OR NOT WHEN THEN ELSE CASE BETWEEN LIKE ILIKE RLIKE REGEXP IS ANY SOME ALL EXISTS ARRAY DIV FROM".split()
 )
 
 
@@ -95,6 +96,10 @@ _EVALUATED = frozenset(
     "GREATEST DATEDIFF DATE_DIFF TIMESTAMPDIFF CONCAT ARRAY CAST TRY_CAST DOUBLE BIGINT "
     "SQRT FLOOR CEIL CEILING CARDINALITY ARRAY_SIZE MAP_KEYS MAP_VALUES GET EQUAL_NULL".split()
 )
+
+
+#: Types of casts that are evaluated so.
+_CASTS_EVALUATED = frozenset("DOUBLE FLOAT REAL BIGINT LONG INT INTEGER STRING".split())
 
 
 class Hoisting:
@@ -194,14 +199,14 @@ class Hoisting:
             return self.row_value(text[tokens[i].start : tokens[end - 1].end]), end
         if (shifted := self.interval_sum(text, tokens, pairs, i)) is not None:
             return shifted
-        if (access := self.element_access(text, tokens, i, named)) is not None:
+        if (access := self.element_access(text, tokens, pairs, i, named)) is not None:
             return access
         if (
             tokens[i].kind == "word"
             and i + 1 in pairs
             and tokens[i + 1].upper == "("
             and (tokens[i].upper not in _NOT_FUNCTIONS or _takes_lambda(tokens, i))
-            and not (i and tokens[i - 1].upper == ".")
+            and not (i and tokens[i - 1].upper in (".", "AS"))  # AS DECIMAL(10, 2) is a type
         ):
             close = pairs[i + 1]
             if not _reads_outer(named, i, close + 1):
@@ -278,15 +283,21 @@ class Hoisting:
         return None if lifted is None or end is None else (lifted, end)
 
     def element_access(
-        self, text: str, tokens: Sequence[Token], i: int, named: Mapping[int, Parameter]
+        self, text: str, tokens: Sequence[Token], pairs: dict[int, int], i: int, named: Mapping[int, Parameter]
     ) -> tuple[Expression, int] | None:
-        """`column[...]`, `A.column.field[...]` and the like: one row's value, so Spark's."""
+        """`column[...]`, `A.column.field[...]`, paths into VARIANT as `A.column:path::int`: one row's value, so
+        Spark's."""
         if tokens[i].kind not in ("word", "quoted") or (i and tokens[i - 1].upper == "."):
             return None
         end, brackets = i + 1, False
         while end < len(tokens):
             if tokens[end].upper == "." and end + 1 < len(tokens):
                 end += 2
+            elif tokens[end].upper == ":" and end + 1 < len(tokens):
+                end, brackets = end + 2, True
+            elif tokens[end].upper == "::" and brackets and end + 1 < len(tokens):
+                end += 2
+                end = pairs[end] + 1 if end in pairs else end
             elif tokens[end].upper == "[":
                 depth = 0
                 while end < len(tokens):
@@ -369,6 +380,10 @@ class Hoisting:
         name = tokens[0].upper
         if name in ("ROUND", "BROUND"):
             return tokens[-2].kind == "number" or all(t.upper != "," for t in tokens)
+        if name == "TRY_CAST" or (name == "CAST" and not self.owner.ansi):  # else a pair in no match might fail
+            return _cast_to(tokens) in _CASTS_EVALUATED
+        if name in ("DATEADD", "DATE_ADD") and _arguments(tokens) == 3:  # of a unit
+            return False
         if name in _EVALUATED or name.lower() in WITH_LAMBDAS:
             return True
         is_square = name in ("POW", "POWER") and [t.text for t in tokens[-3:-1]] == [",", "2"]
@@ -438,7 +453,7 @@ class Hoisting:
 
 #: What compares values in a call, where Spark fills CHAR columns up with blanks.
 _COMPARES = frozenset({"=", "==", "<>", "!=", "<", "<=", ">", ">=", "<=>", "IN", "CASE", "DISTINCT"})
-_BINDS_TIGHTER = frozenset({".", "+", "-", "*", "/", "%", "||"})
+_BINDS_TIGHTER = frozenset({".", "+", "-", "*", "/", "%", "||", "DIV"})
 _INTERVAL_WORDS = frozenset(
     "TO NANOSECOND NANOSECONDS MICROSECOND MICROSECONDS MILLISECOND MILLISECONDS SECOND SECONDS MINUTE MINUTES HOUR "
     "HOURS DAY DAYS WEEK WEEKS MONTH MONTHS QUARTER QUARTERS YEAR YEARS".split()
@@ -497,6 +512,25 @@ def _reads_outer(named: Mapping[int, Parameter], low: int, high: int) -> bool:
 def _takes_lambda(tokens: Sequence[Token], i: int) -> bool:
     """Whether a call is `exists(array, x -> ...)`, not a subquery's EXISTS."""
     return tokens[i].upper == "EXISTS" and tokens[i + 2].upper not in ("SELECT", "WITH", "VALUES", "FROM", "TABLE")
+
+
+def _cast_to(tokens: Sequence[Token]) -> str:
+    """The type of `CAST(... AS type)`, which is the last AS of its own."""
+    depth, to = 0, ""
+    for k, t in enumerate(tokens):
+        depth += (t.upper == "(") - (t.upper == ")")
+        if depth == 1 and t.upper == "AS":
+            to = " ".join(other.upper for other in tokens[k + 1 : -1])
+    return to
+
+
+def _arguments(tokens: Sequence[Token]) -> int:
+    """How many arguments a call has that has some."""
+    depth, commas = 0, 0
+    for t in tokens:
+        depth += (t.upper in ("(", "[")) - (t.upper in (")", "]"))
+        commas += depth == 1 and t.upper == ","
+    return commas + 1
 
 
 def _wants_operand(token: Token) -> bool:

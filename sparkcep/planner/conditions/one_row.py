@@ -35,7 +35,8 @@ def of_one_row(node: Expression, owner: Collector) -> Expression:
     if node.name in _LIFTED and (column := column_of(node, owner)) is not None:
         return column
     if node.name in SPARKS_OWN:
-        raise NotCompilable(f"{no_such_operator(node.name, node.extra)} over several rows of the match")
+        instead = "; TRY_CAST can be" if node.name == "cast" else ""
+        raise NotCompilable(f"{no_such_operator(node.name, node.extra)} over several rows of the match{instead}")
     return replace(node, arguments=tuple(of_one_row(argument, owner) for argument in node.arguments))
 
 

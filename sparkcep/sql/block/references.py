@@ -19,6 +19,7 @@ from sparkcep.sql.scalars import (
     QUERY_WORDS,
     UNITS,
     is_aggregate,
+    nulls_option,
     own_names,
     qualifiers_in,
     refuse_parameters,
@@ -424,6 +425,8 @@ class Reader:
             if end > after + 3:
                 condition = self.row_expression(after + 3, end, f"FILTER of {name}", found)
             after = end + 1
+        more, after = nulls_option(s, after, name, len(arguments), self.scope.error)
+        arguments += more
         ranged = any(index.is_range for _, index in found)
         if not found or not (ranged or len(set(found)) > 1):
             of = found[0][0] if found else self.scope.variables[0]
