@@ -63,7 +63,9 @@ def located(
     longest_first = sorted(names or {}, key=len, reverse=True)
     own = re.compile("|".join(rf"\b{re.escape(n)}\b" for n in longest_first) or "(?!)")
     message = own.sub(lambda m: (names or {})[m[0]], message).replace(PREFIX, "")
-    return PatternAnalysisError(condition, message, text=query.text or None, position=position)
+    incomplete = condition.startswith("PARSE_")
+    advice = "an expression of the pattern is not complete, or has a word too many" if incomplete else None
+    return PatternAnalysisError(condition, message, text=query.text or None, position=position, hint=advice)
 
 
 def is_of_rewritten_text(error: AnalysisException) -> bool:

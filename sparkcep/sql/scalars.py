@@ -572,8 +572,8 @@ def nulls_option(
     Raises:
         PatternAnalysisError: CEP_UNSUPPORTED_AGGREGATE, the aggregate has no such option.
     """
-    if s.word(at) not in ("IGNORE", "RESPECT") or s.word(at + 1) != "NULLS":
-        return [], at
+    if s.word(at) not in ("IGNORE", "RESPECT") or s.word(at + 1) != "NULLS" or s.word(at + 2) == "OVER":
+        return [], at  # before OVER it is the window's
     if name not in ("first_value", "last_value", "any_value") or arguments != 1:
         raise error(
             "CEP_UNSUPPORTED_AGGREGATE",

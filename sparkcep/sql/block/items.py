@@ -55,6 +55,8 @@ class Items:
         if high - low >= 3 and self.s.word(high - 2) == "AS":
             return Item(low, high - 2, last)
         before = tokens[high - 2]
+        if high - low >= 4 and self.s.word(high - 3) == "AS" and before.kind in ("word", "quoted"):
+            raise self.scope.error("CEP_SYNTAX_ERROR", f"{last.text!r} is not expected here.", last)
         complete = (
             before.kind in ("quoted", "string", "number")
             or before.upper in (*CLOSES_OPERAND, "%")

@@ -67,6 +67,14 @@ class ClauseSyntax:
     definitions: list[NamedRange] = field(default_factory=list)
 
 
+#: How sections are written that do not begin one as they stand.
+_WRITTEN = {
+    "DEFINE": "DEFINE variable AS condition",
+    "SUBSET": "SUBSET name = (variable, ...)",
+    "PATTERN": "PATTERN (row pattern), in parentheses",
+}
+
+
 class ClauseParser:
     """Reads one clause of a statement.
 
@@ -101,6 +109,8 @@ class ClauseParser:
             name = self.section(self.at)
             if name is None:
                 word = self.s.tokens[self.at].text
+                if word.upper() in _WRITTEN:
+                    raise self.error(f"{word.upper()} is written {_WRITTEN[word.upper()]}.")
                 known = {n.split()[0]: n for n in (*self.order, *self.beginnings)}
                 near = near_name(word, known)
                 raise self.error(
@@ -117,6 +127,10 @@ class ClauseParser:
             seen.append(name)
             getattr(self, "read_" + name.lower().replace(" ", "_"))()
         if self.out.pattern is None:
+            found = (i for i in range(self.start, self.end) if self.s.word(i) == "PATTERN")
+            bare = next((i for i in found if self.s.operator(i + 1) != "(" and self.s.operator(i - 1) != "."), None)
+            if bare is not None and self.what == "MATCH_RECOGNIZE":
+                raise self.error(f"PATTERN is written {_WRITTEN['PATTERN']}.", "CEP_PATTERN_MISSING", at=bare)
             raise self.error(f"{self.what} has no PATTERN.", "CEP_PATTERN_MISSING", hint="add PATTERN (...)")
         return self.out
 
@@ -246,6 +260,8 @@ class ClauseParser:
         if self.at >= self.end or self.section(self.at):
             raise self.error("MEASURES is empty.", "MATCH_RECOGNIZE_EMPTY_MEASURES", at=keyword)
         while True:
+            if self.s.operator(self.at - 1) == "," and self.is_pattern(self.at):
+                raise self.error("A measure is expected behind the comma.", at=self.at - 1)
             start, end = self.item("A measure")
             self.refuse_trailing_words(start, end)
             name = self.s.tokens[end - 1]
@@ -261,6 +277,11 @@ class ClauseParser:
             self.out.measures.append(NamedRange(name, (start, end - 2)))
             if not self.comma():
                 return
+
+    def is_pattern(self, i: int) -> bool:
+        """Whether `PATTERN (...)` begins at a token, and not a measure of that name."""
+        close = self.s.pairs.get(i + 1, -1)
+        return self.s.word(i) == "PATTERN" and close > 0 and self.s.word(close + 1) != "AS"
 
     def ends_operand(self, i: int) -> bool:
         """Whether an expression may end with a token, so that a word behind it is a name of its own."""
@@ -284,6 +305,9 @@ class ClauseParser:
         self.out.rows_position = self.s.tokens[self.at].start
         if self.words("ONE"):
             self.expect_words("ROW", "PER", "MATCH")
+            if (word := self.s.word(self.at)) in ("WITH", "SHOW", "OMIT"):
+                options = "SHOW EMPTY MATCHES, OMIT EMPTY MATCHES and WITH UNMATCHED ROWS"
+                raise self.error(f"ONE ROW PER MATCH takes no {word}.", hint=f"ALL ROWS PER MATCH takes {options}")
             return
         self.expect_words("ALL", "ROWS", "PER", "MATCH")
         self.out.rows_per_match = RowsPerMatch.ALL_SHOW_EMPTY

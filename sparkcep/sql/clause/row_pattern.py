@@ -95,7 +95,7 @@ class _Parser:
         while (item := self.quantified()) is not None:
             items.append(item)
         if not items:
-            raise self.error("A pattern is expected here.", "an empty pattern is written ()")
+            raise self.error("A pattern is expected here.", "an empty pattern is written (), alone PATTERN (())")
         return items[0] if len(items) == 1 else Concatenation(tuple(items))
 
     def quantified(self) -> Pattern | None:
@@ -159,7 +159,13 @@ class _Parser:
                 return self.permutation(symbol)
             return Variable(variable_name(symbol.token), symbol.start)
         if symbol.kind != "op":
-            raise self.error(f"{symbol.text!r} cannot be used in a row pattern.", "names go in backticks")
+            counts = symbol.kind == "number"
+            raise self.error(
+                f"{symbol.text!r} cannot be used in a row pattern.",
+                "how often a variable occurs is said behind it, by {n}, {n,}, {,m} or {n,m}"
+                if counts
+                else "names go in backticks",
+            )
         if self.accept("^"):
             return Anchor(at_start=True)
         if self.accept("$"):
