@@ -370,6 +370,16 @@ def _check_float(x: Type, y: Type, ansi: bool) -> None:
         raise NotCompilable("float beside an integer; cast to double")
 
 
+def _check_elements(name: str, x: Type, y: Type, ansi: bool) -> None:
+    """Elements of arrays are only widened where nothing can be lost (Spark's `findTightestCommonType`): a decimal is
+    compared with one of its type, or with an integer that it holds."""
+    if x != y and "decimal" in (x.kind, y.kind) and "null" not in (x.kind, y.kind):
+        decimal, other = (x, y) if x.kind == "decimal" else (y, x)
+        if other.kind != "int" or decimal.size - decimal.scale < as_decimal(other).size:
+            raise NotCompilable(f"array<{x.shown}> {name} array<{y.shown}>")
+    check_comparable(name, x, y, ansi)
+
+
 def check_comparable(name: str, x: Type, y: Type, ansi: bool = True) -> None:
     """Raises NotCompilable unless conditions compare the two types as Spark does."""
     if "float" in (x.kind, y.kind):
@@ -377,7 +387,7 @@ def check_comparable(name: str, x: Type, y: Type, ansi: bool = True) -> None:
     if "null" in (x.kind, y.kind) or (x.is_numeric and y.is_numeric) or (x.kind == y.kind and x.is_single):
         return
     if x.kind == y.kind == "array":
-        check_comparable(name, x.element or NULL, y.element or NULL, ansi)
+        _check_elements(name, x.element or NULL, y.element or NULL, ansi)
         return
     if x.kind == y.kind == "struct" and x == y:
         for _, kind in x.fields:

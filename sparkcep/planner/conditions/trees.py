@@ -137,6 +137,8 @@ class Conjunct(Hoisting):
             return self.cast(tree)
         if isinstance(tree, exp.Trim) and (tree.args.get("position") or tree.args.get("expression")):
             raise NotCompilable("TRIM with options over several rows of the match")
+        if isinstance(tree, exp.Neg) and isinstance(tree.this, exp.Literal) and not tree.this.is_string:
+            return negative(literal(tree.this))
         if type(tree) in _FUNCTIONS:
             rest = [tree.args["expression"]] if tree.args.get("expression") is not None else []
             return Call(_FUNCTIONS[type(tree)], tuple(self.node(a) for a in (tree.this, *rest)))
@@ -402,6 +404,16 @@ def literal(tree: exp.Literal) -> Constant:
     digits = number.as_tuple()
     scale = max(0, -int(digits.exponent))
     return Constant(number, Type("decimal", max(len(digits.digits), scale), scale))
+
+
+def negative(constant: Constant) -> Constant:
+    """A number with a minus sign, which is a part of it: `-2147483648` is an INT."""
+    value = -constant.value
+    if constant.type == BIGINT and value >= -(2**31):
+        return Constant(value, INT)
+    if constant.type.kind == "decimal" and constant.type.scale == 0 and value == -(2**63):
+        return Constant(int(value), BIGINT)
+    return Constant(value, constant.type)
 
 
 def what(tree: exp.Expr) -> str:
