@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from sparkcep.exec.conditions.expressions import NULL, STRING, Constant, Expression, RowValue
-from sparkcep.planner.conditions.hoisting import Collector, at_same_row, navigation_of
+from sparkcep.planner.conditions.collector import Collector, at_same_row, navigation_of
 from sparkcep.query import quote
 from sparkcep.sql.lexicon import tokenize
 

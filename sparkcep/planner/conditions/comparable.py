@@ -40,7 +40,7 @@ from sparkcep.planner.conditions.coercion import (
     compared_as,
     wider_time,
 )
-from sparkcep.planner.conditions.hoisting import Collector, at_same_row, navigation_of, text_of
+from sparkcep.planner.conditions.collector import Collector, at_same_row, navigation_of, text_of
 from sparkcep.planner.conditions.one_row import column_of, literal_text
 
 #: Digits of the widest decimal.

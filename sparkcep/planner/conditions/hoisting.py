@@ -7,87 +7,39 @@ evaluates for every pair.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import replace
-from typing import Protocol
 
 from sparkcep.exec.conditions.expressions import (
     ROW_COLUMN,
     Call,
-    ConditionSlot,
     Expression,
-    Load,
     NavigationSlot,
     NotCompilable,
     RowValue,
 )
 from sparkcep.exec.conditions.lambdas import LAMBDA, WITH_LAMBDAS
 from sparkcep.exec.conditions.scalars import FUNCTIONS
+from sparkcep.planner.conditions.call_tokens import (
+    BINDS_TIGHTER,
+    COMPARES,
+    INTERVAL_WORDS,
+    NOT_FUNCTIONS,
+    argument_count,
+    cast_to,
+    is_strict,
+    takes_lambda,
+    wants_operand,
+)
+from sparkcep.planner.conditions.collector import Collector
 from sparkcep.planner.conditions.row_conditions import may_fail
-from sparkcep.planner.fields import Fields
 from sparkcep.query import PREFIX, WHOLE, Navigation, quote, unescape
 from sparkcep.settings import LIMIT_PAIRS
 from sparkcep.sql.lambdas import Parameter, find_lambdas, hidden, parameters, renamed
-from sparkcep.sql.lexicon import CLOSES_OPERAND, Token, pair_parentheses, tokenize
-
-
-class Collector(Protocol):
-    """What collects the columns and slots of conditions; see MatchConditions."""
-
-    fields: Fields
-    column_types: Mapping[str, str]
-    limit_pairs: int
-    zone: str
-    pairs: bool
-    ansi: bool
-    escaped_literals: bool
-    prefers_interpreter: bool
-    left_to_interpreter: bool
-    slots: list[ConditionSlot]
-    columns: list[int]
-
-    def register(self, variables: tuple[str, ...] | None, each: bool = False) -> int:
-        """Number of the register with the rows of some variables (None: all).
-
-        ``each``: a register of its own, which a condition goes through row by row.
-        """
-
-    def variables(self, register: int) -> tuple[str, ...]:
-        """The variables whose rows a register holds."""
-
-    def column(self, text: str) -> int:
-        """Number of the kernel column for an expression over one row."""
-
-    def types(self) -> Sequence[str]:
-        """Spark's types of the columns."""
-
-    def slot(self, slot: ConditionSlot) -> Load:
-        """A reference to a slot; equal slots are stored once."""
-
-    def guarded(self, text: str, variables: tuple[str, ...] | None) -> str:
-        """A row expression that is evaluated for no row that none of the variables can take, if it may fail there.
-
-        ``variables``: None for the tested row.
-        """
-
-    def test(self, variables: tuple[str, ...]) -> str:
-        """What a row must satisfy by itself to be of one of some variables; empty where that is nothing."""
-
+from sparkcep.sql.lexicon import Token, pair_parentheses, tokenize
 
 SLOT = PREFIX + "s"
 TEXT = PREFIX + "t"
 FUNCTION = PREFIX + "f_"
 PARAMETER = PREFIX + "p"
-
-#: Functions that are NULL when their argument is.
-_STRICT = frozenset(
-    """abs lower upper length char_length trim ltrim rtrim substring substr left right round bround floor ceil ceiling
-    date_trunc trunc year quarter month day dayofmonth dayofweek dayofyear hour minute second weekofyear unix_timestamp
-    unix_seconds unix_millis unix_micros to_date to_timestamp date cast double float int bigint string sqrt sign signum
-    exp ln log log10 log2 reverse initcap""".split()
-)
-_NOT_FUNCTIONS = frozenset(
-    "IN AND OR NOT WHEN THEN ELSE CASE BETWEEN LIKE ILIKE RLIKE REGEXP IS ANY SOME ALL EXISTS ARRAY DIV FROM".split()
-)
 
 
 #: Calls over several rows that the condition program or the interpreter evaluates by itself.
@@ -205,7 +157,7 @@ class Hoisting:
             tokens[i].kind == "word"
             and i + 1 in pairs
             and tokens[i + 1].upper == "("
-            and (tokens[i].upper not in _NOT_FUNCTIONS or _takes_lambda(tokens, i))
+            and (tokens[i].upper not in NOT_FUNCTIONS or takes_lambda(tokens, i))
             and not (i and tokens[i - 1].upper in (".", "AS"))  # AS DECIMAL(10, 2) is a type
         ):
             close = pairs[i + 1]
@@ -254,13 +206,13 @@ class Hoisting:
         if t.upper == "INTERVAL" and following.kind in ("number", "string"):
             end = i + 2
             while end < len(tokens) and (
-                tokens[end].upper in _INTERVAL_WORDS or (tokens[end].kind in ("number", "string") and end > i + 2)
+                tokens[end].upper in INTERVAL_WORDS or (tokens[end].kind in ("number", "string") and end > i + 2)
             ):
                 end += 1
             return end
         if t.upper in ("DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ", "X") and following.kind == "string":
             return i + 2
-        if t.upper == ":" and following.kind == "word" and (i == 0 or _wants_operand(tokens[i - 1])):
+        if t.upper == ":" and following.kind == "word" and (i == 0 or wants_operand(tokens[i - 1])):
             return i + 2
         if t.upper == "{" and i + 2 < len(tokens) and tokens[i + 2].upper == "}":
             return i + 3
@@ -272,7 +224,7 @@ class Hoisting:
         self, text: str, tokens: Sequence[Token], pairs: dict[int, int], i: int
     ) -> tuple[Expression, int] | None:
         """`A.ts + INTERVAL 1 DAY`: Spark adds in local time, and needs one row to do so."""
-        if tokens[i].kind not in ("word", "quoted") or (i and tokens[i - 1].upper in _BINDS_TIGHTER):
+        if tokens[i].kind not in ("word", "quoted") or (i and tokens[i - 1].upper in BINDS_TIGHTER):
             return None
         if i + 3 >= len(tokens) or tokens[i + 1].upper not in ("+", "-") or tokens[i + 2].upper != "INTERVAL":
             return None
@@ -362,7 +314,7 @@ class Hoisting:
             return self.row_value(text[tokens[0].start : tokens[-1].end])
         navigation = found[0][1]
         value = self.row_value(_filled(text, tokens, found, _argument), navigation)
-        if strict or _is_strict(tokens):
+        if strict or is_strict(tokens):
             return value
         # Where the navigation points nowhere its columns are NULL, but the call need not be.
         there = self.row_value("true", navigation)
@@ -381,8 +333,8 @@ class Hoisting:
         if name in ("ROUND", "BROUND"):
             return tokens[-2].kind == "number" or all(t.upper != "," for t in tokens)
         if name == "TRY_CAST" or (name == "CAST" and not self.owner.ansi):  # else a pair in no match might fail
-            return _cast_to(tokens) in _CASTS_EVALUATED
-        if name in ("DATEADD", "DATE_ADD") and _arguments(tokens) == 3:  # of a unit
+            return cast_to(tokens) in _CASTS_EVALUATED
+        if name in ("DATEADD", "DATE_ADD") and argument_count(tokens) == 3:  # of a unit
             return False
         if name in _EVALUATED or name.lower() in WITH_LAMBDAS:
             return True
@@ -410,7 +362,7 @@ class Hoisting:
             places = set(map(_place, gone))
             return _filled(text, tokens, found, lambda s: _no_argument(s) if _place(s) in places else _argument(s))
 
-        if any(t.upper in _COMPARES for t in tokens) and any(self.is_char(s) for s in rows.values()):
+        if any(t.upper in COMPARES for t in tokens) and any(self.is_char(s) for s in rows.values()):
             raise NotCompilable("a comparison of CHAR columns inside a function of two rows")
         self.owner.pairs = True
         arguments = list(dict.fromkeys(_argument(s) for _, s in found if _place(s) == _place(other)))
@@ -451,31 +403,6 @@ class Hoisting:
         return value
 
 
-#: What compares values in a call, where Spark fills CHAR columns up with blanks.
-_COMPARES = frozenset({"=", "==", "<>", "!=", "<", "<=", ">", ">=", "<=>", "IN", "CASE", "DISTINCT"})
-_BINDS_TIGHTER = frozenset({".", "+", "-", "*", "/", "%", "||", "DIV"})
-_INTERVAL_WORDS = frozenset(
-    "TO NANOSECOND NANOSECONDS MICROSECOND MICROSECONDS MILLISECOND MILLISECONDS SECOND SECONDS MINUTE MINUTES HOUR "
-    "HOURS DAY DAYS WEEK WEEKS MONTH MONTHS QUARTER QUARTERS YEAR YEARS".split()
-)
-
-
-def navigation_of(value: Expression, owner: Collector) -> NavigationSlot | None:
-    """The navigation that a value is; None: it is no column's at a row."""
-    slot = owner.slots[value.slot] if isinstance(value, Load) else None
-    return slot if isinstance(slot, NavigationSlot) and slot.argument is None and slot.column >= 0 else None
-
-
-def text_of(slot: NavigationSlot, owner: Collector) -> str:
-    """The row expression that a navigation gives."""
-    return owner.fields.texts[owner.columns[slot.column]]
-
-
-def at_same_row(slot: NavigationSlot, text: str, owner: Collector) -> Load:
-    """Another row expression where a navigation points."""
-    return owner.slot(replace(slot, column=owner.column(text)))
-
-
 def _place(slot: Navigation) -> tuple[object, ...]:
     """Which row a navigation points at."""
     return slot.variables, slot.from_first, slot.logical, slot.physical, slot.each
@@ -507,46 +434,3 @@ def _filled(
 def _reads_outer(named: Mapping[int, Parameter], low: int, high: int) -> bool:
     """Whether some tokens name a parameter of a lambda function around them."""
     return any(k in named and named[k].of.first < low for k in range(low, high))
-
-
-def _takes_lambda(tokens: Sequence[Token], i: int) -> bool:
-    """Whether a call is `exists(array, x -> ...)`, not a subquery's EXISTS."""
-    return tokens[i].upper == "EXISTS" and tokens[i + 2].upper not in ("SELECT", "WITH", "VALUES", "FROM", "TABLE")
-
-
-def _cast_to(tokens: Sequence[Token]) -> str:
-    """The type of `CAST(... AS type)`, which is the last AS of its own."""
-    depth, to = 0, ""
-    for k, t in enumerate(tokens):
-        depth += (t.upper == "(") - (t.upper == ")")
-        if depth == 1 and t.upper == "AS":
-            to = " ".join(other.upper for other in tokens[k + 1 : -1])
-    return to
-
-
-def _arguments(tokens: Sequence[Token]) -> int:
-    """How many arguments a call has that has some."""
-    depth, commas = 0, 0
-    for t in tokens:
-        depth += (t.upper in ("(", "[")) - (t.upper in (")", "]"))
-        commas += depth == 1 and t.upper == ","
-    return commas + 1
-
-
-def _wants_operand(token: Token) -> bool:
-    """Whether an operand must follow a token."""
-    if token.kind == "op":
-        return token.upper not in CLOSES_OPERAND
-    return token.upper in ("AND", "OR", "NOT", "BETWEEN", "IN", "LIKE", "WHEN", "THEN", "ELSE", "CASE", "DIV")
-
-
-def _is_strict(tokens: Sequence[Token]) -> bool:
-    """Whether a call is NULL where its operand is: all its functions are, and no operator takes a NULL."""
-    for k, t in enumerate(tokens):
-        if t.upper in ("IS", "CASE", "AND", "OR", "IN", "<=>", "EXISTS"):
-            return False
-        # A type with arguments, as in CAST(x AS DECIMAL(10, 2)), is no function.
-        calls = k + 1 < len(tokens) and tokens[k + 1].upper == "(" and not (k and tokens[k - 1].upper == "AS")
-        if t.kind == "word" and calls and t.text.lower() not in _STRICT:
-            return False
-    return True

@@ -6,7 +6,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 from sparkcep.exec.conditions.expressions import Call, Constant, Expression, Load, NavigationSlot, NotCompilable
-from sparkcep.planner.conditions.hoisting import Collector, at_same_row, navigation_of, text_of
+from sparkcep.planner.conditions.collector import Collector, at_same_row, navigation_of, text_of
 from sparkcep.query import string_literal
 
 #: Operators that only Spark has, as SQL writes them.

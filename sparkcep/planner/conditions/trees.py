@@ -32,16 +32,8 @@ from sparkcep.exec.conditions.lambdas import FIELD, LAMBDA, WITH_LAMBDAS, canoni
 from sparkcep.exec.conditions.lambdas import PARAMETER as NAMED
 from sparkcep.exec.conditions.scalars import FUNCTIONS
 from sparkcep.planner.conditions.char_padding import char_length, padded, padded_alternatives
-from sparkcep.planner.conditions.hoisting import (
-    FUNCTION,
-    PARAMETER,
-    SLOT,
-    TEXT,
-    Hoisting,
-    at_same_row,
-    navigation_of,
-    text_of,
-)
+from sparkcep.planner.conditions.collector import at_same_row, navigation_of, text_of
+from sparkcep.planner.conditions.hoisting import FUNCTION, PARAMETER, SLOT, TEXT, Hoisting
 from sparkcep.planner.conditions.row_conditions import FAILING_OPERATORS
 from sparkcep.query import Aggregate, MatchNumber, Navigation, RowExpression, RowMarker, quote, unescape
 from sparkcep.sql.lexicon import parse_expression, tokenize
