@@ -47,6 +47,7 @@ from sparkcep.exec.engines.function.matcher import FunctionMatcher, FunctionSpec
 from sparkcep.exec.reports import hide_traceback
 from sparkcep.planner.engines.function.plan import FunctionPlan, plan_function
 from sparkcep.query import quote, string_literal, unescape
+from sparkcep.session.column_types import column_types
 from sparkcep.session.originals import FUNCTIONS
 from sparkcep.settings import Settings
 from sparkcep.shipping import loader, versions
@@ -77,7 +78,7 @@ class Definition:
         statement = read_statement(self.text)
         syntax = read_function(statement)
         assert syntax is not None
-        types = {f.name: f.dataType.simpleString() for f in schema.fields}
+        types = dict(zip(schema.names, column_types(schema, self.settings), strict=True))
         if len(types) < len(schema.fields):
             name = next(f.name for i, f in enumerate(schema.fields) if f.name in schema.names[:i])
             raise PatternAnalysisError("CEP_DUPLICATE_COLUMN", f"The table has two columns named {name}.")
@@ -119,6 +120,8 @@ class _Types:
     def of(self, name: str) -> DataType:
         if name in self.known:
             return self.known[name]
+        if name.startswith("char("):
+            return StringType()
         if name.startswith("decimal("):
             precision, scale = name[8:-1].split(",")
             return DecimalType(int(precision), int(scale))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import pytest
+from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 import sparkcep
@@ -92,3 +93,14 @@ def test_rule_sets(spark: SparkSession) -> None:
 def test_inside_a_function_of_two_rows(spark: SparkSession) -> None:
     with pytest.raises(PatternAnalysisError, match="a comparison of CHAR columns inside a function of two rows"):
         matches(spark, "hash(A.c3 = 'ab', B.c5 = 'ab') = 1")
+
+
+def test_functions(spark: SparkSession) -> None:
+    def matches_of(condition: str) -> list[str]:
+        create = "CREATE OR REPLACE TEMPORARY PATTERN FUNCTION of_chars AS PARTITION BY k ORDER BY i EVENT TYPE e"
+        sparkcep.sql(spark, f"{create} PATTERN SEQ(in a, out b) WHERE {condition} RETURN a.c3 AS x")
+        return [row.x for row in sparkcep.sql(spark, f"SELECT x FROM of_chars(TABLE({TABLE}))").collect()]
+
+    assert matches_of("a.c3 = b.c5") == ["ab "]
+    with pytest.raises(AnalysisException, match="a comparison of a CHAR column, which Spark fills up with blanks"):
+        matches_of("a.c3 = 'ab'")

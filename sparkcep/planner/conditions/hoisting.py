@@ -245,7 +245,7 @@ class Hoisting:
         while end < len(tokens):
             if tokens[end].upper == "." and end + 1 < len(tokens):
                 end += 2
-            elif tokens[end].upper == ":" and end + 1 < len(tokens):
+            elif tokens[end].upper == ":" and end + 1 < len(tokens) and self.is_value(tokens[i]):
                 end, brackets = end + 2, True
             elif tokens[end].upper == "::" and brackets and end + 1 < len(tokens):
                 end += 2
@@ -264,6 +264,10 @@ class Hoisting:
             return None
         lifted = self.lift_call(text, tokens[i:end], strict=True)
         return None if lifted is None else (lifted, end)
+
+    def is_value(self, token: Token) -> bool:
+        """Whether a token is a slot's or a column's, and not a word that a parameter may follow."""
+        return self.slot_at(token) is not None or self.owner.fields.column_of(quote(token.text)) is not None
 
     def row_value(self, text: str, slot: Navigation | None = None) -> Expression:
         """A load of a row expression: at the row at hand, at the tested row, or where a navigation points."""

@@ -151,7 +151,11 @@ class Conjunct(Hoisting):
 
     def comparison(self, name: str, x: Expression, y: Expression) -> Expression:
         """A comparison, with CHAR columns filled up where Spark does so."""
-        return self.operation(name, *padded(x, y, self.owner))
+        return self.operation(name, *self.padded(x, y))
+
+    def padded(self, x: Expression, y: Expression) -> tuple[Expression, Expression]:
+        """Operands of a comparison; see char_padding.py."""
+        return padded(x, y, self.owner)
 
     def operation(self, name: str, x: Expression, y: Expression) -> Expression:
         """An operator of two values. Of what may be times that are no columns' it has the session's time zone."""
@@ -238,9 +242,13 @@ class Conjunct(Hoisting):
 
     def membership(self, values: Sequence[Expression]) -> Expression:
         """``values[0] IN (values[1:])``."""
-        if any(char_length(value, self.owner) for value in values) and padded_alternatives(values, self.owner):
+        if self.is_padded(values):
             return balanced("or", [self.comparison("=", values[0], other) for other in values[1:]])
         return Call("in", tuple(values))
+
+    def is_padded(self, values: Sequence[Expression]) -> bool:
+        """Whether ``values[0] IN (values[1:])`` compares values that are filled up."""
+        return any(char_length(v, self.owner) for v in values) and padded_alternatives(values, self.owner)
 
     def sparks_own(self, tree: exp.Expr) -> Expression:
         """An operator that only Spark has.
@@ -284,7 +292,7 @@ class Conjunct(Hoisting):
         out: list[Expression] = []
         for branch in tree.args["ifs"]:
             test = self.node(branch.this)
-            out.append(test if subject is None else Call("=", padded(subject, test, self.owner)))
+            out.append(test if subject is None else Call("=", self.padded(subject, test)))
             out.append(self.node(branch.args["true"]))
         default = tree.args.get("default")
         return Call("case", (*out, self.node(default) if default is not None else Constant(None, NULL)))

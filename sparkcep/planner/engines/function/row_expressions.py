@@ -42,6 +42,7 @@ class _Columns:
     """What a conjunct's reader asks of its owner, over plain columns."""
 
     fields: Fields
+    column_types: Mapping[str, str]
     zone: str
     slots: list[ConditionSlot] = field(default_factory=list)
 
@@ -64,6 +65,21 @@ class _Reader(Conjunct):
 
     def constant_end(self, *_: object) -> None:
         return None
+
+    def padded(self, x: Expression, y: Expression) -> tuple[Expression, Expression]:
+        self.refuse_char(x, y)
+        return x, y
+
+    def is_padded(self, values: Sequence[Expression]) -> bool:
+        self.refuse_char(*values)
+        return False
+
+    def refuse_char(self, *values: Expression) -> None:
+        """Raises NotCompilable for what Spark fills up with blanks before it compares."""
+        types = self.owner.column_types
+        names = self.owner.fields.columns
+        if any(isinstance(v, RowValue) and types.get(names[v.column], "").startswith("char(") for v in values):
+            raise NotCompilable("a comparison of a CHAR column, which Spark fills up with blanks")
 
     interval_sum = element_access = lift_call = constant_end  # type: ignore[assignment]
 
@@ -118,7 +134,7 @@ class RowExpressions:
     ) -> None:
         self.types = dict(types)
         self.kinds = tuple(parse_type(t) for t in types.values())
-        self.columns = _Columns(Fields(tuple(types), case_sensitive), zone)
+        self.columns = _Columns(Fields(tuple(types), case_sensitive), types, zone)
         self.ansi = ansi
         self.zone = zone
         self.text = text
