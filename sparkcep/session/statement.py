@@ -124,7 +124,7 @@ def run_statement(
             fault = error
             if own.column_pruning and (error.getCondition() or "").startswith("UNRESOLVED_COLUMN"):
                 try:  # again with all columns, which Spark is to suggest from
-                    execute(replace(own, column_pruning=False))
+                    return execute(replace(own, column_pruning=False))
                 except AnalysisException as of_all:
                     fault = of_all
             raise (as_written(statement, fault) if is_of_rewritten_text(fault) else fault) from None
