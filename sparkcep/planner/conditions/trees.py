@@ -408,7 +408,11 @@ def literal(tree: exp.Literal) -> Constant:
 
 def negative(constant: Constant) -> Constant:
     """A number with a minus sign, which is a part of it: `-2147483648` is an INT."""
-    value = -constant.value
+    value = constant.value
+    if isinstance(value, Decimal):  # which the minus sign would round to the context's digits
+        value = value.copy_negate() if value else value
+    else:
+        value = -value
     if constant.type == BIGINT and value >= -(2**31):
         return Constant(value, INT)
     if constant.type.kind == "decimal" and constant.type.scale == 0 and value == -(2**63):
