@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from threading import Lock
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -19,6 +18,7 @@ from sparkcep.index.reader import EVERYTHING, Reader, Scope
 from sparkcep.index.tables import Definition, include_columns
 from sparkcep.planner.pruning import Requirements
 from sparkcep.query import in_backticks
+from sparkcep.session_settings import changed
 from sparkcep.spark_plan import is_remote
 
 #: So few events are grouped by one task, without a shuffle.
@@ -32,7 +32,6 @@ _VALUE_TYPES = ARROW_TYPES | {
     "float": pa.float32(), "double": pa.float64(), "boolean": pa.bool_(), "date": pa.date32(),
 }  # fmt: skip
 #: Held while a setting of the session is another than the user's.
-_SETTING = Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,17 +181,8 @@ def in_few_tasks(spark: SparkSession, events: pa.Table) -> DataFrame:
 def _decoded_by_tasks(spark: SparkSession, table: pa.Table) -> DataFrame:
     """An Arrow table as a DataFrame whose rows tasks make: rows made here would become a part of the plan, which is
     hashed and sent around more than once."""
-    key = "spark.sql.execution.arrow.localRelationThreshold"
-    with _SETTING:
-        before = spark.conf.get(key, None)
-        spark.conf.set(key, "0")
-        try:
-            return spark.createDataFrame(table)
-        finally:
-            if before is None:
-                spark.conf.unset(key)
-            else:
-                spark.conf.set(key, before)
+    with changed(spark, "spark.sql.execution.arrow.localRelationThreshold", "0"):
+        return spark.createDataFrame(table)
 
 
 def from_activities(reader: Reader, types: Sequence[str], ids: Longs, placed: Collection[str]) -> DataFrame:
