@@ -30,6 +30,11 @@ def quote(name: str) -> str:
     return in_backticks(name).replace("{", "{{").replace("}", "}}")
 
 
+def folded(name: str, case_sensitive: bool) -> str:
+    """A name as Spark compares names, by ``spark.sql.caseSensitive``."""
+    return name if case_sensitive else name.casefold()
+
+
 def string_literal(text: str) -> str:
     """A SQL string literal, safe inside text that Spark formats (braces doubled)."""
     escaped = text.replace("\\", "\\\\").replace("'", "\\'")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pyspark.errors import AnalysisException
 
 from sparkcep.errors import PatternAnalysisError
-from sparkcep.query import quote
+from sparkcep.query import folded, quote
 from sparkcep.sql.rewriter import InputSql, Rewriter
 from sparkcep.sql.statement import PatternOccurrence
 
@@ -34,7 +34,7 @@ def joined_input(
     """
 
     def fold(name: str) -> str:
-        return name if case_sensitive else name.casefold()
+        return folded(name, case_sensitive)
 
     equal = {name: count for name, count in Counter(map(fold, columns)).items() if count > 1}
     sides = rewriter.sides(form)

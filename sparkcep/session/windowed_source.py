@@ -9,7 +9,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 
 from sparkcep.errors import PatternAnalysisError, near_name
-from sparkcep.query import PREFIX, quote
+from sparkcep.query import PREFIX, folded, quote
 from sparkcep.session.planning import OccurrencePlanner
 from sparkcep.session.spark_errors import outer_reference
 from sparkcep.sql.rewriter import InputSql
@@ -61,7 +61,7 @@ class SelectReader:
 
     def fold(self, name: str) -> str:
         """A name as names are compared."""
-        return name if self.planner.settings.case_sensitive else name.casefold()
+        return folded(name, self.planner.settings.case_sensitive)
 
     def text(self, low: int, high: int) -> str:
         """A range of tokens as the rewriter leaves it."""

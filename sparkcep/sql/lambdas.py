@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from sparkcep.query import PREFIX, quote
+from sparkcep.query import PREFIX, folded, quote
 from sparkcep.sql.lexicon import Token
 
 _TIME_FUNCTIONS = frozenset("TIMESTAMPADD TIMESTAMPDIFF DATEADD DATEDIFF DATE_ADD DATE_DIFF EXTRACT".split())
@@ -95,7 +95,7 @@ def hidden(
             if (
                 k in of.names
                 and of.low <= at < of.high
-                and _folded(name, case_sensitive) == _name(tokens[k], case_sensitive)
+                and folded(name, case_sensitive) == _name(tokens[k], case_sensitive)
             ):
                 out.add(parameter)
     return out
@@ -135,12 +135,8 @@ def _is(token: Token, operator: str) -> bool:
     return token.kind == "op" and token.upper == operator
 
 
-def _folded(name: str, case_sensitive: bool) -> str:
-    return name if case_sensitive else name.casefold()
-
-
 def _name(token: Token, case_sensitive: bool) -> str:
-    return _folded(token.text, case_sensitive) if token.kind in ("word", "quoted") else ""
+    return folded(token.text, case_sensitive) if token.kind in ("word", "quoted") else ""
 
 
 def _is_operand(tokens: Sequence[Token], k: int) -> bool:

@@ -21,6 +21,7 @@ from sparkcep.query import (
     SortKey,
     Uncertainty,
     default_measures,
+    folded,
     quote,
     unescape,
 )
@@ -220,7 +221,7 @@ class BlockBinder:
         own = {m.name for m in query.measures}
         for key in query.partition_by:
             name = unescape(key.expression).strip("`")
-            if (name if self.settings.case_sensitive else name.casefold()) in own:
+            if folded(name, self.settings.case_sensitive) in own:
                 raise self.error(
                     "CEP_DUPLICATE_COLUMN",
                     f"Without RETURN the output has a column {name.casefold()} beside the PARTITION BY column {name}.",
@@ -259,15 +260,15 @@ class BlockBinder:
                     f"Column {column} has the reserved prefix {PREFIX}.",
                     self.form.relation_start,
                 )
-            folded = column if self.settings.case_sensitive else column.casefold()
-            if folded in seen:
+            name = folded(column, self.settings.case_sensitive)
+            if name in seen:
                 raise self.error(
                     "CEP_DUPLICATE_COLUMN",
                     f"The input has two columns named {column}.",
                     self.form.relation_start,
                     "select the columns by name in a subquery",
                 )
-            seen.add(folded)
+            seen.add(name)
 
     def typed_components(self) -> tuple[Component, ...]:
         """Components; a type that is the relation's own name, and all under EVENT TYPE NONE, take every row."""

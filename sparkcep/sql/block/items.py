@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from sparkcep.query import KeyExpression, Measure, Trend, TrendExpression
+from sparkcep.query import KeyExpression, Measure, Trend, TrendExpression, folded
 from sparkcep.sql.block.conditions import Keys
 from sparkcep.sql.block.scope import ANY_EVENT, BlockScope
 from sparkcep.sql.lexicon import CLOSES_OPERAND, NO_ALIASES, Token
@@ -79,7 +79,10 @@ class Items:
 
     def unique(self, item: Item, name: str, text: str) -> str:
         """The output name: the alias, else the name that Spark would give, or the item's text where that is taken."""
-        fold = str if self.scope.case_sensitive else str.casefold
+
+        def fold(name: str) -> str:
+            return folded(name, self.scope.case_sensitive)
+
         taken = {fold(m.name) for m in self.out.measures} | {fold(e.name) for e in self.out.output}
         if item.alias is not None:
             if fold(item.alias.text) in taken:

@@ -13,6 +13,7 @@ from sparkcep.query import (
     RowExpression,
     Trend,
     TrendExpression,
+    folded,
 )
 from sparkcep.sql.block.conditions import Keys
 from sparkcep.sql.block.items import Item, Items
@@ -199,7 +200,7 @@ class TrendBinder:
     def folded(self, token: Token) -> str:
         """One token for comparison."""
         if token.kind in ("word", "quoted"):
-            return token.text if self.scope.case_sensitive else token.text.casefold()
+            return folded(token.text, self.scope.case_sensitive)
         return self.s.text[token.start : token.end]
 
     def is_qualifier(self, i: int) -> bool:

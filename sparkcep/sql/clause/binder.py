@@ -21,6 +21,7 @@ from sparkcep.query import (
     Skip,
     SortKey,
     clause_components,
+    folded,
     string_literal,
     unescape,
 )
@@ -145,15 +146,15 @@ class Binder:
         for column in self.scope.columns:
             if column.casefold().startswith(PREFIX):
                 raise self.error("CEP_RESERVED_COLUMN", f"Column {column} has the reserved prefix {PREFIX}.", position)
-            folded = column if self.settings.case_sensitive else column.casefold()
-            if folded in seen:
+            name = folded(column, self.settings.case_sensitive)
+            if name in seen:
                 raise self.error(
                     "CEP_DUPLICATE_COLUMN",
                     f"The input has two columns named {column}.",
                     position,
                     f"give them different names in a subquery: FROM (SELECT a.{column}, b.{column} AS {column}_2, ...)",
                 )
-            seen.add(folded)
+            seen.add(name)
 
     def plain(self, span: Range) -> str:
         """A key expression: text over the input's columns, without slots."""
@@ -309,7 +310,10 @@ class Binder:
         """
         reader = ScalarReader(self.scope, running=not one_row, in_define=False, one_row=one_row)
         out: list[Measure] = []
-        fold = str if self.settings.case_sensitive else str.casefold
+
+        def fold(name: str) -> str:
+            return folded(name, self.settings.case_sensitive)
+
         taken = set(map(fold, self.taken_names(one_row)))
         for item in self.clause.measures:
             if any(fold(m.name) == fold(item.name.text) for m in out):
