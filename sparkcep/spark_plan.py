@@ -12,6 +12,9 @@ from pyspark.sql import DataFrame, SparkSession
 #: Properties of a table that name the columns of its log.
 LOG_PROPERTIES = tuple(f"sparkcep.{role}" for role in ("case", "time", "tiebreak", "event"))
 
+#: Where Spark says that a column is a CHAR or VARCHAR; it fills values of the former up with blanks to compare them.
+CHAR_METADATA = "__CHAR_VARCHAR_TYPE_STRING"
+
 
 def is_remote(spark: SparkSession) -> bool:
     """Whether it is a Spark Connect session, which has no JVM and may not see the storage."""

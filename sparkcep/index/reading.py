@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructField, TimestampType
 
 from sparkcep.index.tables import Source
-from sparkcep.spark_plan import FileRelation, file_relation, session_settings
+from sparkcep.spark_plan import CHAR_METADATA, FileRelation, file_relation, session_settings
 
 Reading = Mapping[str, Any]
 TIME_ZONE = "spark.sql.session.timeZone"
@@ -94,7 +94,7 @@ _WHICH_FILES = (
     "serialization.format",
 )  # fmt: skip
 #: What of a column's metadata changes the values that are read.
-_METADATA = ("EXISTS_DEFAULT", "__CHAR_VARCHAR_TYPE_STRING", "parquet.field.id")
+_METADATA = ("EXISTS_DEFAULT", CHAR_METADATA, "parquet.field.id")
 
 
 def reading_of(spark: SparkSession, source: Source | None, frame: DataFrame) -> Reading | None:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from pyspark.sql.types import StructType
 
 from sparkcep.settings import Settings
-
-#: Where Spark says that a column is a CHAR or VARCHAR; it fills values of the former up with blanks to compare them.
-CHAR_METADATA = "__CHAR_VARCHAR_TYPE_STRING"
+from sparkcep.spark_plan import CHAR_METADATA
 
 
 def column_types(schema: StructType, settings: Settings) -> list[str]:

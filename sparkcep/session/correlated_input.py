@@ -22,8 +22,8 @@ from sparkcep.query import (
     unescape,
 )
 from sparkcep.session.analyzer import SparkAnalyzer
-from sparkcep.session.column_types import CHAR_METADATA
 from sparkcep.session.spark_errors import matched_as_a_join, outer_reference
+from sparkcep.spark_plan import CHAR_METADATA
 from sparkcep.sql.correlation import Correlation, Subquery, correlations, outer_source, read_subquery
 from sparkcep.sql.rewriter import InputSql, Rewriter
 from sparkcep.sql.statement import OccurrenceKind, PatternOccurrence, Statement

@@ -37,13 +37,12 @@ from sparkcep.planner.pruning import (
 )
 from sparkcep.query import PatternQuery, unescape
 from sparkcep.session.analyzer import SparkAnalyzer
-from sparkcep.session.column_types import CHAR_METADATA
 from sparkcep.session.text_lineage import text_origin, text_tests
 from sparkcep.session.text_steps import NotTold
 from sparkcep.settings import INDEX, Settings
 from sparkcep.spark_filters import Comparison, asked_by_column, bounds, let_through
 from sparkcep.spark_lineage import origins
-from sparkcep.spark_plan import is_bare, is_remote
+from sparkcep.spark_plan import CHAR_METADATA, is_bare, is_remote
 from sparkcep.sql.rewriter import InputSql
 
 #: Types of CASE whose values compare with constants here as they do in Spark.

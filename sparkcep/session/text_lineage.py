@@ -25,10 +25,10 @@ from sparkcep.index.tables import INTEGERS
 from sparkcep.origin import Origin
 from sparkcep.query import PREFIX, SOURCE, in_backticks, quote
 from sparkcep.session.analyzer import SparkAnalyzer
-from sparkcep.session.column_types import CHAR_METADATA
 from sparkcep.session.text_relations import TextRelations
 from sparkcep.session.text_steps import Column, Leaf, NotTold, Place, Step, find, folded, origin_of
 from sparkcep.spark_filters import Comparison
+from sparkcep.spark_plan import CHAR_METADATA
 from sparkcep.sql.asked import Asked, asked
 
 _INTEGER = re.compile(r"\(*(-?\d{1,18})\)*")

@@ -43,8 +43,12 @@ def padded_alternatives(values: Sequence[Expression], owner: Collector) -> bool:
 def char_length(value: Expression, owner: Collector) -> int:
     """The n of a CHAR(n) column; 0 for any other value."""
     text = _text(value, owner)
-    name = None if text is None else owner.fields.column_of(text)
-    found = _CHAR.fullmatch(owner.column_types.get(name, "")) if name is not None else None
+    return 0 if text is None else declared_length(text, owner)
+
+
+def declared_length(text: str, owner: Collector) -> int:
+    """The n of the CHAR(n) column that a text names; 0 for any other text."""
+    found = _CHAR.fullmatch(owner.column_types.get(owner.fields.column_of(text) or "", ""))
     return int(found[1]) if found else 0
 
 
@@ -58,8 +62,8 @@ def _with_constant(
         filled = replace(constant, value=constant.value.ljust(length))
         return _filled(column, length, len(constant.value), owner), filled
     text = _text(constant, owner)  # which Spark computes: so it must its length
-    to = f"greatest({length}, length({text}))"
-    return _with_text(column, f"rpad({{}}, {to}, ' ')", owner), _with_text(constant, f"rpad({{}}, {to}, ' ')", owner)
+    form = f"rpad({{}}, greatest({length}, length({text})), ' ')"
+    return _with_text(column, form, owner), _with_text(constant, form, owner)
 
 
 def _filled(value: Expression, length: int, to: int, owner: Collector) -> Expression:

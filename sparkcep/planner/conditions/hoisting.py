@@ -29,6 +29,7 @@ from sparkcep.planner.conditions.call_tokens import (
     takes_lambda,
     wants_operand,
 )
+from sparkcep.planner.conditions.char_padding import declared_length
 from sparkcep.planner.conditions.collector import Collector
 from sparkcep.planner.conditions.row_conditions import may_fail
 from sparkcep.query import PREFIX, WHOLE, Navigation, quote, unescape
@@ -326,11 +327,6 @@ class Hoisting:
             "case", (Call("isnull", (there,)), self.row_value(_filled(text, tokens, found, _no_argument)), value)
         )
 
-    def is_char(self, slot: Navigation) -> bool:
-        """Whether a navigation is to a CHAR column."""
-        column = self.owner.fields.column_of(slot.argument.text)
-        return self.owner.column_types.get(column or "", "").startswith("char(")
-
     def is_evaluated(self, tokens: Sequence[Token]) -> bool:
         """Whether a call over several rows needs no Spark. ROUND does for a number of digits that is not a literal."""
         name = tokens[0].upper
@@ -366,7 +362,9 @@ class Hoisting:
             places = set(map(_place, gone))
             return _filled(text, tokens, found, lambda s: _no_argument(s) if _place(s) in places else _argument(s))
 
-        if any(t.upper in COMPARES for t in tokens) and any(self.is_char(s) for s in rows.values()):
+        if any(t.upper in COMPARES for t in tokens) and any(
+            declared_length(s.argument.text, self.owner) for s in rows.values()
+        ):
             raise NotCompilable("a comparison of CHAR columns inside a function of two rows")
         self.owner.pairs = True
         arguments = list(dict.fromkeys(_argument(s) for _, s in found if _place(s) == _place(other)))

@@ -26,6 +26,7 @@ from sparkcep.exec.conditions.expressions import (
 )
 from sparkcep.exec.conditions.interpreter import Interpreter
 from sparkcep.exec.conditions.row_values import RowProgram
+from sparkcep.planner.conditions.char_padding import declared_length
 from sparkcep.planner.conditions.one_row import no_such_operator
 from sparkcep.planner.conditions.trees import Conjunct
 from sparkcep.planner.fields import Fields
@@ -76,9 +77,8 @@ class _Reader(Conjunct):
 
     def refuse_char(self, *values: Expression) -> None:
         """Raises NotCompilable for what Spark fills up with blanks before it compares."""
-        types = self.owner.column_types
-        names = self.owner.fields.columns
-        if any(isinstance(v, RowValue) and types.get(names[v.column], "").startswith("char(") for v in values):
+        names = [quote(self.owner.fields.columns[v.column]) for v in values if isinstance(v, RowValue)]
+        if any(declared_length(name, self.owner) for name in names):
             raise NotCompilable("a comparison of a CHAR column, which Spark fills up with blanks")
 
     interval_sum = element_access = lift_call = constant_end  # type: ignore[assignment]
