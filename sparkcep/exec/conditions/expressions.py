@@ -305,7 +305,12 @@ def common_type(kinds: Sequence[Type], ansi: bool = True) -> Type:
     raise NotCompilable("alternatives of types " + ", ".join(k.shown for k in known))
 
 
-def decimal_digits(name: str, a: Type, b: Type) -> tuple[int, int]:
+def gives_up_digits(name: str, x: Type, y: Type) -> bool:
+    """Whether the exact result of an arithmetic operator over decimals has more digits than a decimal."""
+    return _exact_digits(name, as_decimal(x), as_decimal(y))[0] > 38
+
+
+def _exact_digits(name: str, a: Type, b: Type) -> tuple[int, int]:
     """Precision and scale of an arithmetic operator's exact result over decimals: more than a decimal has, maybe."""
     if name == "*":
         return a.size + b.size + 1, a.scale + b.scale
@@ -319,7 +324,7 @@ def decimal_digits(name: str, a: Type, b: Type) -> tuple[int, int]:
 
 
 def _bounded(precision: int, scale: int) -> Type:
-    if precision > 38:  # with spark.sql.decimalOperations.allowPrecisionLoss, see planner/conditions/comparable.py
+    if precision > 38:  # with spark.sql.decimalOperations.allowPrecisionLoss; without it see gives_up_digits
         digits = precision - scale
         scale = max(38 - digits, min(scale, 6))
         precision = 38
@@ -350,7 +355,7 @@ def arithmetic_type(name: str, x: Type, y: Type, ansi: bool = True) -> Type:
                 return BIGINT
             return DOUBLE if name == "/" else Type("int", max(x.size, y.size))
         if name in ("+", "-", "*", "/", "%"):
-            return _bounded(*decimal_digits(name, as_decimal(x), as_decimal(y)))
+            return _bounded(*_exact_digits(name, as_decimal(x), as_decimal(y)))
     if name == "-" and x.kind == y.kind and x.kind in ("date", "timestamp_ntz"):
         return DAYS if x.kind == "date" else Type("interval")
     if name in ("+", "-") and x.kind in ("timestamp_ntz", "interval") and y.kind == "interval":

@@ -24,9 +24,8 @@ from sparkcep.exec.conditions.expressions import (
     NotCompilable,
     RowValue,
     Type,
-    as_decimal,
     decimal_among,
-    decimal_digits,
+    gives_up_digits,
     literal_type,
     parse_type,
 )
@@ -43,8 +42,6 @@ from sparkcep.planner.conditions.coercion import (
 from sparkcep.planner.conditions.collector import Collector, at_same_row, navigation_of, text_of
 from sparkcep.planner.conditions.one_row import column_of, literal_text
 
-#: Digits of the widest decimal.
-MOST_DIGITS = 38
 _ALTERNATIVES = ("case", "coalesce", "least", "greatest")
 _ARITHMETIC = ("+", "-", "*", "/", "%", "div", "negate", "abs")
 #: What makes texts of its operands.
@@ -80,11 +77,12 @@ class Comparable:
         types = self.types_at(node, places)
         if types == {"binary"} and node.name in (*COMPARISONS, "in"):
             return self.replaced(node, places, lambda value: self.column(value, "hex({})", "string"))
-        if node.name in _COERCED and (types & {"", "string", "float"} or node.name in _OF_TEXTS):
-            node = self.coerced(node, places)
-            types = self.types_at(node, places)
-        if node.name in ("+", "-") and (shifted := self.days_later(node)) is not None:
-            return shifted
+        days = node.name in ("+", "-") and "date" in types
+        if node.name in _COERCED and (types & {"", "string", "float"} or node.name in _OF_TEXTS or days):
+            coerced = self.coerced(node, places)
+            if not isinstance(coerced, Call):
+                return coerced
+            node, types = coerced, self.types_at(coerced, places)
         if not types <= set(TIMES_BY_WIDTH):
             return node
         if node.name == "datediff":
@@ -96,22 +94,6 @@ class Comparable:
         if node.name in (*COMPARISONS, "in", *_ALTERNATIVES):
             return self.cast(node, places, wider_time(types))
         return node
-
-    def days_later(self, node: Call) -> Expression | None:
-        """A date and a number of days, which Spark adds as `date_add`; None for anything else."""
-        try:
-            x, y = node.arguments
-            kinds = [self.kind(x), self.kind(y)]
-        except (NotCompilable, ValueError):
-            return None
-        if node.name == "+" and kinds[0].kind == "int":
-            (x, y), kinds = (y, x), kinds[::-1]
-        if kinds[0].kind != "date" or kinds[1].kind != "int" or kinds[1].size > 32:
-            return None
-        name = "date_add" if node.name == "+" else "date_sub"
-        call = Call(name, (x, y))
-        of_one = column_of(replace(node, arguments=(x, y)), self.owner)
-        return call if of_one is None else self.made_column(of_one, "date")
 
     def type_of(self, node: Expression) -> str:
         """The type of a value that can be made another one here, a column's, a text literal's or one of several times';
@@ -164,14 +146,27 @@ class Comparable:
             return False
         if node.name in ("+", "-", "*", "/", "%") and len(node.arguments) == 2:
             kinds = [literal_type(value, self.kind(value)) for value in node.arguments]
-            if decimal_among(kinds) and decimal_digits(node.name, *map(as_decimal, kinds))[0] > MOST_DIGITS:
+            if decimal_among(kinds) and gives_up_digits(node.name, *kinds):
                 return True
         return any(map(self.loses_precision, node.arguments))
 
     # -- texts beside other types, singles beside integers -------------------------------------------------------------
 
-    def coerced(self, node: Call, places: Sequence[int]) -> Call:
-        """A call whose texts are cast to the type of the values beside them, or these to texts."""
+    def days_later(self, node: Call, kinds: Sequence[Type]) -> Expression | None:
+        """A date and a number of days, which Spark adds as `date_add`; None for anything else."""
+        (x, y), (day, number) = node.arguments, kinds
+        if node.name == "+" and day.kind == "int":
+            x, y, day, number = y, x, number, day
+        if day.kind != "date" or number.kind != "int" or number.size > 32:
+            return None
+        of_one = column_of(node, self.owner)
+        if of_one is not None:
+            return self.made_column(of_one, "date")
+        return Call("date_add" if node.name == "+" else "date_sub", (x, y))
+
+    def coerced(self, node: Call, places: Sequence[int]) -> Expression:
+        """A call whose texts are cast to the type of the values beside them, or these to texts; a sum of a date and
+        days."""
         try:
             kinds = [self.kind(node.arguments[k]) for k in places]
         except NotCompilable:
@@ -183,6 +178,8 @@ class Comparable:
         to = None
         if node.name in COMPARISONS:
             to = compared_as(kinds, self.ansi)
+        elif node.name in ("+", "-") and (shifted := self.days_later(node, kinds)) is not None:
+            return shifted
         elif node.name in _ARITHMETIC:
             to = combined_as(node.name, kinds, self.ansi)
         elif node.name in (*_ALTERNATIVES, "in"):
