@@ -43,13 +43,12 @@ _CODE = PREFIX + "code"
 _FLAGS = PREFIX + "flags"
 _SELF = PREFIX + "self"
 _NUMBER = PREFIX + "number"
-#: Functions of one value; what follows it must stay a constant.
-_PARAMETERS_FOLLOW = frozenset(
+#: How many arguments of a function are values; what follows them must stay a constant. Of all others all are.
+_VALUES = {"max_by": 2, "min_by": 2} | dict.fromkeys(
     "percentile percentile_approx approx_percentile approx_count_distinct histogram_numeric listagg string_agg "
-    "mode nth_value".split()
+    "mode nth_value".split(),
+    1,
 )
-#: Functions of two values, likewise.
-_PARAMETERS_FOLLOW_TWO = frozenset({"max_by", "min_by"})
 #: Functions of one row among those that are not NULL, as all others are outside of the aggregate's rows.
 _WITHOUT_NULLS = frozenset({"nth_value"})
 _TAKES_NULLS = frozenset({"any_value"})
@@ -234,15 +233,13 @@ class MeasureSql(OutputSql):
             wanted = "".join(f" AND (NOT ({flag}) OR ({value}) IS NOT NULL)" for flag in more)
             struct = f"CASE WHEN {inside}{wanted} THEN named_struct('v', {value}) END"
             return f"({slot.function}({struct}, true) {over}).v"
-        arguments = [self.inside(a, inside) for a in slot.arguments]
         if slot.own is not None:
             return f"{slot.own.sql_name}({', '.join([inside, *(a.text for a in slot.arguments)])}) {over}"
-        values = 1 if slot.function in _PARAMETERS_FOLLOW else 2 if slot.function in _PARAMETERS_FOLLOW_TWO else None
-        parameters = [] if values is None else [a.text for a in slot.arguments[values:]]
-        arguments = arguments[:values]
+        values = _VALUES.get(slot.function, len(slot.arguments))
+        arguments = [self.inside(a, inside) for a in slot.arguments[:values]]
         if slot.distinct:
             arguments = self.distinct(arguments, groups)
-        arguments += parameters
+        arguments += [a.text for a in slot.arguments[values:]]
         if slot.function == "median":  # which knows no window with an order
             return f"percentile({arguments[0]}, 0.5D) {over}"
         if slot.function in _TAKES_NULLS:

@@ -26,9 +26,9 @@ from sparkcep.session.spark_errors import located
 from sparkcep.session.stream_history import history
 from sparkcep.sql.rewriter import InputSql
 
-#: Types that pyspark cannot send, and one that Spark cannot.
-_NOT_SENT = re.compile("interval|void|geo")
+#: Spark cannot send TIME to Python; pyspark neither intervals of months, nor NULLs inside of others.
 _TIME = re.compile(r"\btime\(")
+_NOT_SENT = re.compile(r"\btime\(|interval (?:year|month)|.void|geo")
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,12 +152,7 @@ def _carried(planned: AnyPlan, prepared: DataFrame) -> dict[str, str]:
 def _untransportable(planned: AnyPlan, prepared: DataFrame) -> PatternAnalysisError:
     """The rows layout sends columns to Python, and Spark cannot send every type."""
     carried = _carried(planned, prepared)
-    sent = ("interval day", "interval hour", "interval minute", "interval second")  # Spark sends these
-    found = [
-        f"{unescape(text)} ({type_})"
-        for text, type_ in carried.items()
-        if (_NOT_SENT.search(type_) and not type_.startswith(sent) and type_ != "void") or _TIME.search(type_)
-    ]
+    found = [f"{unescape(text)} ({type_})" for text, type_ in carried.items() if _NOT_SENT.search(type_)]
     query = planned.query
     return PatternAnalysisError(
         "CEP_UNSUPPORTED_TYPE",

@@ -26,8 +26,7 @@ def located(
         start: where the part at fault begins in the text, as far as that is known. names: what stands in the user's
             text for names of ours.
     """
-    message = _without_places(error)
-    condition = error.getCondition() or "CEP_ANALYSIS"
+    condition, message = _said(error)
     start = query.start if start is None else start
     if condition.startswith(("MISSING_GROUP_BY", "MISSING_AGGREGATION", "GROUP_BY")):
         return PatternAnalysisError(
@@ -58,8 +57,6 @@ def located(
             position=position,
             hint=hint,
         )
-    if message.startswith(f"[{condition}] "):
-        message = message[len(condition) + 3 :]
     longest_first = sorted(names or {}, key=len, reverse=True)
     own = re.compile("|".join(rf"\b{re.escape(n)}\b" for n in longest_first) or "(?!)")
     message = own.sub(lambda m: (names or {})[m[0]], message).replace(PREFIX, "")
@@ -75,8 +72,7 @@ def is_of_rewritten_text(error: AnalysisException) -> bool:
 
 def as_written(statement: Statement, error: AnalysisException) -> SparkCepError:
     """Spark's error of a statement whose patterns were replaced, with its place in the text as the user wrote it."""
-    condition = error.getCondition() or "CEP_ANALYSIS"
-    message = _without_places(error).removeprefix(f"[{condition}] ").replace(PREFIX, "")
+    condition, message = _said(error)
     found: list[int] = []
     parameters = error.getMessageParameters() or {}
     for text in (*fragments(error), parameters.get("objectName", "").replace("`", "")):
@@ -84,13 +80,17 @@ def as_written(statement: Statement, error: AnalysisException) -> SparkCepError:
         outside = [at for at in places if not any(form.start <= at < form.end for form in statement.forms)]
         found = found or outside
     cls = PatternParseError if isinstance(error, ParseException) else PatternAnalysisError
-    return cls(condition, message, text=statement.text, position=found[0] if len(found) == 1 else None)
+    return cls(
+        condition, message.replace(PREFIX, ""), text=statement.text, position=found[0] if len(found) == 1 else None
+    )
 
 
-def _without_places(error: AnalysisException) -> str:
-    """Spark's message; places and SQL states belong to the statement that Spark saw, not to the user's."""
-    message = (error.getMessage() or str(error)).strip()
-    return re.split(r"\n== SQL|; line \d| SQLSTATE:", message)[0].strip()
+def _said(error: AnalysisException) -> tuple[str, str]:
+    """Spark's error class and message. Places and SQL states belong to the statement that Spark saw, not to the
+    user's."""
+    condition = error.getCondition() or "CEP_ANALYSIS"
+    message = re.split(r"\n== SQL|; line \d| SQLSTATE:", (error.getMessage() or str(error)).strip())[0].strip()
+    return condition, message.removeprefix(f"[{condition}] ")
 
 
 def fragments(error: AnalysisException) -> list[str]:

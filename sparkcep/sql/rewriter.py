@@ -144,23 +144,21 @@ class Rewriter:
         """The WITH list that subqueries inside the clause may use, with a trailing space, or nothing."""
         s = self.statement
         text = s.text[s.tokens[form.head[0]].start : s.span_end(form)]
-        used: list[list[CommonTable]] = []
-        for scope in reversed(form.scopes):  # inner definitions may read outer ones
-            used.insert(0, self._used(scope, text))
-            text += "".join(s.text[table.start : table.end] for table in used[0])
         # One flat list: of two definitions of a name the inner one counts.
-        tables = {table.name.casefold(): table for tables in used for table in tables}
+        tables = {table.name.casefold(): table for used in reversed(self._read(form, text)) for table in used}
         return self._with_list(list(tables.values()))
 
     def tables_read(self, form: PatternOccurrence) -> list[CommonTable]:
         """Definitions of WITH lists that a form's text may read, its input's or those of subqueries in it."""
         s = self.statement
-        text = s.text[form.start : s.span_end(form)]
-        read: list[CommonTable] = []
+        return [table for used in self._read(form, s.text[form.start : s.span_end(form)]) for table in used]
+
+    def _read(self, form: PatternOccurrence, text: str) -> list[list[CommonTable]]:
+        """Definitions that a text reads, or those of inner WITH lists before them, by list from the innermost."""
+        read: list[list[CommonTable]] = []
         for scope in reversed(form.scopes):
-            used = self._used(scope, text)
-            text += "".join(s.text[table.start : table.end] for table in used)
-            read += used
+            read.append(self._used(scope, text))
+            text += "".join(self.statement.text[table.start : table.end] for table in read[-1])
         return read
 
     def _with_scopes(self, form: PatternOccurrence, query: str, text: str) -> str:
