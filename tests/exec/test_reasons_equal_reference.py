@@ -10,10 +10,10 @@ from sparkcep.exec.engines.non_answers.matcher import Reasons
 from sparkcep.exec.engines.non_answers.spec import REASONS, Facts, RepairSpec
 from sparkcep.exec.reference.reasons import ReasonSearch, reference_reason
 from sparkcep.exec.reference.runs import ReferenceCase, ReferenceCondition
-from sparkcep.pattern import Alternation, Concatenation, Negation, Variable
+from sparkcep.pattern import Alternation, Concatenation, Negation, Permutation, Quantified, Variable
 from sparkcep.planner.engines.runs.plan import RunsPlan
 from sparkcep.planner.plan import PatternPlan
-from sparkcep.query import Selection, TestedAt
+from sparkcep.query import Component, Matches, Selection, TestedAt
 
 from .run_engine import batch_of_case, plan_case
 from .run_strategies import RunCase, run_cases
@@ -59,6 +59,35 @@ def test_any_case(case: RunCase) -> None:
 @given(run_cases(negation=False))
 def test_conditions_that_the_kernel_calls_back_for(case: RunCase) -> None:
     check(case, CallsBack.ALWAYS)
+
+
+def test_of_several_negations_in_front_the_last_is_told_behind_which_no_way_is_left() -> None:
+    """C2 first, then C* and the negation of A3, needs no A3 to be absent: A3 blocks the other order alone."""
+    items = (
+        Quantified(Variable("C"), 0, None, greedy=False),
+        Negation(Quantified(Variable("A3"), 1, None)),
+    )
+    pattern = Concatenation(
+        (
+            Negation(Concatenation((Variable("A"), Variable("A2")))),
+            Permutation((Concatenation(items), Quantified(Variable("C2"), 0, 1))),
+        )
+    )
+    case = RunCase(
+        pattern,
+        (
+            Component("A", "A", (), negated=True),
+            Component("A2", "A2", (), negated=True),
+            Component("C", "C", ("C",), kleene=True),
+            Component("A3", "A3", ("A",), kleene=True, negated=True),
+            Component("C2", "C2", ("C",)),
+        ),
+        ("A", "A", "C", "C", "C", "C", "C"), (0,) * 7, (0,) * 7, (), (), Selection.NEXT, Matches.ALL, None, False,
+    )  # fmt: skip
+    check(case)
+    plan = plan_case(case)
+    found = told(Reasons(spec_of(plan), CallsBack.WHERE_NEEDED), case, plan)
+    assert found[:3] == ("negation_blocked", "A", 1)
 
 
 def test_an_alternative_of_a_negation_is_decided_by_itself() -> None:

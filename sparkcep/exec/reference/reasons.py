@@ -56,9 +56,9 @@ def reference_reason(
         if not any(has_type(key, row) for row in range(case.rows)):
             return Reason("no_event_of_type", key, None, path)
     on = [(place, way) for place in places for way in ways_on(place.rest)]
-    end = next(((place, way) for place, way in on if way.key is None), None)
-    if end is not None and path:
-        return _at_end(case, path, *end)
+    ends = [(place, way) for place, way in on if way.key is None]
+    if ends and path:
+        return _at_end(case, path, ends)
     last = path[-1][1] if path else None
     later = [row for row in range(case.rows) if last is None or case.follows(row, last)]
     if case.selection is Selection.STRICT and path:
@@ -110,12 +110,13 @@ def _stopped(case: ReferenceCase, path: Path, place: Place, way: Way, key: str, 
     return Reason("negation_blocked", component, event, path)
 
 
-def _at_end(case: ReferenceCase, path: Path, place: Place, way: Way) -> Reason:
-    """What keeps a run that has all its events from being a match."""
+def _at_end(case: ReferenceCase, path: Path, ends: Sequence[tuple[Place, Way]]) -> Reason:
+    """What keeps a run that has all its events from being a match: of several ways to its end, what blocks the last."""
     key, last = path[-1]
     if not all(c.holds(path) for c in case.conditions if case.is_left(c, path, None)):
         return Reason("condition_failed", key, last, path)
-    component, event = _blocker(case, (*place.gaps, *between(way.crossed, last, None)), path)
+    blockers = [_blocker(case, (*place.gaps, *between(way.crossed, last, None)), path) for place, way in ends]
+    component, event = max(blockers, key=lambda found: -1 if found[1] is None else found[1])
     return Reason("negation_blocked", component, event, path)
 
 

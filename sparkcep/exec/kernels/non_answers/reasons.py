@@ -375,10 +375,59 @@ def _explain_end(accept, length, limit, partition, walk, out):
         return _status(result)
     out[q, REASON] = NEGATION
     frames.row[0] = np.int64(walk.work.from_row[last]) - 1 if walk.strategy.use_within else np.int64(-1)
-    frames.edge[length + 1], frames.row[length + 1] = accept, limit + 1
-    result = _tell_blocker(length, 1, length + 1, partition, walk, out)
+    frames.row[length + 1] = limit + 1
+    result = _tell_last_blocker(length, partition, walk, out)
     frames.row[0] = -1
     return _status(result)
+
+
+@spliced
+def _tell_last_blocker(length, partition, walk, out):
+    """Of the ways on which a run can begin, which differ in negations before its first event, each has a first event
+    that blocks it; tell the last of these, behind which no way is left. Returns TRUE, or the status of a condition that
+    fails."""
+    machine, frames, q = walk.machine, walk.frames, partition.number
+    node = machine.automata[1]
+    first, component, event = frames.edge[1], np.int64(-1), np.int64(-1)
+    for e in range(machine.edge_start[U(node)], machine.edge_start[U(node + 1)]):
+        if machine.target[U(e)] == ACCEPT or machine.component[U(e)] != machine.component[U(first)]:
+            continue
+        if not _retrace(e, length, walk):
+            continue
+        result = np.int64(_tell_blocker(length, 1, length + 1, partition, walk, out))
+        if result != TRUE:
+            return result
+        if out[q, EVENT] > event:
+            component, event = out[q, COMPONENT], out[q, EVENT]
+    out[q, COMPONENT], out[q, EVENT] = component, event
+    return np.int64(TRUE)
+
+
+@inlined
+def _retrace(e, length, walk):
+    """Have the frames hold the same run with another first edge, and its end; returns whether there is one."""
+    machine, frames = walk.machine, walk.frames
+    for d in range(1, length + 1):
+        if d > 1:
+            e = _same_step(frames.state[d - 1], d, walk)
+        if e < 0:
+            return False
+        frames.edge[d], frames.state[d] = e, machine.target[U(e)]
+    accept = machine.accept_edge[U(frames.state[length])]
+    frames.edge[length + 1] = accept
+    return accept >= 0
+
+
+@inlined
+def _same_step(node, d, walk):
+    """The edge on which a node takes what frame ``d`` has taken, -1: none."""
+    machine, frames, work = walk.machine, walk.frames, walk.work
+    component = machine.component[U(frames.edge[d])]
+    for e in range(machine.edge_start[U(node)], machine.edge_start[U(node + 1)]):
+        fits = machine.target[U(e)] != ACCEPT and machine.component[U(e)] == component
+        if fits and sees(machine.absent[U(e)], machine.present[U(e)], frames.row[d - 1], frames.row[d], work):
+            return np.int64(e)
+    return np.int64(-1)
 
 
 @inner
