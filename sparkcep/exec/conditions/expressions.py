@@ -231,16 +231,23 @@ def columns_read(node: Expression, slots: Sequence[ConditionSlot]) -> frozenset[
     """The columns that an expression reads, those of its slots' arguments included."""
     if isinstance(node, RowValue):
         return frozenset([node.column])
-    inner: list[Expression] = list(node.arguments) if isinstance(node, Call) else []
+    inner: Sequence[Expression] = node.arguments if isinstance(node, Call) else ()
     found: frozenset[int] = frozenset()
     if isinstance(node, Load):
         slot = slots[node.slot]
+        inner = expressions_of(slot)
         if isinstance(slot, NavigationSlot):
             found = frozenset([slot.column])
-            inner += [] if slot.argument is None else [slot.argument]
-        elif isinstance(slot, AggregateSlot):
-            inner += [*slot.arguments, *([] if slot.filter is None else [slot.filter])]
     return found.union(*(columns_read(n, slots) for n in inner))
+
+
+def expressions_of(slot: ConditionSlot) -> tuple[Expression, ...]:
+    """The expressions that a slot evaluates at rows."""
+    if isinstance(slot, NavigationSlot):
+        return () if slot.argument is None else (slot.argument,)
+    if isinstance(slot, AggregateSlot):
+        return (*slot.arguments, *(() if slot.filter is None else (slot.filter,)))
+    return ()
 
 
 class NotCompilable(Exception):

@@ -25,6 +25,7 @@ from sparkcep.planner.conditions.comparable import Comparable
 from sparkcep.planner.conditions.one_row import of_one_row
 from sparkcep.planner.conditions.row_conditions import may_fail
 from sparkcep.planner.conditions.trees import Conjunct, balanced
+from sparkcep.planner.conditions.unread import read_by
 from sparkcep.planner.fields import Fields
 from sparkcep.query import POSITION, PREFIX, Aggregate, MatchNumber, Navigation, PatternQuery, Scalar, Waiting, unescape
 from sparkcep.settings import LIMIT_PAIRS
@@ -137,11 +138,21 @@ class MatchConditions:
         finally:
             self.prefers_interpreter = False
 
-    def kinds(self) -> tuple[Type, ...]:
-        """Types of the columns, of which conditions may get more: values that meet in an operation are of one type."""
+    def coerce(self) -> None:
+        """Make values that meet in an operation of one type, which may add slots and columns."""
         comparable = Comparable(self, self.types(), self.ansi)
         self.conjuncts = {k: list(map(comparable.applied, nodes)) for k, nodes in self.conjuncts.items()}
-        return self.column_kinds()
+
+    def settle(self) -> None:
+        """Coerce, and forget what no condition reads any more.
+
+        To be called once all conditions are there, before slots and columns are handed out by their numbers.
+        """
+        self.coerce()
+        read = read_by((node for nodes in self.conjuncts.values() for node in nodes), self.slots)
+        self.conjuncts = {k: list(map(read.tree, nodes)) for k, nodes in self.conjuncts.items()}
+        self.slots[:] = [read.slot(self.slots[number]) for number in read.slots]
+        self.columns[:] = [self.columns[number] for number in read.columns]
 
     def column_kinds(self) -> tuple[Type, ...]:
         """Types of the columns so far, as conditions know them."""

@@ -132,7 +132,8 @@ class RowsPlanner(PlanSteps):
         where conditions look at variables' names, to search in Python."""
         if not dependent.conditions:
             return ConditionSet(), ""
-        kinds = dependent.kinds()
+        dependent.settle()
+        kinds = dependent.column_kinds()
         conditions = ConditionSet(dependent.conditions, tuple(dependent.slots), kinds, tuple(dependent.registers))
         try:
             lacking = compile_conditions(conditions, self.settings.ansi, CallsBack.WHERE_NEEDED).lacking

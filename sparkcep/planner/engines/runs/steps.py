@@ -181,8 +181,9 @@ class BlockPlanner(PlanSteps):
         """Conditions and when they are tested."""
         if not conditions:
             return ConditionSet(), ()
+        dependent.settle()
         checks = tuple(self.check(k, c, dependent) for k, c in enumerate(conditions))  # adds registers and columns
-        kinds = dependent.kinds()
+        kinds = dependent.column_kinds()
         names = self.names
         tested = tuple(
             frozenset(names.index(k) for k in c.decided_by) if c.at is TestedAt.TAKE else frozenset()
