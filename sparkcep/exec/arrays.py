@@ -91,17 +91,26 @@ def signed_words(array: pa.Array) -> tuple[Ints, Ints]:
     return low, high_words(array) + (low < 0)
 
 
-def rank_decimals(arrays: Sequence[pa.Array]) -> list[Ints]:
-    """Ranks of decimals of one scale over all arrays; equal ones share a rank."""
+def order_decimals(arrays: Sequence[pa.Array]) -> list[Ints]:
+    """Decimals of one scale as int64 of the same order over all arrays: how far each is above the least one or, where
+    that is more than 63 bits, its rank. NULLs are any."""
+    ends = np.cumsum([len(a) for a in arrays])[:-1]
     high = np.concatenate([high_words(a) for a in arrays])
     low = np.concatenate([_words(a)[::2].view(np.uint64) for a in arrays])
+    if not len(high):
+        return np.split(high, ends)
+    least, most = (int(h) for h in (high.min(), high.max()))
+    if most - least <= 1:  # else more than 64 bits
+        first, last = low[high == least].min(), low[high == most].max()
+        if (most - least << 64) + int(last) - int(first) < 1 << 63:
+            return np.split((low - first).view(np.int64), ends)
     order = np.lexsort((low, high))
     high, low = high[order], low[order]
     steps = np.ones(len(order), np.int64)
     steps[1:] = (high[1:] != high[:-1]) | (low[1:] != low[:-1])
     ranks = np.empty(len(order), np.int64)
     ranks[order] = np.cumsum(steps)
-    return np.split(ranks, np.cumsum([len(a) for a in arrays])[:-1])
+    return np.split(ranks, ends)
 
 
 def struct_lists(ends: Ints, columns: Mapping[str, pa.Array]) -> pa.ListArray:

@@ -20,11 +20,30 @@ class Granularity(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class KeyPair:
-    """Kernel columns (by number) that an edge condition compares: of the event before and of the event after."""
+class Key:
+    """A kernel column (by number) as a side of a comparison: ``factor * value + summand``, of unscaled integers."""
 
-    before: int
-    after: int
+    column: int
+    factor: int = 1
+    summand: int = 0
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is the column itself."""
+        return self.factor == 1 and self.summand == 0
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPair:
+    """What an edge condition compares: of the event before and of the event after."""
+
+    before: Key
+    after: Key
+
+    @property
+    def keys(self) -> tuple[Key, Key]:
+        """Both sides."""
+        return self.before, self.after
 
 
 @dataclass(frozen=True, slots=True)

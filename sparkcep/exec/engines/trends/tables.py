@@ -4,17 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparkcep.exec.arrays import Ints, float_values, int_values, ordered_ints, rank_decimals, rank_strings, signed_words
+from sparkcep.exec.arrays import (
+    Ints,
+    float_values,
+    int_values,
+    order_decimals,
+    ordered_ints,
+    rank_strings,
+    signed_words,
+)
 from sparkcep.exec.automaton import ACCEPT
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.conditions.expressions import WORD_DIGITS, parse_type
-from sparkcep.exec.engines.trends.spec import EdgeClass, Granularity, KeyPair, Order, TrendAggregate, TrendSpec
+from sparkcep.exec.engines.trends.spec import EdgeClass, Granularity, Key, KeyPair, Order, TrendAggregate, TrendSpec
 from sparkcep.exec.kernels.runs.graph_tables import Machine, Rows
 from sparkcep.exec.kernels.trends import sums
 from sparkcep.exec.kernels.trends import tables as kernel
@@ -145,17 +154,42 @@ def key_columns(pairs: Sequence[KeyPair], batch: Batch) -> tuple[Ints, npt.NDArr
     keys = np.zeros((2 * max(len(pairs), 1), rows if pairs else 1), np.int64)
     nulls = np.zeros(keys.shape, np.uint8)
     for k, pair in enumerate(pairs):
-        sides = [batch.columns[pair.before], batch.columns[pair.after]][: 1 + (pair.before != pair.after)]
-        if any(pa.types.is_floating(a.type) for a in sides):
+        both = list(dict.fromkeys((pair.before, pair.after)))
+        sides = [batch.columns[key.column] for key in both]
+        if not all(key.is_plain for key in both):
+            found = _linear_keys(both, sides)
+        elif any(pa.types.is_floating(a.type) for a in sides):
             found = [ordered_ints(a.cast(pa.float64())) for a in sides]
         elif any(is_text(a.type) or is_long(a.type) for a in sides):
-            ranks = rank_strings(sides, ())[0] if is_text(sides[0].type) else rank_decimals(sides)
+            ranks = rank_strings(sides, ())[0] if is_text(sides[0].type) else order_decimals(sides)
             found = [(r, np.asarray(a.is_null(), np.uint8)) for r, a in zip(ranks, sides, strict=True)]
         else:
             found = [int_values(a) for a in sides]
         for side, (values, null) in enumerate(found):
             keys[2 * k + side], nulls[2 * k + side] = values, null
     return keys.ravel(), nulls.ravel()
+
+
+def _linear_keys(keys: Sequence[Key], columns: Sequence[pa.Array]) -> list[tuple[Ints, npt.NDArray[np.uint8]]]:
+    """Sides that are made of columns of one word, as integers of one order, and NULL flags."""
+    found = [int_values(a) for a in columns]
+    if all(_fits(key, values) for key, (values, _) in zip(keys, found, strict=True)):
+        return [(values * key.factor + key.summand, null) for key, (values, null) in zip(keys, found, strict=True)]
+    wide = [_wide(key, values) for key, (values, _) in zip(keys, found, strict=True)]
+    return [(values, null) for values, (_, null) in zip(order_decimals(wide), found, strict=True)]
+
+
+def _fits(key: Key, values: Ints) -> bool:
+    """Whether all of a side's values have one word."""
+    ends = (int(values.min()), int(values.max())) if len(values) else ()
+    return all(abs(end * key.factor) + abs(key.summand) < 1 << 63 for end in ends)
+
+
+def _wide(key: Key, values: Ints) -> pa.Array:
+    """A side's values as decimals of 38 digits, which it has at most."""
+    numbers = pa.array(values).cast(pa.decimal256(19, 0))
+    factor, summand = (pa.scalar(Decimal(n), pa.decimal256(38, 0)) for n in (key.factor, key.summand))
+    return pc.add(pc.multiply(numbers, factor), summand).cast(pa.decimal128(38, 0))
 
 
 def is_long(type_: pa.DataType) -> bool:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from sparkcep.exec.automaton import ACCEPT, Automaton, Edge
 from sparkcep.planner.conditions.match_conditions import describe
+from sparkcep.planner.engines.trends.linear import Linear
 from sparkcep.query import POSITION, Aggregate, Condition, Navigation, Scalar, TestedAt, unescape
 from sparkcep.sql.lexicon import Token, pair_parentheses, tokenize
 
@@ -27,12 +28,14 @@ class NotAdjacent(Exception):
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """``before operator after``: row expressions of two adjacent events; ``operator`` is one of = < <= > >=.
-    ``may_fail``: not to be evaluated for other events."""
+    ``may_fail``: not to be evaluated for other events. ``linear``: the sides as integers made of columns, where they
+    can be."""
 
     before: str
     operator: str
     after: str
     may_fail: bool = False
+    linear: tuple[Linear, Linear] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from sparkcep.exec.engines.trends.matcher import LANES
 from sparkcep.exec.engines.trends.spec import EdgeClass, Granularity, KeyPair, Part
 from sparkcep.pattern import render
 from sparkcep.planner.engines.runs.explain import variables_of
+from sparkcep.planner.engines.trends.linear import key_texts
 from sparkcep.planner.engines.trends.plan import TrendsPlan
 from sparkcep.planner.engines.trends.sql import TrendSql
 from sparkcep.planner.explain_before import before_lines, filter_line, layout_line
@@ -79,7 +80,9 @@ def granularity(plan: PatternPlan[TrendsPlan], part: Part, c: EdgeClass, shown: 
     text += c.granularity.value
 
     def compared(pair: KeyPair, operator: str) -> str:
-        return f"{unescape(texts[columns[pair.before]])} {operator} next {unescape(texts[columns[pair.after]])}"
+        sides = ((unescape(texts[columns[key.column]]), key, part.spec.column_types[key.column]) for key in pair.keys)
+        before, after = key_texts(*sides)
+        return f"{before} {operator} next {after}"
 
     if c.order is not None:
         conditions = [compared(p, "=") for p in c.order.equal]

@@ -12,6 +12,7 @@ from sparkcep.exec.automaton import ACCEPT
 from sparkcep.exec.conditions.expressions import (
     TIMES,
     NotCompilable,
+    Type,
     as_decimal,
     average_type,
     parse_type,
@@ -23,6 +24,7 @@ from sparkcep.exec.engines.trends.spec import (
     Compared,
     EdgeClass,
     Granularity,
+    Key,
     KeyPair,
     Order,
     TrendAggregate,
@@ -42,6 +44,7 @@ from sparkcep.planner.engines.trends.edges import (
     NotAdjacent,
     comparisons,
 )
+from sparkcep.planner.engines.trends.linear import linear_sides
 from sparkcep.planner.engines.trends.quotients import DIGITS
 from sparkcep.planner.engines.trends.sql import TrendSql, TrendValue
 from sparkcep.planner.layouts import is_orderable
@@ -58,6 +61,7 @@ from sparkcep.query import (
     Selection,
     SkipMode,
     Trend,
+    quote,
     unescape,
 )
 
@@ -450,12 +454,19 @@ class TrendPlanner(BlockPlanner):
         if kinds <= {"double", "float", "int", "decimal"} and kinds & {"double", "float"}:
             return _cast(c, "DOUBLE")
         if kinds <= {"int", "decimal"} and "decimal" in kinds:
+            if (linear := linear_sides((c.before, c.after), (a, b), self.typed_column)) is not None:
+                return replace(c, linear=linear, may_fail=False)
             if a == b:
                 return c
             return _cast(c, wider_decimal(as_decimal(a), as_decimal(b)).sql)
         if len(kinds) > 1 and kinds <= set(TIMES_BY_WIDTH):
             return _cast(c, wider_time(kinds))
         return c if a.kind == b.kind and (a.is_integer_like or a.kind == "string") else None
+
+    def typed_column(self, text: str) -> tuple[str, Type] | None:
+        """The input column that a text names, quoted, and its type."""
+        name = self.fields.column_of(text)
+        return None if name is None else (quote(name), parse_type(self.column_types[name]))
 
     def compile_pairs(self, dependent: MatchConditions, scalars: Sequence[Scalar]) -> ConditionSet:
         """Programs over two registers, the event before and the one after; scalar k is condition k.
@@ -465,7 +476,8 @@ class TrendPlanner(BlockPlanner):
         """
         if not scalars:
             return ConditionSet()
-        kinds = dependent.kinds()
+        dependent.coerce()
+        kinds = dependent.column_kinds()
         out = ConditionSet(
             dependent.conditions, tuple(dependent.slots), kinds, tuple(dependent.registers),
             tested=tuple(frozenset([1]) for _ in scalars),
@@ -562,9 +574,12 @@ def _cast(c: Comparison, to: str) -> Comparison:
 
 
 def key_pair(c: Comparison, dependent: MatchConditions) -> KeyPair:
-    """The kernel columns of both sides."""
+    """What the kernel compares: columns of both sides."""
+    if c.linear is not None:
+        one, other = (Key(dependent.column(side.column), side.factor, side.summand) for side in c.linear)
+        return KeyPair(one, other)
     before, after = (
         dependent.guarded(text, (side,)) if c.may_fail else text
         for text, side in ((c.before, BEFORE), (c.after, AFTER))
     )
-    return KeyPair(dependent.column(before), dependent.column(after))
+    return KeyPair(Key(dependent.column(before)), Key(dependent.column(after)))
