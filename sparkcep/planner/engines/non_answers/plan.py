@@ -102,8 +102,8 @@ class NonAnswersPlanner(BlockPlanner):
         step, most_cost, most_shift = self.lengths()
         local, dependent, conditions = self.split(any_row=True)
         within = self.plan_times()
-        key_column = dependent.column(self.fields.texts[time])
         condition_set, checks = self.compile_runs(dependent, conditions)
+        key_column = dependent.column(self.fields.texts[time])
         typed = self.type_tests(local)
         tests = {**local, **typed}
         shifts, layout, why = self.choose_layout(tests, dependent.pairs)

@@ -526,8 +526,8 @@ class TrendPlanner(BlockPlanner):
             PatternAnalysisError: CEP_UNSUPPORTED_CONDITION.
         """
         local, dependent, conditions = self.split()
-        aggregates = self.aggregates(trends, dependent)
         condition_set, checks = self.compile_runs(dependent, conditions)
+        aggregates = self.aggregates(trends, dependent)  # adds columns
         beyond = self.beyond_kernel(condition_set, conditions)
         if beyond is not None:
             raise dependent.unsupported(beyond[0].scalar, beyond[1])
