@@ -30,12 +30,18 @@ def recommended_settings() -> Iterator[tuple[str, str]]:
 
 
 @contextmanager
-def spark_session(files: Mapping[str, Path]) -> Iterator[SparkSession]:
-    """A local Spark session with pattern queries enabled and a view per Parquet file."""
+def spark_session(files: Mapping[str, Path], **more: str) -> Iterator[SparkSession]:
+    """A local Spark session with pattern queries enabled and a view per Parquet file.
+
+    Args:
+        more: settings of the session, with underscores for dots.
+    """
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.master("local[2]").appName("sparkcep benchmarks")
     for key, value in recommended_settings():
         builder = builder.config(key, value)
+    for key, value in more.items():
+        builder = builder.config(key.replace("_", "."), value)
     spark = (
         builder.config("spark.driver.memory", "4g")
         .config("spark.sql.shuffle.partitions", "2")
