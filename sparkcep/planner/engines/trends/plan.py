@@ -12,11 +12,8 @@ from sparkcep.exec.automaton import ACCEPT
 from sparkcep.exec.conditions.expressions import (
     TIMES,
     NotCompilable,
-    Type,
-    as_decimal,
     average_type,
     parse_type,
-    wider_decimal,
 )
 from sparkcep.exec.engines.rows.spec import ConditionSet, words_of
 from sparkcep.exec.engines.runs.spec import Check, RunSpec
@@ -24,14 +21,11 @@ from sparkcep.exec.engines.trends.spec import (
     Compared,
     EdgeClass,
     Granularity,
-    Key,
-    KeyPair,
     Order,
     TrendAggregate,
     TrendSpec,
 )
 from sparkcep.exec.shape import OperatorColumns, Within
-from sparkcep.planner.conditions.coercion import TIMES_BY_WIDTH, compared_as, wider_time
 from sparkcep.planner.conditions.match_conditions import MatchConditions, describe
 from sparkcep.planner.conditions.row_conditions import RowCondition, may_fail, row_condition, tests_by_name
 from sparkcep.planner.engines.runs.steps import BlockPlanner, in_kernel, machine_lacks
@@ -42,9 +36,8 @@ from sparkcep.planner.engines.trends.edges import (
     Demand,
     EdgeConditions,
     NotAdjacent,
-    comparisons,
 )
-from sparkcep.planner.engines.trends.linear import linear_sides
+from sparkcep.planner.engines.trends.keys import Comparisons, key_pair
 from sparkcep.planner.engines.trends.quotients import DIGITS
 from sparkcep.planner.engines.trends.sql import TrendSql, TrendValue
 from sparkcep.planner.layouts import is_orderable
@@ -61,7 +54,6 @@ from sparkcep.query import (
     Selection,
     SkipMode,
     Trend,
-    quote,
     unescape,
 )
 
@@ -333,7 +325,7 @@ class TrendPlanner(BlockPlanner):
             compared: list[Compared] = []
             if granularity is Granularity.PAIRS:
                 for scalar in demand.both:
-                    if found_here := self.compared(scalar):
+                    if found_here := self.comparisons.of(scalar):
                         compared += [Compared(key_pair(one, dependent), one.operator) for one in found_here]
                         continue
                     # What may fail is evaluated for the events of these edges alone.
@@ -418,7 +410,7 @@ class TrendPlanner(BlockPlanner):
         """Comparisons of which two at most are no equalities, as the order of a tree or of a grid."""
         found: list[Comparison] = []
         for scalar in scalars:
-            if not (both := self.compared(scalar)):
+            if not (both := self.comparisons.of(scalar)):
                 return None
             found += both
         ordered = [c for c in found if c.operator != "="]
@@ -434,39 +426,10 @@ class TrendPlanner(BlockPlanner):
             equal, key_pair(first, dependent), first.operator, key_pair(second, dependent), second.operator
         )  # fmt: skip
 
-    def compared(self, scalar: Scalar) -> tuple[Comparison, ...]:
-        """The comparisons of a test of two events, where the kernel's integers decide all of them."""
-        found = [self.comparable(one) for one in comparisons(scalar)]
-        known = tuple(one for one in found if one is not None)
-        return known if len(known) == len(found) else ()
-
-    def comparable(self, c: Comparison) -> Comparison | None:
-        """A comparison whose sides have one type, as Spark would cast them, and integers of one order; else None."""
-        a, b = (parse_type(t) for _, t in self.analyze([c.before, c.after]))
-        kinds = {a.kind, b.kind}
-        # The casts below do not fail, but for a text's.
-        may = may_fail(c.before) or may_fail(c.after) or (len(kinds) > 1 and "string" in kinds)
-        c = replace(c, may_fail=may)
-        if (common := compared_as([a, b], self.settings.ansi)) is not None:
-            return _cast(c, common.sql)
-        if kinds <= {"double", "float"}:
-            return c
-        if kinds <= {"double", "float", "int", "decimal"} and kinds & {"double", "float"}:
-            return _cast(c, "DOUBLE")
-        if kinds <= {"int", "decimal"} and "decimal" in kinds:
-            if (linear := linear_sides((c.before, c.after), (a, b), self.typed_column)) is not None:
-                return replace(c, linear=linear, may_fail=False)
-            if a == b:
-                return c
-            return _cast(c, wider_decimal(as_decimal(a), as_decimal(b)).sql)
-        if len(kinds) > 1 and kinds <= set(TIMES_BY_WIDTH):
-            return _cast(c, wider_time(kinds))
-        return c if a.kind == b.kind and (a.is_integer_like or a.kind == "string") else None
-
-    def typed_column(self, text: str) -> tuple[str, Type] | None:
-        """The input column that a text names, quoted, and its type."""
-        name = self.fields.column_of(text)
-        return None if name is None else (quote(name), parse_type(self.column_types[name]))
+    @property
+    def comparisons(self) -> Comparisons:
+        """Reads conditions as comparisons that the kernel decides by integers."""
+        return Comparisons(self.analyze, self.settings.ansi, self.fields, self.column_types)
 
     def compile_pairs(self, dependent: MatchConditions, scalars: Sequence[Scalar]) -> ConditionSet:
         """Programs over two registers, the event before and the one after; scalar k is condition k.
@@ -567,19 +530,3 @@ def refuse_uncertainty(query: PatternQuery) -> None:
             position=query.uncertainty.position,
             hint="aggregate over the matches, SELECT sum(confidence) FROM (FROM ... PATTERN ...)",
         )
-
-
-def _cast(c: Comparison, to: str) -> Comparison:
-    return replace(c, before=f"CAST(({c.before}) AS {to})", after=f"CAST(({c.after}) AS {to})")
-
-
-def key_pair(c: Comparison, dependent: MatchConditions) -> KeyPair:
-    """What the kernel compares: columns of both sides."""
-    if c.linear is not None:
-        one, other = (Key(dependent.column(side.column), side.factor, side.summand) for side in c.linear)
-        return KeyPair(one, other)
-    before, after = (
-        dependent.guarded(text, (side,)) if c.may_fail else text
-        for text, side in ((c.before, BEFORE), (c.after, AFTER))
-    )
-    return KeyPair(Key(dependent.column(before)), Key(dependent.column(after)))
