@@ -40,7 +40,10 @@ def test_decimals_of_two_words(base: int, width: int, parts: list[list[float]]) 
 
 values = st.one_of(st.none(), st.integers(-5, 5), st.sampled_from([LEAST, LEAST + 1, MOST - 1, MOST]))
 keys = st.builds(
-    Key, st.integers(0, 1), st.sampled_from([1, 5, -4, 125, 10**9, 10**17]), st.sampled_from([0, 1, -75, 10**18])
+    Key,
+    st.integers(0, 1),
+    st.sampled_from([1, 5, -4, 125, 10**9, 10**17, 10**18 - 1, 10**19]),
+    st.sampled_from([0, 1, -75, 10**18]),
 )
 
 

@@ -172,7 +172,8 @@ def key_columns(pairs: Sequence[KeyPair], batch: Batch) -> tuple[Ints, npt.NDArr
 
 def _linear_keys(keys: Sequence[Key], columns: Sequence[pa.Array]) -> list[tuple[Ints, npt.NDArray[np.uint8]]]:
     """Sides that are made of columns of one word, as integers of one order, and NULL flags."""
-    found = [int_values(a) for a in columns]
+    # What stands in the place of a NULL may be anything, and too large for a factor.
+    found = [(np.where(null, 0, values), null) for values, null in map(int_values, columns)]
     if all(_fits(key, values) for key, (values, _) in zip(keys, found, strict=True)):
         return [(values * key.factor + key.summand, null) for key, (values, null) in zip(keys, found, strict=True)]
     wide = [_wide(key, values) for key, (values, _) in zip(keys, found, strict=True)]
@@ -181,8 +182,9 @@ def _linear_keys(keys: Sequence[Key], columns: Sequence[pa.Array]) -> list[tuple
 
 def _fits(key: Key, values: Ints) -> bool:
     """Whether all of a side's values have one word."""
-    ends = (int(values.min()), int(values.max())) if len(values) else ()
-    return all(abs(end * key.factor) + abs(key.summand) < 1 << 63 for end in ends)
+    ends = (int(values.min()), int(values.max())) if len(values) else (0,)
+    most = max(abs(end) for end in ends)
+    return max(most, 1) * abs(key.factor) + abs(key.summand) < 1 << 63
 
 
 def _wide(key: Key, values: Ints) -> pa.Array:

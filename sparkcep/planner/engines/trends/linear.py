@@ -11,7 +11,6 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from decimal import Decimal
 
 from sqlglot import exp
 
@@ -74,13 +73,12 @@ def linear(text: str, type_: Type, column: Callable[[str], tuple[str, Type] | No
         if isinstance(tree, exp.Sub):  # literal - column
             own = replace(own, factor=-1)
     elif isinstance(tree, exp.Sub):
-        number = -number
-    digits = max(0, -int(number.as_tuple().exponent))
+        number = -number[0], number[1]
+    unscaled, digits = number
     if isinstance(tree, exp.Mul):
-        factor = int(number.scaleb(digits))
-        return Linear(own.column, factor, 0, own.scale + digits) if factor else None
+        return Linear(own.column, unscaled, 0, own.scale + digits) if unscaled else None
     scale = max(own.scale, digits)
-    return replace(own.scaled(scale), summand=int(number.scaleb(scale)))
+    return replace(own.scaled(scale), summand=unscaled * 10 ** (scale - digits))
 
 
 def key_texts(*sides: tuple[str, Key, str]) -> list[str]:
@@ -107,10 +105,13 @@ def _of_column(tree: exp.Expr, column: Callable[[str], tuple[str, Type] | None])
     return Linear(name, 1, 0, type_.scale) if one_word else None
 
 
-def _number(tree: exp.Expr) -> Decimal | None:
-    """A literal integer or decimal."""
+def _number(tree: exp.Expr) -> tuple[int, int] | None:
+    """A literal integer or decimal: unscaled, and how many digits are behind its point."""
     if isinstance(tree, exp.Neg):
         inner = _number(tree.this)
-        return None if inner is None else -inner
-    plain = isinstance(tree, exp.Literal) and not tree.is_string and re.fullmatch(r"\d+\.?\d*|\.\d+", str(tree.this))
-    return Decimal(str(tree.this)) if plain else None
+        return None if inner is None else (-inner[0], inner[1])
+    text = str(tree.this) if isinstance(tree, exp.Literal) and not tree.is_string else ""
+    if not re.fullmatch(r"\d+\.?\d*|\.\d+", text):
+        return None
+    whole, _, behind = text.partition(".")
+    return int(whole + behind), len(behind)
