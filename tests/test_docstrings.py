@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import doctest
+import importlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -66,3 +68,19 @@ def test_public_definitions_have_docstrings() -> None:
 )
 def test_what_counts(text: str, names: list[str]) -> None:
     assert [name for name, _ in undocumented(ast.parse(text).body)] == names
+
+
+#: Modules whose examples ask a Spark session.
+WITH_SESSION = {"sparkcep", "sparkcep.index", "sparkcep.index.reader", "sparkcep.pictures"}
+
+
+def with_examples() -> list[str]:
+    """Modules that show what they do."""
+    paths = [path.relative_to(ROOT.parent).with_suffix("") for path in FILES if ">>> " in path.read_text()]
+    return [".".join(path.parts).removesuffix(".__init__") for path in paths]
+
+
+@pytest.mark.parametrize("name", sorted({*with_examples()} - WITH_SESSION))
+def test_examples_show_what_is_so(name: str) -> None:
+    found = doctest.testmod(importlib.import_module(name))
+    assert found.attempted and not found.failed

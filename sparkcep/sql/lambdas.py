@@ -38,7 +38,7 @@ def find_lambdas(tokens: Sequence[Token], low: int, high: int) -> list[Lambda]:
     """The lambda functions in a range of tokens, outer ones before those in their bodies.
 
     >>> from sparkcep.sql.lexicon import tokenize
-    >>> find_lambdas(tokenize("zip_with(a, b, (x, y) -> x + f(y, 1))"), 0, 22)
+    >>> find_lambdas(tokenize("zip_with(a, b, (x, y) -> x + f(y, 1))"), 0, 21)
     [Lambda(first=6, names=(7, 9), low=12, high=20)]
     """
     found = []

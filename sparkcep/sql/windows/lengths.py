@@ -8,6 +8,7 @@ from sparkcep.pattern import Alternation, Pattern, Permutation, Quantified, Vari
 def shortest(node: Pattern) -> int:
     """Rows of the shortest match of a pattern, conditions aside.
 
+    >>> from sparkcep.pattern import Concatenation
     >>> shortest(Concatenation((Variable("A"), Quantified(Variable("B"), 2, None))))
     3
     """
@@ -23,6 +24,7 @@ def shortest(node: Pattern) -> int:
 def rows_before(node: Pattern, variable: str) -> int:
     """Rows that any match has before a row of the variable, at least.
 
+    >>> from sparkcep.pattern import Concatenation
     >>> rows_before(Concatenation((Variable("A"), Quantified(Variable("B"), 1, None))), "B")
     1
     """
