@@ -154,7 +154,7 @@ def key_columns(pairs: Sequence[KeyPair], batch: Batch) -> tuple[Ints, npt.NDArr
     keys = np.zeros((2 * max(len(pairs), 1), rows if pairs else 1), np.int64)
     nulls = np.zeros(keys.shape, np.uint8)
     for k, pair in enumerate(pairs):
-        both = list(dict.fromkeys((pair.before, pair.after)))
+        both = list(dict.fromkeys(pair.keys))
         sides = [batch.columns[key.column] for key in both]
         if not all(key.is_plain for key in both):
             found = _linear_keys(both, sides)
@@ -182,9 +182,9 @@ def _linear_keys(keys: Sequence[Key], columns: Sequence[pa.Array]) -> list[tuple
 
 def _fits(key: Key, values: Ints) -> bool:
     """Whether all of a side's values have one word."""
-    ends = (int(values.min()), int(values.max())) if len(values) else (0,)
-    most = max(abs(end) for end in ends)
-    return max(most, 1) * abs(key.factor) + abs(key.summand) < 1 << 63
+    ends = (values.min(), values.max()) if len(values) else ()
+    most = max([1, *(abs(int(end)) for end in ends)])  # the factor itself is to be a word, too
+    return most * abs(key.factor) + abs(key.summand) < 1 << 63
 
 
 def _wide(key: Key, values: Ints) -> pa.Array:

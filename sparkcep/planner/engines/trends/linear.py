@@ -35,6 +35,10 @@ class Linear:
         more = 10 ** (scale - self.scale)
         return Linear(self.column, self.factor * more, self.summand * more, scale)
 
+    def without(self, divisor: int) -> Linear:
+        """The integer without a divisor that the other side has too."""
+        return replace(self, factor=self.factor // divisor, summand=self.summand // divisor)
+
 
 def linear_sides(
     sides: tuple[str, str], types: tuple[Type, Type], column: Callable[[str], tuple[str, Type] | None]
@@ -50,9 +54,7 @@ def linear_sides(
     scale = max(before.scale, after.scale)
     before, after = before.scaled(scale), after.scaled(scale)
     common = math.gcd(before.factor, before.summand, after.factor, after.summand)
-    return tuple(  # type: ignore[return-value]
-        replace(side, factor=side.factor // common, summand=side.summand // common) for side in (before, after)
-    )
+    return before.without(common), after.without(common)
 
 
 def linear(text: str, type_: Type, column: Callable[[str], tuple[str, Type] | None]) -> Linear | None:
@@ -64,17 +66,17 @@ def linear(text: str, type_: Type, column: Callable[[str], tuple[str, Type] | No
     if type_.kind != "decimal" or type_.size == DIGITS or not isinstance(tree, exp.Mul | exp.Add | exp.Sub):
         return None
     left, right = tree.this.unnest(), tree.expression.unnest()
-    number = _number(right)
-    own = _of_column(left, column)
-    if number is None or own is None:
-        number, own = _number(left), _of_column(right, column)
-        if number is None or own is None:
-            return None
-        if isinstance(tree, exp.Sub):  # literal - column
-            own = replace(own, factor=-1)
-    elif isinstance(tree, exp.Sub):
-        number = -number[0], number[1]
+    own, number = _of_column(left, column), _number(right)
+    literal_first = own is None
+    if literal_first:
+        own, number = _of_column(right, column), _number(left)
+    if own is None or number is None:
+        return None
     unscaled, digits = number
+    if isinstance(tree, exp.Sub) and literal_first:
+        own = replace(own, factor=-1)
+    elif isinstance(tree, exp.Sub):
+        unscaled = -unscaled
     if isinstance(tree, exp.Mul):
         return Linear(own.column, unscaled, 0, own.scale + digits) if unscaled else None
     scale = max(own.scale, digits)
