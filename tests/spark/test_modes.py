@@ -6,13 +6,14 @@ import itertools
 import os
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
 from sparkcep import index
+from sparkcep.session_settings import changed
 
 from .neighbours import block, by_lag, clause
 
@@ -25,13 +26,10 @@ BOUNDS = ("24 HOURS", "1 DAY", "23 HOURS 30 MINUTES", "1 MONTH", "2 DAYS 1 HOUR"
 
 @contextmanager
 def conf(spark: SparkSession, **values: str) -> Iterator[None]:
-    for key, value in values.items():
-        spark.conf.set(key, value)
-    try:
+    with ExitStack() as stack:
+        for key, value in values.items():
+            stack.enter_context(changed(spark, key, value))
         yield
-    finally:
-        for key in values:
-            spark.conf.unset(key)
 
 
 def rows(spark: SparkSession, query: str) -> Counter[tuple[object, ...]]:
