@@ -61,10 +61,11 @@ long-spark: $(VENV)/.test
 	$(BIN)/python -m pytest -q -m 'not long' tests/spark
 
 long-marked: $(VENV)/.test
-	$(BIN)/python -m pytest -q -m long tests
+	SPARKCEP_TEST_SEED=$(SEED) $(BIN)/python -m pytest -q -m long tests
 
 long-connect: $(VENV)/.test
-	$(QUICK) SPARKCEP_TEST_SESSION=connect $(BIN)/python -m pytest -q -m long $(addprefix tests/spark/test_,$(CONNECT))
+	$(QUICK) SPARKCEP_TEST_SEED=$(SEED) SPARKCEP_TEST_SESSION=connect \
+		$(BIN)/python -m pytest -q -m long $(addprefix tests/spark/test_,$(CONNECT))
 
 long-texts: $(VENV)/.test
 	$(QUICK) SPARKCEP_TEST_TEXTS=together $(BIN)/python -m pytest -q tests/sql

@@ -10,6 +10,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from random import Random
 from typing import Any
 
 import pytest
@@ -52,6 +53,13 @@ def every(nth: int, cases: Iterable[Any]) -> list[Any]:
     together they are a suite, of which some show whether the whole still works."""
     rows = [case if isinstance(case, tuple) else (case,) for case in cases]
     return [pytest.param(*row, marks=[pytest.mark.full] if n % nth else []) for n, row in enumerate(rows)]
+
+
+def drawn(seeds: range) -> list[int]:
+    """Seeds of random tests that take hours in all: an eighth of them in a run of `make test-long`, drawn by its SEED;
+    all of them where SPARKCEP_TEST_SEED is not set."""
+    seed = os.environ.get("SPARKCEP_TEST_SEED")
+    return list(seeds) if seed is None else sorted(Random(seed).sample(seeds, max(len(seeds) // 8, 1)))
 
 
 # Workers take the system Python unless told.

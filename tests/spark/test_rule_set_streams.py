@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 
 from sparkcep.errors import PatternAnalysisError, PatternWarning, SparkCepError
 
-from ..conftest import IS_CONNECT, configured
+from ..conftest import IS_CONNECT, configured, drawn
 from .rule_set_streams import (
     CALL,
     ITEMS,
@@ -122,7 +122,7 @@ def test_equal_to_the_log_at_rest(spark: SparkSession, seed: int, tmp_path: Path
 
 @classic
 @pytest.mark.long
-@pytest.mark.parametrize("seed", range(1000, 1400))
+@pytest.mark.parametrize("seed", drawn(range(1000, 1400)))
 def test_equal_to_the_log_at_rest_at_length(spark: SparkSession, seed: int, tmp_path: Path) -> None:
     check_stream(spark, seed, seed % 16 + 1, tmp_path / "in")
 

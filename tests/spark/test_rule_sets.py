@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from sparkcep.errors import PatternWarning
 
-from ..conftest import configured
+from ..conftest import configured, drawn
 from .rule_texts import COLUMNS, random_log, random_rule
 
 CALL = "(TABLE(rules_log) PARTITION BY u ORDER BY t, rules => TABLE(rules_table), event_type => type)"
@@ -109,7 +109,7 @@ def test_equal_to_statements_of_their_own(spark: SparkSession, seed: int, layout
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", range(1000, 1960))
+@pytest.mark.parametrize("seed", drawn(range(1000, 1960)))
 def test_equal_to_statements_of_their_own_at_length(spark: SparkSession, seed: int) -> None:
     check_equal(spark, seed, {"spark.sparkcep.exec.layout": "rows" if seed % 3 == 0 else "auto"}, seed % 20 + 1)
 

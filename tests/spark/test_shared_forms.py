@@ -9,7 +9,7 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from ..conftest import IS_CONNECT, configured
+from ..conftest import IS_CONNECT, configured, drawn
 from .rule_texts import random_log, random_rule
 from .test_rule_sets import CASES, with_log
 
@@ -92,7 +92,7 @@ def test_equal_to_each_by_itself(spark: SparkSession) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", range(3000, 3400))
+@pytest.mark.parametrize("seed", drawn(range(3000, 3400)))
 def test_equal_to_each_by_itself_at_length(spark: SparkSession, seed: int) -> None:
     check_equal(spark, seed, seed % 9 + 2)
 
