@@ -15,7 +15,7 @@ from sparkcep.exec.conditions.expressions import parse_type
 from sparkcep.query import OwnAggregate
 from sparkcep.settings import Settings
 from sparkcep.spark_plan import is_remote
-from sparkcep.sql.scalars import AGGREGATES, NAVIGATION
+from sparkcep.sql.match_functions import AGGREGATES, NAVIGATION
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -11,7 +11,7 @@ from sparkcep.query import quote
 from sparkcep.session.windowed_order import order_distinct
 from sparkcep.session.windowed_source import OWN, SelectReader, WindowedInput, is_star
 from sparkcep.sql.correlation import is_name
-from sparkcep.sql.scalars import is_aggregate
+from sparkcep.sql.match_functions import is_aggregate
 from sparkcep.sql.statement import Statement
 from sparkcep.sql.windows.grouping import GroupedParts, grouped_by, plain_names, same_text
 from sparkcep.sql.windows.selected import expression_end, plain_windows, select_items

@@ -86,6 +86,8 @@ BEHIND_OPERAND = frozenset(
 )
 #: Words that end an expression and are no alias of it.
 NO_ALIASES = frozenset("END NULL TRUE FALSE".split())
+#: With these a query begins, in parentheses.
+QUERY_WORDS = frozenset({"SELECT", "WITH", "FROM", "VALUES", "TABLE"})
 #: Operators that end an operand: parentheses, a parameter `?`, an argument in braces.
 CLOSES_OPERAND = frozenset(") ] ? }".split())
 #: Operators that may end an operand, a quantified pattern or a percentage.

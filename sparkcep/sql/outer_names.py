@@ -12,8 +12,8 @@ from sparkcep.query import RowsPerMatch
 from sparkcep.sql.block.parser import parse_block
 from sparkcep.sql.clause.parser import parse_clause
 from sparkcep.sql.clause.row_pattern import variable_name
+from sparkcep.sql.lexicon import QUERY_WORDS
 from sparkcep.sql.rewriter import join_sides
-from sparkcep.sql.scalars import QUERY_WORDS
 from sparkcep.sql.statement import OccurrenceKind, PatternOccurrence, Statement
 from sparkcep.sql.windows.lengths import shortest
 

@@ -6,80 +6,22 @@ other text is left as it stands for Spark.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
 
-from sparkcep.errors import PatternAnalysisError, near_name
-from sparkcep.query import Aggregate, MatchNumber, Navigation, OwnAggregate, RowExpression, RowMarker, Scalar, Slot
+from sparkcep.errors import PatternAnalysisError
+from sparkcep.query import Aggregate, MatchNumber, Navigation, RowExpression, RowMarker, Scalar, Slot
 from sparkcep.sql.clause.row_pattern import variable_name
 from sparkcep.sql.lambdas import Parameter, columns_behind, hidden, parameters, renamed
-from sparkcep.sql.lexicon import BEHIND_OPERAND, Token
+from sparkcep.sql.lexicon import BEHIND_OPERAND, QUERY_WORDS, Token
+from sparkcep.sql.match_functions import NAVIGATION, is_aggregate
+from sparkcep.sql.row_expressions import RowExpressionReader, refuse_parameters
+from sparkcep.sql.scope import Scope
 from sparkcep.sql.statement import Statement
 
 Range = tuple[int, int]
 
-NAVIGATION = frozenset({"PREV", "NEXT", "FIRST", "LAST"})
-
-#: Spark's aggregate functions that make sense over the rows of a match.
-AGGREGATES = frozenset(
-    """any any_value approx_count_distinct approx_percentile array_agg avg bit_and bit_or bit_xor bool_and bool_or
-    collect_list collect_set corr count count_if covar_pop covar_samp every first_value histogram_numeric kurtosis
-    last_value listagg max max_by mean median min min_by mode percentile percentile_approx product regr_avgx regr_avgy
-    regr_count regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy skewness some std stddev stddev_pop
-    stddev_samp string_agg sum try_avg try_sum var_pop var_samp variance""".split()
-)
-
-
-def is_aggregate(name: str, own: Container[str]) -> bool:
-    """Whether a function aggregates over the rows of a match: Spark's, or one of the user's ``own``, in lower case."""
-    return name.lower() in AGGREGATES or name.lower() in own
-
-
-UNITS = frozenset(
-    "NANOSECOND MICROSECOND MILLISECOND SECOND MINUTE HOUR DAY WEEK MONTH QUARTER YEAR "
-    "NANOSECONDS MICROSECONDS MILLISECONDS SECONDS MINUTES HOURS DAYS WEEKS MONTHS QUARTERS YEARS".split()
-)
 #: Rows are counted by 32 bits.
 MAX_ROWS = 2**31 - 1
-QUERY_WORDS = frozenset({"SELECT", "WITH", "FROM", "VALUES", "TABLE"})
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """Names that scalar expressions of one clause may use.
-
-    ``unions`` maps a SUBSET name to its primary variables; ``qualifiers`` are the input relation's own names;
-    ``render`` gives the text of a span with nested forms replaced. ``own_aggregates``: users' functions by name.
-    ``computed``: where text begins that a column of the input stands for, and the token behind it; ``constants``: the
-    same, where it has one value in a partition.
-    """
-
-    statement: Statement
-    primaries: tuple[str, ...]
-    unions: dict[str, tuple[str, ...]]
-    qualifiers: frozenset[str]
-    columns: tuple[str, ...]
-    case_sensitive: bool
-    render: Callable[[int, int], str]
-    own_aggregates: Mapping[str, OwnAggregate] = field(default_factory=dict)
-    computed: Mapping[int, int] = field(default_factory=dict)
-    constants: Mapping[int, int] = field(default_factory=dict)
-
-    def variables_of(self, name: str) -> tuple[str, ...] | None:
-        """Primary variables behind a variable's or a SUBSET's name."""
-        if name in self.unions:
-            return self.unions[name]
-        return (name,) if name in self.primaries else None
-
-    def is_column(self, name: str) -> bool:
-        """Whether the input has it, by the session's case sensitivity."""
-        if self.case_sensitive:
-            return name in self.columns
-        return name.casefold() in {c.casefold() for c in self.columns}
-
-    def error(self, error_class: str, message: str, token: Token, hint: str | None = None) -> PatternAnalysisError:
-        """An error with a caret at a token; the caller raises it."""
-        return PatternAnalysisError(error_class, message, text=self.statement.text, position=token.start, hint=hint)
 
 
 def own_names(s: Statement, low: int, high: int) -> set[str]:
@@ -124,7 +66,7 @@ class ScalarReader:
         self.parameters = parameters(tokens, low, high, self.scope.case_sensitive)
         # The values of MEASURES' slots become columns of other names.
         columns = columns_behind(
-            tokens, low, high, lambda k: k not in self.parameters and (self.in_define or self.is_qualifier(k))
+            tokens, low, high, lambda k: k not in self.parameters and (self.in_define or self.scope.is_qualifier(k))
         )
         taken = hidden(tokens, self.parameters, columns, self.scope.case_sensitive)
         i = low
@@ -137,7 +79,7 @@ class ScalarReader:
                 self.refuse_correlation(i, after)
                 i = after
                 continue
-            self.refuse_window(i)
+            self.scope.refuse_window(i)
             if i in self.parameters:
                 if self.parameters[i] in taken:
                     self._flush(pieces, text_start, tokens[i].start)
@@ -153,7 +95,7 @@ class ScalarReader:
                     text_start = tokens[after - 1].end
                     i = after
                     continue
-                if self.is_qualifier(i):
+                if self.scope.is_qualifier(i):
                     self._flush(pieces, text_start, tokens[i].start)
                     text_start = tokens[i + 2].start
                     i += 3
@@ -182,66 +124,6 @@ class ScalarReader:
                     "table to the input",
                 )
 
-    # -- names -----------------------------------------------------------------------------------------------------
-
-    def is_qualifier(self, i: int) -> bool:
-        """Whether `name .` here names the input relation."""
-        token = self.s.tokens[i]
-        return (
-            self.s.operator(i + 1) == "."
-            and token.text.casefold() in self.scope.qualifiers
-            and not self.scope.is_column(token.text)
-        )
-
-    def qualified(self, i: int, high: int) -> tuple[str, Token] | None:
-        """`variable . column` at a token: the variable's canonical name and the column's token."""
-        s = self.s
-        token = s.tokens[i]
-        if i + 2 >= high + 1 or s.operator(i + 1) != "." or i + 2 >= len(s.tokens):
-            return None
-        column = s.tokens[i + 2]
-        if column.kind not in ("word", "quoted") or s.operator(i + 3) == "(":
-            return None
-        if i in self.parameters:
-            return None
-        name = variable_name(token)
-        if self.scope.variables_of(name) is None:
-            known = self.scope.is_column(token.text) or token.text.casefold() in self.scope.qualifiers
-            if not known and not s.is_session_variable(i):
-                near = near_name(token.text, (*self.scope.primaries, *self.scope.unions))
-                raise self.scope.error(
-                    "CEP_UNDEFINED_VARIABLE",
-                    f"{token.text} is neither a pattern variable nor a column of the input.",
-                    token,
-                    f"did you mean {near}?"
-                    if near
-                    else f"the pattern has {', '.join((*self.scope.primaries, *self.scope.unions))}",
-                )
-            return None
-        if not self.scope.is_column(column.text):
-            near = near_name(column.text, self.scope.columns)
-            raise self.scope.error(
-                "CEP_UNRESOLVED_COLUMN",
-                f"The input has no column {column.text}.",
-                column,
-                f"did you mean {near}?" if near else f"its columns are {', '.join(self.scope.columns)}",
-            )
-        return name, column
-
-    def refuse_window(self, i: int) -> None:
-        """Refuse `f(...) OVER`.
-
-        Raises:
-            PatternAnalysisError: MATCH_RECOGNIZE_UNSUPPORTED_WINDOW_FUNCTION.
-        """
-        if self.s.word(i) == "OVER" and self.s.operator(i - 1) == ")":
-            raise self.scope.error(
-                "MATCH_RECOGNIZE_UNSUPPORTED_WINDOW_FUNCTION",
-                "Window functions cannot be used inside MATCH_RECOGNIZE.",
-                self.s.tokens[i],
-                "compute it in the input relation or outside of the clause",
-            )
-
     # -- slots -----------------------------------------------------------------------------------------------------
 
     def slot(self, i: int, high: int) -> tuple[Slot, int] | None:
@@ -268,7 +150,7 @@ class ScalarReader:
                 )
         if s.operator(i + 1) == "(":
             return self.call(i, self.running)
-        if found := self.qualified(i, high):
+        if found := self.scope.qualified(i, high):
             name, column = found
             after = i + 3
             # A field of it: what matching reads is no more than that.
@@ -320,7 +202,7 @@ class ScalarReader:
         if word in NAVIGATION:
             return self.navigation(i, close, running), close + 1
         if word == "CLASSIFIER":
-            variables = self.classifier_variables(i + 2, close)
+            variables = self.scope.classifier_variables(i + 2, close)
             label = RowExpression((RowMarker.LABEL,))
             return Navigation(label, variables, False, 0, 0, running, s.tokens[i].start), close + 1
         if word == "MATCH_NUMBER":
@@ -330,26 +212,6 @@ class ScalarReader:
         if is_aggregate(word, self.scope.own_aggregates) and s.word(i - 1) not in ("LIKE", "ILIKE"):  # s LIKE ANY (...)
             return self.aggregate(i, close, running)
         return None
-
-    def classifier_variables(self, low: int, high: int) -> tuple[str, ...] | None:
-        """The variables that CLASSIFIER(v) looks at; None for CLASSIFIER(), which looks at all.
-
-        Raises:
-            PatternAnalysisError: CEP_UNDEFINED_VARIABLE.
-        """
-        if low == high:
-            return None
-        token = self.s.tokens[low]
-        variables = self.scope.variables_of(variable_name(token)) if high - low == 1 else None
-        if variables is None:
-            near = near_name(token.text, (*self.scope.primaries, *self.scope.unions))
-            raise self.scope.error(
-                "CEP_UNDEFINED_VARIABLE",
-                f"CLASSIFIER takes a pattern variable; {token.text} is not one.",
-                token,
-                f"did you mean {near}?" if near else None,
-            )
-        return variables
 
     def arguments(self, low: int, high: int) -> list[Range]:
         """Token ranges between the commas of an argument list."""
@@ -404,94 +266,13 @@ class ScalarReader:
         return Navigation(argument, variables, from_first, logical, physical, running, s.tokens[i].start)
 
     def row_expression(self, low: int, high: int, function: str) -> tuple[RowExpression, tuple[str, ...] | None]:
-        """An expression over one row: all its columns belong to one variable (or to none)."""
-        s = self.s
-        tokens = s.tokens
-        pieces: list[str | RowMarker] = []
-        names: dict[tuple[str, ...], Token] = {}
-        bare: Token | None = None
-        text_start = tokens[low].start
+        """An expression over one row, an argument of a function, as :meth:`RowExpressionReader.read` gives it.
+
+        Raises:
+            PatternAnalysisError: CEP_LAMBDA_PARAMETER and those of the reader.
+        """
         refuse_parameters(self.parameters, self.s.tokens, low, high, function, self.scope.error)
-        found_parameters = parameters(tokens, low, high, self.scope.case_sensitive)
-        columns = columns_behind(tokens, low, high, lambda k: k not in found_parameters)
-        taken = hidden(tokens, found_parameters, columns, self.scope.case_sensitive)
-
-        def cut(start: int, resume: int) -> None:
-            nonlocal text_start
-            if start > text_start:
-                pieces.append(self.scope.render(text_start, start))
-            text_start = resume
-
-        i = low
-        while i < high:
-            if i in self.scope.constants:
-                i = self.scope.constants[i]
-                continue
-            if i in self.scope.computed:
-                bare = bare or tokens[i]
-                i = self.scope.computed[i]
-                continue
-            self.refuse_window(i)
-            word = s.word(i)
-            if s.operator(i) == "(" and s.word(i + 1) in QUERY_WORDS:
-                i = s.pairs.get(i, high) + 1
-                continue
-            if i in found_parameters:
-                if found_parameters[i] in taken:
-                    cut(tokens[i].start, tokens[i].end)
-                    pieces.append(renamed(tokens[i]))
-                i += 1
-                continue
-            if tokens[i].kind not in ("word", "quoted") or s.operator(i - 1) == ".":
-                i += 1
-                continue
-            if s.operator(i + 1) == "(":
-                close = s.pairs.get(i + 1, high)
-                if word in ("CLASSIFIER", "MATCH_NUMBER"):
-                    if word == "CLASSIFIER" and (of := self.classifier_variables(i + 2, close)):
-                        names.setdefault(of, tokens[i + 2])
-                    elif word == "CLASSIFIER":
-                        bare = bare or tokens[i]
-                    cut(tokens[i].start, tokens[close].end)
-                    pieces.append(RowMarker.LABEL if word == "CLASSIFIER" else RowMarker.MATCH_NUMBER)
-                    i = close + 1
-                    continue
-                if word in NAVIGATION or is_aggregate(word, self.scope.own_aggregates):
-                    raise self.scope.error(
-                        "CEP_NESTED_NAVIGATION",
-                        f"{word} cannot be used inside {function}.",
-                        tokens[i],
-                        "only FIRST and LAST can be used, directly, inside PREV and NEXT",
-                    )
-                i += 2
-                continue
-            if found := self.qualified(i, high):
-                of = self.scope.variables_of(found[0])
-                assert of is not None
-                names.setdefault(of, tokens[i])
-                cut(tokens[i].start, found[1].start)
-                i += 3
-                continue
-            if self.is_qualifier(i):
-                cut(tokens[i].start, tokens[i + 2].start)
-                bare = bare or tokens[i]
-                i += 3
-                continue
-            unit = word in UNITS and tokens[i - 1].kind in ("number", "string")
-            # A type behind AS, or a keyword argument in braces, is no column.
-            unit = unit or s.word(i - 1) == "AS" or s.operator(i - 1) == "{"
-            if self.scope.is_column(tokens[i].text) and not unit:
-                bare = bare or tokens[i]
-            i += 1
-        cut(tokens[high - 1].end, tokens[high - 1].end)
-        if len(names) > 1 or (names and bare):
-            token = bare or list(names.values())[1]
-            raise self.scope.error(
-                "CEP_MIXED_VARIABLES",
-                f"All columns inside {function} must belong to the same pattern variable.",
-                token,
-            )
-        return RowExpression(tuple(pieces)), next(iter(names), None)
+        return RowExpressionReader(self.scope, low, high, function).read()
 
     def aggregate(self, i: int, close: int, running: bool) -> tuple[Aggregate, int]:
         """An aggregate over rows of the match, with the token behind it and its FILTER.
@@ -523,7 +304,7 @@ class ScalarReader:
             star = True
             if close - low == 3 and s.operator(low + 1) == ".":
                 variables = self.scope.variables_of(variable_name(s.tokens[low]))
-                if variables is None and not self.is_qualifier(low):
+                if variables is None and not self.scope.is_qualifier(low):
                     raise self.scope.error(
                         "CEP_UNDEFINED_VARIABLE", f"{s.tokens[low].text} is not a pattern variable.", s.tokens[low]
                     )
@@ -582,69 +363,3 @@ def nulls_option(
             "first_value, last_value and any_value of one argument do",
         )
     return [RowExpression(("true",))] if s.word(at) == "IGNORE" else [], at + 2
-
-
-def refuse_parameters(
-    parameters: Mapping[int, Parameter], tokens: Sequence[Token], low: int, high: int, function: str,
-    error: Callable[[str, str, Token, str], PatternAnalysisError],
-) -> None:  # fmt: skip
-    """What reads rows of the match, in a range of tokens, knows nothing of a lambda function around it.
-
-    Args:
-        parameters: those of the lambda functions that are read, by place. error: makes an error of a scope.
-
-    Raises:
-        PatternAnalysisError: CEP_LAMBDA_PARAMETER.
-    """
-    for k in range(low, high):
-        found = parameters.get(k)
-        if found is not None and found.of.first < low:
-            raise error(
-                "CEP_LAMBDA_PARAMETER",
-                f"{function} reads rows of the match, not {tokens[k].text}, the parameter of the lambda function "
-                "around it.",
-                tokens[k],
-                "give the parameter another name if a column is meant; else apply functions of it outside, as in "
-                "x -> x + LAST(A.v)",
-            )
-
-
-def split_conjuncts(statement: Statement, low: int, high: int) -> list[Range]:
-    """The operands of the outermost ANDs of a condition; one range where an OR binds looser."""
-    while (
-        statement.operator(low) == "("
-        and statement.pairs.get(low) == high - 1
-        and statement.word(low + 1) not in QUERY_WORDS
-        and high - low > 2
-    ):
-        low, high = low + 1, high - 1
-    parts: list[Range] = []
-    between = cases = 0
-    start = i = low
-    while i < high:
-        if statement.operator(i) == "(":
-            i = statement.pairs.get(i, high)
-        word = statement.word(i)
-        if statement.operator(i) == "->":
-            return [(low, high)]
-        if word == "CASE":
-            cases += 1
-        elif word == "END":
-            cases -= 1
-        elif cases == 0 and word == "BETWEEN":
-            between += 1
-        elif cases == 0 and word == "OR":
-            return [(low, high)]
-        elif cases == 0 and word == "AND":
-            if between:
-                between -= 1
-            else:
-                parts.append((start, i))
-                start = i + 1
-        i += 1
-    if cases:  # a column named end or case: better whole than cut in the wrong place
-        return [(low, high)]
-    parts.append((start, high))
-    if len(parts) == 1:
-        return parts
-    return [p for a, b in parts for p in (split_conjuncts(statement, a, b) if b > a else [(a, b)])]

@@ -13,17 +13,10 @@ from decimal import Decimal
 from sparkcep.query import RowExpression
 from sparkcep.sql.block.scope import ANY_EVENT, BlockScope, Call, Index, Part, Reference
 from sparkcep.sql.lambdas import Parameter, columns_behind, hidden, parameters, renamed
-from sparkcep.sql.lexicon import BEHIND_OPERAND, SIGNS, Token
-from sparkcep.sql.scalars import (
-    AGGREGATES,
-    QUERY_WORDS,
-    UNITS,
-    is_aggregate,
-    nulls_option,
-    own_names,
-    qualifiers_in,
-    refuse_parameters,
-)
+from sparkcep.sql.lexicon import BEHIND_OPERAND, QUERY_WORDS, SIGNS, Token
+from sparkcep.sql.match_functions import AGGREGATES, is_aggregate
+from sparkcep.sql.row_expressions import UNITS, refuse_parameters
+from sparkcep.sql.scalars import nulls_option, own_names, qualifiers_in
 from sparkcep.sql.statement import Statement
 
 #: Aggregates that conditions may use; RETURN has all of Spark's.

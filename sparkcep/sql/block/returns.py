@@ -12,7 +12,7 @@ from sparkcep.sql.block.references import Reader
 from sparkcep.sql.block.scope import ANY_EVENT, BlockScope, Part, Reference
 from sparkcep.sql.block.trends import TrendBinder
 from sparkcep.sql.lexicon import Token
-from sparkcep.sql.scalars import AGGREGATES
+from sparkcep.sql.match_functions import AGGREGATES
 
 
 class ReturnBinder:

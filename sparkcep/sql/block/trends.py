@@ -22,7 +22,8 @@ from sparkcep.sql.block.references import Reader
 from sparkcep.sql.block.scope import ANY_EVENT, BlockScope, Index, Part, Reference
 from sparkcep.sql.block.source import plain
 from sparkcep.sql.lexicon import Token
-from sparkcep.sql.scalars import AGGREGATES, is_aggregate, refuse_parameters
+from sparkcep.sql.match_functions import AGGREGATES, is_aggregate
+from sparkcep.sql.row_expressions import refuse_parameters
 
 TREND_FUNCTIONS = frozenset("count sum min max avg mean try_count try_sum try_avg approx_count".split())
 _COMPARISONS = frozenset("= == < > <= >= <> != <=>".split())

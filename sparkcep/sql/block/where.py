@@ -8,8 +8,7 @@ from sparkcep.errors import PatternAnalysisError, PatternParseError, near_name
 from sparkcep.query import Selection
 from sparkcep.sql.block.parser import Range
 from sparkcep.sql.block.scope import BlockScope
-from sparkcep.sql.lexicon import Token
-from sparkcep.sql.scalars import QUERY_WORDS
+from sparkcep.sql.lexicon import QUERY_WORDS, Token
 
 STRATEGIES = {
     "STRICT CONTIGUITY": (Selection.STRICT, False),

@@ -28,11 +28,13 @@ from sparkcep.query import (
 from sparkcep.settings import Settings
 from sparkcep.sql.clause.parser import ClauseSyntax, Range
 from sparkcep.sql.clause.row_pattern import variable_name
+from sparkcep.sql.conjuncts import split_conjuncts
 from sparkcep.sql.lexicon import Token
 from sparkcep.sql.negation import negated_only
 from sparkcep.sql.permutations import check_permutations
 from sparkcep.sql.rule_sets.keys import LogKeys, refuse_keys
-from sparkcep.sql.scalars import ScalarReader, Scope, split_conjuncts
+from sparkcep.sql.scalars import ScalarReader
+from sparkcep.sql.scope import Scope
 from sparkcep.sql.statement import Statement
 
 

@@ -28,8 +28,10 @@ from sparkcep.settings import Settings
 from sparkcep.sql.clause.binder import Binder
 from sparkcep.sql.clause.row_pattern import variable_name
 from sparkcep.sql.lexicon import Token
+from sparkcep.sql.match_functions import AGGREGATES
 from sparkcep.sql.permutations import check_permutations
-from sparkcep.sql.scalars import AGGREGATES, ScalarReader, Scope
+from sparkcep.sql.scalars import ScalarReader
+from sparkcep.sql.scope import Scope
 from sparkcep.sql.statement import Statement, WindowCall
 from sparkcep.sql.windows.lengths import rows_after, rows_before
 from sparkcep.sql.windows.parser import WindowSyntax

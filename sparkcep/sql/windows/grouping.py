@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from sparkcep.errors import PatternAnalysisError
 from sparkcep.sql.clause.row_pattern import variable_name
 from sparkcep.sql.correlation import is_name
-from sparkcep.sql.scalars import NAVIGATION, QUERY_WORDS, is_aggregate
+from sparkcep.sql.lexicon import QUERY_WORDS
+from sparkcep.sql.match_functions import NAVIGATION, is_aggregate
 from sparkcep.sql.statement import Statement, WindowCall, WindowedSelect
 from sparkcep.sql.windows.parser import WindowSyntax
 from sparkcep.sql.windows.sides import variables_of

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 
 from sparkcep.pattern import variables
 from sparkcep.sql.clause.row_pattern import variable_name
-from sparkcep.sql.lexicon import CLOSES_OPERAND, WANTS_OPERAND
-from sparkcep.sql.scalars import QUERY_WORDS
+from sparkcep.sql.lexicon import CLOSES_OPERAND, QUERY_WORDS, WANTS_OPERAND
 from sparkcep.sql.statement import Statement, WindowedSelect
 from sparkcep.sql.windows.parser import WindowSyntax
 
