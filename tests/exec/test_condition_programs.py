@@ -201,6 +201,26 @@ def test_decimals_and_choices(node: Expression, kinds: tuple[Type, ...], ansi: b
         assert compiled == expected
 
 
+@pytest.mark.parametrize("ansi", [True, False])
+@pytest.mark.parametrize("operation", ["/", "%"])
+def test_a_quotient_of_the_most_digits(ansi: bool, operation: str) -> None:
+    """38 digits by the least number of 38 places: 77 digits before the point, and those of the type behind it."""
+    most, least = Type("decimal", 38, 0), Type("decimal", 38, 38)
+    divided = Call(operation, (Constant(Decimal("9" * 38), most), Load(0)))
+    outcomes = []
+    for interpreted in (True, False):
+        node = Call("=", (divided, divided))
+        conditions = ConditionSet({0: node}, (NavigationSlot(2, False, 0, 0, 0),), (least,), REGISTERS, interpreted)
+        columns = [pa.array([Decimal("1E-38")], pa.decimal128(38, 38))]
+        try:
+            outcomes.append(found_matches(make_spec(SOME, {}, conditions=conditions, ansi=ansi), batch([0], columns)))
+        except SparkCepError as error:
+            outcomes.append(error.getCondition())
+    assert outcomes[0] == outcomes[1]
+    if operation == "/" and ansi:
+        assert outcomes[0] == "ARITHMETIC_OVERFLOW"
+
+
 TEXT, DATE, TIME, SPAN, FLAG = map(Type, ("string", "date", "timestamp_ntz", "interval", "boolean"))
 TEXTS = Type("array", element=TEXT)
 #: The columns: two texts, a date, a time, an interval, a truth value, an array; two slots of each, by kind.

@@ -17,7 +17,8 @@ from typing import Any
 
 from sparkcep.exec.conditions.expressions import BIGINT, BOOLEAN, DOUBLE, FLOAT, INT, STRING, Type
 
-DECIMALS = Context(prec=80, rounding=ROUND_HALF_UP)
+#: A quotient of decimals of 38 digits has up to 77 digits before its point, and 38 places that are kept.
+DECIMALS = Context(prec=120, rounding=ROUND_HALF_UP)
 _DATE = Type("date")
 
 
