@@ -198,8 +198,9 @@ def wrong_workers(s: Setting) -> str:
             ("bare", "CEP_WORKER_PACKAGE"), ("partial", "CEP_WORKER_DEPENDENCY"), ("older", "CEP_WORKER_VERSION"),
         ):  # fmt: skip
             found = s.answers(name, s.on_cluster(c, s.environments.python(name)), asked)
-            for question in asked:
-                says(found[question], error_class, "pip install sparkcep==")
+            s.same({"index": found.pop("index")})  # a small one is built where the session is
+            for rows in found.values():
+                says(rows, error_class, "pip install sparkcep==")
         mixed = s.scratch / "mixed-python"
         mixed.write_text(
             f'#!/bin/sh\ncase "$PWD" in *worker-0*) exec {s.python} "$@";; esac\n'
@@ -300,8 +301,10 @@ def s3(s: Setting) -> str:
         time.sleep(5)  # SeaweedFS listens before its parts know of each other
         for port in (moto, weed):
             told(port, "bucket")
-            assert told(port, "probe") == "conditional put\n"
-        assert "CEP_INDEX_STORAGE_OPTION" in told(proxy, "probe")
+            probed = told(port, "probe")
+            assert probed == "conditional put\n", probed
+        probed = told(proxy, "probe")
+        assert "CEP_INDEX_STORAGE_OPTION" in probed, probed
         return "; ".join(
             f"{name}: {told(port, 'race', '20').strip()}, {told(port, 'lists', '300000').strip()}"
             for name, port in (("moto", moto), ("weed", weed))
