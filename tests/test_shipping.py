@@ -118,3 +118,20 @@ def test_a_stamp_is_of_all_modules_from_a_zip_too(tmp_path: Path) -> None:
     (tmp_path / "copy" / "sparkcep" / "pattern.py").write_text("")
     shutil.make_archive(str(tmp_path / "package"), "zip", tmp_path / "copy")
     assert asked()[1] != shipping.stamp()
+
+
+def test_a_worker_does_not_look_for_garbage_in_what_it_has_loaded() -> None:
+    """Spark's workers collect after each task; from its second function on a worker has none of our modules to search."""
+    code = """
+import gc
+from sparkcep.shipping import loader, versions
+import pickle
+load = loader(pickle.dumps(1), *versions())
+import sparkcep.exec.warm
+for _ in range(3):
+    load()
+    gc.collect()
+    print(gc.get_freeze_count() > 50_000, len(gc.get_objects()) < 10_000)
+"""
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout.splitlines() == ["False False", "True True", "True True"]
