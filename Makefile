@@ -74,8 +74,10 @@ long-sql-on-connect: $(VENV)/.test
 	$(QUICK) SPARKCEP_TEST_SESSION=connect SPARKCEP_TEST_CONNECT=all $(BIN)/python -m pytest -q tests/sql \
 		tests/index/test_inputs.py
 
+# Examples of each property: a night long with ten thousand.
+EXAMPLES ?= 10000
 long-properties: $(VENV)/.test
-	HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest -q tests/exec tests/parsing --timeout 36000
+	HYPOTHESIS_PROFILE=long SPARKCEP_TEST_EXAMPLES=$(EXAMPLES) $(BIN)/python -m pytest -q tests/exec tests/parsing --timeout 36000
 
 long-pairs: $(VENV)/.test
 	$(BIN)/python -m tests.exec.pairs 100000 $(SEED)

@@ -1,7 +1,7 @@
 """Shared set-up: Hypothesis profiles and one Spark session per process.
 
 SPARKCEP_TEST_SESSION=connect runs the Spark tests on Spark Connect; the two session kinds cannot share a process.
-SPARKCEP_TEST_CODEGEN=off lets Spark interpret expressions.
+SPARKCEP_TEST_CODEGEN=off lets Spark interpret expressions, and fork its Python workers from tests/daemon.py.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.database import DirectoryBasedExampleDatabase
 from pyspark.sql import SparkSession
 
 import sparkcep
 from sparkcep.session.java import ensure_java
 
-from .quick import INTERPRETED, JVM_OPTIONS, YOUNG_JVM
+from .quick import INTERPRETED, JVM_OPTIONS, PRELOADED, YOUNG_JVM
 
 settings.register_profile(
     "ci",
@@ -30,7 +31,11 @@ settings.register_profile(
     # Reasons are asked of cases without a match, ranges of cases with WITHIN: many draws are passed over.
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
 )
-settings.register_profile("long", settings.get_profile("ci"), derandomize=False, max_examples=10_000)
+settings.register_profile(
+    "long", settings.get_profile("ci"), derandomize=False,
+    max_examples=int(os.environ.get("SPARKCEP_TEST_EXAMPLES", "10000")),
+    database=DirectoryBasedExampleDatabase(".hypothesis/examples"),  # what fails is tried first the next time
+)  # fmt: skip
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 IS_CONNECT = os.environ.get("SPARKCEP_TEST_SESSION", "classic") == "connect"
@@ -77,7 +82,7 @@ CONFIGURATION = {
     "spark.python.sql.dataFrameDebugging.enabled": "false",
 }
 if os.environ.get("SPARKCEP_TEST_CODEGEN") == "off":
-    CONFIGURATION |= INTERPRETED
+    CONFIGURATION |= INTERPRETED | PRELOADED
 
 
 @pytest.fixture(scope="session")

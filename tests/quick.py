@@ -10,3 +10,5 @@ YOUNG_JVM = {"spark.driver.extraJavaOptions": JVM_OPTIONS, "spark.sql.ui.explain
 #: Compiling a query takes longer than running it over a few rows. Spark's own listTables needs it.
 INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 QUICK = {**YOUNG_JVM, **INTERPRETED, "spark.sql.adaptive.enabled": "false"}
+#: Workers are forked from a process that has loaded what they need; only where Spark starts in the project's folder.
+PRELOADED = {"spark.python.daemon.module": "tests.daemon"}

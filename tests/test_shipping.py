@@ -121,7 +121,7 @@ def test_a_stamp_is_of_all_modules_from_a_zip_too(tmp_path: Path) -> None:
 
 
 def test_a_worker_does_not_look_for_garbage_in_what_it_has_loaded() -> None:
-    """Spark's workers collect after each task; from its second function on a worker has none of our modules to search."""
+    """Spark collects after each task; from its second function on a worker has none of our modules to search."""
     code = """
 import gc
 from sparkcep.shipping import loader, versions
