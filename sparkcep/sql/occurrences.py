@@ -127,40 +127,10 @@ class _Scanner:
             elif word == "INSERT" and self.opens_query(i, begin):
                 inserting = True
             elif word == "MATCH_RECOGNIZE" and relation is not None and relation < i and self.is_clause(i):
-                close = s.pairs[i + 1]
-                start = s.tokens[relation].start
-                s.forms.append(
-                    PatternOccurrence(
-                        kind=OccurrenceKind.CLAUSE,
-                        start=start,
-                        relation_start=start,
-                        relation_end=s.tokens[i].start,
-                        relation_tokens=(relation, i),
-                        keyword=s.tokens[i],
-                        head=(i, i),
-                        body=(i + 2, close),
-                        end=s.tokens[close].end,
-                        scopes=inner,
-                    )
-                )
-                self.levels.append(_Level(i + 2, close, inner))
-                i = close + 1
+                i = self.clause(i, relation, inner)
                 continue
             elif relation in (i, i - (s.word(i - 1) == "LATERAL")) and i + 1 in s.pairs and (kind := _called(word)):
-                close = s.pairs[i + 1]
-                token = s.tokens[i]
-                call = PatternOccurrence(
-                    kind, token.start, token.start, token.end, (i, i + 1), token, (i, i),
-                    (i + 2, close), s.tokens[close].end, inner,
-                )  # fmt: skip
-                if kind is OccurrenceKind.CALL:
-                    s.forms.append(call)
-                    self.levels.append(_Level(i + 2, close, inner))  # TABLE(SELECT ...) may hold patterns
-                else:
-                    # What it stands for may be the input of a clause behind it: relation stays.
-                    s.templates.append(call)
-                    self.levels.append(_Level(i + 2, close, inner))
-                i = close + 1
+                i = self.call(i, kind, inner)
                 continue
             elif word in _ENDS_RELATION or (word == "USING" and not self.is_merge):
                 relation = None
@@ -171,6 +141,42 @@ class _Scanner:
                 elif word in SET_OPERATORS and s.operator(i - 1) != ".":
                     selected, begin = False, i + 1 + (s.word(i + 1) in ("ALL", "DISTINCT"))
             i += 1
+
+    def clause(self, i: int, relation: int, scopes: Scopes) -> int:
+        """Note the MATCH_RECOGNIZE at a token, whose relation begins at another; gives the token behind it."""
+        s = self.s
+        close = s.pairs[i + 1]
+        start = s.tokens[relation].start
+        s.forms.append(
+            PatternOccurrence(
+                kind=OccurrenceKind.CLAUSE,
+                start=start,
+                relation_start=start,
+                relation_end=s.tokens[i].start,
+                relation_tokens=(relation, i),
+                keyword=s.tokens[i],
+                head=(i, i),
+                body=(i + 2, close),
+                end=s.tokens[close].end,
+                scopes=scopes,
+            )
+        )
+        self.levels.append(_Level(i + 2, close, scopes))
+        return close + 1
+
+    def call(self, i: int, kind: OccurrenceKind, scopes: Scopes) -> int:
+        """Note the call of a function of ours at a token; gives the token behind it."""
+        s = self.s
+        close = s.pairs[i + 1]
+        token = s.tokens[i]
+        call = PatternOccurrence(
+            kind, token.start, token.start, token.end, (i, i + 1), token, (i, i), (i + 2, close), s.tokens[close].end,
+            scopes,
+        )  # fmt: skip
+        # What a template stands for may be the input of a clause behind it: it is no relation by itself.
+        (s.forms if kind is OccurrenceKind.CALL else s.templates).append(call)
+        self.levels.append(_Level(i + 2, close, scopes))  # TABLE(SELECT ...) may hold patterns
+        return close + 1
 
     # -- blocks ----------------------------------------------------------------------------------------------------
 
