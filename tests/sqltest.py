@@ -18,7 +18,8 @@ A `.test` file is a list of cases separated by blank lines; `#` lines are commen
 
     set KEY VALUE                          -- for the rest of the file
 
-Above a case a comment line `# full` leaves it to `make test-full`; what it needs above it runs anyway.
+Above a case a comment line `# full` leaves it to `make test-full`; what it needs above it runs anyway. A line
+`# classic` says that it holds on classic sessions, and is not run on Spark Connect.
 
 Statements may hold single blank lines if they are indented. Names of views are the file's own: files share a session.
 """
@@ -47,6 +48,7 @@ class Case:
     expected: tuple[str, ...] | None
     comment: str
     is_full: bool
+    is_classic: bool
 
 
 def read_cases(file: Path) -> Iterator[Case]:
@@ -77,7 +79,10 @@ def _case(file: Path, start: int, block: list[str]) -> Case:
     if "----" in rest:
         at = rest.index("----")
         rest, expected = rest[:at], tuple(rest[at + 1 :])
-    return Case(file, start, kind, argument.strip(), "\n".join(rest), expected, " ".join(comments), "full" in comments)
+    return Case(
+        file, start, kind, argument.strip(), "\n".join(rest), expected, " ".join(comments), "full" in comments,
+        "classic" in comments,
+    )  # fmt: skip
 
 
 class FileRun:

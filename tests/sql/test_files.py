@@ -41,7 +41,7 @@ def cases_of(file: Path) -> list[Any]:
             file, case.line, id=f"{name}:{case.line}",
             marks=[pytest.mark.full] if case.is_full or (IS_CONNECT and number % 15) else [],
         )
-        for number, case in enumerate(read_cases(file))
+        for number, case in enumerate(read_cases(file)) if not (IS_CONNECT and case.is_classic)
     ]  # fmt: skip
 
 
