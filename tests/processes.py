@@ -8,7 +8,11 @@ from typing import NamedTuple
 
 from benchmarks.processes import command, tree
 
+from .quick import PRELOADED
+
 PROC = Path("/proc")
+#: What Spark starts its Python workers by: a module of its own, or that of quick tests.
+DAEMONS = ("-m pyspark.daemon", f"-m {PRELOADED['spark.python.daemon.module']}")
 
 
 class Process(NamedTuple):
@@ -30,6 +34,7 @@ def own_processes() -> dict[int, Process]:
 
 
 def workers() -> dict[int, Process]:
-    """Python workers of Spark: children of PySpark's daemons, which they are forks of."""
-    daemons = {n: process for n, process in own_processes().items() if "pyspark.daemon" in process.command}
+    """Python workers of Spark: children of daemons, which they are forks of."""
+    every = own_processes()
+    daemons = {n: process for n, process in every.items() if any(name in process.command for name in DAEMONS)}
     return {n: process for n, process in daemons.items() if process.parent in daemons}
