@@ -71,7 +71,7 @@ NEXT_IN_OUTPUT = (
 
 @dataclass(frozen=True, slots=True)
 class SharedNeeds:
-    """What an engine matches as one rule of a set. ``pattern``: the spec, with every event of a match put out.
+    """What an engine matches as one rule of a set. ``pattern``: the spec, with every event of a match emitted.
     ``drops``: whether nothing sees the rows that no component can take."""
 
     pattern: MatchSpec | RunSpec

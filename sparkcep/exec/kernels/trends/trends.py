@@ -109,7 +109,7 @@ def aggregate_trends(offsets, trends, events, windows, within, tests, scratch, p
                 status = _block(base, low, after, window, trends, events, windows, tests, scratch, progress)
                 if status != OK:
                     return status
-                _put_out(q, window, trends, windows, scratch, progress, out, out_words, out_floats)
+                _emit(q, window, trends, windows, scratch, progress, out, out_words, out_floats)
             progress[AT_ROW] = n if windows.width == 0 else low
             progress[AT_WINDOW] = window + lanes
         progress[AT_PARTITION] = q + 1
@@ -118,7 +118,7 @@ def aggregate_trends(offsets, trends, events, windows, within, tests, scratch, p
 
 
 @spliced
-def _put_out(q, window, trends, windows, scratch, progress, out, out_words, out_floats):
+def _emit(q, window, trends, windows, scratch, progress, out, out_words, out_floats):
     """One row for each window of a block that has trends."""
     fields, sums = trends.fields, scratch.sums
     result = trends.classes.kind.shape[0] + trends.machine.automata[1]
