@@ -111,6 +111,8 @@ def test_large_statements_end_in_bounded_time(name: str) -> None:
         (in_define("A.val > B.val AND " * 1_500 + "TRUE"), "read"),
         (in_clause("A{30000}"), "CEP_PROGRAM_TOO_LARGE"),
         ("FROM t PATTERN A{30000}", "CEP_PROGRAM_TOO_LARGE"),
+        ("SELECT count(*) OVER (ORDER BY id ROWS BETWEEN CURRENT ROW AND 1 FOLLOWING PATTERN (A B)) FROM", "CEP_WINDOW_QUERY"),
+        ("SELECT count(*) OVER (ORDER BY id ROWS BETWEEN CURRENT ROW AND 1 FOLLOWING PATTERN (A B))", "CEP_WINDOW_QUERY"),
     ],
 )
 def test_fixed_refusals(text: str, error_class: str) -> None:

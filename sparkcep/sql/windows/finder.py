@@ -148,8 +148,8 @@ def _occurrence(
                 where = k
             elif listed or word in _NOT_ONE_RELATION or word in JOIN_TYPES:
                 joined = joined or k
-    if source is None:
-        raise _no_rows(s, keyword)
+    if source is None or source + 1 == end:
+        raise _no_rows(s, keyword if source is None else source)
     source_end = behind or end
     relations_end = where or source_end
     names = frozenset(name for name in named if opening_of(named, name) in patterns)
