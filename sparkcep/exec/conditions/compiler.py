@@ -575,7 +575,7 @@ class Compiler:
         """Emit + - * / % or div with Spark's result type; dates and intervals count in microseconds.
 
         Raises:
-            NotCompilable: `div` over doubles.
+            NotCompilable: `div` over doubles, a text divided by NULL.
         """
         a, b = self.type_of(left), self.type_of(right)
         if "decimal" in (a.kind, b.kind):
@@ -592,6 +592,8 @@ class Compiler:
         if kind.kind == "decimal":
             self.decimal_arithmetic(name, left, right, as_decimal(a), as_decimal(b), kind)
             return kind
+        if name not in _INT_OPS:
+            raise NotCompilable(f"{name} of {a.kind} and {b.kind}")
         x, y = self.expression(left)[1], self.expression(right)[1]
         if kind.kind == "date":  # days plus microseconds of whole days
             if a.kind != "date":

@@ -412,7 +412,7 @@ class BlockBinder:
         if span is not None:
             low, high = span
             first = low + (self.s.word(low) == "INTERVAL")
-            if self.s.operator(first) == "-" or self.s.tokens[first].text.startswith("-"):
+            if first < high and (self.s.operator(first) == "-" or self.s.tokens[first].text.startswith("-")):
                 text = self.s.text[self.s.tokens[low].start : self.s.tokens[high - 1].end]
                 position = self.s.tokens[low].start
                 raise self.error("CEP_INTERVAL", f"{text} is negative.", position, "3 days, INTERVAL 3 DAYS")

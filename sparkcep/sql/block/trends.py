@@ -21,7 +21,7 @@ from sparkcep.sql.block.parser import BlockSyntax, Range
 from sparkcep.sql.block.references import Reader
 from sparkcep.sql.block.scope import ANY_EVENT, BlockScope, Index, Part, Reference
 from sparkcep.sql.block.source import plain
-from sparkcep.sql.lexicon import Token
+from sparkcep.sql.lexicon import QUERY_WORDS, Token
 from sparkcep.sql.match_functions import AGGREGATES, is_aggregate
 from sparkcep.sql.row_expressions import refuse_parameters
 
@@ -79,12 +79,17 @@ class TrendBinder:
         return next(t for t in self.s.tokens if t.start >= position)
 
     def aggregates(self, low: int, high: int) -> Iterator[int]:
-        """Places of aggregates that are not over `v[]` but over all trends."""
+        """Places of aggregates that are not over `v[]` but over all trends; those of subqueries are Spark's."""
         s = self.s
-        for i in range(low, high):
+        i = low
+        while i < high:
+            if s.operator(i) == "(" and s.word(i + 1) in QUERY_WORDS:
+                i = self.scope.closers.get(i, high) + 1
+                continue
             called = s.word(i).lower() in TREND_FUNCTIONS and s.operator(i + 1) == "(" and s.operator(i - 1) != "."
             if called and not self.is_ranged(i):
                 yield i
+            i += 1
 
     def is_ranged(self, i: int) -> bool:
         """Whether the call at a token is over a range of one match's events."""

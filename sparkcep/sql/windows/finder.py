@@ -148,10 +148,12 @@ def _occurrence(
                 where = k
             elif listed or word in _NOT_ONE_RELATION or word in JOIN_TYPES:
                 joined = joined or k
-    if source is None or source + 1 == end:
-        raise _no_rows(s, keyword if source is None else source)
+    if source is None:
+        raise _no_rows(s, keyword)
     source_end = behind or end
     relations_end = where or source_end
+    if relations_end == source + 1:
+        raise _no_rows(s, source)
     names = frozenset(name for name in named if opening_of(named, name) in patterns)
     windowed = WindowedSelect(
         select, source, relations_end, source_end, joined,
