@@ -111,12 +111,21 @@ def test_large_statements_end_in_bounded_time(name: str) -> None:
         (in_define("A.val > B.val AND " * 1_500 + "TRUE"), "read"),
         (in_clause("A{30000}"), "CEP_PROGRAM_TOO_LARGE"),
         ("FROM t PATTERN A{30000}", "CEP_PROGRAM_TOO_LARGE"),
-        ("SELECT count(*) OVER (ORDER BY id ROWS BETWEEN CURRENT ROW AND 1 FOLLOWING PATTERN (A B)) FROM", "CEP_WINDOW_QUERY"),
-        ("SELECT count(*) OVER (v ROWS BETWEEN CURRENT ROW AND 1 FOLLOWING PATTERN (A B)) FROM WINDOW v AS u, u AS v", "CEP_WINDOW_QUERY"),
+        (
+            "SELECT count(*) OVER (ORDER BY id ROWS BETWEEN CURRENT ROW AND 1 FOLLOWING PATTERN (A B)) FROM",
+            "CEP_WINDOW_QUERY",
+        ),
+        (
+            "SELECT count(*) OVER (v ROWS BETWEEN CURRENT ROW AND 1 FOLLOWING PATTERN (A B)) FROM WINDOW v AS u, u AS v",
+            "CEP_WINDOW_QUERY",
+        ),
         ("FROM t PATTERN A a, B+ b[], C c WITHIN INTERVAL", "CEP_UNRESOLVED_COLUMN"),
         (in_define("'x' / NULL BETWEEN A.val AND B.val"), "CEP_UNSUPPORTED_CONDITION"),
         ("FROM t PATTERN A a, B b RETURN 1 + (SELECT max(val) FROM t) AS x", "read"),
-        ("SELECT count(*) OVER (ORDER BY id ROWS BETWEEN CURRENT ROW AND 1 FOLLOWING PATTERN (A B))", "CEP_WINDOW_QUERY"),
+        (
+            "SELECT count(*) OVER (ORDER BY id ROWS BETWEEN CURRENT ROW AND 1 FOLLOWING PATTERN (A B))",
+            "CEP_WINDOW_QUERY",
+        ),
     ],
 )
 def test_fixed_refusals(text: str, error_class: str) -> None:
