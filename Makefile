@@ -32,12 +32,12 @@ demo: $(VENV)/.demo
 	$(BIN)/sparkcep demo
 
 # Style and types; then the tests on classic sessions, and those that a session can make a difference to again on Spark
-# Connect. A Spark session alone leaves cores idle between its jobs, hence four processes at a time, longest first, the
-# others with less of the cores. On two cores this is to end within ten minutes, compilation included, and takes nine to
-# twelve; what is marked full, which is more of the same, is for test-full.
+# Connect. A Spark session alone leaves cores idle between its jobs, hence all at a time; what needs no Spark takes what
+# the others leave. On two cores this is to end within ten minutes, compilation included, and takes nine to twelve; what
+# is marked full, which is more of the same, is for test-full.
 test: $(VENV)/.test
 	$(MAKE) -j2 warm check
-	$(MAKE) -j4 test-spark test-sql test-index test-connect test-kernels
+	$(MAKE) -j5 test-spark test-sql test-index test-connect test-kernels
 
 # All that compares with rows written down: twenty minutes. What is marked long, and whole grids of settings, are for
 # test-long.
@@ -122,15 +122,12 @@ wheel:
 # listTables needs the compiler. With it the tests of tests/spark run in test-long.
 QUICK := SPARKCEP_TEST_CODEGEN=off
 
-# So that those that take longest end with the others.
-SHORTER := nice -n 5
-
 # What needs no Spark.
 test-kernels: $(VENV)/.test
-	$(SHORTER) $(BIN)/python -m pytest -q $(SHORT) tests/exec tests/parsing tests/planner
+	nice -n 5 $(BIN)/python -m pytest -q $(SHORT) tests/exec tests/parsing tests/planner
 
 test-sql: $(VENV)/.test
-	$(QUICK) $(SHORTER) $(BIN)/python -m pytest -q $(SHORT) tests/sql
+	$(QUICK) $(BIN)/python -m pytest -q $(SHORT) tests/sql
 
 test-spark: $(VENV)/.test
 	$(QUICK) $(BIN)/python -m pytest -q $(SHORT) tests/spark
@@ -141,7 +138,7 @@ test-index: $(VENV)/.test
 		--ignore tests/spark
 
 test-connect: $(VENV)/.test
-	$(QUICK) SPARKCEP_TEST_SESSION=connect $(SHORTER) $(BIN)/python -m pytest -q $(SHORT) tests/sql \
+	$(QUICK) SPARKCEP_TEST_SESSION=connect $(BIN)/python -m pytest -q $(SHORT) tests/sql \
 		$(addprefix tests/spark/test_,$(if $(findstring full,$(TIER)),$(CONNECT_SHORT),$(CONNECT)))
 
 check: $(VENV)/.test
