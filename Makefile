@@ -33,7 +33,7 @@ demo: $(VENV)/.demo
 
 # Style and types; then the tests on classic sessions, and those that a session can make a difference to again on Spark
 # Connect. A Spark session alone leaves cores idle between its jobs, hence all at a time; what needs no Spark takes what
-# the others leave. On two cores this is to end within ten minutes, compilation included, and takes nine to twelve; what
+# the others leave. On two cores this is to end within ten minutes, compilation included, and takes eleven to twelve; what
 # is marked full, which is more of the same, is for test-full.
 test: $(VENV)/.test
 	$(MAKE) -j2 warm check
