@@ -5,16 +5,14 @@ from __future__ import annotations
 import itertools
 import os
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
 from sparkcep import index
-from sparkcep.session_settings import changed
 
+from ..conftest import configured
 from .neighbours import block, by_lag, clause
 
 LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"
@@ -22,14 +20,6 @@ LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"
 #: The night of each change, by zone: clocks go on, clocks go back.
 CHANGES = {"Europe/Berlin": ("2026-03-28", "2026-10-24"), "America/New_York": ("2026-03-07", "2026-10-31")}
 BOUNDS = ("24 HOURS", "1 DAY", "23 HOURS 30 MINUTES", "1 MONTH", "2 DAYS 1 HOUR")
-
-
-@contextmanager
-def conf(spark: SparkSession, **values: str) -> Iterator[None]:
-    with ExitStack() as stack:
-        for key, value in values.items():
-            stack.enter_context(changed(spark, key, value))
-        yield
 
 
 def rows(spark: SparkSession, query: str) -> Counter[tuple[object, ...]]:
@@ -64,7 +54,7 @@ def clock_events(spark: SparkSession, zone: str, type_: str) -> None:
 def test_within_over_a_change_of_clocks(spark: SparkSession, zone: str, type_: str) -> None:
     """As many Bs are reached as `t + interval` reaches, in both forms and layouts."""
     bounds = BOUNDS if LONG else BOUNDS[1:4]
-    with conf(spark, **{"spark.sql.session.timeZone": zone}):
+    with configured(spark, {"spark.sql.session.timeZone": zone}):
         clock_events(spark, zone, type_)
         spark.sql("CREATE OR REPLACE TEMP VIEW dst_events AS SELECT k, t, e FROM dst")
         expected = rows(
@@ -89,7 +79,7 @@ def test_within_over_a_change_of_clocks(spark: SparkSession, zone: str, type_: s
             for b in bounds
         )
         for layout in ("lists", "rows") if LONG else (("lists",) if type_ == "TIMESTAMP" else ("rows",)):
-            with conf(spark, **{"spark.sparkcep.exec.layout": layout}):
+            with configured(spark, {"spark.sparkcep.exec.layout": layout}):
                 assert rows(spark, clause) == expected, layout
                 assert rows(spark, block) == expected, layout
 
@@ -113,14 +103,14 @@ def test_conditions_with_ansi_on_and_off(spark: SparkSession, layout: str) -> No
     spark.sql("""SELECT id % 2 AS k, CAST(id AS INT) AS o, CAST(id + 1 AS INT) AS x, id + 1 AS l,
         if(id % 3 = 0, string(id), 'x') AS s FROM range(12)""").createOrReplaceTempView("an")
 
-    with conf(spark, **{"spark.sparkcep.exec.layout": layout, "spark.sql.ansi.enabled": "false"}):
+    with configured(spark, {"spark.sparkcep.exec.layout": layout, "spark.sql.ansi.enabled": "false"}):
         forms = (by_lag, clause, block)
         parts = [[f"SELECT {n} AS n, b FROM ({f(c, 'an', 'o')})" for n, (c, _) in enumerate(ANSI)] for f in forms]
         expected, clauses, blocks = (rows(spark, " UNION ALL ".join(p)) for p in parts)
         assert {n for n, _ in expected} == set(range(len(ANSI)))
         assert clauses == expected
         assert blocks == expected
-    with conf(spark, **{"spark.sparkcep.exec.layout": layout, "spark.sql.ansi.enabled": "true"}):
+    with configured(spark, {"spark.sparkcep.exec.layout": layout, "spark.sql.ansi.enabled": "true"}):
         chosen = ANSI if LONG else ANSI[:: 2 if layout == "lists" else 3]
         for condition, error in chosen:
             for query in (form(condition, "an", "o") for form in forms):
@@ -138,7 +128,7 @@ def test_nothing_to_match(spark: SparkSession) -> None:
     modes = ("ONE ROW PER MATCH", "ALL ROWS PER MATCH WITH UNMATCHED ROWS", "ALL ROWS PER MATCH SHOW EMPTY MATCHES")
     for n, (mode, pattern) in enumerate(itertools.product(modes, ("A B", "A*"))):
         source, layout = ("nothing", "no_rows")[n % 2], ("lists", "rows")[n // 2 % 2]
-        with conf(spark, **{"spark.sparkcep.exec.layout": layout}):
+        with configured(spark, {"spark.sparkcep.exec.layout": layout}):
             found = spark.sql(f"""SELECT * FROM {source} MATCH_RECOGNIZE (PARTITION BY k ORDER BY o
                 MEASURES count(*) AS n {mode} PATTERN ({pattern}) DEFINE A AS e = 'a')""")
             assert found.isEmpty(), (source, mode, pattern, layout)
@@ -188,6 +178,6 @@ def test_a_huge_case(spark: SparkSession) -> None:
     block = """SELECT count(*) AS n, max(y) AS s FROM (FROM h PARTITION BY k ORDER BY o EVENT TYPE e
         PATTERN SEQ(a x, b y) MATCHES NON OVERLAPPING RETURN y.o AS y)"""
     for layout in ("lists", "rows"):
-        with conf(spark, **{"spark.sparkcep.exec.layout": layout}):
+        with configured(spark, {"spark.sparkcep.exec.layout": layout}):
             assert rows(spark, clause) == {(666_667, 2_000_000): 1}
             assert rows(spark, block) == {(666_667, 1_999_999): 1}
