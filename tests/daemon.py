@@ -13,14 +13,12 @@ import pandas  # noqa: F401
 import pyspark.worker  # noqa: F401
 from pyspark.daemon import manager
 
-from sparkcep.exec.kernel_cache.cache import names
-from sparkcep.exec.kernel_cache.report import held
-from sparkcep.exec.warm import GROUPS, PARTS
+from sparkcep.exec.warm import PARTS, is_compiled
 
 if __name__ == "__main__":
     for group, warm_up in PARTS.items():
         # What has not been compiled yet is left to the first worker that needs it.
-        if all(held(name) != "none" for name in names(GROUPS[group])):
+        if is_compiled(group):
             warm_up()
     gc.collect()
     gc.freeze()  # so that no fork copies it to look for garbage

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from sparkcep.exec.kernel_cache.cache import names
+from sparkcep.exec.kernel_cache.report import held
 from sparkcep.exec.kernels.non_answers import facts, reasons, repair
 from sparkcep.exec.kernels.rows import rows as kernel
 from sparkcep.exec.kernels.rows.ranges import mark_ranges, select_chain
@@ -31,6 +33,11 @@ ENTRIES: tuple[Any, ...] = tuple(entry for group in GROUPS.values() for entry in
 PARTS: Mapping[str, Callable[[], None]] = {
     name: part for engine in ENGINES.values() for name, part in engine.warm_ups().items()
 }
+
+
+def is_compiled(group: str) -> bool:
+    """Whether this machine, or the package, holds all kernels of a group compiled."""
+    return all(held(kernel) != "none" for kernel in names(GROUPS[group]))
 
 
 def needed(spec: Spec, shape: OperatorColumns) -> tuple[str, ...]:

@@ -16,10 +16,8 @@ from collections.abc import Callable, Iterable
 
 from pyspark.sql import SparkSession
 
-from sparkcep.exec.kernel_cache.cache import names
 from sparkcep.exec.kernel_cache.places import places
-from sparkcep.exec.kernel_cache.report import held
-from sparkcep.exec.warm import GROUPS, PARTS
+from sparkcep.exec.warm import PARTS, is_compiled
 from sparkcep.progress import activity
 from sparkcep.spark_plan import is_remote
 
@@ -45,7 +43,7 @@ def compile_groups(groups: Iterable[str], is_local: Callable[[], bool] = lambda:
     for name in groups:
         if name not in _seen:
             _seen.add(name)
-            if any(held(kernel) == "none" for kernel in names(GROUPS[name])):
+            if not is_compiled(name):
                 missing.append(name)
     if not missing or places().write is None or not is_local():
         return []

@@ -248,7 +248,7 @@ def test_a_working_directory_that_was_deleted(tmp_path: Path, monkeypatch: pytes
     assert not any(folder.name == "sparkcep-name" for folder in found)
     # Nor does it keep a query from having its kernels compiled.
     monkeypatch.setattr(sys, "path", ["", *sys.path])
-    monkeypatch.setattr(ahead, "held", lambda name: "none")
+    monkeypatch.setattr(ahead, "is_compiled", lambda group: False)
     monkeypatch.setattr(ahead, "places", lambda: places_module.Places((), tmp_path, ()))
     monkeypatch.setattr(ahead, "_is_local", lambda spark: True)
     monkeypatch.setattr(ahead, "_seen", set())
@@ -430,6 +430,8 @@ def test_ahead_of_a_query(package: Path, folder: Path) -> None:
     """What is missing is compiled by a process of its own, once; what is there, or on another machine, is not."""
     code = """
 import json
+from sparkcep.exec.kernel_cache.report import held
+from sparkcep.exec.warm import GROUPS
 from sparkcep.session import ahead
 class Session:
     class conf:
@@ -442,9 +444,9 @@ started = ahead.compile_ahead(Session, ["ranges"])
 again = ahead.compile_ahead(Session, ["ranges"])
 codes = [process.wait() for process in started]
 ahead._seen.clear()
-names = [entry._cache.name for entry in ahead.GROUPS["ranges"]]
+names = [entry._cache.name for entry in GROUPS["ranges"]]
 print(json.dumps([len(far), codes, len(again), len(ahead.compile_ahead(Session, ["ranges"])),
-                  [ahead.held(name) for name in names]]))
+                  [held(name) for name in names]]))
 """
     assert call(package, folder, code) == [0, [0], 0, 0, ["native", "native"]]
 
