@@ -40,7 +40,7 @@ def keep_modules() -> None:
     """Take what a worker has loaded out of Python's garbage collection, when its second function begins.
 
     Spark's worker collects garbage after each of its tasks, and so looks at every object of NumPy, Numba, pandas and
-    our kernels, none of which is ever freed: 75 ms, more than a small task takes. What comes later is collected as
+    our kernels, none of which is ever freed: 60 ms, more than a small task takes. What comes later is collected as
     before.
     """
     if next(_loads) == 2:
