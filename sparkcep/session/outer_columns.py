@@ -19,8 +19,8 @@ from sparkcep.sql.correlation import outer_source
 from sparkcep.sql.outer_names import outer_names
 from sparkcep.sql.rewriter import InputSql, Rewriter
 from sparkcep.sql.statement import OccurrenceKind, PatternOccurrence
+from sparkcep.sql.token_text import Range
 
-Range = tuple[int, int]
 #: Types whose values are one group of GROUP BY where nothing tells them apart.
 _EXACT = re.compile(
     r"(tinyint|smallint|int|bigint|decimal\(\d+,\d+\)|string|char\(\d+\)|varchar\(\d+\)|boolean|date|timestamp|"

@@ -13,10 +13,9 @@ from sparkcep.session.windowed_source import OWN, SelectReader, WindowedInput, i
 from sparkcep.sql.correlation import is_name
 from sparkcep.sql.match_functions import is_aggregate
 from sparkcep.sql.statement import Statement
+from sparkcep.sql.token_text import Range
 from sparkcep.sql.windows.grouping import GroupedParts, grouped_by, plain_names, same_text
 from sparkcep.sql.windows.selected import expression_end, plain_windows, select_items
-
-Range = tuple[int, int]
 
 
 @dataclass(slots=True)

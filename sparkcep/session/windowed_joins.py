@@ -11,10 +11,9 @@ from sparkcep.session.windowed_order import order_distinct
 from sparkcep.session.windowed_source import OWN, SelectReader, WindowedInput, is_star
 from sparkcep.sql.correlation import is_name
 from sparkcep.sql.rewriter import InputSql
+from sparkcep.sql.token_text import Range
 from sparkcep.sql.windows.selected import expression_end, select_items
 from sparkcep.sql.windows.sides import in_several
-
-Range = tuple[int, int]
 
 
 def joined_rows(reader: SelectReader) -> WindowedInput:

@@ -14,10 +14,10 @@ from sparkcep.session.planning import OccurrencePlanner
 from sparkcep.session.spark_errors import outer_reference
 from sparkcep.sql.rewriter import InputSql
 from sparkcep.sql.statement import PatternOccurrence, Statement, WindowedSelect
+from sparkcep.sql.token_text import Range
 from sparkcep.sql.windows.parser import WindowSyntax
 from sparkcep.sql.windows.sides import UsedSide, alone_at, by_schema, used_sides, variables_of
 
-Range = tuple[int, int]
 #: How columns are named that the user has no name for.
 OWN = PREFIX + "column"
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from sparkcep.sql.lexicon import QUERY_WORDS
 from sparkcep.sql.statement import Statement
-
-Range = tuple[int, int]
+from sparkcep.sql.token_text import Range
 
 #: Words that may stand behind a WHERE in its query.
 BEHIND_WHERE = frozenset(
@@ -50,7 +48,7 @@ def split_conjuncts(statement: Statement, low: int, high: int) -> list[Range]:
     while (
         statement.operator(low) == "("
         and statement.pairs.get(low) == high - 1
-        and statement.word(low + 1) not in QUERY_WORDS
+        and not statement.opens_subquery(low)
         and high - low > 2
     ):
         low, high = low + 1, high - 1

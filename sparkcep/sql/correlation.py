@@ -13,9 +13,8 @@ from sparkcep.sql.block.spans import JOIN_TYPES, SET_OPERATORS
 from sparkcep.sql.conjuncts import BEHIND_WHERE, conjuncts, ends_where
 from sparkcep.sql.rewriter import join_sides
 from sparkcep.sql.statement import PatternOccurrence, Statement
+from sparkcep.sql.token_text import Range
 
-#: A range of tokens.
-Range = tuple[int, int]
 _ENDS_FROM = (BEHIND_WHERE | {"WHERE", "SELECT"}) - {"LATERAL"}
 
 

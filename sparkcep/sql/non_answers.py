@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sparkcep.sql.statement import Statement
+from sparkcep.sql.token_text import Range
 
 HINT = "EXPLAIN NON ANSWERS (k => 4, uncertainty => INTERVAL 1 MINUTE, step => INTERVAL 1 MINUTE)"
 TAKES = "EXPLAIN NON ANSWERS takes (k, uncertainty, step)."
 _NAMES = ("K", "UNCERTAINTY", "STEP")
-Range = tuple[int, int]
 
 
 class WrongArgument(Exception):

@@ -12,13 +12,10 @@ from sparkcep.query import RowsPerMatch
 from sparkcep.sql.block.parser import parse_block
 from sparkcep.sql.clause.parser import parse_clause
 from sparkcep.sql.clause.row_pattern import variable_name
-from sparkcep.sql.lexicon import QUERY_WORDS
 from sparkcep.sql.rewriter import join_sides
 from sparkcep.sql.statement import OccurrenceKind, PatternOccurrence, Statement
+from sparkcep.sql.token_text import Range
 from sparkcep.sql.windows.lengths import shortest
-
-#: A range of tokens.
-Range = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +62,7 @@ def _named(s: Statement, span: Range, sides: Collection[str]) -> Iterator[Range]
     """`relation.column` in a range of tokens, outside of its subqueries."""
     k, high = span
     while k < high - 2:
-        if s.operator(k) == "(" and s.word(k + 1) in QUERY_WORDS:
+        if s.opens_subquery(k):
             k = s.pairs.get(k, high) + 1
             continue
         names = s.operator(k + 1) == "." and all(s.tokens[n].kind in ("word", "quoted") for n in (k, k + 2))

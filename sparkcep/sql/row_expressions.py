@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from sparkcep.errors import PatternAnalysisError
 from sparkcep.query import RowExpression, RowMarker
 from sparkcep.sql.lambdas import Parameter, columns_behind, hidden, parameters, renamed
-from sparkcep.sql.lexicon import QUERY_WORDS, Token
+from sparkcep.sql.lexicon import Token
 from sparkcep.sql.match_functions import NAVIGATION, is_aggregate
 from sparkcep.sql.scope import Scope
 
@@ -77,7 +77,7 @@ class RowExpressionReader:
             self.bare = self.bare or token
             return scope.computed[i]
         scope.refuse_window(i)
-        if s.operator(i) == "(" and s.word(i + 1) in QUERY_WORDS:
+        if s.opens_subquery(i):
             return s.pairs.get(i, self.high) + 1
         if i in self.parameters:
             if self.parameters[i] in self.hidden:

@@ -12,13 +12,12 @@ from sparkcep.errors import PatternAnalysisError
 from sparkcep.query import Aggregate, MatchNumber, Navigation, RowExpression, RowMarker, Scalar, Slot
 from sparkcep.sql.clause.row_pattern import variable_name
 from sparkcep.sql.lambdas import Parameter, columns_behind, hidden, parameters, renamed
-from sparkcep.sql.lexicon import BEHIND_OPERAND, QUERY_WORDS, Token
+from sparkcep.sql.lexicon import BEHIND_OPERAND, Token
 from sparkcep.sql.match_functions import NAVIGATION, is_aggregate
 from sparkcep.sql.row_expressions import RowExpressionReader, refuse_parameters
 from sparkcep.sql.scope import Scope
 from sparkcep.sql.statement import Statement
-
-Range = tuple[int, int]
+from sparkcep.sql.token_text import Range
 
 #: Rows are counted by 32 bits.
 MAX_ROWS = 2**31 - 1
@@ -74,7 +73,7 @@ class ScalarReader:
             if (behind := self.scope.computed.get(i) or self.scope.constants.get(i)) is not None:
                 i = behind
                 continue
-            if self.s.operator(i) == "(" and self.s.word(i + 1) in QUERY_WORDS:
+            if self.s.opens_subquery(i):
                 after = self.s.pairs.get(i, high) + 1
                 self.refuse_correlation(i, after)
                 i = after

@@ -1,4 +1,4 @@
-"""The names that expressions of one clause may use: pattern variables, columns, and the input's own names."""
+"""The names that expressions of a clause may use: pattern variables, columns, and the input's own names."""
 
 from __future__ import annotations
 
@@ -12,32 +12,19 @@ from sparkcep.sql.lexicon import Token
 from sparkcep.sql.statement import Statement
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """Names that scalar expressions of one clause may use.
+class InputNames:
+    """What scopes of clauses and blocks have in common: the columns and names of the input."""
 
-    ``unions`` maps a SUBSET name to its primary variables; ``qualifiers`` are the input relation's own names;
-    ``render`` gives the text of a span with nested forms replaced. ``own_aggregates``: users' functions by name.
-    ``computed``: where text begins that a column of the input stands for, and the token behind it; ``constants``: the
-    same, where it has one value in a partition.
-    """
-
+    __slots__ = ()
     statement: Statement
-    primaries: tuple[str, ...]
-    unions: dict[str, tuple[str, ...]]
     qualifiers: frozenset[str]
     columns: tuple[str, ...]
     case_sensitive: bool
-    render: Callable[[int, int], str]
-    own_aggregates: Mapping[str, OwnAggregate] = field(default_factory=dict)
-    computed: Mapping[int, int] = field(default_factory=dict)
-    constants: Mapping[int, int] = field(default_factory=dict)
 
-    def variables_of(self, name: str) -> tuple[str, ...] | None:
-        """Primary variables behind a variable's or a SUBSET's name."""
-        if name in self.unions:
-            return self.unions[name]
-        return (name,) if name in self.primaries else None
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Names of pattern variables, each once."""
+        raise NotImplementedError
 
     def is_column(self, name: str) -> bool:
         """Whether the input has it, by the session's case sensitivity."""
@@ -58,6 +45,59 @@ class Scope:
             and not self.is_column(token.text)
         )
 
+    def no_variable(self, token: Token) -> PatternAnalysisError:
+        """CEP_UNDEFINED_VARIABLE; the caller raises it."""
+        near = near_name(token.text, self.variables)
+        return self.error(
+            "CEP_UNDEFINED_VARIABLE",
+            f"{token.text} is neither a pattern variable nor a column of the input.",
+            token,
+            f"did you mean {near}?" if near else f"the pattern has {', '.join(self.variables)}",
+        )
+
+    def no_column(self, token: Token) -> PatternAnalysisError:
+        """CEP_UNRESOLVED_COLUMN; the caller raises it."""
+        near = near_name(token.text, self.columns)
+        return self.error(
+            "CEP_UNRESOLVED_COLUMN",
+            f"The input has no column {token.text}.",
+            token,
+            f"did you mean {near}?" if near else f"its columns are {', '.join(self.columns)}",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Scope(InputNames):
+    """Names that scalar expressions of one clause may use.
+
+    ``unions`` maps a SUBSET name to its primary variables; ``qualifiers`` are the input relation's own names;
+    ``render`` gives the text of a span with nested forms replaced. ``own_aggregates``: users' functions by name.
+    ``computed``: where text begins that a column of the input stands for, and the token behind it; ``constants``: the
+    same, where it has one value in a partition.
+    """
+
+    statement: Statement
+    primaries: tuple[str, ...]
+    unions: dict[str, tuple[str, ...]]
+    qualifiers: frozenset[str]
+    columns: tuple[str, ...]
+    case_sensitive: bool
+    render: Callable[[int, int], str]
+    own_aggregates: Mapping[str, OwnAggregate] = field(default_factory=dict)
+    computed: Mapping[int, int] = field(default_factory=dict)
+    constants: Mapping[int, int] = field(default_factory=dict)
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Primary variables and SUBSETs."""
+        return (*self.primaries, *self.unions)
+
+    def variables_of(self, name: str) -> tuple[str, ...] | None:
+        """Primary variables behind a variable's or a SUBSET's name."""
+        if name in self.unions:
+            return self.unions[name]
+        return (name,) if name in self.primaries else None
+
     def qualified(self, i: int, high: int) -> tuple[str, Token] | None:
         """`variable . column` at a token: the variable's canonical name and the column's token."""
         s = self.statement
@@ -71,24 +111,10 @@ class Scope:
         if self.variables_of(name) is None:
             known = self.is_column(token.text) or token.text.casefold() in self.qualifiers
             if not known and not s.is_session_variable(i):
-                near = near_name(token.text, (*self.primaries, *self.unions))
-                raise self.error(
-                    "CEP_UNDEFINED_VARIABLE",
-                    f"{token.text} is neither a pattern variable nor a column of the input.",
-                    token,
-                    f"did you mean {near}?"
-                    if near
-                    else f"the pattern has {', '.join((*self.primaries, *self.unions))}",
-                )
+                raise self.no_variable(token)
             return None
         if not self.is_column(column.text):
-            near = near_name(column.text, self.columns)
-            raise self.error(
-                "CEP_UNRESOLVED_COLUMN",
-                f"The input has no column {column.text}.",
-                column,
-                f"did you mean {near}?" if near else f"its columns are {', '.join(self.columns)}",
-            )
+            raise self.no_column(column)
         return name, column
 
     def refuse_window(self, i: int) -> None:
@@ -116,7 +142,7 @@ class Scope:
         token = self.statement.tokens[low]
         variables = self.variables_of(variable_name(token)) if high - low == 1 else None
         if variables is None:
-            near = near_name(token.text, (*self.primaries, *self.unions))
+            near = near_name(token.text, self.variables)
             raise self.error(
                 "CEP_UNDEFINED_VARIABLE",
                 f"CLASSIFIER takes a pattern variable; {token.text} is not one.",

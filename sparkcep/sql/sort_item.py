@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sparkcep.sql.statement import Statement
-
-Range = tuple[int, int]
+from sparkcep.sql.token_text import Range
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sparkcep.sql.lexicon import Token
+from sparkcep.sql.lexicon import QUERY_WORDS, Token
+
+#: Of tokens, half open.
+Range = tuple[int, int]
 
 
 @dataclass(slots=True)
@@ -29,6 +32,10 @@ class TokenText:
             return self.tokens[index].upper
         return ""
 
+    def opens_subquery(self, index: int) -> bool:
+        """Whether a parenthesis with a query in it opens at a token."""
+        return self.operator(index) == "(" and self.word(index + 1) in QUERY_WORDS
+
     def is_session_variable(self, index: int) -> bool:
         """Whether `session.name` or `system.session.name` begins at a token, as Spark writes its variables' full names.
 
@@ -45,13 +52,13 @@ class TokenText:
         """The text of a range of tokens; empty for none."""
         return self.text[self.tokens[low].start : self.tokens[high - 1].end] if low < high else ""
 
-    def inside(self, low: int, high: int) -> tuple[int, int]:
+    def inside(self, low: int, high: int) -> Range:
         """A range without the parentheses around it."""
         while low < high and self.operator(low) == "(" and self.pairs.get(low) == high - 1:
             low, high = low + 1, high - 1
         return low, high
 
-    def between_commas(self, low: int, high: int, pairs: Mapping[int, int] | None = None) -> list[tuple[int, int]]:
+    def between_commas(self, low: int, high: int, pairs: Mapping[int, int] | None = None) -> list[Range]:
         """Ranges of tokens between the commas of a range, one at least; commas in parentheses are not its own.
 
         Args:

@@ -29,7 +29,7 @@ from sparkcep.settings import Settings
 from sparkcep.sql.block.conditions import ConditionBinder, split_arguments
 from sparkcep.sql.block.contiguity import immediately
 from sparkcep.sql.block.items import Returns
-from sparkcep.sql.block.parser import BlockSyntax, Range, parse_block
+from sparkcep.sql.block.parser import BlockSyntax, parse_block
 from sparkcep.sql.block.pattern import parse_block_pattern
 from sparkcep.sql.block.returns import ReturnBinder
 from sparkcep.sql.block.scope import BlockScope
@@ -46,6 +46,7 @@ from sparkcep.sql.lexicon import Token
 from sparkcep.sql.permutations import check_permutations
 from sparkcep.sql.rule_sets.keys import LogKeys
 from sparkcep.sql.statement import PatternOccurrence, Statement
+from sparkcep.sql.token_text import Range
 
 #: Spark's name of the type of an expression over the input.
 TypeOf = Callable[[str], str]

@@ -18,13 +18,13 @@ from sparkcep.query import (
     Slot,
     TestedAt,
 )
-from sparkcep.sql.block.parser import Range
 from sparkcep.sql.block.pattern import BlockPattern
 from sparkcep.sql.block.references import Reader
 from sparkcep.sql.block.rounds import Round, round_of
 from sparkcep.sql.block.scope import ANY_EVENT, BlockScope, Index, Part, Reference
 from sparkcep.sql.lexicon import Token
 from sparkcep.sql.permutations import unordered
+from sparkcep.sql.token_text import Range
 
 Keys = tuple[str, ...]
 

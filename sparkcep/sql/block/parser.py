@@ -9,8 +9,7 @@ from sparkcep.sql.lexicon import BEHIND_OPERAND, ENDS_OPERAND, WANTS_OPERAND
 from sparkcep.sql.non_answers import HINT, TAKES, WrongArgument, in_order
 from sparkcep.sql.sort_item import SortItem, sort_item
 from sparkcep.sql.statement import PatternOccurrence, Statement
-
-Range = tuple[int, int]
+from sparkcep.sql.token_text import Range
 
 CLAUSES = (
     "PARTITION BY",

@@ -18,11 +18,12 @@ from sparkcep.pattern import (
     children,
 )
 from sparkcep.query import Component
-from sparkcep.sql.block.parser import CLAUSES, Range
+from sparkcep.sql.block.parser import CLAUSES
 from sparkcep.sql.clause.row_pattern import MAXIMUM_DEPTH, MAXIMUM_REPETITION
 from sparkcep.sql.lexicon import SIGNS, Token
 from sparkcep.sql.negation import negation_fault
 from sparkcep.sql.statement import Statement
+from sparkcep.sql.token_text import Range
 
 _OPERATORS = frozenset({"SEQ", "AND", "OR", "PERMUTE"})
 _RESERVED = frozenset({"NOT", "AND", "OR"})

@@ -13,7 +13,7 @@ from decimal import Decimal
 from sparkcep.query import RowExpression
 from sparkcep.sql.block.scope import ANY_EVENT, BlockScope, Call, Index, Part, Reference
 from sparkcep.sql.lambdas import Parameter, columns_behind, hidden, parameters, renamed
-from sparkcep.sql.lexicon import BEHIND_OPERAND, QUERY_WORDS, SIGNS, Token
+from sparkcep.sql.lexicon import BEHIND_OPERAND, SIGNS, Token
 from sparkcep.sql.match_functions import AGGREGATES, is_aggregate
 from sparkcep.sql.row_expressions import UNITS, refuse_parameters
 from sparkcep.sql.scalars import nulls_option, own_names, qualifiers_in
@@ -87,7 +87,7 @@ class Reader:
                 continue
             if i > low and "//" in s.text[tokens[i - 1].end : tokens[i].start]:
                 self.cut(tokens[i - 1].end, tokens[i].start, "\n")
-            if s.operator(i) == "(" and s.word(i + 1) in QUERY_WORDS:
+            if s.opens_subquery(i):
                 self.refuse_correlation(i + 1, self.scope.closers.get(i, high))
                 i = self.scope.closers.get(i, high) + 1
                 continue
@@ -105,7 +105,7 @@ class Reader:
                     self.cut(tokens[i].start, tokens[after - 1].end, reference)
                     i = after
                     continue
-                if self.is_qualifier(i):
+                if self.scope.is_qualifier(i):
                     self.cut(tokens[i].start, tokens[i + 2].start, "")
                     i += 2
                 if self.is_bare_column(i):
@@ -123,7 +123,7 @@ class Reader:
         """Columns that lose their variable or their relation's name, by place."""
         s = self.scope.statement
         found = columns_behind(
-            s.tokens, low, high, lambda k: k not in self.parameters and (not self.hoists or self.is_qualifier(k))
+            s.tokens, low, high, lambda k: k not in self.parameters and (not self.hoists or self.scope.is_qualifier(k))
         )
         key = self.scope.order_key.strip("`")
         return [(k, key if n.upper() == "TIMESTAMP" and not self.scope.is_column(n) else n) for k, n in found]
@@ -199,15 +199,6 @@ class Reader:
             new = f"({new} / 100)"
         self.cut(tokens[i].start, tokens[i + 1].end, new)
         return 1
-
-    def is_qualifier(self, i: int) -> bool:
-        """Whether `name .` here names the input relation."""
-        token = self.scope.statement.tokens[i]
-        return (
-            self.scope.statement.operator(i + 1) == "."
-            and token.text.casefold() in self.scope.qualifiers
-            and not self.scope.is_column(token.text)
-        )
 
     def is_bare_column(self, i: int) -> bool:
         """Whether a word is a column without a variable; a variable, or a name that is nothing, is refused."""

@@ -6,9 +6,9 @@ import enum
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from sparkcep.errors import PatternAnalysisError, near_name
 from sparkcep.query import Component, OwnAggregate, RowExpression
 from sparkcep.sql.lexicon import Token
+from sparkcep.sql.scope import InputNames
 from sparkcep.sql.statement import Statement
 
 #: The variable of references to columns that are the same in all events of a match.
@@ -70,7 +70,7 @@ Part = str | Reference
 
 
 @dataclass(slots=True)
-class BlockScope:
+class BlockScope(InputNames):
     """Names that a block's expressions may use. ``order_key`` is the text of the first ORDER BY key.
 
     ``qualifiers``: the input relation's own names, folded. ``render``: text of a span with nested forms replaced.
@@ -103,33 +103,3 @@ class BlockScope:
             return token.text
         alike = [v for v in self.variables if v.casefold() == token.text.casefold()]
         return alike[0] if len(alike) == 1 else None
-
-    def is_column(self, name: str) -> bool:
-        """Whether the input has it, by the session's case sensitivity."""
-        if self.case_sensitive:
-            return name in self.columns
-        return name.casefold() in {c.casefold() for c in self.columns}
-
-    def error(self, error_class: str, message: str, token: Token, hint: str | None = None) -> PatternAnalysisError:
-        """An error with a caret at a token; the caller raises it."""
-        return PatternAnalysisError(error_class, message, text=self.statement.text, position=token.start, hint=hint)
-
-    def no_variable(self, token: Token) -> PatternAnalysisError:
-        """CEP_UNDEFINED_VARIABLE; the caller raises it."""
-        near = near_name(token.text, self.variables)
-        return self.error(
-            "CEP_UNDEFINED_VARIABLE",
-            f"{token.text} is neither a pattern variable nor a column of the input.",
-            token,
-            f"did you mean {near}?" if near else f"the pattern has {', '.join(self.variables)}",
-        )
-
-    def no_column(self, token: Token) -> PatternAnalysisError:
-        """CEP_UNRESOLVED_COLUMN; the caller raises it."""
-        near = near_name(token.text, self.columns)
-        return self.error(
-            "CEP_UNRESOLVED_COLUMN",
-            f"The input has no column {token.text}.",
-            token,
-            f"did you mean {near}?" if near else f"its columns are {', '.join(self.columns)}",
-        )

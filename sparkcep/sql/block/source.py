@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from sparkcep.errors import PatternAnalysisError, near_name
 from sparkcep.query import KeyExpression, SortKey, quote
 from sparkcep.settings import LOG_CASE, LOG_EVENT, LOG_TIEBREAK, LOG_TIME, Settings
-from sparkcep.sql.block.parser import BlockSyntax, Range
+from sparkcep.sql.block.parser import BlockSyntax
 from sparkcep.sql.block.references import Reader
 from sparkcep.sql.block.scope import BlockScope, Reference
 from sparkcep.sql.rule_sets.keys import LogKeys, refuse_keys
 from sparkcep.sql.statement import PatternOccurrence
+from sparkcep.sql.token_text import Range
 
 #: Properties of a table by its name as the statement writes it; empty where there are none.
 Properties = Callable[[str], Mapping[str, str]]

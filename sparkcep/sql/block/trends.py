@@ -17,13 +17,14 @@ from sparkcep.query import (
 )
 from sparkcep.sql.block.conditions import Keys
 from sparkcep.sql.block.items import Item, Items
-from sparkcep.sql.block.parser import BlockSyntax, Range
+from sparkcep.sql.block.parser import BlockSyntax
 from sparkcep.sql.block.references import Reader
 from sparkcep.sql.block.scope import ANY_EVENT, BlockScope, Index, Part, Reference
 from sparkcep.sql.block.source import plain
-from sparkcep.sql.lexicon import QUERY_WORDS, Token
+from sparkcep.sql.lexicon import Token
 from sparkcep.sql.match_functions import AGGREGATES, is_aggregate
 from sparkcep.sql.row_expressions import refuse_parameters
+from sparkcep.sql.token_text import Range
 
 TREND_FUNCTIONS = frozenset("count sum min max avg mean try_count try_sum try_avg approx_count".split())
 _COMPARISONS = frozenset("= == < > <= >= <> != <=>".split())
@@ -83,7 +84,7 @@ class TrendBinder:
         s = self.s
         i = low
         while i < high:
-            if s.operator(i) == "(" and s.word(i + 1) in QUERY_WORDS:
+            if s.opens_subquery(i):
                 i = self.scope.closers.get(i, high) + 1
                 continue
             called = s.word(i).lower() in TREND_FUNCTIONS and s.operator(i + 1) == "(" and s.operator(i - 1) != "."
@@ -212,7 +213,7 @@ class TrendBinder:
     def is_qualifier(self, i: int) -> bool:
         """Whether `name .` names the input, as in `t.x`."""
         before = self.s.operator(i - 1) == "."
-        return not before and Reader(self.scope).is_qualifier(i)
+        return not before and self.scope.is_qualifier(i)
 
     def key_at(self, i: int, low: int, high: int) -> tuple[int, int] | None:
         """The group key that stands at a token of an expression (``low`` to ``high``), and the token behind it."""

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 from sparkcep.errors import PatternAnalysisError, PatternParseError, near_name
 from sparkcep.query import Selection
-from sparkcep.sql.block.parser import Range
 from sparkcep.sql.block.scope import BlockScope
-from sparkcep.sql.lexicon import QUERY_WORDS, Token
+from sparkcep.sql.lexicon import Token
+from sparkcep.sql.token_text import Range
 
 STRATEGIES = {
     "STRICT CONTIGUITY": (Selection.STRICT, False),
@@ -70,7 +70,7 @@ class _WhereReader:
         while (
             self.s.operator(low) == "("
             and self.closers.get(low) == high - 1
-            and self.s.word(low + 1) not in QUERY_WORDS
+            and not self.s.opens_subquery(low)
             and not self.is_constraint(low, high)
         ):
             low, high = low + 1, high - 1

@@ -26,7 +26,7 @@ from sparkcep.query import (
     unescape,
 )
 from sparkcep.settings import Settings
-from sparkcep.sql.clause.parser import ClauseSyntax, Range
+from sparkcep.sql.clause.parser import ClauseSyntax
 from sparkcep.sql.clause.row_pattern import variable_name
 from sparkcep.sql.conjuncts import split_conjuncts
 from sparkcep.sql.lexicon import Token
@@ -36,6 +36,7 @@ from sparkcep.sql.rule_sets.keys import LogKeys, refuse_keys
 from sparkcep.sql.scalars import ScalarReader
 from sparkcep.sql.scope import Scope
 from sparkcep.sql.statement import Statement
+from sparkcep.sql.token_text import Range
 
 
 class Binder:

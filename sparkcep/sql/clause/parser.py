@@ -12,8 +12,7 @@ from sparkcep.sql.lexicon import CLOSES_OPERAND, WANTS_OPERAND, Token
 from sparkcep.sql.non_answers import HINT, TAKES, WrongArgument, in_order
 from sparkcep.sql.sort_item import SortItem, sort_item
 from sparkcep.sql.statement import Statement
-
-Range = tuple[int, int]
+from sparkcep.sql.token_text import Range
 
 #: Words behind which an expression goes on, so that what follows is a name and begins no section.
 _WANTS_OPERAND = WANTS_OPERAND | {"TO"}

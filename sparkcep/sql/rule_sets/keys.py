@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from sparkcep.errors import PatternAnalysisError
 from sparkcep.query import KeyExpression, SortKey
-from sparkcep.sql.sort_item import Range, SortItem
+from sparkcep.sql.sort_item import SortItem
 from sparkcep.sql.statement import Statement
+from sparkcep.sql.token_text import Range
 
 
 @dataclass(frozen=True, slots=True)

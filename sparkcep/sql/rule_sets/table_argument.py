@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from sparkcep.errors import PatternParseError
 from sparkcep.sql.sort_item import SortItem, sort_item
 from sparkcep.sql.statement import Statement
-
-Range = tuple[int, int]
+from sparkcep.sql.token_text import Range
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from sparkcep.errors import PatternAnalysisError
 from sparkcep.sql.clause.row_pattern import variable_name
 from sparkcep.sql.correlation import is_name
-from sparkcep.sql.lexicon import QUERY_WORDS
 from sparkcep.sql.match_functions import NAVIGATION, is_aggregate
 from sparkcep.sql.statement import Statement, WindowCall, WindowedSelect
+from sparkcep.sql.token_text import Range
 from sparkcep.sql.windows.parser import WindowSyntax
 from sparkcep.sql.windows.sides import variables_of
 
-Range = tuple[int, int]
 #: Functions of a grouping that are no aggregates.
 _OF_GROUPING = frozenset({"GROUPING", "GROUPING_ID"})
 #: Behind a part that is no call, these begin what is no operand of it.
@@ -102,7 +101,7 @@ class GroupedParts:
         calls = {c.low: c for c in self.windowed.calls}
         k = low
         while k < high:
-            if s.operator(k) == "(" and s.word(k + 1) in QUERY_WORDS:
+            if s.opens_subquery(k):
                 k = s.pairs.get(k, high) + 1
             elif k in calls:
                 yield from self.of_call(calls[k])

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from sparkcep.pattern import Anchor, walk
-from sparkcep.sql.clause.parser import ClauseParser, ClauseSyntax, Range
+from sparkcep.sql.clause.parser import ClauseParser, ClauseSyntax
 from sparkcep.sql.lexicon import CLOSES_OPERAND
 from sparkcep.sql.statement import Statement, WindowedSelect
+from sparkcep.sql.token_text import Range
 
 _FRAMES = ("ROWS", "RANGE", "GROUPS")
 _FRAME_HINT = "ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING, or AND n FOLLOWING"

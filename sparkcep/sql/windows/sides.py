@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from sparkcep.pattern import variables
 from sparkcep.sql.clause.row_pattern import variable_name
-from sparkcep.sql.lexicon import CLOSES_OPERAND, QUERY_WORDS, WANTS_OPERAND
+from sparkcep.sql.lexicon import CLOSES_OPERAND, WANTS_OPERAND
 from sparkcep.sql.statement import Statement, WindowedSelect
 from sparkcep.sql.windows.parser import WindowSyntax
 
@@ -39,7 +39,7 @@ def used_sides(
         fold(s.tokens[k].text) for k in relations if s.tokens[k].kind in ("word", "quoted") and s.operator(k + 1) != "."
     }
     left_out = range(windowed.source, windowed.rows_end)
-    subqueries = [(k, s.pairs[k]) for k in s.pairs if s.word(k + 1) in QUERY_WORDS and k > windowed.select]
+    subqueries = [(k, s.pairs[k]) for k in s.pairs if s.opens_subquery(k) and k > windowed.select]
     found: dict[str, UsedSide] = {}
     for k in range(windowed.select + 1, windowed.end - 2):
         token = s.tokens[k]
