@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 import sparkcep
 from sparkcep.errors import PatternAnalysisError
 
-from .test_modes import conf
+from ..conftest import configured
 
 TABLE = "char_columns"
 #: Over two rows, one after the other.
@@ -68,7 +68,7 @@ def test_as_a_self_join(spark: SparkSession, conditions: Sequence[str]) -> None:
 
 
 def test_without_padding(spark: SparkSession) -> None:
-    with conf(spark, **{"spark.sql.legacy.charVarcharAsString": "true"}):
+    with configured(spark, {"spark.sql.legacy.charVarcharAsString": "true"}):
         conditions = ("A.c3 = B.c5", "A.c3 = 'ab ' OR B.i > 100")
         assert {condition: matches(spark, condition) for condition in conditions} == neighbours(spark, conditions)
 

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from sparkcep.exec.conditions.expressions import Type, parse_type
 from sparkcep.planner.conditions.coercion import alternative_as, combined_as, compared_as
 
-from .test_modes import conf
+from ..conftest import configured
 
 TYPES = {
     "t": "string", "y": "tinyint", "i": "int", "l": "bigint", "d": "double", "f": "float", "m": "decimal(10,2)",
@@ -42,7 +42,7 @@ def cast_to(rule: Type | None, kind: Type) -> Type:
 @pytest.mark.parametrize("ansi", [True, False])
 def test_texts(spark: SparkSession, ansi: bool) -> None:
     text = KINDS["t"]
-    with conf(spark, **{"spark.sql.ansi.enabled": str(ansi).lower()}):
+    with configured(spark, {"spark.sql.ansi.enabled": str(ansi).lower()}):
         for other, kind in KINDS.items():
             if other == "t":
                 continue
@@ -66,7 +66,7 @@ def test_texts(spark: SparkSession, ansi: bool) -> None:
 @pytest.mark.parametrize("ansi", [True, False])
 def test_three_alternatives(spark: SparkSession, ansi: bool) -> None:
     text = KINDS["t"]
-    with conf(spark, **{"spark.sql.ansi.enabled": str(ansi).lower()}):
+    with configured(spark, {"spark.sql.ansi.enabled": str(ansi).lower()}):
         for one in "ildfm":
             for other in ("i", "l", "d", "f", "m", "dt", "ts"):
                 expected = analysed(spark, f"coalesce(t, {one}, {other})", "t")
@@ -77,7 +77,7 @@ def test_three_alternatives(spark: SparkSession, ansi: bool) -> None:
 @pytest.mark.parametrize("ansi", [True, False])
 def test_singles_beside_integers(spark: SparkSession, ansi: bool) -> None:
     single = KINDS["f"]
-    with conf(spark, **{"spark.sql.ansi.enabled": str(ansi).lower()}):
+    with configured(spark, {"spark.sql.ansi.enabled": str(ansi).lower()}):
         for other in "yil":
             kind = KINDS[other]
             becomes = KINDS["d"] if ansi else single

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import pytest
 from pyspark.sql import SparkSession
 
+from ..conftest import configured
 from .neighbours import block, by_lag, clause
-from .test_modes import conf
 
 EVENTS = """SELECT * FROM VALUES
     (1, 1, 10, 10.00, 10.0D, 9000000000000000000L, 1.000000000000000001, 'n1', TIMESTAMP '2024-03-31 00:30:00'),
@@ -81,7 +81,7 @@ NO_ANSI_CASTS = ("A.f = B.l", "A.f IN (B.l, 2)", "B.t - A.t > 0", "A.t + B.t > 2
 @pytest.mark.full
 @pytest.mark.parametrize("zone", [pytest.param("UTC", marks=pytest.mark.long), "Europe/Berlin"])
 def test_neighbours(spark: SparkSession, zone: str) -> None:
-    with conf(spark, **{"spark.sql.session.timeZone": zone}):
+    with configured(spark, {"spark.sql.session.timeZone": zone}):
         spark.sql(EVENTS).createOrReplaceTempView("cel_events")
         check(spark, COMPILED + INTERPRETED)
 
@@ -89,7 +89,7 @@ def test_neighbours(spark: SparkSession, zone: str) -> None:
 @pytest.mark.full
 @pytest.mark.parametrize("ansi", ["true", "false"])
 def test_values_of_different_types(spark: SparkSession, ansi: str) -> None:
-    with conf(spark, **{"spark.sql.ansi.enabled": ansi, "spark.sql.session.timeZone": "UTC"}):
+    with configured(spark, {"spark.sql.ansi.enabled": ansi, "spark.sql.session.timeZone": "UTC"}):
         spark.sql(TEXTS).createOrReplaceTempView("cel_events")
         check(spark, CASTS + (ANSI_CASTS if ansi == "true" else NO_ANSI_CASTS))
 

@@ -15,8 +15,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from ..conftest import every
-from .test_modes import conf
+from ..conftest import configured, every
 
 CASES = 300
 EXACT = Context(prec=80)
@@ -63,7 +62,7 @@ def test_between_events(spark: SparkSession, x: str, y: str, ansi: bool) -> None
     rows = [(n, value(x, rng), value(x, rng), value(y, rng)) for n in range(CASES)]
     texts = [*OPERATIONS, *ORDERS, *CHOICES]
     plain = [text.replace("A.x", "x1").replace("B.y", "y") for text in texts]
-    with conf(spark, **{"spark.sql.ansi.enabled": "false"}):
+    with configured(spark, {"spark.sql.ansi.enabled": "false"}):
         # Under ANSI what overflows is an error: those texts are compared for the others.
         # As text: PySpark rounds a Decimal to 34 digits on its way.
         texts_of = [(n, *(None if v is None else str(v) for v in values)) for n, *values in rows]
@@ -84,7 +83,7 @@ def test_between_events(spark: SparkSession, x: str, y: str, ansi: bool) -> None
             DEFINE B AS {" AND ".join(f"({test})" for test in chosen)})""").collect()
 
     try:
-        with conf(spark, **{"spark.sql.ansi.enabled": str(ansi).lower()}):
+        with configured(spark, {"spark.sql.ansi.enabled": str(ansi).lower()}):
             if len(found(tests)) < CASES:
                 assert [test for test in tests if len(found([test])) < CASES] == []
             assert "by the interpreter" not in str(found(tests, "EXPLAIN"))
