@@ -14,9 +14,10 @@ from sparkcep.exec.engines.rows.matcher import Batch, Matcher
 from sparkcep.exec.engines.rows.program import compile_pattern
 from sparkcep.exec.engines.rows.spec import ConditionSet, MatchSpec
 from sparkcep.exec.kernels.rows import rows as kernel
-from sparkcep.exec.reference.rows import ReferenceMatch
 from sparkcep.pattern import Pattern
 from sparkcep.query import RowsPerMatch, SkipMode
+
+from .reference_rows import ReferenceMatch
 
 
 def make_spec(pattern: Pattern, bits: dict[str, int], **changes: Any) -> MatchSpec:

@@ -35,13 +35,13 @@ from sparkcep.exec.conditions.expressions import (
 from sparkcep.exec.conditions.programs import CallsBack
 from sparkcep.exec.engines.rows.program import compile_pattern
 from sparkcep.exec.engines.rows.spec import ConditionSet
-from sparkcep.exec.reference.rows import Path, reference_matches
 from sparkcep.pattern import Alternation, Concatenation, Pattern, Quantified, Variable, variables
 from sparkcep.query import OwnAggregate, SkipMode
 
 from ..conftest import every
 from .helpers import as_tuples, batch, found_matches, make_spec, read_matches, remembering
 from .lambda_conditions import UNITS, lambda_tests, time_tests
+from .reference_rows import Path, reference_matches
 from .strategies import NAMES, patterns
 
 Value = int | float | None

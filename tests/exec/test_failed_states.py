@@ -29,11 +29,11 @@ from sparkcep.exec.engines.rows.matcher import Batch, Matcher
 from sparkcep.exec.engines.rows.program import compile_pattern
 from sparkcep.exec.engines.rows.spec import ConditionSet
 from sparkcep.exec.kernels.rows import memo
-from sparkcep.exec.reference.rows import reference_matches
 from sparkcep.pattern import Alternation, Concatenation, Pattern, Quantified, Variable
 from sparkcep.query import SkipMode
 
 from .helpers import as_tuples, batch, make_spec, read_matches, remembering
+from .reference_rows import reference_matches
 
 A, B, C, D = map(Variable, "ABCD")
 SUM_A = AggregateSlot("sum", 0, (RowValue(0),))

@@ -7,11 +7,11 @@ import pyarrow as pa
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from sparkcep.exec.reference.rows import reference_matches
 from sparkcep.pattern import Pattern
 from sparkcep.query import SkipMode
 
 from .helpers import as_tuples, batch, found_matches, make_spec
+from .reference_rows import reference_matches
 from .strategies import NAMES, patterns, row_pattern
 
 BITS = {name: k for k, name in enumerate(NAMES)}

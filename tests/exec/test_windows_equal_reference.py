@@ -15,11 +15,11 @@ from sparkcep.exec.engines.rows.matcher import Matcher
 from sparkcep.exec.engines.rows.spec import ConditionSet, MatchSpec
 from sparkcep.exec.kernels.rows import rows as kernel
 from sparkcep.exec.kernels.rows.output import CURRENT
-from sparkcep.exec.reference.windows import reference_windows
 from sparkcep.pattern import Concatenation, Pattern, Quantified, Variable
 from sparkcep.query import GAP, RowsPerMatch, SkipMode
 
 from .helpers import batch, make_spec
+from .reference_windows import reference_windows
 from .strategies import NAMES, patterns, row_pattern
 
 BITS = {name: k for k, name in enumerate(NAMES)}

@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sparkcep.exec.engines.rows.program import compile_pattern
-from sparkcep.exec.reference.rows import reference_matches
 from sparkcep.pattern import Concatenation, Pattern, Quantified, Variable
 from sparkcep.planner.rules.gap_elimination import transparent_gaps
 from sparkcep.query import SkipMode
 
 from ..exec.helpers import batch, found_matches, make_spec
+from ..exec.reference_rows import reference_matches
 from ..exec.strategies import patterns
 
 A, B, C, X, Y = map(Variable, "ABCXY")

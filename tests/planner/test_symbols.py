@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sparkcep.exec.engines.rows.program import compile_pattern
-from sparkcep.exec.reference.rows import reference_matches
 from sparkcep.pattern import Alternation, Concatenation, Pattern, Quantified, Variable
 from sparkcep.planner.conditions.row_conditions import RowCondition
 from sparkcep.planner.conditions.symbols import MAX_ASSIGNMENTS, NULL, OTHER, alphabet
@@ -17,6 +16,7 @@ from sparkcep.planner.rules.gap_elimination import droppable_symbols
 from sparkcep.planner.rules.machine import Machine, Seen, machine
 from sparkcep.query import SkipMode
 
+from ..exec.reference_rows import reference_matches
 from ..exec.strategies import patterns
 
 NAMES = ("A", "B", "X", "Y")

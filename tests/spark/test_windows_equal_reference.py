@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from sparkcep.exec.reference.windows import reference_windows
 from sparkcep.pattern import Pattern, render, variables
 from sparkcep.query import SkipMode
 
+from ..exec.reference_windows import reference_windows
 from ..exec.strategies import patterns
 
 PARTITIONS = 40

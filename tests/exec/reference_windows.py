@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from sparkcep.exec.reference.rows import Path, first_way
 from sparkcep.pattern import Pattern
 from sparkcep.query import SkipMode
+
+from .reference_rows import Path, first_way
 
 #: Condition of a variable: (path so far with the tested row as its last, frame's first row, its last row) -> bool.
 Condition = Callable[[Path, int, int], bool]
