@@ -5,7 +5,7 @@ Names follow ISO/IEC 19075-5 (row pattern recognition).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -141,15 +141,20 @@ def repeats(node: Pattern) -> bool:
 
 def can_be_empty(node: Pattern) -> bool:
     """Whether the pattern has a match without rows (anchors are taken as satisfied)."""
+    return can_do_without(node, variables(node))
+
+
+def can_do_without(node: Pattern, names: Collection[str]) -> bool:
+    """Whether the pattern has a match without rows of these variables (anchors are taken as satisfied)."""
     if isinstance(node, Variable):
-        return False
+        return node.name not in names
     if isinstance(node, Negation):
         return True
     if isinstance(node, Alternation):
-        return any(can_be_empty(i) for i in node.items)
+        return any(can_do_without(i, names) for i in node.items)
     if isinstance(node, Quantified):
-        return node.minimum == 0 or can_be_empty(node.item)
-    return all(can_be_empty(i) for i in children(node))
+        return node.minimum == 0 or can_do_without(node.item, names)
+    return all(can_do_without(i, names) for i in children(node))
 
 
 def matches_one_way(node: Pattern) -> bool:

@@ -25,6 +25,7 @@ from sparkcep.pattern import (
     can_be_empty,
     render,
 )
+from sparkcep.query import TestedAt
 
 ACCEPT = -1
 #: Most negations between two events that a choice among copies of a component may depend on.
@@ -75,6 +76,10 @@ class Automaton:
     def initial(self) -> tuple[Edge, ...]:
         """Where a match may begin: edges in order of preference that no event comes before."""
         return self.edges[-1]
+
+    def taken(self, state: int) -> int:
+        """The component that a state has just taken; -1 for the initial one."""
+        return self.components[state] if state < self.states else -1
 
     def describe(self, shown: Mapping[str, str] | None = None) -> str:
         """One line per state, for EXPLAIN. ``shown``: component keys to what users call them."""
@@ -356,6 +361,35 @@ def compile_automaton(
     components = tuple(compiler.labels[key[0]] for key in order)
     # The numbers of negations are shared with the pattern around this one, which may still add to them.
     return Automaton(names, components, (*table, initial), tuple(shared) if negations is None else ())
+
+
+def components_ahead(automaton: Automaton) -> list[frozenset[int]]:
+    """Of each state, the initial one too, the components that can still be taken."""
+    ahead: list[frozenset[int]] = [frozenset()] * (automaton.states + 1)
+    changed = True
+    while changed:
+        changed = False
+        for s, edges in enumerate(automaton.edges):
+            taking = [e for e in edges if e.target != ACCEPT]
+            found = ahead[s].union(*(ahead[e.target] | {e.component} for e in taking))
+            if found != ahead[s]:
+                ahead[s], changed = found, True
+    return ahead
+
+
+def decided(
+    at: TestedAt, by: frozenset[int], before: int, edge: Edge, ahead: Sequence[frozenset[int]], state: int
+) -> bool:
+    """Whether a condition of components ``by`` is tested as a run goes on over an edge of a state.
+
+    ``before``: the state's component. ``ahead``: of every state, as :func:`components_ahead` gives it.
+    """
+    if at is TestedAt.TAKE:
+        return edge.component in by
+    if at is TestedAt.LEAVE:
+        return before in by and edge.component not in by
+    behind = frozenset[int]() if edge.target == ACCEPT else ahead[edge.target]
+    return before not in by and edge.component not in by and bool(by & ahead[state]) and not by & behind
 
 
 def events_left(targets: Sequence[Sequence[int]]) -> list[int]:

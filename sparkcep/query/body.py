@@ -32,6 +32,7 @@ class TestedAt(enum.Enum):
 
     TAKE = "on taking"
     LEAVE = "on leaving"
+    PASS = "without"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,17 +59,21 @@ class Condition:
     """One conjunct of WHERE (or a time or gap constraint) with the moment it is tested.
 
     Slots of ``scalar`` name components by key. It is tested each time an event is taken as one of ``decided_by``
-    (TAKE; the event counts as taken), or each time the next event taken is of another variable than theirs, and on
-    accepting (LEAVE); a negated component's conditions are tested for each event that might be it, that event counting
-    as taken. It holds untested while
+    (TAKE; the event counts as taken), each time the next event taken is of another variable than theirs, and on
+    accepting (LEAVE), or once where none of them was taken: with the event behind which none can be taken any more, or
+    on accepting (PASS). Slots over variables that took nothing are NULL, or aggregates of no rows. It holds untested
+    while
 
-    * one of the variables in ``required`` (tuples of keys) has no event yet,
+    * one of the variables in ``required`` (tuples of keys), which may come later, has no event yet,
     * the variable decided by has fewer than ``minimum`` events (``v[i-1]`` wants two), or, where ``first_only``, more
       than one (``v[1]``),
     * ``after`` is not empty and the event taken before is of none of these components (``NEXT(E)``).
 
     With ``each`` it is tested for every event, from the ``minimum``-th on, of these components; slots marked ``each``
-    see their events up to that one. ``source`` is the user's text.
+    see their events up to that one. Where there is none, and one would do, it is tested once.
+
+    A negated component's conditions are tested for each event that might be it, that event counting as taken, once
+    each of the variables in ``awaited`` has an event or can have none any more. ``source`` is the user's text.
     """
 
     scalar: Scalar
@@ -79,6 +84,7 @@ class Condition:
     first_only: bool = False
     after: tuple[str, ...] = ()
     each: tuple[str, ...] = ()
+    awaited: tuple[tuple[str, ...], ...] = ()
     source: str = field(default="", compare=False)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from sparkcep.exec.reference.runs import Path
 from sparkcep.pattern import (
     Alternation,
     Anchor,
@@ -29,7 +30,7 @@ from sparkcep.pattern import (
     matches_one_way,
     walk,
 )
-from sparkcep.query import TestedAt
+from sparkcep.query import Aggregate, Navigation, TestedAt
 from sparkcep.sql.permutations import unordered
 
 from . import run_strategies, strategies, trend_engine, uncertain_worlds
@@ -190,10 +191,34 @@ def of_case(case: RunCase) -> Iterator[str]:
             yield "condition of each event"
         if negated & set(c.decided_by):
             yield "condition of a negated event"
-            if c.required:
+            if c.awaited:
                 yield "condition of a negated event on the match"
-    if case.references and len(set(case.reference())) > 3:
-        yield "conditions and more than three matches"
+    if case.references:
+        found = set(case.reference())
+        if len(found) > 3:
+            yield "conditions and more than three matches"
+        for path in found:
+            yield from of_nothing(case, path)
+
+
+def of_nothing(case: RunCase, path: Path) -> Iterator[str]:
+    """What conditions read of variables that took nothing in a match."""
+    taken = {key for key, _ in path}
+    for c in case.conditions:
+        negated = bool(c.awaited)
+        decides = bool(taken & set(c.decided_by))
+        if c.at is TestedAt.PASS and not decides:
+            yield "condition of a variable that took nothing"
+        if c.required or not (decides or negated):
+            continue
+        for slot in c.scalar.slots:
+            assert isinstance(slot, (Aggregate, Navigation))
+            if taken & set(slot.variables or ()) or set(slot.variables or ()) == set(c.decided_by):
+                continue
+            kind = "an aggregate" if isinstance(slot, Aggregate) else "each event" if slot.each else "an event"
+            yield f"condition{' of a negated event' * negated} on {kind} of what took nothing"
+            if "coalesce" in c.scalar.text:
+                yield "condition that is true of what took nothing"
 
 
 def of_block(case: RunCase) -> Iterator[str]:

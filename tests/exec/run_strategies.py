@@ -26,6 +26,7 @@ from sparkcep.pattern import (
     Permutation,
     Quantified,
     Variable,
+    can_do_without,
     children,
     render,
     variables,
@@ -144,6 +145,7 @@ class RunCase:
 
 def describe(condition: Condition) -> str:
     vacuous = f"required={condition.required} minimum={condition.minimum} first_only={condition.first_only}"
+    vacuous += f" awaited={condition.awaited}"
     return (
         f"{condition.source}  {condition.at.value} {condition.decided_by} {vacuous} "
         f"after={condition.after} each={condition.each}"
@@ -161,7 +163,7 @@ def scrambled(value: int | None) -> int | None:
 @dataclass(frozen=True)
 class Operand:
     """``FIRST``, ``LAST`` (with an offset) or an aggregate of v over the events of a variable; ``scrambled``: of w,
-    which v determines, but which has another order."""
+    which v determines, but which has another order. ``default``: instead of NULL."""
 
     function: str
     keys: Keys
@@ -169,6 +171,11 @@ class Operand:
     each: bool = False
     before: bool = False
     scrambled: bool = False
+    default: int | None = None
+
+    @property
+    def pieces(self) -> tuple[str | Slot, ...]:
+        return (self.slot,) if self.default is None else ("coalesce(", self.slot, f", {self.default})")
 
     @property
     def slot(self) -> Slot:
@@ -181,9 +188,14 @@ class Operand:
     def text(self) -> str:
         marks = f"{' each' * self.each}{' before' * self.before}"
         column = "w" if self.scrambled else "v"
-        return f"{self.function}({'/'.join(self.keys)}.{column}{f', {self.offset}' * bool(self.offset)}{marks})"
+        text = f"{self.function}({'/'.join(self.keys)}.{column}{f', {self.offset}' * bool(self.offset)}{marks})"
+        return text if self.default is None else f"coalesce({text}, {self.default})"
 
     def value(self, path: Path, k: int | None, column: tuple[int | None, ...]) -> Any:
+        value = self.known(path, k, column)
+        return self.default if value is None else value
+
+    def known(self, path: Path, k: int | None, column: tuple[int | None, ...]) -> Any:
         rows = [row for key, row in path if key in self.keys]
         if self.each and k is not None:
             rows = rows[: k + 1]
@@ -206,8 +218,8 @@ class Comparison:
     @property
     def scalar(self) -> Scalar:
         if isinstance(self.right, int):
-            return Scalar((self.left.slot, f" {self.operator} {self.right}"))
-        return Scalar((self.left.slot, f" {self.operator} ", self.right.slot))
+            return Scalar((*self.left.pieces, f" {self.operator} {self.right}"))
+        return Scalar((*self.left.pieces, f" {self.operator} ", *self.right.pieces))
 
     @property
     def text(self) -> str:
@@ -233,7 +245,7 @@ def draft(left: Operand, operator: str, right: Operand | int, by: Keys, **fields
 def as_reference(comparison: Comparison, condition: Condition, column: tuple[int | None, ...]) -> ReferenceCondition:
     c = condition
     return ReferenceCondition(
-        c.decided_by, c.at, comparison.test(column), c.required, c.minimum, c.first_only, c.after, c.each
+        c.decided_by, c.at, comparison.test(column), c.required, c.minimum, c.first_only, c.after, c.each, c.awaited
     )
 
 
@@ -256,37 +268,59 @@ def one_variable(draw: st.DrawFn, w: Keys) -> Draft:
     return draft(last(w, 1), operator, last(w), w, after=w)
 
 
-def leaving(draw: st.DrawFn, w: Keys, settled: list[Keys]) -> Draft:
-    """A condition on leaving w; ``settled`` are variables that are taken before w only."""
+def leaving(draw: st.DrawFn, w: Keys, settled: list[Keys]) -> list[Draft]:
+    """A condition on leaving w, and where it is of w as a whole, on taking none of w; ``settled`` are variables that
+    are taken before w only."""
     operator, function = draw(st.sampled_from(list(OPERATORS))), draw(AGGREGATE_NAMES)
-    kind = draw(st.sampled_from(["constant", "last", "first", "each", "each before", *["other"] * bool(settled)]))
+    others = ["other", "other", "each other"] * bool(settled)
+    kind = draw(st.sampled_from(["constant", "constant", "last", "first", "each", "each before", *others]))
     if kind == "each":
-        return draft(last(w, each=True), operator, Operand(function, w), w, at=TestedAt.LEAVE, each=w)
+        return [draft(last(w, each=True), operator, Operand(function, w), w, at=TestedAt.LEAVE, each=w)]
     if kind == "each before":
         earlier = Operand(function, w, each=True, before=True)
-        return draft(last(w, each=True), operator, earlier, w, at=TestedAt.LEAVE, each=w, minimum=2)
-    if kind == "other":
+        return [draft(last(w, each=True), operator, earlier, w, at=TestedAt.LEAVE, each=w, minimum=2)]
+    whole = draw(st.sampled_from([Operand(function, w), Operand(function, w), last(w)]))
+    whole = replace(whole, default=draw(DEFAULTS))
+    if kind == "first":
+        return [draft(whole, operator, Operand("FIRST", w), w, at=TestedAt.LEAVE)]
+    fields: dict[str, Any] = {}
+    right: Operand | int = draw(st.integers(0, 3))
+    if kind == "last":
+        right = last(w)
+    elif kind != "constant":
         u = draw(st.sampled_from(settled))
-        return draft(Operand(function, w), operator, last(u), w, at=TestedAt.LEAVE, required=(u,))
-    right = {"constant": draw(st.integers(0, 3)), "last": last(w), "first": Operand("FIRST", w)}[kind]
-    return draft(Operand(function, w), operator, right, w, at=TestedAt.LEAVE)
+        each = kind == "each other"
+        right = last(u, each=each, default=draw(DEFAULTS))
+        fields = {"required": waits(draw, u), "each": u if each else ()}
+    return [draft(whole, operator, right, w, at=at, **fields) for at in (TestedAt.LEAVE, TestedAt.PASS)]
+
+
+def waits(draw: st.DrawFn, u: Keys) -> tuple[Keys, ...]:
+    """Whether a condition holds untested while u has no event, or reads that it has none."""
+    return (u,) if draw(st.integers(0, 3)) == 0 else ()
 
 
 def two_variables(draw: st.DrawFn, w: Keys, u: Keys, follows: bool = True) -> Draft:
-    """A condition on taking w that names another variable, wherever that stands; ``follows``: w may come after it."""
+    """A condition on taking w that names another variable, wherever that stands; ``follows``: w may come after it, and
+    is not negated."""
     operator = draw(st.sampled_from(list(OPERATORS)))
     kinds = ["last", "first", "first only", "total", "each", "each step"]
     kind = draw(st.sampled_from([*kinds, "next"] if follows else kinds))
     if kind == "next":
         return draft(last(u), operator, last(w), w, after=u)
+    fields: dict[str, Any] = {"required": waits(draw, u)} if follows else {"awaited": (u,)}
+    default = draw(DEFAULTS)
     if kind == "each":
-        return draft(last(w), operator, last(u, each=True), w, required=(u,), each=u)
+        return draft(last(w), operator, last(u, each=True, default=default), w, each=u, **fields)
     if kind == "each step":
-        return draft(last(w), operator, last(u, 1, each=True), w, required=(u,), each=u, minimum=2)
+        return draft(last(w), operator, last(u, 1, each=True), w, each=u, minimum=2, **fields)
     right = {"first": Operand("FIRST", u), "total": Operand(draw(AGGREGATE_NAMES), u)}.get(kind, last(u))
-    return draft(last(w), operator, right, w, required=(u,), first_only=kind == "first only")
+    right = replace(right, default=default)
+    return draft(last(w), operator, right, w, first_only=kind == "first only", **fields)
 
 
+#: What a value is where there is none.
+DEFAULTS = st.sampled_from([None, None, 1])
 AGGREGATE_NAMES = st.sampled_from(list(AGGREGATES))
 
 
@@ -315,13 +349,14 @@ def drafts(draw: st.DrawFn, pattern: Pattern, components: tuple[Component, ...])
     free = [(w, u) for w in taken for u in taken if w != u and any((x, y) in pairs for x in w for y in u)]
     if free and draw(st.booleans()):
         return either_order(draw, *draw(st.sampled_from(free)))
-    w = draw(st.sampled_from(taken))
+    optional = [keys for keys in taken if can_do_without(pattern, keys)]
+    w = draw(st.sampled_from([*taken, *optional]))
     others = [u for u in taken if u != w]
     kind = draw(st.sampled_from(["one", "leaving", *["two"] * 2 * bool(others)]))
     if kind == "two":
-        return [two_variables(draw, w, draw(st.sampled_from(others)))]
+        return [two_variables(draw, w, draw(st.sampled_from([*others, *(u for u in optional if u != w)])))]
     if kind == "leaving":
-        return [leaving(draw, w, [u for u in others if before_only(pattern, u, w)])]
+        return leaving(draw, w, [u for u in others if before_only(pattern, u, w)])
     return [one_variable(draw, w)]
 
 

@@ -14,7 +14,7 @@ from .notation import tree
 
 STRICT, NEXT, ANY = Selection
 ALL, NON_OVERLAPPING, FIRST = Matches
-TAKE, LEAVE = TestedAt
+TAKE, LEAVE = TestedAt.TAKE, TestedAt.LEAVE
 
 #: Pattern, log, strategy, which matches, matches by their rows in order of preference.
 MATCHES: list[tuple[str, str, Selection, Matches, str]] = [
@@ -230,7 +230,7 @@ def test_each() -> None:
 
 def negative(rows: set[tuple[int, int]], required: str) -> ReferenceCondition:
     """X counts only together with these rows of the required component."""
-    return ReferenceCondition(("X",), TAKE, lambda p: (p[-1][1], row_of(p, required)) in rows, ((required,),))
+    return ReferenceCondition(("X",), TAKE, lambda p: (p[-1][1], row_of(p, required)) in rows, awaited=((required,),))
 
 
 def test_negation_with_earlier_component() -> None:

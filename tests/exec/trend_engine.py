@@ -82,7 +82,10 @@ def outputs(trends: Sequence[Trend]) -> tuple[TrendExpression, ...]:
 def holds(conditions: Sequence[RowCondition], value: int | None) -> bool:
     """A test of one event, in Python."""
     for c in conditions:
-        text = re.sub(r"\bv\b", repr(value), c.sql()).replace("<>", "!=").replace("IS NOT NULL", "!= None")
+        text = re.sub(r"\bv\b", repr(value), c.sql())
+        text = re.sub(r"coalesce\( *\(?(?:None|NULL)\)? *, (\d+)\)", r"\1", text)
+        text = re.sub(r"coalesce\( *\(?(\d+)\)? *, \d+\)", r"\1", text)
+        text = text.replace("<>", "!=").replace("IS NOT NULL", "!= None")
         text = re.sub(r"(?<![<>!])=", "==", text)
         if "NULL" in text or ("None" in text and "!= None" not in text) or not eval(text):
             return False

@@ -61,10 +61,13 @@ def scalar_text(scalar: Scalar) -> str:
 
 def condition_text(condition: Condition) -> str:
     """The condition and when it is tested: `... @ b needs a min 2 first after c each a`."""
-    parts = [scalar_text(condition.scalar), "@" if condition.at is TestedAt.TAKE else "@leave"]
+    at = {TestedAt.TAKE: "@", TestedAt.LEAVE: "@leave", TestedAt.PASS: "@without"}[condition.at]
+    parts = [scalar_text(condition.scalar), at]
     parts.append("|".join(condition.decided_by))
     if condition.required:
         parts.append("needs " + ",".join("|".join(keys) for keys in condition.required))
+    if condition.awaited:
+        parts.append("awaits " + ",".join("|".join(keys) for keys in condition.awaited))
     if condition.minimum > 1:
         parts.append(f"min {condition.minimum}")
     if condition.first_only:

@@ -58,7 +58,7 @@ def reference_reason(
     on = [(place, way) for place in places for way in ways_on(place.rest)]
     ends = [(place, way) for place, way in on if way.key is None]
     if ends and path:
-        return _at_end(case, path, ends)
+        return _at_end(case, path, places, ends)
     last = path[-1][1] if path else None
     later = [row for row in range(case.rows) if last is None or case.follows(row, last)]
     if case.selection is Selection.STRICT and path:
@@ -66,7 +66,7 @@ def reference_reason(
     for row in later:
         for place, way in on:
             if way.key is not None and case.can_take(way.key, row):
-                return _stopped(case, path, place, way, way.key, row)
+                return _stopped(case, path, on, place, way, row)
     for row in later:
         for _, way in on:
             if way.key is not None and has_type(way.key, row):
@@ -98,22 +98,27 @@ def _from_here(case: ReferenceCase, path: Path, places: Sequence[Place], row: in
                     break
 
 
-def _stopped(case: ReferenceCase, path: Path, place: Place, way: Way, key: str, row: int) -> Reason:
-    """What keeps a row that by itself fits from extending a run on a way."""
+def _stopped(
+    case: ReferenceCase, path: Path, on: Sequence[tuple[Place, Way]], place: Place, way: Way, row: int
+) -> Reason:
+    """What keeps a row that by itself fits from extending a run on a way. ``on``: all ways on."""
+    key = str(way.key)
     longer = (*path, (key, row))
     if case.within is not None and not case.within(longer[0][1], row):
         return Reason("window_exceeded", key, row, path)
-    if not case.takes(longer):
+    reached = [Place(other.rest) for _, other in on if other.key == key]
+    if not case.takes(longer) or not case.passes(path, longer, [here for here, _ in on], reached):
         return Reason("condition_failed", key, row, path)
     gaps = (*place.gaps, *between(way.crossed, path[-1][1] if path else None, row))
-    component, event = _blocker(case, [g for g in gaps if case.decidable(g, longer)], longer)
+    component, event = _blocker(case, [g for g in gaps if case.decidable(g, longer, reached)], longer)
     return Reason("negation_blocked", component, event, path)
 
 
-def _at_end(case: ReferenceCase, path: Path, ends: Sequence[tuple[Place, Way]]) -> Reason:
+def _at_end(case: ReferenceCase, path: Path, places: Sequence[Place], ends: Sequence[tuple[Place, Way]]) -> Reason:
     """What keeps a run that has all its events from being a match: of several ways to its end, what blocks the last."""
     key, last = path[-1]
-    if not all(c.holds(path) for c in case.conditions if case.is_left(c, path, None)):
+    left = all(c.holds(path) for c in case.conditions if case.is_left(c, path, None))
+    if not left or not case.passes(path, path, places, ()):
         return Reason("condition_failed", key, last, path)
     blockers = [_blocker(case, (*place.gaps, *between(way.crossed, last, None)), path) for place, way in ends]
     component, event = max(blockers, key=lambda found: -1 if found[1] is None else found[1])

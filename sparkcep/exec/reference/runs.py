@@ -44,9 +44,9 @@ Path: TypeAlias = tuple[Taken, ...]
 class ReferenceCondition:
     """query.Condition with a Python function in place of the scalar.
 
-    ``test(path)``: the path ends with the tested event (TAKE), with the event that leaves, or as accepted (LEAVE); for
-    a negated component it is the run followed by the negative events so far. With ``each``, ``test(path, k)`` for the
-    k-th event, from 0, of these components.
+    ``test(path)``: the path ends with the tested event (TAKE), with the event that leaves or passes, or as accepted
+    (LEAVE, PASS); for a negated component it is the run followed by the negative events so far. With ``each``,
+    ``test(path, k)`` for the k-th event, from 0, of these components; where there is none, once.
     """
 
     decided_by: tuple[str, ...]
@@ -57,6 +57,7 @@ class ReferenceCondition:
     first_only: bool = False
     after: tuple[str, ...] = ()
     each: tuple[str, ...] = ()
+    awaited: tuple[tuple[str, ...], ...] = ()
 
     def holds(self, path: Path) -> bool:
         """Whether a path may go on: the condition is true, or nothing says yet that it must be."""
@@ -67,7 +68,10 @@ class ReferenceCondition:
         if self.after and (len(path) < 2 or path[-2][0] not in self.after):
             return True
         if self.each:
-            return all(self.test(path, k) for k in range(self.minimum - 1, _count(path, self.each)))
+            events = _count(path, self.each)
+            return all(self.test(path, k) for k in range(self.minimum - 1, max(1, events)))
+        if self.at is TestedAt.PASS:
+            return self.test(path)
         return _count(path, self.decided_by) < self.minimum or self.test(path)
 
 
@@ -106,6 +110,21 @@ def least_events(node: Pattern | _Loop) -> int:
     if isinstance(node, Negation):
         return 0
     return sum(map(least_events, children(node)))
+
+
+def may_take(rests: Iterable[_Rest], keys: tuple[str, ...]) -> bool:
+    """Whether one of these components can still be taken of what is left of the pattern."""
+    return any(_has(node, keys) for rest in rests for node in rest)
+
+
+def _has(node: Pattern | _Loop, keys: tuple[str, ...]) -> bool:
+    if isinstance(node, Variable):
+        return node.name in keys
+    if isinstance(node, _Loop):
+        return _has(node.node, keys)
+    if isinstance(node, Negation) or (isinstance(node, Quantified) and node.maximum == 0):
+        return False
+    return any(_has(item, keys) for item in children(node))
 
 
 @dataclass(frozen=True)
@@ -247,6 +266,20 @@ class ReferenceCase:
                 return False
         return True
 
+    def passes(self, path: Path, longer: Path, before: Sequence[Place], after: Sequence[Place]) -> bool:
+        """Whether the conditions hold that are decided as a run goes on from some places to others (none: accepts).
+
+        ``path``, ``longer``: the run before and after that.
+        """
+        rests = [[place.rest for place in places] for places in (before, after)]
+        for c in self.conditions:
+            by = c.decided_by
+            if c.at is not TestedAt.PASS or _count(longer, by) or may_take(rests[1], by):
+                continue
+            if may_take(rests[0], by) and not c.holds(longer):
+                return False
+        return True
+
     def is_left(self, condition: ReferenceCondition, path: Path, key: str | None) -> bool:
         """Whether going on to ``key`` (None: accepting) leaves the condition's variable."""
         by = condition.decided_by
@@ -266,7 +299,19 @@ class ReferenceCase:
                 undecided = self.decide(gaps, longer, None)
                 if undecided is not None:
                     found.append((way, Place(way.rest, undecided)))
-        return found
+        return list(self.passing(path, places, row, found))
+
+    def passing(
+        self, path: Path, places: Sequence[Place], row: int, found: Sequence[tuple[Way, Place]]
+    ) -> Iterator[tuple[Way, Place]]:
+        """Those of the ways on that may be, now that it is known what the run, wherever it stands, takes no more."""
+        for way, place in found:
+            longer = (*path, (str(way.key), row))
+            reached = [other for own, other in found if own.key == way.key]
+            if self.passes(path, longer, places, reached):
+                undecided = self.decide(place.gaps, longer, None, reached)
+                if undecided is not None:
+                    yield way, Place(way.rest, undecided)
 
     def accepts(self, path: Path, place: Place, way: Way) -> bool:
         """Whether a path may end here by a way to the end: conditions decided by leaving hold, no gap is violated."""
@@ -281,7 +326,8 @@ class ReferenceCase:
         choices = in_order(way for _, way in ways)
         end = choices.index(None) if None in choices else len(choices)
         yield from self.longer(path, places, choices[:end])
-        if any(self.accepts(path, place, way) for place, way in ways if way.key is None):
+        accepts = any(self.accepts(path, place, way) for place, way in ways if way.key is None)
+        if accepts and self.passes(path, path, places, ()):
             yield path
         yield from self.longer(path, places, choices[end + 1 :])
 
@@ -343,7 +389,7 @@ class ReferenceCase:
         for place in places:
             for way in ways_on(place.rest):
                 gaps = (*place.gaps, *between(way.crossed, path[-1][1], None))
-                if way.key is not None and self.decide(gaps, path, None) is not None:
+                if way.key is not None and self.decide(gaps, path, None, places) is not None:
                     yield 1 + sum(map(least_events, way.rest)), way.key
 
     def taken(
@@ -355,27 +401,35 @@ class ReferenceCase:
             if key is not None and reached:
                 yield from self.matches((*path, (key, row)), tuple(reached))
 
-    def decide(self, gaps: tuple[Gap, ...], path: Path, scope: Sequence[int] | None) -> tuple[Gap, ...] | None:
-        """The negations that cannot be decided yet; None where one that can is violated."""
+    def decide(
+        self, gaps: tuple[Gap, ...], path: Path, scope: Sequence[int] | None, places: Sequence[Place] | None = None
+    ) -> tuple[Gap, ...] | None:
+        """The negations that cannot be decided yet; None where one that can is violated.
+
+        ``places``: where the run stands, to tell what it can take no more.
+        """
         undecided = []
         for gap in dict.fromkeys(gaps):
-            if not self.decidable(gap, path):
+            if not self.decidable(gap, path, places):
                 undecided.append(gap)
             elif self.violated(gap, path, scope):
                 return None
         return tuple(undecided)
 
-    def decidable(self, gap: Gap, path: Path) -> bool:
-        """Whether all variables that its conditions name have events.
+    def decidable(self, gap: Gap, path: Path, places: Sequence[Place] | None = None) -> bool:
+        """Whether all variables that its conditions name have events, or, from these places, can have none any more.
 
         A leading negation that WITHIN bounds waits for the last event.
         """
         own = set(variables(gap.negation.item))
-        required = [keys for c in self.conditions if own & set(c.decided_by) for keys in c.required]
-        named = [keys for keys in required if not (own | gap.around) & set(keys)]
+        awaited = [keys for c in self.conditions if own & set(c.decided_by) for keys in c.awaited]
+        named = [keys for keys in awaited if not (own | gap.around) & set(keys)]
         if gap.after is None and (self.leading is not None or self.leading_last):
             return False
-        return all(_count(path, keys) for keys in named)
+        waiting = [keys for keys in named if not _count(path, keys)]
+        if places is None:
+            return not waiting
+        return not any(may_take((place.rest for place in places), keys) for keys in waiting)
 
     def violated(self, gap: Gap, path: Path, scope: Sequence[int] | None) -> bool:
         """Whether the negated pattern has a match in the gap.
@@ -395,16 +449,18 @@ class ReferenceCase:
             if scope is None and gap.before is None and self.trailing and not self.trailing(path[0][1], row):
                 continue
             inside.append(row)
-        return self.occurs(path, (), Place((gap.negation.item,)), inside)
+        return self.occurs(gap.negation, path, (), Place((gap.negation.item,)), inside)
 
-    def occurs(self, run: Path, taken: Path, place: Place, rows: Sequence[int]) -> bool:
+    def occurs(self, negation: Negation, run: Path, taken: Path, place: Place, rows: Sequence[int]) -> bool:
         """Whether the negative events taken so far can be completed, skipping till any match."""
         path = (*run, *taken)
         last = taken[-1][1] if taken else None
         for way in ways_on(place.rest):
             if way.key is None:
                 gaps = (*place.gaps, *between(way.crossed, last, None))
-                if taken and not any(self.violated(gap, path, rows) for gap in gaps):
+                without = [Place((negation.item,))]
+                passes = self.passes(run, path, without, ())
+                if taken and passes and not any(self.violated(gap, path, rows) for gap in gaps):
                     return True
                 continue
             own = [c for c in self.conditions if way.key in c.decided_by]
@@ -416,7 +472,7 @@ class ReferenceCase:
                     continue
                 undecided = self.decide((*place.gaps, *between(way.crossed, last, row)), longer, rows)
                 if undecided is not None and self.occurs(
-                    run, (*taken, (way.key, row)), Place(way.rest, undecided), rows
+                    negation, run, (*taken, (way.key, row)), Place(way.rest, undecided), rows
                 ):
                     return True
         return False

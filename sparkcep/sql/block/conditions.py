@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, replace
 
 from sparkcep.errors import PatternAnalysisError
+from sparkcep.pattern import Negation, can_do_without, variables, walk
 from sparkcep.query import (
     POSITION,
     Aggregate,
@@ -113,7 +114,8 @@ class ConditionBinder:
         tokens = self.scope.statement.tokens
         reader = Reader(self.scope, in_condition=True)
         reader.refuse_lengths(low, high)
-        parts = tuple(p if isinstance(p, str) else self.normal(p) for p in reader.read(low, high))
+        written = reader.read(low, high)
+        parts = tuple(p if isinstance(p, str) else self.normal(p) for p in written)
         references = [p for p in parts if isinstance(p, Reference) and p.variable != ANY_EVENT]
         source = self.scope.statement.text[tokens[low].start : tokens[high - 1].end]
         if not references:
@@ -129,6 +131,7 @@ class ConditionBinder:
             bound = [self.next(parts, references)]
         else:
             bound = self.decided(parts, references)
+            bound += [replace(c, at=TestedAt.PASS) for c in bound if self.sums_up(c, written)]
         position = tokens[low].start
         return [replace(c, source=source, scalar=replace(c.scalar, position=position)) for c in bound]
 
@@ -162,7 +165,8 @@ class ConditionBinder:
         if not negated and (found := round_of(self.pattern.pattern, keys, references)) is not None:
             return [self.of_round(parts, references, found, keys)]
         if not negated:
-            return [self.condition(parts, references, last, keys) for last in self.deciding(keys, references)]
+            found_last = self.deciding(keys, references)
+            return [c for last in found_last for c in self.by_component(parts, references, last, keys)]
         if len(negated) > 1:
             return [self.condition(parts, references, self.of_one_negation(negated, keys, references), keys)]
         variable = negated[0]
@@ -204,6 +208,38 @@ class ConditionBinder:
             )
         return [x for x in keys if all(may_follow(x, y) for y in keys if y != x)]
 
+    def by_component(
+        self, parts: tuple[Part, ...], references: list[Reference], last: str, keys: dict[str, Keys]
+    ) -> list[Condition]:
+        """The condition that a variable decides, apart for those of its components that wait for others.
+
+        A component waits for what the pattern has behind it, or beside it in PERMUTE; what it has before it is there or
+        took nothing.
+        """
+        pairs = {frozenset(pair) for *pair, _ in unordered(self.pattern.pattern)}
+
+        def may_come(key: str, behind: str) -> bool:
+            return self.place((key,)) > self.place((behind,)) or frozenset((key, behind)) in pairs
+
+        groups: dict[tuple[Keys, ...], list[str]] = {}
+        for own in keys[last]:
+            waits = (others for v, others in keys.items() if v != last and any(may_come(k, own) for k in others))
+            groups.setdefault(tuple(waits), []).append(own)
+        whole = self.condition(parts, references, last, keys)
+        if len(groups) > 1 and (whole.at is TestedAt.LEAVE or whole.minimum > 1 or whole.first_only):
+            groups = {tuple(dict.fromkeys(k for waits in groups for k in waits)): list(keys[last])}
+        return [replace(whole, decided_by=tuple(own), required=waits) for waits, own in groups.items()]
+
+    def sums_up(self, condition: Condition, parts: tuple[Part, ...]) -> bool:
+        """Whether a condition says something where the variable that decides it took nothing: of it as a whole, v[] or
+        v[v.LEN], and not of single events. ``parts``: as they were written."""
+        keys = condition.decided_by
+        own = {c.variable for c in self.pattern.components if c.key in keys}
+        indexes = {p.index for p in parts if isinstance(p, Reference) and p.variable in own}
+        negated = [n.item for n in walk(self.pattern.pattern) if isinstance(n, Negation) and keys[0] in variables(n)]
+        innermost = negated[-1] if negated else self.pattern.pattern
+        return indexes <= {Index.LAST, Index.ALL} and can_do_without(innermost, keys)
+
     def of_one_negation(self, negated: list[str], keys: dict[str, Keys], references: list[Reference]) -> str:
         """Of several negated variables the one that decides: the innermost, the textually last."""
         paths = {v: {self.pattern.negations.get(k, ()) for k in keys[v]} for v in negated}
@@ -240,10 +276,10 @@ class ConditionBinder:
             Scalar(pieces),
             keys[last],
             TestedAt.LEAVE if leaves else TestedAt.TAKE,
-            required=tuple(k for v, k in keys.items() if v != last),
             minimum=minimum,
             first_only=first_only,
             each=each,
+            awaited=tuple(k for v, k in keys.items() if v != last) if negated else (),
         )
 
     def of_round(
@@ -268,9 +304,7 @@ class ConditionBinder:
             for p in at_event_of(found.last, parts)
         )
         rounds = [r.offset for r in references if id(r) in found.offsets]
-        required = tuple(k for v, k in keys.items() if v != found.last)
-        minimum = max(rounds) - min(rounds) + 1
-        return Condition(Scalar(pieces), keys[found.last], required=required, minimum=minimum)
+        return Condition(Scalar(pieces), keys[found.last], minimum=max(rounds) - min(rounds) + 1)
 
     def moving(self, references: list[Reference], last: str, leaves: bool) -> dict[str, list[Reference]]:
         """References that are meant for every event of their variable, by variable."""

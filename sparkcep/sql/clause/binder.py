@@ -398,7 +398,7 @@ class Binder:
         # A negation is decided when what it reads has been taken.
         slots = [s for s in conjunct.slots if isinstance(s, (Navigation, Aggregate)) and s.variables]
         read = tuple(dict.fromkeys(s.variables for s in slots if s.variables and name not in s.variables))
-        return Condition(conjunct, (name,), required=read, source=source)
+        return Condition(conjunct, (name,), awaited=read, source=source)
 
     def event_definitions(self, defined: set[str]) -> list[Condition]:
         """With EVENT TYPE, an undefined variable means: the column equals the name as written in PATTERN."""

@@ -30,7 +30,8 @@ class Check:
 
     ``number``: in the condition set. ``decided_by`` and ``after``: component codes. ``counted``: register of the
     variable whose events count for ``minimum`` and ``first_only``. ``required``: registers that must not be empty.
-    ``each``: the register to go through, -1 for none. ``span``: how it is prechecked, before matches are enumerated.
+    ``each``: the register to go through, -1 for none. ``awaited``: registers that a negation waits for. ``none``: the
+    register that must be empty, -1 for none. ``span``: how it is prechecked, before matches are enumerated.
     """
 
     number: int
@@ -42,6 +43,8 @@ class Check:
     first_only: bool = False
     after: frozenset[int] = frozenset()
     each: int = -1
+    awaited: tuple[int, ...] = ()
+    none: int = -1
     span: Span | None = None
 
 

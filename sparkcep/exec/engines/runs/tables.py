@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparkcep.exec.arrays import Ints, ordered_ints
-from sparkcep.exec.automaton import ACCEPT, Automaton, Edge, events_left
+from sparkcep.exec.automaton import ACCEPT, Automaton, Edge, components_ahead, decided, events_left
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.conditions.compiler import compile_conditions
 from sparkcep.exec.conditions.expressions import NotCompilable
@@ -67,14 +67,10 @@ class Groups:
         tested = tuple(k for k in members if k not in self.postponed)
         return self.groups.setdefault(tested, len(self.groups))
 
-    def on_edge(self, before: int, component: int) -> int:
-        """Checks on taking ``component`` (ACCEPT: on accepting) after component ``before`` (-1: as the first)."""
-        leaving = [
-            k
-            for k, c in enumerate(self.all)
-            if c.at is TestedAt.LEAVE and before in c.decided_by and component not in c.decided_by
-        ]
-        return self.number([*leaving, *(self.taking(component) if component != ACCEPT else ())])
+    def on_edge(self, before: int, edge: Edge, ahead: Sequence[frozenset[int]], state: int) -> int:
+        """Checks on going on over an edge; see :func:`automaton.decided`. What is left comes before what is taken."""
+        own = [k for k, c in enumerate(self.all) if decided(c.at, c.decided_by, before, edge, ahead, state)]
+        return self.number(sorted(own, key=lambda k: self.all[k].at is TestedAt.TAKE))
 
     def taking(self, component: int) -> list[int]:
         """Checks that are decided when a component takes a row."""
@@ -91,8 +87,9 @@ class Groups:
                 low, first = len(required), len(after)
                 required += c.required
                 after += sorted(c.after)
-                row = [c.number, c.counted, c.minimum, int(c.first_only), c.each]
-                rows += [*row, low, len(required), first, len(after), 0]
+                least = 0 if c.each >= 0 and c.minimum == 1 else c.minimum
+                row = [c.number, c.counted, least, int(c.first_only), c.each]
+                rows += [*row, low, len(required), first, len(after), c.none]
             starts.append(starts[-1] + len(members))
         assert not rows or len(rows) == CHECK_WIDTH * starts[-1]
         nothing = np.zeros(1, np.int64)
@@ -167,9 +164,10 @@ def machine_tables(spec: RunSpec) -> tuple[Machine, Checks]:
             raise NotCompilable("a condition on a negation within another")
         dependent.append(x)
         around = set().union(*(of for of in outermost if of & inside))
-        registers = dict.fromkeys(r for c in checked for r in c.required)
+        registers = dict.fromkeys(r for c in checked for r in c.awaited)
         required[x] = [r for r in registers if not around & spec.conditions.registers[r]]
     deferred = {x: _after(main, x, leading=not spec.use_within) for x in dependent}
+    ahead = components_ahead(main)
     columns: dict[str, list[int]] = {
         n: [] for n in ("target", "component", "absent", "present", "ends", "group", "deferred")
     }
@@ -178,16 +176,19 @@ def machine_tables(spec: RunSpec) -> tuple[Machine, Checks]:
     accept_edge: list[int] = []
     automata: list[int] = []
 
-    def deferred_on(state: int, component: int) -> list[int]:
-        """Negations that may wait for what is taken here."""
+    def deferred_on(state: int, edge: Edge) -> list[int]:
+        """Negations that may wait for what is taken here, or for what cannot be taken any more behind it."""
+        if edge.target == ACCEPT:  # which decides all that wait
+            return []
+        here = {edge.component} | ahead[state] - ahead[edge.target]
         registers = spec.conditions.registers
-        return [x for x in dependent if state in deferred[x] and any(component in registers[g] for g in required[x])]
+        return [x for x in dependent if state in deferred[x] and any(here & registers[g] for g in required[x])]
 
     def add(automaton: Automaton, checked: bool, single: int) -> None:
         first = len(state_component)
         automata.extend([first, first + automaton.states, single])
         for s, edges in enumerate(automaton.edges):
-            before = automaton.components[s] if s < automaton.states else -1
+            before = automaton.taken(s)
             state_component.append(before)
             accept_edge.append(-1)
             for e in edges:
@@ -198,8 +199,8 @@ def machine_tables(spec: RunSpec) -> tuple[Machine, Checks]:
                 columns["absent"].append(_bits(e.absent))
                 columns["present"].append(_bits(e.present))
                 columns["ends"].append(int(e.ends))
-                columns["group"].append(groups.on_edge(before, e.component) if checked else 0)
-                columns["deferred"].append(_bits(deferred_on(s, e.component)) if checked else 0)
+                columns["group"].append(groups.on_edge(before, e, ahead, s) if checked else 0)
+                columns["deferred"].append(_bits(deferred_on(s, e)) if checked else 0)
             starts.append(len(columns["target"]))
 
     _refuse_dependent_presence(main, dependent)
@@ -215,6 +216,7 @@ def machine_tables(spec: RunSpec) -> tuple[Machine, Checks]:
         _ints([*negation_group, 0]),
         _ints([0, *itertools.accumulate(len(required.get(x, ())) for x in range(len(negations)))]),
         _ints([*(g for x in range(len(negations)) for g in required.get(x, ())), 0]),
+        np.array([[bool(own & of) for of in spec.conditions.registers] or [False] for own in ahead], np.uint8),
     )  # fmt: skip
     return machine, groups.tables()
 
@@ -287,13 +289,14 @@ def merging_tables(spec: RunSpec, machine: Machine, p: ConditionPrograms, rows: 
     high: list[int] = []
     reads: list[tuple[int, int, int, int]] = []
     main = spec.automaton
+    ahead = components_ahead(main)
     for s, edges in enumerate(main.edges):
         looks: set[tuple[int, int, int]] | None = set()
         if machine.deferred[machine.edge_start[s] : machine.edge_start[s + 1]].any():
             looks = None  # a deferred negation looks at a gap that equal runs do not share
         for e in edges:
             if e.target != ACCEPT and looks is not None:
-                seen = _looks(spec, p, main.components[s] if s < main.states else -1, e)
+                seen = _looks(spec, p, e, ahead, s)
                 looks = None if seen is None else looks | seen
         low.append(len(reads))
         if looks is None or len(looks) > WORDS or s == main.states:
@@ -311,7 +314,9 @@ def merging_tables(spec: RunSpec, machine: Machine, p: ConditionPrograms, rows: 
     )  # fmt: skip
 
 
-def _looks(spec: RunSpec, p: ConditionPrograms, before: int, e: Edge) -> set[tuple[int, int, int]] | None:
+def _looks(
+    spec: RunSpec, p: ConditionPrograms, e: Edge, ahead: Sequence[frozenset[int]], state: int
+) -> set[tuple[int, int, int]] | None:
     """What the conditions of an edge look at before its event is taken: (kind, register or aggregate, number).
 
     None where it is more than a few values.
@@ -319,17 +324,16 @@ def _looks(spec: RunSpec, p: ConditionPrograms, before: int, e: Edge) -> set[tup
     out: set[tuple[int, int, int]] = set()
     registers = spec.conditions.registers
     for check in spec.checks:
-        taken = check.at is TestedAt.TAKE and e.component in check.decided_by
-        left = check.at is TestedAt.LEAVE and before in check.decided_by and e.component not in check.decided_by
         negated = {c for x in e.absent for c in spec.automaton.negations[x].automaton.components}
         if check.decided_by & negated:
             return None
-        if not taken and not left:
+        if not decided(check.at, check.decided_by, spec.automaton.taken(state), e, ahead, state):
             continue
         if check.each >= 0 or check.after:
             return None
         most = max(check.minimum, 2 if check.first_only else 1)
         out.add((SIZE, check.counted, most))
+        out |= {(SIZE, check.none, 1)} if check.none >= 0 else set()
         out |= {(SIZE, g, 1) for g in check.required}
         found = p.reads[check.number]
         if found.everything:

@@ -453,7 +453,7 @@ def _tell_blocker(depth, low, end, partition, walk, out):
         while bits:
             if bits & np.uint64(1):
                 dependent = (machine.dependent >> x) & 1
-                if dependent and end == depth and decided_since(x, machine, walk.search) == NEVER_DECIDED:
+                if dependent and end == depth and decided_since(x, depth, walk) == NEVER_DECIDED:
                     pass
                 elif dependent:
                     c = machine.automata[3 * (x + 1) + 2]

@@ -46,7 +46,7 @@ def takes(e, depth, row, partition, walk):
         for x in range(machine.negation_group.shape[0] - 1):
             bit = np.uint64(1) << np.uint64(x)
             if bits & bit:
-                since = decided_since(x, machine, walk.search)
+                since = decided_since(x, depth + 1, walk)
                 if since == row:
                     newly |= bit
                 elif since < row:
@@ -61,15 +61,26 @@ def takes(e, depth, row, partition, walk):
     return TRUE
 
 
-@inlined
-def decided_since(x, machine, search):
-    """The row that was taken when all that a dependent negation waits for was there; -1: it waits for nothing."""
+@inner
+def decided_since(x, depth, walk):
+    """The row that was taken when all that a dependent negation waits for was there, or could not come any more.
+
+    ``depth``: frames of the run. -1: it waits for nothing; NEVER_DECIDED: it waits still. O(what it waits for), and
+    the run's length where something cannot come.
+    """
+    machine, frames, search = walk.machine, walk.frames, walk.search
     since = np.int64(-1)
     for k in range(machine.required_start[U(x)], machine.required_start[U(x + 1)]):
         g = machine.required[U(k)]
-        if search.counts[U(g)] == 0:
-            return NEVER_DECIDED
-        since = max(since, search.occurrences[U(g * search.rows)])
+        if search.counts[U(g)] > 0:
+            since = max(since, search.occurrences[U(g * search.rows)])
+            continue
+        d = depth
+        while d > 0 and not machine.ahead[frames.state[U(d)], g]:
+            d -= 1
+        if d == depth:
+            return np.int64(NEVER_DECIDED)
+        since = max(since, frames.row[U(d + 1)])
     return since
 
 
@@ -129,7 +140,7 @@ def accepts(accept, depth, start, partition, walk):
     waiting = _NONE
     for x in range(machine.negation_group.shape[0] - 1):
         bit = np.uint64(1) << np.uint64(x)
-        if dependent & bit and decided_since(x, machine, walk.search) == NEVER_DECIDED:
+        if dependent & bit and decided_since(x, depth, walk) == NEVER_DECIDED:
             waiting |= bit
     if waiting:
         return _deferred_hold(waiting, depth, partition, walk)
@@ -199,7 +210,8 @@ def passes(group, depth, row, partition, walk):
         minimum = checks.checks[at + U(2)]
         if count < minimum or (checks.checks[at + U(3)] and count > 1):
             continue
-        vacuous = False
+        none = checks.checks[at + U(9)]
+        vacuous = none >= 0 and counts[U(max(none, 0))] > 0
         for r in range(checks.checks[at + U(5)], checks.checks[at + U(6)]):
             vacuous |= counts[U(checks.required[U(r)])] == 0
         low, high = checks.checks[at + U(7)], checks.checks[at + U(8)]
@@ -216,11 +228,11 @@ def passes(group, depth, row, partition, walk):
             continue
         if known == NEVER:
             return FALSE
-        # Without a register to go through, the first round is the only one.
+        # Without a register to go through, or with an empty one, the first round is the only one.
         each = checks.checks[at + U(4)]
         register = U(max(each, 0))
         whole = counts[register]
-        seen = minimum if each >= 0 else whole
+        seen = min(max(minimum, 1), whole) if each >= 0 else whole
         while seen <= whole:
             counts[register] = seen
             result = holds(program, row, base, rows, frames.edge[0], conditions, columns, search)

@@ -14,6 +14,7 @@ Rows = npt.NDArray[np.int32]
 Words = npt.NDArray[np.uint64]
 Flags = npt.NDArray[np.uint8]
 Ints3 = npt.NDArray[np.int64]
+Flags2 = npt.NDArray[np.uint8]
 Words2 = npt.NDArray[np.uint64]
 
 
@@ -30,8 +31,9 @@ class Machine(NamedTuple):
     ``test_word``, ``test_bit`` (components,): where a component's match-independent condition is in the masks.
     ``automata`` (1 + negations, 3), flat: first node, start node, single component of a negation or -1. ``dependent``:
     bits of negations (each of one component) with conditions that depend on the match. ``negation_group``
-    (negations,): their checks; ``required[required_start[x]:required_start[x + 1]]``: registers without which
-    negation x is not decided before the match is complete.
+    (negations,): their checks; ``required[required_start[x]:required_start[x + 1]]``: registers that negation x waits
+    for, as long as they are empty and events of theirs can come. ``ahead`` (states + 1, registers): whether any can,
+    behind a state.
     """
 
     edge_start: Ints
@@ -51,6 +53,7 @@ class Machine(NamedTuple):
     negation_group: Ints
     required_start: Ints
     required: Ints
+    ahead: Flags2
 
 
 class Checks(NamedTuple):
@@ -59,7 +62,7 @@ class Checks(NamedTuple):
     Group g has the checks ``group_start[g]`` to ``group_start[g + 1]``; ``checks`` (n, CHECK_WIDTH), flat: program,
     register whose events count, minimum, whether only its first event is tested, register to go through (-1: none),
     ``required[low:high]`` registers that must not be empty, ``after[low:high]`` components of which one must have been
-    taken before (low = high: any).
+    taken before (low = high: any), register that must be empty (-1: none).
 
     ``spans`` (programs, 5), flat: whether a condition compares an event with what lies between the least and the
     greatest value of its variable's earlier events, column, whether that is of doubles, orders that hold, and at which

@@ -206,7 +206,7 @@ def _missing(depth, limit, partition, walk, closest):
         dependent = machine.absent[U(e)] & np.uint64(machine.dependent)
         for x in range(machine.negation_group.shape[0] - 1):
             bit = np.uint64(1) << np.uint64(x)
-            if dependent & bit and decided_since(x, machine, walk.search) <= i:
+            if dependent & bit and decided_since(x, depth, walk) <= i:
                 decided |= bit
         if decided:
             result = none_between(decided, depth, i, limit + 1, 0, partition, walk)

@@ -217,7 +217,7 @@ class RunPlanner(BlockPlanner):
         if not leading or spec.collapsed:
             return ""
         negated = {c.key for c in self.query.components if c.negated}
-        if spec.use_within or any(negated & set(c.decided_by) and c.required for c in self.query.conditions):
+        if spec.use_within or any(negated & set(c.decided_by) and c.awaited for c in self.query.conditions):
             return "a leading negation that decides at which of its places a variable stands"
         return ""
 

@@ -172,7 +172,7 @@ class BlockPlanner(PlanSteps):
                 last = Navigation(e.expression, tuple(group), False, 0, 0, True, e.position)
                 first = Navigation(e.expression, keys, True, 0, 0, True, e.position)
                 scalar = Scalar(("", last, " = ", first, ""), e.position)
-                out.append(Condition(scalar, tuple(group), required=(keys,), source=f"[{e.expression.text}]"))
+                out.append(Condition(scalar, tuple(group), awaited=(keys,), source=f"[{e.expression.text}]"))
         return out
 
     def compile_runs(
@@ -202,16 +202,19 @@ class BlockPlanner(PlanSteps):
             return frozenset(self.names.index(k) for k in keys)
 
         counted = dependent.register(c.each, True) if c.each else dependent.register(c.decided_by)
+        without = c.at is TestedAt.PASS
         return Check(
             number,
             codes(c.decided_by),
             c.at,
             counted,
             tuple(dependent.register(r) for r in c.required),
-            c.minimum,
+            0 if without and not c.each else c.minimum,
             c.first_only,
             codes(c.after),
             counted if c.each else -1,
+            tuple(dependent.register(r) for r in c.awaited),
+            dependent.register(c.decided_by) if without else -1,
             span_of(c, dependent.column),
         )
 
@@ -404,7 +407,7 @@ def type_test(component: Component, event_type: str | None) -> str:
 
 def row_conditions(c: Condition) -> dict[str, RowCondition] | None:
     """A condition as a test of an event alone, by the components it is tested for; None: it depends on the match."""
-    if c.at is not TestedAt.TAKE or c.required or c.minimum != 1 or c.first_only or c.after or c.each:
+    if c.at is not TestedAt.TAKE or c.required or c.awaited or c.minimum != 1 or c.first_only or c.after or c.each:
         return None
     own = {key: row_condition(c.scalar, key) for key in c.decided_by}
     tests = {key: test for key, test in own.items() if test is not None}

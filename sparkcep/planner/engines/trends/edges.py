@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sparkcep.exec.automaton import ACCEPT, Automaton, Edge
+from sparkcep.exec.automaton import ACCEPT, Automaton, Edge, components_ahead, decided
 from sparkcep.planner.conditions.match_conditions import describe
 from sparkcep.planner.engines.trends.linear import Linear
 from sparkcep.query import POSITION, Aggregate, Condition, Navigation, Scalar, TestedAt, unescape
@@ -59,6 +59,7 @@ class EdgeConditions:
         self.conditions = conditions
         self.names = automaton.names
         self.earlier = self.reachable()
+        self.ahead = components_ahead(automaton)
 
     def reachable(self) -> list[frozenset[int]]:
         """Per state the components that may have been taken before its event."""
@@ -98,11 +99,7 @@ class EdgeConditions:
         start = state == self.automaton.states
         own = -1 if start else self.automaton.components[state]
         codes = frozenset(self.names.index(k) for k in c.decided_by)
-        if c.at is TestedAt.TAKE:
-            tested = edge.component in codes
-        else:
-            tested = own in codes and edge.component not in codes
-        if not tested:
+        if not decided(c.at, codes, own, edge, self.ahead, state):
             return []
         if c.after and (start or self.names[own] not in c.after):
             return []
@@ -114,6 +111,8 @@ class EdgeConditions:
             of = {self.names.index(k) for k in keys}
             return sum(code in of for code, _ in tail), bool(of & earlier)
 
+        if c.at is TestedAt.PASS and count(c.decided_by)[1]:
+            raise self.far(c)
         for keys in c.required:
             known, more = count(keys)
             if not known and more:
@@ -121,6 +120,10 @@ class EdgeConditions:
             if not known:
                 return []
         known, more = count(c.each or c.decided_by)
+        if c.at is TestedAt.PASS and not c.each:
+            return [self.filled(c, tail, earlier, None)]
+        if c.each and c.minimum == 1 and not (known or more):
+            return [self.filled(c, tail, earlier, 0)]
         if more and (c.each or c.first_only or known < c.minimum):
             raise self.far(c)
         if known < c.minimum or (c.first_only and known > 1):

@@ -20,7 +20,7 @@ def why_untied(condition: Condition, key: str, pattern: Pattern, negated: set[st
         key: of the negated component. negated: keys of all negated components.
     """
     others = {k for s in condition.scalar.slots if isinstance(s, (Navigation, Aggregate)) for k in s.variables or ()}
-    others |= {k for keys in condition.required for k in keys}
+    others |= {k for keys in condition.awaited for k in keys}
     others -= {key}
     if others & negated:
         return "it relates two negated events"
