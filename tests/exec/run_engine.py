@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -46,9 +46,25 @@ class KernelPlanner(KernelSplit, RunPlanner):
 
 
 def analyze(items: Sequence[str]) -> list[tuple[str, str]]:
-    """Types by the one column that an expression names."""
-    found = [next(c for c in COLUMNS if re.search(rf"\b{c}\b", item)) for item in items]
-    return [(name, COLUMNS[name]) for name in found]
+    """Types by the one column that an expression names; without one it is a truth value."""
+    found = [next((c for c in COLUMNS if re.search(rf"\b{c}\b", item)), "") for item in items]
+    return [(name, COLUMNS.get(name, "boolean")) for name in found]
+
+
+#: `coalesce(x, 1)` of a column, or of a NULL of its type.
+_WITH_DEFAULT = re.compile(r"coalesce\(\s*(.*), (\d+)\)")
+
+
+def field(text: str, columns: Mapping[str, pa.Array]) -> pa.Array:
+    """A prepared field, which Spark would compute."""
+    name = analyze([text])[0][0]
+    if not name:
+        assert text == "true", text
+        return pa.array([True] * len(columns["e"]))
+    if found := _WITH_DEFAULT.fullmatch(text.strip()):
+        null = pa.nulls(len(columns[name]), columns[name].type)
+        return (null if "NULL" in found[1] else columns[name]).fill_null(int(found[2]))
+    return columns[name]
 
 
 def plan_case(case: RunCase, **changes: Any) -> PatternPlan[RunsPlan]:
@@ -76,7 +92,7 @@ def fields_of_case(case: RunCase, plan: PatternPlan[RunsPlan]) -> list[pa.Array]
     """The prepared fields of all events, by number."""
     values = {"t": pa.array(case.times, pa.int64()), "e": pa.array(case.types), "v": pa.array(case.values, pa.int32())}
     values["w"] = pa.array([scrambled(v) for v in case.values], pa.int32())
-    return [values[analyze([text])[0][0]] for text in plan.input.fields.texts]
+    return [field(text, values) for text in plan.input.fields.texts]
 
 
 def batch_of_case(case: RunCase, plan: PatternPlan[RunsPlan]) -> Batch:

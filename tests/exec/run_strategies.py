@@ -308,7 +308,7 @@ def two_variables(draw: st.DrawFn, w: Keys, u: Keys, follows: bool = True) -> Dr
     kind = draw(st.sampled_from([*kinds, "next"] if follows else kinds))
     if kind == "next":
         return draft(last(u), operator, last(w), w, after=u)
-    fields: dict[str, Any] = {"required": waits(draw, u)} if follows else {"awaited": (u,)}
+    fields: dict[str, Any] = {"required": waits(draw, u), "awaited": () if follows else (u,)}
     default = draw(DEFAULTS)
     if kind == "each":
         return draft(last(w), operator, last(u, each=True, default=default), w, each=u, **fields)

@@ -40,7 +40,7 @@ def case(pattern: str, conditions: str, log: str, selection: Selection) -> RunCa
 
     def bound(text: str) -> Draft:
         x, u = map(keys, text.split("<"))
-        return draft(last(x), "<", last(u), x, awaited=(u,))
+        return draft(last(x), "<", last(u), x, required=(u,), awaited=(u,))
 
     drafts = [bound(text) for text in conditions.split()]
     return RunCase(

@@ -38,7 +38,7 @@ from sparkcep.query import (
 )
 
 from .notation import tree
-from .run_engine import COLUMNS, SETTINGS, analyze
+from .run_engine import COLUMNS, SETTINGS, analyze, field
 from .run_strategies import SELECTIONS, RunCase, as_reference, draft, last, run_cases, scrambled
 
 #: An aggregate: function, and the keys of the components whose events count (None for ``*``).
@@ -103,7 +103,7 @@ def batch_of_case(case: TrendCase, plan: PatternPlan[TrendsPlan]) -> Batch:
         mask |= np.array(own, bool).astype(np.int64) << bit
     values = {"t": pa.array(run.times, pa.int64()), "e": pa.array(run.types), "v": pa.array(run.values, pa.int32())}
     values["w"] = pa.array([scrambled(v) for v in run.values], pa.int32())
-    fields = [values[analyze([plan.input.fields.texts[i]])[0][0]] for i in plan.input.shape.kernel_fields]
+    fields = [field(plan.input.fields.texts[i], values) for i in plan.input.shape.kernel_fields]
     return batch_of(np.array([0, len(mask)], np.int64), [pa.array(mask), *fields], plan.input.shape)
 
 

@@ -45,7 +45,7 @@ def plan_uncertain_case(case: UncertainCase) -> PatternPlan[UncertainPlan]:
         uncertainty=Uncertainty("lo", "hi", None, None, "p" if case.probable else None),
         confidence=case.confidence, identifiers=frozenset({"e", "v"}),
     )  # fmt: skip
-    return UncertainKernelPlanner(query, SETTINGS, analyze, lambda *a: None, list(COLUMNS.values())).plan()
+    return UncertainKernelPlanner(query, SETTINGS, analyze, field, lambda *a: None, list(COLUMNS.values())).plan()
 
 
 def match_uncertain_case(
@@ -63,8 +63,9 @@ def match_uncertain_case(
         "p": pa.array([list(m) for m in case.mass], pa.list_(pa.float64())),
     }  # fmt: skip
     own = len(plan.engine.spec.run.conditions.column_types)
-    names = [analyze([plan.input.fields.texts[i]])[0][0] for i in plan.input.shape.columns[:own]] + ["lo", "hi", "p"]
-    fields = [values[name] for name in names[: len(plan.input.shape.columns)]]
+    texts = [*(plan.input.fields.texts[i] for i in plan.input.shape.columns[:own]), "lo", "hi", "p"]
+    fields = [values[t] if t in values else field(t, values) for t in texts]
+    fields = fields[: len(plan.input.shape.columns)]
     batch = batch_of(np.array([0, len(mask)], np.int64), [pa.array(mask), *fields], plan.input.shape)
     return UncertainMatcher(plan.engine.spec, calls_back).match(batch)
 
