@@ -230,7 +230,9 @@ def test_each() -> None:
 
 def negative(rows: set[tuple[int, int]], required: str) -> ReferenceCondition:
     """X counts only together with these rows of the required component."""
-    return ReferenceCondition(("X",), TAKE, lambda p: (p[-1][1], row_of(p, required)) in rows, ((required,),), awaited=((required,),))
+    return ReferenceCondition(
+        ("X",), TAKE, lambda p: (p[-1][1], row_of(p, required)) in rows, ((required,),), awaited=((required,),)
+    )
 
 
 def test_negation_with_earlier_component() -> None:

@@ -18,7 +18,7 @@ from sparkcep.planner.engines.uncertain.plan import UncertainPlan, UncertainPlan
 from sparkcep.planner.plan import PatternPlan
 from sparkcep.query import PatternQuery, SortKey, Uncertainty, default_measures
 
-from .run_engine import SETTINGS, KernelSplit
+from .run_engine import SETTINGS, KernelSplit, field
 from .uncertain_worlds import Signatures, UncertainCase
 
 COLUMNS = {"lo": "bigint", "hi": "bigint", "p": "array<double>", "t": "bigint", "e": "string", "v": "int"}
@@ -30,8 +30,8 @@ class UncertainKernelPlanner(KernelSplit, UncertainPlanner):
 
 def analyze(items: Sequence[str]) -> list[tuple[str, str]]:
     """Types by the one column that an expression names."""
-    found = [next(c for c in COLUMNS if re.search(rf"\b{c}\b", item)) for item in items]
-    return [(name, COLUMNS[name]) for name in found]
+    found = [next((c for c in COLUMNS if re.search(rf"\b{c}\b", item)), "") for item in items]
+    return [(name, COLUMNS.get(name, "boolean")) for name in found]
 
 
 def plan_uncertain_case(case: UncertainCase) -> PatternPlan[UncertainPlan]:
@@ -45,7 +45,7 @@ def plan_uncertain_case(case: UncertainCase) -> PatternPlan[UncertainPlan]:
         uncertainty=Uncertainty("lo", "hi", None, None, "p" if case.probable else None),
         confidence=case.confidence, identifiers=frozenset({"e", "v"}),
     )  # fmt: skip
-    return UncertainKernelPlanner(query, SETTINGS, analyze, field, lambda *a: None, list(COLUMNS.values())).plan()
+    return UncertainKernelPlanner(query, SETTINGS, analyze, lambda *a: None, list(COLUMNS.values())).plan()
 
 
 def match_uncertain_case(

@@ -85,6 +85,7 @@ class ConditionBinder:
 
     def normal(self, reference: Reference) -> Reference:
         """An index on a variable of one event means that event; i-1 means nothing there."""
+        reference = replace(reference, whole=reference.index in (Index.LAST, Index.ALL))
         if reference.index is Index.PLAIN or self.repeats(reference.variable):
             return reference
         if any(c.negated for c in self.components(reference.variable)):
@@ -114,8 +115,7 @@ class ConditionBinder:
         tokens = self.scope.statement.tokens
         reader = Reader(self.scope, in_condition=True)
         reader.refuse_lengths(low, high)
-        written = reader.read(low, high)
-        parts = tuple(p if isinstance(p, str) else self.normal(p) for p in written)
+        parts = tuple(p if isinstance(p, str) else self.normal(p) for p in reader.read(low, high))
         references = [p for p in parts if isinstance(p, Reference) and p.variable != ANY_EVENT]
         source = self.scope.statement.text[tokens[low].start : tokens[high - 1].end]
         if not references:
@@ -131,7 +131,7 @@ class ConditionBinder:
             bound = [self.next(parts, references)]
         else:
             bound = self.decided(parts, references)
-            bound += [replace(c, at=TestedAt.PASS) for c in bound if self.sums_up(c, written)]
+            bound += [replace(c, at=TestedAt.PASS) for c in bound if self.sums_up(c, references)]
         position = tokens[low].start
         return [replace(c, source=source, scalar=replace(c.scalar, position=position)) for c in bound]
 
@@ -196,9 +196,6 @@ class ConditionBinder:
         pairs = {(x, y): repeated for x, y, repeated in unordered(self.pattern.pattern)}
         pairs |= {(y, x): repeated for (x, y), repeated in pairs.items()}
 
-        def may_follow(x: str, y: str) -> bool:
-            return self.place(keys[x]) > self.place(keys[y]) or any((a, b) in pairs for a in keys[x] for b in keys[y])
-
         if any(pairs.get((a, b)) for x in keys for y in keys if x != y for a in keys[x] for b in keys[y]):
             raise self.scope.error(
                 "CEP_UNSUPPORTED_CONDITION",
@@ -206,7 +203,7 @@ class ConditionBinder:
                 references[0].token,
                 "leave out the quantifier around PERMUTE, or compare with an event outside of it",
             )
-        return [x for x in keys if all(may_follow(x, y) for y in keys if y != x)]
+        return [x for x in keys if all(self.may_follow(keys[x], keys[y]) for y in keys if y != x)]
 
     def by_component(
         self, parts: tuple[Part, ...], references: list[Reference], last: str, keys: dict[str, Keys]
@@ -216,29 +213,39 @@ class ConditionBinder:
         A component waits for what the pattern has behind it, or beside it in PERMUTE; what it has before it is there or
         took nothing.
         """
-        pairs = {frozenset(pair) for *pair, _ in unordered(self.pattern.pattern)}
-
-        def may_come(key: str, behind: str) -> bool:
-            return self.place((key,)) > self.place((behind,)) or frozenset((key, behind)) in pairs
-
         groups: dict[tuple[Keys, ...], list[str]] = {}
         for own in keys[last]:
-            waits = (others for v, others in keys.items() if v != last and any(may_come(k, own) for k in others))
+            waits = (others for v, others in keys.items() if v != last and self.may_follow(others, (own,)))
             groups.setdefault(tuple(waits), []).append(own)
         whole = self.condition(parts, references, last, keys)
         if len(groups) > 1 and (whole.at is TestedAt.LEAVE or whole.minimum > 1 or whole.first_only):
             groups = {tuple(dict.fromkeys(k for waits in groups for k in waits)): list(keys[last])}
         return [replace(whole, decided_by=tuple(own), required=waits) for waits, own in groups.items()]
 
-    def sums_up(self, condition: Condition, parts: tuple[Part, ...]) -> bool:
-        """Whether a condition says something where the variable that decides it took nothing: of it as a whole, v[] or
-        v[v.LEN], and not of single events. ``parts``: as they were written."""
+    def may_follow(self, x: Keys, y: Keys) -> bool:
+        """Whether an event of some components may be behind one of others, by the pattern's order."""
+        return self.place(x) > self.place(y) or self.in_any_order(x, y)
+
+    def in_any_order(self, x: Keys, y: Keys) -> bool:
+        """Whether PERMUTE leaves open which of some components comes first."""
+        return any({a, b} <= {*x, *y} and (a in x) != (b in x) for a, b, _ in unordered(self.pattern.pattern))
+
+    def sums_up(self, condition: Condition, references: list[Reference]) -> bool:
+        """Whether a condition says something where the variable that decides it took nothing: of that as a whole, and
+        not of single events."""
         keys = condition.decided_by
         own = {c.variable for c in self.pattern.components if c.key in keys}
-        indexes = {p.index for p in parts if isinstance(p, Reference) and p.variable in own}
         negated = [n.item for n in walk(self.pattern.pattern) if isinstance(n, Negation) and keys[0] in variables(n)]
         innermost = negated[-1] if negated else self.pattern.pattern
-        return indexes <= {Index.LAST, Index.ALL} and can_do_without(innermost, keys)
+        return all(r.whole for r in references if r.variable in own) and can_do_without(innermost, keys)
+
+    def excused(self, last: str, keys: dict[str, Keys], references: list[Reference]) -> tuple[Keys, ...]:
+        """What a condition of a negated variable is not tested without: a variable behind it that comes last of all and
+        of which it names single events."""
+        end = max(keys, key=lambda v: self.place(keys[v]))
+        settled = all(v == end or not self.in_any_order(keys[v], keys[end]) for v in keys)
+        single = any(not r.whole for r in references if r.variable == end)
+        return (keys[end],) if end != last and settled and single else ()
 
     def of_one_negation(self, negated: list[str], keys: dict[str, Keys], references: list[Reference]) -> str:
         """Of several negated variables the one that decides: the innermost, the textually last."""
@@ -279,6 +286,7 @@ class ConditionBinder:
             minimum=minimum,
             first_only=first_only,
             each=each,
+            required=self.excused(last, keys, references) if negated else (),
             awaited=tuple(k for v, k in keys.items() if v != last) if negated else (),
         )
 

@@ -54,7 +54,8 @@ class Call:
 class Reference:
     """One mention of a variable: ``expression`` over the event that ``index`` says, or ``call`` over its events.
 
-    ``offset``: the k of `v[i-k]`. ``next``: `NEXT(v).x`.
+    ``offset``: the k of `v[i-k]`. ``next``: `NEXT(v).x`. ``whole``: written as v[] or v[v.LEN], of the variable as a
+    whole.
     """
 
     variable: str
@@ -64,6 +65,7 @@ class Reference:
     offset: int = 0
     call: Call | None = None
     next: bool = False
+    whole: bool = False
 
 
 Part = str | Reference
