@@ -71,7 +71,6 @@ CONDITIONS = [
     ("SEQ(A a, !X x, B b, C? c)", "x.val = c.val", ["<last x.val> = <last c.val> @ x needs c awaits c"]),
     ("SEQ(A a, !X x, B* b[])", "x.val = b[b.LEN].val", ["<last x.val> = <last b.val> @ x awaits b"]),
     ("SEQ(A? a, !X x, B b)", "x.val = a.val", ["<last x.val> = <last a.val> @ x awaits a"]),
-    ("SEQ(A a, NOT SEQ(X* x[], Y y), B b)", "count(x[]) = 1", ["<count x> = 1 @ x", "<count x> = 1 @without x"]),
     ("PERMUTE(A* a[], B b)", "count(a[]) >= b.val",
      ["<count a> >= <last b.val> @leave a needs b", "<count a> >= <last b.val> @ b needs a",
       "<count a> >= <last b.val> @without a needs b"]),

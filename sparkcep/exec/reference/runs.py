@@ -449,18 +449,16 @@ class ReferenceCase:
             if scope is None and gap.before is None and self.trailing and not self.trailing(path[0][1], row):
                 continue
             inside.append(row)
-        return self.occurs(gap.negation, path, (), Place((gap.negation.item,)), inside)
+        return self.occurs(path, (), Place((gap.negation.item,)), inside)
 
-    def occurs(self, negation: Negation, run: Path, taken: Path, place: Place, rows: Sequence[int]) -> bool:
+    def occurs(self, run: Path, taken: Path, place: Place, rows: Sequence[int]) -> bool:
         """Whether the negative events taken so far can be completed, skipping till any match."""
         path = (*run, *taken)
         last = taken[-1][1] if taken else None
         for way in ways_on(place.rest):
             if way.key is None:
                 gaps = (*place.gaps, *between(way.crossed, last, None))
-                without = [Place((negation.item,))]
-                passes = self.passes(run, path, without, ())
-                if taken and passes and not any(self.violated(gap, path, rows) for gap in gaps):
+                if taken and not any(self.violated(gap, path, rows) for gap in gaps):
                     return True
                 continue
             own = [c for c in self.conditions if way.key in c.decided_by]
@@ -472,7 +470,7 @@ class ReferenceCase:
                     continue
                 undecided = self.decide((*place.gaps, *between(way.crossed, last, row)), longer, rows)
                 if undecided is not None and self.occurs(
-                    negation, run, (*taken, (way.key, row)), Place(way.rest, undecided), rows
+                    run, (*taken, (way.key, row)), Place(way.rest, undecided), rows
                 ):
                     return True
         return False

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 
 from sparkcep.errors import PatternAnalysisError
-from sparkcep.pattern import Negation, can_do_without, variables, walk
+from sparkcep.pattern import can_do_without
 from sparkcep.query import (
     POSITION,
     Aggregate,
@@ -235,9 +235,8 @@ class ConditionBinder:
         not of single events."""
         keys = condition.decided_by
         own = {c.variable for c in self.pattern.components if c.key in keys}
-        negated = [n.item for n in walk(self.pattern.pattern) if isinstance(n, Negation) and keys[0] in variables(n)]
-        innermost = negated[-1] if negated else self.pattern.pattern
-        return all(r.whole for r in references if r.variable in own) and can_do_without(innermost, keys)
+        whole = all(r.whole for r in references if r.variable in own)
+        return whole and can_do_without(self.pattern.pattern, keys)
 
     def excused(self, last: str, keys: dict[str, Keys], references: list[Reference]) -> tuple[Keys, ...]:
         """What a condition of a negated variable is not tested without: a variable behind it that comes last of all and
