@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from sparkcep.exec.arrays import Ints, Rows
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.conditions.programs import CallsBack
 from sparkcep.exec.engines.runs.matcher import RunMatcher
@@ -25,6 +26,7 @@ from sparkcep.query import Condition, PatternQuery, SortKey, default_measures
 from sparkcep.settings import read
 
 from .run_strategies import RunCase, scrambled
+from .sql_values import sql_value
 
 COLUMNS = {"t": "bigint", "e": "string", "v": "int", "w": "int"}
 SETTINGS = read(lambda key, default=None: default)
@@ -51,20 +53,14 @@ def analyze(items: Sequence[str]) -> list[tuple[str, str]]:
     return [(name, COLUMNS.get(name, "boolean")) for name in found]
 
 
-#: `coalesce(x, 1)` of a column, or of a NULL of its type.
-_WITH_DEFAULT = re.compile(r"coalesce\(\s*(.*), (\d+)\)")
-
-
 def field(text: str, columns: Mapping[str, pa.Array]) -> pa.Array:
     """A prepared field, which Spark would compute."""
+    if text in columns:
+        return columns[text]
     name = analyze([text])[0][0]
-    if not name:
-        assert text == "true", text
-        return pa.array([True] * len(columns["e"]))
-    if found := _WITH_DEFAULT.fullmatch(text.strip()):
-        null = pa.nulls(len(columns[name]), columns[name].type)
-        return (null if "NULL" in found[1] else columns[name]).fill_null(int(found[2]))
-    return columns[name]
+    rows = zip(*(column.to_pylist() for column in columns.values()), strict=True)
+    values = [sql_value(text, dict(zip(columns, row, strict=True))) for row in rows]
+    return pa.array(values, columns[name].type if name else pa.bool_())
 
 
 def plan_case(case: RunCase, **changes: Any) -> PatternPlan[RunsPlan]:
@@ -75,7 +71,10 @@ def plan_case(case: RunCase, **changes: Any) -> PatternPlan[RunsPlan]:
         "within": None if case.within is None else str(case.within),
         "measures": default_measures("t", case.components), "identifiers": frozenset({"e", "v"}),
     }  # fmt: skip
-    query = PatternQuery(**{**fields, **changes})
+    return plan_of(PatternQuery(**{**fields, **changes}))
+
+
+def plan_of(query: PatternQuery) -> PatternPlan[RunsPlan]:
     return KernelPlanner(query, SETTINGS, analyze, lambda *a: None, list(COLUMNS.values())).plan()
 
 
@@ -108,7 +107,11 @@ def run_case(case: RunCase, searched: bool = False, called_back: bool = False) -
     spec = plan.engine.spec
     calls_back = CallsBack.ALWAYS if called_back else CallsBack.WHERE_NEEDED
     matcher = RunSearch(spec) if spec.searched or searched else RunMatcher(spec, calls_back)
-    out, trace = matcher.match(batch_of_case(case, plan))
+    return paths(plan, *matcher.match(batch_of_case(case, plan)))
+
+
+def paths(plan: PatternPlan[RunsPlan], out: Ints, trace: Rows) -> list[Path]:
+    """What a matcher found."""
     names = plan.engine.spec.automaton.names
     events = [(names[c], int(row)) for c, row in trace]
     ends = [0, *out[:, -1].tolist()]

@@ -40,6 +40,7 @@ from sparkcep.query import (
 from .notation import tree
 from .run_engine import COLUMNS, SETTINGS, analyze, field
 from .run_strategies import SELECTIONS, RunCase, as_reference, draft, last, run_cases, scrambled
+from .sql_values import sql_value
 
 #: An aggregate: function, and the keys of the components whose events count (None for ``*``).
 Aggregate = tuple[str, tuple[str, ...] | None]
@@ -70,8 +71,11 @@ def plan_trend_case(case: TrendCase) -> PatternPlan[TrendsPlan]:
         slide=None if case.slide is None else str(case.slide), trends=tuple(trends),
         identifiers=frozenset({"e", "v"}), output=outputs(trends),
     )  # fmt: skip
-    types = list(COLUMNS.values())
-    return KernelTrendPlanner(query.partitioned(), SETTINGS, analyze, lambda *a: None, types).plan()
+    return plan_of(query.partitioned())
+
+
+def plan_of(query: PatternQuery) -> PatternPlan[TrendsPlan]:
+    return KernelTrendPlanner(query, SETTINGS, analyze, lambda *a: None, list(COLUMNS.values())).plan()
 
 
 def outputs(trends: Sequence[Trend]) -> tuple[TrendExpression, ...]:
@@ -81,15 +85,8 @@ def outputs(trends: Sequence[Trend]) -> tuple[TrendExpression, ...]:
 
 def holds(conditions: Sequence[RowCondition], value: int | None) -> bool:
     """A test of one event, in Python."""
-    for c in conditions:
-        text = re.sub(r"\bv\b", repr(value), c.sql())
-        text = re.sub(r"coalesce\( *\(?(?:None|NULL)\)? *, (\d+)\)", r"\1", text)
-        text = re.sub(r"coalesce\( *\(?(\d+)\)? *, \d+\)", r"\1", text)
-        text = text.replace("<>", "!=").replace("IS NOT NULL", "!= None")
-        text = re.sub(r"(?<![<>!])=", "==", text)
-        if "NULL" in text or ("None" in text and "!= None" not in text) or not eval(text):
-            return False
-    return True
+    row = {"v": value, "w": scrambled(value)}
+    return all(sql_value(c.sql(), row) for c in conditions)
 
 
 def batch_of_case(case: TrendCase, plan: PatternPlan[TrendsPlan]) -> Batch:

@@ -45,6 +45,11 @@ def plan_uncertain_case(case: UncertainCase) -> PatternPlan[UncertainPlan]:
         uncertainty=Uncertainty("lo", "hi", None, None, "p" if case.probable else None),
         confidence=case.confidence, identifiers=frozenset({"e", "v"}),
     )  # fmt: skip
+    return plan_of(query)
+
+
+def plan_of(query: PatternQuery) -> PatternPlan[UncertainPlan]:
+    """Raises PatternAnalysisError where the planner refuses the query."""
     return UncertainKernelPlanner(query, SETTINGS, analyze, lambda *a: None, list(COLUMNS.values())).plan()
 
 
@@ -82,11 +87,15 @@ def run_uncertain_case(
     spec = replace(plan.engine.spec, most=most)
     found = match_uncertain_case(case, replace(plan, engine=replace(plan.engine, spec=spec)), calls_back)
     names = plan.engine.spec.run.automaton.names
-    sets = frozenset(names[c] for c in plan.engine.spec.sets)
+    return signatures_of(found, plan), frozenset(names[c] for c in plan.engine.spec.sets)
+
+
+def signatures_of(found: Found, plan: PatternPlan[UncertainPlan]) -> Signatures:
+    names = plan.engine.spec.run.automaton.names
     events = [(names[c], int(row)) for c, row in found.trace]
     out: Signatures = {}
     for n, (a, b) in enumerate(itertools.pairwise([0, *found.out[:, -1].tolist()])):
         path: Path = tuple(events[a:b])
         assert path not in out, "a signature twice"
         out[path] = (float(found.confidence[n]), int(found.ticks[n, 0]), int(found.ticks[n, 1]))
-    return out, sets
+    return out
