@@ -263,7 +263,9 @@ def test_imprecise_times(block: Block) -> None:
     """Of one tick each they are certain."""
     try:
         query = block.bound("EVENT SELECTION SKIP TILL ANY MATCH")
-        plan = uncertain_engine.plan_of(replace(query, uncertainty=Uncertainty("lo", "hi", None, None, None)))
+        known = tuple(uncertain_engine.COLUMNS)
+        uncertainty = Uncertainty("lo", "hi", None, None, None)
+        plan = uncertain_engine.plan_of(replace(query, columns=known, uncertainty=uncertainty))
     except PatternAnalysisError as error:
         assert error.error_class == "CEP_UNCERTAINTY"
         assume(False)
