@@ -7,26 +7,37 @@ variables that it names took none, else with NULLs, and aggregates of no rows, f
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from sparkcep.errors import PatternAnalysisError
+from sparkcep.exec.batch import Batch
+from sparkcep.exec.engines.rows.spec import BITS_PER_WORD
 from sparkcep.exec.engines.runs.matcher import RunMatcher
 from sparkcep.exec.engines.runs.search import RunSearch
+from sparkcep.exec.engines.trends.engine import trend_matcher
 from sparkcep.exec.engines.trends.enumeration import EnumeratingMatcher
 from sparkcep.exec.engines.trends.matcher import TrendMatcher
 from sparkcep.exec.reference.runs import Path, reference_runs
+from sparkcep.exec.shape import batch_of
 from sparkcep.pattern import Concatenation, Negation, Pattern, children
+from sparkcep.planner.engines.trends.conjunction import ConjunctionPlanner
+from sparkcep.planner.engines.trends.plan import TrendsPlan
+from sparkcep.planner.plan import PatternPlan
 from sparkcep.query import Matches, PatternQuery, Selection, Uncertainty
 
 from ..parsing.blocks import bind
 from . import run_engine, trend_engine, uncertain_engine
 from .run_strategies import OPERATORS, RunCase
+from .sql_values import sql_value
 from .trend_engine import TrendCase
 from .uncertain_worlds import UncertainCase
 
@@ -123,8 +134,12 @@ class Block:
     types: tuple[str, ...]
     values: tuple[int | None, ...]
 
+    @property
+    def where(self) -> str:
+        return " AND ".join(t.text for t in self.tests)
+
     def sql(self, rest: str = "") -> str:
-        return f"FROM log PATTERN {self.text} WHERE {' AND '.join(t.text for t in self.tests)} {rest}"
+        return f"FROM log PATTERN {self.text} WHERE {self.where} {rest}"
 
     def bound(self, rest: str = "") -> PatternQuery:
         query = bind(self.sql(rest), COLUMNS, LOG, time_type="bigint")
@@ -189,8 +204,8 @@ def positive(node: Pattern) -> Pattern:
 
 
 @st.composite
-def blocks(draw: st.DrawFn) -> Block:
-    text = draw(st.sampled_from(TEXTS))
+def blocks(draw: st.DrawFn, texts: Sequence[str] = TEXTS) -> Block:
+    text = draw(st.sampled_from(texts))
     order = "".join(re.findall(r"\b[a-dx]\b", text))
     many = set(re.findall(r"(\w)\[\]", text))
 
@@ -272,3 +287,38 @@ def test_imprecise_times(block: Block) -> None:
     case = UncertainCase(block.case, block.case.times, ((1.0,),) * len(block.types), probable=False)
     found = uncertain_engine.match_uncertain_case(case, plan)
     assert set(uncertain_engine.signatures_of(found, plan)) == block.matches()
+
+
+def batch_of_all(case: RunCase, plan: PatternPlan[TrendsPlan]) -> Batch:
+    """A batch whose masks hold the planner's own tests of one event."""
+    columns = {"t": pa.array(case.times, pa.int64()), "e": pa.array(case.types), "v": pa.array(case.values, pa.int32())}
+    rows = [{"e": e, "v": v} for e, v in zip(case.types, case.values, strict=True)]
+    masks = np.zeros((plan.input.shape.masks, len(rows)), np.int64)
+    for code, bit in plan.input.bits.items():
+        holds = [all(sql_value(c.sql(), row) for c in plan.input.tests[code]) for row in rows]
+        masks[bit // BITS_PER_WORD] |= np.array(holds, bool).astype(np.int64) << bit % BITS_PER_WORD
+    fields = [run_engine.field(plan.input.fields.texts[i], columns) for i in plan.input.shape.kernel_fields]
+    return batch_of(np.array([0, len(rows)], np.int64), [*map(pa.array, masks), *fields], plan.input.shape)
+
+
+#: Sides of AND whose components differ in type.
+SIDES = [text for text in TEXTS if "PERMUTE" not in text and "|" not in text]
+
+
+@given(blocks(SIDES), blocks(SIDES))
+def test_both_sides_of_and(left: Block, right: Block) -> None:
+    """Pairs of two different sequences; what both sides match is counted by their product."""
+    right = replace(right, types=left.types, values=left.values)
+    others = [f"\\b{a}\\b" for a in "abcdx"]
+    text, where = right.text, right.where
+    for pattern, other in zip(others, "pqrsy", strict=True):
+        text, where = (re.sub(pattern, other, part) for part in (text, where))
+    sql = f"FROM log PATTERN AND({left.text}, {text}) WHERE {left.where} AND {where}"
+    query = bind(f"{sql} EVENT SELECTION SKIP TILL ANY MATCH RETURN COUNT(*) AS n", COLUMNS, LOG, time_type="bigint")
+    types = list(run_engine.COLUMNS.values())
+    query = replace(query, partition_by=(), hidden_keys=0)
+    plan = ConjunctionPlanner(query, run_engine.SETTINGS, run_engine.analyze, lambda *a: None, types).plan()
+    table = trend_matcher(plan.engine.spec).aggregate(batch_of_all(left.case, plan))
+    rows = [{tuple(row for _, row in path) for path in side.matches()} for side in (left, right)]
+    pairs = {frozenset(pair) for pair in itertools.product(*rows) if pair[0] != pair[1]}
+    assert sum(int(n) for n in table.partials[0].values.to_pylist()) == len(pairs)

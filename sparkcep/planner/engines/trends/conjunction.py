@@ -31,6 +31,7 @@ from sparkcep.query import (
     PatternQuery,
     Scalar,
     Selection,
+    TestedAt,
     Trend,
 )
 from sparkcep.settings import Settings
@@ -182,7 +183,8 @@ def product_query(
 
 
 def renamed(c: Condition, mapping: Keys, query: PatternQuery, strict: bool = True) -> Condition | None:
-    """A condition over other components; None where it is about none of them, or holds untested.
+    """A condition over other components, where others take nothing; None where it is about none of them, or holds
+    untested.
 
     Raises:
         PatternAnalysisError: CEP_CONJUNCTION, ``strict`` and it looks at components of both sides.
@@ -191,26 +193,28 @@ def renamed(c: Condition, mapping: Keys, query: PatternQuery, strict: bool = Tru
     def of(keys: Sequence[str]) -> tuple[str, ...]:
         return tuple(dict.fromkeys(new for key in keys for new in mapping.get(key, ())))
 
-    parts = (c.decided_by, *c.required, *(k for k in (c.after, c.each) if k))
-    if not of(c.decided_by):
+    decided_by, at = of(c.decided_by), c.at
+    if not decided_by and not strict and at is TestedAt.PASS:  # nobody can take it: decided by the end of the match
+        positive = [k for k in mapping if not query.component(k).negated]
+        decided_by, at = of(positive), TestedAt.LEAVE
+    if not decided_by:
         return None
     slots = [s for s in c.scalar.slots if isinstance(s, (Navigation, Aggregate)) and s.variables is not None]
-    far = [s for s in slots if not of(s.variables or ())]
-    if far and strict:
+    if strict and not all(of(s.variables or ()) for s in slots):
         raise PatternAnalysisError(
             "CEP_CONJUNCTION", "A condition cannot compare events of both sides of AND: they are of different trends.",
             text=query.text or None, position=c.scalar.position, hint="join two blocks",
         )  # fmt: skip
-    if far or not all(of(keys) for keys in parts):
+    required, waits_for_each = tuple(of(r) for r in c.required), c.each and c.minimum > 1
+    if not all(required) or (c.after and not of(c.after)) or (waits_for_each and not of(c.each)):
         return None
     pieces = tuple(
         replace(p, variables=of(p.variables)) if isinstance(p, (Navigation, Aggregate)) and p.variables else p
         for p in c.scalar.pieces
     )
-    scalar = Scalar(pieces, c.scalar.position)
     return replace(
-        c, scalar=scalar, decided_by=of(c.decided_by), required=tuple(of(r) for r in c.required), after=of(c.after),
-        each=of(c.each),
+        c, scalar=Scalar(pieces, c.scalar.position), decided_by=decided_by, at=at, required=required,
+        after=of(c.after), each=of(c.each), awaited=tuple(k for r in c.awaited if (k := of(r))),
     )  # fmt: skip
 
 
