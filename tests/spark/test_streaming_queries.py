@@ -54,6 +54,8 @@ LONG_QUERIES = {
     "lambda functions": BLOCK + """PATTERN SEQ(A a, B+ b[]) WHERE exists(array(b[i].v, b[i].v - 1), x -> x = a.v)
         WITHIN 12 seconds EVENT SELECTION SKIP TILL ANY MATCH
         RETURN a.id AS a, exists(array(a.v, COUNT(b[].id)), x -> x = a.v) AS e, COUNT(b[].id) AS n""",
+    "variables that took nothing": BLOCK + """PATTERN SEQ(A a, B* b[], C c, D? d) WHERE coalesce(b[b.LEN].v, 1) < c.v
+        AND count(b[].v) <> 1 WITHIN 20 seconds RETURN a.id AS a, count(b[].id) AS n, c.id AS c, d.id AS d""",
     "inner negation": BLOCK + "PATTERN SEQ(A a, !B x, C c) WITHIN 20 seconds",
     "leading negation": BLOCK + "PATTERN SEQ(!B x, A a, C c) WITHIN 10 seconds RETURN a.id AS a, c.id AS c",
     "non overlapping": BLOCK + """PATTERN SEQ(A a, B+ b[], C c) WITHIN 30 seconds
