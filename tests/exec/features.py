@@ -8,12 +8,13 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from sparkcep.exec.reference.runs import Path
+from sparkcep.exec.reference.runs import Path, ReferenceCondition
 from sparkcep.pattern import (
     Alternation,
     Anchor,
@@ -30,7 +31,7 @@ from sparkcep.pattern import (
     matches_one_way,
     walk,
 )
-from sparkcep.query import Aggregate, Navigation, TestedAt
+from sparkcep.query import Aggregate, Condition, Navigation, TestedAt
 from sparkcep.sql.permutations import unordered
 
 from . import run_strategies, strategies, trend_engine, uncertain_worlds
@@ -194,31 +195,35 @@ def of_case(case: RunCase) -> Iterator[str]:
             if c.awaited:
                 yield "condition of a negated event on the match"
     if case.references:
-        found = set(case.reference())
-        if len(found) > 3:
+        seen: set[str] = set()
+        noting = (noted(c, r, seen) for c, r in zip(case.conditions, case.references, strict=True))
+        if len(set(replace(case, references=tuple(noting)).reference())) > 3:
             yield "conditions and more than three matches"
-        for path in found:
-            yield from of_nothing(case, path)
+        yield from seen
 
 
-def of_nothing(case: RunCase, path: Path) -> Iterator[str]:
-    """What conditions read of variables that took nothing in a match."""
+def noted(condition: Condition, reference: ReferenceCondition, seen: set[str]) -> ReferenceCondition:
+    """The condition, which adds to ``seen`` what it is asked of variables that took nothing."""
+
+    def test(path: Path, *each: int) -> bool:
+        holds = reference.test(path, *each)
+        seen.update(of_nothing(condition, path, holds))
+        return holds
+
+    return replace(reference, test=test)
+
+
+def of_nothing(condition: Condition, path: Path, holds: bool) -> Iterator[str]:
+    """What a condition reads of variables that took nothing where it is tested."""
     taken = {key for key, _ in path}
-    for c in case.conditions:
-        negated = bool(c.awaited)
-        decides = bool(taken & set(c.decided_by))
-        if c.at is TestedAt.PASS and not decides:
-            yield "condition of a variable that took nothing"
-        if c.required or not (decides or negated):
-            continue
-        for slot in c.scalar.slots:
-            assert isinstance(slot, (Aggregate, Navigation))
-            if taken & set(slot.variables or ()) or set(slot.variables or ()) == set(c.decided_by):
-                continue
+    for slot in condition.scalar.slots:
+        assert isinstance(slot, (Aggregate, Navigation))
+        if not taken & set(slot.variables or ()):
             kind = "an aggregate" if isinstance(slot, Aggregate) else "each event" if slot.each else "an event"
-            yield f"condition{' of a negated event' * negated} on {kind} of what took nothing"
-            if "coalesce" in c.scalar.text:
-                yield "condition that is true of what took nothing"
+            of = "of a negated event " * bool(condition.awaited)
+            at = "of a variable that took nothing, over" if condition.at is TestedAt.PASS else f"{of}over"
+            yield f"condition {at} {kind} of nothing"
+            yield f"condition over nothing that {'holds' if holds else 'fails'}"
 
 
 def of_block(case: RunCase) -> Iterator[str]:

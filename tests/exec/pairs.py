@@ -40,6 +40,7 @@ from . import (  # noqa: E402
     test_runs_equal_reference,
     test_trends_equal_reference,
     test_uncertain_equals_worlds,
+    test_variables_that_took_nothing,
 )
 
 #: The modules by engine, and their tests of a log and a query.
@@ -50,6 +51,11 @@ ENGINES: dict[str, tuple[ModuleType, tuple[str, ...]]] = {
     "rows, in pieces": (test_rows_layout, ("test_pieces_give_what_the_whole_gives",)),
     "runs": (test_runs_equal_reference, ("test_any_case", "test_patterns", "test_conditions")),
     "runs, search": (test_runs_equal_reference, ("test_the_search_for_what_the_kernel_lacks",)),
+    "what took nothing": (
+        test_variables_that_took_nothing,
+        ("test_by_the_kernel", "test_by_the_search", "test_other_strategies", "test_trends", "test_imprecise_times",
+         "test_both_sides_of_and"),
+    ),
     "runs, collapsed": (test_collapsed, ("test_candidates",)),
     "trends": (
         test_trends_equal_reference,

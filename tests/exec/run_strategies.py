@@ -57,13 +57,14 @@ MATCHES = (Matches.ALL, Matches.ALL, Matches.NON_OVERLAPPING, Matches.FIRST)
 #: Patterns in which conditions and strategies decide much; the others are random.
 SHAPES = """A B+ C; A B C; A+ B+; A B* C; (A+ B)+; A+; A (B | C)+ D; (A | B)+ C; A B? C+; A+ A; A B{1,2} C; A B+ A
 A B{2,} C; A B+? C; A (B C)+ D; A (B? C?)+ D; (A* | B)+ C; A B{1,2}? C; A B{2,}? C; (A B?){1,2}? C*?
-(A* B?)+ C; (A B? | C?)+ D; (A? | B+)+"""
+(A* B?)+ C; (A B? | C?)+ D; (A? | B+)+
+A B? C; A? B C; A B* C* D; A (B | C) D; A (B C)? D; A (B+ | C) D?; A* B+; A B{0,2} C; (A | B C?) D; A? B? C"""
 NEGATIONS = """A !C B; A+ !C B; A !C B+; A !C B D; A+ !C B* D; (A !C B)+; A !C !D B; A !(C D) B; A !(C | D) B; A B+ !C
 A !(C !D B) A; !C A B+; !C A+; A !C B? D; A !(C+) B; (A !C B+ D)+; A (!C B | D) A; A+ !B; A !C B+ D+
 A B* !C D; A B* !C D+; A B? !C D; A B* !C; A B? !C; A (B D)* !C A; A (B | D) !C A; A (B | D)* !C A; A (B | D?) !C A
 B* !C A; A B* !C D* !C A; (A B* !C D)+; A (B* !C | D) A; A !C B*; A !C B* D; A (B D?)* !C A; A B{0,2} !C D; A B*? !C D
 A !C (B | D); A !C (B | D)+; A !C B?; A !C B? D
-A (!C B? D)+; (A* !C B?)+ D; (A | B) !C (B D)* A"""
+A (!C B? D)+; (A* !C B?)+ D; (A | B) !C (B D)* A; A? !C B; A !C B D?; (A | B) !C D; A B? !C D A?"""
 #: Patterns of a block in which components come in any order.
 ORDERS = """PERMUTE(A, B); PERMUTE(A+, B, C); A PERMUTE(B, C) D; A PERMUTE(B+, C); PERMUTE(A, B C?) D; PERMUTE(A | B, C)
 PERMUTE(A, B)+; (A PERMUTE(B, C))+; PERMUTE(A+?, B) C; PERMUTE(A?, B+); A PERMUTE(B, A) C; PERMUTE(PERMUTE(A, B), C)"""
@@ -297,7 +298,7 @@ def leaving(draw: st.DrawFn, w: Keys, settled: list[Keys]) -> list[Draft]:
 
 def waits(draw: st.DrawFn, u: Keys) -> tuple[Keys, ...]:
     """Whether a condition holds untested while u has no event, or reads that it has none."""
-    return (u,) if draw(st.integers(0, 3)) == 0 else ()
+    return (u,) if draw(st.integers(0, 5)) == 0 else ()
 
 
 def two_variables(draw: st.DrawFn, w: Keys, u: Keys, follows: bool = True) -> Draft:
@@ -317,6 +318,23 @@ def two_variables(draw: st.DrawFn, w: Keys, u: Keys, follows: bool = True) -> Dr
     right = {"first": Operand("FIRST", u), "total": Operand(draw(AGGREGATE_NAMES), u)}.get(kind, last(u))
     right = replace(right, default=default)
     return draft(last(w), operator, right, w, first_only=kind == "first only", **fields)
+
+
+def of_optional(draw: st.DrawFn, u: Keys, taken: list[Keys], negated: list[Keys]) -> list[Draft]:
+    """A condition that names a variable which may take nothing, another one decides it or u itself does."""
+    operator, default = draw(st.sampled_from(list(OPERATORS))), draw(DEFAULTS)
+    total = Operand(draw(AGGREGATE_NAMES), u, default=default)
+    read = draw(st.sampled_from([total, total, last(u, default=default), last(u, each=True, default=default)]))
+    others = [w for w in taken if w != u] + negated * 2
+    if not others or draw(st.integers(0, 2)) == 0:
+        whole = replace(read, each=False)
+        constant = draw(st.integers(0, 3))
+        return [draft(whole, operator, constant, u, at=at) for at in (TestedAt.LEAVE, TestedAt.PASS)]
+    w = draw(st.sampled_from(others))
+    fields: dict[str, Any] = {"each": u} if read.each else {}
+    if w in negated:
+        fields |= {"awaited": (u,), "required": waits(draw, u)}
+    return [draft(last(w), operator, read, w, **fields)]
 
 
 #: What a value is where there is none.
@@ -339,6 +357,9 @@ def drafts(draw: st.DrawFn, pattern: Pattern, components: tuple[Component, ...])
         return [tuple(c.key for c in components if c.variable == name) for name in names]
 
     taken, negated = keys(False), keys(True)
+    optional = [keys for keys in taken if can_do_without(pattern, keys)]
+    if optional and draw(st.booleans()):
+        return of_optional(draw, draw(st.sampled_from(optional)), taken, negated)
     if negated and draw(st.booleans()):
         x = draw(st.sampled_from(negated))
         others = [y for y in negated if y != x and together(pattern, x, y)] + taken
@@ -349,12 +370,11 @@ def drafts(draw: st.DrawFn, pattern: Pattern, components: tuple[Component, ...])
     free = [(w, u) for w in taken for u in taken if w != u and any((x, y) in pairs for x in w for y in u)]
     if free and draw(st.booleans()):
         return either_order(draw, *draw(st.sampled_from(free)))
-    optional = [keys for keys in taken if can_do_without(pattern, keys)]
-    w = draw(st.sampled_from([*taken, *optional]))
+    w = draw(st.sampled_from(taken))
     others = [u for u in taken if u != w]
     kind = draw(st.sampled_from(["one", "leaving", *["two"] * 2 * bool(others)]))
     if kind == "two":
-        return [two_variables(draw, w, draw(st.sampled_from([*others, *(u for u in optional if u != w)])))]
+        return [two_variables(draw, w, draw(st.sampled_from(others)))]
     if kind == "leaving":
         return leaving(draw, w, [u for u in others if before_only(pattern, u, w)])
     return [one_variable(draw, w)]
@@ -571,7 +591,10 @@ def run_cases(
     length = draw(st.one_of(st.integers(0, longest), st.integers(longest // 2, longest), st.just(longest)))
     of_length = {"min_size": length, "max_size": length}
     named = [c.types[0] for c in parts if c.types]
-    types = draw(st.lists(st.sampled_from([*named * 3, *TYPES]), **of_length))
+    # Under SKIP TILL NEXT MATCH what can be taken is: a variable takes nothing where its type is rare.
+    optional = {t for c in parts if len(c.types) == 1 and can_do_without(pattern, (c.key,)) for t in c.types}
+    rare = draw(st.sampled_from([*[None] * 3, *sorted(optional)]))
+    types = draw(st.lists(st.sampled_from([t for t in named if t != rare] * 3 + list(TYPES)), **of_length))
     values = tuple(draw(st.lists(st.sampled_from([0, 1, 2, 3, 0, 1, 2, 3, None]), **of_length)))
     steps = draw(st.lists(st.sampled_from([0, 1, 1, 2]), **of_length))
     chosen = [d for found in draw(st.lists(drafts(pattern, parts), max_size=maximum_conditions)) for d in found]

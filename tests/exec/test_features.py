@@ -29,6 +29,11 @@ QUERIES = """SKIP TILL NEXT MATCH; SKIP TILL ANY MATCH; conditions: 0; condition
 condition on taking; condition on leaving; condition of each event; conditions and more than three matches
 component of several types or of every row; components of one variable"""
 NEGATED = "condition of a negated event; condition of a negated event on the match"
+NOTHING = """condition over nothing that holds; condition over nothing that fails; condition over an event of nothing
+condition over each event of nothing; condition over an aggregate of nothing
+condition of a variable that took nothing, over an event of nothing"""
+NOTHING_SUMMED = "condition of a variable that took nothing, over an aggregate of nothing"
+NEGATED_NOTHING = "condition of a negated event over an event of nothing"
 BLOCKS = """block with PERMUTE; condition between components in any order; block with PERMUTE and negation"""
 CONTIGUITY = """IMMEDIATELY under SKIP TILL NEXT MATCH; IMMEDIATELY under SKIP TILL ANY MATCH
 IMMEDIATELY of a Kleene variable; IMMEDIATELY beside PERMUTE; IMMEDIATELY beside negation"""
@@ -37,9 +42,20 @@ MATCHES = """MATCHES ALL; MATCHES NON OVERLAPPING; MATCHES FIRST; STRICT CONTIGU
 BLOCK = [NEGATIONS, QUERIES, BLOCKS, CONTIGUITY]
 IMPORTANT = {
     "row patterns": [PATTERNS, RELUCTANT, PERMUTE, ANCHORS],
-    "runs": [PATTERNS, RELUCTANT, PERMUTE, *BLOCK, NEGATED, MATCHES, "PERMUTE with negation inside"],
-    "trends": [PATTERNS, RELUCTANT, *BLOCK, NEGATED, "STRICT CONTIGUITY; STRICT TIME"],
-    "imprecise times": [PATTERNS, NEGATIONS, QUERIES, BLOCKS, "WITHIN"],
+    "runs": [
+        PATTERNS,
+        RELUCTANT,
+        PERMUTE,
+        *BLOCK,
+        NEGATED,
+        MATCHES,
+        NOTHING,
+        NOTHING_SUMMED,
+        NEGATED_NOTHING,
+        "PERMUTE with negation inside",
+    ],
+    "trends": [PATTERNS, RELUCTANT, *BLOCK, NEGATED, NOTHING, NOTHING_SUMMED, "STRICT CONTIGUITY; STRICT TIME"],
+    "imprecise times": [PATTERNS, NEGATIONS, QUERIES, BLOCKS, NOTHING, "WITHIN"],
 }
 
 
