@@ -43,7 +43,10 @@ def create(
     Args:
         source: a table or view (``"shop.events"``), a path (``"parquet.`/data/events`"``), or a DataFrame, of which the
             index remembers nothing: it is refreshed by batches.
-        case, time, event, tiebreak: columns; events of a case are in order of time, then tiebreak.
+        case: the column of the case.
+        time: the column of the time.
+        event: the column of the event type.
+        tiebreak: the column that orders events of a case that have the same time.
         include: columns to keep in `sequences` as well.
         using: siesta, signature or set_containment.
         options: as in WITH: lookback, interval_days, cases_per_bucket, postings, compression, on_bad_rows.

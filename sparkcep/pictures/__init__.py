@@ -25,7 +25,9 @@ def pattern(spark: SparkSession, query: str, args: Any = None, **kwargs: Any) ->
     Runs nothing. A statement with several patterns gives one picture below the other.
 
     Args:
-        query, args, kwargs: as for ``sparkcep.sql``.
+        query: the statement.
+        args: values of its parameters, as for ``sparkcep.sql``.
+        kwargs: values for ``{name}`` in the text, as for ``sparkcep.sql``.
 
     Raises:
         SparkCepError: CEP_PICTURE where the statement has no pattern, and whatever is wrong with it.
@@ -67,10 +69,15 @@ def timeline(
 
     Args:
         matches: at most so many are drawn, in order of case and start.
-        case, match, time, variable: columns of the case (one or more), MATCH_NUMBER(), the time, CLASSIFIER().
+        case: the column of the case, or several.
+        match: the column of MATCH_NUMBER().
+        time: the column of the time.
+        variable: the column of CLASSIFIER().
         since_start: time since the match's first event, in a unit that fits (in those of a numeric time), instead of
             the time itself. By default where matches are short beside the time over which they are spread.
-        query, args, kwargs: as for ``sparkcep.sql``.
+        query: the statement.
+        args: values of its parameters, as for ``sparkcep.sql``.
+        kwargs: values for ``{name}`` in the text, as for ``sparkcep.sql``.
 
     Raises:
         SparkCepError: CEP_PICTURE where the result has not these columns.
@@ -86,7 +93,10 @@ def continuations(spark: SparkSession, log: str, pattern: str, mode: str = "accu
     """Which event types follow a sequence: ``pattern_continuations`` as bars.
 
     Args:
-        log, pattern, mode, k: as for the table function.
+        log: a pattern index, or a table that has one.
+        pattern: event types, ``'A B'``.
+        mode: ``accurate``, ``fast`` or ``hybrid``, as for the table function.
+        k: how many event types at most.
 
     Raises:
         PatternIndexError: as the table function does.
@@ -104,7 +114,9 @@ def rules(spark: SparkSession, query: str, args: Any = None, *, cells: int = 60,
 
     Args:
         cells: so many stretches of equal length.
-        query, args, kwargs: as for :func:`sparkcep.sql`.
+        query: the statement.
+        args: values of its parameters, as for :func:`sparkcep.sql`.
+        kwargs: values for ``{name}`` in the text, as for :func:`sparkcep.sql`.
 
     Raises:
         SparkCepError: CEP_PICTURE where the result has not these columns.
