@@ -62,20 +62,23 @@ def on_executors(spark: SparkSession, look: Callable[[], Mapping[str, Any]]) -> 
     return [found[place] for place in sorted(found)]
 
 
-def _parallelism(spark: SparkSession) -> int | None:
-    """Cores that tasks of a session run on at once; None where it does not tell, as on Spark Connect."""
-    if not is_remote(spark):
-        with contextlib.suppress(Exception):
+def known_cores(spark: SparkSession) -> int | None:
+    """Cores that tasks of a session run on at once; None where it does not tell."""
+    with contextlib.suppress(Exception):
+        if not is_remote(spark):
             return max(1, spark.sparkContext.defaultParallelism)
+        # A Connect client asks for no parallelism, but sees how many parts a range would be cut into.
+        plan = str(spark.sql("EXPLAIN SELECT * FROM range(1)").collect()[0][0])
+        return max(1, int(plan.partition("splits=")[2].partition(")")[0]))
     return None
 
 
 def _tasks(spark: SparkSession) -> int | None:
     """As many as the session has cores, but at most MAX_TASKS; None: Spark's default."""
-    cores = _parallelism(spark)
+    cores = known_cores(spark)
     return None if cores is None else min(MAX_TASKS, cores)
 
 
 def usable_cores(spark: SparkSession) -> int:
     """Cores that tasks of a session run on at once, as far as it tells."""
-    return _parallelism(spark) or UNKNOWN_CORES
+    return known_cores(spark) or UNKNOWN_CORES

@@ -20,14 +20,14 @@ OVERHEAD, LEAST_OVERHEAD = 0.1, 384
 #: Executors that are listed one by one.
 MOST = 50
 _INSTALL = (
-    "pip install sparkcep=={} on every node, or ship an environment: --archives env.tar.gz#environment with "
+    "pip install {}sparkcep=={} on every node, or ship an environment: --archives env.tar.gz#environment with "
     "spark.pyspark.python=./environment/bin/python"
 )
 
 
 def cluster_findings(spark: SparkSession) -> Iterator[Finding]:
     """All checks of a session's cluster; a pattern query at the end, unless something fatal came before."""
-    from sparkcep.executors import on_executors
+    from sparkcep.executors import known_cores, on_executors
     from sparkcep.shipping import versions
 
     version, sources = versions()
@@ -54,7 +54,8 @@ def cluster_findings(spark: SparkSession) -> Iterator[Finding]:
         yield Finding(
             "Other executors", f"{len(others) - len(bad)} of {len(others)} are well", bad[0].fix if bad else ""
         )
-    yield memory_finding(lambda key, default: _setting(spark, key, default))
+    cores = -(-(known_cores(spark) or 1) // len(executors))
+    yield memory_finding(lambda key, default: _setting(spark, key, default), cores)
     yield _index_path(spark, fatal)
     if not fatal:
         yield _query(spark)
@@ -111,20 +112,27 @@ def executor_finding(executor: Mapping[str, Any], version: str, sources: str) ->
     own = f"sparkcep {executor['version']}" if executor["version"] else "no sparkcep"
     limit = f", at most {executor['limit'] >> 20:,} MiB of memory" if executor["limit"] else ""
     text = f"{own}, Python {executor['python']} ({executor['executable']}), {packages}{limit}"
-    fix = _INSTALL.format(version)
+    fix = _INSTALL.format("", version)
     if executor["broken"]:
         return Finding(subject, f"{text}; {executor['broken']}", fix, True)
     if executor["version"] != version:
         return Finding(subject, text, f"the driver has {version}: {fix}", True)
     if executor["sources"] != sources:
-        return Finding(subject, text, f"its source files of {version} are other ones than the driver's: {fix}", True)
+        # Without these options pip leaves a package of the same version as it is.
+        again = _INSTALL.format("--force-reinstall --no-deps ", version)
+        return Finding(subject, text, f"its source files of {version} are other ones than the driver's: {again}", True)
     return Finding(subject, text)
 
 
-def memory_finding(setting: Callable[[str, str], str]) -> Finding:
-    """Whether a container leaves room for Python workers beside the JVM's heap."""
+def memory_finding(setting: Callable[[str, str], str], cores: int) -> Finding:
+    """Whether a container leaves room for Python workers beside the JVM's heap.
+
+    Args:
+        cores: of an executor, where spark.executor.cores does not say.
+    """
     heap = mebibytes(setting("spark.executor.memory", "1g"))
-    cores = int(setting("spark.executor.cores", "1"))
+    contained = setting("spark.master", "").startswith(("yarn", "k8s"))  # where an executor has one by default
+    cores = int(setting("spark.executor.cores", "1" if contained else str(cores)))
     share = float(setting("spark.executor.memoryOverheadFactor", str(OVERHEAD)))
     given = setting("spark.executor.memoryOverhead", "")
     overhead = mebibytes(given) if given else max(int(heap * share), LEAST_OVERHEAD)

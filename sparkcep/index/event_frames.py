@@ -175,7 +175,8 @@ def _placed_items(d: Definition, placed: Collection[str]) -> list[str]:
 def in_few_tasks(spark: SparkSession, events: pa.Table) -> DataFrame:
     """An Arrow table as a DataFrame, of one partition where there are few events. Of itself it has one for every ten
     thousand, of which each costs a task."""
-    return _decoded_by_tasks(spark, events).coalesce(min(usable_cores(spark), 1 + events.num_rows // ONE_TASK))
+    tasks = 1 + events.num_rows // ONE_TASK
+    return _decoded_by_tasks(spark, events).coalesce(tasks if tasks == 1 else min(usable_cores(spark), tasks))
 
 
 def _decoded_by_tasks(spark: SparkSession, table: pa.Table) -> DataFrame:

@@ -19,6 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from sparkcep import index
 from sparkcep.errors import PatternIndexError, lacks
+from sparkcep.executors import known_cores
 from sparkcep.index import access, catalog, sources
 from sparkcep.index.access import Access, IndexNotBeneficial, describe_bytes
 from sparkcep.index.costs import seconds
@@ -420,5 +421,6 @@ def _explained(reader: Reader, needs: Requirements, coverage: Coverage, found: A
         ways = {path: found.work.through(path, candidates.share) for path in found.able}
         through = ", ".join(f"{path} {seconds(ways[path])}" for path in sorted(ways, key=ways.__getitem__))
         without = seconds(found.work.without())
-        lines.append(f"estimated for {found.work.cores} cores: {through}, without the index {without}")
+        assumed = "" if known_cores(reader.spark) else " (assumed, since the session does not tell)"
+        lines.append(f"estimated for {found.work.cores} cores{assumed}: {through}, without the index {without}")
     return lines

@@ -78,13 +78,16 @@ def test_cases_of_rows_set_aside_come_from_the_source(spark: SparkSession, folde
 
 
 def test_events_without_a_type_do_not_matter_where_no_condition_lets_them_through(
-    spark: SparkSession, folder: Path
+    spark: SparkSession, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(folder / "part1.parquet", [row for row in LOG if None not in row[:2]])
     assert index.refresh(spark, NAME).rejected == 1
     text = told(spark, SEQUENCE.format(f"parquet.`{folder}`"))
     assert re.search("1 rows set aside .* have no type, and events without one change nothing here", text)
-    assert re.search("estimated for .* activities .*, sequences .*, source .*, without the index", text)
+    assert re.search("estimated for 2 cores: activities .*, sequences .*, source .*, without the index", text)
+    monkeypatch.setattr("sparkcep.session.index_choice.known_cores", lambda spark: None)
+    text = told(spark, SEQUENCE.format(f"parquet.`{folder}`"))
+    assert "estimated for 2 cores (assumed, since the session does not tell): " in text
     text = told(spark, CLAUSE.format(f"parquet.`{folder}`"))
     assert re.search("estimated for .*: source [^,]*, without the index", text)
 

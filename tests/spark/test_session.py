@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 import sparkcep
 from sparkcep import settings as own_settings
+from sparkcep.executors import known_cores
 from sparkcep.session.analyzer import SparkAnalyzer
 from sparkcep.sql.statement import mentions_pattern
 
@@ -55,6 +56,11 @@ def test_function_needs_no_patch(switched_off: SparkSession) -> None:
     frame = sparkcep.sql(switched_off, f"SELECT * FROM {ROWS} {FALL}")
     assert [tuple(r) for r in frame.collect()] == [("a", 2)]
     assert sparkcep.sql(switched_off, "SELECT 1 AS one").collect()[0].one == 1
+
+
+def test_how_many_cores_there_are(spark: SparkSession) -> None:
+    """Also of a Connect server, which is not asked for its context."""
+    assert known_cores(spark) == 2
 
 
 def test_wrapped_method_keeps_its_face(spark: SparkSession) -> None:
