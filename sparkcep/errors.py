@@ -12,7 +12,21 @@ import sys
 import warnings
 from collections.abc import Iterable
 
-from pyspark.errors import AnalysisException, ParseException, PySparkException
+try:
+    from pyspark.errors import AnalysisException, ParseException, PySparkException
+except ModuleNotFoundError:  # kernels are also compiled where there is no Spark, in an image that is being built
+
+    class PySparkException(Exception):  # type: ignore[no-redef]
+        """As much of PySpark's as our own errors need."""
+
+        def __init__(self, message: str, errorClass: str, messageParameters: dict[str, str]) -> None:
+            super().__init__(f"[{errorClass}] {message}")
+
+        def getMessage(self) -> str:
+            """The class and the sentence."""
+            return str(self.args[0])
+
+    AnalysisException = ParseException = PySparkException  # type: ignore[assignment,misc]
 
 
 def describe_position(text: str, position: int) -> tuple[int, int, str]:

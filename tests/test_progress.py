@@ -13,7 +13,8 @@ from collections.abc import Iterator
 import pytest
 
 from sparkcep import progress
-from sparkcep.session.ahead import SECONDS, likely_group
+from sparkcep.exec.warm import GROUPS
+from sparkcep.session.ahead import likely_group
 
 
 @pytest.fixture
@@ -116,4 +117,4 @@ def test_a_notebook(quick: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest
 )
 def test_likely_groups(text: str, group: str | None) -> None:
     assert likely_group(text) == group
-    assert group is None or group in SECONDS
+    assert group is None or group in GROUPS

@@ -57,9 +57,11 @@ def python() -> Finding:
 
 def spark() -> Finding:
     """Its version, whichever package brings it."""
+    from sparkcep.session.local import way_to_spark
+
     found = _version("pyspark") or _version("pyspark-client") or _version("databricks-connect")
     if found is None:
-        return Finding("Spark", "not installed", "pip install 'sparkcep[local]'", True)
+        return Finding("Spark", "not installed", way_to_spark(), True)
     text, number = found
     if not SPARK[0] <= number < SPARK[1] and not _version("databricks-connect"):
         return Finding("Spark", text, "sparkcep is tested with 4.1 to 4.3: pip install 'pyspark>=4.1,<4.4'")

@@ -92,9 +92,10 @@ def doctor_command(no_query: bool, cluster: bool, connection: Connection) -> int
 @click.option("--into", metavar="FOLDER", type=Path, help="Copy what a wheel brings there; implies --portable.")
 def warmup_command(portable: bool, into: Path | None) -> None:
     """Compile the matching kernels ahead, once per machine and version."""
+    from sparkcep.exec.kernel_cache.called import counted
     from sparkcep.exec.kernel_cache.places import places
     from sparkcep.progress import activity
-    from sparkcep.session.warmup import PARTS, ship_kernels, warm_for
+    from sparkcep.session.warmup import ENTRIES, keep_beside_sources, ship_kernels, warm_for
 
     kept = places()
     if kept.write is None:
@@ -106,9 +107,9 @@ def warmup_command(portable: bool, into: Path | None) -> None:
         )  # fmt: skip
     started = time.perf_counter()
     compiled = 0
-    with activity("Compiling kernels", len(PARTS)) as progress:
-        for group in warm_for(os.cpu_count() or 1, portable or into is not None):
-            progress.advance()
+    portable = portable or into is not None
+    with activity("Compiling kernels") as progress:
+        for group in warm_for(os.cpu_count() or 1, portable, counted(progress, ENTRIES)):
             compiled += group.compiled
             if group.compiled:
                 kernels = "1 kernel" if group.compiled == 1 else f"{group.compiled} kernels"
@@ -118,6 +119,8 @@ def warmup_command(portable: bool, into: Path | None) -> None:
         f"Compiled {compiled} kernels in {seconds:.1f} s, into {kept.write}."
         if compiled else f"All kernels were compiled before, in {', '.join(map(str, kept.read))}."
     )  # fmt: skip
+    if beside := keep_beside_sources(portable):
+        print(f"Other users of this installation find them in {beside}.")
     if into is not None:
         files = ship_kernels(into)
         print(f"{len(files)} files, {sum(f.stat().st_size for f in files) / 1e6:.1f} MB, in {files[0].parent}")
@@ -171,7 +174,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] != "pyspark":
             raise
-        print("[CEP_SPARK_MISSING] pyspark is not installed.\nHint: pip install 'sparkcep[local]'", file=sys.stderr)
+        from sparkcep.session.local import way_to_spark
+
+        print(f"[CEP_SPARK_MISSING] Python finds no pyspark.\nHint: {way_to_spark()}", file=sys.stderr)
         return 1
     except Exception as error:
         if not is_sparks(error):

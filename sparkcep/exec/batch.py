@@ -11,6 +11,9 @@ import pyarrow as pa
 
 from sparkcep.exec.arrays import Ints
 
+#: Most rows to gather before matching whole partitions, and most output rows of a record batch, where rows are narrow.
+CHUNK = 200_000
+
 
 @dataclass(frozen=True, slots=True)
 class Batch:

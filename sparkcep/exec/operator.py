@@ -5,45 +5,17 @@ Both give the same columns: the partition's keys, then those of the engine.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
-from typing import Any, TypeAlias, cast
+from typing import cast
 
 from pyspark.sql import DataFrame
 
-from sparkcep.exec.engine import Engine
-from sparkcep.exec.engines.non_answers.engine import NonAnswersEngine
-from sparkcep.exec.engines.non_answers.spec import RepairSpec
-from sparkcep.exec.engines.rows.engine import RowsEngine
+from sparkcep.exec.engines.by_spec import ENGINES, Spec
 from sparkcep.exec.engines.rows.ranges import match_ranges
 from sparkcep.exec.engines.rows.spec import MatchSpec
-from sparkcep.exec.engines.runs.engine import RunsEngine
-from sparkcep.exec.engines.runs.spec import RunSpec
-from sparkcep.exec.engines.shared.engine import SharedEngine
-from sparkcep.exec.engines.shared.spec import SharedSpec
-from sparkcep.exec.engines.trends.engine import TrendsEngine
-from sparkcep.exec.engines.trends.spec import TrendSpec
-from sparkcep.exec.engines.uncertain.engine import UncertainEngine
-from sparkcep.exec.engines.uncertain.spec import UncertainSpec
 from sparkcep.exec.layouts.lists import match_lists
 from sparkcep.exec.layouts.rows import match_rows
 from sparkcep.exec.reports import Matched
 from sparkcep.exec.shape import OperatorColumns
-
-#: What an engine is told to match.
-Spec: TypeAlias = MatchSpec | RunSpec | TrendSpec | RepairSpec | UncertainSpec | SharedSpec
-
-#: The engine of each spec; nothing else asks for a spec's type.
-ENGINES: Mapping[type, Engine[Any]] = MappingProxyType(
-    {
-        UncertainSpec: UncertainEngine(),
-        RunSpec: RunsEngine(),
-        TrendSpec: TrendsEngine(),
-        MatchSpec: RowsEngine(),
-        RepairSpec: NonAnswersEngine(),
-        SharedSpec: SharedEngine(),
-    }
-)
 
 
 def match(df: DataFrame, layout: str, shape: OperatorColumns, spec: Spec) -> Matched:

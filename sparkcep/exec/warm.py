@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from sparkcep.exec.engines.by_spec import ENGINES, Spec
 from sparkcep.exec.kernel_cache.cache import names
 from sparkcep.exec.kernel_cache.report import held
 from sparkcep.exec.kernels.non_answers import facts, reasons, repair
@@ -13,7 +14,6 @@ from sparkcep.exec.kernels.rows.ranges import mark_ranges, select_chain
 from sparkcep.exec.kernels.runs import collapse, runs
 from sparkcep.exec.kernels.trends import trends
 from sparkcep.exec.kernels.uncertain import uncertain
-from sparkcep.exec.operator import ENGINES, Spec
 from sparkcep.exec.shape import OperatorColumns
 
 #: What Python calls, by group; all other kernels are parts of these.

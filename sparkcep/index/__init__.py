@@ -12,11 +12,11 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pyspark.sql import DataFrame, SparkSession
-
 from sparkcep.errors import PatternIndexError
 
 if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
     from sparkcep.index.commits import Summary
     from sparkcep.index.reader import Reader
 

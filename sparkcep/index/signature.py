@@ -7,24 +7,18 @@ cases pass and never too few. A continued case adds a row; its signature is the 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 
-from sparkcep.exec.kernels.index import postings as kernel
-from sparkcep.exec.kernels.index.postings import Cases
 from sparkcep.index.pairs import Longs, packs
+from sparkcep.index.signature_bits import WIDTH, sign_cases, wanted_bits
 from sparkcep.index.snapshots import TableState
 from sparkcep.index.storage import Location, filesystem
 from sparkcep.index.tables import SIGNATURE_SCHEMA
 from sparkcep.shipping import shipped
-
-#: Bytes of a signature: the first half for types, the second for pairs.
-WIDTH = 512
 
 
 def signatures(whole: DataFrame) -> DataFrame:
@@ -41,25 +35,6 @@ def signatures(whole: DataFrame) -> DataFrame:
     return whole.select("id", "first_new", "codes", "times").mapInArrow(
         shipped(sign, "sparkcep_signatures"), SIGNATURE_SCHEMA
     )
-
-
-def sign_cases(cases: Cases) -> npt.NDArray[np.uint8]:
-    """Signatures of cases, (cases, WIDTH)."""
-    bits = np.zeros((len(cases.ids), WIDTH), np.uint8)
-    types = int(cases.codes.max()) + 1 if len(cases.codes) else 1
-    kernel.sign(cases, np.zeros(types, np.int64), np.empty(types, np.int64), bits.reshape(-1), WIDTH)
-    return bits
-
-
-def wanted_bits(branch: Sequence[int], by_pairs: bool) -> npt.NDArray[np.uint8]:
-    """The signature that every match of a branch must be a superset of."""
-    out = np.zeros(WIDTH, np.uint8)
-    for code in branch:
-        kernel.set_bit(out, 0, code, -1, WIDTH)
-    if by_pairs:
-        for a, b in pairwise(branch):
-            kernel.set_bit(out, 0, a, b, WIDTH)
-    return out
 
 
 def superset(table: Location, state: TableState, branch: Sequence[int], by_pairs: bool) -> tuple[Longs, int]:

@@ -19,7 +19,7 @@ from sparkcep.index.pairs import (
     unpack,
     unpack_within,
 )
-from sparkcep.index.signature import sign_cases, wanted_bits
+from sparkcep.index.signature_bits import sign_cases, wanted_bits
 
 #: What Python calls.
 ENTRIES: tuple[Any, ...] = (

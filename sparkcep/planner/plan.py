@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
+from sparkcep.exec.engines.by_spec import Spec
 from sparkcep.exec.engines.non_answers.spec import RepairSpec
 from sparkcep.exec.engines.rows.spec import MatchSpec
 from sparkcep.exec.engines.runs.spec import RunSpec
-from sparkcep.exec.operator import Spec
 from sparkcep.exec.streaming.step import StreamPlan
 from sparkcep.planner.input_plan import InputPlan
 from sparkcep.planner.output_sql import OutputSql

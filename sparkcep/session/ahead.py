@@ -5,30 +5,26 @@ The workers find the kernels in the cache, or wait for them: a kernel is compile
 
 from __future__ import annotations
 
-import atexit
 import contextlib
-import os
 import re
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterable
 
 from pyspark.sql import SparkSession
 
+from sparkcep.exec.kernel_cache.called import counted
 from sparkcep.exec.kernel_cache.places import places
-from sparkcep.exec.warm import PARTS, is_compiled
+from sparkcep.exec.warm import GROUPS, is_compiled
 from sparkcep.progress import activity
+from sparkcep.session.compilers import Compiler
 from sparkcep.spark_plan import is_remote
 
 #: Groups that are compiled, or on their way.
 _seen: set[str] = set()
-#: Seconds of a processor that a group takes, on the machine of docs/benchmarks.md, to say how long it may be.
-SECONDS = {"rows": 15, "interpreted": 5, "runs": 34, "collapsed": 22, "trends": 40, "non-answers": 52, "uncertain": 43,
-           "ranges": 5}  # fmt: skip
 
 
-def compile_ahead(spark: SparkSession, groups: Iterable[str]) -> list[subprocess.Popen[bytes]]:
+def compile_ahead(spark: SparkSession, groups: Iterable[str]) -> list[subprocess.Popen[str]]:
     """Start a process for each group of kernels that nothing on this machine holds compiled; they end with this one.
 
     Args:
@@ -37,7 +33,7 @@ def compile_ahead(spark: SparkSession, groups: Iterable[str]) -> list[subprocess
     return compile_groups(groups, lambda: _is_local(spark))
 
 
-def compile_groups(groups: Iterable[str], is_local: Callable[[], bool] = lambda: True) -> list[subprocess.Popen[bytes]]:
+def compile_groups(groups: Iterable[str], is_local: Callable[[], bool] = lambda: True) -> list[subprocess.Popen[str]]:
     """As :func:`compile_ahead`, where no session says yet whether this machine is the workers'."""
     missing = []
     for name in groups:
@@ -47,29 +43,20 @@ def compile_groups(groups: Iterable[str], is_local: Callable[[], bool] = lambda:
                 missing.append(name)
     if not missing or places().write is None or not is_local():
         return []
-    # Modules are looked for where this process does: a notebook or script may have extended its path.
-    try:
-        path = os.pathsep.join(p or os.getcwd() for p in sys.path)
-    except OSError:  # the working directory was deleted, so that nothing is found there
-        path = os.pathsep.join(filter(None, sys.path))
-    environment = os.environ | {"PYTHONPATH": path, "PYTHONSAFEPATH": "1"}
     started = []
     for name in missing:
         with contextlib.suppress(OSError):  # the workers compile, then
-            process = subprocess.Popen(
-                [sys.executable, "-m", "sparkcep.session.ahead", name], env=environment, stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            )  # fmt: skip
-            atexit.register(process.kill)
-            # Waited for, so that none is left as a zombie, and it is said for how long.
-            threading.Thread(target=_wait, args=(process, name), daemon=True).start()
-            started.append(process)
+            compiler = Compiler()
+            # Waited for, so that none is left as a zombie, and it is said how far it is.
+            threading.Thread(target=_follow, args=(compiler, name), daemon=True).start()
+            started.append(compiler.process)
     return started
 
 
-def _wait(process: subprocess.Popen[bytes], name: str) -> None:
-    with activity(f"Compiling the kernels `{name}`, once on this machine", detail=f"about {SECONDS[name]} s of a core"):
-        process.wait()
+def _follow(compiler: Compiler, name: str) -> None:
+    with activity(f"Compiling the kernels `{name}`, once on this machine:") as progress:
+        compiler.compile(name, counted(progress, GROUPS[name]))
+        compiler.end()
 
 
 #: What tells, before Spark runs, that a statement will surely need a group of kernels.
@@ -92,7 +79,3 @@ def likely_group(text: str) -> str | None:
 
 def _is_local(spark: SparkSession) -> bool:
     return not is_remote(spark) and str(spark.conf.get("spark.master", "")).startswith("local")
-
-
-if __name__ == "__main__":
-    PARTS[sys.argv[1]]()

@@ -40,12 +40,20 @@ def prepare_process(needs_java: bool = True) -> None:
     if importlib.util.find_spec("pyspark") is None:
         from sparkcep.errors import SparkCepError
 
-        raise SparkCepError("CEP_SPARK_MISSING", "pyspark is not installed.", hint="pip install 'sparkcep[local]'")
+        raise SparkCepError("CEP_SPARK_MISSING", "Python finds no pyspark.", hint=way_to_spark())
     import sparkcep
 
     if needs_java:
         ensure_java()
     sparkcep.enable()
+
+
+def way_to_spark() -> str:
+    """What to do where Python finds no pyspark: use the Spark of SPARK_HOME, rather than install a second one."""
+    home = Path(os.environ.get("SPARK_HOME") or ".", "python")
+    if not (home / "pyspark").is_dir():
+        return "pip install 'sparkcep[local]'"
+    return "export PYTHONPATH=" + os.pathsep.join(map(str, (home, *home.glob("lib/py4j-*.zip"))))
 
 
 def quiet_errors() -> None:

@@ -8,9 +8,8 @@ from typing import Any
 
 def is_sparks(error: BaseException) -> bool:
     """Whether an error is Spark's or ours, rather than a fault of Python code."""
-    from pyspark.errors import PySparkException
-
-    return isinstance(error, PySparkException) or type(error).__name__ == "Py4JJavaError"
+    # By name: to import them fails where there is no Spark.
+    return any(cls.__name__ in ("PySparkException", "Py4JJavaError") for cls in type(error).__mro__)
 
 
 def short_message(error: BaseException, statements: str = "") -> str:

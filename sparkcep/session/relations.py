@@ -11,9 +11,10 @@ from pyspark.sql import DataFrame
 
 from sparkcep.errors import PatternAnalysisError
 from sparkcep.exec.engine import StreamingEngine
+from sparkcep.exec.engines.by_spec import ENGINES
 from sparkcep.exec.engines.non_answers.facts import partition_facts
 from sparkcep.exec.engines.non_answers.spec import RepairSpec
-from sparkcep.exec.operator import ENGINES, match
+from sparkcep.exec.operator import match
 from sparkcep.exec.reports import Matched
 from sparkcep.exec.streaming.spark import match_stream
 from sparkcep.planner.engines.non_answers.sql import FACTS

@@ -12,7 +12,8 @@ from pyspark.sql.types import IntegerType, StringType, StructField, StructType
 
 from sparkcep.errors import PatternAnalysisError, SparkCepError, warn
 from sparkcep.exec.engine import StreamingEngine
-from sparkcep.exec.operator import ENGINES, match
+from sparkcep.exec.engines.by_spec import ENGINES
+from sparkcep.exec.operator import match
 from sparkcep.exec.streaming.spark import match_stream
 from sparkcep.planner.choice import make_plan
 from sparkcep.planner.conditions.row_conditions import RowCondition

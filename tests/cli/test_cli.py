@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from pyspark.errors import PySparkException
@@ -12,8 +12,8 @@ import sparkcep
 from sparkcep.cli.main import main
 from sparkcep.cli.printing import print_csv, print_json, print_table
 from sparkcep.exec.kernel_cache.places import Places
+from sparkcep.session.compilers import Warmed
 from sparkcep.session.messages import is_sparks, short_message
-from sparkcep.session.warmup import Warmed
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
@@ -46,7 +46,7 @@ def test_warmup_says_where_it_may_not_write(
 
 
 def test_warmup_says_what_it_compiles(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    def warm(processes: int, portable: bool) -> Iterator[Warmed]:
+    def warm(processes: int, portable: bool, ready: Callable[[str], None]) -> Iterator[Warmed]:
         assert not portable
         yield Warmed("trends", 2, 41.0, 38.76)
         yield Warmed("runs", 0, 1.0, 0.2)

@@ -45,6 +45,21 @@ def test_what_is_missing_has_its_fix(
     assert "A pattern query" not in out
 
 
+def test_a_spark_that_python_does_not_find_is_not_installed_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Images of Spark have pyspark in SPARK_HOME, where no pip has put it."""
+    monkeypatch.setattr(doctor, "_version", lambda package: None)
+    monkeypatch.setenv("SPARK_HOME", str(tmp_path))
+    assert doctor.spark().fix == "pip install 'sparkcep[local]'"
+    (tmp_path / "python" / "pyspark").mkdir(parents=True)
+    (tmp_path / "python" / "lib").mkdir()
+    (tmp_path / "python" / "lib" / "py4j-0.10.9.9-src.zip").touch()
+    found = doctor.spark()
+    assert found.fatal
+    assert found.fix == f"export PYTHONPATH={tmp_path}/python:{tmp_path}/python/lib/py4j-0.10.9.9-src.zip"
+
+
 def test_where_kernels_come_from(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """In a cache that lasts, in one that does not, and nowhere."""
     found = dict.fromkeys(("native", "portable", "shipped"))
@@ -86,7 +101,10 @@ def test_a_cluster_is_looked_at(spark: SparkSession) -> None:
         ({}, ""),
         ({"version": None, "sources": None, "broken": "No module named 'sparkcep'"}, "pip install sparkcep==1.0"),
         ({"version": "0.9"}, "the driver has 1.0"),
-        ({"sources": "other"}, "its source files of 1.0 are other ones"),
+        (
+            {"sources": "other"},
+            "are other ones than the driver's: pip install --force-reinstall --no-deps sparkcep==1.0",
+        ),
     ],
 )
 def test_an_executor(change: dict[str, object], said: str) -> None:
@@ -103,14 +121,16 @@ def test_an_executor(change: dict[str, object], said: str) -> None:
 @pytest.mark.parametrize(
     ("settings", "fix"),
     [
-        ({}, "spark.executor.memoryOverhead=850m"),
+        ({}, "spark.executor.memoryOverhead=2550m"),  # standalone: all three cores of a worker
+        ({"spark.master": "yarn"}, "spark.executor.memoryOverhead=850m"),
+        ({"spark.master": "k8s://host"}, "spark.executor.memoryOverhead=850m"),
         ({"spark.executor.cores": "4", "spark.executor.memory": "8g"}, "spark.executor.memoryOverhead=3400m"),
         ({"spark.executor.memoryOverhead": "2g", "spark.executor.cores": "2"}, ""),
-        ({"spark.executor.pyspark.memory": "512m"}, "spark.executor.pyspark.memory=850m"),
+        ({"spark.executor.pyspark.memory": "512m"}, "spark.executor.pyspark.memory=2550m"),
     ],
 )
 def test_memory_beside_the_heap(settings: dict[str, str], fix: str) -> None:
-    found = memory_finding(settings.get)  # type: ignore[arg-type]
+    found = memory_finding(settings.get, 3)  # type: ignore[arg-type]
     assert (fix in found.fix) if fix else not found.fix
 
 

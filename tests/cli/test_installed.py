@@ -104,9 +104,6 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> str:
     (site,) = glob.glob(str(folder / "venv" / "lib" / "python*" / "site-packages"))
     # Lines of a .pth file are folders to look in after its own; none of the .pth files in there is read.
     Path(site, "tests.pth").write_text("".join(f"{path}\n" for path in sys.path if "site-packages" in path))
-    # Kernels are cached by their sources: what is compiled here serves there.
-    for cache in (SOURCE / "exec" / "kernels").glob("**/__pycache__"):
-        shutil.copytree(cache, Path(site, "sparkcep", cache.relative_to(SOURCE)), dirs_exist_ok=True)
     return str(made)
 
 

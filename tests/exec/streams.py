@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from sparkcep.exec.arrays import Ints
 from sparkcep.exec.engine import MatchTable
+from sparkcep.exec.engines.by_spec import ENGINES
 from sparkcep.exec.engines.runs.spec import StreamedRuns
 from sparkcep.exec.layouts.output import arrays, record_batch
-from sparkcep.exec.operator import ENGINES
 from sparkcep.exec.shape import OperatorColumns, batch_of
 from sparkcep.exec.streaming.blobs import TIME, from_bytes, to_bytes
 from sparkcep.exec.streaming.state import read_state

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import stat
 import subprocess
 import sys
 import tempfile
+import time
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -48,6 +50,21 @@ print(json.dumps({
 """
 
 
+#: `sparkcep warmup`, of one small kernel; gives the lines that it says.
+WARM = (
+    CALL
+    + """
+import contextlib, io
+from sparkcep.cli.main import main
+from sparkcep.session import warmup
+warmup.ENTRIES = (postings.set_bit,)
+with contextlib.redirect_stdout(io.StringIO()) as out:
+    assert main(["warmup"]) == 0
+print(json.dumps({"said": out.getvalue().splitlines()}))
+"""
+)
+
+
 @pytest.fixture
 def folder() -> Iterator[Path]:
     """A folder that all users can look into; pytest's own are private."""
@@ -68,6 +85,10 @@ def package(folder: Path) -> Path:
 def copy_package(folder: Path, shipped: bool = False) -> None:
     left_out = ("__pycache__",) if shipped else ("__pycache__", "shipped")
     shutil.copytree(SOURCE, folder / "sparkcep", ignore=shutil.ignore_patterns(*left_out))
+
+
+def beside(package: Path) -> Path:
+    return package / "sparkcep" / "exec" / "kernels" / "__pycache__"
 
 
 def environment(packages: Path, home: Path, **more: str) -> dict[str, str]:
@@ -111,12 +132,15 @@ as_nobody = pytest.mark.skipif(not can_be_nobody(), reason="needs root, setpriv 
 # -- where there is no folder to write to ------------------------------------------------------------------------------
 
 
-def test_beside_the_sources(package: Path, folder: Path) -> None:
-    first, second = call(package, folder), call(package, folder)
+def test_the_users_cache_serves_all_environments(package: Path, folder: Path) -> None:
+    copy_package(folder / "another environment")
+    first, second = call(package, folder), call(folder / "another environment", folder)
     assert (first["compiled"], second["compiled"]) == (1, 0)
     assert (first["from"], second["from"]) == ("none", "native")
-    assert second["write"] == str(package / "sparkcep" / "exec" / "kernels" / "__pycache__")
+    assert Path(second["write"]).parent == folder / ".cache" / "sparkcep"
+    assert first["write"] == second["write"]
     assert first["bits"] == second["bits"]
+    assert not any(package.rglob("*.nbi"))
 
 
 @as_nobody
@@ -140,16 +164,37 @@ def test_nowhere_to_write(package: Path) -> None:
     assert len(found[0]["refused"]) == 3
 
 
-@pytest.mark.long
+@pytest.mark.full
 @as_nobody
 def test_what_root_has_compiled_serves_all(package: Path, folder: Path) -> None:
-    """An image: compiled while it is built, run by another user."""
-    assert call(package, folder)["compiled"] == 1
-    assert call(package, Path("/no/such/home"), user=NOBODY)["compiled"] == 0
+    """An image: compiled while it is built, run by another user, who cannot look into root's home."""
+    (folder / "root").mkdir(0o700)
+    assert call(package, folder / "root", WARM)["said"][1].endswith("kernels/__pycache__.")
+    (again,) = call(package, folder / "root", WARM)["said"]
+    assert again.startswith("All kernels were compiled before, in ") and again.endswith(f", {beside(package)}.")
+    for home in ("/no/such/home", "/", str(folder / "root")):
+        found = call(package, Path(home), user=NOBODY)
+        assert (found["compiled"], found["from"]) == (0, "native")
+
+
+@pytest.mark.long
+@as_nobody
+def test_what_root_has_compiled_into_a_named_folder(package: Path, folder: Path) -> None:
     named = str(folder / "kernels")
-    shutil.rmtree(package / "sparkcep" / "exec" / "kernels" / "__pycache__")
-    assert call(package, folder, NUMBA_CACHE_DIR=named)["compiled"] == 1
+    assert len(call(package, folder, WARM, NUMBA_CACHE_DIR=named)["said"]) == 1
     assert call(package, Path("/no/such/home"), user=NOBODY, NUMBA_CACHE_DIR=named)["compiled"] == 0
+    assert not any(package.rglob("*.nbi"))
+
+
+@pytest.mark.full
+@as_nobody
+def test_a_user_who_may_not_write_beside_the_sources(package: Path, folder: Path) -> None:
+    """Root has installed the package: a user's warm-up serves this user."""
+    (folder / "home").mkdir(0o700)
+    os.chown(folder / "home", NOBODY, NOBODY)
+    assert len(call(package, folder / "home", WARM, NOBODY)["said"]) == 1
+    assert call(package, folder / "home", user=NOBODY)["from"] == "native"
+    assert not any(package.rglob("*.nbi"))
 
 
 @pytest.mark.long
@@ -423,7 +468,7 @@ def test_what_numba_cache_dir_names_is_refused_where_all_may_write(package: Path
     os.chmod(folder / "open", 0o777)
     found = call(package, folder, NUMBA_CACHE_DIR=str(folder / "open"))
     assert "anyone may rename" in found["refused"][0]
-    assert found["write"].endswith("__pycache__")
+    assert Path(found["write"]).parent == folder / ".cache" / "sparkcep"
 
 
 def test_ahead_of_a_query(package: Path, folder: Path) -> None:
@@ -449,6 +494,84 @@ print(json.dumps([len(far), codes, len(again), len(ahead.compile_ahead(Session, 
                   [held(name) for name in names]]))
 """
     assert call(package, folder, code) == [0, [0], 0, 0, ["native", "native"]]
+
+
+def test_kernels_are_counted_as_they_become_ready(package: Path, folder: Path) -> None:
+    code = """
+import json
+from sparkcep.exec.kernel_cache.called import counted
+from sparkcep.exec.warm import GROUPS
+from sparkcep.progress import Activity
+from sparkcep.session.compilers import Compiler
+shown = []
+for _ in range(2):
+    activity, steps = Activity("Compiling"), []
+    tell = counted(activity, GROUPS["interpreted"])
+    def ready(name):
+        tell(name)
+        steps.append(activity.done)
+    compiler = Compiler()
+    warmed = compiler.compile("interpreted", ready)
+    compiler.end()
+    shown.append([warmed.compiled, activity.total, steps, compiler.process.returncode])
+print(json.dumps(shown))
+"""
+    (compiled, total, steps, ended), (again, _, loaded, _) = call(package, folder, code)
+    assert (compiled, again, ended) == (4, 0, 0)
+    assert steps == sorted(steps)
+    assert steps[-1] == total == len(set(steps))
+    assert loaded[-1] == total and len(loaded) == 4  # what Python calls; its parts are in there
+
+
+def test_a_compiler_ends_with_the_process_that_has_started_it(package: Path, folder: Path) -> None:
+    code = """
+from sparkcep.session.compilers import Compiler
+compiler = Compiler()
+print(compiler.process.pid, flush=True)
+compiler.compile("rows", lambda name: print(name, flush=True))
+"""
+    parent = start(package, folder, code)
+    assert parent.stdout is not None
+    child = int(parent.stdout.readline())
+    assert parent.stdout.readline()  # it compiles, for half a minute
+    assert is_running(child)
+    parent.terminate()
+    assert parent.wait() == -signal.SIGTERM
+    end = time.monotonic() + 15
+    while is_running(child) and time.monotonic() < end:
+        time.sleep(0.1)
+    assert not is_running(child)
+
+
+def is_running(number: int) -> bool:
+    """Whether there is such a process; one that has ended may wait for its parent to hear of it."""
+    try:
+        return Path(f"/proc/{number}/stat").read_text().rpartition(") ")[2][0] != "Z"
+    except OSError:
+        return False
+
+
+def test_without_spark(package: Path, folder: Path) -> None:
+    """Where an image is built there may be none yet, or none that Python finds."""
+    (package / "pyspark.py").write_text("raise ModuleNotFoundError('No module named pyspark', name='pyspark')")
+    code = """
+import json, sys
+from sparkcep.cli.main import main
+from sparkcep.exec.warm import GROUPS
+from sparkcep.session import warmup
+warmup.PARTS, warmup.ENTRIES = {"ranges": None}, GROUPS["ranges"]
+codes = [main(["warmup"]), main(["warmup"])]
+print(json.dumps([codes, [entry.stats.cache_misses for entry in warmup.ENTRIES]]))
+"""
+    process = start(package, folder, code)
+    out, err = process.communicate()
+    assert process.returncode == 0, err
+    group, compiled, others, before, found = out.splitlines()
+    assert group.split()[:3] == ["ranges", "2", "kernels"]
+    assert compiled.startswith("Compiled 2 kernels in ") and f"into {folder}/.cache/sparkcep/" in compiled
+    assert others == f"Other users of this installation find them in {beside(package)}."
+    assert before.startswith("All kernels were compiled before")
+    assert json.loads(found) == [[0, 0], [{}, {}]]
 
 
 @pytest.mark.parametrize("machine", ["ppc64le", "s390x", "riscv64", "i686", "armv7l", ""])
@@ -481,7 +604,7 @@ from sparkcep.session import ahead, warmup
 row = np.zeros(16, np.uint8)
 postings.set_bit(row, 0, 1, 2, 1)
 try:
-    said = list(warmup.warm_for(1, False))
+    said = list(warmup.warm_for(1, False, print))
 except SparkCepError as error:
     said = str(error)
 started = ahead.compile_ahead(None, ["ranges"])
@@ -500,9 +623,7 @@ print(json.dumps([row.any().item(), started, warmup.compiled(), doctor.kernels()
 def test_damaged_files_are_compiled_again(package: Path, folder: Path) -> None:
     for pattern in ("*.nbc", "*.nbi"):
         call(package, folder)
-        (damaged,) = (package / "sparkcep" / "exec" / "kernels" / "__pycache__").glob(
-            f"index.postings.set_bit.{pattern}"
-        )
+        (damaged,) = (folder / ".cache").rglob(f"index.postings.set_bit.{pattern}")
         damaged.write_bytes(damaged.read_bytes()[:-7])
         assert call(package, folder)["compiled"] == 1
         assert call(package, folder)["compiled"] == 0
@@ -517,6 +638,29 @@ def test_a_store_keeps_what_its_stamp_says(tmp_path: Path) -> None:
     assert (new.load("int"), new.load("float"), old.load("int")) == ("new int", None, None)
     assert len(list(tmp_path.glob("*.nbc"))) == 1  # what no index names is deleted
     assert not list(tmp_path.glob("*.tmp"))
+
+
+def test_kernels_of_other_versions_are_deleted_when_nobody_uses_them(tmp_path: Path) -> None:
+    current, used, unused, theirs = (tmp_path / name for name in ("0" * 16, "1" * 16, "2" * 16, "notes"))
+    for folder, days in ((current, 90), (used, 29), (unused, 31), (theirs, 90)):
+        folder.mkdir()
+        (folder / "f.nbi").touch()
+        os.utime(folder, (0, time.time() - days * 86_400))
+    places_module._forget_unused(current)
+    assert sorted(tmp_path.iterdir()) == [current, used, theirs]
+    assert time.time() - current.stat().st_mtime < 3600
+    places_module._forget_unused(theirs)
+    assert theirs.stat().st_mtime < time.time() - 86_400
+
+
+def test_code_that_calls_intels_library_is_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An environment that lacks it cannot load such code, and shares the user's cache with those that have it."""
+    codegen = report.cpu_target.target_context.codegen()
+    keys = []
+    for using in (False, True):
+        monkeypatch.setattr(places_module.config, "USING_SVML", using)
+        keys.append(target.key_of(codegen))
+    assert keys[0] != keys[1]
 
 
 def test_without_a_stamp_nothing_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -554,7 +698,7 @@ def shipping(package: Path, folder: Path) -> Path:
         pytest.skip("no portable level for this kind of machine")
     files = call(package, folder, SHIP, **found.environment)
     assert len(files) == 2
-    shutil.rmtree(package / "sparkcep" / "exec" / "kernels" / "__pycache__")
+    shutil.rmtree(folder / ".cache")
     shutil.move(folder / "shipped", package / "sparkcep" / "exec" / "kernel_cache" / "shipped")
     return package
 

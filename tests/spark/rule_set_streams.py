@@ -19,7 +19,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from sparkcep.exec.operator import ENGINES
+from sparkcep.exec.engines.by_spec import ENGINES
 from sparkcep.exec.streaming.blobs import BUCKET, TIME, WANTED
 from sparkcep.exec.streaming.body import bucket_operator
 from sparkcep.exec.streaming.step import kept_columns

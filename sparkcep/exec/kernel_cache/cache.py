@@ -36,6 +36,8 @@ class _Compilation(threading.local):
 
 
 _compilation = _Compilation()
+#: Each is called with the name of a kernel that this process has compiled or loaded.
+listeners: list[Callable[[str], None]] = []
 
 
 class KernelCache(_Cache):  # type: ignore[misc]
@@ -127,7 +129,10 @@ def cached(dispatcher: Any) -> Any:
                 _compilation.held = held
             _compilation.depth += 1
             held.callback(_leave)
-            return compile_(sig)
+            compiled = compile_(sig)
+        for tell in listeners:
+            tell(dispatcher._cache.name)
+        return compiled
 
     dispatcher.compile = compile_once
     return dispatcher

@@ -4,8 +4,11 @@ the package itself may have written them."""
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import stat
 import tempfile
+import time
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -18,6 +21,10 @@ from numba.misc.appdirs import AppDirs
 from sparkcep.exec.kernel_cache.stamp import SOURCES, stamp
 
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+#: Days after which kernels that no process has looked for are deleted from a user's cache.
+UNUSED = 30
+#: The name of a version's folder there: the beginning of its stamp.
+_VERSION = re.compile("[0-9a-f]{16}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +32,14 @@ class Place:
     """A folder. ``top``: the uppermost folder that sparkcep makes for it; what is above is the user's or the system's.
 
     ``beside_sources``: as trustworthy as these, whoever owns them. ``private``: not even read by others.
+    ``named``: the user has named it.
     """
 
     folder: Path
     top: Path
     beside_sources: bool = False
     private: bool = False
+    named: bool = False
 
     def refusal(self) -> str:
         """Why what is in the folder may not be used; empty where it may, or where the folder is not there yet."""
@@ -100,19 +109,19 @@ class Places:
 
 
 def _candidates(name: str) -> list[Place]:
-    """In order: what NUMBA_CACHE_DIR names, beside the kernels' sources, the user's caches, and a folder for temporary
-    files."""
+    """In order: what NUMBA_CACHE_DIR names, the user's caches, which serve all environments, beside the kernels'
+    sources, and a folder for temporary files."""
     found = []
     if config.CACHE_DIR:
         with suppress(OSError):  # a relative one, where the working directory was deleted
             own = Path(config.CACHE_DIR).absolute() / f"sparkcep-{name}"
-            found.append(Place(own, own))
-    sources = files(SOURCES)
-    if isinstance(sources, Path) and sources.is_dir():
-        found.append(Place(sources / "__pycache__", sources, beside_sources=True))
+            found.append(Place(own, own, named=True))
     user = Path(AppDirs(appname="sparkcep", appauthor=False).user_cache_dir)
     if user.is_absolute():  # an unknown user's home may be "~"
         found.append(Place(user / name, user))
+    sources = files(SOURCES)
+    if isinstance(sources, Path) and sources.is_dir():
+        found.append(Place(sources / "__pycache__", sources, beside_sources=True))
     try:
         temporary = Path(tempfile.gettempdir()).absolute()
     except OSError:  # there is none, or it is relative to a working directory that was deleted
@@ -137,11 +146,30 @@ def places() -> Places:
         if not reason:
             if write is None and not (reason := _unwritable(place)):
                 write = place.folder
+                _forget_unused(write)
             if os.path.isdir(place.folder) and not place.refusal():
                 read.append(place.folder)
         if reason and write is None:
             refused.append(reason)
     return Places(tuple(read), write, tuple(refused))
+
+
+def beside_sources() -> Path | None:
+    """The folder beside the sources, where all who run this installation find what is compiled; None where this user
+    may not write to it, and where NUMBA_CACHE_DIR names a folder."""
+    found = next((p for p in _candidates("") if p.named or p.beside_sources), None)
+    return None if found is None or found.named or found.refusal() or _unwritable(found) else found.folder
+
+
+def _forget_unused(folder: Path) -> None:
+    """Delete the kernels of other versions that lie beside a version's folder, if no process has used them in weeks."""
+    if not _VERSION.fullmatch(folder.name):
+        return
+    with suppress(OSError):
+        os.utime(folder)
+        for other in folder.parent.iterdir():
+            if _VERSION.fullmatch(other.name) and time.time() - other.stat().st_mtime > UNUSED * 86_400:
+                shutil.rmtree(other, ignore_errors=True)
 
 
 def _unwritable(place: Place) -> str:

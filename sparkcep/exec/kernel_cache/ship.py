@@ -1,4 +1,4 @@
-"""Compiled kernels to ship with the package: those for the portable level, of functions that Python calls."""
+"""Compiled kernels that other users and other machines find with the package: of functions that Python calls."""
 
 from __future__ import annotations
 
@@ -29,25 +29,43 @@ def ship(folder: Path, names: Sequence[str], called: Collection[str]) -> list[Pa
         LookupError: a function was not compiled for the portable level.
         OSError: the folder cannot be written.
     """
-    digest = stamp()
-    if digest is None:
-        raise LookupError("the kernels' sources cannot be read")
     out = folder / portable_tag()
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
-    for name in names:
-        found = None
-        for place in places().read:
-            store = Store(place, name, digest)
-            found = next((k for k in store.index() if k[1] == portable_key()), None)
-            if found is not None:
-                entry = store.load(found)
-                Store(out, name, digest).save(found, entry if name in called else _machine_code(entry))
-                break
-        if found is None:
-            raise LookupError(f"{name} was not compiled for the portable level")
+    copy_kernels(out, names, called, portable_key())
     (out / "saving.lock").unlink(missing_ok=True)
     return sorted(out.iterdir())
+
+
+def copy_kernels(folder: Path, names: Sequence[str], called: Collection[str], key: tuple[Any, ...]) -> int:
+    """Copy entries for a processor from this machine's caches to a folder, which may have some of them.
+
+    Args:
+        names, called: see :func:`ship`. key: what stands for the processor.
+
+    Returns:
+        How many were copied.
+
+    Raises:
+        LookupError: a function was not compiled for this processor.
+        OSError: the folder cannot be written.
+    """
+    digest = stamp()
+    if digest is None:
+        raise LookupError("the kernels' sources cannot be read")
+    copied = 0
+    for name in names:
+        out = Store(folder, name, digest)
+        if any(held == key for _, held in out.index()):
+            continue
+        stores = (Store(place, name, digest) for place in places().read)
+        found = ((k, store.load(k)) for store in stores for k in store.index() if k[1] == key)
+        wanted, entry = next((f for f in found if f[1] is not None), (None, None))
+        if entry is None:
+            raise LookupError(f"{name} was not compiled for {key[0]}")
+        out.save(wanted, entry if name in called else _machine_code(entry))
+        copied += 1
+    return copied
 
 
 def _machine_code(entry: Any) -> Any:

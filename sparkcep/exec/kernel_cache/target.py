@@ -90,7 +90,8 @@ def key_of(codegen: Any) -> tuple[Any, ...]:
     if found is not None and (found.cpu, found.feature_text) == (config.CPU_NAME, config.CPU_FEATURES):
         return portable_key()
     key: tuple[Any, ...] = codegen.magic_tuple()
-    return key
+    # Code that calls Intel's library does not load in an environment without it, and a user's cache serves all.
+    return (*key, "svml") if config.USING_SVML else key
 
 
 def usable_keys(codegen: Any) -> tuple[tuple[Any, ...], ...]:

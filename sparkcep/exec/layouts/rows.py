@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import StructField, StructType
 
 from sparkcep.exec.arrays import Ints
-from sparkcep.exec.batch import Batch, Resume
+from sparkcep.exec.batch import CHUNK, Batch, Resume
 from sparkcep.exec.engine import Engine, MatchTable, OutputColumn, ResumableMatcher
 from sparkcep.exec.layouts.body import Body, within_limit
 from sparkcep.exec.layouts.output import arrays, fields_read, record_batch, struct_fields
@@ -28,8 +28,6 @@ from sparkcep.exec.statuses import too_many_events
 from sparkcep.query import PREFIX
 
 S = TypeVar("S")
-#: Most rows to gather before matching whole partitions, and most output rows of a record batch, where rows are narrow.
-CHUNK = 200_000
 
 
 def match_rows(df: DataFrame, engine: Engine[S], shape: OperatorColumns, spec: S) -> Matched:

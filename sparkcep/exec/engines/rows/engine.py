@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 import numpy as np
 import pyarrow as pa
 
-from sparkcep.exec.batch import Batch, Resume
+from sparkcep.exec.batch import CHUNK, Batch, Resume
 from sparkcep.exec.conditions.expressions import BIGINT, Call, Load, NavigationSlot
 from sparkcep.exec.engine import MatchTable, OutputColumn
 from sparkcep.exec.engines.rows.matcher import Matcher
@@ -16,7 +16,6 @@ from sparkcep.exec.engines.rows.program import compile_pattern
 from sparkcep.exec.engines.rows.released import RowsReleased
 from sparkcep.exec.engines.rows.spec import ConditionSet, MatchSpec
 from sparkcep.exec.kernels.rows.ranges import mark_ranges, select_chain
-from sparkcep.exec.layouts.rows import CHUNK
 from sparkcep.exec.shape import OperatorColumns
 from sparkcep.pattern import Concatenation, Variable
 from sparkcep.query import RowsPerMatch, SkipMode

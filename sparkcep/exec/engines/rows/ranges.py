@@ -18,7 +18,7 @@ from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 
 from sparkcep.errors import reported
 from sparkcep.exec.arrays import Ints, int32, int_values, ordered_ints
-from sparkcep.exec.batch import Batch
+from sparkcep.exec.batch import CHUNK, Batch
 from sparkcep.exec.engines.rows.matcher import Matcher
 from sparkcep.exec.engines.rows.output import match_table, value_columns
 from sparkcep.exec.engines.rows.spec import MatchSpec
@@ -29,7 +29,6 @@ from sparkcep.exec.kernels.rows.ranges import SUMMARY, mark_ranges, select_chain
 from sparkcep.exec.kernels.statuses import TOO_MANY_ROWS
 from sparkcep.exec.layouts.output import arrays, record_batch, struct_fields
 from sparkcep.exec.layouts.rows import (
-    CHUNK,
     Chunk,
     chunk_of,
     column,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from sparkcep.exec.engines.by_spec import ENGINES
 from sparkcep.exec.engines.shared.spec import ComponentTest
 from sparkcep.exec.layouts.output import fields_read
 from sparkcep.exec.layouts.parts import Part
 from sparkcep.exec.layouts.shared_lists import SharedLists
-from sparkcep.exec.operator import ENGINES
 from sparkcep.planner.engines.runs.steps import taken_by_any
 from sparkcep.planner.engines.shared.input import NotShared, SharedInput
 from sparkcep.planner.input_plan import InputPlan
