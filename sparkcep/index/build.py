@@ -17,9 +17,10 @@ from pyspark.sql import functions as F
 
 from sparkcep.index import facts
 from sparkcep.index.facts import Facts
+from sparkcep.index.files import SPARK_CHECKS, SPARK_WRITES, data_files, write_small
 from sparkcep.index.path import not_shared
 from sparkcep.index.snapshots import Written
-from sparkcep.index.storage import DataFile, Location, call, data_files, write_small
+from sparkcep.index.storage import DataFile, Location, call
 from sparkcep.index.storage_errors import disk_full
 from sparkcep.index.tables import (
     FIRST_SYMBOL,
@@ -129,7 +130,7 @@ class Work:
             .option("compression", self.definition.options.compression)
             # The second version of Parquet's pages has DELTA_BINARY_PACKED: sorted numbers take a third.
             .option("parquet.writer.version", "PARQUET_2_0")
-            .options(**(options or {}))
+            .options(**SPARK_WRITES, **(options or {}))
         )
         try:
             with described(self.spark, f"write {table}"):
@@ -157,7 +158,7 @@ class Work:
 
     def read(self, table: str) -> DataFrame:
         """What has been written of a table."""
-        return self.spark.read.parquet(self.directory(table))
+        return self.spark.read.options(**SPARK_CHECKS).parquet(self.directory(table))
 
     def write_sequences(self, cases: DataFrame, types: int) -> None:
         """Write id, case_key, start, replaces and the lists of each case; a file is a bucket of cases.

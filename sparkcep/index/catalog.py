@@ -29,7 +29,7 @@ from sparkcep.index.snapshots import (
     refresher,
 )
 from sparkcep.index.storage import Location, call, delete_directory, filesystem
-from sparkcep.index.storage_errors import ANEW, DAMAGED, FORMAT, damaged
+from sparkcep.index.storage_errors import ANEW, DAMAGED, FORMAT, damaged, unread_by_spark
 from sparkcep.index.tables import KINDS, SNAPSHOTS, Definition, Source, checked_name, read_options
 from sparkcep.index.updates import build
 from sparkcep.index.updates import refresh as run_refresh
@@ -61,6 +61,10 @@ def changing(spark: SparkSession, index: Location) -> Iterator[None]:
             described(spark, f"pattern index {name}"),
         ):
             yield
+    except Exception as error:
+        if (damage := unread_by_spark(str(error))) is not None:
+            raise damage from None
+        raise
     finally:
         _listing_cache.clear()
 

@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 
 from sparkcep.exec.kernels.index.postings import SPLIT
+from sparkcep.index.files import read
 from sparkcep.index.pairs import Longs
-from sparkcep.index.storage import DataFile, Location, filesystem
+from sparkcep.index.storage import DataFile, Location
 from sparkcep.index.tables import Definition
 
 
@@ -50,9 +50,8 @@ def of_sequences(frame: DataFrame, d: Definition) -> Facts:
 
 def tables(table: Location, files: Sequence[DataFile], columns: Sequence[str]) -> Iterator[pa.Table]:
     """Some columns of each file."""
-    fs = filesystem(table)
     for file in files:
-        yield pq.read_table(file.path, columns=list(columns), filesystem=fs).combine_chunks()
+        yield read(table, file, columns).combine_chunks()
 
 
 def of_files(table: Location, files: Sequence[DataFile], with_ties: bool) -> Facts:
@@ -145,8 +144,7 @@ def added_counts(table: Location, files: Sequence[DataFile]) -> pa.Table:
 
 def rows_of(table: Location, files: Sequence[DataFile]) -> pa.Table:
     """All rows of some files of a small table."""
-    fs = filesystem(table)
-    return pa.concat_tables([pq.read_table(file.path, filesystem=fs) for file in files])
+    return pa.concat_tables([read(table, file) for file in files])
 
 
 def sum_column(table: Location, files: Sequence[DataFile], column: str) -> int:

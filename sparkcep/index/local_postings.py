@@ -17,11 +17,12 @@ import pyarrow.parquet as pq
 
 from sparkcep.exec.kernels.index.postings import Cases
 from sparkcep.index import facts, pairs
+from sparkcep.index.files import data_files, file_of, write_small
 from sparkcep.index.local_events import THREADS, groups_of_cases
 from sparkcep.index.lookup import footer, read_groups
 from sparkcep.index.pairs import Longs, PairOptions, one_chunk
 from sparkcep.index.snapshots import TableState
-from sparkcep.index.storage import DataFile, Location, data_files, file_of, write_small
+from sparkcep.index.storage import DataFile, Location
 from sparkcep.index.tables import ACTIVITIES, COUNTS, PAIRS, SEQUENCES
 
 #: Events, with those that the batch's cases had before, that one process reads.
@@ -180,7 +181,7 @@ def _write_lists(batch: Batch, name: str, lists: pa.Table) -> tuple[DataFile, ..
         pq.ParquetWriter(
             out, lists.schema, compression=batch.compression, write_statistics=numbers, use_dictionary=False,
             compression_level=ZSTD_LEVEL if batch.compression == "zstd" else None, column_encoding=encodings,
-            data_page_version="2.0",
+            data_page_version="2.0", write_page_checksum=True,
         ) as writer,
     ):  # fmt: skip
         for low, high in _groups(lists, len(numbers), packed, BLOCKS[name]):

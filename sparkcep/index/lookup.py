@@ -13,12 +13,12 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
+from sparkcep.index import files
 from sparkcep.index.pairs import Longs, intersect, unpack
 from sparkcep.index.snapshots import TableState
-from sparkcep.index.storage import DataFile, Location, filesystem
+from sparkcep.index.storage import DataFile, Location
 
 NO_IDS: Longs = np.empty(0, np.int64)
 #: Posting lists of so many pairs are read together.
@@ -50,11 +50,6 @@ class Footer:
     last: Longs
 
 
-@lru_cache(maxsize=64)
-def _filesystem(table: Location) -> pafs.FileSystem:
-    return filesystem(table)
-
-
 @lru_cache(maxsize=4096)
 def footer(table: Location, file: DataFile, keys: tuple[str, ...]) -> Footer:
     """A file's footer. Files never change, so neither do footers.
@@ -62,7 +57,7 @@ def footer(table: Location, file: DataFile, keys: tuple[str, ...]) -> Footer:
     Args:
         keys: the columns that the file is sorted by, one or two.
     """
-    metadata = pq.read_metadata(file.path, filesystem=_filesystem(table))
+    metadata = files.metadata_of(table, file)
     return Footer(metadata, *key_bounds(metadata, keys))
 
 
@@ -102,9 +97,7 @@ def read_groups(
     table: Location, file: DataFile, found: Footer, groups: Sequence[int], columns: Sequence[str]
 ) -> pa.Table:
     """Some row groups of a file, whose footer is ``found``."""
-    fs = _filesystem(table)
-    with pq.ParquetFile(file.path, filesystem=fs, metadata=found.metadata, pre_buffer=True) as reader:
-        return reader.read_row_groups(list(groups), columns=list(columns))
+    return files.read_groups(table, file, found.metadata, groups, columns)
 
 
 #: First and last interval whose lists are looked at; None: all.
@@ -331,7 +324,7 @@ def keys_of_cases(table: Location, state: TableState, ids: Longs | None = None) 
         kept.pop(gone, None)
     for file in state.files:
         if (keys := kept.get(file)) is None:
-            keys = kept[file] = _keys_of(pq.read_table(file.path, columns=_KEY_COLUMNS, filesystem=_filesystem(table)))
+            keys = kept[file] = _keys_of(files.read(table, file, _KEY_COLUMNS))
         yield keys
 
 
@@ -355,9 +348,8 @@ def _keys_of(rows: pa.Table) -> tuple[Longs, pa.Array]:
 
 
 def _tables(table: Location, state: TableState, columns: Sequence[str]) -> Iterator[pa.Table]:
-    fs = _filesystem(table)
     for file in state.files:
-        yield pq.read_table(file.path, columns=list(columns), filesystem=fs)
+        yield files.read(table, file, columns)
 
 
 def dictionary(table: Location, state: TableState) -> dict[str, int]:

@@ -10,13 +10,13 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 
+from sparkcep.index import files
 from sparkcep.index.pairs import Longs, packs
 from sparkcep.index.signature_bits import WIDTH, sign_cases, wanted_bits
 from sparkcep.index.snapshots import TableState
-from sparkcep.index.storage import Location, filesystem
+from sparkcep.index.storage import Location
 from sparkcep.index.tables import SIGNATURE_SCHEMA
 from sparkcep.shipping import shipped
 
@@ -41,10 +41,9 @@ def superset(table: Location, state: TableState, branch: Sequence[int], by_pairs
     """Cases whose signature holds all bits of a branch, and bytes read."""
     wanted = wanted_bits(branch, by_pairs)
     columns = np.flatnonzero(wanted)
-    fs = filesystem(table)
     ids, kept = [], []
     for file in state.files:
-        rows = pq.read_table(file.path, filesystem=fs)
+        rows = files.read(table, file)
         array = rows["bits"].combine_chunks()
         bits = np.frombuffer(array.buffers()[2], np.uint8)[: len(array) * WIDTH].reshape(-1, WIDTH)
         ids.append(rows["id"].to_numpy())

@@ -10,6 +10,7 @@ import contextlib
 import json
 import os
 import time
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -115,13 +116,17 @@ class Snapshot:
         return max((len(t.batches) for t in self.tables.values()), default=0)
 
     def as_json(self) -> str:
-        """The body of a row of the table `snapshots`; :meth:`from_row` reads it again."""
+        """The body of a row of the table `snapshots`, which ends with its own checksum; :meth:`from_row` reads it."""
         tables = {
-            name: [t.version, t.schema, [[b, [[f.path, f.size, f.rows] for f in fs]] for b, fs in t.batches]]
+            name: [
+                t.version,
+                t.schema,
+                [[b, [[f.path, f.size, f.rows, f.tail, f.crc] for f in fs]] for b, fs in t.batches],
+            ]
             for name, t in self.tables.items()
         }
         totals = {k: getattr(self.totals, k) for k in Totals.__dataclass_fields__}
-        return json.dumps(
+        body = json.dumps(
             {
                 "build": self.build,
                 "definition": self.definition.as_json(),
@@ -132,6 +137,7 @@ class Snapshot:
                 "totals": totals,
             }
         )
+        return f'{body[:-1]}, "crc": {_crc(self.number, self.committed_at, self.state, body)}}}'
 
     @classmethod
     def from_row(cls, number: int, committed_at: float, state: str, body: str) -> Snapshot:
@@ -141,6 +147,9 @@ class Snapshot:
             KeyError, TypeError, ValueError: the body is of another format.
         """
         data = json.loads(body)
+        written, crc, _ = body.rpartition(', "crc": ')
+        if crc and data["crc"] != _crc(number, committed_at, state, written + "}"):
+            raise ValueError("it has another checksum than when it was written")
         tables = {
             name: TableState(version, schema, tuple((b, tuple(DataFile(*f) for f in fs)) for b, fs in batches))
             for name, (version, schema, batches) in data["tables"].items()
@@ -157,6 +166,10 @@ class Snapshot:
             tuple(data["batch_ids"]),
             Totals(**data["totals"]),
         )
+
+
+def _crc(number: int, committed_at: float, state: str, body: str) -> int:
+    return zlib.crc32(f"{number} {round(committed_at * 1e6)} {state} {body}".encode())
 
 
 def read_snapshots(index: Location) -> list[Snapshot]:

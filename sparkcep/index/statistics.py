@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow.parquet as pq
 
+from sparkcep.index.files import read
 from sparkcep.index.snapshots import TableState
-from sparkcep.index.storage import Location, call, filesystem
+from sparkcep.index.storage import Location, call
 from sparkcep.index.tables import COUNTS
 
 if TYPE_CHECKING:
@@ -17,10 +17,9 @@ if TYPE_CHECKING:
 
 def cases_per_pair(table: Location, state: TableState) -> list[int]:
     """Cases of each pair that occurs, added up over batches."""
-    fs = filesystem(table)
     found: dict[tuple[int, int], int] = {}
     for file in state.files:
-        rows = pq.read_table(file.path, columns=["a", "b", "cases"], filesystem=fs)
+        rows = read(table, file, ["a", "b", "cases"])
         for a, b, n in zip(*(rows[c].to_pylist() for c in ("a", "b", "cases")), strict=True):
             found[a, b] = found.get((a, b), 0) + n
     return list(found.values())

@@ -20,7 +20,6 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.fs as pafs
-import pyarrow.parquet as pq
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
@@ -120,11 +119,16 @@ def _answer(packed: bytes) -> str:
 
 @dataclass(frozen=True, slots=True)
 class DataFile:
-    """A Parquet file of a table: its path below the table, bytes and rows."""
+    """A Parquet file of a table: its path below the table, bytes and rows.
+
+    ``tail``: bytes behind its last page, and ``crc``, their checksum; 0 in an index of a release that had none.
+    """
 
     path: str
     size: int
     rows: int
+    tail: int = 0
+    crc: int = 0
 
 
 def filesystem(location: Location) -> pafs.FileSystem:
@@ -134,35 +138,6 @@ def filesystem(location: Location) -> pafs.FileSystem:
     from deltalake.fs import DeltaStorageHandler
 
     return pafs.PyFileSystem(DeltaStorageHandler(location.delta, options=location.storage_options()))
-
-
-def data_files(table: Location, batch: str) -> tuple[DataFile, ...]:
-    """Files that Spark wrote for a batch of a table."""
-    fs = filesystem(table)
-    out = []
-    for info in fs.get_file_info(pafs.FileSelector(f"data/{batch}", allow_not_found=True, recursive=True)):
-        # What Spark itself does not read: attempts under _temporary, and whatever else is hidden.
-        is_hidden = any(part[0] in "._" for part in info.path.split("/"))
-        if info.type == pafs.FileType.File and info.base_name.endswith(".parquet") and not is_hidden:
-            rows = pq.read_metadata(info.path, filesystem=fs).num_rows
-            out.append(DataFile(info.path, info.size, rows))
-    return tuple(sorted(out, key=lambda f: f.path))
-
-
-def write_small(table: Location, batch: str, rows: pa.Table) -> tuple[DataFile, ...]:
-    """Write a few rows without Spark, in Spark's place; no file where there are none."""
-    if not rows.num_rows:
-        return ()
-    with file_of(table, batch) as out:
-        pq.write_table(rows, out, compression="zstd")
-    return data_files(table, batch)
-
-
-def file_of(table: Location, batch: str) -> pa.NativeFile:
-    """The file of a batch that is written without Spark, open, where Spark would put it."""
-    fs = filesystem(table)
-    fs.create_dir(f"data/{batch}", recursive=True)
-    return fs.open_output_stream(f"data/{batch}/part-00000.parquet")
 
 
 def delete_directory(location: Location, below: str) -> None:

@@ -34,6 +34,33 @@ def damaged(reason: str, hint: str = ANEW) -> PatternIndexError:
     return PatternIndexError("CEP_INDEX_DAMAGED", f"The pattern index is damaged: {reason}.", blame="name", hint=hint)
 
 
+def unreadable(table: str, path: str, reason: str) -> PatternIndexError:
+    """CEP_INDEX_DAMAGED, a file of an index whose bytes have changed; the caller raises it.
+
+    Args:
+        table: the table's address, ``path`` that of its file below; the address of an index ends in its name.
+    """
+    name = table.split("/")[-3:][0]
+    return PatternIndexError(
+        "CEP_INDEX_DAMAGED", f"Pattern index {name} is damaged: {table}/{path} cannot be read ({reason}).",
+        blame="name", hint=f"REFRESH PATTERN INDEX {name} FULL builds it anew from its source; of batches, "
+        "DROP PATTERN INDEX and create it again",
+    )  # fmt: skip
+
+
+#: How Spark names a file of an index that a task cannot read, up to the index's folder.
+_FILE = re.compile(r"\[FAILED_READ_FILE[^\]]*\][^\n]*?(\S*/[^/\s]+/build-[0-9a-f]{12}/[a-z]+)/(data/\S+\.parquet)")
+
+
+def unread_by_spark(text: str) -> PatternIndexError | None:
+    """What an error of Spark's means for the index whose file a task could not read; None: it is of no index's file."""
+    found = _FILE.search(text)
+    if found is None or "FILE_NOT_EXIST" in found[0]:
+        return None
+    reasons = re.findall(r"(?m)^Caused by: (?:[\w$]+\.)*\w+: ([^\n]*)", text)
+    return unreadable(found[1], found[2], reasons[-1].rstrip(". ") if reasons else "see Spark's error")
+
+
 def classed(error: Exception) -> PatternIndexError | None:
     """What a storage library's error means for an index; None: it is no error of storage.
 

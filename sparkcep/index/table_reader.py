@@ -7,10 +7,12 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
+from sparkcep.error_notes import note_errors
 from sparkcep.index.build import event_fields, list_columns
+from sparkcep.index.files import SPARK_CHECKS
 from sparkcep.index.snapshots import Snapshot
 from sparkcep.index.storage import Location, call
-from sparkcep.index.storage_errors import damaged
+from sparkcep.index.storage_errors import damaged, unread_by_spark
 from sparkcep.index.tables import SEQUENCES, Definition
 from sparkcep.index.verify import check_table
 
@@ -35,13 +37,14 @@ def read_table(spark: SparkSession, index: Location, snapshot: Snapshot, table: 
     if not paths:
         return spark.createDataFrame([], schema)
     # Whatever the session says of other files: one that is lost here would be events lost.
-    strict = {"ignoreMissingFiles": "false", "ignoreCorruptFiles": "false"}
+    strict = {"ignoreMissingFiles": "false", "ignoreCorruptFiles": "false", **SPARK_CHECKS}
     try:
         frame = spark.read.schema(schema).options(**strict).parquet(*paths)
     except AnalysisException as error:
         raise damaged((error.getMessage() or str(error)).split("\n")[0].split(" SQLSTATE")[0].rstrip(".")) from None
     # Behind the listing, so that what goes later is missed by Spark and not by this.
     call(spark, check_table, index.child(snapshot.build, table), snapshot.tables[table])
+    note_errors(unread_by_spark)
     return frame
 
 

@@ -96,8 +96,8 @@ def disable() -> None:
             cls.sql = original  # type: ignore[attr-defined]
         ORIGINALS.clear()
         progress.hide()
-        if "sparkcep.session.lost_executors" in sys.modules:
-            sys.modules["sparkcep.session.lost_executors"].uninstall()
+        if "sparkcep.error_notes" in sys.modules:
+            sys.modules["sparkcep.error_notes"].uninstall()
 
 
 @contextlib.contextmanager

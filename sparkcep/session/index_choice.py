@@ -26,7 +26,7 @@ from sparkcep.index.costs import seconds
 from sparkcep.index.event_frames import Input, order_kept
 from sparkcep.index.reader import EVERYTHING, Coverage, Reader, Scope, Step
 from sparkcep.index.snapshots import Snapshot
-from sparkcep.index.storage_errors import UNUSABLE
+from sparkcep.index.storage_errors import UNUSABLE, unread_by_spark
 from sparkcep.index.tables import COUNTS, KINDS, MICROSECONDS, Definition, Source
 from sparkcep.origin import Origin
 from sparkcep.planner.pruning import (
@@ -275,10 +275,11 @@ def _through(reader: Reader, asks: Asks, looked_at: _LookedAt, state: sources.St
         )  # fmt: skip
     except (NotPrunable, IndexNotBeneficial) as error:
         return unused(str(error) + (f"; {coverage.reason}: REFRESH PATTERN INDEX {d.name}" if coverage.added else ""))
-    except PatternIndexError as error:
-        if error.error_class not in UNUSABLE:
+    except Exception as error:
+        failed = error if isinstance(error, PatternIndexError) else unread_by_spark(str(error))
+        if failed is None or failed.error_class not in UNUSABLE:
             raise
-        return unused(_sentence(error))
+        return unused(_sentence(failed))
     if coverage.state == "current" and not set_aside:
         warnings = (*warnings, *_never_in_order(reader, needs, found))
     steps = found.candidates.steps if found.candidates is not None and len(needs.branches) == 1 else ()

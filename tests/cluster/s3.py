@@ -27,11 +27,12 @@ from deltalake import DeltaTable
 from sparkcep.errors import SparkCepError
 from sparkcep.index import local_postings, lookup, snapshots
 from sparkcep.index.claims import check_conditional_put
+from sparkcep.index.files import write_small
 from sparkcep.index.local_postings import Batch
 from sparkcep.index.object_store import options_of
 from sparkcep.index.pairs import PairOptions
 from sparkcep.index.snapshots import READY, Snapshot, TableState, Written, commit, read_current
-from sparkcep.index.storage import Location, write_small
+from sparkcep.index.storage import Location
 from sparkcep.index.tables import ACTIVITIES, COUNTS, PAIRS, SEQUENCES, Definition, Source
 
 TABLES = ("sequences", "counts")

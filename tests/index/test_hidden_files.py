@@ -11,7 +11,8 @@ from pyspark.sql import SparkSession
 
 from sparkcep import index
 from sparkcep.index import catalog
-from sparkcep.index.storage import Location, data_files
+from sparkcep.index.files import data_files
+from sparkcep.index.storage import Location
 
 from ..conftest import IS_CONNECT
 from .helpers import create

@@ -108,7 +108,7 @@ def test_disable_takes_the_patch_back(spark: SparkSession) -> None:
 
         name = "get_return_value"
     lost_executors.remember("lists")
-    assert getattr(module, name).__module__ == "sparkcep.session.lost_executors"
+    assert getattr(module, name).__module__ == "sparkcep.error_notes"
     patched = getattr(module, name)
     lost_executors.remember("rows")
     assert getattr(module, name) is patched

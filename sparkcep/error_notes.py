@@ -1,0 +1,85 @@
+"""Notes to errors of Spark: what they mean for pattern queries, and what to do.
+
+Spark tells by its own words, and long after sparkcep has planned, that an executor has died or that a file of an index
+is damaged. Such an error gets a note (PEP 678), which Python shows behind its text;
+:func:`sparkcep.errors.error_behind` reads it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, TypeAlias
+
+from sparkcep.errors import SparkCepError
+
+#: What an error's text means; None: nothing for sparkcep.
+Meaning: TypeAlias = Callable[[str], SparkCepError | None]
+
+_meanings: list[Meaning] = []
+#: Functions of modules that are patched; what was there is an attribute of the patch.
+_patched: dict[str, str] = {}
+_MARK = "_sparkcep_inner"
+
+
+def note_errors(meaning: Meaning) -> None:
+    """From now on Spark's errors get a note where they mean something. Idempotent."""
+    if meaning not in _meanings:
+        _meanings.append(meaning)
+    install()
+
+
+def noted(error: BaseException) -> BaseException:
+    """The error, with a note where it means something."""
+    with suppress(Exception):
+        text = str(error)
+        own = next(filter(None, (meaning(text) for meaning in _meanings)), None)
+        if own is not None and str(own) not in getattr(error, "__notes__", ()):
+            error.add_note(str(own))
+    return error
+
+
+def install() -> None:
+    """Have Spark's errors noted as they come from the JVM, or from a Connect server. Idempotent.
+
+    A classic session puts its own function in py4j's place when it starts, so this is done when there is one.
+    """
+    for module, name, made in (
+        ("py4j.java_gateway", "get_return_value", _raising),
+        ("pyspark.sql.connect.client.core", "convert_exception", _giving),
+    ):
+        loaded = sys.modules.get(module)
+        inner = getattr(loaded, name, None)
+        if inner is not None and not hasattr(inner, _MARK):
+            patch = made(inner)
+            setattr(patch, _MARK, inner)
+            setattr(loaded, name, patch)
+            _patched[module] = name
+
+
+def uninstall() -> None:
+    """Undo :func:`install`."""
+    for module, name in _patched.items():
+        before = getattr(getattr(sys.modules[module], name), _MARK, None)
+        if before is not None:  # else somebody has patched it since, who still calls it
+            setattr(sys.modules[module], name, before)
+    _patched.clear()
+
+
+def _raising(inner: Callable[..., Any]) -> Callable[..., Any]:
+    def get_return_value(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return inner(*args, **kwargs)
+        except Exception as error:
+            noted(error)
+            raise
+
+    return get_return_value
+
+
+def _giving(inner: Callable[..., Any]) -> Callable[..., Any]:
+    def convert_exception(*args: Any, **kwargs: Any) -> Any:
+        return noted(inner(*args, **kwargs))
+
+    return convert_exception
