@@ -217,19 +217,16 @@ def _read(index: Location, path: str) -> Snapshot:
     table = index.child(SNAPSHOTS)
     try:
         row = pq.read_table(path, filesystem=filesystem(table)).to_pylist()[0]
-    except (OSError, pa.ArrowException, IndexError) as error:
-        raise _unreadable(table, error) from None
-    if row.get("format_version") != FORMAT_VERSION:
-        raise PatternIndexError(
-            "CEP_INDEX_FORMAT",
-            f"The index at {index.uri} has format {row.get('format_version')}; this release reads {FORMAT_VERSION}.",
-            blame="name",
-            hint="DROP PATTERN INDEX it and create it again, or use the release that wrote it",
-        )
-    try:
+        if row["format_version"] != FORMAT_VERSION:
+            raise PatternIndexError(
+                "CEP_INDEX_FORMAT",
+                f"The index at {index.uri} has format {row['format_version']}; this release reads {FORMAT_VERSION}.",
+                blame="name",
+                hint="DROP PATTERN INDEX it and create it again, or use the release that wrote it",
+            )
         return Snapshot.from_row(row["snapshot"], row["committed_at"].timestamp(), row["state"], row["body"])
-    except (KeyError, TypeError, ValueError) as error:
-        raise _unreadable(table, error) from None
+    except (OSError, pa.ArrowException, LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise _unreadable(table, error) from None  # bytes that have changed are no text, no time, no JSON
 
 
 def _row(snapshot: Snapshot) -> pa.Table:
