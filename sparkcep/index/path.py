@@ -42,11 +42,11 @@ def index_path(spark: SparkSession) -> Location:
             f"{KEY} is {value}: files of DBFS cannot be created once and for all, as the commits of an index must be.",
             f"SET {KEY} to the object store itself (s3a://..., abfss://..., gs://...)",
         )
-    if "://" in value and not value.startswith("file:"):
+    if "://" in value and not value.lower().startswith("file:"):
         return Location(value, store_options(spark, value))
     path = Location(value).local
     if path is None:
-        raise _wrong("CEP_INDEX_PATH", f"{KEY} is {value}, which is no directory.", _SHARED)
+        raise _wrong("CEP_INDEX_PATH", f"{KEY} is {value}, which names no directory of this machine.", _SHARED)
     if path.is_absolute():
         return Location(str(path))
     if is_spread(spark):

@@ -45,9 +45,16 @@ class Location:
 
     @property
     def local(self) -> Path | None:
-        """The path of a local directory, None for object stores."""
-        if self.uri.startswith("file:"):
-            return Path(re.sub(r"^file:/*", "/", self.uri))
+        """The path of a local directory, None for object stores.
+
+        >>> [str(Location(uri).local) for uri in ("file:///a/b", "file:/a/b", "file://localhost/a/b", "/a/b")]
+        ['/a/b', '/a/b', '/a/b', '/a/b']
+        >>> Location("file:b").local, Location("file://b/c").local, Location("s3a://b/c").local
+        (PosixPath('b'), None, None)
+        """
+        path = re.fullmatch(r"(?i)file:(?://(?:localhost)?(?=/))?(?!//[^/])(.*)", self.uri)
+        if path is not None:
+            return Path(re.sub("^/+", "/", path[1]))
         return None if "://" in self.uri else Path(self.uri)
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
@@ -135,6 +136,9 @@ def test_the_environment_may_allow_http(monkeypatch: pytest.MonkeyPatch, value: 
         ("indexes", "spark://host:7077", "a relative path"),
         ("indexes", "yarn", "a relative path"),
         ("indexes", None, "a relative path"),
+        ("file:indexes", "spark://host:7077", "a relative path"),
+        ("file:./indexes", "yarn", "a relative path"),
+        ("file://indexes/of/mine", "local[2]", "names no directory of this machine"),
         ("dbfs:/indexes", "local[2]", "files of DBFS"),
         ("/dbfs/indexes", "local[2]", "files of DBFS"),
     ],
@@ -153,9 +157,14 @@ def test_a_port_is_no_secret() -> None:
     assert options_of({}, "hdfs://namenode:8020/indexes") == ()
 
 
-def test_absolute_and_local_paths() -> None:
-    known = {"spark.sparkcep.index.path": "/shared/indexes", "spark.master": "yarn"}
-    spark = Mock(conf=Mock(get=known.get))
+@pytest.mark.parametrize("path", ["/shared/indexes", "file:/shared/indexes", "file:///shared/indexes"])
+def test_absolute_paths(path: str) -> None:
+    spark = Mock(conf=Mock(get={"spark.sparkcep.index.path": path, "spark.master": "yarn"}.get))
     assert index_path(spark).uri == "/shared/indexes"
-    known |= {"spark.sparkcep.index.path": "indexes", "spark.master": "local[*]"}
-    assert index_path(spark).uri.endswith("/indexes")
+
+
+@pytest.mark.parametrize("path", ["indexes", "file:indexes", "file:./indexes"])
+def test_relative_paths_are_below_where_the_session_runs(path: str) -> None:
+    """Not below the root."""
+    spark = Mock(conf=Mock(get={"spark.sparkcep.index.path": path, "spark.master": "local[*]"}.get))
+    assert index_path(spark).uri == str(Path.cwd() / "indexes")
