@@ -231,13 +231,30 @@ def parse_source(text: str) -> Any:
     Raises:
         PatternIndexError: CEP_INDEX_SOURCE.
     """
-    parts = re.findall(r"`(?:[^`]|``)*`|[^.`]+|\.", text.strip())
-    names = [p[1:-1].replace("``", "`") if p.startswith("`") else p for p in parts[::2]]
-    if not parts or "".join(parts) != text.strip() or len(parts) % 2 == 0 or any(p != "." for p in parts[1::2]):
+    names = _names_in(text)
+    if not names:
         raise PatternIndexError(
             "CEP_INDEX_SOURCE", f"{text!r} is not a table name.", blame="source", hint="write a.b.c or parquet.`path`"
         )
     return source_of(names)
+
+
+def _names_in(text: str) -> list[str]:
+    """Parts of a name as SQL writes it; none where it is no name."""
+    parts = re.findall(r"`(?:[^`]|``)*`|[^.`]+|\.", text.strip())
+    if "".join(parts) != text.strip() or len(parts) % 2 == 0 or any(p != "." for p in parts[1::2]):
+        return []
+    return [p[1:-1].replace("``", "`") if p.startswith("`") else p for p in parts[::2]]
+
+
+def is_no_table(text: str) -> bool:
+    """Whether a relation's text is format.`path`, and its path no name that a table may have.
+
+    >>> [is_no_table(text) for text in ("parquet.`/p`", "CSV.`log.csv`", "parquet.log", "shop.`a.b`", "f(x)")]
+    [True, True, False, False, False]
+    """
+    names = _names_in(text)
+    return len(names) == 2 and names[0].lower() in FORMATS and bool(re.search(r"[/\\:.]", names[1]))
 
 
 #: Formats whose files can be a source by their path.

@@ -11,6 +11,7 @@ from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from sparkcep.errors import SparkCepError
+from sparkcep.index import is_no_table
 from sparkcep.planner.fields import Fields
 from sparkcep.planner.sampling import (
     SIZE,
@@ -205,6 +206,8 @@ class SparkAnalyzer:
 
 def shown_properties(plain: SqlMethod, relation: str) -> Mapping[str, str]:
     """Properties of a table by its name as SQL; none where there is no such table, as a view is."""
+    if is_no_table(relation):  # PySpark logs what is not found, by ten kilobytes on Connect
+        return {}
     try:
         return {row[0]: row[1] for row in plain(f"SHOW TBLPROPERTIES {relation}").collect()}
     except AnalysisException:

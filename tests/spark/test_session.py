@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from pyspark.errors import AnalysisException, ParseException
+from pyspark.logger import PySparkLogger
 from pyspark.sql import DataFrame, SparkSession
 
 import sparkcep
@@ -61,6 +62,21 @@ def test_function_needs_no_patch(switched_off: SparkSession) -> None:
 def test_how_many_cores_there_are(spark: SparkSession) -> None:
     """Also of a Connect server, which is not asked for its context."""
     assert known_cores(spark) == 2
+
+
+def test_what_succeeds_logs_no_error(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """PySpark logs each error of SQL, by kilobytes of JSON on Connect, though it is caught: so none is asked for."""
+    spark.sql(f"SELECT k, id, IF(v > 3, 'A', 'B') AS e FROM {ROWS}").write.parquet(str(tmp_path / "log.parquet"))
+    logged: list[str] = []
+    logger = PySparkLogger.getLogger("SQLQueryContextLogger")
+    monkeypatch.setattr(logger, "disabled", False)
+    monkeypatch.setattr(logger, "exception", lambda message, **more: logged.append(message))
+    for relation in (f"parquet.`{tmp_path}/log.parquet`", f"PARQUET.`file:{tmp_path}/log.parquet`"):
+        block = f"FROM {relation} PARTITION BY k ORDER BY id EVENT TYPE e PATTERN SEQ(A a, B b) RETURN k, b.id AS at"
+        assert len(spark.sql(block).collect()) == 1
+    with pytest.raises(AnalysisException):
+        spark.sql("SELECT * FROM no_such_table").collect()
+    assert len(logged) == 1, logged
 
 
 def test_wrapped_method_keeps_its_face(spark: SparkSession) -> None:
