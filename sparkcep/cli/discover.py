@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from typing import TYPE_CHECKING
 
@@ -24,7 +25,7 @@ _STEPS = 8
 @with_reading
 def discover_command(
     path: str, form: str | None, top: int, connection: Connection, option: tuple[str, ...], case: str | None,
-    time: str | None, event: str | None, tiebreak: str | None, quiet: bool,
+    time: str | None, event: str | None, tiebreak: str | None, time_format: str | None, quiet: bool,
 ) -> None:  # fmt: skip
     """Say what is in a log: cases, event types, variants, what follows what; and three patterns to try."""
     from sparkcep.cli.logs import open_logs
@@ -41,21 +42,23 @@ def discover_command(
     named = {role: column for role, column in given.items() if column is not None}
     spark = session_of(connection)
     with interruptible(spark):
-        (log,) = open_logs(spark, [file], pairs(option, "--option"), named, alone=True, quiet=quiet)
+        options = pairs(option, "--option")
+        (log,) = open_logs(spark, [file], options, named, alone=True, quiet=quiet, time_format=time_format)
         found = {role: log.column(role) for role in given}
         if found["time"] is None or found["event"] is None:
-            lacking = " and ".join(role for role in ("time", "event") if found[role] is None)
+            lacking = [role for role in ("time", "event") if found[role] is None]
+            why = "; ".join(f"no {role}, {log.roles[role].why}" for role in lacking)
             raise SparkCepError(
-                "CEP_LOG_COLUMNS", f"The columns of {file.path} tell no {lacking}.",
-                hint=f"--{lacking.split()[0]} names it; its columns are {', '.join(log.frame.columns)}",
+                "CEP_LOG_COLUMNS", f"The columns of {file.path} tell {why}.",
+                hint=f"--{lacking[0]} names it; its columns are {', '.join(log.frame.columns)}",
             )  # fmt: skip
         columns = LogColumns(log.cases, found["time"], found["event"], found["tiebreak"])
         with activity(f"Looking at {file.path}"):
             result = discover(log.frame, columns, file.name, top)
-    click.echo("\n".join(report(result, top)))
+    click.echo("\n".join(report(result, top, log.roles["tiebreak"].column)))
     words = ["sparkcep", "sql", f"--{file.format}", file.path, "--as", file.name]
-    for role, column in named.items():
-        words += [f"--{role}", column]
+    for role, column in {**named, "time-format": time_format}.items():
+        words += [] if column is None else [f"--{role}", column]
     for item in option:
         words += ["--option", item]
     click.echo("\n".join(["", "Three patterns to try, as commands:", *commands(result, words)]))
@@ -75,17 +78,18 @@ def commands(found: Discovered, words: list[str]) -> list[str]:
 
 
 def for_shell(text: str) -> str:
-    """A statement as one word of a POSIX shell, in double quotes where nothing in it has a meaning there.
+    """A statement as one word of a POSIX shell, in double quotes if it can be, since it has single ones.
 
     >>> print(for_shell("FROM log PATTERN SEQ('A' a)"))
     "FROM log PATTERN SEQ('A' a)"
     """
     line = " ".join(part.strip() for part in text.split("\n"))
-    return shlex.quote(line) if set(line) & set('"$`\\!') else f'"{line}"'
+    # Shells that are typed to take ! for the history, also behind a backslash.
+    return shlex.quote(line) if "!" in line else '"' + re.sub(r'(["$`\\])', r"\\\1", line) + '"'
 
 
-def report(found: Discovered, top: int) -> list[str]:
-    """What was found, as lines."""
+def report(found: Discovered, top: int, tiebreak: str | None) -> list[str]:
+    """What was found, as lines. ``tiebreak``: the column that orders events of one time."""
     from sparkcep.cli.printing import table
     from sparkcep.pictures.durations import in_words
 
@@ -102,6 +106,14 @@ def report(found: Discovered, top: int) -> list[str]:
     ]
     if found.without_time:
         out.append(f"{found.without_time:,} events have no time (NULL)")
+    if found.tied:
+        types = "the names of their types"
+        decides = types if tiebreak is None else tiebreak
+        if tiebreak is not None and found.undecided:
+            decides += f" decides their order, and for {found.undecided:,} of them {types}"
+        else:
+            decides += " decide their order" if tiebreak is None else " decides their order"
+        out.append(f"{found.tied:,} events share their time with another event of their case: {decides}")
     rows: list[list[str | None]] = [
         [t.name, f"{t.events:,}", f"{t.cases:,}", f"{t.repeated:,}"] for t in found.types[:top]
     ]

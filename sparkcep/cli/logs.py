@@ -3,32 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from itertools import count
+from typing import TYPE_CHECKING
 
 import click
+from pyspark.sql import functions as F
 
-from sparkcep.data.files import LogFile, read_file
-from sparkcep.data.roles import ROLES, Guess, guess_roles, sampled
+from sparkcep.data.discovery import quoted
+from sparkcep.data.files import STDIN, LogFile, read_file, spooled
+from sparkcep.data.roles import ROLES, TEMPORAL, Guess, guess_roles, sampled
+from sparkcep.data.row_order import ROW_IN_FILE, row_order
+from sparkcep.data.times import time_reading
 from sparkcep.errors import SparkCepError, near_name
 from sparkcep.progress import activity
 from sparkcep.query import in_backticks
 from sparkcep.settings import LOG_CASE, LOG_EVENT, LOG_TIEBREAK, LOG_TIME
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+    from sparkcep.data.row_order import RowOrder
 
 KEYS = {"case": LOG_CASE.key, "time": LOG_TIME.key, "event": LOG_EVENT.key, "tiebreak": LOG_TIEBREAK.key}
-#: Formats of times that are tried, to name one where Spark reads text; the user decides, since days and months differ.
-_TIMES = {
-    "%d.%m.%Y %H:%M:%S": "dd.MM.yyyy HH:mm:ss", "%d.%m.%Y %H:%M": "dd.MM.yyyy HH:mm", "%d.%m.%Y": "dd.MM.yyyy",
-    "%Y/%m/%d %H:%M:%S.%f": "yyyy/MM/dd HH:mm:ss.SSS", "%Y/%m/%d %H:%M:%S": "yyyy/MM/dd HH:mm:ss",
-    "%Y/%m/%d %H:%M": "yyyy/MM/dd HH:mm", "%d-%m-%Y %H:%M:%S": "dd-MM-yyyy HH:mm:ss",
-    "%d-%m-%Y %H:%M": "dd-MM-yyyy HH:mm", "%d/%m/%Y %H:%M:%S": "dd/MM/yyyy HH:mm:ss",
-    "%d/%m/%Y %H:%M": "dd/MM/yyyy HH:mm", "%m/%d/%Y %H:%M:%S": "MM/dd/yyyy HH:mm:ss",
-    "%m/%d/%Y %H:%M": "MM/dd/yyyy HH:mm", "%m/%d/%Y %I:%M:%S %p": "MM/dd/yyyy hh:mm:ss a", "%Y%m%d": "yyyyMMdd",
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,23 +51,26 @@ class OpenLog:
 
 def open_logs(
     spark: SparkSession, files: Sequence[LogFile], options: Mapping[str, str], named: Mapping[str, str], *,
-    alone: bool, quiet: bool,
+    alone: bool, quiet: bool, time_format: str | None = None,
 ) -> list[OpenLog]:  # fmt: skip
     """Make views of files. The columns of the only one become the session's spark.sparkcep.log.* settings.
 
     Args:
         options: of Spark's reader. named: columns by role that are not guessed. alone: no other log is loaded.
+        time_format: how the times of the only file are written, where that is told.
 
     Raises:
-        SparkCepError: CEP_UNRESOLVED_COLUMN where a named column is not there, CEP_FILE, CEP_ARGUMENTS.
+        SparkCepError: CEP_UNRESOLVED_COLUMN where a named column is not there, CEP_TIME_FORMAT or CEP_TIME_TYPE where a
+            named time is none, CEP_FILE, CEP_ARGUMENTS.
     """
-    if len(files) > 1 and named:
+    of_one = [*named, *(["time-format"] if time_format else [])]
+    if len(files) > 1 and of_one:
         raise SparkCepError(
-            "CEP_ARGUMENTS", f"--{next(iter(named))} is of one file, but there are {len(files)}.",
+            "CEP_ARGUMENTS", f"--{of_one[0]} is of one file, but there are {len(files)}.",
             hint="blocks name their columns: PARTITION BY case ORDER BY time EVENT TYPE type",
         )  # fmt: skip
     before = {role: value for role, key in KEYS.items() if (value := spark.conf.get(key, None))}
-    out = [open_log(spark, file, options, {**before, **named}) for file in files]
+    out = [open_log(spark, file, options, {**before, **named}, time_format) for file in files]
     single = alone and len(out) == 1
     if single:
         for role, guess in out[0].roles.items():
@@ -83,20 +83,67 @@ def open_logs(
     return out
 
 
-def open_log(spark: SparkSession, file: LogFile, options: Mapping[str, str], named: Mapping[str, str]) -> OpenLog:
-    """Make a view of a file, and guess its columns.
+def open_log(
+    spark: SparkSession, file: LogFile, options: Mapping[str, str], named: Mapping[str, str],
+    time_format: str | None = None,
+) -> OpenLog:  # fmt: skip
+    """Make a view of a file, guess its columns, read its time, and number its rows where nothing else breaks ties.
 
     Raises:
-        SparkCepError: CEP_UNRESOLVED_COLUMN, CEP_FILE.
+        SparkCepError: as :func:`open_logs`.
     """
-    with activity(f"Reading {file.path}"):
-        frame, _ = read_file(spark, file, options)
-        frame.createOrReplaceTempView(file.name)
+    with activity(f"Reading {_called(file)}"):
+        source = spooled(file)
+        frame = read_file(spark, source, options)
         for role, given in named.items():
             for name in given.split(",") if role == "case" else [given]:
                 _check(file, frame.columns, role, name.strip().strip("`"))
-        columns = sampled(frame)
-    return OpenLog(file, frame, guess_roles(columns, {r: n.strip("`") for r, n in named.items()}))
+        roles = guess_roles(sampled(frame), {r: n.strip("`") for r, n in named.items()})
+        time = roles["time"].column
+        if time_format and time is not None and file.format == "csv":
+            frame = read_file(spark, source, options, [n for n in frame.columns if n.casefold() == time.casefold()])
+        columns: dict[str, Column] = {}
+        order = row_order(frame, file.format, is_one_file=source.is_one)
+        if time is not None:
+            roles["time"], columns = _timed(frame, file, roles["time"], time_format, order)
+        elif time_format:
+            raise SparkCepError(
+                "CEP_ARGUMENTS", f"--time-format: {roles['time'].why} in {_called(file)}.", hint="--time COLUMN"
+            )
+        if order is not None and roles["tiebreak"].column is None:
+            taken = {c.casefold() for c in frame.columns}
+            name = next(n for i in count(1) if (n := ROW_IN_FILE + f"_{i}" * (i > 1)) not in taken)
+            columns[name] = order.place
+            why = "the order of the rows in " + ("their files" if order.several else "the file")
+            roles["tiebreak"] = Guess("tiebreak", name, why)
+        frame = frame.withColumns(columns) if columns else frame
+        frame.createOrReplaceTempView(in_backticks(file.name))
+    return OpenLog(file, frame, roles)
+
+
+def _timed(
+    frame: DataFrame, file: LogFile, guess: Guess, time_format: str | None, order: RowOrder | None
+) -> tuple[Guess, dict[str, Column]]:
+    """The guess of a time with how it is read, and the column that is read anew.
+
+    Raises:
+        SparkCepError: CEP_TIME_FORMAT, CEP_TIME_TYPE of a time that the user named.
+    """
+    name, type_ = next(f for f in frame.dtypes if f[0].casefold() == str(guess.column).casefold())
+    try:
+        reading = time_reading(frame, name, time_format, _called(file), order)
+    except SparkCepError as error:
+        if guess.named or time_format:
+            raise
+        return Guess("time", None, f"{error.sentence.rstrip('.')} ({error.hint})"), {}
+    why = guess.why + (f", a {type_.upper()}" if guess.named else "")
+    if reading is None:
+        return replace(guess, why=why + ("" if type_ in TEMPORAL else " without a unit")), {}
+    return replace(guess, why=f"{why}, read as {reading.format}"), {name: F.expr(reading.sql)}
+
+
+def _called(file: LogFile) -> str:
+    return "standard input" if file.path == STDIN else file.path
 
 
 def _check(file: LogFile, columns: Sequence[str], role: str, name: str) -> None:
@@ -111,44 +158,23 @@ def _check(file: LogFile, columns: Sequence[str], role: str, name: str) -> None:
 def told(log: OpenLog, single: bool) -> list[str]:
     """What was guessed, as lines, with what to write where it is wrong or missing."""
     found = [f"{r} = {g.column} ({g.why})" for r in ROLES if (g := log.roles[r]).column is not None]
-    lines = [f"{log.file.name} is {'standard input' if log.file.path == '-' else log.file.path}: "
-             f"{'; '.join(found) or 'no columns were recognised'}"]  # fmt: skip
+    lines = [f"{log.file.name} is {_called(log.file)}: {'; '.join(found) or 'no columns were recognised'}"]
     for role in ("case", "time", "event"):
         guess = log.roles[role]
         if guess.column is None:
             effect = {"case": "so the whole log is one case", "time": "so blocks need ORDER BY",
                       "event": "so blocks need EVENT TYPE"}[role]  # fmt: skip
-            lines.append(f"  no {role}: {guess.why}, {effect}; --{role} COLUMN names it{_format_hint(log, role)}")
+            lines.append(f"  no {role}: {guess.why}, {effect}; --{role} COLUMN names it")
+    if log.column("tiebreak") is None:
+        lines.append("  no tiebreak: a Delta table's rows have no order, so events of one time are ordered by "
+                     "the names of their types; --tiebreak COLUMN names it")  # fmt: skip
     if not single:
-        clause = [f"{word} {in_backticks(c)}" for word, role in
-                  (("PARTITION BY", "case"), ("ORDER BY", "time"), ("EVENT TYPE", "event"))
-                  if (c := log.column(role)) is not None]  # fmt: skip
-        lines.append(f"  several logs: write FROM {log.file.name} {' '.join(clause)} PATTERN ...")
+        order = ", ".join(in_backticks(c) for role in ("time", "tiebreak") if (c := log.column(role)) is not None)
+        parts = {"PARTITION BY": ", ".join(map(in_backticks, log.cases)), "ORDER BY": order,
+                 "EVENT TYPE": "".join(in_backticks(c) for c in [log.column("event")] if c)}  # fmt: skip
+        clause = " ".join(f"{word} {columns}" for word, columns in parts.items() if columns)
+        lines.append(f"  several logs: write FROM {quoted(log.file.name)} {clause} PATTERN ...")
     elif found:
         lines.append("  blocks need no PARTITION BY, ORDER BY or EVENT TYPE for these; other columns: "
                      "--case, --time, --event, --tiebreak")  # fmt: skip
     return lines
-
-
-def _format_hint(log: OpenLog, role: str) -> str:
-    """The option that would make a time of a text, where a format fits."""
-    name = log.roles[role].why.removesuffix(" was read as text")
-    if role != "time" or name == log.roles[role].why:
-        return ""
-    values = [
-        r[0]
-        for r in log.frame.select(in_backticks(name)).where(f"{in_backticks(name)} IS NOT NULL").limit(100).collect()
-    ]
-    fits = [java for python, java in _TIMES.items() if values and all(_parses(v, python) for v in values)]
-    if not fits:
-        return f"; {name} is text such as {values[0]!r}: --option timestampFormat=..." if values else ""
-    also = f" (or {' or '.join(fits[1:])})" if len(fits) > 1 else ""
-    return f"; {name} is text such as {values[0]!r}: --option 'timestampFormat={fits[0]}'{also}"
-
-
-def _parses(value: Any, form: str) -> bool:
-    try:
-        datetime.strptime(value, form)
-    except (ValueError, TypeError):
-        return False
-    return True

@@ -42,7 +42,7 @@ class Data:
 
     ``csv``, ``parquet``, ``json``, ``delta``, ``xes``: files, each a path or NAME=PATH. ``name``: the view of the one
     file. ``option``: KEY=VALUE of Spark's reader. ``case``, ``time``, ``event``, ``tiebreak``: columns that are not
-    guessed.
+    guessed. ``time_format``: how the time is written.
     """
 
     flights: bool = False
@@ -58,6 +58,7 @@ class Data:
     time: str | None = None
     event: str | None = None
     tiebreak: str | None = None
+    time_format: str | None = None
     quiet: bool = False
 
     @property
@@ -86,10 +87,13 @@ _ROLES = (
     click.option("--case", metavar="COLUMN", help="What tells cases apart; several with commas."),
     click.option("--time", metavar="COLUMN", help="When an event was."),
     click.option("--event", metavar="COLUMN", help="An event's type."),
-    click.option("--tiebreak", metavar="COLUMN", help="Orders events of one time."),
+    click.option("--tiebreak", metavar="COLUMN", help="Orders events of one time (default: their order in the file)."),
+    click.option(
+        "--time-format", metavar="PATTERN", help="How times are written (dd.MM.yyyy HH:mm), if not found out."
+    ),
 )
 _READING = (
-    click.option("--option", metavar="KEY=VALUE", multiple=True, help="Of Spark's reader: timestampFormat=..., sep=;"),
+    click.option("--option", metavar="KEY=VALUE", multiple=True, help="Of Spark's reader: sep=;, encoding=..."),
     *_ROLES,
     click.option("-q", "--quiet", is_flag=True, help="Do not say what was guessed about a file."),
 )
@@ -209,5 +213,6 @@ def session_of(connection: Connection, data: Data = NO_DATA, text: str = "") -> 
     if files:
         from sparkcep.cli.logs import open_logs
 
-        open_logs(spark, files, options, data.roles, alone=not (data.flights or data.stocks), quiet=data.quiet)
+        alone = not (data.flights or data.stocks)
+        open_logs(spark, files, options, data.roles, alone=alone, quiet=data.quiet, time_format=data.time_format)
     return spark

@@ -15,6 +15,7 @@ HISTORY = ".sparkcep_history"
 def run_shell(shell: Shell) -> None:
     """Read lines until the end of the input or ``\\q``."""
     terminal = sys.stdin.isatty() and sys.stdout.isatty()
+    shell.timing &= terminal  # what a pipe gives is the same each time, unless it says \timing
     read = (_prompting(shell) if terminal else None) or _plain(shell, terminal)
     while True:
         try:

@@ -14,7 +14,9 @@ from pyspark.sql import SparkSession
 
 import sparkcep
 from sparkcep.cli.printing import plan_text, table, texts
+from sparkcep.data.discovery import quoted
 from sparkcep.progress import shown
+from sparkcep.query import in_backticks
 from sparkcep.session.inspection import notes_of_result
 from sparkcep.session.interrupts import interruptible
 from sparkcep.session.messages import is_sparks, short_message
@@ -23,7 +25,7 @@ from sparkcep.sql.script import is_complete, split_statements
 HELP = r"""Statements end with a semicolon. Commands begin with a backslash and end with their line:
   \d             tables and views            \d NAME        the columns of one
   \explain SQL   the plan of a query; without one, of the last statement
-  \timing        seconds behind each result, on or off
+  \timing        seconds behind each result: \timing on, \timing off
   \rows N        show at most N rows         \?             this
   \q             leave (or Ctrl-D); Ctrl-C drops what is typed, and cancels a query"""
 _QUIT = ("\\q", "\\quit", "exit", "quit")
@@ -118,7 +120,8 @@ class Shell:
         rest = rest.strip()
         match name.lower():
             case "\\d" if rest:
-                self.write(table(*texts(self.spark.sql(f"DESCRIBE {rest}"))))
+                name = quoted(rest) if rest in self.tables() else rest
+                self.write(table(*texts(self.spark.sql(f"DESCRIBE {name}"))))
             case "\\d":
                 self.write(table(*texts(self.spark.sql("SHOW TABLES"))))
             case "\\explain":
@@ -126,8 +129,8 @@ class Shell:
                     self.write(sparkcep.explain(self.spark, rest or self.last))
                 else:
                     self.write("There is no statement yet.")
-            case "\\timing":
-                self.timing = not self.timing
+            case "\\timing" if rest.lower() in ("", "on", "off"):
+                self.timing = rest.lower() == "on" if rest else not self.timing
                 self.write(f"Timing is {'on' if self.timing else 'off'}.")
             case "\\rows" if rest.isdigit() and int(rest) > 0:
                 self.rows = int(rest)
@@ -151,7 +154,7 @@ class Shell:
         """Names of a table's columns, asked of Spark once."""
         if table not in self._columns:
             try:
-                self._columns[table] = self.spark.table(table).columns
+                self._columns[table] = self.spark.table(in_backticks(table)).columns
             except PySparkException:
                 self._columns[table] = []
         return self._columns[table]
@@ -171,10 +174,13 @@ class Shell:
             return "", []
         whole = self.typed + text
         named = {w.casefold() for w in re.findall(r"\w+", whole)}
-        names = self.tables() + [c for t in self.tables() if t.casefold() in named for c in self.columns(t)]
+        columns = [c for t in self.tables() if t.casefold() in named for c in self.columns(t)]
+        names = list(map(quoted, self.tables() + columns))
         keywords = [k.lower() if word.islower() else k for k in KEYWORDS]
         folded = word.casefold()
-        return word, [n for n in dict.fromkeys([*names, *keywords]) if n.casefold().startswith(folded) and n != word]
+        return word, [
+            n for n in dict.fromkeys([*names, *keywords]) if n.strip("`").casefold().startswith(folded) and n != word
+        ]
 
 
 KEYWORDS = tuple(

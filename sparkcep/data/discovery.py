@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sparkcep.query import in_backticks, string_literal
+from sparkcep.query import in_backticks, string_literal, unescape
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -64,7 +64,8 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class Discovered:
-    """``clock``: times are those of a clock, durations seconds. ``variants`` None: cases are too long for them."""
+    """``clock``: times are those of a clock, durations seconds. ``tied``: events that have the time of another event of
+    their case; ``undecided``: those that the tiebreak does not tell apart. ``variants`` None: cases are too long."""
 
     events: int
     cases: int
@@ -73,6 +74,8 @@ class Discovered:
     clock: bool
     longest: int
     without_time: int
+    tied: int
+    undecided: int
     median_duration: float
     p90_duration: float
     most_duration: float
@@ -83,9 +86,17 @@ class Discovered:
     proposals: Sequence[Proposal]
 
 
+#: Words that are no names where they stand without backticks, as Spark and blocks read them.
+_NO_NAMES = frozenset(
+    """ALL AND AS BETWEEN BY CASE CURRENT_PATH DISTINCT DIV ELSE ESCAPE FALSE ILIKE IN IS LIKE NOT NULL OF OR THEN TRUE
+    WHEN""".split()
+)
+
+
 def quoted(name: str) -> str:
-    """A column's name, in backticks where Spark wants them."""
-    return name if re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) else in_backticks(name)
+    """The name of a column or a view, in backticks where these are needed."""
+    is_plain = re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) and name.upper() not in _NO_NAMES
+    return name if is_plain else in_backticks(name)
 
 
 def discover(frame: DataFrame, columns: LogColumns, name: str = "log", variants: int = 10) -> Discovered:
@@ -115,7 +126,12 @@ def discover(frame: DataFrame, columns: LogColumns, name: str = "log", variants:
         "max(t) - min(t) AS d FROM {log} GROUP BY c)"
     )
     if not total.cases:
-        return Discovered(0, 0, "", "", clock, 0, 0, 0, 0, 0, (), (), 0, (), ())
+        return Discovered(0, 0, "", "", clock, 0, 0, 0, 0, 0, 0, 0, (), (), 0, (), ())
+    (tied,) = rows(
+        "SELECT coalesce(sum(n), 0) AS all, coalesce(sum(k), 0) AS still FROM (SELECT sum(n) AS n, "
+        "sum(n) FILTER (WHERE n > 1) AS k FROM (SELECT c, o, b, count(*) AS n FROM {log} GROUP BY c, o, b) "
+        "GROUP BY c, o HAVING sum(n) > 1)"
+    )
     types = [
         EventType("NULL" if r.e is None else r.e, r.events, r.cases, r.repeated)
         for r in rows(
@@ -144,8 +160,8 @@ def discover(frame: DataFrame, columns: LogColumns, name: str = "log", variants:
         count = found[0].variants if found else 0
     proposed = _proposals(columns, name, clock, types, follows, lambda names: _later(rows, names))
     return Discovered(
-        total.events, total.cases, total.first or "", total.last or "", clock, total.longest, total.missing,
-        total.median or 0, total.p90 or 0, total.most or 0, types, listed, count, follows, proposed,
+        total.events, total.cases, total.first or "", total.last or "", clock, total.longest, total.missing, tied[0],
+        tied[1], total.median or 0, total.p90 or 0, total.most or 0, types, listed, count, follows, proposed,
     )  # fmt: skip
 
 
@@ -160,6 +176,11 @@ def _later(rows: Any, names: Sequence[str]) -> Mapping[tuple[str, str], int]:
     return {(a, z): n for a, z, n in found}
 
 
+def _literal(text: str) -> str:
+    """A text in a statement that no values are put into."""
+    return unescape(string_literal(text))
+
+
 def _proposals(
     columns: LogColumns, name: str, clock: bool, types: Sequence[EventType], follows: Sequence[Follows], later: Any
 ) -> list[Proposal]:
@@ -170,13 +191,14 @@ def _proposals(
         (f for f in follows if f.event != f.next and "NULL" not in (f.event, f.next) and f.p90 > 0),
         key=lambda f: f.events * f.median + f.p90 / 1e9, default=None,
     )  # fmt: skip
+    name = quoted(name)
     case = "".join(f"a.{quoted(c)}, " for c in columns.case)
     at = quoted(columns.time)
     if slow is not None:
         limit, words = _interval(slow.p90) if clock else (f"{slow.p90:g}", f"{slow.p90:g}")
         out.append(Proposal(
             f"{slow.next} directly after {slow.event}, but more than {words} later (the slowest tenth)",
-            f"FROM {name} PATTERN SEQ({string_literal(slow.event)} a, {string_literal(slow.next)} b)\n"
+            f"FROM {name} PATTERN SEQ({_literal(slow.event)} a, {_literal(slow.next)} b)\n"
             f"WHERE strict_contiguity(a, b) {{ b.{at} > a.{at} + {limit} }}\n"
             f"RETURN {case}a.{at} AS started, b.{at} AS ended", None,
         ))  # fmt: skip
@@ -184,7 +206,7 @@ def _proposals(
     if again is not None:
         out.append(Proposal(
             f"{again.name} more than once in a case",
-            f"FROM {name} PATTERN SEQ({string_literal(again.name)} a, {string_literal(again.name)} b)\n"
+            f"FROM {name} PATTERN SEQ({_literal(again.name)} a, {_literal(again.name)} b)\n"
             f"MATCHES FIRST\nRETURN {case}a.{at} AS first, b.{at} AS again", again.repeated,
         ))  # fmt: skip
     missing = _absence(known, later([t.name for t in sorted(known, key=lambda t: -t.cases)[:PAIRED]]) if known else {})
@@ -192,7 +214,7 @@ def _proposals(
         a, b, cases = missing
         out.append(Proposal(
             f"{a} that no {b} follows, though one mostly does",
-            f"FROM {name} PATTERN SEQ({string_literal(a)} a, NOT {string_literal(b)} b)\n"
+            f"FROM {name} PATTERN SEQ({_literal(a)} a, NOT {_literal(b)} b)\n"
             f"MATCHES FIRST\nRETURN {case}a.{at} AS since", cases,
         ))  # fmt: skip
     for pair in follows:
@@ -202,7 +224,7 @@ def _proposals(
             continue
         out.append(Proposal(
             f"{pair.event}, then {pair.next}, with anything between",
-            f"FROM {name} PATTERN SEQ({string_literal(pair.event)} a, {string_literal(pair.next)} b)\n"
+            f"FROM {name} PATTERN SEQ({_literal(pair.event)} a, {_literal(pair.next)} b)\n"
             f"RETURN {case}a.{at} AS started, b.{at} AS ended", None,
         ))  # fmt: skip
     return out[:3]

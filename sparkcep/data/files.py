@@ -8,12 +8,13 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from sparkcep.errors import SparkCepError
+from sparkcep.query import in_backticks
 from sparkcep.spark_plan import is_remote
 
 if TYPE_CHECKING:
@@ -42,6 +43,11 @@ class LogFile:
     def is_here(self) -> bool:
         """Whether it is a path of this machine, not a URI and not standard input."""
         return self.path != STDIN and "://" not in self.path
+
+    @property
+    def is_one(self) -> bool:
+        """Whether it is known to be one file: not a folder, nor several with an asterisk, nor where nobody can look."""
+        return self.is_here and Path(self.path).is_file()
 
 
 def log_files(given: Sequence[tuple[str, str]], name: str | None) -> list[LogFile]:
@@ -123,37 +129,52 @@ def check_files(files: Sequence[LogFile]) -> None:
             raise SparkCepError("CEP_FILE", f"{file.path} cannot be read: there is no such file or folder.")
 
 
-def read_file(spark: SparkSession, file: LogFile, options: Mapping[str, str]) -> tuple[DataFrame, Mapping[str, str]]:
-    """The file as a DataFrame, and the options of Spark's reader that were found out or given.
+def spooled(file: LogFile) -> LogFile:
+    """Standard input as a file, since Spark reads files; others as they are."""
+    if file.path != STDIN:
+        return file
+    if file.format == "delta":
+        raise SparkCepError("CEP_ARGUMENTS", "A Delta table is a folder, which standard input cannot be.")
+    path = Path(tempfile.mkdtemp(prefix="sparkcep-stdin-"), f"{file.name}.{file.format}")
+    with path.open("wb") as out:
+        shutil.copyfileobj(sys.stdin.buffer if hasattr(sys.stdin, "buffer") else _encoded(), out)
+    return replace(file, path=str(path))
+
+
+def read_file(spark: SparkSession, file: LogFile, options: Mapping[str, str], texts: Collection[str] = ()) -> DataFrame:
+    """The file as a DataFrame.
 
     Types of CSV are inferred by Spark, its separator from the first line; the first line has the columns' names. XES is
     made a table first (:func:`sparkcep.read_xes`).
 
     Args:
-        options: of Spark's reader, which come before what is found out.
+        file: not standard input. options: of Spark's reader, which come before what is found out. texts: columns of a
+            CSV that are text, whatever they look like.
 
     Raises:
         SparkCepError: CEP_FILE where the file is empty or cannot be read, CEP_XES where it is no XES log.
     """
-    file = _spooled(file) if file.path == STDIN else file
     if file.format == "xes":
-        return _xes(spark, file, options), options
+        return _xes(spark, file, options)
     if file.is_here and not is_remote(spark):  # the JVM's folder may be another
         file = replace(file, path=str(Path(file.path).absolute()))
     if file.format == "parquet":
-        return spark.read.options(**options).parquet(file.path), options
+        return spark.read.options(**options).parquet(file.path)
     if file.format == "delta":
-        return _delta(spark, file, options), options
+        return _delta(spark, file, options)
     first = _beginning(file)
     if first is not None and not first.strip():
         raise SparkCepError("CEP_FILE", f"{file.path} is empty.")
     if file.format == "json":
         many = {"multiLine": "true"} if first is not None and _is_array(first) else {}
-        told = {**many, **options}
-        return spark.read.options(**told).json(file.path), told
+        return spark.read.options(**{**many, **options}).json(file.path)
     separator = {"sep": separator_of(first)} if first else {}
-    told = {"header": "true", "inferSchema": "true", **separator, **options}
-    return spark.read.options(**told).csv(file.path), told
+    reader = spark.read.options(**{"header": "true", "inferSchema": "true", **separator, **options})
+    frame = reader.csv(file.path)
+    if not texts:
+        return frame
+    items = [f"{in_backticks(n)} {'STRING' if n in texts else type_}" for n, type_ in frame.dtypes]
+    return reader.schema(", ".join(items)).csv(file.path)
 
 
 def separator_of(beginning: str) -> str:
@@ -204,17 +225,6 @@ def _beginning(file: LogFile) -> str | None:
 
 def _text(file: BinaryIO | gzip.GzipFile) -> str:
     return file.read(65536).decode("utf-8", "replace")
-
-
-def _spooled(file: LogFile) -> LogFile:
-    """Standard input as a file, since Spark reads files."""
-    folder = Path(tempfile.mkdtemp(prefix="sparkcep-stdin-"))
-    if file.format == "delta":
-        raise SparkCepError("CEP_ARGUMENTS", "A Delta table is a folder, which standard input cannot be.")
-    path = folder / f"{file.name}.{file.format}"
-    with path.open("wb") as out:
-        shutil.copyfileobj(sys.stdin.buffer if hasattr(sys.stdin, "buffer") else _encoded(), out)
-    return replace(file, path=str(path))
 
 
 def _encoded() -> BinaryIO:

@@ -29,20 +29,32 @@ _TIEBREAK = """eventposition pos position seq seqno sequence sequencenumber even
 TEMPORAL = ("timestamp", "timestamp_ntz", "date")
 #: Rows that guesses look at.
 SAMPLE = 10_000
-_INTEGRAL = ("tinyint", "smallint", "int", "bigint")
+INTEGRAL = ("tinyint", "smallint", "int", "bigint")
+#: Texts that begin with a day and its year, as a regular expression of Java.
+_DAY_TEXT = (
+    "^ *([0-9]{4}([-/.][0-9]{1,2}){2}([T ,].*)?|[0-9]{1,2}[-/. ]([0-9]{1,2}|[A-Za-z]{3})[-/. ][0-9]{4}([ ,].*)?"
+    "|[0-9]{8}[T ].+)$"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
     """A column as a sample shows it.
 
-    ``type``: as Spark names it. ``distinct``: about how many values; ``rows``: how many are not NULL.
+    ``type``: as Spark names it. ``distinct``: about how many values; ``rows``: how many are not NULL; ``days``: how
+    many are texts that begin with a day.
     """
 
     name: str
     type: str
     distinct: int
     rows: int
+    days: int = 0
+
+    @property
+    def is_text_of_times(self) -> bool:
+        """Whether most values look like times; those that do not are found where the column is read."""
+        return self.days * 2 > self.rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,28 +109,26 @@ def _only(role: str, columns: Sequence[Column], why: str, many: str) -> Guess:
 
 
 def _time(columns: Sequence[Column]) -> Guess:
-    clocks = [c for c in columns if c.type in TEMPORAL]
+    clocks = [c for c in columns if c.type in TEMPORAL or c.is_text_of_times]
     if (found := _by_name(_TIME, clocks)) is not None:
         return Guess("time", found.name, f"by its name, a {found.type.upper()}")
     if clocks:
-        return _only("time", clocks, f"the only {clocks[0].type.upper()}", "several columns are times")
-    numbers = [c for c in columns if c.type in (*_INTEGRAL, "double", "float") or c.type.startswith("decimal")]
+        kind = "text of times" if clocks[0].is_text_of_times else clocks[0].type.upper()
+        return _only("time", clocks, f"the only {kind}", "several columns are times")
+    numbers = [c for c in columns if c.type in (*INTEGRAL, "double", "float") or c.type.startswith("decimal")]
     if (found := _by_name(_TIME, numbers)) is not None:
-        return Guess("time", found.name, f"by its name, a {found.type.upper()} without a unit")
-    texts = [c for c in columns if c.type == "string" and plain_name(c.name) in _TIME]
-    if texts:
-        return Guess("time", None, f"{texts[0].name} was read as text")
+        return Guess("time", found.name, f"by its name, a {found.type.upper()}")
     return Guess("time", None, "no column is a time")
 
 
 def _tiebreak(columns: Sequence[Column]) -> Guess:
-    found = _by_name(_TIEBREAK, [c for c in columns if c.type in _INTEGRAL])
+    found = _by_name(_TIEBREAK, [c for c in columns if c.type in INTEGRAL])
     return Guess("tiebreak", None, "") if found is None else Guess("tiebreak", found.name, "by its name")
 
 
 def _event(columns: Sequence[Column]) -> Guess:
     # An id of its own for each row, or one value for all, is no type.
-    texts = [c for c in columns if c.type in ("string", *_INTEGRAL) and c.distinct > 0]
+    texts = [c for c in columns if c.type in ("string", *INTEGRAL) and c.distinct > 0 and not c.is_text_of_times]
     found = _by_name(_EVENT, texts)
     if found is not None and not _is_unique(found):
         return Guess("event", found.name, "by its name")
@@ -130,7 +140,7 @@ def _event(columns: Sequence[Column]) -> Guess:
 
 
 def _case(columns: Sequence[Column]) -> Guess:
-    fit = [c for c in columns if c.type in ("string", *_INTEGRAL) and not _is_unique(c)]
+    fit = [c for c in columns if c.type in ("string", *INTEGRAL) and not _is_unique(c) and not c.is_text_of_times]
     found = _by_name(_CASE, fit)
     if found is not None:
         return Guess("case", found.name, "by its name")
@@ -153,7 +163,11 @@ def sampled(frame: DataFrame) -> list[Column]:
     if not atoms:
         return []
     items = [
-        text for n, _ in atoms for text in (f"approx_count_distinct({in_backticks(n)})", f"count({in_backticks(n)})")
-    ]
+        item
+        for name, type_ in atoms
+        for n in [in_backticks(name)]
+        for item in (f"approx_count_distinct({n})", f"count({n})",
+                     f"count_if({n} RLIKE '{_DAY_TEXT}')" if type_ == "string" else "0")
+    ]  # fmt: skip
     (row,) = frame.limit(SAMPLE).selectExpr(*items).collect()
-    return [Column(name, type_, row[2 * i], row[2 * i + 1]) for i, (name, type_) in enumerate(atoms)]
+    return [Column(name, type_, *row[3 * i : 3 * i + 3]) for i, (name, type_) in enumerate(atoms)]

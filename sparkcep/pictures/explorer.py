@@ -16,10 +16,11 @@ from pyspark.sql import functions as F
 
 from sparkcep.data.discovery import Discovered, LogColumns, discover, quoted
 from sparkcep.data.roles import guess_roles, sampled
+from sparkcep.data.times import time_reading
 from sparkcep.errors import SparkCepError, near_name
 from sparkcep.pictures.durations import UNITS, in_words
 from sparkcep.progress import activity
-from sparkcep.query import string_literal
+from sparkcep.query import in_backticks, string_literal
 from sparkcep.session.messages import short_message
 
 #: Cases that are drawn, and events of each.
@@ -39,13 +40,13 @@ class Exploration:
     """A log and the questions that are asked about it; the widget shows what this answers.
 
     Args:
-        frame: the log. columns: its columns by role. name: of its view in SQL.
+        frame: the log. columns: its columns by role. name: of its view in SQL. facts: about how it was read.
     """
 
-    def __init__(self, frame: DataFrame, columns: LogColumns, name: str) -> None:
-        self.frame, self.columns, self.name = frame, columns, name
+    def __init__(self, frame: DataFrame, columns: LogColumns, name: str, facts: Sequence[str] = ()) -> None:
+        self.frame, self.columns, self.name, self.facts = frame, columns, name, facts
         self.spark = frame.sparkSession
-        frame.createOrReplaceTempView(name)
+        frame.createOrReplaceTempView(in_backticks(name))
         self.found: Discovered = discover(frame, columns, name)
 
     @property
@@ -66,6 +67,7 @@ class Exploration:
                 f"{found.variant_count:,} variants" if found.variants is not None else "long cases",
                 f"{found.first} to {found.last}",
                 f"a case lasts {lasting(found.median_duration)} (median), up to {lasting(found.most_duration)}",
+                *self.facts,
             ],
             "types": [{"name": t.name, "events": t.events, "cases": t.cases} for t in found.types[:40]],
             "variants": variants,
@@ -92,7 +94,8 @@ class Exploration:
         case = f" PARTITION BY {', '.join(map(quoted, self.columns.case))}" if self.columns.case else ""
         tie = f", {quoted(self.columns.tiebreak)}" if self.columns.tiebreak else ""
         lines = [
-            f"FROM {self.name}{case} ORDER BY {quoted(self.columns.time)}{tie} EVENT TYPE {quoted(self.columns.event)}",
+            f"FROM {quoted(self.name)}{case} ORDER BY {quoted(self.columns.time)}{tie} "
+            f"EVENT TYPE {quoted(self.columns.event)}",
             f"PATTERN SEQ({', '.join(parts)})",
         ]
         if within is not None:
@@ -204,7 +207,8 @@ def exploration(
     """A log whose columns are named, or guessed as the command line guesses them.
 
     Raises:
-        SparkCepError: CEP_UNRESOLVED_COLUMN, or CEP_LOG_COLUMNS where no time or event type can be told.
+        SparkCepError: CEP_UNRESOLVED_COLUMN; CEP_LOG_COLUMNS where no time or event type can be told; CEP_TIME_FORMAT,
+            CEP_TIME_TYPE where the time is none.
     """
     cases = () if case is None else (case,) if isinstance(case, str) else tuple(case)
     named = {"time": time, "event": event, "tiebreak": tiebreak, "case": ",".join(cases) or None}
@@ -221,12 +225,19 @@ def exploration(
             raise SparkCepError(
                 "CEP_LOG_COLUMNS", f"The columns tell no {role}: {guesses[role].why}.", hint=f'{role}="column"'
             )
-    guessed = guesses["case"].column
+    guessed, time = guesses["case"].column, str(guesses["time"].column)
     columns = LogColumns(
-        cases or ((guessed,) if guessed else ()), str(guesses["time"].column), str(guesses["event"].column),
-        guesses["tiebreak"].column,
-    )  # fmt: skip
-    return Exploration(frame, columns, name)
+        cases or ((guessed,) if guessed else ()), time, str(guesses["event"].column), guesses["tiebreak"].column
+    )
+    try:
+        reading = time_reading(frame, time)
+    except SparkCepError as error:
+        read = f"df.withColumn({time!r}, F.to_timestamp({time!r}, 'dd.MM.yyyy HH:mm'))"
+        raise SparkCepError(error.error_class, error.sentence, hint=read) from None
+    if reading is None:
+        return Exploration(frame, columns, name)
+    frame = frame.withColumn(time, F.expr(reading.sql))
+    return Exploration(frame, columns, name, [f"{time} is read as {reading.format}"])
 
 
 #: Frames by the view that explore() made of them.
@@ -258,7 +269,8 @@ def explore(
         A widget (anywidget), which shows itself as the last value of a cell; ``.sql`` is its pattern as SQL.
 
     Raises:
-        SparkCepError: CEP_NOTEBOOK_MISSING without anywidget; CEP_LOG_COLUMNS, CEP_UNRESOLVED_COLUMN.
+        SparkCepError: CEP_NOTEBOOK_MISSING without anywidget; CEP_LOG_COLUMNS, CEP_UNRESOLVED_COLUMN, CEP_TIME_FORMAT,
+            CEP_TIME_TYPE.
     """
     try:
         import anywidget

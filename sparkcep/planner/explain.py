@@ -40,6 +40,7 @@ def explain_plan(plan: AnyPlan, name: str, index: Sequence[str], warning: str = 
         shared: whether other patterns read the same prepared rows.
     """
     lines = [f"Pattern relation {name}", *([f"  Warning: {warning}"] if warning else [])]
+    lines += [f"  Note: {note}" for note in plan.query.notes]
     lines += _ENGINES[plan.engine.name](plan)
     if plan.input.layout == "rows" and plan.query.partition_predicate:
         lines.append(f"  Key predicates: {unescape(plan.query.partition_predicate)}")

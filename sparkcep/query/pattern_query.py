@@ -129,8 +129,8 @@ class PatternQuery:
 
     Input: ``columns`` are the input's column names in table order; ``identifiers`` every name that occurs in the
     form's expressions (an upper bound of the columns they use), ``named_beside_order`` those that occur elsewhere than
-    in ORDER BY and as a log's tie-break (None: all of them); ``partition_predicate`` what the statement around it
-    demands of PARTITION BY columns; ``with_prefix`` the WITH list that its subqueries may need. The last of
+    in ORDER BY and as a log's tie-break (None: all of them), which is ``tiebreak``; ``partition_predicate`` what the
+    statement around it demands of PARTITION BY columns; ``with_prefix`` the WITH its subqueries may need. The last of
     ``partition_by`` are those that equivalence tests and GROUP BY make. ``event_type`` is the type column's text, None
     where every component takes every row. ``groups``: cases that are merged, as numbers and texts, GROUPS; the block is
     then over an input with a column more, ``group_id``, which partitions it, and ``case`` is the key that partitioned
@@ -151,7 +151,8 @@ class PatternQuery:
 
     ``window``: of a pattern in a window, whose frame is the query's ``within`` over that window's ``row``.
 
-    ``text`` is the statement, ``start`` where the form stands in it; positions are -1 where there is no such clause.
+    ``notes``: sentences about settings that are passed over. ``text`` is the statement, ``start`` where the form stands
+    in it; positions are -1 where there is no such clause.
     """
 
     columns: tuple[str, ...]
@@ -199,6 +200,8 @@ class PatternQuery:
     named_beside_order: frozenset[str] | None = None
     streaming: bool = False
     own_neighbours: bool = False
+    tiebreak: str | None = None
+    notes: tuple[str, ...] = ()
     censored_position: int = field(default=-1, compare=False)
     timed_out_position: int = field(default=-1, compare=False)
     groups_position: int = field(default=-1, compare=False)

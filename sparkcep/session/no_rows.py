@@ -1,7 +1,7 @@
 """Why a pattern has no rows: constants that the log does not hold, and how far the furthest partition came.
 
 A mistyped event type is no error, and its answer is empty like any other. EXPLAIN ANALYZE and the shell ask here; what
-is asked costs two aggregates over the input and, where there are no rows, one search for the longest run.
+is asked costs three aggregates over the input and, where there are no rows, one search for the longest run.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from sparkcep.planner.engines.non_answers.plan import plan_non_answers
 from sparkcep.query import PREFIX, SOURCE, NonAnswers, quote, string_literal, unescape
 from sparkcep.session.analyzer import SparkAnalyzer
 from sparkcep.session.relations import Relation, relation_sql
+from sparkcep.session.ties import tied_rows
 
 if TYPE_CHECKING:
     from sparkcep.session.rule_sets import RuleSetResult
@@ -33,10 +34,13 @@ _REASONS = {
 
 
 def notes(analyzer: SparkAnalyzer, relation: Relation, has_rows: bool) -> list[str]:
-    """Sentences about one pattern: constants its log lacks and, where it ``has_rows`` not, the longest run."""
+    """Sentences about one pattern: constants its log lacks, where it ``has_rows`` not the longest run, and rows whose
+    order their ORDER BY keys do not decide."""
     out = list(unknown_constants(analyzer, relation))
     if not has_rows and (reached := _furthest(analyzer, relation)):
         out.append(reached)
+    if tied := tied_rows(analyzer, relation):
+        out.append(tied)
     return out
 
 

@@ -176,6 +176,13 @@ class OccurrencePlanner:
             input_sql: the query that reads the input, where indexes on it are asked for.
         """
         prefix = self.rewriter.with_prefix(form)
+        types = {quote(f.name): f.dataType.simpleString() for f in source.schema.fields}
+
+        def type_of(expression: str) -> str:
+            if (of_column := types.get(expression)) is not None:
+                return of_column
+            (found,) = self.analyzer.run(f"{prefix}SELECT {expression} FROM {{{SOURCE}}}", source).schema
+            return str(found.dataType.simpleString())
 
         def indexed() -> Mapping[str, str]:
             self.analyzer.volatile.append("pattern indexes")
@@ -184,10 +191,8 @@ class OccurrencePlanner:
         return bind_block(
             self.statement, form, _own_columns(source, outer_keys), self.rewriter.qualifiers(form),
             self.rewriter.render, self.settings, prefix,
-            lambda relation: self.analyzer.table_properties(relation, source),
-            lambda expression: str(self.analyzer.run(f"{prefix}SELECT {expression} FROM {{{SOURCE}}}", source).schema[0]
-                                   .dataType.simpleString()),
-            indexed, constants=self.rewriter.constants,
+            lambda relation: self.analyzer.table_properties(relation, source), type_of, indexed,
+            constants=self.rewriter.constants,
         )  # fmt: skip
 
     def merged(self, query: PatternQuery, source: DataFrame) -> DataFrame:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 
-from sparkcep.errors import PatternAnalysisError, SparkCepError, near_name, streaming_unsupported
+from sparkcep.errors import PatternAnalysisError, SparkCepError, near_name, streaming_unsupported, warn
 from sparkcep.planner.fields import Fields
 from sparkcep.planner.streaming.refusals import operator_refusal, order_refusal
 from sparkcep.query import KeyExpression, SortKey, quote
@@ -17,6 +18,7 @@ from sparkcep.session.analyzer import SparkAnalyzer
 from sparkcep.session.planning import watermarked
 from sparkcep.session.rule_sources import rules_at, table_rules
 from sparkcep.settings import LOG_CASE, LOG_EVENT, LOG_TIME, SHARED_INPUT, Settings
+from sparkcep.sql.log_columns import LogColumns
 from sparkcep.sql.rewriter import InputSql, Rewriter
 from sparkcep.sql.rule_sets.binder import COLUMNS
 from sparkcep.sql.rule_sets.keys import LogKeys
@@ -53,7 +55,7 @@ def read_rule_call(
 
     Raises:
         PatternAnalysisError: CEP_TABLE_FUNCTION_ARGUMENT, CEP_RULES, CEP_LOG_COLUMNS, CEP_UNRESOLVED_COLUMN,
-            CEP_STREAMING_WATERMARK, CEP_STREAMING_UNSUPPORTED; Spark's own classes for arguments
+            CEP_TIME_TYPE, CEP_STREAMING_WATERMARK, CEP_STREAMING_UNSUPPORTED; Spark's own classes for arguments
             that do not fit the parameters.
     """
     return _Reader(analyzer, rewriter, statement, form, evaluate).read()
@@ -90,11 +92,12 @@ class _Reader:
             )  # fmt: skip
         input_sql = self.input_sql(table)
         source = self.analyzer.analyzed(input_sql.text)
-        settings = self.settings(table, source)
-        keys = self.keys(table, source, settings)
+        log = self.log_columns(table, source)
+        keys = self.keys(table, source, log)
+        # The tiebreak is a key of all rules.
+        settings = replace(self.analyzer.settings, log_tiebreak="", log_event=self.event_type(source, log))
         if source.isStreaming:
             self.check_stream(keys, source, settings)
-        settings = replace(settings, log_tiebreak="")  # is a key of all rules
         return RuleSetCall(source, input_sql, keys, settings, self.rules(), self.form.keyword.start)
 
     def check_stream(self, keys: LogKeys, source: DataFrame, settings: Settings) -> None:
@@ -129,27 +132,27 @@ class _Reader:
         plain = text == f"SELECT * FROM {relation}" and table.name is not None
         return InputSql(text, relation if plain else None)
 
-    def settings(self, table: TableArgument, source: DataFrame) -> Settings:
-        """With the log's properties, and the event type's column."""
-        settings = self.analyzer.settings
-        named = table.name is not None and relation_name(self.s, *table.name)
-        known = self.analyzer.table_properties(self.rewriter.render(*table.relation), source) if named else {}
+    def log_columns(self, table: TableArgument, source: DataFrame) -> LogColumns:
+        """Columns that the call does not name."""
+        types = dict(source.dtypes)
+        fields = Fields(source.columns, self.analyzer.settings.case_sensitive)
 
-        def told(role: str, otherwise: str) -> str:
-            return known.get(f"sparkcep.{role}", "").strip() or otherwise
+        def column(name: str) -> str | None:
+            return fields.column_of(quote(name))
 
-        settings = replace(
-            settings,
-            log_case=told("case", settings.log_case),
-            log_time=told("time", settings.log_time),
-            log_tiebreak=told("tiebreak", settings.log_tiebreak),
-            log_event=told("event", settings.log_event),
-        )
-        if "event_type" in self.arguments:
-            settings = replace(settings, log_event=self.event_type(source))
-        return settings
+        def properties() -> Mapping[str, str]:
+            named = table.name is not None and relation_name(self.s, *table.name)
+            return self.analyzer.table_properties(self.rewriter.render(*table.relation), source) if named else {}
 
-    def event_type(self, source: DataFrame) -> str:
+        return LogColumns(
+            lambda: source.columns, lambda name: column(name) is not None, lambda name: types[column(name) or name],
+            functools.cache(properties), self.analyzer.settings,
+            lambda kind, sentence, hint: self.error(kind, sentence, self.place("log"), hint),
+        )  # fmt: skip
+
+    def event_type(self, source: DataFrame, log: LogColumns) -> str:
+        if "event_type" not in self.arguments:  # whether there is such a column is asked where a rule needs types
+            return log.properties().get("sparkcep.event", "").strip() or self.analyzer.settings.log_event
         low, high = self.arguments["event_type"]
         token = self.s.tokens[low]
         name = token.text if high - low == 1 and token.kind in ("word", "quoted") else plain_literal(self.s, low, high)
@@ -170,22 +173,16 @@ class _Reader:
                 f"did you mean {near}?" if near else f"its columns are {', '.join(source.columns)}",
             )  # fmt: skip
 
-    def keys(self, table: TableArgument, source: DataFrame, settings: Settings) -> LogKeys:
+    def keys(self, table: TableArgument, source: DataFrame, log: LogColumns) -> LogKeys:
         """PARTITION BY and ORDER BY of the call, else of the log's properties or the settings; and the tie-break."""
         partition_by = tuple(KeyExpression(self.expression(span, source)) for span in table.partition_by)
         order_by = tuple(
             SortKey(self.expression(k.expression, source), k.ascending, k.nulls_first) for k in table.order_by
         )
-
-        def outside(name: str) -> str:
-            self.check_column(name, source, self.place("log"))
-            return quote(name)
-
-        if not partition_by and not table.single and settings.log_case:
-            names = [name.strip().strip("`") for name in settings.log_case.split(",")]
-            partition_by = tuple(KeyExpression(outside(name)) for name in names)
-        if not order_by and settings.log_time:
-            order_by = (SortKey(outside(settings.log_time.strip("`"))),)
+        if not partition_by and not table.single:
+            partition_by = tuple(KeyExpression(quote(name)) for name in log.of("case", has_order=bool(order_by)))
+        if not order_by:
+            order_by = tuple(SortKey(quote(name)) for name in log.of("time"))
         if not order_by:
             raise self.error(
                 "CEP_LOG_COLUMNS", "The rule set has no order.", self.place("log"),
@@ -199,8 +196,9 @@ class _Reader:
                     f"The result of a rule set has a column {key.expression} of its own.", self.place("log"),
                     f"give the key another name: TABLE(SELECT {key.expression} AS {key.expression}_, ... FROM ...)",
                 )  # fmt: skip
-        if settings.log_tiebreak:
-            order_by = (*order_by, SortKey(outside(settings.log_tiebreak.strip("`"))))
+        order_by += tuple(SortKey(quote(name)) for name in log.of("tiebreak"))
+        for note in log.notes:
+            warn(note)
         return LogKeys(partition_by, order_by)
 
     def expression(self, span: tuple[int, int], source: DataFrame) -> str:

@@ -105,7 +105,7 @@ def run_statement(
         return untouched(), None
     own = with_aggregates(spark, settings.read(get))
     templates = Templates(read)
-    statement = templates.expanded(plain, statement, own, is_formatted=bool(kwargs))
+    statement = templates.expanded(plain, statement, own, kwargs)
     if mode == "auto" and _is_native() and not templates.steps:
         with contextlib.suppress(ParseException, AnalysisException):
             return untouched(), None
@@ -227,7 +227,7 @@ class StatementExecution:
         )
         warning = contradiction(planned, self.analyzer.settings.time_zone)
         if self.runs:
-            for sentence in (*pruning.warnings, *([warning] if warning else [])):
+            for sentence in (*query.notes, *pruning.warnings, *([warning] if warning else [])):
                 warn(sentence)
             self.warn_of_slow_conditions(planned, input_sql, source)
         if (

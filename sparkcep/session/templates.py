@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from typing import Any
+
+from pyspark.errors import AnalysisException
 
 from sparkcep.errors import SparkCepError
+from sparkcep.planner.fields import Fields
 from sparkcep.query import quote
 from sparkcep.session.analyzer import SqlMethod, shown_properties
 from sparkcep.settings import Settings
+from sparkcep.sql.log_columns import LogColumns
 from sparkcep.sql.occurrences import read_statement
 from sparkcep.sql.statement import Statement, formatted
-from sparkcep.sql.templates.expansion import Expanded, expand
-
-_ROLES = ("case", "time", "tiebreak", "event")
+from sparkcep.sql.templates.expansion import Expanded, TemplateLog, expand
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,31 +30,47 @@ class Templates:
     steps: list[Expanded] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
-    def expanded(self, plain: SqlMethod, statement: Statement, settings: Settings, *, is_formatted: bool) -> Statement:
+    def expanded(
+        self, plain: SqlMethod, statement: Statement, settings: Settings, frames: Mapping[str, Any]
+    ) -> Statement:
         """The statement with SQL in the place of its templates.
 
         Args:
-            plain: the session's own sql. is_formatted: whether Spark formats the text.
+            plain: the session's own sql. frames: what Spark puts into the text, where it formats that.
 
         Raises:
             SparkCepError: see :func:`expand`, with a place in the user's text.
         """
 
-        def roles(name: tuple[str, ...] | None) -> Mapping[str, str]:
-            known = {role: getattr(settings, f"log_{role}") for role in _ROLES}
-            properties = {} if name is None else shown_properties(plain, ".".join(map(quote, name)))
-            return known | {r: v for r in _ROLES if (v := properties.get(f"sparkcep.{r}", "").strip())}
+        def log_columns(log: TemplateLog) -> LogColumns:
+            @functools.cache
+            def types() -> Mapping[str, str]:
+                with suppress(AnalysisException):  # of a relation that only the statement knows
+                    return dict(plain(f"{log.with_prefix}SELECT * FROM {log.relation}", **frames).dtypes)
+                return {}
+
+            def column(name: str) -> str | None:
+                return Fields(list(types()), settings.case_sensitive).column_of(quote(name))
+
+            @functools.cache
+            def properties() -> Mapping[str, str]:
+                return {} if log.name is None else shown_properties(plain, ".".join(map(quote, log.name)))
+
+            return LogColumns(
+                lambda: list(types()), lambda name: not types() or column(name) is not None,
+                lambda name: types().get(column(name) or "", ""), properties, settings, log.error,
+            )  # fmt: skip
 
         while statement.templates:
             form = statement.templates[0]
             called = statement.text[form.start : form.end]
             with self.located():
-                step = expand(statement, form, roles, formatted=is_formatted)
+                step = expand(statement, form, log_columns, formatted=bool(frames))
                 self.steps.append(step)
                 self.notes.append(f"{' '.join(called.split())} stands for:")
                 self.notes.extend(f"  {line}" for line in step.sql.splitlines())
                 statement = read_statement(step.text)
-                statement = formatted(statement) if is_formatted else statement
+                statement = formatted(statement) if frames else statement
         return statement
 
     @contextmanager

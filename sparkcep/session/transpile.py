@@ -33,7 +33,7 @@ def compiled(spark: SparkSession, sqlQuery: str) -> str:
     own = replace(settings.read(get), index=False)
     text = as_spark_reads(spark, get, sqlQuery)
     plain, templates = plain_sql(spark), Templates(text)
-    statement = templates.expanded(plain, read_statement(text), own, is_formatted=False)
+    statement = templates.expanded(plain, read_statement(text), own, frames={})
     with templates.located():
         return _compiled(StatementExecution.of(spark, plain, statement, None, {}, own))
 

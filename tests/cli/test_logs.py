@@ -177,7 +177,7 @@ def test_several_files_name_their_columns(run: Run) -> None:
         "SELECT count(*) AS n FROM log JOIN others USING (order_id)",
     )  # fmt: skip
     assert (code, out) == (0, "n\n22\n")
-    assert "write FROM others PARTITION BY `order_id` ORDER BY `when happened` EVENT TYPE `step` PATTERN" in err
+    assert "write FROM others PARTITION BY `order_id` ORDER BY `when happened`, `row_in_file` EVENT TYPE `step` " in err
     code, _, err = run("sql", "--csv", "log.csv", "--csv", "others=more.csv", PAID)
     assert code == 1
     assert "CEP_LOG_COLUMNS" in err

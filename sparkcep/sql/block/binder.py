@@ -136,7 +136,7 @@ class BlockBinder:
         self.scope.components = components
         self.pattern = replace(self.pattern, components=components)
         source = read_source(
-            self.scope, syntax, self.form, self.settings, self.properties, self.indexed,
+            self.scope, syntax, self.form, self.settings, self.properties, self.type_of, self.indexed,
             needs_type=any(c.types for c in components), keys=self.keys,
         )  # fmt: skip
         case = self.merged_case(source)
@@ -165,6 +165,8 @@ class BlockBinder:
         query = PatternQuery(
             columns=self.scope.columns,
             partition_by=source.partition_by,
+            tiebreak=source.tiebreak,
+            notes=source.notes,
             order_by=source.order_by if source.tiebreak is None else (*source.order_by, SortKey(source.tiebreak)),
             event_type=source.event_type,
             components=components,

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from sparkcep.errors import PatternAnalysisError, near_name
+from sparkcep.errors import PatternAnalysisError
 from sparkcep.query import KeyExpression, SortKey, quote
-from sparkcep.settings import LOG_CASE, LOG_EVENT, LOG_TIEBREAK, LOG_TIME, Settings
+from sparkcep.settings import Settings
 from sparkcep.sql.block.parser import BlockSyntax
 from sparkcep.sql.block.references import Reader
 from sparkcep.sql.block.scope import BlockScope, Reference
+from sparkcep.sql.log_columns import KEYS, LogColumns
 from sparkcep.sql.rule_sets.keys import LogKeys, refuse_keys
 from sparkcep.sql.statement import PatternOccurrence
 from sparkcep.sql.token_text import Range
@@ -23,13 +25,15 @@ Indexed = Callable[[], Mapping[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The keys of a block; ``names`` are the columns that come from outside of the block's text."""
+    """The keys of a block; ``names`` are the columns that come from outside of the block's text, ``notes`` sentences
+    about settings that are passed over."""
 
     partition_by: tuple[KeyExpression, ...]
     order_by: tuple[SortKey, ...]
     tiebreak: str | None
     event_type: str | None
     names: tuple[str, ...]
+    notes: tuple[str, ...]
 
 
 def plain(scope: BlockScope, span: Range) -> str:
@@ -61,6 +65,7 @@ class _SourceReader:
         form: PatternOccurrence,
         settings: Settings,
         properties: Properties,
+        type_of: Callable[[str], str],
         indexed: Indexed,
         keys: LogKeys | None = None,
     ) -> None:
@@ -68,15 +73,11 @@ class _SourceReader:
         self.keys = keys
         self.syntax = syntax
         self.form = form
-        self.properties = properties
         self.indexed = indexed
-        self.settings = {
-            "case": (LOG_CASE.key, settings.log_case),
-            "time": (LOG_TIME.key, settings.log_time),
-            "tiebreak": (LOG_TIEBREAK.key, settings.log_tiebreak),
-            "event": (LOG_EVENT.key, settings.log_event),
-        }
-        self.found: Mapping[str, str] | None = None
+        relation = functools.cache(lambda: properties(name) if (name := self.relation()) else {})
+        self.log = LogColumns(
+            lambda: scope.columns, scope.is_column, lambda name: type_of(quote(name)), relation, settings, self.error
+        )
         self.names: list[str] = []
 
     def error(self, error_class: str, message: str, hint: str | None) -> PatternAnalysisError:
@@ -84,28 +85,18 @@ class _SourceReader:
             error_class, message, text=self.scope.statement.text, position=self.form.relation_start, hint=hint
         )
 
-    def outside(self, role: str) -> tuple[str, str]:
-        """The key that names a role's column and its value, from the table's properties, else from the settings."""
-        if self.found is None:
-            self.found = self.properties(self.relation()) if self.relation() else {}
-        key, value = f"sparkcep.{role}", self.found.get(f"sparkcep.{role}", "").strip()
-        if not value:
-            key, value = self.settings[role]
-        return key, value.strip()
+    def outside(self, role: str) -> list[str]:
+        """Columns of a role as SQL, from the table's properties or the settings."""
+        found = self.log.of(role, has_order=bool(self.syntax.order_by))
+        self.names += found
+        return [quote(name) for name in found]
 
     def outside_column(self, role: str) -> str | None:
-        key, value = self.outside(role)
-        return self.column(key, value) if value else None
+        return next(iter(self.outside(role)), None)
 
-    def column(self, key: str, name: str) -> str:
-        name = name.strip().strip("`")
+    def of_index(self, name: str) -> str:
         if not self.scope.is_column(name):
-            near = near_name(name, self.scope.columns)
-            raise self.error(
-                "CEP_UNRESOLVED_COLUMN",
-                f"{key} names {name}, but the input has no such column.",
-                f"did you mean {near}?" if near else f"its columns are {', '.join(self.scope.columns)}",
-            )
+            raise self.log.unresolved("the pattern index", name)
         self.names.append(name)
         return quote(name)
 
@@ -134,10 +125,8 @@ class _SourceReader:
         if self.keys is not None:
             refuse_keys(self.scope.statement, self.syntax.partition_by, self.syntax.order_by)
             partition_by = self.keys.partition_by
-        elif not partition_by and (case := self.outside("case"))[1]:
-            partition_by = tuple(
-                KeyExpression(self.column(case[0], name), self.form.start) for name in case[1].split(",")
-            )
+        elif not partition_by:
+            partition_by = tuple(KeyExpression(name, self.form.start) for name in self.outside("case"))
         order_by = tuple(
             SortKey(
                 plain(self.scope, k.expression),
@@ -155,7 +144,7 @@ class _SourceReader:
         event_type = self.event_type(needs_type)
         if (not order_by or (needs_type and event_type is None)) and (by_index := self.indexed()):
             # Only what would be refused: that there is an index changes no answer.
-            own = {role: self.column("the pattern index", name) for role, name in by_index.items()}
+            own = {role: self.of_index(name) for role, name in by_index.items()}
             if not partition_by:
                 partition_by = (KeyExpression(own["case"], self.form.start),)
             if not order_by:
@@ -172,10 +161,10 @@ class _SourceReader:
                 f"The block has no {' and no '.join(m.split(' ', 1)[1] for m in missing)}.",
                 "write FROM t PARTITION BY case ORDER BY time EVENT TYPE type PATTERN ..., or set the table's "
                 "properties sparkcep.case, sparkcep.time, sparkcep.tiebreak and sparkcep.event, or "
-                f"{', '.join(key for key, _ in self.settings.values())}, or CREATE PATTERN INDEX on the table"
+                f"{', '.join(KEYS.values())}, or CREATE PATTERN INDEX on the table"
                 + ("; EVENT TYPE NONE lets every row match" if needs_type and event_type is None else ""),
             )
-        return Source(partition_by, order_by, tiebreak, event_type, tuple(self.names))
+        return Source(partition_by, order_by, tiebreak, event_type, tuple(self.names), tuple(self.log.notes))
 
     def event_type(self, needed: bool) -> str | None:
         span = self.syntax.event_type
@@ -200,6 +189,7 @@ def read_source(
     form: PatternOccurrence,
     settings: Settings,
     properties: Properties,
+    type_of: Callable[[str], str],
     indexed: Indexed = dict,
     *,
     needs_type: bool,
@@ -213,9 +203,10 @@ def read_source(
         keys: those of the rule set that the block is a rule of.
 
     Raises:
-        PatternAnalysisError: CEP_LOG_COLUMNS, CEP_UNRESOLVED_COLUMN, CEP_PATTERN_VARIABLE_NOT_ALLOWED, CEP_RULE_KEYS.
+        PatternAnalysisError: CEP_LOG_COLUMNS, CEP_UNRESOLVED_COLUMN, CEP_TIME_TYPE, CEP_PATTERN_VARIABLE_NOT_ALLOWED,
+            CEP_RULE_KEYS.
     """
-    return _SourceReader(scope, syntax, form, settings, properties, indexed, keys).read(needs_type)
+    return _SourceReader(scope, syntax, form, settings, properties, type_of, indexed, keys).read(needs_type)
 
 
 def relation_names(scope: BlockScope, form: PatternOccurrence) -> frozenset[str]:

@@ -7,16 +7,28 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
-from sparkcep.errors import PatternAnalysisError, PatternParseError
+from sparkcep.errors import PatternAnalysisError, PatternParseError, warn
+from sparkcep.query import in_backticks, quote
+from sparkcep.sql.log_columns import LogColumns
+from sparkcep.sql.rewriter import Rewriter
 from sparkcep.sql.statement import PatternOccurrence, Statement
 from sparkcep.sql.table_functions import Call, plain_literal, read_call, relation_name
 from sparkcep.sql.templates import TEMPLATES
 from sparkcep.sql.templates.template import Arguments, Log
 
-#: Columns by role (case, time, tiebreak, event) of the log that has a name, as far as anything tells them.
-Roles = Callable[[tuple[str, ...] | None], Mapping[str, str]]
 _QUERY = ("SELECT", "WITH", "FROM", "VALUES", "TABLE")
 _HEADS = (("PARTITION", "BY"), ("DISTRIBUTE", "BY"), ("ORDER", "BY"), ("EVENT", "TYPE"))
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateLog:
+    """A log as a call names it. ``name``: of a table. ``with_prefix``: the statement's WITH, which goes before SQL that
+    reads the log. ``error``: makes an error of a class, a sentence and a hint."""
+
+    name: tuple[str, ...] | None
+    relation: str
+    with_prefix: str
+    error: Callable[[str, str, str | None], PatternAnalysisError]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,18 +60,21 @@ class Expanded:
         return self.start if named is None else self.start + named.start()
 
 
-def expand(statement: Statement, form: PatternOccurrence, roles: Roles, *, formatted: bool) -> Expanded:
+def expand(
+    statement: Statement, form: PatternOccurrence, log_columns: Callable[[TemplateLog], LogColumns], *, formatted: bool
+) -> Expanded:
     """Put what a template stands for in the place of its call.
 
     Args:
+        log_columns: what is told of a log's columns beside the call.
         formatted: whether the statement is a format string, in which braces are doubled.
 
     Raises:
         PatternAnalysisError, PatternParseError: CEP_TEMPLATE_ARGUMENT, CEP_LOG_COLUMNS, CEP_SYNTAX_ERROR, and those of
-            :func:`read_call`.
+            :meth:`LogColumns.of` and :func:`read_call`.
     """
     call = read_call(statement, form)
-    return _Expansion(statement, form, call, roles, formatted).expanded()
+    return _Expansion(statement, form, call, log_columns, formatted).expanded()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +82,7 @@ class _Expansion:
     s: Statement
     form: PatternOccurrence
     call: Call
-    roles: Roles
+    log_columns: Callable[[TemplateLog], LogColumns]
     formatted: bool
 
     def error(self, message: str, position: int, hint: str | None = None) -> PatternAnalysisError:
@@ -191,26 +206,29 @@ class _Expansion:
                 begin = i + 1
         return out
 
-    def columns_of(self, names: str) -> list[str]:
-        """Names that a property or a setting gives, with commas between them, as SQL."""
-        found = [name.strip().strip("`").replace("`", "``") for name in names.split(",") if name.strip()]
-        escaped = [n.replace("{", "{{").replace("}", "}}") if self.formatted else n for n in found]
-        return [f"`{name}`" for name in escaped]
-
     def with_roles(self, span: tuple[int, int], name: tuple[str, ...] | None, found: Mapping[str, list[str]]) -> Log:
         """The log's columns: those that the call names, else those of the table's properties, else of the settings."""
-        roles = {role: self.columns_of(text) for role, text in self.roles(name).items()}
-        partition = found.get("PARTITION") or roles["case"]
-        order = [*(found.get("ORDER") or roles["time"]), *roles["tiebreak"]]
-        event = found.get("EVENT") or roles["event"]
+
+        def error(error_class: str, sentence: str, hint: str | None) -> PatternAnalysisError:
+            return PatternAnalysisError(error_class, sentence, text=self.s.text, position=self.place("log"), hint=hint)
+
+        prefix = Rewriter(self.s).with_prefix(self.form)
+        known = self.log_columns(TemplateLog(name, self.text(*span), prefix, error))
+
+        def outside(role: str) -> list[str]:
+            return [quote(n) if self.formatted else in_backticks(n) for n in known.of(role, has_order="ORDER" in found)]
+
+        partition = found.get("PARTITION") or outside("case")
+        order = [*(found.get("ORDER") or outside("time")), *outside("tiebreak")]
+        event = found.get("EVENT") or outside("event")
+        for note in known.notes:
+            warn(note)
         missing = [what for what, has in (("order", order), ("event type column", event)) if not has]
         if missing or len(event) > 1:
-            raise PatternAnalysisError(
+            raise error(
                 "CEP_LOG_COLUMNS",
                 f"The log has no {' and no '.join(missing) or 'single event type column'}.",
-                text=self.s.text,
-                position=self.place("log"),
-                hint=f"write {self.call.function}(TABLE(t) PARTITION BY case ORDER BY time EVENT TYPE type, ...), or "
+                f"write {self.call.function}(TABLE(t) PARTITION BY case ORDER BY time EVENT TYPE type, ...), or "
                 "set the table's properties sparkcep.case, sparkcep.time, sparkcep.tiebreak and sparkcep.event, or "
                 "spark.sparkcep.log.case, .time, .tiebreak and .event",
             )

@@ -1,0 +1,70 @@
+"""Columns of a log that a statement does not name: what the table's properties say, else the session's settings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sparkcep.errors import PatternAnalysisError, near_name
+from sparkcep.settings import LOG_CASE, LOG_EVENT, LOG_TIEBREAK, LOG_TIME, Settings
+
+KEYS = {"case": LOG_CASE.key, "time": LOG_TIME.key, "tiebreak": LOG_TIEBREAK.key, "event": LOG_EVENT.key}
+
+
+@dataclass(frozen=True, slots=True)
+class LogColumns:
+    """What is told of one log.
+
+    Args:
+        columns: the log's names. is_column: whether it has one of this name. type_of: Spark's type of a column.
+        properties: of the table, where the log is one. error: makes an error of a class, a sentence and a hint.
+        notes: sentences about settings that are passed over.
+    """
+
+    columns: Callable[[], Sequence[str]]
+    is_column: Callable[[str], bool]
+    type_of: Callable[[str], str]
+    properties: Callable[[], Mapping[str, str]]
+    settings: Settings
+    error: Callable[[str, str, str | None], PatternAnalysisError]
+    notes: list[str] = field(default_factory=list)
+
+    def of(self, role: str, *, has_order: bool = False) -> tuple[str, ...]:
+        """Columns of `case`, `time`, `tiebreak` or `event`; none where nothing names them.
+
+        A setting was made for some log, maybe another one. So one that names no column of this log is passed over where
+        the statement does not live on it: a tiebreak, and the case of a log whose order the statement names.
+
+        Args:
+            has_order: whether the statement names its order.
+
+        Raises:
+            PatternAnalysisError: CEP_UNRESOLVED_COLUMN; CEP_TIME_TYPE where the time is text.
+        """
+        key, value = f"sparkcep.{role}", self.properties().get(f"sparkcep.{role}", "").strip()
+        is_setting = not value
+        if is_setting:
+            key, value = KEYS[role], getattr(self.settings, f"log_{role}").strip()
+        names = [n.strip().strip("`") for n in (value.split(",") if role == "case" else [value]) if n.strip()]
+        for name in names:
+            if self.is_column(name):
+                continue
+            if is_setting and (role == "tiebreak" or (role == "case" and has_order)):
+                self.notes.append(f"{key} is passed over, since the input has no column {name}")
+                return ()
+            raise self.unresolved(key, name)
+        if role == "time" and names and re.match("string|(var)?char", self.type_of(names[0])):
+            raise self.error(
+                "CEP_TIME_TYPE", f"{key} names {names[0]}, which is text, and text is not in the order of time.",
+                f"read it through a view: SELECT *, to_timestamp(`{names[0]}`, 'dd.MM.yyyy HH:mm') AS at; "
+                f"or write ORDER BY `{names[0]}` to sort by the text",
+            )  # fmt: skip
+        return tuple(names)
+
+    def unresolved(self, key: str, name: str) -> PatternAnalysisError:
+        """CEP_UNRESOLVED_COLUMN; the caller raises it."""
+        columns = self.columns()
+        near = near_name(name, columns)
+        hint = f"did you mean {near}?" if near else f"its columns are {', '.join(columns)}"
+        return self.error("CEP_UNRESOLVED_COLUMN", f"{key} names {name}, but the input has no such column.", hint)
