@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 
 from sparkcep.data.discovery import quoted
 from sparkcep.data.files import STDIN, LogFile, read_file, spooled
-from sparkcep.data.roles import ROLES, TEMPORAL, Guess, guess_roles, sampled
+from sparkcep.data.roles import ROLES, TEMPORAL, Guess, guess_roles, sampled, type_text
 from sparkcep.data.row_order import ROW_IN_FILE, row_order
 from sparkcep.data.times import time_reading
 from sparkcep.errors import SparkCepError, near_name
@@ -136,7 +136,7 @@ def _timed(
         if guess.named or time_format:
             raise
         return Guess("time", None, f"{error.sentence.rstrip('.')} ({error.hint})"), {}
-    why = guess.why + (f", a {type_.upper()}" if guess.named else "")
+    why = guess.why + (f", {type_text(type_)}" if guess.named else "")
     if reading is None:
         return replace(guess, why=why + ("" if type_ in TEMPORAL else " without a unit")), {}
     return replace(guess, why=f"{why}, read as {reading.format}"), {name: F.expr(reading.sql)}

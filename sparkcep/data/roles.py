@@ -92,6 +92,15 @@ def plain_name(name: str) -> str:
     return re.sub(r"[\W_]+", "", name.casefold())
 
 
+def type_text(type_: str) -> str:
+    """A type of Spark's in a sentence.
+
+    >>> type_text("int")
+    'an INT'
+    """
+    return f"{'an' if type_[0] in 'aeiou' else 'a'} {type_.upper()}"
+
+
 def _by_name(names: Sequence[str], columns: Iterable[Column]) -> Column | None:
     """The column whose name stands first; None where there is none, or two are called alike."""
     ranked = sorted((names.index(p), c.name, c) for c in columns if (p := plain_name(c.name)) in names)
@@ -111,13 +120,13 @@ def _only(role: str, columns: Sequence[Column], why: str, many: str) -> Guess:
 def _time(columns: Sequence[Column]) -> Guess:
     clocks = [c for c in columns if c.type in TEMPORAL or c.is_text_of_times]
     if (found := _by_name(_TIME, clocks)) is not None:
-        return Guess("time", found.name, f"by its name, a {found.type.upper()}")
+        return Guess("time", found.name, f"by its name, {type_text(found.type)}")
     if clocks:
         kind = "text of times" if clocks[0].is_text_of_times else clocks[0].type.upper()
         return _only("time", clocks, f"the only {kind}", "several columns are times")
     numbers = [c for c in columns if c.type in (*INTEGRAL, "double", "float") or c.type.startswith("decimal")]
     if (found := _by_name(_TIME, numbers)) is not None:
-        return Guess("time", found.name, f"by its name, a {found.type.upper()}")
+        return Guess("time", found.name, f"by its name, {type_text(found.type)}")
     return Guess("time", None, "no column is a time")
 
 

@@ -26,7 +26,7 @@ _CLOCKS = ("", " H:mm", " H:mm:ss", " h:mm a", " h:mm:ss a", ", H:mm", ", H:mm:s
            "[[,] H:mm[:ss[.SSSSSS]]]", "[[,] h:mm[:ss][ ]a]")  # fmt: skip
 #: Of formats that read a column alike, the first is taken.
 _OF_TEXTS = (
-    _ISO_DAY, _ISO, *(day + clock for day in _DAYS for clock in _CLOCKS),
+    _ISO_DAY, _ISO, "yyyy-M-d['T'][ ]H:mm[:ss[.SSSSSS]][ ]XX", *(day + clock for day in _DAYS for clock in _CLOCKS),
     "yyyyMMdd", "yyyyMMdd H:mm", "yyyyMMdd H:mm:ss", "yyyyMMdd'T'HHmmss",
 )  # fmt: skip
 _OF_NUMBERS = ("yyyyMMdd", "yyyyMMddHHmm", "yyyyMMddHHmmss")

@@ -122,12 +122,25 @@ def test_completion(shell: Shell) -> None:
     assert shell.completions("WHERE seq_")[1] == ["seq_no"]
 
 
+def test_names_that_need_backticks(shell: Shell, written: list[str]) -> None:
+    shell.feed("CREATE OR REPLACE TEMPORARY VIEW `Straßen 1` AS SELECT 1 AS `Länge`;")
+    shell.feed("\\d straßen 1")
+    assert "Länge" in written[-1]
+    assert shell.completions("SELECT * FROM Straß")[1] == ["`straßen 1`"]
+    assert shell.completions("SELECT * FROM `Straßen 1` WHERE Läng")[1] == []
+    shell.feed("DROP VIEW `Straßen 1`;")
+
+
 def test_a_pipe(shell: Shell, written: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.stdin", io.StringIO("SELECT 1 AS one;\n\\timing\nSELECT 2 AS two"))
+    lines = "SELECT 1 AS one;\n\\timing\nSELECT 2 AS two;\n\\timing on\n\\timing off\nSELECT 3 AS three"
+    monkeypatch.setattr("sys.stdin", io.StringIO(lines))
     run_shell(shell)
     assert "| one |" in written[0]
+    assert written[1:3] == ["(1 row)", "Timing is on."]
     assert "| two |" in written[3]
-    assert written[4] == "(1 row)"
+    assert re.fullmatch(r"\(1 row, [\d.]+ s\)", written[4])
+    assert written[5:7] == ["Timing is on.", "Timing is off."]
+    assert written[8] == "(1 row)"
 
 
 def test_a_terminal(shell: Shell, written: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
