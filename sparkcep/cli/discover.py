@@ -92,6 +92,7 @@ def report(found: Discovered, top: int, tiebreak: str | None) -> list[str]:
     """What was found, as lines. ``tiebreak``: the column that orders events of one time."""
     from sparkcep.cli.printing import table
     from sparkcep.pictures.durations import in_words
+    from sparkcep.session.ties import ordered_by
 
     def lasting(value: float) -> str:
         return in_words(value) if found.clock else f"{value:,.6g}"
@@ -107,13 +108,8 @@ def report(found: Discovered, top: int, tiebreak: str | None) -> list[str]:
     if found.without_time:
         out.append(f"{found.without_time:,} events have no time (NULL)")
     if found.tied:
-        types = "the names of their types"
-        decides = types if tiebreak is None else tiebreak
-        if tiebreak is not None and found.undecided:
-            decides += f" decides their order, and for {found.undecided:,} of them {types}"
-        else:
-            decides += " decide their order" if tiebreak is None else " decides their order"
-        out.append(f"{found.tied:,} events share their time with another event of their case: {decides}")
+        by = ordered_by(tiebreak, found.undecided, "the names of their types")
+        out.append(f"{found.tied:,} events share their time with another event of their case: they {by}")
     rows: list[list[str | None]] = [
         [t.name, f"{t.events:,}", f"{t.cases:,}", f"{t.repeated:,}"] for t in found.types[:top]
     ]

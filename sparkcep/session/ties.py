@@ -26,15 +26,27 @@ def tied_rows(analyzer: SparkAnalyzer, relation: Relation) -> str:
     if not rows:
         return ""
     fields = plan.input.fields
-    behind = [t for t in fields.texts[: fields.sort_fields] if t not in order and t != query.tiebreak]
-    others = ", then ".join(_shown(t) for t in behind) or "nothing, since the pattern reads no other column,"
-    decides = f"{others} decides their order"
-    if query.tiebreak is not None:
-        decides = f"{_shown(query.tiebreak)} decides their order"
-        decides += f", and for {undecided:,} of them {others}" if undecided else ""
-    same = f"the same {', '.join(map(_shown, order))}" if order else "no ORDER BY and the same partition"
-    verb = "has" if rows == 1 else "have"
-    return f"{rows:,} rows {verb} {same} as another row of their partition; {decides}"
+    known = {fields.column_of(text) or text for text in (*order, query.tiebreak or "")}
+    others = [_shown(t) for t in fields.texts[: fields.sort_fields] if (fields.column_of(t) or t) not in known]
+    by = ordered_by(query.tiebreak and _shown(query.tiebreak), undecided, ", then ".join(others))
+    if not order:
+        return f"without ORDER BY, {rows:,} rows of partitions with several rows {by}"
+    same = ", ".join(map(_shown, order))
+    return f"{rows:,} rows have the same {same} as another row of their partition: they {by}"
+
+
+def ordered_by(tiebreak: str | None, undecided: int, others: str) -> str:
+    """What decides the order of rows of one time.
+
+    Args:
+        undecided: how many of them have the same tiebreak too. others: what decides then.
+
+    >>> ordered_by("pos", 2, "activity")
+    'are ordered by pos and, 2 of them, by activity'
+    """
+    if tiebreak is None:
+        return f"are ordered by {others}" if others else "look the same to the pattern"
+    return f"are ordered by {tiebreak}" + (f" and, {undecided:,} of them, by {others}" if undecided and others else "")
 
 
 def _shown(text: str) -> str:

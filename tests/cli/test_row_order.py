@@ -141,12 +141,12 @@ def test_ties_are_said(run: Run) -> None:
     Path("tied.csv").write_text(TIED)
     code, out, err = run("discover", "tied.csv")
     assert code == 0, err
-    assert "4 events share their time with another event of their case: row_in_file decides their order" in out
+    assert "4 events share their time with another event of their case: they are ordered by row_in_file" in out
     assert "| startup | click " in " ".join(out.split())
     code, out, err = run("discover", "tied.csv", "--tiebreak", "case")
-    assert ": case decides their order, and for 4 of them the names of their types" in out
+    assert ": they are ordered by case and, 4 of them, by the names of their types" in out
     code, out, err = run("sql", "--csv", "tied.csv", "-q", FUNNEL[0].replace("click", "buy"))
-    assert "Note: 4 rows have the same ts as another row of their partition; row_in_file decides their order" in err
+    assert "Note: 4 rows have the same ts as another row of their partition: they are ordered by row_in_file" in err
 
 
 def test_a_setting_of_another_log_is_passed_over(run: Run) -> None:
