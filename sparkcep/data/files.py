@@ -28,7 +28,7 @@ ENDINGS = {
 }  # fmt: skip
 _COMPRESSED = (".gz", ".bz2", ".zst", ".snappy", ".lz4")
 _SEPARATORS = ",;\t|"
-_NAME = re.compile(r"[A-Za-z_]\w*")
+_NAME = re.compile(r"[^\W\d]\w*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +144,8 @@ def spooled(file: LogFile) -> LogFile:
 def read_file(spark: SparkSession, file: LogFile, options: Mapping[str, str], texts: Collection[str] = ()) -> DataFrame:
     """The file as a DataFrame.
 
-    Types of CSV are inferred by Spark, its separator from the first line; the first line has the columns' names. XES is
-    made a table first (:func:`sparkcep.read_xes`).
+    Types of CSV are inferred by Spark, its separator from the first line, which has the columns' names. XES is made
+    a table first (:func:`sparkcep.read_xes`).
 
     Args:
         file: not standard input. options: of Spark's reader, which come before what is found out. texts: columns of a
@@ -168,8 +168,12 @@ def read_file(spark: SparkSession, file: LogFile, options: Mapping[str, str], te
     if file.format == "json":
         many = {"multiLine": "true"} if first is not None and _is_array(first) else {}
         return spark.read.options(**{**many, **options}).json(file.path)
-    separator = {"sep": separator_of(first)} if first else {}
-    reader = spark.read.options(**{"header": "true", "inferSchema": "true", **separator, **options})
+    told = {"header": "true", "inferSchema": "true"}
+    if first:
+        told["sep"] = separator_of(first)
+    if '\\"' not in (first or ""):  # quotes in quotes are doubled, unless Spark wrote the file
+        told["escape"] = '"'
+    reader = spark.read.options(**{**told, **options})
     frame = reader.csv(file.path)
     if not texts:
         return frame

