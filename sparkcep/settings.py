@@ -217,7 +217,8 @@ LIMIT_SHARED = Setting(
 LOG_CASE = Setting(
     "log.case",
     "",
-    "PARTITION BY columns of pattern blocks that name none, where the table has no property sparkcep.case.",
+    "PARTITION BY columns of pattern blocks that name none, where the table has no property sparkcep.case. Passed over "
+    "where the input does not have them and the block has an ORDER BY of its own.",
 )
 LOG_TIME = Setting(
     "log.time", "", "ORDER BY column of pattern blocks that name none, where the table has no property sparkcep.time."
@@ -225,7 +226,8 @@ LOG_TIME = Setting(
 LOG_TIEBREAK = Setting(
     "log.tiebreak",
     "",
-    "Column that orders events of the same time, where the table has no property sparkcep.tiebreak.",
+    "Column that orders events of the same time, where the table has no property sparkcep.tiebreak. Passed over where "
+    "the input does not have it.",
 )
 LOG_EVENT = Setting(
     "log.event",

@@ -61,11 +61,10 @@ def time_reading(
     if given is None and (type_ in TEMPORAL or is_number):
         return None
     if type_ not in ("string", *INTEGRAL):
+        hint = "name a column of times, of numbers or of text" if given is None else "leave out --time-format"
         raise SparkCepError(
-            "CEP_TIME_TYPE", f"{column} of {name} is {type_.upper()}, which "
-            + ("is no time." if given is None else "no format is for."),
-            hint="name a column of times, of numbers or of text" if given is None else "leave out --time-format",
-        )  # fmt: skip
+            "CEP_TIME_TYPE", f"{column} of {name} is {type_.upper()}, which is not read as a time.", hint=hint
+        )
     formats = (given,) if given is not None else _OF_TEXTS if type_ == "string" else _OF_NUMBERS
     reader = _TimeReader(frame, column, name, order)
     if (found := reader.format(formats)) is not None:
@@ -127,16 +126,16 @@ class _TimeReader:
         unread = frame.where(f"{self.text} IS NOT NULL")
         if wanted is not None:
             unread = unread.where(f"{_reading(wanted, self.text)} IS NULL")
-        where = ""
+        where = "some row"
         if self.order is not None:
             first = unread.orderBy(_PLACE).selectExpr(self.text, _FILE, _PLACE).limit(1).collect()[0]
             before = frame.where((frame[_FILE] == first[1]) & (frame[_PLACE] < first[2])).count()
-            where = f" in row {before + 1:,}" + (f" of {first[1]}" if self.order.several else "")
+            where = f"row {before + 1:,}" + (f" of {first[1]}" if self.order.several else "")
         else:
             first = unread.selectExpr(self.text).limit(1).collect()[0]
+        why = f"is not {wanted}" if wanted else "no known format of times reads"
         return SparkCepError(
-            "CEP_TIME_FORMAT", f"{self.column} of {self.name} has {first[0]!r}{where}, "
-            + (f"which is not {wanted}." if wanted else "which no known format of times reads."),
+            "CEP_TIME_FORMAT", f"{self.column} of {self.name} has {first[0]!r} in {where}, which {why}.",
             hint=f'--time-format "{wanted or "dd.MM.yyyy HH:mm"}" if the texts are written so, or '
             f'--option "nullValue={first[0]}" if that text means that there is no time',
         )  # fmt: skip

@@ -58,11 +58,11 @@ def test_formats(texts: Sequence[str | float | None], format_: str | None, first
 
 REFUSED = [
     (["01/02/2006", "02/03/2006"], "CEP_TIME_FORMAT", "may be d/M/yyyy or M/d/yyyy", '--time-format "d/M/yyyy"'),
-    (["01.12.2006", "31.02.2006"], "CEP_TIME_FORMAT", "'31.02.2006', which is not d.M.yyyy.", '"d.M.yyyy"'),
-    (["01.12.06"], "CEP_TIME_FORMAT", "'01.12.06', which no known format of times reads.", "--time-format"),
-    (["10:05"], "CEP_TIME_FORMAT", "'10:05', which no known format", "--time-format"),
-    (["soon", "later"], "CEP_TIME_FORMAT", "'soon', which no known format", "--option"),
-    ([True], "CEP_TIME_TYPE", "at of the log is BOOLEAN, which is no time.", "name a column"),
+    (["01.12.2006", "31.02.2006"], "CEP_TIME_FORMAT", "'31.02.2006' in some row, which is not d.M.yyyy.", '"d.M.yyyy"'),
+    (["01.12.06"], "CEP_TIME_FORMAT", "'01.12.06' in some row, which no known format of times reads.", "--time-format"),
+    (["10:05"], "CEP_TIME_FORMAT", "'10:05' in some row, which no known format", "--time-format"),
+    (["soon", "later"], "CEP_TIME_FORMAT", "'soon' in some row, which no known format", "--option"),
+    ([True], "CEP_TIME_TYPE", "at of the log is BOOLEAN, which is not read as a time.", "name a column"),
 ]
 
 
