@@ -13,6 +13,8 @@ from sparkcep.exec.arrays import Ints
 
 #: Most rows to gather before matching whole partitions, and most output rows of a record batch, where rows are narrow.
 CHUNK = 200_000
+#: A time before that of any row.
+NOTHING_REACHED = -(2**63)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +25,7 @@ class Batch:
     ``within``: ORDER BY key and key plus interval, of one type; for runs also key minus interval.
     ``marks`` (rows,) uint8: for matches by range, where
     matching may resume; see kernels.rows. ``held``: bytes of all of the rows' columns, of which these are some.
+    ``reached``: in units of the kernel's bound of WITHIN, the time up to which all rows of the log are known.
     """
 
     offsets: Ints
@@ -31,6 +34,7 @@ class Batch:
     within: tuple[pa.Array, ...] | None = None
     marks: npt.NDArray[np.uint8] | None = None
     held: int = 0
+    reached: int = NOTHING_REACHED
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from sparkcep.exec.arrays import Ints, ordered_ints
-from sparkcep.exec.batch import Batch
+from sparkcep.exec.batch import NOTHING_REACHED, Batch
 from sparkcep.exec.kernels.rows import rows as kernel
 from sparkcep.settings import CHUNK_BYTES, LIMIT_EVENTS
 from sparkcep.task_memory import UNTOLD
@@ -36,14 +36,15 @@ class Gather:
 class Within:
     """Fields of the ORDER BY key and of key plus interval; or a fixed ``distance`` in the kernel's units of the key.
 
-
-    ``lower``: field of key minus interval, which only a leading negation under WITHIN needs.
+    ``lower``: field of key minus interval, which only a leading negation under WITHIN needs. ``end``: field of the
+    key of the log's last row, the same in each row, where it matters how far the log goes.
     """
 
     key: int
     bound: int | None
     distance: int | None
     lower: int | None = None
+    end: int | None = None
 
     def bounds(self, keys: pa.Array, sign: int = 1) -> pa.Array:
         """Keys plus (minus) the fixed distance, as int64; the last int64 where there is no room."""
@@ -99,7 +100,7 @@ class OperatorColumns:
         """Fields the kernel reads: condition columns, then those of WITHIN."""
         if self.within is None:
             return self.columns
-        more = [f for f in (self.within.bound, self.within.lower) if f is not None]
+        more = [f for f in (self.within.bound, self.within.lower, self.within.end) if f is not None]
         return (*self.columns, self.within.key, *more)
 
     @property
@@ -116,9 +117,14 @@ def batch_of(offsets: Ints, arrays: list[pa.Array], shape: OperatorColumns, held
     masks, fields = arrays[: shape.masks], arrays[shape.masks :]
     columns, rest = fields[: len(shape.columns)], fields[len(shape.columns) :]
     within: tuple[pa.Array, ...] | None = None
+    reached = NOTHING_REACHED
     if shape.within is not None:
+        if shape.within.end is not None:
+            *rest, end = rest
+            if len(end) and end[0].is_valid:  # rows of its time may still come
+                reached = max(int(ordered_ints(end[:1])[0][0]) - 1, NOTHING_REACHED)
         if shape.within.bound is None:
             within = (rest[0], shape.within.bounds(rest[0]), shape.within.bounds(rest[0], -1))
         else:
             within = (rest[0], rest[1], rest[2] if len(rest) > 2 else rest[1])
-    return Batch(offsets, masks, columns, within, held=held)
+    return Batch(offsets, masks, columns, within, held=held, reached=reached)

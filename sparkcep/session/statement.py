@@ -16,8 +16,8 @@ from pyspark.sql import functions as F
 from sparkcep import settings
 from sparkcep.errors import PatternAnalysisError, SparkCepError, streaming_unsupported, warn
 from sparkcep.exec.warm import needed
+from sparkcep.planner.censored import log_end_name, log_end_sql
 from sparkcep.planner.conditions.contradictions import contradiction
-from sparkcep.planner.engines.runs.censored import LOG_END, log_end_sql
 from sparkcep.planner.explain import explain_plan
 from sparkcep.planner.plan import AnyPlan
 from sparkcep.planner.pruning import PlanAsks
@@ -261,12 +261,11 @@ class StatementExecution:
         query = planned.query
         source = given if pruning.frame is None else self.planner.merged(query, pruning.frame)
         self.compile_ahead(planned)
+        if query.omit_censored and query.within is not None:
+            self.analyzer.matched[log_end_name(query)] = self.analyzer.analyzed(log_end_sql(query), given)
         sql = relation_sql(self.analyzer, name, planned, source, input_sql if pruning.frame is None else None)
         if (facts := planned.engine.facts) is not None:
             sql = with_facts(self.analyzer, name, planned, facts, given, sql)
-        elif query.omit_censored:
-            self.analyzer.matched[name + "_end"] = self.analyzer.analyzed(log_end_sql(query), given)
-            sql = sql.replace(f"{{{LOG_END}}}", f"{{{name}_end}}")
         return Relation(name, planned, source, sql, given, pruning, warning)
 
     def share_inputs(self, start: int) -> None:

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sparkcep.errors import SparkCepError
+from sparkcep.exec.batch import NOTHING_REACHED
 from sparkcep.exec.conditions.expressions import BIGINT, INT, Call, Constant, Load, NavigationSlot
 from sparkcep.exec.engines.rows.matcher import Batch, Matcher, Resume
 from sparkcep.exec.engines.rows.program import compile_pattern
@@ -25,6 +26,10 @@ from .helpers import make_spec
 from .strategies import patterns
 from .test_conditions_equal_reference import SHAPES, condition_sets
 
+#: WITHIN's key of the last row of a log whose partitions' ends decide nothing.
+LOG_END = 6
+UNDECIDED = st.sampled_from([kernel.DECIDED_BY_END, kernel.MATCHING_OVER, kernel.PASSED_OVER])
+
 Row = tuple[int, int | None, int, int | None]  # mask, value, WITHIN's key and bound
 
 
@@ -32,7 +37,8 @@ def to_batch(parts: Sequence[Sequence[Row]], spec: MatchSpec) -> Batch:
     rows = [row for part in parts for row in part]
     masks, values, keys, bounds = (pa.array([row[k] for row in rows], pa.int64()) for k in range(4))
     offsets = np.cumsum([0, *map(len, parts)])
-    return Batch(offsets, [masks], [values], (keys, bounds) if spec.use_within else None)
+    reached = LOG_END - 1 if spec.undecided else NOTHING_REACHED
+    return Batch(offsets, [masks], [values], (keys, bounds) if spec.use_within else None, reached=reached)
 
 
 def shifted(table: np.ndarray, spec: MatchSpec, first_row: np.ndarray, partition: int) -> list[list[int]]:
@@ -128,7 +134,7 @@ def test_masks(pattern: Pattern, parts, cuts, mode, skip: SkipMode, use_within: 
     spec = make_spec(
         pattern, {"A": 0, "B": 1}, use_within=use_within, rows_per_match=mode, skip=skip,
         skip_labels=frozenset(k for k, n in enumerate(names) if n == target), slots=chosen,
-        slot_registers=(frozenset([0]), frozenset(range(len(names)))),
+        slot_registers=(frozenset([0]), frozenset(range(len(names)))), undecided=data.draw(UNDECIDED),
     )  # fmt: skip
     same(spec, parts, cuts)
 
@@ -142,7 +148,10 @@ def test_dependent_conditions(interpreted: bool, pattern, parts, cuts, mode, use
         return
     dependent = data.draw(condition_sets(pattern, interpreted))
     skip = data.draw(st.sampled_from([SkipMode.PAST_LAST_ROW, SkipMode.TO_NEXT_ROW]))
-    spec = make_spec(pattern, {"A": 0}, use_within=use_within, rows_per_match=mode, skip=skip, conditions=dependent)
+    spec = make_spec(
+        pattern, {"A": 0}, use_within=use_within, rows_per_match=mode, skip=skip, conditions=dependent,
+        undecided=data.draw(UNDECIDED),
+    )  # fmt: skip
     same(spec, parts, cuts)
 
 

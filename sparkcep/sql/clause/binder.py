@@ -129,6 +129,8 @@ class Binder:
             subsets=tuple(self.scope.unions.items()),
             selection=clause.selection,
             non_answers=self.bind_non_answers(),
+            omit_censored=clause.omit_censored,
+            censored_position=clause.censored_position,
             identifiers=self.s.words(*self.body),
             named_beside_order=self.s.words(*self.body, [k.expression for k in clause.order_by]),
             with_prefix=with_prefix,
@@ -246,6 +248,8 @@ class Binder:
             wrong, hint = "cannot be combined with MEASURES: its rows are partitions", "leave MEASURES out"
         elif clause.rows_per_match.is_all:
             wrong, hint = "cannot be combined with ALL ROWS PER MATCH: there is no match", "leave it out"
+        elif clause.omit_censored:
+            wrong, hint = "cannot be combined with OMIT CENSORED MATCHES: there is no match", "leave it out"
         elif not clause.order_by:
             wrong, hint = "needs an ORDER BY: it moves events in time", "ORDER BY the time of events"
         if wrong:

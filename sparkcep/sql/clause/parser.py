@@ -24,6 +24,7 @@ _ORDER = (
     "MEASURES",
     "ROWS PER MATCH",
     "AFTER MATCH SKIP",
+    "OMIT CENSORED MATCHES",
     "EVENT SELECTION",
     "PATTERN",
     "WITHIN",
@@ -33,7 +34,7 @@ _ORDER = (
 )
 _ORDER_HINT = (
     "the order is PARTITION BY, ORDER BY, EVENT TYPE, MEASURES, ONE | ALL ROWS PER MATCH, AFTER MATCH SKIP, "
-    "EVENT SELECTION, PATTERN, WITHIN, SUBSET, DEFINE, EXPLAIN NON ANSWERS"
+    "OMIT CENSORED MATCHES, EVENT SELECTION, PATTERN, WITHIN, SUBSET, DEFINE, EXPLAIN NON ANSWERS"
 )
 
 
@@ -57,6 +58,8 @@ class ClauseSyntax:
     rows_position: int = 0
     skip: SkipMode = SkipMode.PAST_LAST_ROW
     skip_target: Token | None = None
+    omit_censored: bool = False
+    censored_position: int = -1
     selection: Selection = Selection.STRICT
     pattern: Pattern | None = None
     within: Range | None = None
@@ -190,6 +193,8 @@ class ClauseParser:
             return "ROWS PER MATCH"
         if first == "AFTER" and second == "MATCH":
             return "AFTER MATCH SKIP"
+        if (first, second) == ("OMIT", "CENSORED"):
+            return "OMIT CENSORED MATCHES"
         if first == "PATTERN" and self.s.operator(i + 1) == "(":
             return "PATTERN"
         named = self.s.tokens[i + 1].kind in ("word", "quoted") if i + 1 < self.end else False
@@ -304,7 +309,7 @@ class ClauseParser:
         self.out.rows_position = self.s.tokens[self.at].start
         if self.words("ONE"):
             self.expect_words("ROW", "PER", "MATCH")
-            if (word := self.s.word(self.at)) in ("WITH", "SHOW", "OMIT"):
+            if (word := self.s.word(self.at)) in ("WITH", "SHOW", "OMIT") and self.section(self.at) is None:
                 options = "SHOW EMPTY MATCHES, OMIT EMPTY MATCHES and WITH UNMATCHED ROWS"
                 raise self.error(f"ONE ROW PER MATCH takes no {word}.", hint=f"ALL ROWS PER MATCH takes {options}")
             return
@@ -312,7 +317,7 @@ class ClauseParser:
         self.out.rows_per_match = RowsPerMatch.ALL_SHOW_EMPTY
         if self.words("SHOW"):
             self.expect_words("EMPTY", "MATCHES")
-        elif self.words("OMIT"):
+        elif self.section(self.at) is None and self.words("OMIT"):
             self.expect_words("EMPTY", "MATCHES")
             self.out.rows_per_match = RowsPerMatch.ALL_OMIT_EMPTY
         elif self.words("WITH"):
@@ -335,6 +340,12 @@ class ClauseParser:
             self.out.skip = SkipMode.TO_FIRST if w(self.at) == "FIRST" else SkipMode.TO_LAST
             self.at += 1
         self.out.skip_target = self.name("A pattern variable")
+
+    def read_omit_censored_matches(self) -> None:
+        """OMIT CENSORED MATCHES"""
+        self.out.omit_censored, self.out.censored_position = True, self.s.tokens[self.at].start
+        self.expect_words("OMIT", "CENSORED")
+        self.expect_words("MATCHES")
 
     def read_event_selection(self) -> None:
         """EVENT SELECTION strategy; its words may be joined by underscores."""

@@ -40,8 +40,6 @@ __all__ = ["Batch", "Matcher", "Resume"]
 
 _NO_MARKS = np.zeros(0, np.uint8)
 _NO_STREAM = np.zeros((0, kernel.PROGRESS), np.int64)
-#: A watermark that has reached nothing.
-_BEFORE_ALL = -(2**63)
 
 
 class Matcher:
@@ -166,7 +164,7 @@ class Matcher:
 
     def run(
         self, programs: ConditionPrograms, batch: Batch, masks: Words, within: Within, progress: Ints, more: bool,
-        most_bytes: int, left: Ints = _NO_STREAM, watermark: int = _BEFORE_ALL,
+        most_bytes: int, left: Ints = _NO_STREAM, watermark: int | None = None,
     ) -> Iterator[Ints]:  # fmt: skip
         """Run the kernel, with more room for output as often as it asks, or an empty one where that is large."""
         spec = self.spec
@@ -187,10 +185,11 @@ class Matcher:
         epoch, self.epoch = self.epoch, self.epoch + len(batch.offsets)
         query = Query(
             self.automaton, self.conditions._replace(const_i=const_i), self.emission, int(dependent),
-            int(spec.use_within), self.ahead, self.output_ahead, spec.limit_steps, spec.limit_rows,
+            int(spec.use_within), self.ahead, self.output_ahead, spec.limit_steps, spec.limit_rows, spec.undecided,
         )  # fmt: skip
         marks = _NO_MARKS if batch.marks is None else batch.marks
-        given = Rows(offsets, masks, columns, within, marks, int(more), epoch, left, watermark)
+        reached = batch.reached if watermark is None else watermark
+        given = Rows(offsets, masks, columns, within, marks, int(more), epoch, left, reached)
         room = Room(viable, ends, search, self.memo)
         out = np.empty((1024, kernel.FIXED + len(spec.slots)), np.int64)
         while True:

@@ -116,8 +116,9 @@ class Search:
         self.steps = 0
         self.origin = 0
         self.open_row = 0
-        #: Up to where all rows of a stream have come.
-        self.watermark = -(2**63)
+        self.is_open = False
+        #: Up to where all rows have come.
+        self.watermark = batch.reached
         self.streams = False
 
     def run(self, progress: Ints, more: bool) -> Ints:
@@ -149,6 +150,8 @@ class Search:
         base = int(self.batch.offsets[q])
         rows = int(self.batch.offsets[q + 1]) - base
         ends = np.zeros((rows + 1, program.positions), np.int64)
+        goes_on, looked_at = more, spec.undecided != kernel.DECIDED_BY_END
+        more = goes_on or looked_at
         kernel.earliest_ends(base, rows, int(more), self.masks, self.m.automaton, ends)
         search = new_search_state(rows, len(spec.slot_registers))
         state = MatchState(self.columns, base, rows, program.names)
@@ -157,20 +160,28 @@ class Search:
         self.failed, self.words, self.undone = {}, 0, 0
         self.steps = int(progress[kernel.STEPS])
         start, number = int(progress[kernel.AT_ROW]), int(progress[kernel.MATCHES])
-        goes_on = more
+        closes = spec.use_within and (self.streams or not goes_on)
         while start < rows:
             progress[kernel.AT_ROW] = start
             limit = self.reach(base, rows, start)
-            more = goes_on and not (spec.use_within and self.within.bound[base + start] <= self.watermark)
-            self.open_row = rows - self.m.ahead if more else int(NONE)
+            more = self.is_open = (goes_on or looked_at) and not (
+                closes and self.within.bound[base + start] <= self.watermark
+            )
+            self.open_row = rows - self.m.ahead if more or (looked_at and self.m.ahead) else int(NONE)
             try:
                 path = self.find(state, start, number + 1, ends, limit + 1 if more and limit == rows - 1 else limit)
             except (Undecided, Overflow, DivisionByZero, *CONDITION_FAILURES) as error:
-                if more or isinstance(error, Undecided):  # more rows may tell that it is never to be evaluated
+                if not isinstance(error, Undecided) and not (more and goes_on):
+                    raise  # else more rows may tell that it is never to be evaluated
+                path, undecided = None, True
+            else:
+                ahead = start + len(path) + self.m.output_ahead if path else 0
+                undecided = ahead > rows and (more or looked_at)
+            if undecided:
+                if goes_on or spec.undecided != kernel.PASSED_OVER:
                     return out
-                raise
-            if path and more and start + len(path) + self.m.output_ahead > rows:
-                return out
+                start += 1
+                continue
             progress[kernel.STEPS] = self.steps
             used = before = int(progress[kernel.USED])
             each = emission.mode == kernel.EACH_ROW
@@ -257,10 +268,10 @@ class Search:
                 return path
             if r < state.rows and ends[r, target] > limit:
                 continue
+            if r >= state.rows and not self.is_open:
+                continue
             if r >= self.open_row:
                 raise Undecided
-            if r >= state.rows:
-                continue
             label = self.labels[target]
             state.labels.append(label)
             for seen, of in zip(state.registers, registers, strict=True):

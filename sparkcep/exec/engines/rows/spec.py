@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from sparkcep.exec.conditions.expressions import ConditionSlot, Expression, Type
 from sparkcep.exec.engines.rows.program import Program
+from sparkcep.exec.kernels.rows.rows import DECIDED_BY_END
 from sparkcep.query import RowsPerMatch, SkipMode
 from sparkcep.task_memory import UNTOLD
 
@@ -59,7 +60,8 @@ class MatchSpec:
     ``condition_bits``: variable code -> bit of its match-independent condition (absent: always true). ``mask_words``:
     how many 63-bit mask columns there are. ``every_row``: emit all rows of a match even for ONE ROW PER MATCH, since
     aggregates in MEASURES need them. ``gap``: code of what stands for rows before the match proper (SEEK in a window),
-    -1 for none. ``task_memory``: bytes that a batch's arrays may take.
+    -1 for none. ``undecided``: what becomes of start rows that rows behind their partition's last could decide
+    otherwise, see kernels.rows. ``task_memory``: bytes that a batch's arrays may take.
     """
 
     program: Program
@@ -78,4 +80,5 @@ class MatchSpec:
     limit_steps: int
     limit_rows: int
     gap: int = -1
+    undecided: int = DECIDED_BY_END
     task_memory: int = UNTOLD

@@ -58,6 +58,7 @@ __all__ = [
     "AT_START",
     "CHANGED",
     "CURRENT",
+    "DECIDED_BY_END",
     "EACH_ROW",
     "EXCLUDED",
     "FAILED",
@@ -66,12 +67,14 @@ __all__ = [
     "LABEL",
     "LAST_OF_MATCH",
     "MAPPED_ROWS",
+    "MATCHING_OVER",
     "NONE",
     "NUMBER",
     "OF_BATCH",
     "OMIT_EMPTY",
     "ONE_ROW",
     "PARTITION",
+    "PASSED_OVER",
     "PAST_LAST_ROW",
     "PROGRESS",
     "REACHED",
@@ -100,6 +103,10 @@ PROGRESS = 11
 #: Those of them that are of a batch, not of a partition.
 OF_BATCH = (AT_PARTITION, UNDONE, USED, PREPARED)
 
+#: What becomes of start rows that rows to come could decide otherwise where no more are given: the partition's end
+#: decides (there are none); matching is over; they are passed over, since each start row is matched by itself.
+DECIDED_BY_END, MATCHING_OVER, PASSED_OVER = range(3)
+
 #: Marks of rows for matches by range: no match can start, one can, matching ends before this row.
 UNREACHED, REACHED, STOP = range(3)
 
@@ -111,7 +118,9 @@ def match_partitions(query, given, room, progress, out):
 
     Where the batch's last partition is open, matching ends before the first row whose outcome may depend on what is to
     come; ``progress`` says which. Of a stream every partition is open and goes on from its own line of ``given.left``,
-    where it is left again; a start row whose bound of WITHIN the watermark has reached sees no more rows.
+    where it is left again; a start row whose bound of WITHIN the watermark has reached sees no more rows. With
+    ``query.undecided`` (OMIT CENSORED MATCHES) every partition is open as well, though no more rows are given: what
+    they could change is left out.
 
     Args:
         query, given, room: see tables.py.
@@ -128,7 +137,8 @@ def match_partitions(query, given, room, progress, out):
     for q in range(progress[AT_PARTITION], partitions):
         base = given.offsets[q]
         rows = given.offsets[q + 1] - base
-        is_open = streams or (given.is_open != 0 and q == partitions - 1)
+        goes_on = streams or (given.is_open != 0 and q == partitions - 1)
+        is_open = goes_on or query.undecided != DECIDED_BY_END
         if not progress[PREPARED]:
             if streams:
                 for k in (AT_ROW, MATCHES, COVERED, STEPS, EMITTED, FIRST_ROW, CHANGED):
@@ -140,7 +150,7 @@ def match_partitions(query, given, room, progress, out):
             progress[PREPARED] = 1
         origin = np.int64(0) if progress[FIRST_ROW] == 0 else np.int64(-1)
         open_row = rows - query.ahead if is_open else NONE
-        partition = Partition(q, base, rows, origin, open_row, is_open, given.first_epoch + q)
+        partition = Partition(q, base, rows, origin, open_row, is_open, goes_on, given.first_epoch + q)
         status = _match_partition(partition, query, given, room, progress, out)
         if status != OK:
             return status
@@ -148,7 +158,7 @@ def match_partitions(query, given, room, progress, out):
         if streams:
             for k in (AT_ROW, MATCHES, COVERED, STEPS, EMITTED, FIRST_ROW, CHANGED):
                 given.left[q, k] = progress[k]
-        if streams or not is_open:
+        if streams or not goes_on:
             for k in (AT_ROW, MATCHES, COVERED, STEPS, EMITTED, UNDONE, PREPARED, FIRST_ROW):
                 progress[k] = 0
     return OK
@@ -184,8 +194,11 @@ def _match_partition(partition, query, given, room, progress, out):
         if query.use_within:
             reached, reach = _within_reach(start, reached, reach, partition, given.within)
             # Rows up to the watermark have all come: none is to come that WITHIN would let the match take.
-            if partition.is_open and given.within.bound[base + start] <= given.watermark:
-                seen = Partition(partition.number, base, rows, partition.origin, NONE, False, partition.epoch)
+            closes = partition.is_open and (given.left.shape[0] > 0 or not partition.goes_on)
+            if closes and given.within.bound[base + start] <= given.watermark:
+                # Neighbours that conditions look at may still come.
+                unknown = partition.open_row if query.undecided != DECIDED_BY_END and query.ahead > 0 else NONE
+                seen = Partition(partition.number, base, rows, partition.origin, unknown, False, False, partition.epoch)
             limit = reached + 1 if seen.is_open and reached == rows - 1 else reached
         length, status, steps = _find(start, limit, steps, seen, query, given.columns, room, progress)
         if ranged and status != OK and status != TOO_MANY_STEPS:
@@ -193,6 +206,10 @@ def _match_partition(partition, query, given, room, progress, out):
                 return OUTPUT_FULL
             used = emit_failure(out, used, partition.number, start, status)
             progress[USED] = used
+            _empty(search.counts)
+            start += 1
+            continue
+        if status == UNDECIDED and query.undecided == PASSED_OVER and not partition.goes_on:
             _empty(search.counts)
             start += 1
             continue
@@ -279,11 +296,12 @@ def _find(start, limit, steps, partition, query, columns, room, progress):
         steps += max(length, 1)
         if status == OK and steps > query.max_steps:
             status = TOO_MANY_STEPS
-    if partition.is_open:
-        # The rows to come may tell that a condition that failed is never to be evaluated; slots may look at them.
-        failed = status == OVERFLOW or status == ZERO_DIVISION
-        if failed or (status == OK and length > 0 and start + length + query.output_ahead > partition.rows):
-            status = UNDECIDED
+    # The rows to come may tell that a condition that failed is never to be evaluated; slots may look at them.
+    failed = status == OVERFLOW or status == ZERO_DIVISION
+    looks_ahead = status == OK and length > 0 and start + length + query.output_ahead > partition.rows
+    open_end = partition.is_open or query.undecided != DECIDED_BY_END
+    if (failed and partition.goes_on) or (looks_ahead and open_end):
+        status = UNDECIDED
     return length, status, steps
 
 

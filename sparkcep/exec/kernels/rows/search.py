@@ -108,10 +108,10 @@ def find_dependent(begin, steps, undone, partition, query, columns, room):
             return length, OK, steps, undone
         if r < rows and not can_take(target, r, query.use_within, limit, room.viable, room.ends):
             continue
+        if r >= rows and not partition.is_open:
+            continue
         if r >= partition.open_row:
             return np.int64(-1), UNDECIDED, steps, undone
-        if r >= rows:
-            continue
         advance(target, r, base, conditions, columns, search)
         result = holds(labels[U(target)], r, base, rows, number, conditions, columns, search)
         if result == TRUE and undone > patience:

@@ -29,7 +29,8 @@ class Emission(NamedTuple):
 
 class Query(NamedTuple):
     """One query. ``dependent``: whether conditions depend on the match. ``ahead``, ``output_ahead``: how many rows
-    after the tested row, after a match, conditions and slots look at. ``max_steps``, ``max_rows``: of a partition."""
+    after the tested row, after a match, conditions and slots look at. ``max_steps``, ``max_rows``: of a partition.
+    ``undecided``: what becomes of start rows that rows to come could decide otherwise, see rows.py."""
 
     automaton: Automaton
     conditions: Conditions
@@ -40,6 +41,7 @@ class Query(NamedTuple):
     output_ahead: int
     max_steps: int
     max_rows: int
+    undecided: int
 
 
 class Rows(NamedTuple):
@@ -49,7 +51,7 @@ class Rows(NamedTuple):
     ``marks``: empty; or, for matches by range, (rows,) REACHED where matching may resume, STOP at the first row that is
     another range's, else UNREACHED. ``is_open``: whether the last partition goes on in a later batch. ``first_epoch``:
     what stands for the first partition in the memo, above those of earlier calls. ``left``: empty; or, of a stream,
-    (partitions, PROGRESS) where each partition was left, and ``watermark``: in units of WITHIN's bound, up to where all
+    (partitions, PROGRESS) where each partition was left. ``watermark``: in units of WITHIN's bound, up to where all
     rows have come.
     """
 
@@ -78,8 +80,8 @@ class Partition(NamedTuple):
     """The partition that the kernel is at: its number and first row in the batch, its rows in this batch.
 
     ``origin``: the row where ``^`` holds, -1: none. ``open_row``: the first row that cannot be decided before more rows
-    have come; NONE where the partition is whole. ``is_open``: whether it goes on in a later batch. ``epoch``: what
-    stands for it in the memo.
+    have come; NONE where the partition is whole. ``is_open``: whether more rows may come, ``goes_on``: in a later
+    batch. ``epoch``: what stands for it in the memo.
     """
 
     number: int
@@ -88,6 +90,7 @@ class Partition(NamedTuple):
     origin: int | np.int64
     open_row: int | np.int64
     is_open: bool
+    goes_on: bool
     epoch: int
 
 

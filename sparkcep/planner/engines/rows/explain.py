@@ -28,6 +28,8 @@ def explain_rows(plan: PatternPlan[RowsPlan]) -> list[str]:
         lines.append(f"  Selection: STRICT CONTIGUITY, {query.rows_per_match.value}, AFTER MATCH {skip}")
     if query.within is not None and query.window is None:
         lines.append(f"  Within: {unescape(query.within)} (inclusive)")
+    if query.omit_censored:
+        lines.append("  Censored: matches that rows behind their partition's last could change are left out")
     states = f"{program.positions} positions, {len(program.edge_target)} edges"
     lines += [f"  Program: {states}", indent(program.describe())]
     lines += before_lines(plan)

@@ -13,6 +13,7 @@ from sparkcep.exec.conditions.programs import CallsBack
 from sparkcep.exec.engines.rows.program import compile_pattern
 from sparkcep.exec.engines.rows.spec import ConditionSet, MatchSpec, words_of
 from sparkcep.exec.shape import OperatorColumns
+from sparkcep.planner.censored import censored_rows, log_end
 from sparkcep.planner.conditions.match_conditions import MatchConditions
 from sparkcep.planner.conditions.row_conditions import RowCondition, row_condition, tests_by_name
 from sparkcep.planner.engines.rows.plan import RowsPlan
@@ -32,7 +33,7 @@ class RowsPlanner(PlanSteps):
     """Plans one bound clause; see :class:`PlanSteps`.
 
     Raises:
-        PatternAnalysisError: CEP_UNSUPPORTED_CONDITION, CEP_WITHIN_TYPE.
+        PatternAnalysisError: CEP_UNSUPPORTED_CONDITION, CEP_WITHIN_TYPE, CEP_CENSORED.
         LimitError: CEP_PROGRAM_TOO_LARGE.
     """
 
@@ -52,13 +53,18 @@ class RowsPlanner(PlanSteps):
         """The plan of one clause, rules applied.
 
         Raises:
-            PatternAnalysisError, LimitError: CEP_WITHIN_TYPE, CEP_UNSUPPORTED_CONDITION, CEP_PROGRAM_TOO_LARGE.
+            PatternAnalysisError, LimitError: CEP_WITHIN_TYPE, CEP_UNSUPPORTED_CONDITION, CEP_CENSORED,
+                CEP_PROGRAM_TOO_LARGE.
         """
         query = self.query
         keys = self.plan_keys()
         self.add_sort_fields()
         local, dependent = self.split_conditions()
-        within = self.plan_within()
+        within, replaced = self.plan_within(), {}
+        if query.omit_censored and within is not None:
+            end = self.fields.add(f"CAST(NULL AS {self.within_type})")
+            replaced[end] = f"CAST({log_end(query)} AS {self.within_type})"
+            within = replace(within, end=end)
         shifts, layout, reason = self.choose_layout(local, dependent.pairs)
         measures = MeasureSql(query, keys, self.outputs, analyze=self.analyze)
         measures.prepare()
@@ -83,6 +89,7 @@ class RowsPlanner(PlanSteps):
             gap=self.names.index(GAP) if query.window is not None and query.window.seek else -1,
             task_memory=self.settings.task_memory,
         )
+        spec = censored_rows(query, spec)
         shape = OperatorColumns(
             keys=len(keys),
             limit_events=self.settings.limit_events,
@@ -98,7 +105,7 @@ class RowsPlanner(PlanSteps):
         given = InputPlan(
             query=query, fields=self.fields, keys=keys, tests=local, bits=bits, layout=layout, layout_reason=reason,
             shape=shape, filters=(), column_types=self.column_types, within_type=self.within_type,
-            pairs=dependent.pairs,
+            pairs=dependent.pairs, replaced=replaced,
         )  # fmt: skip
         unwanted = [m.name for m in query.measures if measures.is_unwanted(m)]
         engine = RowsPlan(spec, dependent, interpreted, measures, self.outputs, unwanted)
@@ -116,8 +123,7 @@ class RowsPlanner(PlanSteps):
         for defined in self.query.conditions:
             (variable,) = defined.decided_by
             condition = row_condition(defined.scalar, variable)
-            # The neighbours of a stream's row may be in other micro-batches: the kernel looks at them.
-            if condition is None or (self.looks_aside and condition.shifts):
+            if condition is None or self.kernel_looks(condition):
                 left.append((variable, defined.scalar))
             elif condition.sql().strip().lower() != "true":
                 local.setdefault(self.names.index(variable), []).append(condition)
@@ -126,6 +132,12 @@ class RowsPlanner(PlanSteps):
             dependent.tested = (variable,)
             dependent.add(self.names.index(variable), scalar)
         return local, dependent
+
+    def kernel_looks(self, condition: RowCondition) -> bool:
+        """Whether the kernel looks at a row's neighbours, since Spark would not see those that are to come: a stream's
+        are in other micro-batches, and behind the log's end they decide what is censored."""
+        ahead = self.query.omit_censored and any(s.offset > 0 for s in condition.shifts)
+        return ahead or (self.looks_aside and bool(condition.shifts))
 
     def compile_dependent(self, dependent: MatchConditions) -> tuple[ConditionSet, str]:
         """The condition set, and why it needs the interpreter (empty where it does not): by calls of the kernel, or,

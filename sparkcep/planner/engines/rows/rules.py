@@ -187,6 +187,8 @@ def _ranges(plan: Plan, context: RuleContext) -> RangeSplitting:
         return RangeSplitting(None, f"the {given.layout} layout keeps partitions whole")
     if not context.settings.range_splitting:
         return RangeSplitting(None, f"{RANGE_SPLITTING.key} = false")
+    if plan.query.omit_censored:
+        return RangeSplitting(None, "OMIT CENSORED MATCHES looks at the partition's end")
     within = given.shape.within
     return range_splitting(
         plan.query, engine.spec.program, given.tests, engine.spec.conditions, engine.outputs.slots,

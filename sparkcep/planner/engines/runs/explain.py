@@ -13,7 +13,7 @@ from sparkcep.planner.engines.runs.collapse import first_component
 from sparkcep.planner.engines.runs.plan import RunsPlan
 from sparkcep.planner.explain_before import before_lines, filter_line, indent, layout_line
 from sparkcep.planner.plan import AnyPlan, PatternPlan
-from sparkcep.query import Condition, PatternQuery, Selection, unescape
+from sparkcep.query import Condition, Matches, PatternQuery, Selection, unescape
 
 
 def explain_runs(plan: PatternPlan[RunsPlan]) -> list[str]:
@@ -40,7 +40,8 @@ def run_lines(plan: AnyPlan, spec: RunSpec) -> list[str]:
     if query.timed_out:
         lines.append("  Timed out: of start events without a match, the run that fewest events are missing from")
     if query.omit_censored:
-        lines.append("  Censored: matches whose trailing negation the log's last event does not decide are left out")
+        what = "whose trailing negation" if query.matches is Matches.ALL else "whose first event's WITHIN"
+        lines.append(f"  Censored: matches {what} the log's last event does not decide are left out")
     if spec.most_matches < NO_LIMIT:
         lines.append(f"  Limit: a partition stops after {spec.most_matches} matches, no more are asked for")
     automaton = spec.automaton

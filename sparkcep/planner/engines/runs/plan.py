@@ -12,8 +12,8 @@ from sparkcep.exec.engines.rows.spec import words_of
 from sparkcep.exec.engines.runs.spec import NO_LIMIT, RunSpec, StreamedRuns
 from sparkcep.exec.shape import OperatorColumns
 from sparkcep.pattern import repeats
+from sparkcep.planner.censored import check_censored_runs, decided_sql
 from sparkcep.planner.conditions.match_conditions import MatchConditions
-from sparkcep.planner.engines.runs.censored import check_censored, decided_sql
 from sparkcep.planner.engines.runs.collapse import Collapse, collapse
 from sparkcep.planner.engines.runs.steps import BlockPlanner
 from sparkcep.planner.engines.runs.timed_out import check_timed_out, timed_out_measures
@@ -128,7 +128,10 @@ class RunPlanner(BlockPlanner):
         measures = MeasureSql(self.query, keys, self.outputs, analyze=self.analyze)
         measures.prepare()
         if query.omit_censored:
-            check_censored(query, self.automaton)
+            offsets = [slot.physical for slot in self.outputs.slots]
+            offsets += [slot.physical for slot in dependent.slots if isinstance(slot, NavigationSlot)]
+            offsets += [s.offset for own in local.values() for c in own for s in c.shifts]
+            check_censored_runs(query, self.automaton, looks_ahead=max([0, *offsets]) > 0)
             measures.filters.append(decided_sql(query, self.automaton, measures, self.within_text))
         stream = self.stream_slots() if query.streaming else None
         condition_set, checks = self.compile_runs(dependent, conditions)
