@@ -261,17 +261,29 @@ class ScalarReader:
                 low, high = inner[0]
         else:
             logical = self.offset(arguments, 0, name, i)
-        argument, variables = self.row_expression(low, high, name)
+        argument, variables = self.row_expression(low, high, name, needs_column=True)
         return Navigation(argument, variables, from_first, logical, physical, running, s.tokens[i].start)
 
-    def row_expression(self, low: int, high: int, function: str) -> tuple[RowExpression, tuple[str, ...] | None]:
+    def row_expression(
+        self, low: int, high: int, function: str, *, needs_column: bool = False
+    ) -> tuple[RowExpression, tuple[str, ...] | None]:
         """An expression over one row, an argument of a function, as :meth:`RowExpressionReader.read` gives it.
 
         Raises:
-            PatternAnalysisError: CEP_LAMBDA_PARAMETER and those of the reader.
+            PatternAnalysisError: CEP_LAMBDA_PARAMETER, CEP_ARGUMENTS, and those of the reader.
         """
         refuse_parameters(self.parameters, self.s.tokens, low, high, function, self.scope.error)
-        return RowExpressionReader(self.scope, low, high, function).read()
+        reader = RowExpressionReader(self.scope, low, high, function)
+        found = reader.read()
+        if needs_column and not (reader.variables or reader.bare):  # as the standard has it
+            text = self.s.text[self.s.tokens[low].start : self.s.tokens[high - 1].end]
+            raise self.scope.error(
+                "CEP_ARGUMENTS",
+                f"{function} reads a row, so that its argument needs a column; {text} has none.",
+                self.s.tokens[low],
+                f"write {text} without {function}",
+            )
+        return found
 
     def aggregate(self, i: int, close: int, running: bool) -> tuple[Aggregate, int]:
         """An aggregate over rows of the match, with the token behind it and its FILTER.
