@@ -285,6 +285,8 @@ def scalar_function(
 
 
 def _single(value: Any) -> float:
+    if isinstance(value, int):  # what a double cannot hold is rounded to odd, so that rounding again is right
+        value = (value >> 11 | (value & 2047 != 0)) << 11 if abs(value) >> 53 else value
     return single(float(value))
 
 

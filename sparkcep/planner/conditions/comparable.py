@@ -220,7 +220,7 @@ class Comparable:
         if isinstance(node, Call) and kind == STRING and node.name in ("case", "coalesce"):
             node = _case_of(node)
             return self.replaced(node, _values(node), lambda value: self.value_as(value, self.kind(value), to))
-        if to == FLOAT and kind.kind == "int" and kind.size <= 32:  # a double on the way holds it exactly
+        if to == FLOAT and kind.kind == "int":
             return Call("cast_float", (node,))
         return Call("cast_string", (node,)) if to == STRING and kind.kind in ("int", "boolean", "date") else node
 

@@ -171,23 +171,33 @@ def compile_pattern(pattern: Pattern, limit: int = int(LIMIT_PROGRAM.default)) -
     done = compiler.emit(DONE)
     entry = compiler.add(pattern, done)
     take_of = {compiler.argument[k]: k for k, kind in enumerate(compiler.kind) if kind == TAKE}
-    starts, targets, conditions = [0], [], []
+    edges, count = [], 0
     for position in range(len(compiler.labels)):
-        for target, condition in compiler.closure(compiler.next[take_of[position]][0], False):
-            targets.append(target)
-            conditions.append(condition)
-        starts.append(len(targets))
-        if len(targets) > PER_POSITION * limit:
+        edges.append(compiler.closure(compiler.next[take_of[position]][0], False))
+        count += len(edges[-1])
+        if count > PER_POSITION * limit:
             raise too_large(limit)
-    for target, condition in compiler.closure(entry, True):
-        targets.append(target)
-        conditions.append(condition)
-    starts.append(len(targets))
+    edges = without_dead_ends([*edges, compiler.closure(entry, True)])
+    every = [edge for own in edges for edge in own]
     return Program(
         names,
         np.array(compiler.labels, np.int64),
         np.array(compiler.excluded, np.int64),
-        np.array(starts, np.int64),
-        np.array(targets, np.int64),
-        np.array(conditions, np.int64),
+        np.cumsum([0, *map(len, edges)], dtype=np.int64),
+        np.array([target for target, _ in every], np.int64),
+        np.array([condition for _, condition in every], np.int64),
     )
+
+
+def without_dead_ends(edges: list[list[tuple[int, int]]]) -> list[list[tuple[int, int]]]:
+    """Edges of states without those to positions from which no match ends, whatever rows come, as in `A* ^ B`."""
+    before: dict[int, list[int]] = {}
+    for state, own in enumerate(edges):
+        for target, _ in own:
+            before.setdefault(target, []).append(state)
+    ending, todo = {ACCEPT}, [ACCEPT]
+    while todo:
+        found = [state for state in before.get(todo.pop(), ()) if state not in ending]
+        ending.update(found)
+        todo += found
+    return [[edge for edge in own if edge[0] in ending] for own in edges]
