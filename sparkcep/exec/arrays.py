@@ -30,7 +30,7 @@ def int_values(array: pa.Array) -> tuple[Ints, npt.NDArray[np.uint8]]:
         return np.ascontiguousarray(_words(array)[::2]), nulls
     elif pa.types.is_date32(array.type):
         array = array.view(pa.int32())
-    elif pa.types.is_timestamp(array.type) or pa.types.is_duration(array.type):
+    elif pa.types.is_timestamp(array.type) or pa.types.is_duration(array.type) or pa.types.is_time64(array.type):
         array = array.view(pa.int64())
     if array.null_count:
         array = array.fill_null(0)

@@ -5,22 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from sparkcep.planner.sampling import Sample, Sampler, sample_kept
+from sparkcep.planner.ties import YEAR_MONTH, is_orderable
 from sparkcep.settings import LIST_BYTES, Settings
 
 #: Partitions of this many rows are better sorted by a window than gathered into one list each.
 LONG_PARTITION = 2000
 #: The same where the matches of a partition may hold many times its rows.
 MULTIPLIED = 100
-#: Spark cannot send these to Python.
-YEAR_MONTH = ("interval year", "interval month", "interval year to month")
-_UNORDERABLE = ("map<", "variant", "interval", "geometry", "geography", "object")
-
-
-def is_orderable(type_: str) -> bool:
-    """Whether Spark can sort by a type; year-month and day-time intervals can, calendar intervals cannot."""
-    if type_.startswith("interval "):
-        return True
-    return not any(bad in type_ for bad in _UNORDERABLE)
 
 
 def unsortable(types: Iterable[str]) -> str:

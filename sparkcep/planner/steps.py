@@ -12,12 +12,13 @@ from sparkcep.exec.shape import Within
 from sparkcep.planner.conditions.match_conditions import MatchConditions
 from sparkcep.planner.conditions.row_conditions import RowCondition, lambda_text
 from sparkcep.planner.fields import Fields
-from sparkcep.planner.layouts import fits_python, is_orderable, kept_too_long, unsortable
+from sparkcep.planner.layouts import fits_python, kept_too_long, unsortable
 from sparkcep.planner.outputs import Outputs
 from sparkcep.planner.plan import Analyzer
 from sparkcep.planner.rules.range_splitting import fixed_distance, whole_within
 from sparkcep.planner.sampling import Sampler
-from sparkcep.query import PREFIX, PatternQuery, quote, unescape
+from sparkcep.planner.ties import tie
+from sparkcep.query import PREFIX, PatternQuery, unescape
 from sparkcep.settings import Settings
 
 
@@ -88,15 +89,15 @@ class PlanSteps(ABC):
         if query.window is not None:  # whose ORDER BY is each row's place
             self.fields.sort_fields = len(self.fields.texts)
             return
-        ties = [query.event_type] if query.event_type is not None else []
+        if query.event_type is not None:
+            known = self.fields.column_of(query.event_type)
+            self.fields.add((known and tie(known, self.column_types[known])) or query.event_type)
         named = [c for c in query.columns if c.casefold() in query.identifiers]
         rest = [c for c in query.columns if c not in named] if query.rows_per_match.is_all else []
         keys = {self.fields.column_of(k.expression) for k in query.partition_by}
         for column in (*named, *rest):
-            if column not in keys and is_orderable(self.column_types[column]):
-                ties.append(quote(column))
-        for text in ties:
-            self.fields.add(text)
+            if column not in keys and (text := tie(column, self.column_types[column])):
+                self.fields.add(text)
         self.fields.sort_fields = len(self.fields.texts)
 
     def field_types(self) -> list[str]:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from pyspark.errors import AnalysisException, PySparkNotImplementedError
+from pyspark.errors import AnalysisException, PySparkNotImplementedError, PySparkTypeError
 from pyspark.sql import DataFrame
 
 from sparkcep.errors import PatternAnalysisError
@@ -68,7 +68,7 @@ def relation_sql(
         raise _untransportable(planned, frame)  # Spark would say so of a statement that the user did not write
     try:
         found = matched(planned, frame, name, history(analyzer, planned, source))
-    except (PySparkNotImplementedError, ValueError) as error:
+    except (PySparkNotImplementedError, PySparkTypeError, ValueError) as error:
         if isinstance(error, ValueError) and "null type" not in str(error):  # pyarrow's, of `array()` and `map()`
             raise
         raise _untransportable(planned, frame) from None

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from pyspark.sql import DataFrame
 
 from sparkcep.errors import PatternAnalysisError, streaming_unsupported
-from sparkcep.planner.layouts import is_orderable
 from sparkcep.planner.plan import AnyPlan
+from sparkcep.planner.ties import tie
 from sparkcep.query import PREFIX, SOURCE, quote
 from sparkcep.session.index_choice import Pruning
 from sparkcep.session.planning import OccurrencePlanner
@@ -146,10 +146,10 @@ class WindowPlanner:
         """The input with each row's place in its partition. Ties go by the columns the window names, then by the
         others."""
         query = bound.query
-        orderable = [f.name for f in source.schema.fields if is_orderable(f.dataType.simpleString())]
-        user = [c for c in orderable if not c.startswith(RESULT)]
-        ties = sorted(user, key=lambda c: c.casefold() not in query.identifiers)
-        order = [k.text for k in bound.order] + [f"{quote(c)} ASC NULLS FIRST" for c in ties]
+        user = [f for f in source.schema.fields if not f.name.startswith(RESULT)]
+        user.sort(key=lambda f: f.name.casefold() not in query.identifiers)
+        ties = [text for f in user if (text := tie(f.name, f.dataType.simpleString()))]
+        order = [k.text for k in bound.order] + [f"{text} ASC NULLS FIRST" for text in ties]
         keys = ", ".join(f"({k.expression})" for k in query.partition_by)
         partition = f"PARTITION BY {keys} " if keys else ""
         over = f"{partition}ORDER BY {', '.join(order) or 'NULL'}"

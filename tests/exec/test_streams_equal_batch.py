@@ -17,9 +17,9 @@ from sparkcep.exec.conditions.expressions import BIGINT, NavigationSlot
 from sparkcep.exec.engines.rows.program import compile_pattern
 from sparkcep.exec.engines.rows.spec import ConditionSet, MatchSpec
 from sparkcep.exec.kernels.rows.output import WAITING
+from sparkcep.exec.ordering import SortField
 from sparkcep.exec.shape import SELF_ROW, Gather, OperatorColumns, Within
 from sparkcep.exec.streaming.blobs import TIME
-from sparkcep.exec.streaming.ordering import SortField
 from sparkcep.exec.streaming.step import StreamPlan
 from sparkcep.pattern import Anchor, Concatenation, Negation, Pattern, Quantified, Variable, variables
 from sparkcep.planner.engines.rows.stream import never_decided

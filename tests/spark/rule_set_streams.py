@@ -71,9 +71,14 @@ def with_views(spark: SparkSession, rows: Sequence[tuple[object, ...]], columns:
     return log
 
 
+def create_rules(spark: SparkSession, rules: Mapping[str, str]) -> None:
+    """The view rules_table."""
+    spark.createDataFrame(list(rules.items()), "name string, rule string").createOrReplaceTempView("rules_table")
+
+
 def phase(spark: SparkSession, rules: Mapping[str, str], log: DataFrame) -> Phase | None:
     """How a set runs over the stream; None where no rule shares its operator."""
-    spark.createDataFrame(list(rules.items()), "name string, rule string").createOrReplaceTempView("rules_table")
+    create_rules(spark, rules)
     with planned() as plans:
         spark.sql(f"SELECT {ITEMS} FROM pattern_rules{CALL.format('rules_stream')}")
     if not plans:

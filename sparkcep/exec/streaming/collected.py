@@ -11,7 +11,7 @@ from pyspark.sql.types import ArrayType, IntegerType, StructField, StructType
 from sparkcep.exec.arrays import Ints
 from sparkcep.exec.engine import MatchTable
 from sparkcep.exec.kernels.rows.output import LAST_OF_MATCH
-from sparkcep.exec.streaming.ordering import groups_of
+from sparkcep.exec.ordering import groups_of
 from sparkcep.query import PREFIX
 
 #: Columns that :func:`collected` adds: the match's rows, and the place of the output row among them, from 1.

@@ -18,11 +18,11 @@ from sparkcep.exec.engines.shared.left import RulesLeft
 from sparkcep.exec.kernels.rows.rows import AT_ROW, COVERED, FIRST_ROW, MATCHES, PROGRESS
 from sparkcep.exec.layouts.output import arrays, record_batch
 from sparkcep.exec.layouts.rows import column, needed_columns
+from sparkcep.exec.ordering import SortField, groups_of, order_of, sort_keys
 from sparkcep.exec.shape import OperatorColumns, batch_of
 from sparkcep.exec.streaming.blobs import ROW, TIME, concatenated
 from sparkcep.exec.streaming.collected import collected, partials
 from sparkcep.exec.streaming.late import late_rows
-from sparkcep.exec.streaming.ordering import SortField, groups_of, order_of, sort_keys
 from sparkcep.exec.streaming.rule_names import RuleNames
 from sparkcep.exec.streaming.state import BucketState, read_state
 from sparkcep.query import PREFIX

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from sparkcep import __version__
+from sparkcep.exec.ordering import SortField
 from sparkcep.exec.streaming.blobs import BUCKET, ROW, TIME, WANTED
-from sparkcep.exec.streaming.ordering import SortField
 from sparkcep.exec.streaming.step import StreamPlan
 from sparkcep.pattern import Anchor, walk
 from sparkcep.planner.engines.trends.sql import TrendSql

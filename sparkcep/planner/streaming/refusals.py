@@ -128,6 +128,9 @@ def check_plan(plan: AnyPlan, needs: StreamNeeds) -> None:
                           "compute it as a column of the input, or compare values of one row at a time")  # fmt: skip
     if needs.refused is not None:
         raise unsupported(query, *needs.refused)
-    types = [plan.input.column_types.get(name, "") for _, name in plan.input.keys]
-    if any("collate" in t for t in types):
-        raise unsupported(query, "a PARTITION BY column with a collation", "cast the column to STRING in a subquery")
+    types, fields = plan.input.column_types, plan.input.fields
+    keys = [("a PARTITION BY", name) for _, name in plan.input.keys]
+    keys += [("an ORDER BY", fields.column_of(k.expression) or "") for k in query.order_by]
+    for clause, name in keys:
+        if "collate" in types.get(name, ""):
+            raise unsupported(query, f"{clause} column with a collation", "cast the column to STRING in a subquery")

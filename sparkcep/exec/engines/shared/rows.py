@@ -10,10 +10,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparkcep.exec.arrays import ARROW_COMPARISONS, Ints, float_values, int_values, ordered_ints
+from sparkcep.exec.arrays import ARROW_COMPARISONS, Ints, float_values, int_values
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.engines.rows.spec import BITS_PER_WORD
 from sparkcep.exec.engines.shared.spec import Comparison, ComponentTest
+from sparkcep.exec.ordering import order_of, sort_keys
 
 Flags = npt.NDArray[np.bool_]
 
@@ -144,11 +145,8 @@ class SharedRows:
         tied = np.flatnonzero(np.bincount(groups, minlength=1)[groups] > 1) if self.rows else np.zeros(0, np.int64)
         if not len(tied):
             return None
-        keys: list[Ints] = []
-        for column in reversed(ties):
-            values, nulls = self.ranked(column)
-            keys += [values[tied], 1 - nulls[tied].astype(np.int64)]
-        by = np.lexsort((*keys, groups[tied]))
+        columns = [self.batch.columns[c].take(pa.array(tied)) for c in ties]
+        by = order_of([groups[tied], *(k for column in columns for k in sort_keys(column))], len(tied))
         if np.array_equal(by, np.arange(len(tied))):
             return None
         row = self.all_rows()
@@ -163,21 +161,10 @@ class SharedRows:
             new = np.zeros(self.rows, bool)
             new[self.offsets[:-1][self.offsets[:-1] < self.rows]] = True
             for column in self.order_keys:
-                values, nulls = self.ranked(column)
-                new[1:] |= (values[1:] != values[:-1]) | (nulls[1:] != nulls[:-1])
+                for key in sort_keys(self.batch.columns[column]):
+                    new[1:] |= key[1:] != key[:-1]
             self.tied = np.cumsum(new) - 1
         return self.tied
-
-    def ranked(self, column: int) -> tuple[Ints, npt.NDArray[np.uint8]]:
-        """A column as numbers in its order, and which are NULL."""
-        array = self.batch.columns[column]
-        if not (pa.types.is_string(array.type) or pa.types.is_large_string(array.type)):
-            values, nulls = ordered_ints(array)
-            return np.where(nulls.astype(bool), 0, values), nulls
-        of = self.encoded(column)
-        ranks = np.zeros(len(of.words) + 1, np.int64)
-        ranks[pc.sort_indices(of.words.cast(pa.large_binary())).to_numpy()] = np.arange(len(of.words))
-        return ranks[of.codes], (of.codes < 0).astype(np.uint8)
 
 
 def _texts(words: pa.Array, test: Comparison) -> Flags:

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from sparkcep.exec.conditions.expressions import parse_type
 from sparkcep.exec.engines.rows.spec import words_of
 from sparkcep.exec.engines.shared.spec import Comparison, ComponentTest
 from sparkcep.exec.shape import OperatorColumns
@@ -18,12 +17,11 @@ from sparkcep.planner.input_plan import InputPlan
 from sparkcep.planner.plan import Analyzer
 from sparkcep.planner.sampling import Sampler
 from sparkcep.planner.steps import PlanSteps
-from sparkcep.query import PatternQuery
+from sparkcep.planner.ties import is_orderable_here
+from sparkcep.query import PatternQuery, unescape
 from sparkcep.settings import Settings
 
 T = TypeVar("T")
-#: Types of columns that Python can put in Spark's order.
-_ORDERED = ("int", "double", "float", "boolean", "string", "date", "timestamp", "timestamp_ntz")
 
 
 class NotShared(Exception):
@@ -108,14 +106,10 @@ class SharedInput:
         own = [t for t in given.fields.texts[: given.fields.sort_fields] if t not in self.order]
         if self.ties[: len(own)] == own:
             return None
-        for text in own:
-            column = self.fields.column_of(text)
-            if column is None or parse_type(self.types[column]).kind not in _ORDERED:
-                raise NotShared(f"rows of equal time are ordered by {text}, whose order Python does not know")
         for text in self.order:
             ((_, type_),) = self.analyze([text])
-            if parse_type(type_).kind not in _ORDERED:
-                raise NotShared(f"rows of equal {text} have an order of their own")
+            if not is_orderable_here(type_):
+                raise NotShared(f"Python cannot tell which rows have equal {unescape(text)}, a {type_}")
         self.tied = True
         return tuple(self.column(text) for text in own)
 

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from sparkcep import __version__
+from sparkcep.exec.ordering import SortField
 from sparkcep.exec.streaming.blobs import ROW
-from sparkcep.exec.streaming.ordering import SortField
 from sparkcep.exec.streaming.rule_names import RuleNames
 from sparkcep.exec.streaming.step import StreamPlan
 from sparkcep.planner.input_plan import InputPlan

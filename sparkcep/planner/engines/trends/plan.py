@@ -40,10 +40,10 @@ from sparkcep.planner.engines.trends.edges import (
 from sparkcep.planner.engines.trends.keys import Comparisons, key_pair
 from sparkcep.planner.engines.trends.quotients import DIGITS
 from sparkcep.planner.engines.trends.sql import TrendSql, TrendValue
-from sparkcep.planner.layouts import is_orderable
 from sparkcep.planner.plan import EngineDefaults, PatternPlan, StreamNeeds, slow
 from sparkcep.planner.rules.range_splitting import fixed_distance
 from sparkcep.planner.test_codes import edge_test, of_components
+from sparkcep.planner.ties import is_orderable
 from sparkcep.query import (
     WINDOW_OF_GROUP,
     Condition,

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sparkcep.exec.arrays import Ints, ordered_ints, rank_strings
+from sparkcep.exec.arrays import Ints, high_words, int_values, ordered_ints, rank_strings
 
 Key = npt.NDArray[Any]
 
@@ -70,14 +70,12 @@ def _values(array: pa.Array) -> list[Key]:
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or _is_binary(kind):
         return [rank_strings([array], [])[0][0]]
     if pa.types.is_decimal(kind):
-        words = np.frombuffer(array.buffers()[1], np.int64)[2 * array.offset : 2 * (array.offset + len(array))]
-        low, high = words[::2].view(np.uint64), words[1::2]
-        return [high.copy(), low.copy()]
+        return [high_words(array).copy(), int_values(array)[0].view(np.uint64).copy()]
     if pa.types.is_struct(kind):
         # A field of a NULL struct is NULL as well; flatten() says so.
-        return [k.astype(np.int64) for child in array.flatten() for k in sort_keys(child)]
+        return [k for child in array.flatten() for k in sort_keys(child)]
     if pa.types.is_nested(kind):
-        return [_ranks([_comparable(v) for v in array.to_pylist()])]
+        return [_list_ranks(array)]
     return [np.array(ordered_ints(array)[0], np.int64)]
 
 
@@ -85,21 +83,10 @@ def _is_binary(kind: pa.DataType) -> bool:
     return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
 
 
-def _ranks(values: list[Any]) -> Ints:
+def _list_ranks(array: pa.Array) -> Ints:
+    """Ranks of lists: their items' ranks as bytes compare as the lists do."""
+    items = groups_of([array.values], len(array.values))[0].astype(">i8").tobytes()
+    bounds = array.offsets.to_numpy() * 8
+    values = [items[begin:end] for begin, end in pairwise(bounds)]
     rank = {value: n for n, value in enumerate(sorted(set(values)))}
     return np.array([rank[v] for v in values], np.int64)
-
-
-def _comparable(value: Any) -> Any:
-    """A nested value that Python compares as Spark does: NULL first, NaN last."""
-    if value is None:
-        return (0,)
-    if isinstance(value, str):
-        return (1, value.encode())
-    if isinstance(value, float):
-        return (2,) if math.isnan(value) else (1, value + 0.0)
-    if isinstance(value, list):
-        return (1, tuple(_comparable(v) for v in value))
-    if isinstance(value, dict):
-        return (1, tuple(_comparable(v) for v in value.values()))
-    return (1, value)
