@@ -18,6 +18,7 @@ from sparkcep.planner.plan import Analyzer
 from sparkcep.planner.rules.range_splitting import fixed_distance, whole_within
 from sparkcep.planner.sampling import Sampler
 from sparkcep.planner.ties import tie
+from sparkcep.planner.within import check_length
 from sparkcep.query import PREFIX, PatternQuery, unescape
 from sparkcep.settings import Settings
 
@@ -117,6 +118,7 @@ class PlanSteps(ABC):
             return None
         key = query.order_by[0].expression
         own = self.analyze([key])[0][1]
+        check_length(query, "WITHIN", own, self.analyze)
         if own in ("tinyint", "smallint", "int"):
             key = f"CAST(({key}) AS BIGINT)"  # room for the sum
         self.within_text = query.within
@@ -128,12 +130,10 @@ class PlanSteps(ABC):
             if whole is not None:
                 self.within_text, type_, kind = whole, "bigint", BIGINT
                 bound = f"({key}) + ({whole})"
-        allowed = kind.kind in ("int", "date", "timestamp", "timestamp_ntz", "double", "float") and own != "string"
-        if not allowed and not (kind.kind == "decimal" and kind.size <= 18):
+        if kind.is_wide:
             raise PatternAnalysisError(
                 "CEP_WITHIN_TYPE",
-                "WITHIN needs an ORDER BY key of a date, timestamp or numeric type (decimals of at most 18 digits); "
-                f"the key is {own}, key plus interval is {type_}.",
+                f"WITHIN needs decimals of at most 18 digits; the ORDER BY key is {own}, key plus WITHIN is {type_}.",
                 text=query.text or None,
                 position=query.within_position,
                 hint="cast the ORDER BY key",

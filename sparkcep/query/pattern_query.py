@@ -177,6 +177,7 @@ class PatternQuery:
     within: str | None = None
     within_position: int = 0
     slide: str | None = None
+    slide_position: int = 0
     between: tuple[str, str] | None = None
     has_return: bool = False
     hidden_keys: int = 0
@@ -213,6 +214,10 @@ class PatternQuery:
     def labels(self) -> tuple[str, ...]:
         """Component keys; a component's code is its place here."""
         return tuple(c.key for c in self.components)
+
+    def length(self, clause: str) -> tuple[str | None, int]:
+        """WITHIN's or SLIDE's expression, and where it stands."""
+        return (self.within, self.within_position) if clause == "WITHIN" else (self.slide, self.slide_position)
 
     def wants(self, column: str) -> bool:
         """Whether the statement around the form may use an output column."""

@@ -20,7 +20,7 @@ from sparkcep.session.analyzer import SparkAnalyzer
 from sparkcep.session.column_types import column_types
 from sparkcep.session.correlated_input import partitioned_by_outer
 from sparkcep.session.index_columns import index_columns
-from sparkcep.session.parameters import with_lengths
+from sparkcep.session.parameters import checked_lengths
 from sparkcep.session.plan_cache import PLANS, keep
 from sparkcep.settings import Settings
 from sparkcep.sql.block.binder import bind_block
@@ -152,8 +152,9 @@ class OccurrencePlanner:
             return self.plan_bound(query, source, input_sql)
         query = replace(query, streaming=True, limit=None)
         check_query(query, self.settings, watermarked(source))
+        arguments = self.planner_arguments(query, source)
         settings = replace(self.settings, layout="rows")
-        plan = make_plan(query, settings, *self.planner_arguments(query, source)[2:])
+        plan = make_plan(arguments[0], settings, *arguments[2:])
         form_text = " ".join(self.statement.text[form.start : form.end].split())
         types = [f"{f.name} {f.dataType.simpleString()}" for f in source.schema.fields]
         values = {k: v for k, v in self.analyzer.kwargs.items() if not isinstance(v, DataFrame)}
@@ -212,7 +213,7 @@ class OccurrencePlanner:
         self, query: PatternQuery, source: DataFrame, input_sql: InputSql | None = None
     ) -> tuple[PatternQuery, Settings, Analyzer, Sampler, list[str]]:
         """What planners are given. ``input_sql``: the query that reads ``source``, where the input may be sampled."""
-        query = with_lengths(query, self.analyzer.args)
+        query = checked_lengths(query, self.analyzer)
         return (
             query, self.settings, lambda items: self.analyzer.analyze(query, source, items),
             lambda tests, keys, filters: (

@@ -143,6 +143,15 @@ def counted(analyzer: SparkAnalyzer, planned: AnyPlan, frame: DataFrame) -> tupl
     return partitions, rows
 
 
+def without_within(analyzer: SparkAnalyzer, planned: AnyPlan, frame: DataFrame) -> int:
+    """In how many rows of a plan's input WITHIN is NULL, so that no match begins there."""
+    within = planned.input.shape.within
+    if planned.query.within is None or within is None or within.bound is None:
+        return 0
+    text = f"{planned.query.with_prefix}SELECT count_if(({planned.query.within}) IS NULL) FROM {{{SOURCE}}}"
+    return int(analyzer.run(text, frame).collect()[0][0])
+
+
 def _carried(planned: AnyPlan, prepared: DataFrame) -> dict[str, str]:
     """Columns that are sent to Python and come back as they are, with their types."""
     types = {f.name: f.dataType.simpleString() for f in prepared.schema.fields}

@@ -33,6 +33,7 @@ from sparkcep.session.analyzer import SparkAnalyzer
 from sparkcep.session.column_types import column_types
 from sparkcep.session.index_choice import Pruning, prune
 from sparkcep.session.lost_executors import remember
+from sparkcep.session.parameters import checked_lengths
 from sparkcep.session.planning import watermarked
 from sparkcep.session.relations import Relation, check, relation_sql
 from sparkcep.session.rule_set_call import RuleSetCall, read_rule_call
@@ -265,7 +266,7 @@ class RuleSet:
         Raises:
             SparkCepError: of its engine's planner; CEP_STREAMING_*.
         """
-        query = bound.query
+        query = checked_lengths(bound.query, self.analyzer)
         if self.streams:
             query = replace(query, streaming=True, limit=None)
             check_query(query, settings, watermarked(self.call.source))

@@ -32,7 +32,7 @@ from sparkcep.session.no_rows import notes
 from sparkcep.session.outer_columns import input_by_outer
 from sparkcep.session.own_aggregates import with_aggregates
 from sparkcep.session.planning import OccurrencePlanner
-from sparkcep.session.relations import Relation, check, counted, relation_sql, with_facts
+from sparkcep.session.relations import Relation, check, counted, relation_sql, with_facts, without_within
 from sparkcep.session.shared_forms import PlannedForm, explained, share, takes_part, unread
 from sparkcep.session.spark_errors import as_written, is_of_rewritten_text, outer_reference
 from sparkcep.session.spark_text import as_spark_reads
@@ -456,6 +456,8 @@ class StatementExecution:
             return f"{partitions:,} partition{'s' * (partitions != 1)}, {rows:,} rows"
 
         lines = ["  Actual:", f"    input: {size(relation.given)}"]
+        if unbounded := without_within(self.analyzer, relation.plan, relation.given):
+            lines.append(f"    WITHIN is NULL in {unbounded:,} rows, where no match begins")
         if relation.pruning.frame is not None:
             lines.append(f"    read through the index: {size(relation.source)}")
         # Counted before anything is timed, which neither compiles kernels nor reads cold files then.

@@ -93,9 +93,11 @@ def test_they_say_what_literals_say(spark: SparkSession, text: str, values: list
     assert sorted(map(str, (tuple(row) for row in spark.sql(text.replace("@", "?"), values).collect()))) == expected
 
 
-@pytest.mark.parametrize(("value", "shown"), [("x", "'x'"), (-3, "-3"), (2.5, "2.5D")])
+@pytest.mark.parametrize(
+    ("value", "shown"), [("x", "TYPE.* 'x' is string"), (-3, r"VALUE.* \(-3\)"), (2.5, "TYPE.* 2.5D is not")]
+)
 def test_a_length_that_is_none_is_shown(spark: SparkSession, value: Any, shown: str) -> None:
-    with pytest.raises(PatternAnalysisError, match=rf"CEP_WITHIN_TYPE\].* {shown} is not"):
+    with pytest.raises(PatternAnalysisError, match=rf"CEP_WITHIN_{shown}"):
         spark.sql(f"{ANY} WITHIN ? RETURN COUNT(*) AS n", [value])
 
 

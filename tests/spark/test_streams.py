@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 
 import pytest
@@ -102,6 +103,15 @@ def test_refused(case: str, spark: SparkSession, stream: DataFrame) -> None:
 def test_a_limit_of_rows_takes_the_place_of_within(spark: SparkSession, stream: DataFrame) -> None:
     with configured(spark, {"spark.sparkcep.limit.streamRows": "1000"}):
         assert spark.sql(f"{CLAUSE} PATTERN (A B) DEFINE A AS n = 1)").isStreaming
+
+
+def test_within_of_a_stream(spark: SparkSession, stream: DataFrame) -> None:
+    text = f"FROM st_view {HEAD} PATTERN SEQ(A a, B b) WITHIN "
+    assert spark.sql(text + ":w", {"w": dt.timedelta(minutes=1)}).isStreaming
+    for within, error_class in (("NULL", "VALUE"), ("-1", "VALUE"), ("'1 minute'", "TYPE"), ("n", "TYPE")):
+        with pytest.raises(PatternAnalysisError, match=rf"Line 1, column {len(text) + 1}\.") as caught:
+            spark.sql(text + within)
+        assert caught.value.error_class == f"CEP_WITHIN_{error_class}"
 
 
 def test_next_inside_of_the_match(spark: SparkSession, stream: DataFrame) -> None:

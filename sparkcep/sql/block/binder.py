@@ -180,8 +180,9 @@ class BlockBinder:
             collapsed=syntax.collapsed,
             strict_time=syntax.strict_time,
             within=within,
-            within_position=positions.get("WITHIN", 0),
+            within_position=self.begin(syntax.within),
             slide=self.length(syntax.slide),
+            slide_position=self.begin(syntax.slide),
             between=self.between(),
             has_return=bool(returned.measures),
             trends=tuple(returned.trends),
@@ -394,7 +395,7 @@ class BlockBinder:
             return None
         tokens = self.s.tokens[slice(*span)]
         source = self.s.text[tokens[0].start : tokens[-1].end]
-        if len(tokens) == 1 and re.fullmatch(r"\d+(\.\d+)?", tokens[0].text):
+        if len(tokens) == 1 and tokens[0].kind == "number" and re.fullmatch(r"\d+(\.\d+)?", tokens[0].text):
             return source if self.numeric_time() else f"INTERVAL {source} SECOND"
         words = source[8:].strip() if tokens[0].upper == "INTERVAL" else source
         if _DURATION.fullmatch(words):
@@ -407,19 +408,14 @@ class BlockBinder:
         return plain(self.scope, span)
 
     def length(self, span: Range | None) -> str | None:
-        """As :meth:`time`, of what no match or window would fit in if it was negative.
-
-        Raises:
-            PatternAnalysisError: CEP_INTERVAL.
-        """
-        if span is not None:
-            low, high = span
-            first = low + (self.s.word(low) == "INTERVAL")
-            if first < high and (self.s.operator(first) == "-" or self.s.tokens[first].text.startswith("-")):
-                text = self.s.text[self.s.tokens[low].start : self.s.tokens[high - 1].end]
-                position = self.s.tokens[low].start
-                raise self.error("CEP_INTERVAL", f"{text} is negative.", position, "3 days, INTERVAL 3 DAYS")
+        """As :meth:`time`, with a sign before it."""
+        if span is not None and self.s.operator(span[0]) == "-" and span[1] - span[0] > 1:
+            return f"-({self.time((span[0] + 1, span[1]))})"
         return self.time(span)
+
+    def begin(self, span: Range | None) -> int:
+        """Where a length stands in the statement."""
+        return self.s.tokens[span[0]].start if span is not None else 0
 
     def unit(self, name: str, tokens: Sequence[Token]) -> str:
         """Spark's name of a unit of time from a word for it. ``tokens``: where it stands.

@@ -225,10 +225,11 @@ class Binder:
                 position,
                 "order by the time column ASC",
             )
-        text = self.plain(span)
-        if span[1] - span[0] == 2 and tokens[span[0]].kind == "number" and tokens[span[0] + 1].kind == "word":
-            text = "INTERVAL " + text
-        return text, position
+        sign = "-" if self.s.operator(span[0]) == "-" else ""
+        low, high = span[0] + len(sign), span[1]
+        if high - low == 2 and tokens[low].kind == "number" and tokens[low + 1].kind == "word":
+            return f"{sign}INTERVAL {self.plain((low, high))}", position
+        return self.plain(span), position
 
     def bind_non_answers(self) -> NonAnswers | None:
         """EXPLAIN NON ANSWERS, None without it.

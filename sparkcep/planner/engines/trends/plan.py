@@ -44,6 +44,7 @@ from sparkcep.planner.plan import EngineDefaults, PatternPlan, StreamNeeds, slow
 from sparkcep.planner.rules.range_splitting import fixed_distance
 from sparkcep.planner.test_codes import edge_test, of_components
 from sparkcep.planner.ties import is_orderable
+from sparkcep.planner.within import check_length
 from sparkcep.query import (
     WINDOW_OF_GROUP,
     Condition,
@@ -169,29 +170,36 @@ class TrendPlanner(BlockPlanner):
             return (Within(self.fields.add(key), None, 0) if query.strict_time else None), 0, 0
         type_ = self.analyze([key])[0][1]
         kind = parse_type(type_)
-        position = query.within_position
         if kind.kind not in ("int", *TIMES):
             raise self.error(
                 "CEP_WITHIN_TYPE",
                 f"Windows need an ORDER BY key of a date, timestamp or integer type; this one is {type_}.",
-                position,
+                query.within_position,
                 "cast the ORDER BY key",
             )
         # As in Spark's window(), a day has 24 hours and windows are aligned to the epoch in UTC.
         units = {"int": "bigint", "date": "date"}.get(kind.kind, "timestamp_ntz")
         found = []
-        for text in (query.within, query.slide or query.within):
+        for clause in ("WITHIN", "SLIDE"):
+            text, position = query.length(clause)
+            if text is None:
+                continue
+            check_length(query, clause, type_, self.analyze)
             distance = fixed_distance(text, units)
-            if distance is None or distance <= 0:
+            if distance is None:
                 raise self.error(
                     "CEP_WITHIN_TYPE",
                     f"A window's length must be a fixed time above zero; {unescape(text)} is not.",
                     position,
                     "WITHIN 10 minutes SLIDE 30 seconds; months and years differ in length",
                 )
+            if not distance:
+                raise self.error(
+                    "CEP_WITHIN_VALUE", f"{clause} of windows must be above zero.", position, f"{clause} 1"
+                )
             found.append(distance)
         cast = f"CAST(({key}) AS BIGINT)" if kind.kind == "int" else key
-        return Within(self.fields.add(cast), None, 0), found[0], found[1]
+        return Within(self.fields.add(cast), None, 0), found[0], found[-1]
 
     def argument_types(self) -> list[tuple[Trend, str, str]]:
         """Each aggregate with the types of its argument ('' without) and of its result."""

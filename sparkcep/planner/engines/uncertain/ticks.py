@@ -10,6 +10,7 @@ from sparkcep.errors import PatternAnalysisError
 from sparkcep.exec.conditions.expressions import TIMES, parse_type
 from sparkcep.planner.plan import Analyzer
 from sparkcep.planner.rules.range_splitting import DAY, fixed_distance, kernel_units
+from sparkcep.planner.within import check_length
 from sparkcep.query import PatternQuery, Uncertainty, string_literal, unescape
 
 
@@ -124,6 +125,7 @@ class TickPlanner:
         """
         if self.query.within is None:
             return None
+        check_length(self.query, "WITHIN", self.type, self.analyze)
         length = self.length(self.query.within)
         if length is None and self.kind == "int":
             number = TickPlanner.decimal(self.query.within)
@@ -131,7 +133,7 @@ class TickPlanner:
         if length is None and self.kind == "date":  # hours within days
             micros = fixed_distance(self.query.within, "timestamp_ntz")
             length = None if micros is None else Decimal(micros // DAY)
-        if length is None or length < 0:
+        if length is None:
             raise self.error(
                 f"With UNCERTAINTY, WITHIN must be a fixed length of time; {unescape(self.query.within)} is not.",
                 "days have 24 hours here; months and years differ in length",
