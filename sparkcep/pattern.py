@@ -157,6 +157,39 @@ def can_do_without(node: Pattern, names: Collection[str]) -> bool:
     return all(can_do_without(i, names) for i in children(node))
 
 
+def mandatory(node: Pattern) -> frozenset[str]:
+    """Variables that every match takes at least once."""
+    if isinstance(node, Variable):
+        return frozenset([node.name])
+    if isinstance(node, Negation) or (isinstance(node, Quantified) and node.minimum == 0):
+        return frozenset()
+    parts = [mandatory(child) for child in children(node)]
+    if isinstance(node, Alternation):
+        return frozenset.intersection(*parts)
+    return frozenset().union(*parts)
+
+
+def taken_before(node: Pattern, name: str, at: str) -> bool:
+    """Whether every match has taken a variable before each row of another one.
+
+    >>> a, b = Variable("A"), Variable("B")
+    >>> taken_before(Concatenation((a, Quantified(b, 1, None))), "A", "B")
+    True
+    >>> taken_before(Concatenation((b, a)), "A", "B")
+    False
+    """
+    if at not in variables(node):
+        return True
+    if isinstance(node, (Variable, Negation, Conjunction)):
+        return False
+    for item in children(node):
+        if not taken_before(item, name, at):
+            return False
+        if isinstance(node, Concatenation) and name in mandatory(item):
+            return True
+    return True
+
+
 def matches_one_way(node: Pattern) -> bool:
     """Whether the pattern has at most one match that begins with a given row: nothing in it is a choice."""
     if isinstance(node, (Alternation, Permutation)):

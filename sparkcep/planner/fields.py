@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from sparkcep.planner.conditions.pair_calls import PairCall, over_one_row, pair_column
 from sparkcep.query import PREFIX, quote, unescape
 
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
@@ -16,13 +17,15 @@ _CONSTANTS = frozenset("TRUE FALSE NULL CURRENT_DATE CURRENT_TIMESTAMP CURRENT_U
 class Fields:
     """Registry of row expressions: text -> number. A plain column of the input is one field whatever its spelling.
 
-    The first ``sort_fields`` are the sort key: ORDER BY keys and tie-breaking columns.
+    The first ``sort_fields`` are the sort key: ORDER BY keys and tie-breaking columns. ``pairs``: calls over two rows
+    whose columns texts name.
     """
 
     columns: Sequence[str]
     case_sensitive: bool
     texts: list[str] = field(default_factory=list)
     sort_fields: int = 0
+    pairs: list[PairCall] = field(default_factory=list)
 
     def column_of(self, text: str) -> str | None:
         """The input column that a text names, if it is one bare name."""
@@ -44,6 +47,16 @@ class Fields:
         if text not in self.texts:
             self.texts.append(text)
         return self.texts.index(text)
+
+    def pair(self, call: PairCall) -> str:
+        """The column with a call's value for each row of the partition."""
+        if call not in self.pairs:
+            self.pairs.append(call)
+        return pair_column(self.pairs.index(call))
+
+    def typed(self, number: int) -> str:
+        """An expression over one row of the input that has the type of a field."""
+        return over_one_row(self.texts[number], self.pairs)
 
     @staticmethod
     def name(number: int) -> str:

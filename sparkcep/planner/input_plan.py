@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 
 from sparkcep.exec.engines.rows.spec import BITS_PER_WORD
 from sparkcep.exec.shape import OperatorColumns
+from sparkcep.planner.conditions.pair_calls import PLACE, met, whole
 from sparkcep.planner.conditions.row_conditions import RowCondition
 from sparkcep.planner.fields import Fields
 from sparkcep.planner.rules.join_prefilter import Prefilter
 from sparkcep.planner.rules.range_splitting import ranged_source
-from sparkcep.query import PREFIX, SOURCE, WHOLE, PatternQuery
+from sparkcep.query import PREFIX, SOURCE, PatternQuery
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,15 +70,19 @@ class InputPlan:
             source = f"(SELECT * FROM {source} WHERE {self.query.partition_predicate})"
         if self.prefilter is not None and self.prefilter.joins:
             source = self.prefilter.join([text for text, _ in self.keys], source, self.where())
+        where, window = self.where(), self.window()
+        if self.fields.pairs:
+            source = met(source + where, [text for text, _ in self.keys], window, self.fields.pairs)
+            where, window = "", self.window(order=(PLACE,))
         if self.shape.ranges is not None:
             key = self.fields.texts[self.shape.within.key] if self.shape.within else ""
             source = ranged_source(source, key, self.within_type, self.shape.ranges, self.where())
             items.append(f"CASE WHEN {first} THEN {PREFIX}range END AS {PREFIX}range")
             return self.select(items, source) + f" WINDOW {PREFIX}w AS ({self.window([f'{PREFIX}range'])})"
-        windows = f" WINDOW {PREFIX}w AS ({self.window()})"
+        windows = f" WINDOW {PREFIX}w AS ({window})"
         if self.pairs:
-            windows += f", {WHOLE} AS ({self.window()} ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)"
-        return self.select(items, source) + self.where() + windows
+            windows += f", {whole(window)}"
+        return self.select(items, source) + where + windows
 
     def lists_sql(self, words: Sequence[str]) -> str:
         """One row per partition. ``words``: SQL of the masks."""
@@ -107,13 +112,13 @@ class InputPlan:
         """A SELECT behind the statement's own WITH."""
         return f"{self.query.with_prefix}SELECT {', '.join(items)} FROM {source}"
 
-    def window(self, more_keys: Sequence[str] = ()) -> str:
-        """Partitioning and total order of the input."""
+    def window(self, more_keys: Sequence[str] = (), order: Sequence[str] = ()) -> str:
+        """Partitioning and total order of the input; ``order``: another one."""
         parts = []
         if keys := [*(f"({text})" for text, _ in self.keys), *more_keys]:
             parts.append("PARTITION BY " + ", ".join(keys))
-        order = [k.text for k in self.query.order_by]
-        order += [f"({t}) ASC NULLS FIRST" for t in self.fields.texts[: self.fields.sort_fields]]
+        ties = (f"({t}) ASC NULLS FIRST" for t in self.fields.texts[: self.fields.sort_fields])
+        order = order or [*(k.text for k in self.query.order_by), *ties]
         # Without any order the rows look the same to the query; row_number still wants one.
         parts.append("ORDER BY " + (", ".join(dict.fromkeys(order)) or "NULL"))
         return " ".join(parts)

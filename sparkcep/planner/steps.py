@@ -9,18 +9,21 @@ from sparkcep.errors import PatternAnalysisError
 from sparkcep.exec.conditions.expressions import BIGINT, parse_type
 from sparkcep.exec.engines.rows.spec import BITS_PER_WORD, words_of
 from sparkcep.exec.shape import Within
+from sparkcep.planner.conditions.call_tokens import may_be_users
 from sparkcep.planner.conditions.match_conditions import MatchConditions
 from sparkcep.planner.conditions.row_conditions import RowCondition, lambda_text
 from sparkcep.planner.fields import Fields
 from sparkcep.planner.layouts import fits_python, kept_too_long, unsortable
 from sparkcep.planner.outputs import Outputs
 from sparkcep.planner.plan import Analyzer
+from sparkcep.planner.refusal import refusal
 from sparkcep.planner.rules.range_splitting import fixed_distance, whole_within
 from sparkcep.planner.sampling import Sampler
 from sparkcep.planner.ties import tie
 from sparkcep.planner.within import check_length
 from sparkcep.query import PREFIX, PatternQuery, unescape
 from sparkcep.settings import Settings
+from sparkcep.sql.lexicon import tokenize
 
 
 class PlanSteps(ABC):
@@ -105,7 +108,8 @@ class PlanSteps(ABC):
         """Spark's types of the prepared fields; Spark is asked only about those that are not columns."""
         texts = self.fields.texts
         types = [self.column_types[c] for t in texts if (c := self.fields.column_of(t)) is not None]
-        return types + [t for _, t in self.analyze([t for t in texts if self.fields.column_of(t) is None])]
+        others = [self.fields.typed(i) for i, t in enumerate(texts) if self.fields.column_of(t) is None]
+        return types + [t for _, t in self.analyze(others)]
 
     def plan_within(self) -> Within | None:
         """The key and key plus interval, of one type, as fields; None without WITHIN.
@@ -161,11 +165,24 @@ class PlanSteps(ABC):
             texts = [
                 lambda_text(c, self.fields, f"{PREFIX}rows", f"{PREFIX}r", f"{PREFIX}i") for c in conditions if c.shifts
             ]
-            if any(t is None for t in texts):
-                return {}, "rows", f"PREV or NEXT in the condition of {self.names[label]} needs a window"
-            if texts:
-                shifted[label] = " AND ".join(f"({t})" for t in texts)
+            if not texts:
+                continue
+            shifted[label] = " AND ".join(f"({t})" for t in texts)
+            why = "" if None in texts else self.refused_in_lists(shifted[label])
+            if why or None in texts:
+                why = why and f": Spark refuses it in a lambda function, {why}"
+                return {}, "rows", f"PREV or NEXT in the condition of {self.names[label]} needs a window{why}"
         return shifted, "lists", "PARTITION BY, ascending order"
+
+    def refused_in_lists(self, body: str) -> str:
+        """Spark's error class for a lambda function over the rows of a list, which it is asked for where the body may
+        call a function of the user's; empty where there is none."""
+        if not may_be_users(tokenize(body)):
+            return ""
+        fields = (f"{self.fields.typed(i)} AS {Fields.name(i)}" for i in range(len(self.fields.texts)))
+        rows, row, index = f"{PREFIX}rows", f"{PREFIX}r", f"{PREFIX}i"
+        inner = f"transform({rows}, ({row}, {index}) -> {body})"
+        return refusal(self.analyze, f"transform(array(array(struct({', '.join(fields)}))), {rows} -> {inner})")
 
     def fitting_layout(self, layout: str, reason: str, filters: Sequence[str]) -> tuple[str, str]:
         """The layout and why, once all fields are known: not lists that cannot be sorted or held.

@@ -27,7 +27,7 @@ def in_backticks(name: str) -> str:
 
 def quote(name: str) -> str:
     """A name in backticks, safe inside text that Spark formats (braces doubled)."""
-    return in_backticks(name).replace("{", "{{").replace("}", "}}")
+    return escape(in_backticks(name))
 
 
 def folded(name: str, case_sensitive: bool) -> str:
@@ -38,7 +38,12 @@ def folded(name: str, case_sensitive: bool) -> str:
 def string_literal(text: str) -> str:
     """A SQL string literal, safe inside text that Spark formats (braces doubled)."""
     escaped = text.replace("\\", "\\\\").replace("'", "\\'")
-    return "'" + escaped.replace("{", "{{").replace("}", "}}") + "'"
+    return "'" + escape(escaped) + "'"
+
+
+def escape(text: str) -> str:
+    """Text with its braces doubled, which Spark formats to what it was."""
+    return text.replace("{", "{{").replace("}", "}}")
 
 
 def unescape(text: str) -> str:

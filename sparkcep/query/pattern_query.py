@@ -152,7 +152,7 @@ class PatternQuery:
     ``window``: of a pattern in a window, whose frame is the query's ``within`` over that window's ``row``.
 
     ``notes``: sentences about settings that are passed over. ``text`` is the statement, ``start`` where the form stands
-    in it; positions are -1 where there is no such clause.
+    in it, ``expressions`` where the expressions of a clause stand; positions are -1 where there is no such clause.
     """
 
     columns: tuple[str, ...]
@@ -199,6 +199,7 @@ class PatternQuery:
     window: Window | None = None
     with_prefix: str = ""
     named_beside_order: frozenset[str] | None = None
+    expressions: tuple[tuple[int, int], ...] = ()
     streaming: bool = False
     own_neighbours: bool = False
     tiebreak: str | None = None

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias, TypeVar
 
-from pyspark.errors import AnalysisException, PySparkException
+from pyspark.errors import AnalysisException, ParseException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from sparkcep.errors import SparkCepError
@@ -24,8 +24,9 @@ from sparkcep.planner.sampling import (
     sample_sql,
 )
 from sparkcep.query import SOURCE, WHOLE, PatternQuery, unescape
+from sparkcep.session.expression_errors import syntax_error
 from sparkcep.session.plan_cache import SAMPLES, keep
-from sparkcep.session.spark_errors import fragments, located
+from sparkcep.session.spark_errors import fragments, located, quietly
 from sparkcep.settings import Settings
 from sparkcep.spark_plan import estimated_size, log_properties, scans_columns
 from sparkcep.sql.rewriter import InputSql
@@ -96,10 +97,16 @@ class SparkAnalyzer:
                 names of ours.
         """
         try:
-            return action()
+            with quietly():
+                return action()
         except SparkCepError:
             raise
         except AnalysisException as error:
+            if isinstance(error, ParseException) and not self.kwargs:
+                with quietly():
+                    fault = syntax_error(query, lambda text: self.plain(text).schema)
+                if fault is not None:
+                    raise fault from None
             start, names = place(fragments(error)) if place is not None else (None, {})
             raise located(query, error, start, names) from None
 
@@ -111,12 +118,15 @@ class SparkAnalyzer:
         if all(c is not None and folded.count(c.casefold()) == 1 for c in columns):
             types = {f.name: f.dataType.simpleString() for f in source.schema.fields}
             return [(str(c), types[str(c)]) for c in columns]
-        select = f"{query.with_prefix}SELECT {', '.join(items)} FROM {{{SOURCE}}}"
+        return self.checked(query, lambda: self.asked(items, source, query.with_prefix))
+
+    def asked(self, items: Sequence[str], source: DataFrame, prefix: str = "") -> list[tuple[str, str]]:
+        """Names and types of expressions over the input, by Spark's analyser; ``prefix``: the statement's WITH."""
+        select = f"{prefix}SELECT {', '.join(items)} FROM {{{SOURCE}}}"
         if any(WHOLE in item for item in items):
             select += f" WINDOW {WHOLE} AS (PARTITION BY 1)"
         self.volatile.append(select)
-        schema = self.checked(query, lambda: self.run(select, source=source).schema)
-        return [(f.name, f.dataType.simpleString()) for f in schema.fields]
+        return [(f.name, f.dataType.simpleString()) for f in self.run(select, source=source).schema.fields]
 
     def sample(
         self, query: PatternQuery, source: DataFrame, input_sql: InputSql, tests: Sequence[str], keys: Sequence[str],

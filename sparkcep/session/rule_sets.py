@@ -149,14 +149,12 @@ class RuleSet:
             self.types |= {quote(f.name): (f.name, f.dataType.simpleString()) for f in self.call.source.schema.fields}
         missing = [item for item in dict.fromkeys(items) if item not in self.types]
         if missing:
-            text = f"SELECT {', '.join(missing)} FROM {{{SOURCE}}}"
-            try:
-                schema = self.analyzer.run(text, self.call.source).schema
-            except AnalysisException as error:
-                if query is None:
-                    raise
-                raise located(query, error) from None
-            self.types |= {i: (f.name, f.dataType.simpleString()) for i, f in zip(missing, schema, strict=True)}
+
+            def ask() -> list[tuple[str, str]]:
+                return self.analyzer.asked(missing, self.call.source)
+
+            found = ask() if query is None else self.analyzer.checked(query, ask)
+            self.types |= dict(zip(missing, found, strict=True))
         return [self.types[item] for item in items]
 
     # -- plans -----------------------------------------------------------------------------------------------------

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from logging import LogRecord
+from threading import get_ident
 
 from pyspark.errors import AnalysisException, ParseException, QueryContextType
 
 from sparkcep.errors import PatternAnalysisError, PatternParseError, SparkCepError, near_name
+from sparkcep.planner.conditions.units import is_without_unit, without_unit
 from sparkcep.query import PREFIX, PatternQuery
+from sparkcep.session.expression_errors import hint_of_column, hint_of_function, place_of
 from sparkcep.sql.lexicon import Token
 from sparkcep.sql.occurrences import read_statement
 from sparkcep.sql.statement import PatternOccurrence, Statement
@@ -38,9 +43,13 @@ def located(
         )
     parameters = error.getMessageParameters() or {}
     name = parameters.get("objectName") or parameters.get("routineName") or parameters.get("functionName") or ""
+    name = name or parameters.get("funcName", "").strip('"').partition("(")[0]
     parts = name.replace("`", "").split(".")
     token = _token(query, parts[-1], start) if name else None
     position = token.start if token is not None else start
+    if token is None:
+        places = (place_of(query, start, fragment, names or {}) for fragment in fragments(error))
+        position = next((at for at in places if at is not None), start)
     if condition.startswith("UNRESOLVED_COLUMN"):  # Spark's suggestions are columns of our own
         columns = [c for c in query.columns if not c.startswith(PREFIX)]
         near = near_name(parts[-1], columns)
@@ -50,6 +59,7 @@ def located(
                 f"{parts[0]} is a column of the result: repeat its expression here, or compute with it in a query "
                 "around the pattern"
             )
+        hint = (hint_of_column(query, parts[0]) if len(parts) == 1 else None) or hint
         return PatternAnalysisError(
             "CEP_UNRESOLVED_COLUMN",
             f"There is no column {'.'.join(parts)} here.",
@@ -62,7 +72,37 @@ def located(
     message = own.sub(lambda m: (names or {})[m[0]], message).replace(PREFIX, "")
     incomplete = condition.startswith("PARSE_")
     advice = "an expression of the pattern is not complete, or has a word too many" if incomplete else None
+    advice = advice or hint_of_function(query, condition, parts[-1])
+    if condition.startswith("DATATYPE_MISMATCH.BINARY_OP") and is_without_unit(*_sides(parameters)):
+        found = without_unit(query.text, position)
+        if found is not None:
+            message, position, advice = found.message, found.position, found.hint
     return PatternAnalysisError(condition, message, text=query.text or None, position=position, hint=advice)
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Keep PySpark from printing errors of this thread as JSON: they come back in other words, or are an answer."""
+    from pyspark.logger import PySparkLogger
+
+    own = get_ident()
+
+    def is_of_others(record: LogRecord) -> bool:
+        return record.thread != own
+
+    logger = PySparkLogger.getLogger("SQLQueryContextLogger")
+    logger.addFilter(is_of_others)
+    try:
+        yield
+    finally:
+        logger.removeFilter(is_of_others)
+
+
+def _sides(parameters: Mapping[str, str]) -> tuple[str, str]:
+    """Spark's types of the two sides of an operator, as conditions call them."""
+    types = (parameters.get(side, "").strip('"').split(" ")[0].casefold() for side in ("left", "right"))
+    one, other = types
+    return one, other
 
 
 def is_of_rewritten_text(error: AnalysisException) -> bool:

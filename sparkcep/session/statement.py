@@ -17,7 +17,7 @@ from sparkcep import settings
 from sparkcep.errors import PatternAnalysisError, SparkCepError, streaming_unsupported, warn
 from sparkcep.exec.warm import needed
 from sparkcep.planner.censored import log_end_name, log_end_sql
-from sparkcep.planner.conditions.contradictions import contradiction
+from sparkcep.planner.conditions.contradictions import doubt
 from sparkcep.planner.explain import explain_plan
 from sparkcep.planner.plan import AnyPlan
 from sparkcep.planner.pruning import PlanAsks
@@ -225,7 +225,7 @@ class StatementExecution:
             if correlated is not None and correlated.named
             else prune(self.analyzer, PlanAsks(planned), source, input_sql, self.analyzer.settings)
         )
-        warning = contradiction(planned, self.analyzer.settings.time_zone)
+        warning = doubt(planned, self.analyzer.settings.time_zone)
         if self.runs:
             for sentence in (*query.notes, *pruning.warnings, *([warning] if warning else [])):
                 warn(sentence)
@@ -238,7 +238,11 @@ class StatementExecution:
             return
         relation = self.related(planned, source, given, input_sql, pruning, warning)
         if renamed is not None:
-            sql = plain_names(relation.sql, renamed[1], lambda text: self.analyzer.run(text).columns)
+            new = renamed[1]
+            sql = self.analyzer.checked(
+                query, lambda: plain_names(relation.sql, new, lambda text: self.analyzer.run(text).columns),
+                planned.output.place,
+            )  # fmt: skip
             relation = replace(relation, sql=sql)
         self.relations.append(relation)
         sql = relation.sql

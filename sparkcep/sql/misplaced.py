@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 from sparkcep.errors import PatternAnalysisError, PatternParseError, SparkCepError
 from sparkcep.sql.block.spans import BlockFinder
 from sparkcep.sql.commands import read_by_spark
 from sparkcep.sql.occurrences import read_statement
-from sparkcep.sql.statement import Statement
+from sparkcep.sql.statement import OccurrenceKind, Statement
+
+_CLAUSE = "MATCH_RECOGNIZE"
 
 
 @dataclass(slots=True)
@@ -29,6 +32,8 @@ def misplaced(statement: Statement) -> SparkCepError | None:
     """
     if statement.word(0) == "EXECUTE" and statement.word(1) == "IMMEDIATE":
         return _executed(statement)
+    if (closed := _closed_too_often(statement)) is not None:
+        return closed
     read = {f.keyword.start for f in statement.forms}
     finder = BlockFinder(statement)
     levels = [_Level()]
@@ -48,8 +53,19 @@ def misplaced(statement: Statement) -> SparkCepError | None:
             level.behind, level.joined = "", True
         elif token.start in read:
             continue
-        elif word == "MATCH_RECOGNIZE" and statement.operator(i + 1) == "(":
-            return _clause(statement, i, level)
+        elif statement.operator(i + 1) == "(" and word != _CLAUSE and get_close_matches(word, [_CLAUSE], 1, 0.8):
+            return PatternParseError(
+                "CEP_SYNTAX_ERROR", f"{token.text!r} is not expected here.", text=statement.text, position=token.start,
+                hint=f"did you mean {_CLAUSE}?",
+            )  # fmt: skip
+        elif word == _CLAUSE:
+            if statement.operator(i + 1) == "(":
+                return _clause(statement, i, level)
+            return PatternParseError(
+                "CEP_SYNTAX_ERROR", "MATCH_RECOGNIZE needs parentheses around its clauses.", text=statement.text,
+                position=statement.tokens[min(i + 1, len(statement.tokens) - 1)].start,
+                hint="write MATCH_RECOGNIZE (PARTITION BY ... ORDER BY ... MEASURES ... PATTERN (...) DEFINE ...)",
+            )  # fmt: skip
         elif word == "PATTERN" and finder.begins_pattern(i + 1) and not _is_alias(statement, i):
             if level.selected:
                 return PatternParseError(
@@ -83,11 +99,13 @@ def _is_alias(statement: Statement, i: int) -> bool:
 
 def _clause(statement: Statement, i: int, level: _Level) -> PatternParseError | None:
     if i + 1 not in statement.pairs:
+        at = _unclosed(statement, i + 1)
+        whose = "of MATCH_RECOGNIZE " if at == i + 1 else ""
         return PatternParseError(
             "CEP_SYNTAX_ERROR",
-            "The parenthesis of MATCH_RECOGNIZE is not closed.",
+            f"The parenthesis {whose}is not closed.",
             text=statement.text,
-            position=statement.tokens[i + 1].start,
+            position=statement.tokens[at].start,
             hint="every '(' of the clause, that of PATTERN too, needs its ')'",
         )
     if not level.behind:
@@ -101,6 +119,44 @@ def _clause(statement: Statement, i: int, level: _Level) -> PatternParseError | 
         hint="write it directly after its table, or after the whole input in parentheses: "
         f"FROM ({_join(statement, i, level)}) MATCH_RECOGNIZE (...)",
     )
+
+
+def _unclosed(statement: Statement, opens: int) -> int:
+    """The parenthesis that nothing closes: the innermost one that is open where a section of the clause begins."""
+    opened: list[int] = []
+    for i in range(opens, len(statement.tokens)):
+        if statement.operator(i) == "(":
+            opened.append(i)
+        elif statement.operator(i) == ")" and opened:
+            opened.pop()
+        elif len(opened) > 1 and _begins_section(statement, i):
+            return opened[-1]
+    return opens
+
+
+def _begins_section(statement: Statement, i: int) -> bool:
+    words = tuple(statement.word(i + k) for k in range(3))
+    return (
+        (words[0] == "DEFINE" and words[2] == "AS")
+        or (words[0] == "SUBSET" and statement.operator(i + 2) == "=")
+        or (words[0] == "PATTERN" and statement.operator(i + 1) == "(")
+        or words[:2] == ("AFTER", "MATCH")
+        or words[1:] in (("ROW", "PER"), ("ROWS", "PER"))
+    )
+
+
+def _closed_too_often(statement: Statement) -> PatternParseError | None:
+    """The error of a parenthesis that closes a clause too early, as a later one has nothing to close; None without
+    one."""
+    clauses = [form for form in statement.forms if form.kind is OccurrenceKind.CLAUSE]
+    closing = (k for k, t in enumerate(statement.tokens) if t.kind == "op" and t.upper == ")")
+    extra = next((k for k in closing if statement.opening(k) < 0), None)
+    if not clauses or extra is None:
+        return None
+    return PatternParseError(
+        "CEP_SYNTAX_ERROR", "This parenthesis closes nothing.", text=statement.text,
+        position=statement.tokens[extra].start, hint="leave it out, or open one before it",
+    )  # fmt: skip
 
 
 def _join(statement: Statement, i: int, level: _Level) -> str:

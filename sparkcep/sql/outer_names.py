@@ -30,8 +30,8 @@ class OuterName:
 def outer_names(
     statement: Statement, form: PatternOccurrence, around: Range, own: Collection[str], *, formatted: bool
 ) -> list[OuterName]:
-    """Those of a clause's MEASURES and DEFINE, and of a block's WHERE; none of what cannot be parsed, which says so
-    when it is bound.
+    """Those of a clause's MEASURES, DEFINE and ORDER BY, and of a block's WHERE; none of what cannot be parsed, which
+    says so when it is bound.
 
     Args:
         around: FROM, without the word, of the query around. own: folded names by which the input may be called.
@@ -52,9 +52,8 @@ def outer_names(
             sides -= {name.casefold() for name in taken}
             empty = shortest(clause.pattern) == 0 or clause.rows_per_match is RowsPerMatch.ALL_WITH_UNMATCHED
             found = [OuterName(span, empty) for m in clause.measures for span in _named(s, m.expression, sides)]
-            return found + [
-                OuterName(span, False) for d in clause.definitions for span in _named(s, d.expression, sides)
-            ]
+            others = [*(d.expression for d in clause.definitions), *(k.expression for k in clause.order_by)]
+            return found + [OuterName(span, False) for other in others for span in _named(s, other, sides)]
     return []
 
 

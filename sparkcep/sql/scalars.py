@@ -89,6 +89,8 @@ class ScalarReader:
             if tokens[i].kind in ("word", "quoted") and self.s.operator(i - 1) != ".":
                 if found := self.slot(i, high):
                     slot, after = found
+                    if not isinstance(slot, Aggregate):
+                        self.refuse_options(i, after)
                     self._flush(pieces, text_start, tokens[i].start)
                     pieces.append(slot)
                     text_start = tokens[after - 1].end
@@ -172,6 +174,29 @@ class ScalarReader:
             )
         return None
 
+    def refuse_options(self, i: int, after: int) -> None:
+        """Refuse what only aggregates have, behind a value of one row.
+
+        Raises:
+            PatternAnalysisError: CEP_ARGUMENTS.
+        """
+        s = self.s
+        name, low = s.tokens[i].text, i + 2
+        is_filter = s.word(after) == "FILTER" and s.operator(after + 1) == "(" and s.word(after + 2) == "WHERE"
+        if not is_filter and (s.word(after) not in ("IGNORE", "RESPECT") or s.word(after + 1) != "NULLS"):
+            return
+        option = "FILTER" if is_filter else f"{s.word(after)} NULLS"
+        end = s.pairs.get(after + 1, after) + 1 if is_filter else after + 2
+        hint = "aggregates take it, as last_value(x) does"
+        if s.word(i) in ("FIRST", "LAST") and len(self.arguments(low, after - 1)) == 1:
+            hint = f"{name.lower()}_value({s.written(low, after - 1)}) {s.written(after, end)}"
+        raise self.scope.error(
+            "CEP_ARGUMENTS",
+            f"{s.written(i, after)} takes no {option}: it is the value of one row.",
+            s.tokens[after],
+            hint,
+        )
+
     def semantics(self, i: int) -> bool:
         """RUNNING or FINAL at a token, as `running`."""
         if self.s.word(i) == "RUNNING":
@@ -217,21 +242,29 @@ class ScalarReader:
         out = self.s.between_commas(low, high)
         return out if out[-1][0] < high else out[:-1]
 
-    def offset(self, arguments: list[Range], default: int, name: str, i: int) -> int:
+    def offset(self, arguments: list[Range], default: int, name: str) -> int:
         """The second argument of a navigation, a literal; ``default`` where it is left out. ``name``: for the error.
 
         Raises:
-            PatternAnalysisError: CEP_NAVIGATION_OFFSET.
+            PatternAnalysisError: CEP_ARGUMENTS, CEP_NAVIGATION_OFFSET.
         """
         if len(arguments) < 2:
             return default
         low, high = arguments[1]
         token = self.s.tokens[low]
-        if len(arguments) > 2 or high - low != 1 or token.kind != "number" or not token.text.isdecimal():
+        if len(arguments) > 2:
+            raise self.scope.error(
+                "CEP_ARGUMENTS",
+                f"{name} takes an expression and an offset, not {len(arguments)} arguments.",
+                self.s.tokens[arguments[2][0]],
+                f"write {name}({self.s.written(arguments[0][0], high)})",
+            )
+        if high - low != 1 or token.kind != "number" or not token.text.isdecimal():
             raise self.scope.error(
                 "CEP_NAVIGATION_OFFSET",
                 f"The offset of {name} is a whole number, written as a literal.",
-                token if len(arguments) == 2 else self.s.tokens[i],
+                token,
+                f"as in {name}({self.s.written(*arguments[0])}, 2)",
             )
         if len(token.text) > 10 or int(token.text) > MAX_ROWS:
             raise self.scope.error(
@@ -246,10 +279,17 @@ class ScalarReader:
         arguments = self.arguments(i + 2, close)
         if not arguments:
             raise self.scope.error("CEP_ARGUMENTS", f"{name} takes an expression and an optional offset.", s.tokens[i])
+        if s.word(i + 2) in ("DISTINCT", "ALL") and s.tokens[i + 3].kind != "op":
+            raise self.scope.error(
+                "CEP_ARGUMENTS",
+                f"{name} takes no {s.word(i + 2)}: it is the value of one row.",
+                s.tokens[i + 2],
+                f"write {name}({s.written(i + 3, close)})",
+            )
         low, high = arguments[0]
         logical, physical, from_first = 0, 0, name == "FIRST"
         if name in ("PREV", "NEXT"):
-            physical = self.offset(arguments, 1, name, i) * (-1 if name == "PREV" else 1)
+            physical = self.offset(arguments, 1, name) * (-1 if name == "PREV" else 1)
             k = low + 1 if s.word(low) in ("RUNNING", "FINAL") and s.operator(low + 2) == "(" else low
             if s.word(k) in ("FIRST", "LAST") and s.pairs.get(k + 1) == high - 1:
                 running = self.semantics(low) if k > low else self.running
@@ -257,10 +297,10 @@ class ScalarReader:
                 if not inner:
                     raise self.scope.error("CEP_ARGUMENTS", f"{s.word(k)} takes an expression.", s.tokens[k])
                 from_first = s.word(k) == "FIRST"
-                logical = self.offset(inner, 0, s.word(k), k)
+                logical = self.offset(inner, 0, s.word(k))
                 low, high = inner[0]
         else:
-            logical = self.offset(arguments, 0, name, i)
+            logical = self.offset(arguments, 0, name)
         argument, variables = self.row_expression(low, high, name, needs_column=True)
         return Navigation(argument, variables, from_first, logical, physical, running, s.tokens[i].start)
 
@@ -270,8 +310,15 @@ class ScalarReader:
         """An expression over one row, an argument of a function, as :meth:`RowExpressionReader.read` gives it.
 
         Raises:
-            PatternAnalysisError: CEP_LAMBDA_PARAMETER, CEP_ARGUMENTS, and those of the reader.
+            PatternAnalysisError: CEP_STAR_NOT_ALLOWED, CEP_LAMBDA_PARAMETER, CEP_ARGUMENTS, and those of the reader.
         """
+        if self.s.operator(high - 1) == "*" and (high - low == 1 or self.s.operator(high - 2) == "."):
+            raise self.scope.error(
+                "CEP_STAR_NOT_ALLOWED",
+                f"{function} takes an expression; * can be used only in count(*).",
+                self.s.tokens[low],
+                "name a column",
+            )
         refuse_parameters(self.parameters, self.s.tokens, low, high, function, self.scope.error)
         reader = RowExpressionReader(self.scope, low, high, function)
         found = reader.read()
@@ -341,8 +388,12 @@ class ScalarReader:
             end = s.pairs[after + 1]
             condition, of = self.row_expression(after + 3, end, f"FILTER of {name}")
             if of is not None and of != variables:
+                named = (s.tokens[k] for k in range(after + 3, end) if s.operator(k + 1) == ".")
                 raise self.scope.error(
-                    "CEP_MIXED_VARIABLES", f"FILTER must use the pattern variable of {name}.", s.tokens[after]
+                    "CEP_MIXED_VARIABLES",
+                    f"FILTER must use the pattern variable of {name}.",
+                    next((t for t in named if self.scope.variables_of(variable_name(t)) == of), s.tokens[after]),
+                    f"name one variable in both, as in {name}(A.x) FILTER (WHERE A.y > 0), or none",
                 )
             after = end + 1
         more, after = nulls_option(s, after, name, len(arguments), self.scope.error)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sparkcep.errors import PatternAnalysisError, near_name
@@ -10,6 +10,20 @@ from sparkcep.query import OwnAggregate
 from sparkcep.sql.clause.row_pattern import variable_name
 from sparkcep.sql.lexicon import Token
 from sparkcep.sql.statement import Statement
+
+
+def of_sides(name: str, columns: Sequence[str]) -> list[str]:
+    """Columns of several sides of a join that go by one name."""
+    return [column for column in columns if column.casefold().endswith("." + name.casefold())]
+
+
+def no_column(name: str, columns: Sequence[str], input_: str = "The input") -> tuple[str, str]:
+    """What to say of a name that no column has, and a hint."""
+    if sides := of_sides(name, columns):
+        return f"{name} is ambiguous: several sides of the join have it.", f"write {' or '.join(sides)}"
+    near = near_name(name, columns)
+    hint = f"did you mean {near}?" if near else f"its columns are {', '.join(columns)}"
+    return f"{input_} has no column {name}.", hint
 
 
 class InputNames:
@@ -57,13 +71,10 @@ class InputNames:
 
     def no_column(self, token: Token) -> PatternAnalysisError:
         """CEP_UNRESOLVED_COLUMN; the caller raises it."""
-        near = near_name(token.text, self.columns)
-        return self.error(
-            "CEP_UNRESOLVED_COLUMN",
-            f"The input has no column {token.text}.",
-            token,
-            f"did you mean {near}?" if near else f"its columns are {', '.join(self.columns)}",
-        )
+        message, hint = no_column(token.text, self.columns)
+        if sides := of_sides(token.text, self.columns):
+            hint = f"write the name of a side with it, as in `{sides[0]}`"
+        return self.error("CEP_UNRESOLVED_COLUMN", message, token, hint)
 
 
 @dataclass(frozen=True, slots=True)

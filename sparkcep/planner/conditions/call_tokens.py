@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sparkcep.exec.conditions.lambdas import WITH_LAMBDAS
+from sparkcep.exec.conditions.scalars import FUNCTIONS
 from sparkcep.sql.lexicon import CLOSES_OPERAND, Token
 
 #: Functions that are NULL when their argument is.
@@ -23,6 +25,21 @@ INTERVAL_WORDS = frozenset(
     "TO NANOSECOND NANOSECONDS MICROSECOND MICROSECONDS MILLISECOND MILLISECONDS SECOND SECONDS MINUTE MINUTES HOUR "
     "HOURS DAY DAYS WEEK WEEKS MONTH MONTHS QUARTER QUARTERS YEAR YEARS".split()
 )
+
+
+#: Spark's own functions that need not be asked about: no function of the user's takes their names.
+_SPARKS_OWN = frozenset(
+    {*STRICT, *FUNCTIONS, *WITH_LAMBDAS, *(name.lower() for name in NOT_FUNCTIONS)}
+    | set("coalesce nvl ifnull nullif if least greatest concat size array struct named_struct map datediff".split())
+)
+
+
+def may_be_users(tokens: Sequence[Token]) -> bool:
+    """Whether some tokens may call a function of the user's, which Spark may refuse in a lambda function."""
+    return any(
+        t.kind in ("word", "quoted") and t.text.lower() not in _SPARKS_OWN and tokens[k + 1].upper == "("
+        for k, t in enumerate(tokens[:-1])
+    )
 
 
 def takes_lambda(tokens: Sequence[Token], i: int) -> bool:

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from sparkcep.exec.conditions.expressions import ConditionSlot, Expression, Load, NavigationSlot
 from sparkcep.planner.fields import Fields
+from sparkcep.query import Navigation
 
 
 class Collector(Protocol):
@@ -17,6 +18,7 @@ class Collector(Protocol):
     column_types: Mapping[str, str]
     limit_pairs: int
     zone: str
+    tested: tuple[str, ...]
     pairs: bool
     ansi: bool
     escaped_literals: bool
@@ -51,6 +53,12 @@ class Collector(Protocol):
 
     def test(self, variables: tuple[str, ...]) -> str:
         """What a row must satisfy by itself to be of one of some variables; empty where that is nothing."""
+
+    def is_accepted(self, text: str) -> bool:
+        """Whether Spark analyses an expression over the input's rows."""
+
+    def is_there(self, slot: Navigation) -> bool:
+        """Whether a navigation points at a row wherever the condition that is being read is decided."""
 
 
 def navigation_of(value: Expression, owner: Collector) -> NavigationSlot | None:

@@ -26,14 +26,15 @@ from sparkcep.planner.conditions.call_tokens import (
     argument_count,
     cast_to,
     is_strict,
+    may_be_users,
     takes_lambda,
     wants_operand,
 )
 from sparkcep.planner.conditions.char_padding import declared_length
 from sparkcep.planner.conditions.collector import Collector
+from sparkcep.planner.conditions.pair_calls import OTHER, PairCall, listed, within_limit
 from sparkcep.planner.conditions.row_conditions import may_fail
-from sparkcep.query import PREFIX, WHOLE, Navigation, quote, unescape
-from sparkcep.settings import LIMIT_PAIRS
+from sparkcep.query import PREFIX, Navigation, escape, quote, unescape
 from sparkcep.sql.lambdas import Parameter, find_lambdas, hidden, parameters, renamed
 from sparkcep.sql.lexicon import Token, pair_parentheses, tokenize
 
@@ -274,7 +275,7 @@ class Hoisting:
         """A load of a row expression: at the row at hand, at the tested row, or where a navigation points."""
         # `{name}` alone is the user's keyword argument; Spark is to fill it in.
         is_field = text.startswith("{")
-        text = text if is_field else text.replace("{", "{{").replace("}", "}}")
+        text = text if is_field else escape(text)
         if slot is None:
             text = self.owner.guarded(text, self.of if self.in_row else None)
         elif not slot.physical:
@@ -319,7 +320,7 @@ class Hoisting:
             return self.row_value(text[tokens[0].start : tokens[-1].end])
         navigation = found[0][1]
         value = self.row_value(_filled(text, tokens, found, _argument), navigation)
-        if strict or is_strict(tokens):
+        if strict or is_strict(tokens) or (may_be_users(tokens) and self.owner.is_there(navigation)):
             return value
         # Where the navigation points nowhere its columns are NULL, but the call need not be.
         there = self.row_value("true", navigation)
@@ -367,24 +368,7 @@ class Hoisting:
         ):
             raise NotCompilable("a comparison of CHAR columns inside a function of two rows")
         self.owner.pairs = True
-        arguments = list(dict.fromkeys(_argument(s) for _, s in found if _place(s) == _place(other)))
-        names = {argument: f"a{k}" for k, argument in enumerate(arguments)}
-        call_may_fail = may_fail(text[tokens[0].start : tokens[-1].end])
-        test = self.owner.test(other.variables or ()) if call_may_fail and not other.physical else ""
-        members = [*(f"{a} AS {n}" for a, n in names.items()), *([f"({unescape(test)}) AS able"] if test else [])]
-        listed = f"collect_list(struct({', '.join(members)})) OVER {WHOLE}"
-
-        def of_pair(slot: Navigation) -> str:
-            argument = _argument(slot)
-            return f"{PREFIX}q.{names[argument]}" if _place(slot) == _place(other) else argument
-
-        limit = self.owner.limit_pairs
-        message = f"[CEP_PAIR_LIMIT] A partition has more than {limit} rows ({LIMIT_PAIRS.key})."
-        message += "\\nHint: filter the input, or raise the limit"
-        call = _filled(text, tokens, found, of_pair)
-        call = f"CASE WHEN {PREFIX}q.able THEN {call} END" if test else call
-        every = f"transform({listed}, {PREFIX}q -> {call})"
-        guarded = f"CASE WHEN count(1) OVER {WHOLE} <= {limit} THEN {every} ELSE raise_error('{message}') END"
+        values = self.pair_values(text, tokens, found, own, other)
         where = NavigationSlot(
             self.owner.register(other.variables, other.each),
             other.from_first,
@@ -392,7 +376,10 @@ class Hoisting:
             other.physical,
             ROW_COLUMN,
         )
-        value: Expression = Call("element", (self.row_value(guarded, own), self.owner.slot(where)))
+        value: Expression = Call("element", (self.row_value(values, own), self.owner.slot(where)))
+        gone = [slot for slot in rows.values() if not (may_be_users(tokens) and self.owner.is_there(slot))]
+        if not gone:
+            return value
         there = self.row_value("true", other)
         value = Call("case", (Call("isnull", (there,)), self.row_value(nowhere(other), own), value))
         if own is not None:
@@ -403,6 +390,40 @@ class Hoisting:
             )
             value = Call("case", (absent, both, value))
         return value
+
+    def pair_values(
+        self, text: str, tokens: Sequence[Token], found: Sequence[tuple[Token, Navigation]], own: Navigation | None,
+        other: Navigation,
+    ) -> str:  # fmt: skip
+        """SQL of an array with a call's value for each row of the partition that may be the ``other``, with ``own``
+        (None: the tested row) at hand."""
+        arguments = list(dict.fromkeys(_argument(s) for _, s in found if _place(s) == _place(other)))
+        names = {argument: f"{OTHER}.a{k}" for k, argument in enumerate(arguments)}
+        is_users = may_be_users(tokens)
+        fails = is_users or may_fail(text[tokens[0].start : tokens[-1].end])
+        test = self.owner.test(other.variables or ()) if fails and not other.physical else ""
+
+        def value_of(slot: Navigation) -> str:
+            return names[_argument(slot)] if _place(slot) == _place(other) else _argument(slot)
+
+        call = _filled(text, tokens, found, value_of)
+        members = [f"{argument} AS a{k}" for k, argument in enumerate(arguments)]
+        value = f"CASE WHEN {OTHER}.able THEN {call} END" if test else call
+        rows = listed([*members, *([f"({unescape(test)}) AS able"] if test else [])])
+        every = within_limit(f"transform({rows}, {OTHER} -> {value})", self.owner.limit_pairs)
+        if not is_users or self.owner.is_accepted(every):
+            return every
+        mine = self.owner.tested if own is None else own.variables or ()
+        return self.owner.fields.pair(
+            PairCall(
+                call=escape(call),
+                one_row=escape(_filled(text, tokens, found, _argument)),
+                arguments=tuple(map(escape, arguments)),
+                own="" if own is not None and own.physical else self.owner.test(mine),
+                other=test,
+                limit=self.owner.limit_pairs,
+            )
+        )
 
 
 def _place(slot: Navigation) -> tuple[object, ...]:

@@ -6,10 +6,11 @@ points (planner/conditions/hoisting.py, planner/conditions/trees.py).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sparkcep.errors import PatternAnalysisError
+from sparkcep.errors import PatternAnalysisError, streaming_unsupported
 from sparkcep.exec.conditions.expressions import (
     ROW_COLUMN,
     Call,
@@ -21,16 +22,31 @@ from sparkcep.exec.conditions.expressions import (
     parse_type,
 )
 from sparkcep.exec.conditions.interpreter import Interpreter
+from sparkcep.pattern import mandatory, taken_before
 from sparkcep.planner.conditions.comparable import Comparable
 from sparkcep.planner.conditions.one_row import of_one_row
 from sparkcep.planner.conditions.row_conditions import may_fail
 from sparkcep.planner.conditions.trees import Conjunct, balanced
+from sparkcep.planner.conditions.units import is_without_unit, without_unit
 from sparkcep.planner.conditions.unread import read_by
 from sparkcep.planner.fields import Fields
-from sparkcep.query import POSITION, PREFIX, Aggregate, MatchNumber, Navigation, PatternQuery, Scalar, Waiting, unescape
+from sparkcep.planner.refusal import refusal
+from sparkcep.query import (
+    POSITION,
+    PREFIX,
+    Aggregate,
+    MatchNumber,
+    Navigation,
+    PatternQuery,
+    Scalar,
+    Waiting,
+    escape,
+    unescape,
+)
 from sparkcep.settings import LIMIT_PAIRS
 
 MAXIMUM_DEPTH = 100
+_HINT = "compute it as a column of the input, or compare values of one row at a time"
 
 
 @dataclass(slots=True)
@@ -80,6 +96,9 @@ class MatchConditions:
         """
         try:
             condition = self.converted(scalar)
+            if self.pairs and self.query.streaming:
+                what = "a condition with a function of two rows of the match"
+                raise streaming_unsupported(what, self.query.text or None, scalar.position, _HINT)
             if not self.precision_loss:
                 self.check_precision(condition)
             if _depth(condition) > MAXIMUM_DEPTH:
@@ -163,7 +182,7 @@ class MatchConditions:
         unknown = [i for i in self.columns if i not in self.types_of_fields]
         if unknown:
             assert self.analyze is not None
-            found = self.analyze([self.fields.texts[i] for i in unknown])
+            found = self.analyze([self.fields.typed(i) for i in unknown])
             self.types_of_fields |= {i: type_ for i, (_, type_) in zip(unknown, found, strict=True)}
         return [self.types_of_fields[i] for i in self.columns]
 
@@ -180,12 +199,25 @@ class MatchConditions:
 
     def unsupported(self, scalar: Scalar, what: str) -> PatternAnalysisError:
         """CEP_UNSUPPORTED_CONDITION at a condition. ``what``: the part that cannot be used; the caller raises it."""
+        kinds = re.fullmatch(r"(\w+) \S+ (\w+)", what)
+        if kinds is not None and is_without_unit(kinds[1], kinds[2]):
+            found = without_unit(self.query.text, scalar.position)
+            if found is not None:
+                return PatternAnalysisError(
+                    "CEP_UNSUPPORTED_CONDITION", found.message, text=self.query.text or None, position=found.position,
+                    hint=found.hint,
+                )  # fmt: skip
+        if (condition := re.fullmatch(r"a condition of type (.*)", what)) is not None:
+            return PatternAnalysisError(
+                "CEP_CONDITION_TYPE", f"A condition must be boolean; this one is {condition[1]}.",
+                text=self.query.text or None, position=scalar.position,
+            )  # fmt: skip
         return PatternAnalysisError(
             "CEP_UNSUPPORTED_CONDITION",
             f"A condition that depends on the match cannot use {what}.",
             text=self.query.text or None,
             position=scalar.position,
-            hint="compute it as a column of the input, or compare values of one row at a time",
+            hint=_HINT,
         )
 
     def register(self, variables: tuple[str, ...] | None, each: bool = False) -> int:
@@ -228,6 +260,24 @@ class MatchConditions:
         """What a row must satisfy by itself to be of one of some variables; empty where that is nothing."""
         tests = [self.tests.get(v, "") for v in variables]
         return " OR ".join(tests) if all(tests) else ""
+
+    def is_accepted(self, text: str) -> bool:
+        """Whether Spark analyses an expression over the input's rows."""
+        return self.analyze is None or not refusal(self.analyze, escape(text))
+
+    def is_there(self, slot: Navigation) -> bool:
+        """Whether a navigation points at a row wherever the condition that is being read is decided.
+
+        A block's condition is decided when the last of its variables has taken its event, a clause's on taking it.
+        """
+        of = slot.variables
+        if self.labels or of is None or len(of) > 1 or slot.logical or slot.physical or slot.each:
+            return False
+        if self.query.is_block:
+            return of[0] in mandatory(self.query.pattern)
+        return bool(self.tested) and all(
+            of == (at,) or taken_before(self.query.pattern, of[0], at) for at in self.tested
+        )
 
     def slot(self, slot: ConditionSlot) -> Load:
         """A reference to a slot; equal slots are stored once."""

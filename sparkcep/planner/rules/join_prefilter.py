@@ -13,24 +13,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sparkcep.exec.engines.rows.spec import BITS_PER_WORD
-from sparkcep.pattern import Alternation, Pattern, Quantified, Variable, children
+from sparkcep.pattern import Pattern, mandatory
 from sparkcep.planner.conditions.row_conditions import RowCondition
 from sparkcep.planner.sampling import Sample
 from sparkcep.query import PREFIX
 from sparkcep.settings import SAMPLING_BYTES
-
-
-def mandatory(pattern: Pattern) -> frozenset[str]:
-    """Variables that every match of a pattern takes at least once."""
-    if isinstance(pattern, Variable):
-        return frozenset([pattern.name])
-    if isinstance(pattern, Quantified) and pattern.minimum == 0:
-        return frozenset()
-    parts = [mandatory(child) for child in children(pattern)]
-    if isinstance(pattern, Alternation):
-        return frozenset.intersection(*parts)
-    return frozenset().union(*parts)
-
 
 #: The join reads the input twice; it must save at least as much.
 MAX_SHARE = 0.5

@@ -123,9 +123,6 @@ def check_plan(plan: AnyPlan, needs: StreamNeeds) -> None:
         PatternAnalysisError: CEP_STREAMING_UNSUPPORTED.
     """
     query = plan.query
-    if plan.input.pairs:
-        raise unsupported(query, "a condition with a function of two rows of the match",
-                          "compute it as a column of the input, or compare values of one row at a time")  # fmt: skip
     if needs.refused is not None:
         raise unsupported(query, *needs.refused)
     types, fields = plan.input.column_types, plan.input.fields

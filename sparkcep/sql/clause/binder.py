@@ -32,9 +32,10 @@ from sparkcep.sql.conjuncts import split_conjuncts
 from sparkcep.sql.lexicon import Token
 from sparkcep.sql.negation import negated_only
 from sparkcep.sql.permutations import check_permutations
+from sparkcep.sql.row_expressions import UNITS
 from sparkcep.sql.rule_sets.keys import LogKeys, refuse_keys
 from sparkcep.sql.scalars import ScalarReader
-from sparkcep.sql.scope import Scope
+from sparkcep.sql.scope import Scope, no_column
 from sparkcep.sql.statement import Statement
 from sparkcep.sql.token_text import Range
 
@@ -136,7 +137,17 @@ class Binder:
             with_prefix=with_prefix,
             text=self.s.text,
             start=self.s.tokens[self.body[0] - 2].start,
+            expressions=self.expressions(),
         )
+
+    def expressions(self) -> tuple[tuple[int, int], ...]:
+        """Where in the statement the user's expressions stand."""
+        clause, tokens = self.clause, self.s.tokens
+        spans = [*clause.partition_by, *(k.expression for k in clause.order_by)]
+        spans += [item.expression for item in (*clause.measures, *clause.definitions)]
+        if clause.within is not None and tokens[clause.within[1] - 1].upper not in UNITS:
+            spans.append(clause.within)
+        return tuple((tokens[low].start, tokens[high - 1].end) for low, high in spans)
 
     # -- parts -----------------------------------------------------------------------------------------------------
 
@@ -187,13 +198,8 @@ class Binder:
         if span[1] - span[0] == 1 and token.kind in ("word", "quoted") and not self.scope.is_column(token.text):
             if token.upper in ("TRUE", "FALSE", "NULL") or token.upper.startswith("CURRENT_"):
                 return
-            near = near_name(token.text, self.scope.columns)
-            raise self.error(
-                "CEP_UNRESOLVED_COLUMN",
-                f"The input has no column {token.text}.",
-                token.start,
-                f"did you mean {near}?" if near else f"its columns are {', '.join(self.scope.columns)}",
-            )
+            message, hint = no_column(token.text, self.scope.columns)
+            raise self.error("CEP_UNRESOLVED_COLUMN", message, token.start, hint)
 
     def event_type(self) -> str | None:
         """The column of EVENT TYPE as SQL; None without it."""
@@ -283,14 +289,12 @@ class Binder:
                 members.append(member)
             self.scope.unions[union] = tuple(dict.fromkeys(members))
 
-    def undefined(self, token: Token) -> PatternAnalysisError:
+    def undefined(self, token: Token, hint: str = "") -> PatternAnalysisError:
         """CEP_UNDEFINED_VARIABLE; the caller raises it."""
         near = near_name(token.text, (*self.primaries, *self.scope.unions))
+        near = f"did you mean {near}?" if near else f"the pattern has {', '.join(self.primaries)}"
         return self.error(
-            "CEP_UNDEFINED_VARIABLE",
-            f"{token.text} is not a pattern variable.",
-            token.start,
-            f"did you mean {near}?" if near else f"the pattern has {', '.join(self.primaries)}",
+            "CEP_UNDEFINED_VARIABLE", f"{token.text} is not a pattern variable.", token.start, hint or near
         )
 
     def bind_skip(self) -> Skip:
@@ -305,7 +309,8 @@ class Binder:
         name = variable_name(token)
         targets = self.scope.variables_of(name)
         if targets is None:
-            raise self.undefined(token)
+            rows = {"NEXT": "SKIP TO NEXT ROW", "ROW": "SKIP PAST LAST ROW"}.get(token.upper)
+            raise self.undefined(token, f"did you mean {rows}?" if rows else "")
         if self.negated.issuperset(targets):
             raise self.error("CEP_NEGATED_VARIABLE", f"{token.text} is negated: a match has no row of it.", token.start)
         return Skip(self.clause.skip, name, targets)
@@ -390,8 +395,10 @@ class Binder:
             low, high = item.expression
             source = self.s.text[self.s.tokens[low].start : self.s.tokens[high - 1].end]
             for a, b in split_conjuncts(self.s, low, high):
-                if b > a:
-                    out.append(self.defined(name, reader.read(a, b), source))
+                if b == a:
+                    at = self.s.tokens[a - (a > low)].start
+                    raise self.error("CEP_SYNTAX_ERROR", "A condition is missing beside AND.", at, "leave AND out")
+                out.append(self.defined(name, reader.read(a, b), source))
         if self.clause.event_type is not None:
             out.extend(self.event_definitions({variable_name(d.name) for d in self.clause.definitions}))
         return tuple(out)

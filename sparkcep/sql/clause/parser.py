@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 
 from sparkcep.errors import PatternParseError, near_name
 from sparkcep.pattern import Pattern
 from sparkcep.query import RowsPerMatch, Selection, SkipMode
 from sparkcep.sql.clause.row_pattern import parse_row_pattern, variable_name
-from sparkcep.sql.lexicon import CLOSES_OPERAND, WANTS_OPERAND, Token
+from sparkcep.sql.lexicon import BEHIND_OPERAND, CLOSES_OPERAND, WANTS_OPERAND, Token
 from sparkcep.sql.non_answers import HINT, TAKES, WrongArgument, in_order
 from sparkcep.sql.sort_item import SortItem, sort_item
 from sparkcep.sql.statement import Statement
@@ -16,6 +17,10 @@ from sparkcep.sql.token_text import Range
 
 #: Words behind which an expression goes on, so that what follows is a name and begins no section.
 _WANTS_OPERAND = WANTS_OPERAND | {"TO"}
+
+_SKIPS = "AFTER MATCH SKIP PAST LAST ROW, TO NEXT ROW, or TO FIRST | LAST variable"
+#: Words that belong to an expression where they stand behind an operand.
+_BEHIND = BEHIND_OPERAND | frozenset("NULLS FIRST LAST IGNORE RESPECT FILTER OVER AT COLLATE ANY SOME".split())
 
 _ORDER = (
     "PARTITION BY",
@@ -70,10 +75,14 @@ class ClauseSyntax:
 
 
 #: How sections are written that do not begin one as they stand.
-_WRITTEN = {
-    "DEFINE": "DEFINE variable AS condition",
-    "SUBSET": "SUBSET name = (variable, ...)",
-    "PATTERN": "PATTERN (row pattern), in parentheses",
+_WRITTEN = {"DEFINE": "DEFINE variable AS condition", "SUBSET": "SUBSET name = (variable, ...)"}
+#: Clauses of other queries, and what stands for them here.
+_ELSEWHERE = {
+    "WHERE": "conditions on rows stand in DEFINE; to filter the input, match a subquery with that WHERE",
+    "RETURN": "MEASURES before PATTERN lists what comes out of a match",
+    "GROUP": "group the result: SELECT ... FROM ... MATCH_RECOGNIZE (...) GROUP BY ...",
+    "HAVING": "conditions on a variable's rows stand in DEFINE",
+    "LIMIT": "LIMIT stands behind the closing parenthesis",
 }
 
 
@@ -110,15 +119,7 @@ class ClauseParser:
         while self.at < self.end:
             name = self.section(self.at)
             if name is None:
-                word = self.s.tokens[self.at].text
-                if word.upper() in _WRITTEN:
-                    raise self.error(f"{word.upper()} is written {_WRITTEN[word.upper()]}.")
-                known = {n.split()[0]: n for n in (*self.order, *self.beginnings)}
-                near = near_name(word, known)
-                raise self.error(
-                    f"{word!r} does not begin a clause of {self.what}.",
-                    hint=f"did you mean {known[near]}?" if near else self.order_hint,
-                )
+                raise self.no_section()
             if name not in self.order:
                 raise self.error(f"{name} is no clause of {self.what}.", hint=self.order_hint)
             if name in seen:
@@ -129,14 +130,95 @@ class ClauseParser:
             seen.append(name)
             getattr(self, "read_" + name.lower().replace(" ", "_"))()
         if self.out.pattern is None:
-            found = (i for i in range(self.start, self.end) if self.s.word(i) == "PATTERN")
-            bare = next((i for i in found if self.s.operator(i + 1) != "(" and self.s.operator(i - 1) != "."), None)
-            if bare is not None and self.what == "MATCH_RECOGNIZE":
-                raise self.error(f"PATTERN is written {_WRITTEN['PATTERN']}.", "CEP_PATTERN_MISSING", at=bare)
             raise self.error(f"{self.what} has no PATTERN.", "CEP_PATTERN_MISSING", hint="add PATTERN (...)")
         return self.out
 
+    def no_section(self) -> PatternParseError:
+        """What to say of a token that begins no section where one is wanted; the caller raises it."""
+        word, behind = self.s.tokens[self.at].text, self.at + 1
+        name = word.upper()
+        if name == "PATTERN":
+            return self.pattern_without_parentheses()
+        if name == "DEFINE" and self.is_name(behind) and self.is_name(behind + 1, or_number=True):
+            high = self.section_end(behind + 1)
+            written = f"{self.s.tokens[behind].text} AS {self.s.written(behind + 1, high)}"
+            return self.error("AS is missing before the condition.", hint=f"DEFINE {written}", at=behind + 1)
+        if name == "SUBSET" and self.is_name(behind):
+            return self.error(f"SUBSET is written {_WRITTEN[name]}.", at=behind + 1)
+        if name in _WRITTEN:
+            return self.error(f"{name} is written {_WRITTEN[name]}.", at=behind)
+        if name in _ELSEWHERE:
+            return self.error(f"{self.what} has no {name}.", hint=_ELSEWHERE[name])
+        return self.error(f"{word!r} does not begin a clause of {self.what}.", hint=self.meant(word))
+
+    def meant(self, word: str) -> str:
+        """A hint to the section that a word is near to, else to the order of all."""
+        names = (*self.beginnings, *self.order)
+        known = {part: name for name in reversed(names) for part in reversed(name.split()) if len(part) > 2}
+        near = near_name(word, known)
+        return f"did you mean {known[near]}?" if near else self.order_hint
+
+    def pattern_without_parentheses(self) -> PatternParseError:
+        """`PATTERN SEQ(a, b)`, `PATTERN a b`; the caller raises it."""
+        low = self.at + 1
+        if self.s.operator(low + 1) == "(" and low + 1 in self.s.pairs:
+            return self.no_call(low, low, self.s.pairs[low + 1] + 1)
+        written = self.s.written(low, self.section_end(low)) or "..."
+        message = "The row pattern stands in parentheses behind PATTERN."
+        return self.error(message, hint=f"PATTERN ({written})", at=low)
+
+    def no_call(self, at: int, low: int, high: int) -> PatternParseError:
+        """`SEQ(a, b)` in a row pattern, which is that of some tokens; the caller raises it."""
+        tokens, close = self.s.tokens, self.s.pairs[at + 1]
+        inner = " ".join(self.s.written(*part) for part in self.s.between_commas(at + 2, close))
+        before, behind = (self.s.text[a:b] for a, b in ((tokens[low].start, tokens[at].start),
+                                                        (tokens[close].end, tokens[high - 1].end)))  # fmt: skip
+        written = inner if (low, high) == (at, close + 1) else f"{before}({inner}){behind}"
+        return self.error(
+            f"{self.what} has no {tokens[at].text}: its rows follow each other in the order of the row pattern.",
+            hint=f"PATTERN ({written})", at=at,
+        )  # fmt: skip
+
+    def section_end(self, i: int) -> int:
+        """Where the section ends that a token is in."""
+        while i < self.end and not self.begins(i):
+            i += 1
+        return i
+
+    def is_name(self, i: int, or_number: bool = False) -> bool:
+        """Whether a name stands at a token, or a number or a string."""
+        kinds = ("word", "quoted", "number", "string") if or_number else ("word", "quoted")
+        return i < self.end and self.s.tokens[i].kind in kinds
+
+    def begins(self, i: int) -> bool:
+        """Whether a section begins at a token, whatever stands before it."""
+        name = self.section(i, after_name=True)
+        if name in ("MEASURES", "WITHIN"):  # a column of that name?
+            goes_on = self.s.word(i + 1) in _BEHIND or self.section(i + 1) is not None
+            return not goes_on and self.is_name(i + 1, or_number=True)
+        return name is not None and (name != "PATTERN" or self.is_pattern(i))
+
+    def is_stray(self, i: int) -> bool:
+        """Whether a word behind a whole operand belongs to no expression: it begins a section, or should."""
+        word = self.s.word(i)
+        if not word or word in _BEHIND or not self.ends_operand(i - 1):
+            return False
+        if (word, self.s.word(i + 1)) == ("WITHIN", "GROUP"):
+            return False
+        known = ["SKIP", *(name.split()[0] for name in self.order)]
+        return word in _ELSEWHERE or bool(get_close_matches(word, known, 1, 0.8))
+
     # -- helpers ---------------------------------------------------------------------------------------------------
+
+    def closes_early(self) -> PatternParseError | None:
+        """The error of a clause whose closing parenthesis should close something inside of it, since a later one closes
+        nothing; None where parentheses are balanced."""
+        s, close = self.s, self.end
+        closing = (k for k in range(close + 1, len(s.tokens)) if s.operator(k) == ")" and s.opening(k) < 0)
+        if next(closing, None) is None or s.operator(close) != ")":
+            return None
+        message = f"This parenthesis closes {self.what}, and a later one closes nothing."
+        return self.error(message, hint="leave one of the two out", at=close)
 
     def error(
         self, message: str, error_class: str = "CEP_SYNTAX_ERROR", hint: str | None = None, at: int | None = None
@@ -153,14 +235,14 @@ class ClauseParser:
             return True
         return False
 
-    def expect_words(self, *expected: str) -> None:
-        """Pass these words.
+    def expect_words(self, *expected: str, hint: str | None = None) -> None:
+        """Pass these words. ``hint``: for the error.
 
         Raises:
             PatternParseError: CEP_SYNTAX_ERROR: other words stand here.
         """
         if not self.words(*expected):
-            raise self.error(f"{' '.join(expected)} is expected here.")
+            raise self.error(f"{' '.join(expected)} is expected here.", hint=hint)
 
     def name(self, what: str) -> Token:
         """Pass a word or a quoted name. ``what``: for the error.
@@ -168,21 +250,27 @@ class ClauseParser:
         Raises:
             PatternParseError: CEP_SYNTAX_ERROR.
         """
+        self.refuse_comma(what)
         token = self.s.tokens[self.at] if self.at < self.end else None
         if token is None or token.kind not in ("word", "quoted"):
             raise self.error(f"{what} is expected here.")
         self.at += 1
         return token
 
-    def section(self, i: int) -> str | None:
-        """The section that begins at a token, if one does; keywords may also be column names elsewhere."""
+    def section(self, i: int, after_name: bool = False) -> str | None:
+        """The section that begins at a token, if one does; keywords may also be column names elsewhere.
+
+        ``after_name``: whatever stands before it.
+        """
         w = self.s.word
         if i >= self.end:
             return None
         first, second, third = w(i), w(i + 1), w(i + 2)
         before = self.s.tokens[i - 1]
-        if i > self.start and (
-            before.upper in _WANTS_OPERAND or (before.kind == "op" and before.upper not in CLOSES_OPERAND)
+        if (
+            i > self.start
+            and not after_name
+            and (before.upper in _WANTS_OPERAND or (before.kind == "op" and before.upper not in CLOSES_OPERAND))
         ):
             return None
         if first in ("PARTITION", "ORDER") and second == "BY":
@@ -211,11 +299,18 @@ class ClauseParser:
         return None
 
     def item(self, what: str) -> Range:
-        """Tokens up to a comma at this level, the next section or the end."""
+        """Tokens up to a comma at this level, the next section or the end.
+
+        Raises:
+            PatternParseError: CEP_SYNTAX_ERROR: there are none.
+        """
         start = self.at
+        self.refuse_comma(what)
+        if self.begins(start):
+            raise self.error(f"{what} is expected here.")
         while self.at < self.end:
             op = self.s.operator(self.at)
-            if op == "," or (self.at > start and self.section(self.at)):
+            if op == "," or (self.at > start and (self.section(self.at) or self.is_stray(self.at))):
                 break
             if op == "(":
                 self.at = self.s.pairs.get(self.at, self.end - 1)
@@ -223,6 +318,15 @@ class ClauseParser:
         if self.at == start:
             raise self.error(f"{what} is expected here.")
         return start, self.at
+
+    def refuse_comma(self, what: str) -> None:
+        """Refuse a comma before the next section. ``what``: is missing behind it.
+
+        Raises:
+            PatternParseError: CEP_SYNTAX_ERROR.
+        """
+        if self.s.operator(self.at - 1) == "," and (self.at >= self.end or self.begins(self.at)):
+            raise self.error(f"{what} is expected behind the comma.", hint="leave the comma out", at=self.at - 1)
 
     def comma(self) -> bool:
         """Pass a comma if one stands here."""
@@ -264,11 +368,13 @@ class ClauseParser:
         if self.at >= self.end or self.section(self.at):
             raise self.error("MEASURES is empty.", "MATCH_RECOGNIZE_EMPTY_MEASURES", at=keyword)
         while True:
-            if self.s.operator(self.at - 1) == "," and self.is_pattern(self.at):
-                raise self.error("A measure is expected behind the comma.", at=self.at - 1)
             start, end = self.item("A measure")
             self.refuse_trailing_words(start, end)
             name = self.s.tokens[end - 1]
+            if self.s.word(end - 1) == "AS":
+                raise self.no_alias(start, end, "A name is")
+            if self.s.word(end - 2) == "AS" and name.kind == "string":
+                raise self.no_alias(start, end - 1, "A name, not a string, is")
             if end - start < 3 or self.s.word(end - 2) != "AS" or name.kind not in ("word", "quoted"):
                 named = end - start > 1 and name.kind in ("word", "quoted") and self.ends_operand(end - 2)
                 low, high = self.s.tokens[start].start, self.s.tokens[end - 1 - named].end
@@ -281,6 +387,14 @@ class ClauseParser:
             self.out.measures.append(NamedRange(name, (start, end - 2)))
             if not self.comma():
                 return
+
+    def no_alias(self, start: int, at: int, what: str) -> PatternParseError:
+        """The measure that begins at ``start`` has an AS without a name behind it; the caller raises it."""
+        text = self.s.tokens[at].text if self.s.tokens[at].kind == "string" else ""
+        return self.error(
+            f"{what} expected behind AS.", "MATCH_RECOGNIZE_MEASURES_MUST_BE_ALIASED",
+            hint=f"{self.s.written(start, at)} {text if text.isidentifier() else 'name'}", at=at,
+        )  # fmt: skip
 
     def is_pattern(self, i: int) -> bool:
         """Whether `PATTERN (...)` begins at a token, and not a measure of that name."""
@@ -295,14 +409,37 @@ class ClauseParser:
         return token.upper not in _WANTS_OPERAND and not (token.upper == "INTERVAL" or self.s.word(i - 1) == "INTERVAL")
 
     def refuse_trailing_words(self, start: int, end: int) -> None:
-        """`x AS name something`: the measure is complete before its last words."""
-        i = start
-        while i < end - 2:
-            if self.s.operator(i) == "(":
-                i = self.s.pairs.get(i, end)
-            elif self.s.word(i) == "AS" and self.s.tokens[i + 1].kind in ("word", "quoted"):
-                raise self.error(f"{self.s.tokens[i + 2].text!r} is not expected here.", hint=self.order_hint, at=i + 2)
-            i += 1
+        """`x AS name something`: the measure is complete before its last words.
+
+        Raises:
+            PatternParseError: CEP_SYNTAX_ERROR.
+        """
+        named = [i for i in self.own_words(start, end - 2, "AS") if self.is_name(i + 1)]
+        if not named:
+            return
+        at = named[0] + 2
+        if self.begins(at - 1):
+            raise self.no_alias(start, at - 1, "A name is")
+        if self.own_words(at, end, "AS"):
+            raise self.no_comma(start, at, end)
+        word = self.s.tokens[at].text
+        raise self.error(f"{word!r} is not expected here.", hint=self.meant(word), at=at)
+
+    def own_words(self, low: int, high: int, word: str) -> list[int]:
+        """Where a word stands in a range of tokens, outside of parentheses."""
+        out = []
+        while low < high:
+            if self.s.operator(low) == "(":
+                low = self.s.pairs.get(low, high)
+            elif self.s.word(low) == word:
+                out.append(low)
+            low += 1
+        return out
+
+    def no_comma(self, start: int, at: int, end: int) -> PatternParseError:
+        """Two items of a list have no comma between them, and the second begins at ``at``; the caller raises it."""
+        hint = f"{self.s.written(start, at)}, {self.s.written(at, end)}"
+        return self.error(f"A comma is missing before {self.s.tokens[at].text!r}.", hint=hint, at=at)
 
     def read_rows_per_match(self) -> None:
         """ONE ROW PER MATCH | ALL ROWS PER MATCH [SHOW | OMIT EMPTY MATCHES | WITH UNMATCHED ROWS]"""
@@ -328,9 +465,9 @@ class ClauseParser:
         """AFTER MATCH SKIP PAST LAST ROW | TO NEXT ROW | TO [FIRST | LAST] variable"""
         self.expect_words("AFTER", "MATCH", "SKIP")
         if self.words("PAST"):
-            self.expect_words("LAST", "ROW")
+            self.expect_words("LAST", "ROW", hint=_SKIPS)
             return
-        self.expect_words("TO")
+        self.expect_words("TO", hint=_SKIPS)
         if self.words("NEXT", "ROW"):
             self.out.skip = SkipMode.TO_NEXT_ROW
             return
@@ -361,10 +498,22 @@ class ClauseParser:
         """PATTERN (row pattern)"""
         open_ = self.at + 1
         close = self.s.pairs[open_]
+        self.refuse_seq(open_, close)
         tokens = self.s.tokens[open_ + 1 : close]
         skips = self.out.selection is not Selection.STRICT
         self.out.pattern = parse_row_pattern(self.s.text, tokens, self.s.tokens[close].start, self.formatted, skips)
         self.at = close + 1
+
+    def refuse_seq(self, opens: int, close: int) -> None:
+        """A pattern block's `SEQ(a, b)` would be any row, and then a and b.
+
+        Raises:
+            PatternParseError: CEP_SYNTAX_ERROR.
+        """
+        pairs = {(self.s.word(k), self.s.word(k + 1)) for k in range(self.start, self.end)}
+        calls = (k for k in range(opens, close) if self.s.word(k) == "SEQ" and self.s.operator(k + 1) == "(")
+        if not pairs & {("EVENT", "TYPE"), ("SEQ", "AS")} and (at := next(calls, None)) is not None:
+            raise self.no_call(at, opens + 1, close)
 
     def read_within(self) -> None:
         """WITHIN interval"""
@@ -376,14 +525,15 @@ class ClauseParser:
         self.at += 1
         while True:
             name = self.name("A union variable")
-            if self.s.operator(self.at) != "=" or self.s.operator(self.at + 1) != "(":
-                raise self.error("SUBSET is written name = (variable, ...).")
-            self.at += 2
+            for sign in "=(":
+                if self.s.operator(self.at) != sign:
+                    raise self.error(f"SUBSET is written {name.text} = (variable, ...).")
+                self.at += 1
             parts = [self.name("A pattern variable")]
             while self.comma():
                 parts.append(self.name("A pattern variable"))
             if self.s.operator(self.at) != ")":
-                raise self.error("')' is expected here.")
+                raise self.error("',' or ')' is expected here.", hint=f"SUBSET {name.text} = (A, B)")
             self.at += 1
             self.out.subsets.append((name, parts))
             if not self.comma():
@@ -401,10 +551,12 @@ class ClauseParser:
             if any(variable_name(name) == variable_name(d.name) for d in self.out.definitions):
                 raise self.error(f"{name.text} is defined twice.", "CEP_DUPLICATE_DEFINITION", at=self.at - 1)
             self.expect_words("AS")
-            start = self.at
-            self.out.definitions.append(NamedRange(name, self.item("A condition")))
+            start, end = self.item("A condition")
             if self.s.word(start) == "AS":
                 raise self.error("A condition is expected here.", at=start)
+            if (more := self.own_words(start, end, "AS")) and self.is_name(more[0] - 1):
+                raise self.no_comma(start, more[0] - 1, end)
+            self.out.definitions.append(NamedRange(name, (start, end)))
             if not self.comma():
                 return
 
@@ -432,4 +584,8 @@ def parse_clause(statement: Statement, body: Range, formatted: bool = False) -> 
 
     ``formatted``: the statement is a format string, where `{2,3}` is written `{{2,3}}`.
     """
-    return ClauseParser(statement, body, formatted).parse()
+    parser = ClauseParser(statement, body, formatted)
+    try:
+        return parser.parse()
+    except PatternParseError as error:
+        raise parser.closes_early() or error from None

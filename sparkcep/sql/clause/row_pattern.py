@@ -21,6 +21,21 @@ from sparkcep.pattern import (
 from sparkcep.sql.lexicon import SIGNS, Token
 from sparkcep.sql.negation import negation_fault
 
+_COUNTS = "how often a variable occurs is said behind it, by {n}, {n,}, {,m} or {n,m}"
+_FOLLOWS = "variables follow each other without a sign, as in PATTERN (A B)"
+#: What stands for signs that are none of a row pattern's.
+_INSTEAD = {
+    ",": _FOLLOWS,
+    "-": _FOLLOWS,
+    "[": _COUNTS,
+    ".": "a variable that DEFINE does not list takes any row",
+}
+#: Words of conditions: names of variables only in backticks.
+_WORDS = {
+    "OR": "alternatives are separated by |, as in PATTERN (A | B)",
+    "AND": "PERMUTE(A, B) takes both in any order",
+    "NOT": "EVENT SELECTION SKIP TILL NEXT MATCH has !A for no A in between",
+}
 MAXIMUM_DEPTH = 100
 MAXIMUM_REPETITION = 2**31 - 1
 
@@ -95,7 +110,9 @@ class _Parser:
         while (item := self.quantified()) is not None:
             items.append(item)
         if not items:
-            raise self.error("A pattern is expected here.", "an empty pattern is written (), alone PATTERN (())")
+            if not self.symbols:
+                raise self.error("PATTERN is empty.", "write PATTERN (()) for the pattern that takes no row")
+            raise self.error("A pattern is expected here.", "write () for a part that takes no row")
         return items[0] if len(items) == 1 else Concatenation(tuple(items))
 
     def quantified(self) -> Pattern | None:
@@ -131,7 +148,7 @@ class _Parser:
             raise self.error("A quantifier holds a number, as in {2}, {2,}, {,3} or {2,3}.")
         start = self.at
         if not self.accept("}"):
-            raise self.error("The quantifier is not closed; '}' is expected here.")
+            raise self.error("The quantifier is not closed; '}' is expected here.", _COUNTS)
         if high is not None and (high < (low or 0) or high == 0):
             self.at = start
             raise self.error(
@@ -144,7 +161,7 @@ class _Parser:
         if self.at < len(self.symbols) and self.symbols[self.at].kind == "number":
             text = self.symbols[self.at].text
             if not text.isdecimal() or len(text) > 10 or int(text) > MAXIMUM_REPETITION:
-                raise self.error(f"A quantifier's bound is a whole number up to {MAXIMUM_REPETITION}.")
+                raise self.error(f"A quantifier's bound is a whole number up to {MAXIMUM_REPETITION}.", _COUNTS)
             self.at += 1
             return int(text)
         return None
@@ -153,18 +170,17 @@ class _Parser:
         if self.at >= len(self.symbols):
             return None
         symbol = self.symbols[self.at]
+        if symbol.kind == "word" and symbol.text.upper() in _WORDS:
+            raise self.error(f"{symbol.text!r} cannot be used in a row pattern.", _WORDS[symbol.text.upper()])
         if symbol.kind in ("word", "quoted"):
             self.at += 1
             if symbol.kind == "word" and symbol.text.upper() == "PERMUTE" and self.peek() == "(":
                 return self.permutation(symbol)
             return Variable(variable_name(symbol.token), symbol.start)
         if symbol.kind != "op":
-            counts = symbol.kind == "number"
+            plain = f"write {symbol.text} without quotes" if symbol.text.isidentifier() else "names go in backticks"
             raise self.error(
-                f"{symbol.text!r} cannot be used in a row pattern.",
-                "how often a variable occurs is said behind it, by {n}, {n,}, {,m} or {n,m}"
-                if counts
-                else "names go in backticks",
+                f"{symbol.text!r} cannot be used in a row pattern.", _COUNTS if symbol.kind == "number" else plain
             )
         if self.accept("^"):
             return Anchor(at_start=True)
@@ -184,7 +200,12 @@ class _Parser:
             return inner
         if symbol.text in ("|", ")", "-", ","):
             return None
-        raise self.error(f"{symbol.text!r} cannot be used in a row pattern here.")
+        raise self.unusable()
+
+    def unusable(self) -> PatternParseError:
+        """The sign that stands here is none of a row pattern, or not here; the caller raises it."""
+        text = self.symbols[self.at].text
+        return self.error(f"{text!r} cannot be used in a row pattern here.", _INSTEAD.get(text))
 
     def negation(self) -> Pattern:
         """`!x`, under the skip strategies: under contiguity nothing can stand between two rows of a match."""
@@ -241,7 +262,7 @@ def parse_row_pattern(
     parser = _Parser(text, tokens, end, formatted, skips)
     pattern = parser.alternation()
     if parser.at < len(parser.symbols):
-        raise parser.error(f"{parser.symbols[parser.at].text!r} cannot be used in a row pattern here.")
+        raise parser.unusable()
     if (fault := negation_fault(pattern)) is not None:
         raise PatternParseError("CEP_NEGATION", fault.message, text=text, position=fault.position, hint=fault.hint)
     return pattern

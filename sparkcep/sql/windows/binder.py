@@ -153,6 +153,7 @@ class WindowBinder(Binder):
             with_prefix=with_prefix,
             text=self.s.text,
             start=self.s.tokens[self.body[0] - 1].start,
+            expressions=self.expressions(),
         )
         return BoundWindow(query, order, answered, tuple(others))
 

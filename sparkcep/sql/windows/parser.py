@@ -90,7 +90,7 @@ class WindowParser(ClauseParser):
                 return "EXCLUDE"
             if first in ("INITIAL", "SEEK") and second in ("PATTERN", "SUBSET", "DEFINE", "AFTER"):
                 return "SEARCH"
-        return super().section(i)
+        return super().section(i, after_name)
 
     # -- sections --------------------------------------------------------------------------------------------------
 
