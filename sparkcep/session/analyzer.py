@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, TypeVar
 from pyspark.errors import AnalysisException, ParseException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from sparkcep.errors import SparkCepError
+from sparkcep.errors import PatternParseError, SparkCepError
 from sparkcep.index import is_no_table
 from sparkcep.planner.fields import Fields
 from sparkcep.planner.sampling import (
@@ -102,13 +102,17 @@ class SparkAnalyzer:
         except SparkCepError:
             raise
         except AnalysisException as error:
-            if isinstance(error, ParseException) and not self.kwargs:
-                with quietly():
-                    fault = syntax_error(query, lambda text: self.plain(text).schema)
-                if fault is not None:
-                    raise fault from None
+            if (fault := self.unparsed(query, error)) is not None:
+                raise fault from None
             start, names = place(fragments(error)) if place is not None else (None, {})
             raise located(query, error, start, names) from None
+
+    def unparsed(self, query: PatternQuery, error: AnalysisException) -> PatternParseError | None:
+        """The error of the user's expression that Spark cannot parse, where one is to blame."""
+        if not isinstance(error, ParseException) or self.kwargs:
+            return None
+        with quietly():
+            return syntax_error(query, lambda text: self.plain(text).schema)
 
     def analyze(self, query: PatternQuery, source: DataFrame, items: Sequence[str]) -> list[tuple[str, str]]:
         """Names and types of expressions over the input: columns have those they have, others by Spark's analyser."""

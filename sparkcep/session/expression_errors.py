@@ -39,13 +39,18 @@ def syntax_error(query: PatternQuery, parse: Callable[[str], object]) -> Pattern
         try:
             parse(f"SELECT (\n{_SEMANTICS.sub(lambda m: ' ' * len(m[0]), text)}\n)")
         except ParseException as error:
-            if (found := _PLACE.search(str(error))) is not None:
-                lines = text.splitlines(keepends=True)
-                before = sum(map(len, lines[: int(found[1]) - 2]))
-                return _unexpected(query.text, start, text, before + int(found[2]))
+            return _unexpected(query.text, start, text, parse_offset(error, f"\n{text}\n)") - 1)
         except AnalysisException:
             continue
     return None
+
+
+def parse_offset(error: ParseException, text: str) -> int:
+    """Where in a text, or behind it, Spark's parser stopped."""
+    found = _PLACE.search(str(error))
+    if found is None:
+        return len(text)
+    return sum(map(len, text.splitlines(keepends=True)[: int(found[1]) - 1])) + int(found[2])
 
 
 def _unexpected(statement: str, start: int, text: str, offset: int) -> PatternParseError:
@@ -60,7 +65,9 @@ def _unexpected(statement: str, start: int, text: str, offset: int) -> PatternPa
     else:
         word = tokens[at].text
         message = f"{word!r} is not expected here."
-        meant = _OPERATORS.get(word) or (near_name(word, _WORDS) if tokens[at].kind == "word" else None)
+        meant = _OPERATORS.get(word) or (
+            near_name(word, _WORDS) if tokens[at].kind == "word" and len(word) > 1 else None
+        )
         hint = f"did you mean {meant}?" if meant else None
     return PatternParseError(
         "PARSE_SYNTAX_ERROR", message, text=statement, position=start + tokens[at].start, hint=hint
@@ -100,6 +107,14 @@ def hint_of_function(query: PatternQuery, condition: str, name: str) -> str | No
     return f"did you mean {near}?" if near else None
 
 
+def quoted(query: PatternQuery, base: str, start: int) -> Token | None:
+    """The string of `"A".x` behind a place; None without one."""
+    for token in tokenize(query.text):
+        if token.kind == "string" and token.start >= start and query.text[token.start : token.end] == base:
+            return token
+    return None
+
+
 def place_of(query: PatternQuery, start: int, fragment: str, names: Mapping[str, str]) -> int | None:
     """Where an expression stands in the user's text that Spark complains of; None where it is not found.
 
@@ -128,7 +143,9 @@ def _plain(tokens: Sequence[Token], variables_: set[str]) -> list[tuple[str, int
         dotted = token.text == "." and k > 0 and tokens[k - 1].text.upper() in variables_
         if dotted or (token.text.upper() in variables_ and behind == "."):
             continue
+        if behind == "(" and token.upper in ("FIRST", "LAST"):  # slots have none where they need none
+            continue
         if token.text not in ("(", ")"):
             out.append((token.text.casefold(), begin))
-        begin = -1
+        begin = begin if token.text == "(" and k and tokens[k - 1].upper in ("FIRST", "LAST") else -1
     return out

@@ -9,7 +9,7 @@ from typing import Any, cast
 from pyspark.errors import AnalysisException, PySparkNotImplementedError, PySparkTypeError
 from pyspark.sql import DataFrame
 
-from sparkcep.errors import PatternAnalysisError
+from sparkcep.errors import PatternAnalysisError, SparkCepError
 from sparkcep.exec.engine import StreamingEngine
 from sparkcep.exec.engines.by_spec import ENGINES
 from sparkcep.exec.engines.non_answers.facts import partition_facts
@@ -114,11 +114,11 @@ def check(analyzer: SparkAnalyzer, relation: Relation) -> None:
     analyzer.checked(plan.query, lambda: analyzer.analyzed(f"SELECT * FROM {relation.sql}"), plan.output.place)
 
 
-def diagnosed(
-    analyzer: SparkAnalyzer, planned: AnyPlan, source: DataFrame, error: AnalysisException
-) -> PatternAnalysisError:
+def diagnosed(analyzer: SparkAnalyzer, planned: AnyPlan, source: DataFrame, error: AnalysisException) -> SparkCepError:
     """Which condition Spark refuses, and why; the whole statement's error where it is none of them."""
     query = planned.query
+    if (fault := analyzer.unparsed(query, error)) is not None:
+        return fault
     for condition, statement in planned.input.condition_texts():
         try:
             type_ = analyzer.analyzed(statement, source).schema[0].dataType.simpleString()

@@ -224,7 +224,9 @@ class RuleSet:
             first, partition_by=call.keys.partition_by, order_by=call.keys.order_by, event_type=event_type,
             groups=(), within=None, streaming=self.streams,
         )  # fmt: skip
-        planner = SharedPlanner(base, call.settings, self.analyze, self.sampler(base), self.column_types, names)
+        planner = SharedPlanner(
+            base, call.settings, lambda items: self.analyze(items, base), self.sampler(base), self.column_types, names
+        )
         taken: list[tuple[BoundRule, AnyPlan]] = []
         for bound, plan in plans:
             try:

@@ -13,7 +13,7 @@ from pyspark.errors import AnalysisException, ParseException, QueryContextType
 from sparkcep.errors import PatternAnalysisError, PatternParseError, SparkCepError, near_name
 from sparkcep.planner.conditions.units import is_without_unit, without_unit
 from sparkcep.query import PREFIX, PatternQuery
-from sparkcep.session.expression_errors import hint_of_column, hint_of_function, place_of
+from sparkcep.session.expression_errors import hint_of_column, hint_of_function, parse_offset, place_of, quoted
 from sparkcep.sql.lexicon import Token
 from sparkcep.sql.occurrences import read_statement
 from sparkcep.sql.statement import PatternOccurrence, Statement
@@ -47,6 +47,11 @@ def located(
     parts = name.replace("`", "").split(".")
     token = _token(query, parts[-1], start) if name else None
     position = token.start if token is not None else start
+    if condition == "INVALID_EXTRACT_BASE_FIELD_TYPE":
+        string = quoted(query, parameters.get("base", ""), start)
+        if string is not None:
+            hint = f"in double quotes it is a string: write {string.text} without quotes"
+            return PatternAnalysisError(condition, message, text=query.text, position=string.start, hint=hint)
     if token is None:
         places = (place_of(query, start, fragment, names or {}) for fragment in fragments(error))
         position = next((at for at in places if at is not None), start)
@@ -125,6 +130,31 @@ def as_written(statement: Statement, error: AnalysisException) -> SparkCepError:
     )
 
 
+def in_relation(
+    statement: Statement, form: PatternOccurrence, error: AnalysisException, sql: str
+) -> SparkCepError | None:
+    """Spark's error of a form's input, with its place in the text as the user wrote it; None where that is not found.
+
+    Args:
+        sql: what Spark was given.
+    """
+    low, high = form.relation_start, form.relation_end
+    condition, message = _said(error)
+    if isinstance(error, ParseException):
+        at = sql.find(statement.text[low:high].strip())
+        position = low + parse_offset(error, sql) - at if at >= 0 else -1
+        if not low <= position < high:
+            return None
+        return PatternParseError(condition, message, text=statement.text, position=position)
+    name = (error.getMessageParameters() or {}).get("objectName", "").replace("`", "")
+    for text in (*fragments(error), name, name.rpartition(".")[2]):
+        found = re.search(rf"(?<!\w){re.escape(text)}(?!\w)", statement.text[low:high]) if text else None
+        if found is not None:
+            message = message.partition(";\n")[0]
+            return PatternAnalysisError(condition, message, text=statement.text, position=low + found.start())
+    return None
+
+
 def _said(error: AnalysisException) -> tuple[str, str]:
     """Spark's error class and message. Places and SQL states belong to the statement that Spark saw, not to the
     user's."""
@@ -142,7 +172,9 @@ def fragments(error: AnalysisException) -> list[str]:
 def _token(query: PatternQuery, name: str, start: int) -> Token | None:
     """The first token of a name behind a place in the statement, rather where it is read than where AS gives it."""
     tokens = read_statement(query.text).tokens if query.text else ()
-    found = [k for k, t in enumerate(tokens) if t.start >= start and t.text.casefold() == name.casefold()]
+    named = [k for k, t in enumerate(tokens) if t.text.casefold() == name.casefold()]
+    # Before a window stand the calls over it.
+    found = [k for k in named if tokens[k].start >= start] or (named if query.window is not None else [])
     read = (tokens[k] for k in found if k == 0 or tokens[k - 1].upper != "AS")
     return next(read, tokens[found[0]] if found else None)
 

@@ -21,7 +21,7 @@ from sparkcep.planner.conditions.contradictions import doubt
 from sparkcep.planner.explain import explain_plan
 from sparkcep.planner.plan import AnyPlan
 from sparkcep.planner.pruning import PlanAsks
-from sparkcep.query import PREFIX
+from sparkcep.query import PREFIX, unescape
 from sparkcep.session.ahead import compile_ahead
 from sparkcep.session.analyzer import Arguments, SparkAnalyzer, SqlMethod
 from sparkcep.session.correlated_input import CorrelatedInput
@@ -34,7 +34,7 @@ from sparkcep.session.own_aggregates import with_aggregates
 from sparkcep.session.planning import OccurrencePlanner
 from sparkcep.session.relations import Relation, check, counted, relation_sql, with_facts, without_within
 from sparkcep.session.shared_forms import PlannedForm, explained, share, takes_part, unread
-from sparkcep.session.spark_errors import as_written, is_of_rewritten_text, outer_reference
+from sparkcep.session.spark_errors import as_written, in_relation, is_of_rewritten_text, outer_reference
 from sparkcep.session.spark_text import as_spark_reads
 from sparkcep.session.templates import Templates
 from sparkcep.session.views import plans_of_views
@@ -404,7 +404,8 @@ class StatementExecution:
                 if (error.getCondition() or "").startswith("UNRESOLVED_COLUMN"):
                     found = input_by_outer(self.analyzer, self.rewriter, form, unresolved=error)
                 if found is None:
-                    raise outer_reference(self.statement, form, error) or error from None
+                    outer = outer_reference(self.statement, form, error)
+                    raise outer or in_relation(self.statement, form, error, unescape(input_sql.text)) or error from None
         return found.text, found.frame, found
 
     def blamed(self, action: Callable[[], T]) -> T:

@@ -10,6 +10,7 @@ from sparkcep.sql.block.spans import BlockFinder
 from sparkcep.sql.commands import read_by_spark
 from sparkcep.sql.occurrences import read_statement
 from sparkcep.sql.statement import OccurrenceKind, Statement
+from sparkcep.sql.windows.parser import WindowParser
 
 _CLAUSE = "MATCH_RECOGNIZE"
 
@@ -54,18 +55,16 @@ def misplaced(statement: Statement) -> SparkCepError | None:
         elif token.start in read:
             continue
         elif statement.operator(i + 1) == "(" and word != _CLAUSE and get_close_matches(word, [_CLAUSE], 1, 0.8):
-            return PatternParseError(
-                "CEP_SYNTAX_ERROR", f"{token.text!r} is not expected here.", text=statement.text, position=token.start,
-                hint=f"did you mean {_CLAUSE}?",
-            )  # fmt: skip
+            return _error(statement, i, f"{token.text!r} is not expected here.", f"did you mean {_CLAUSE}?")
         elif word == _CLAUSE:
             if statement.operator(i + 1) == "(":
                 return _clause(statement, i, level)
-            return PatternParseError(
-                "CEP_SYNTAX_ERROR", "MATCH_RECOGNIZE needs parentheses around its clauses.", text=statement.text,
-                position=statement.tokens[min(i + 1, len(statement.tokens) - 1)].start,
-                hint="write MATCH_RECOGNIZE (PARTITION BY ... ORDER BY ... MEASURES ... PATTERN (...) DEFINE ...)",
-            )  # fmt: skip
+            hint = "write MATCH_RECOGNIZE (PARTITION BY ... ORDER BY ... MEASURES ... PATTERN (...) DEFINE ...)"
+            return _error(statement, i + 1, "MATCH_RECOGNIZE needs parentheses around its clauses.", hint)
+        elif word == "WINDOW" and statement.operator(i + 2) == "(":
+            return _error(statement, i + 2, "AS is missing before the window.", "write WINDOW name AS (...)")
+        elif word == "OVER" and (fault := _over(statement, i)) is not None:
+            return fault
         elif word == "PATTERN" and finder.begins_pattern(i + 1) and not _is_alias(statement, i):
             if level.selected:
                 return PatternParseError(
@@ -101,13 +100,8 @@ def _clause(statement: Statement, i: int, level: _Level) -> PatternParseError | 
     if i + 1 not in statement.pairs:
         at = _unclosed(statement, i + 1)
         whose = "of MATCH_RECOGNIZE " if at == i + 1 else ""
-        return PatternParseError(
-            "CEP_SYNTAX_ERROR",
-            f"The parenthesis {whose}is not closed.",
-            text=statement.text,
-            position=statement.tokens[at].start,
-            hint="every '(' of the clause, that of PATTERN too, needs its ')'",
-        )
+        hint = "every '(' of the clause, that of PATTERN too, needs its ')'"
+        return _error(statement, at, f"The parenthesis {whose}is not closed.", hint)
     if not level.behind:
         return None
     name = {"ON": "a join's ON condition", "USING": "a join's USING list", "GROUP": "GROUP BY"}
@@ -119,6 +113,37 @@ def _clause(statement: Statement, i: int, level: _Level) -> PatternParseError | 
         hint="write it directly after its table, or after the whole input in parentheses: "
         f"FROM ({_join(statement, i, level)}) MATCH_RECOGNIZE (...)",
     )
+
+
+def _error(statement: Statement, at: int, message: str, hint: str) -> PatternParseError:
+    position = statement.tokens[min(at, len(statement.tokens) - 1)].start
+    return PatternParseError("CEP_SYNTAX_ERROR", message, text=statement.text, position=position, hint=hint)
+
+
+def _over(statement: Statement, i: int) -> PatternParseError | None:
+    """What is wrong with the window of `measure OVER window`, where it is one with a pattern."""
+    s, at = statement, i + 1
+    if s.operator(at) != "(":
+        name = s.word(at)
+        defined = {s.word(k): k + 2 for k in range(len(s.tokens)) if s.word(k + 1) == "AS" and s.operator(k + 2) == "("}
+        if name not in defined:
+            known = [of for of, opens in defined.items() if s.words(opens, s.pairs.get(opens, opens)) & {"pattern"}]
+            if not known or not name:
+                return None
+            text, hint = s.tokens[at].text, f"WINDOW has {', '.join(n.lower() for n in known)}"
+            return PatternParseError("CEP_WINDOW_BASE", f"There is no window {text}.", text=s.text,
+                                     position=s.tokens[at].start, hint=hint)  # fmt: skip
+        at = defined[name]
+    close = s.pairs.get(at, len(s.tokens))
+    if "pattern" not in s.words(at, close):
+        return None
+    if at not in s.pairs:
+        return _error(s, _unclosed(s, at), "The parenthesis is not closed.", "every '(' of the window needs its ')'")
+    try:
+        WindowParser(s, (at + 1, close), False).parse_window()
+    except PatternParseError as error:
+        return error
+    return None
 
 
 def _unclosed(statement: Statement, opens: int) -> int:
@@ -153,10 +178,7 @@ def _closed_too_often(statement: Statement) -> PatternParseError | None:
     extra = next((k for k in closing if statement.opening(k) < 0), None)
     if not clauses or extra is None:
         return None
-    return PatternParseError(
-        "CEP_SYNTAX_ERROR", "This parenthesis closes nothing.", text=statement.text,
-        position=statement.tokens[extra].start, hint="leave it out, or open one before it",
-    )  # fmt: skip
+    return _error(statement, extra, "This parenthesis closes nothing.", "leave it out, or open one before it")
 
 
 def _join(statement: Statement, i: int, level: _Level) -> str:

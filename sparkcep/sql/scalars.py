@@ -149,6 +149,14 @@ class ScalarReader:
                     s.tokens[i],
                     f"put it inside, as in {s.tokens[i + 1].text}({word} avg(x))",
                 )
+        if word in ("RUNNING", "FINAL") and s.operator(i + 2) == "." and self.scope.qualified(i + 1, high):
+            written = s.written(i + 1, i + 4)
+            raise self.scope.error(
+                "CEP_SEMANTICS_NOT_ALLOWED",
+                f"{word} stands before FIRST, LAST or an aggregate, not before {written}.",
+                s.tokens[i],
+                f"write {word} LAST({written})",
+            )
         if s.operator(i + 1) == "(":
             return self.call(i, self.running)
         if found := self.scope.qualified(i, high):

@@ -72,8 +72,10 @@ class InputNames:
     def no_column(self, token: Token) -> PatternAnalysisError:
         """CEP_UNRESOLVED_COLUMN; the caller raises it."""
         message, hint = no_column(token.text, self.columns)
-        if sides := of_sides(token.text, self.columns):
-            hint = f"write the name of a side with it, as in `{sides[0]}`"
+        index = self.statement.tokens.index(token)
+        if (sides := of_sides(token.text, self.columns)) and index > 1:
+            variable = self.statement.tokens[index - 2].text
+            hint = f"write {' or '.join(f'{variable}.`{side}`' for side in sides)}"
         return self.error("CEP_UNRESOLVED_COLUMN", message, token, hint)
 
 
@@ -128,6 +130,17 @@ class Scope(InputNames):
             raise self.no_column(column)
         return name, column
 
+    def is_foreign(self, i: int) -> bool:
+        """Whether `name . column` at a token names neither a variable nor the input."""
+        s = self.statement
+        names = all(s.tokens[k].kind in ("word", "quoted") for k in (i, i + 2)) if i + 2 < len(s.tokens) else False
+        if not names or s.operator(i + 1) != "." or s.operator(i - 1) == "." or s.operator(i + 3) == "(":
+            return False
+        token = s.tokens[i]
+        known = token.text.casefold() in self.qualifiers or self.variables_of(variable_name(token)) is not None
+        of_text = i in self.constants or i in self.computed
+        return not (known or of_text or self.is_column(token.text) or s.is_session_variable(i))
+
     def refuse_window(self, i: int) -> None:
         """Refuse `f(...) OVER`.
 
@@ -154,10 +167,14 @@ class Scope(InputNames):
         variables = self.variables_of(variable_name(token)) if high - low == 1 else None
         if variables is None:
             near = near_name(token.text, self.variables)
+            near = f"did you mean {near}?" if near else f"the pattern has {', '.join(self.variables)}"
+            if self.variables_of(variable_name(token)) is not None:
+                near = f"write CLASSIFIER({token.text})"
+                token = self.statement.tokens[low + 1]
             raise self.error(
                 "CEP_UNDEFINED_VARIABLE",
-                f"CLASSIFIER takes a pattern variable; {token.text} is not one.",
+                f"CLASSIFIER takes a pattern variable; {self.statement.written(low, high)} is not one.",
                 token,
-                f"did you mean {near}?" if near else None,
+                near,
             )
         return variables

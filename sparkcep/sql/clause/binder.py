@@ -173,7 +173,22 @@ class Binder:
             seen.add(name)
 
     def plain(self, span: Range) -> str:
-        """A key expression: text over the input's columns, without slots."""
+        """A key expression: text over the input's columns, without slots.
+
+        Raises:
+            PatternAnalysisError: CEP_PATTERN_VARIABLE_NOT_ALLOWED, CEP_UNRESOLVED_COLUMN.
+        """
+        for k in range(*span):
+            if self.scope.is_foreign(k):
+                written = self.s.written(k, k + 3)
+                raise self.error(
+                    "CEP_UNRESOLVED_COLUMN",
+                    f"PARTITION BY, ORDER BY and WITHIN take columns of the input, here {written}.",
+                    self.s.tokens[k].start,
+                    f"match a join that has it: FROM (SELECT {written} AS x, ... FROM ...) MATCH_RECOGNIZE (...)"
+                    if self.s.words(0, self.body[0]) & {self.s.tokens[k].text.casefold()}
+                    else f"its columns are {', '.join(self.scope.columns)}",
+                )
         reader = ScalarReader(self.scope, running=True, in_define=False)
         scalar = reader.read(*span)
         if scalar.slots:

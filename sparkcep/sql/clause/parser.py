@@ -156,7 +156,7 @@ class ClauseParser:
         names = (*self.beginnings, *self.order)
         known = {part: name for name in reversed(names) for part in reversed(name.split()) if len(part) > 2}
         near = near_name(word, known)
-        return f"did you mean {known[near]}?" if near else self.order_hint
+        return f"did you mean {known[near]}?" if near else self.order_hint if word.isidentifier() else "leave it out"
 
     def pattern_without_parentheses(self) -> PatternParseError:
         """`PATTERN SEQ(a, b)`, `PATTERN a b`; the caller raises it."""
@@ -165,7 +165,7 @@ class ClauseParser:
             return self.no_call(low, low, self.s.pairs[low + 1] + 1)
         written = self.s.written(low, self.section_end(low)) or "..."
         message = "The row pattern stands in parentheses behind PATTERN."
-        return self.error(message, hint=f"PATTERN ({written})", at=low)
+        return self.error(message, "CEP_PATTERN_MISSING", f"PATTERN ({written})", low)
 
     def no_call(self, at: int, low: int, high: int) -> PatternParseError:
         """`SEQ(a, b)` in a row pattern, which is that of some tokens; the caller raises it."""
@@ -175,7 +175,7 @@ class ClauseParser:
                                                         (tokens[close].end, tokens[high - 1].end)))  # fmt: skip
         written = inner if (low, high) == (at, close + 1) else f"{before}({inner}){behind}"
         return self.error(
-            f"{self.what} has no {tokens[at].text}: its rows follow each other in the order of the row pattern.",
+            f"A row pattern has no {tokens[at].text}: its rows follow each other as they are written.",
             hint=f"PATTERN ({written})", at=at,
         )  # fmt: skip
 
