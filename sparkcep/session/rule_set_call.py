@@ -180,7 +180,7 @@ class _Reader:
             SortKey(self.expression(k.expression, source), k.ascending, k.nulls_first) for k in table.order_by
         )
         if not partition_by and not table.single:
-            partition_by = tuple(KeyExpression(quote(name)) for name in log.of("case", has_order=bool(order_by)))
+            partition_by = tuple(KeyExpression(quote(name)) for name in log.of("case", needed=not order_by))
         if not order_by:
             order_by = tuple(SortKey(quote(name)) for name in log.of("time"))
         if not order_by:
@@ -196,7 +196,7 @@ class _Reader:
                     f"The result of a rule set has a column {key.expression} of its own.", self.place("log"),
                     f"give the key another name: TABLE(SELECT {key.expression} AS {key.expression}_, ... FROM ...)",
                 )  # fmt: skip
-        order_by += tuple(SortKey(quote(name)) for name in log.of("tiebreak"))
+        order_by += tuple(SortKey(quote(name)) for name in log.of("tiebreak", needed=False))
         for note in log.notes:
             warn(note)
         return LogKeys(partition_by, order_by)

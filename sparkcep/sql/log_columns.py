@@ -30,14 +30,15 @@ class LogColumns:
     error: Callable[[str, str, str | None], PatternAnalysisError]
     notes: list[str] = field(default_factory=list)
 
-    def of(self, role: str, *, has_order: bool = False) -> tuple[str, ...]:
+    def of(self, role: str, *, needed: bool = True) -> tuple[str, ...]:
         """Columns of `case`, `time`, `tiebreak` or `event`; none where nothing names them.
 
-        A setting was made for some log, maybe another one. So one that names no column of this log is passed over where
-        the statement does not live on it: a tiebreak, and the case of a log whose order the statement names.
+        A setting may have been made for another log. Where the statement can do without it, a setting that names no
+        column of this log is passed over with a note.
 
         Args:
-            has_order: whether the statement names its order.
+            needed: whether the statement needs the role: not a tiebreak, nor the case of a log whose order it names,
+                nor the event type of a pattern that names no type.
 
         Raises:
             PatternAnalysisError: CEP_UNRESOLVED_COLUMN; CEP_TIME_TYPE where the time is text.
@@ -50,7 +51,7 @@ class LogColumns:
         for name in names:
             if self.is_column(name):
                 continue
-            if is_setting and (role == "tiebreak" or (role == "case" and has_order)):
+            if is_setting and not needed:
                 self.notes.append(f"{key} is passed over, since the input has no column {name}")
                 return ()
             raise self.unresolved(key, name)

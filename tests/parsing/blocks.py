@@ -24,6 +24,7 @@ def bind(
     log: Mapping[str, str] = LOG,
     properties: Mapping[str, str] | None = None,
     time_type: str = "timestamp",
+    indexed: Mapping[str, str] | None = None,
 ) -> PatternQuery:
     """The last block of a statement."""
     statement = read_statement(text)
@@ -40,6 +41,7 @@ def bind(
         "",
         lambda relation: properties or {},
         lambda expression: time_type,
+        lambda: indexed or {},
     )
 
 

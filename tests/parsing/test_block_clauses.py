@@ -6,10 +6,10 @@ import re
 
 import pytest
 
-from sparkcep.errors import SparkCepError
+from sparkcep.errors import PatternAnalysisError, SparkCepError
 from sparkcep.query import GROUP_KEY, TREND_VALUE, WINDOW_OF_GROUP, Matches, Selection, Uncertainty
 
-from .blocks import bind, returns
+from .blocks import LOG, bind, returns
 
 # RETURN of SEQ(A a, B+ b, !C c) over PARTITION BY symbol with [site], items
 RETURNS = [
@@ -177,12 +177,47 @@ def test_properties_are_those_of_a_table() -> None:
         "FROM x.stock s PATTERN SEQ(stock+ a[], s b)",
         "FROM (SELECT 1) Stock PATTERN Stock S+",
         "FROM <Stock> PATTERN Stock S+",
+        "FROM r PATTERN SEQ(ANY a, any+ b[])",
+        "FROM r PATTERN <ANY,(Any,+)>",
+        "FROM Stock PATTERN SEQ((stock | Trade) a, !ANY, STOCK b)",
     ],
 )
 def test_blocks_without_event_types(text: str) -> None:
     query = bind(text, log={"spark.sparkcep.log.time": "ts"})
     assert query.event_type is None
     assert all(c.types == () for c in query.components)
+
+
+@pytest.mark.parametrize(
+    ("text", "types"),
+    [
+        ("FROM Stock PATTERN SEQ(Stock+ a[], ANY x, Stock b)", ["Stock", "", "Stock"]),
+        ("FROM x.stock s PATTERN SEQ(stock+ a[], s b)", ["stock", "s"]),
+        ("WITH s AS (SELECT 1) FROM s PATTERN SEQ(s a, (s | ANY) b)", ["s", ""]),
+        ("FROM (SELECT 1) Stock PATTERN <Stock,ANY,(Stock,||,[ANY])>", ["Stock", "", ""]),
+        ("FROM r PATTERN SEQ('ANY' a, \"ANY\" b, `ANY` c, any d)", ["ANY", "ANY", "ANY", ""]),
+        ("FROM r PATTERN <'ANY',`any`,!ANY,any>", ["ANY", "any", "", ""]),
+    ],
+)
+@pytest.mark.parametrize("of", ["clause", "property", "setting", "index"])
+def test_a_name_is_a_type_where_one_is_known(text: str, types: list[str], of: str) -> None:
+    time = {"spark.sparkcep.log.time": "ts"}
+    query = bind(
+        text.replace("PATTERN", "EVENT TYPE kind PATTERN") if of == "clause" else text,
+        log=LOG if of == "setting" else time,
+        properties={"sparkcep.event": "kind"} if of == "property" else None,
+        indexed={"case": "job", "time": "ts", "event": "kind"} if of == "index" else None,
+    )
+    known = of != "property" or not text.startswith(("WITH", "FROM ("))
+    assert query.event_type in ("kind", "`kind`") if known else query.event_type is None
+    assert ["|".join(c.types) for c in query.components] == (types if known else [""] * len(types))
+
+
+def test_a_setting_that_names_no_column_of_the_input_says_no_type() -> None:
+    log = {"spark.sparkcep.log.time": "ts", "spark.sparkcep.log.event": "action"}
+    assert bind("FROM Stock PATTERN SEQ(Stock+ a[], Stock b)", log=log).event_type is None
+    with pytest.raises(PatternAnalysisError, match="names action, but the input has no such column"):
+        bind("FROM Stock PATTERN SEQ(Stock+ a[], Trade b)", log=log)
 
 
 # -- refused -----------------------------------------------------------------------------------------------------------

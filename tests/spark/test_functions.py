@@ -29,6 +29,7 @@ CASES = [
     "PATTERN SEQ(SHELF s, MOVE* m[], EXIT e) MATCHES FIRST RETURN array_agg(m[].s) AS all, s, m[]",
     "PATTERN SEQ(SHELF s, MOVE+ m[], EXIT e) WHERE m[i].v > m[i-1].v EVENT SELECTION SKIP TILL ANY MATCH COLLAPSED "
     "WITHIN 5 hours",
+    "PATTERN SEQ(SHELF s, ANY x, !ANY n, EXIT e) WITHIN 2 hours RETURN s.v, x.kind, e.v AS w",
 ]
 
 

@@ -11,7 +11,6 @@ from sparkcep.pattern import Conjunction, Quantified, walk
 from sparkcep.query import (
     GROUP_ID,
     PREFIX,
-    Component,
     Condition,
     KeyExpression,
     Matches,
@@ -39,7 +38,6 @@ from sparkcep.sql.block.source import (
     Source,
     plain,
     read_source,
-    relation_names,
 )
 from sparkcep.sql.block.where import STRATEGIES, WhereSyntax, read_strategy, read_where
 from sparkcep.sql.lexicon import Token
@@ -132,13 +130,14 @@ class BlockBinder:
         syntax, positions = self.syntax, self.syntax.positions
         self.check_columns()
         check_permutations(self.pattern.pattern, self.settings.limit_permute, self.error)
-        components = self.typed_components()
+        source = read_source(
+            self.scope, syntax, self.form, self.settings, self.properties, self.type_of, self.indexed, keys=self.keys
+        )
+        components = self.pattern.components
+        if source.event_type is None:
+            components = tuple(replace(c, types=()) for c in components)
         self.scope.components = components
         self.pattern = replace(self.pattern, components=components)
-        source = read_source(
-            self.scope, syntax, self.form, self.settings, self.properties, self.type_of, self.indexed,
-            needs_type=any(c.types for c in components), keys=self.keys,
-        )  # fmt: skip
         case = self.merged_case(source)
         if case is not None:
             # By time, then case, then position.
@@ -273,17 +272,6 @@ class BlockBinder:
                     "select the columns by name in a subquery",
                 )
             seen.add(name)
-
-    def typed_components(self) -> tuple[Component, ...]:
-        """Components; a type that is the relation's own name, and all under EVENT TYPE NONE, take every row."""
-        names = relation_names(self.scope, self.form)
-        span = self.syntax.event_type
-        untyped = span is not None and span[1] - span[0] == 1 and self.s.word(span[0]) == "NONE"
-        untyped = untyped and not self.scope.is_column("none")
-        return tuple(
-            replace(c, types=() if untyped or any(t.casefold() in names for t in c.types) else c.types)
-            for c in self.pattern.components
-        )
 
     def selection(self, where: WhereSyntax, returned: Returns) -> tuple[Selection, bool]:
         """The strategy, and whether it is contiguity within partitions."""

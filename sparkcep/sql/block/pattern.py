@@ -27,6 +27,8 @@ from sparkcep.sql.token_text import Range
 
 _OPERATORS = frozenset({"SEQ", "AND", "OR", "PERMUTE"})
 _RESERVED = frozenset({"NOT", "AND", "OR"})
+#: In the place of an event type, without quotes: it takes every event.
+WILDCARD = "ANY"
 #: Behind a component: it takes the event right after the one before it.
 IMMEDIATELY = "IMMEDIATELY"
 #: Least and most repetitions, and whether more are preferred.
@@ -232,7 +234,7 @@ class _Parser:
         symbol = self.symbols[self.at]
         self.refuse_operator(symbol)
         self.at += 1
-        return self.leaf((symbol.text,), symbol.text, named=False, position=symbol.start)
+        return self.leaf(_types(symbol), symbol.text, named=False, position=symbol.start)
 
     def refuse_operator(self, symbol: _Symbol) -> None:
         """A name that touches `(` was meant as an operator; read as an event type, it would find nothing, silently."""
@@ -286,7 +288,7 @@ class _Parser:
                 symbol.start,
             )
         del self.leaves[first:]
-        types = tuple(t for leaf in leaves for t in leaf.types)
+        types = tuple(t for leaf in leaves for t in leaf.types) if all(leaf.types for leaf in leaves) else ()
         return self.leaf(types, symbol.text, named=True, position=leaves[0].position)
 
     # -- quantifiers -----------------------------------------------------------------------------------------------
@@ -353,20 +355,20 @@ class _Parser:
             negated = self.op() in ("!", "~") or self.word() == "NOT"
             self.at += negated
             symbol = self.angle_name()
-            item = self.leaf((symbol.text,), symbol.text, named=False, position=symbol.start)
+            item = self.leaf(_types(symbol), symbol.text, named=False, position=symbol.start)
             bounds = self.quantifier()
             item = item if bounds is None else Quantified(item, *bounds)
             return Negation(item, start) if negated else item
         symbol = self.angle_name()
-        types = [symbol.text]
+        alternatives = [symbol]
         self.expect(",")
         bounds, negated = None, False
         if self.accept("|", "|"):
             self.expect(",")
             self.expect("[")
-            types.append(self.angle_name().text)
+            alternatives.append(self.angle_name())
             while self.accept(","):
-                types.append(self.angle_name().text)
+                alternatives.append(self.angle_name())
             self.expect("]")
         elif self.op() in ("!", "~"):
             self.at += 1
@@ -376,9 +378,15 @@ class _Parser:
         elif (bounds := self.quantifier()) is None:
             raise self.error("_, +, *, ? , ! or || is expected here.", "<(A,_),(B,+),(C,!),(D,*),(E,||,[F,G])>")
         self.expect(")")
-        item = self.leaf(tuple(types), symbol.text, named=False, position=symbol.start)
+        item = self.leaf(_types(*alternatives), symbol.text, named=False, position=symbol.start)
         item = item if bounds is None else Quantified(item, *bounds)
         return Negation(item, start) if negated else item
+
+
+def _types(*names: _Symbol) -> tuple[str, ...]:
+    """The event types of alternatives; none, which stands for every event, where one is the wildcard."""
+    every = any(n.kind == "word" and n.upper == WILDCARD for n in names)
+    return () if every else tuple(n.text for n in names)
 
 
 def _symbols(tokens: tuple[Token, ...]) -> list[_Symbol]:

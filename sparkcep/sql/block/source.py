@@ -26,7 +26,9 @@ Indexed = Callable[[], Mapping[str, str]]
 @dataclass(frozen=True, slots=True)
 class Source:
     """The keys of a block; ``names`` are the columns that come from outside of the block's text, ``notes`` sentences
-    about settings that are passed over."""
+    about settings that are passed over.
+
+    ``event_type``: None where none is known, and every row fits every component."""
 
     partition_by: tuple[KeyExpression, ...]
     order_by: tuple[SortKey, ...]
@@ -85,14 +87,14 @@ class _SourceReader:
             error_class, message, text=self.scope.statement.text, position=self.form.relation_start, hint=hint
         )
 
-    def outside(self, role: str) -> list[str]:
+    def outside(self, role: str, *, needed: bool = True) -> list[str]:
         """Columns of a role as SQL, from the table's properties or the settings."""
-        found = self.log.of(role, has_order=bool(self.syntax.order_by))
+        found = self.log.of(role, needed=needed)
         self.names += found
         return [quote(name) for name in found]
 
-    def outside_column(self, role: str) -> str | None:
-        return next(iter(self.outside(role)), None)
+    def outside_column(self, role: str, *, needed: bool = True) -> str | None:
+        return next(iter(self.outside(role, needed=needed)), None)
 
     def of_index(self, name: str) -> str:
         if not self.scope.is_column(name):
@@ -116,7 +118,7 @@ class _SourceReader:
         simple = i > low and (i == high or s.tokens[i].kind in ("word", "quoted"))
         return s.text[s.tokens[low].start : s.tokens[i - 1].end] if simple else ""
 
-    def read(self, needs_type: bool) -> Source:
+    def read(self) -> Source:
         tokens = self.scope.statement.tokens
         partition_by = tuple(
             KeyExpression(plain(self.scope, r), tokens[r[0]].start)
@@ -126,7 +128,10 @@ class _SourceReader:
             refuse_keys(self.scope.statement, self.syntax.partition_by, self.syntax.order_by)
             partition_by = self.keys.partition_by
         elif not partition_by:
-            partition_by = tuple(KeyExpression(name, self.form.start) for name in self.outside("case"))
+            partition_by = tuple(
+                KeyExpression(name, self.form.start)
+                for name in self.outside("case", needed=not self.syntax.order_by)
+            )
         order_by = tuple(
             SortKey(
                 plain(self.scope, k.expression),
@@ -140,21 +145,25 @@ class _SourceReader:
             order_by = self.keys.order_by
         elif not order_by and (time := self.outside_column("time")):
             order_by = (SortKey(time, position=self.form.start),)
-        tiebreak = self.outside_column("tiebreak")
+        tiebreak = self.outside_column("tiebreak", needed=False)
+        typed = [] if self.is_untyped() else [c for c in self.scope.components if c.types]
+        # The relation's name is a type where one is known, and every row where none is.
+        rows = relation_names(self.scope, self.form)
+        needs_type = any(rows.isdisjoint(t.casefold() for t in c.types) for c in typed)
         event_type = self.event_type(needs_type)
-        if (not order_by or (needs_type and event_type is None)) and (by_index := self.indexed()):
+        by_type = event_type is None and bool(typed)
+        if (not order_by or by_type) and (by_index := self.indexed()):
             # Only what would be refused: that there is an index changes no answer.
             own = {role: self.of_index(name) for role, name in by_index.items()}
             if not partition_by:
                 partition_by = (KeyExpression(own["case"], self.form.start),)
             if not order_by:
                 order_by, tiebreak = (SortKey(own["time"], position=self.form.start),), tiebreak or own.get("tiebreak")
-            event_type = own["event"] if needs_type and event_type is None else event_type
-        if not order_by or (needs_type and event_type is None):
+            event_type = own["event"] if by_type else event_type
+        needs_type = needs_type and event_type is None
+        if not order_by or needs_type:
             missing = [
-                name
-                for name, found in (("an order", order_by), ("an event type column", event_type or not needs_type))
-                if not found
+                name for name, lacks in (("an order", not order_by), ("an event type column", needs_type)) if lacks
             ]
             raise self.error(
                 "CEP_LOG_COLUMNS",
@@ -162,18 +171,19 @@ class _SourceReader:
                 "write FROM t PARTITION BY case ORDER BY time EVENT TYPE type PATTERN ..., or set the table's "
                 "properties sparkcep.case, sparkcep.time, sparkcep.tiebreak and sparkcep.event, or "
                 f"{', '.join(KEYS.values())}, or CREATE PATTERN INDEX on the table"
-                + ("; EVENT TYPE NONE lets every row match" if needs_type and event_type is None else ""),
+                + ("; EVENT TYPE NONE lets every row match" if needs_type else ""),
             )
         return Source(partition_by, order_by, tiebreak, event_type, tuple(self.names), tuple(self.log.notes))
 
     def event_type(self, needed: bool) -> str | None:
-        span = self.syntax.event_type
-        if span is None:
-            return self.outside_column("event") if needed else None
-        s = self.scope.statement
-        if span[1] - span[0] == 1 and s.word(span[0]) == "NONE" and not self.scope.is_column("none"):
-            return None
-        return plain(self.scope, span)
+        if self.syntax.event_type is not None:
+            return None if self.is_untyped() else plain(self.scope, self.syntax.event_type)
+        return self.outside_column("event", needed=needed)
+
+    def is_untyped(self) -> bool:
+        """Whether the block says EVENT TYPE NONE."""
+        low, high = self.syntax.event_type or (0, 0)
+        return high - low == 1 and self.scope.statement.word(low) == "NONE" and not self.scope.is_column("none")
 
     def unwrapped(self, span: Range) -> Range:
         """Parentheses around a column do not make it another column."""
@@ -192,21 +202,19 @@ def read_source(
     type_of: Callable[[str], str],
     indexed: Indexed = dict,
     *,
-    needs_type: bool,
     keys: LogKeys | None = None,
 ) -> Source:
     """Find the keys of a block.
 
     Args:
         indexed: asked only where the block, the table and the settings leave out what must be known.
-        needs_type: whether a component takes events of a type only.
         keys: those of the rule set that the block is a rule of.
 
     Raises:
         PatternAnalysisError: CEP_LOG_COLUMNS, CEP_UNRESOLVED_COLUMN, CEP_TIME_TYPE, CEP_PATTERN_VARIABLE_NOT_ALLOWED,
             CEP_RULE_KEYS.
     """
-    return _SourceReader(scope, syntax, form, settings, properties, type_of, indexed, keys).read(needs_type)
+    return _SourceReader(scope, syntax, form, settings, properties, type_of, indexed, keys).read()
 
 
 def relation_names(scope: BlockScope, form: PatternOccurrence) -> frozenset[str]:

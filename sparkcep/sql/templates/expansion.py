@@ -215,11 +215,11 @@ class _Expansion:
         prefix = Rewriter(self.s).with_prefix(self.form)
         known = self.log_columns(TemplateLog(name, self.text(*span), prefix, error))
 
-        def outside(role: str) -> list[str]:
-            return [quote(n) if self.formatted else in_backticks(n) for n in known.of(role, has_order="ORDER" in found)]
+        def outside(role: str, *, needed: bool = True) -> list[str]:
+            return [quote(n) if self.formatted else in_backticks(n) for n in known.of(role, needed=needed)]
 
-        partition = found.get("PARTITION") or outside("case")
-        order = [*(found.get("ORDER") or outside("time")), *outside("tiebreak")]
+        partition = found.get("PARTITION") or outside("case", needed="ORDER" not in found)
+        order = [*(found.get("ORDER") or outside("time")), *outside("tiebreak", needed=False)]
         event = found.get("EVENT") or outside("event")
         for note in known.notes:
             warn(note)
