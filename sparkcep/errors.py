@@ -39,14 +39,27 @@ def describe_position(text: str, position: int) -> tuple[int, int, str]:
 
 
 def near_name(name: str, candidates: Iterable[str]) -> str | None:
-    """The candidate closest to ``name``, compared without case, or None."""
-    by_fold = {c.casefold(): c for c in candidates}
-    found = difflib.get_close_matches(name.casefold(), list(by_fold), n=1, cutoff=0.6)
-    return by_fold[found[0]] if found else None
+    """The candidate closest to ``name``, compared without case, the first of several; or None.
+
+    >>> near_name("send fine", ["Send Fine", "SEND FINE", "Sent Fine"])
+    'Send Fine'
+    """
+    by_fold: dict[str, str] = {}
+    for candidate in candidates:
+        by_fold.setdefault(candidate.casefold(), candidate)
+    wanted = name.casefold()
+    close = set(difflib.get_close_matches(wanted, list(by_fold), n=10, cutoff=0.6))
+    ratio = difflib.SequenceMatcher(b=wanted)
+
+    def closeness(fold: str) -> float:
+        ratio.set_seq1(fold)
+        return ratio.ratio()
+
+    return by_fold[max((f for f in by_fold if f in close), key=closeness)] if close else None
 
 
 def lacks(column: str, value: str, held: Iterable[str]) -> str:
-    """A sentence about a constant that no row of a log has.
+    """A sentence about a constant that no row of a log has. ``held``: those it has, the most frequent first.
 
     >>> lacks("event", "Registr", ["Exit", "Register"])
     "no row has event = 'Registr'; did you mean 'Register'?"

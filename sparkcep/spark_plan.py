@@ -133,7 +133,8 @@ def log_properties(frame: DataFrame) -> Mapping[str, str] | None:
     """Which of LOG_PROPERTIES the table or view has that a relation is; None: its plan does not tell."""
     with suppress(Exception):
         plan = analysed(frame)
-        while plan.nodeName() in ("SubqueryAlias", "Project"):  # a Project casts CHAR columns
+        # A Project casts CHAR columns, a Filter is a block's WHERE before PATTERN.
+        while plan.nodeName() in ("SubqueryAlias", "Project", "Filter"):
             plan = plan.children().head()
         if plan.nodeName() == "View":
             return _properties(plan.desc())

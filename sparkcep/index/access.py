@@ -166,8 +166,8 @@ def _wanted(reader: Reader, types: Collection[str] | None) -> float:
     """The share of events that are of some types, were all types as frequent where nothing tells; None: of any."""
     if types is None:
         return 1.0
-    if (events := reader.events_of_types(types)) is not None:
-        return min(1.0, events / max(1, reader.snapshot.totals.events))
+    if (events := reader.events_by_type()) is not None:
+        return min(1.0, sum(events.get(t, 0) for t in types) / max(1, reader.snapshot.totals.events))
     known = reader.dictionary()
     return len(known.keys() & types) / max(1, len(known))
 

@@ -174,13 +174,12 @@ class Reader:
         found = call(self.spark, lookup.cases_with, self.table(COUNTS), self.state(COUNTS), known)
         return dict(zip(wanted, found, strict=True))
 
-    def events_of_types(self, types: Iterable[str]) -> int | None:
-        """How many events are of some types; None where the index does not tell, or would need a Spark job for it."""
+    def events_by_type(self) -> dict[str, int] | None:
+        """How many events are of each type; None where the index does not tell, or would need a Spark job for it."""
         if ACTIVITIES not in self.snapshot.tables or is_remote(self.spark):
             return None
-        codes = self.dictionary()
         known = call(self.spark, lookup.events_by_type, self.table(ACTIVITIES), self.state(ACTIVITIES))
-        return sum(known.get(codes[t], 0) for t in types if t in codes)
+        return {event: known.get(code, 0) for event, code in self.dictionary().items()}
 
     def sizes(self) -> dict[str, tuple[int, int, int]]:
         """Bytes, rows and files of each table."""

@@ -105,6 +105,8 @@ def _names(query: PatternQuery) -> dict[str, Named]:
     out = {}
     for component in query.components:
         name, types = component.variable, " | ".join(component.types)
+        if query.is_block and query.event_type and not types:
+            types = "ANY"
         note = " AND ".join(_shown(c) for c in conditions.get(component.key, ())) or "no condition"
         out[component.key] = Named(_cut(name), "" if types == name else _cut(types), note)
     return out

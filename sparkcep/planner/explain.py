@@ -31,15 +31,17 @@ _ENGINES: Mapping[str, Callable[[PatternPlan[Any]], list[str]]] = MappingProxyTy
 _OPERATORS = {"state": "applyInPandasWithState", "transform": "transformWithState"}
 
 
-def explain_plan(plan: AnyPlan, name: str, index: Sequence[str], warning: str = "", *, shared: bool = False) -> str:
+def explain_plan(
+    plan: AnyPlan, name: str, index: Sequence[str], warnings: Sequence[str] = (), *, shared: bool = False
+) -> str:
     """One pattern plan.
 
     Args:
         name: how Spark's plan calls its relation.
-        index: how an index is used, or why not. warning: what is wrong with the query itself.
+        index: how an index is used, or why not. warnings: what is probably wrong with the query itself.
         shared: whether other patterns read the same prepared rows.
     """
-    lines = [f"Pattern relation {name}", *([f"  Warning: {warning}"] if warning else [])]
+    lines = [f"Pattern relation {name}", *(f"  Warning: {warning}" for warning in warnings)]
     lines += [f"  Note: {note}" for note in plan.query.notes]
     lines += _ENGINES[plan.engine.name](plan)
     if plan.input.layout == "rows" and plan.query.partition_predicate:

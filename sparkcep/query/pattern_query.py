@@ -151,8 +151,10 @@ class PatternQuery:
 
     ``window``: of a pattern in a window, whose frame is the query's ``within`` over that window's ``row``.
 
-    ``notes``: sentences about settings that are passed over. ``text`` is the statement, ``start`` where the form stands
-    in it, ``expressions`` where the expressions of a clause stand; positions are -1 where there is no such clause.
+    ``remarks``: sentences about what is written and probably not meant; ``notes``: about settings that are passed over.
+
+    ``text`` is the statement, ``start`` where the form stands in it, ``expressions`` where the expressions of a clause
+    stand; positions are -1 where there is no such clause.
     """
 
     columns: tuple[str, ...]
@@ -204,6 +206,7 @@ class PatternQuery:
     own_neighbours: bool = False
     tiebreak: str | None = None
     notes: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
     censored_position: int = field(default=-1, compare=False)
     timed_out_position: int = field(default=-1, compare=False)
     groups_position: int = field(default=-1, compare=False)

@@ -114,12 +114,13 @@ def _with_keys(
     """
     statement = rewriter.statement
     items = ", ".join(f"{rewriter.tokens_text(*c.inner)} AS {key}" for key, c in keys.items())
-    behind_items = statement.tokens[subquery.source[0] - 1].start
-    rewriter.edits.append((behind_items, behind_items, f", {items} "))
+    if form.where is None:
+        behind_items = statement.tokens[subquery.source[0] - 1].start
+        rewriter.edits.append((behind_items, behind_items, f", {items} "))
     for c in keys.values():
         low, high = c.conjunct
         rewriter.edits.append((statement.tokens[low].start, statement.tokens[high - 1].end, "true"))
-    input_sql = rewriter.input_sql(form)
+    input_sql = rewriter.input_sql(form, "*" if form.where is None else f"*, {items}")
     try:
         return input_sql, analyzer.analyzed(input_sql.text)
     except AnalysisException as error:

@@ -374,7 +374,10 @@ def _unknown(reader: Reader, asks: Asks, event: str) -> tuple[str, ...]:
     if not named:
         return ()
     known = reader.dictionary()
-    return tuple(lacks(event, value, known) for value in named if value not in known)
+    lacking = [value for value in named if value not in known]
+    events = (reader.events_by_type() if lacking else None) or dict.fromkeys(known, 0)
+    by_frequency = sorted(events, key=lambda type_: -events[type_])
+    return tuple(lacks(event, value, by_frequency) for value in lacking)
 
 
 def _never_in_order(reader: Reader, needs: Requirements, found: Access) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ is asked costs three aggregates over the input and, where there are no rows, one
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 #: Most values of a column that a constant is compared with for its spelling.
 MAX_VALUES = 10_000
+#: A number without a unit, which is one of seconds where the ORDER BY key is a time.
+_BARE_SECONDS = re.compile(r"WITHIN\s+([\d.]+)\b(?!\s*(?:s|sec|secs|seconds?)\b)", re.IGNORECASE)
 _REASONS = {
     "no_event_of_type": "there is no event of {}'s type",
     "no_successor": "no later event could be {}",
@@ -87,8 +90,8 @@ def _lacking(
         if known:
             continue
         if column not in spellings:
-            rows = ask(f"DISTINCT {column}", f" LIMIT {MAX_VALUES}")
-            spellings[column] = [text for (text,) in rows if text is not None]
+            rows = ask(f"{column}, count(*) AS n", f" GROUP BY 1 ORDER BY n DESC, 1 LIMIT {MAX_VALUES}")
+            spellings[column] = [text for text, _ in rows if text is not None]
         yield (
             (column, value),
             lacks(unescape(column.removeprefix("`").removesuffix("`").replace("``", "`")), value, spellings[column]),
@@ -121,6 +124,8 @@ def _furthest(analyzer: SparkAnalyzer, relation: Relation) -> str:
     if reason is None:
         return f"{where} the events are there in order, but the strategy takes others: SKIP TILL ANY MATCH finds them"
     why = _REASONS[reason].format(component)
+    if reason == "window_exceeded" and (bare := _BARE_SECONDS.match(plan.query.text, plan.query.within_position)):
+        why += f"; WITHIN {bare[1]} is {bare[1]} seconds" if plan.bound.within == f"INTERVAL {bare[1]} SECOND" else ""
     if not reached:
         return f"no partition reaches the first component; {where} {why}"
     return f"the furthest runs reach {', '.join(seen)}; {where} {why}"

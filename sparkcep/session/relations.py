@@ -35,7 +35,7 @@ _NOT_SENT = re.compile(r"\btime\(|interval (?:year|month)|.void|geo")
 @dataclass(frozen=True, slots=True)
 class Relation:
     """A planned form: ``sql`` is the subquery that takes its place in the statement, ``source`` what it reads,
-    ``pruning`` how that has become of ``given``, its input. ``warning``: what is wrong with the query in any log.
+    ``pruning`` how that has become of ``given``, its input. ``warnings``: of the query itself.
     ``shared``: other patterns read the same rows."""
 
     name: str
@@ -44,7 +44,7 @@ class Relation:
     sql: str
     given: DataFrame
     pruning: Pruning = field(default_factory=Pruning)
-    warning: str = ""
+    warnings: tuple[str, ...] = ()
     shared: bool = False
 
 

@@ -28,15 +28,15 @@ from sparkcep.sql.statement import OccurrenceKind, PatternOccurrence, Statement
 
 @dataclass(frozen=True, slots=True)
 class PlannedForm:
-    """A pattern that is planned, and not yet in the text. ``source``: its input, through no index. ``warning``: what is
-    wrong with the query in any log."""
+    """A pattern that is planned, and not yet in the text. ``source``: its input, through no index. ``warnings``: of the
+    query itself."""
 
     form: PatternOccurrence
     plan: AnyPlan
     input_sql: InputSql
     source: DataFrame
     pruning: Pruning
-    warning: str
+    warnings: tuple[str, ...]
 
 
 @dataclass(slots=True)
@@ -179,7 +179,7 @@ def _share_group(planner: OccurrencePlanner, group: Sequence[PlannedForm], name:
         start = planned.form.start
         out.texts[start] = sql
         out.relations[start] = Relation(
-            f"{name}_part{number}", plan, planned.source, alone, planned.source, planned.pruning, planned.warning,
+            f"{name}_part{number}", plan, planned.source, alone, planned.source, planned.pruning, planned.warnings,
             shared=True,
         )  # fmt: skip
 

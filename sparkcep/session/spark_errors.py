@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from logging import LogRecord
 from threading import get_ident
@@ -12,11 +12,14 @@ from pyspark.errors import AnalysisException, ParseException, QueryContextType
 
 from sparkcep.errors import PatternAnalysisError, PatternParseError, SparkCepError, near_name
 from sparkcep.planner.conditions.units import is_without_unit, without_unit
-from sparkcep.query import PREFIX, PatternQuery
+from sparkcep.query import PREFIX, PatternQuery, quote
 from sparkcep.session.expression_errors import hint_of_column, hint_of_function, parse_offset, place_of, quoted
+from sparkcep.sql.block.parser import CLAUSES
 from sparkcep.sql.lexicon import Token
 from sparkcep.sql.occurrences import read_statement
 from sparkcep.sql.statement import PatternOccurrence, Statement
+
+_BEFORE_RELATION = ("FROM", "JOIN", "TABLE", "INTO", "USING")
 
 
 def located(
@@ -57,21 +60,18 @@ def located(
         position = next((at for at in places if at is not None), start)
     if condition.startswith("UNRESOLVED_COLUMN"):  # Spark's suggestions are columns of our own
         columns = [c for c in query.columns if not c.startswith(PREFIX)]
-        near = near_name(parts[-1], columns)
-        hint = f"did you mean {near}?" if near else f"the input's columns are {', '.join(columns)}"
-        if len(parts) == 1 and name.strip("`").casefold() in {m.name.casefold() for m in query.measures}:
-            hint = (
-                f"{parts[0]} is a column of the result: repeat its expression here, or compute with it in a query "
-                "around the pattern"
-            )
-        hint = (hint_of_column(query, parts[0]) if len(parts) == 1 else None) or hint
+        if query.is_block and len(parts) == 1:
+            columns += [v for v in query.labels if len(v) > 2]
+        hint = hint_of_column(query, parts[0]) if len(parts) == 1 else None
+        plain = _no_column(parts, columns, query.text or None, position, hint)
+        measure = next((m for m in query.measures if m.name.casefold() == name.strip("`").casefold()), None)
+        if hint or len(parts) > 1 or measure is None or measure.expression.pieces in ((parts[0],), (name,)):
+            return plain
         return PatternAnalysisError(
-            "CEP_UNRESOLVED_COLUMN",
-            f"There is no column {'.'.join(parts)} here.",
-            text=query.text or None,
-            position=position,
-            hint=hint,
-        )
+            plain.error_class, plain.sentence, text=plain.text, position=position,
+            hint=f"{parts[0]} is a column of the result: repeat its expression here, or compute with it in a query "
+            "around the pattern",
+        )  # fmt: skip
     longest_first = sorted(names or {}, key=len, reverse=True)
     own = re.compile("|".join(rf"\b{re.escape(n)}\b" for n in longest_first) or "(?!)")
     message = own.sub(lambda m: (names or {})[m[0]], message).replace(PREFIX, "")
@@ -177,6 +177,107 @@ def _token(query: PatternQuery, name: str, start: int) -> Token | None:
     found = [k for k in named if tokens[k].start >= start] or (named if query.window is not None else [])
     read = (tokens[k] for k in found if k == 0 or tokens[k - 1].upper != "AS")
     return next(read, tokens[found[0]] if found else None)
+
+
+def no_relation(
+    statement: Statement, error: AnalysisException, names: Callable[[str], Sequence[str]]
+) -> SparkCepError | None:
+    """Spark's error of a table or view that there is none of, with its place and a near name; None of any other error,
+    and where the name is not in the text.
+
+    Args:
+        names: of tables and views, by the name of their schema, quoted, or for none of the current one.
+    """
+    if error.getCondition() != "TABLE_OR_VIEW_NOT_FOUND":
+        return None
+    s, written = statement, (error.getMessageParameters() or {}).get("relationName", "")
+    *schema, name = written.strip("`").split("`.`")
+    named = (k for k, t in enumerate(s.tokens) if t.kind in ("word", "quoted") and t.text.casefold() == name.casefold())
+    place = next((at for k in named if (at := _relation_at(s, k)) >= 0), -1)
+    if place < 0:
+        return None
+    common = [table.name for form in s.forms for scope in form.scopes for table in scope]
+    near = near_name(name, [*([] if schema else common), *names(".".join(map(quote, schema)))])
+    return PatternAnalysisError(
+        "TABLE_OR_VIEW_NOT_FOUND",
+        f"There is no table or view {'.'.join([*schema, name])}.",
+        text=s.text, position=s.tokens[place].start,
+        hint=f"did you mean {near}?" if near else "SHOW TABLES lists the tables and views",
+    )  # fmt: skip
+
+
+def _relation_at(s: Statement, k: int) -> int:
+    """Where a relation's name begins whose last part is a token; -1 where it is the name of something else."""
+    while s.operator(k - 1) == ".":
+        k -= 2
+    before = k - 1
+    while s.operator(before) in ("(", "<"):
+        before -= 1
+    return k if s.word(before) in _BEFORE_RELATION else -1
+
+
+def of_filter(
+    statement: Statement, form: PatternOccurrence, error: AnalysisException, sql: str, columns: Sequence[str]
+) -> SparkCepError:
+    """Spark's error of a WHERE before PATTERN, with its place in the user's text.
+
+    Args:
+        sql: what Spark was given, which ends with the condition. columns: those of the input.
+    """
+    s = statement
+    low, high = form.where or (0, 0)
+    start, end = s.tokens[low].start, s.tokens[high - 1].end
+    if isinstance(error, ParseException):
+        return _unread_filter(s, error, start, end, sql)
+    condition, message = _said(error)
+    parameters = error.getMessageParameters() or {}
+    name = parameters.get("objectName") or parameters.get("routineName") or parameters.get("functionName") or ""
+    parts = name.replace("`", "").split(".")
+    named = [t for t in s.tokens[low:high] if name and t.text.casefold() in (parts[0].casefold(), parts[-1].casefold())]
+    texts = [s.text.find(fragment, start, end) for fragment in fragments(error) if fragment]
+    position = named[0].start if named else next((at for at in texts if at >= 0), start)
+    if condition.startswith("UNRESOLVED_COLUMN"):
+        if len(parts) > 1 and parts[0].casefold() in s.words(*form.body):
+            return PatternAnalysisError(
+                "CEP_PATTERN_VARIABLE_NOT_ALLOWED",
+                f"WHERE before PATTERN filters the input; it cannot name an event of the match, here {parts[0]}.",
+                text=s.text, position=position, hint="write this condition in a WHERE behind PATTERN",
+            )  # fmt: skip
+        return _no_column(parts, columns, s.text, position)
+    return PatternAnalysisError(condition, message, text=s.text, position=position)
+
+
+def _unread_filter(s: Statement, error: ParseException, start: int, end: int, sql: str) -> PatternParseError:
+    """The error of a condition from ``start`` to ``end`` that Spark could not read, at the end of ``sql``."""
+    condition, message = _said(error)
+    position, word = start, ""
+    place, near = re.search(r"\(line (\d+), pos (\d+)\)", str(error)), re.search(r"near '(.+?)'", message)
+    if place is not None and near is not None:
+        at = sum(len(line) + 1 for line in sql.split("\n")[: int(place[1]) - 1]) + int(place[2])
+        # Of what was replaced in the condition nothing lies behind the place, or nothing before it.
+        for found in (end - len(sql) + at, start + at - (len(sql) - (end - start))):
+            if start <= found < end and s.text.startswith(near[1], found):
+                position, word = found, near[1]
+                break
+    if word.upper() in CLAUSES:
+        hint = "before PATTERN a block has WHERE, PARTITION BY, ORDER BY, EVENT TYPE and RETURN"
+        return PatternParseError(
+            "CEP_SYNTAX_ERROR", f"{word} comes behind PATTERN.", text=s.text, position=position, hint=hint
+        )
+    return PatternParseError(condition, message, text=s.text, position=position)
+
+
+def _no_column(
+    parts: Sequence[str], columns: Sequence[str], text: str | None, position: int, hint: str | None = None
+) -> PatternAnalysisError:
+    """The error of a name that is no column of an input. ``hint``: where one is known that is better than a near name."""
+    near = near_name(parts[-1], columns)
+    return PatternAnalysisError(
+        "CEP_UNRESOLVED_COLUMN",
+        f"There is no column {'.'.join(parts)} here.",
+        text=text, position=position,
+        hint=hint or (f"did you mean {near}?" if near else f"the input's columns are {', '.join(columns)}"),
+    )  # fmt: skip
 
 
 def outer_reference(

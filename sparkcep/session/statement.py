@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pyspark.errors import AnalysisException, ParseException
+from pyspark.errors import AnalysisException, ParseException, PySparkException
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
@@ -17,10 +17,10 @@ from sparkcep import settings
 from sparkcep.errors import PatternAnalysisError, SparkCepError, streaming_unsupported, warn
 from sparkcep.exec.warm import needed
 from sparkcep.planner.censored import log_end_name, log_end_sql
-from sparkcep.planner.conditions.contradictions import doubt
 from sparkcep.planner.explain import explain_plan
 from sparkcep.planner.plan import AnyPlan
 from sparkcep.planner.pruning import PlanAsks
+from sparkcep.planner.remarks import remarks
 from sparkcep.query import PREFIX, unescape
 from sparkcep.session.ahead import compile_ahead
 from sparkcep.session.analyzer import Arguments, SparkAnalyzer, SqlMethod
@@ -34,7 +34,14 @@ from sparkcep.session.own_aggregates import with_aggregates
 from sparkcep.session.planning import OccurrencePlanner
 from sparkcep.session.relations import Relation, check, counted, relation_sql, with_facts, without_within
 from sparkcep.session.shared_forms import PlannedForm, explained, share, takes_part, unread
-from sparkcep.session.spark_errors import as_written, in_relation, is_of_rewritten_text, outer_reference
+from sparkcep.session.spark_errors import (
+    as_written,
+    in_relation,
+    is_of_rewritten_text,
+    no_relation,
+    of_filter,
+    outer_reference,
+)
 from sparkcep.session.spark_text import as_spark_reads
 from sparkcep.session.templates import Templates
 from sparkcep.session.views import plans_of_views
@@ -119,6 +126,8 @@ def run_statement(
         try:
             return execute(own)
         except AnalysisException as error:
+            if (missing := no_relation(statement, error, lambda schema: _relations_of(plain, schema))) is not None:
+                raise missing from None
             if not is_of_rewritten_text(error):
                 raise
             fault = error
@@ -225,18 +234,21 @@ class StatementExecution:
             if correlated is not None and correlated.named
             else prune(self.analyzer, PlanAsks(planned), source, input_sql, self.analyzer.settings)
         )
-        warning = doubt(planned, self.analyzer.settings.time_zone)
+        warnings = remarks(
+            planned, self.analyzer.settings.time_zone, lambda: self.analyzer.input_bytes(input_sql, source),
+            [f.dataType.simpleString() for f in source.schema.fields],
+        )  # fmt: skip
         if self.runs:
-            for sentence in (*query.notes, *pruning.warnings, *([warning] if warning else [])):
+            for sentence in (*query.notes, *pruning.warnings, *warnings):
                 warn(sentence)
             self.warn_of_slow_conditions(planned, input_sql, source)
         if (
             renamed is None and correlated is None and (form.start, form.end) in self.unread
             and takes_part(self.planner, form, planned, pruning)
         ):  # fmt: skip
-            self.waiting.append(PlannedForm(form, planned, input_sql, source, pruning, warning))
+            self.waiting.append(PlannedForm(form, planned, input_sql, source, pruning, warnings))
             return
-        relation = self.related(planned, source, given, input_sql, pruning, warning)
+        relation = self.related(planned, source, given, input_sql, pruning, warnings)
         if renamed is not None:
             new = renamed[1]
             sql = self.analyzer.checked(
@@ -257,10 +269,10 @@ class StatementExecution:
 
     def related(
         self, planned: AnyPlan, source: DataFrame, given: DataFrame, input_sql: InputSql | None, pruning: Pruning,
-        warning: str,
+        warnings: tuple[str, ...],
     ) -> Relation:  # fmt: skip
-        """A plan as a relation. ``source``: its input as it was read, ``given``: with its groups; ``warning``: what is
-        wrong with the query in any log."""
+        """A plan as a relation. ``source``: its input as it was read, ``given``: with its groups; ``warnings``: of
+        the query itself."""
         name = f"{PREFIX}relation_{next(_names)}"
         query = planned.query
         source = given if pruning.frame is None else self.planner.merged(query, pruning.frame)
@@ -270,7 +282,7 @@ class StatementExecution:
         sql = relation_sql(self.analyzer, name, planned, source, input_sql if pruning.frame is None else None)
         if (facts := planned.engine.facts) is not None:
             sql = with_facts(self.analyzer, name, planned, facts, given, sql)
-        return Relation(name, planned, source, sql, given, pruning, warning)
+        return Relation(name, planned, source, sql, given, pruning, warnings)
 
     def share_inputs(self, start: int) -> None:
         """Put the patterns into the text that waited for others over the same input.
@@ -290,7 +302,7 @@ class StatementExecution:
             relation = found.relations.get(at)
             if relation is None:
                 relation = self.related(
-                    planned.plan, planned.source, planned.source, planned.input_sql, planned.pruning, planned.warning
+                    planned.plan, planned.source, planned.source, planned.input_sql, planned.pruning, planned.warnings
                 )  # fmt: skip
             else:
                 self.compile_ahead(relation.plan)
@@ -404,9 +416,24 @@ class StatementExecution:
                 if (error.getCondition() or "").startswith("UNRESOLVED_COLUMN"):
                     found = input_by_outer(self.analyzer, self.rewriter, form, unresolved=error)
                 if found is None:
-                    outer = outer_reference(self.statement, form, error)
-                    raise outer or in_relation(self.statement, form, error, unescape(input_sql.text)) or error from None
+                    of_outer = outer_reference(self.statement, form, error)
+                    of_input = self.filter_error(form, error, input_sql) or in_relation(
+                        self.statement, form, error, unescape(input_sql.text)
+                    )
+                    raise of_outer or of_input or error from None
         return found.text, found.frame, found
+
+    def filter_error(
+        self, form: PatternOccurrence, error: AnalysisException, input_sql: InputSql
+    ) -> SparkCepError | None:
+        """The error of a WHERE before PATTERN; None where the input itself is at fault."""
+        if form.where is None or error.getCondition() == "TABLE_OR_VIEW_NOT_FOUND":
+            return None
+        try:
+            columns = self.analyzer.run(self.rewriter.input_sql(replace(form, where=None)).text).columns
+        except AnalysisException:
+            return None
+        return of_filter(self.statement, form, error, unescape(input_sql.text), columns)
 
     def blamed(self, action: Callable[[], T]) -> T:
         """Run what reads the relations made so far; what a form is to blame for comes back with its place."""
@@ -444,7 +471,7 @@ class StatementExecution:
         spark_plan = self.analyzer.run(command.head + rewritten).collect()[0][0]
         parts = ["== Pattern Plan ==", *self.notes]
         for r in self.relations:
-            parts.append(explain_plan(r.plan, r.name, r.pruning.lines, r.warning, shared=r.shared))
+            parts.append(explain_plan(r.plan, r.name, r.pruning.lines, r.warnings, shared=r.shared))
             if command.analyze:
                 parts += self.actual(r)
         if command.analyze:
@@ -479,7 +506,7 @@ class StatementExecution:
 
     def unpruned(self, relation: Relation) -> Relation:
         """A relation that reads all of its input."""
-        return self.related(relation.plan, relation.given, relation.given, None, Pruning(), "")
+        return self.related(relation.plan, relation.given, relation.given, None, Pruning(), ())
 
     def create_view(self, command: TemporaryView) -> DataFrame:
         """CREATE TEMPORARY VIEW, by Spark; the view has the rewritten query's plan, not its text or rows."""
@@ -505,6 +532,13 @@ def parsed(text: str, action: Callable[[], T]) -> T:
         if error is None:
             raise
         raise error from None
+
+
+def _relations_of(plain: SqlMethod, schema: str) -> list[str]:
+    """Names of tables and views of a schema, or for no name of the current one; none where Spark does not tell."""
+    with contextlib.suppress(PySparkException):
+        return [row["tableName"] for row in plain(f"SHOW TABLES IN {schema}" if schema else "SHOW TABLES").collect()]
+    return []
 
 
 def _check_parameters(rewriter: Rewriter, args: Sequence[Any]) -> None:

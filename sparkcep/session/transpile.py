@@ -16,7 +16,7 @@ from sparkcep.session.spark_text import as_spark_reads
 from sparkcep.session.statement import StatementExecution
 from sparkcep.session.templates import Templates
 from sparkcep.sql.occurrences import read_statement
-from sparkcep.sql.statement import OccurrenceKind, PatternOccurrence
+from sparkcep.sql.statement import OccurrenceKind, PatternOccurrence, Statement
 
 
 def compiled(spark: SparkSession, sqlQuery: str) -> str:
@@ -62,15 +62,21 @@ def _replace(run: StatementExecution, form: PatternOccurrence, functions: list[s
     elif correlated is not None:
         raise _refused(run, form, "Its input depends on the query around it.")
     elif planned.engine.name == "runs" and form.kind is OccurrenceKind.BLOCK and not planned.query.groups:
-        text = run.statement.text
         own = name()
-        functions.append(
-            f"CREATE OR REPLACE TEMPORARY PATTERN FUNCTION {own} AS\n{text[form.relation_end : form.end].strip()}"
-        )
+        functions.append(f"CREATE OR REPLACE TEMPORARY PATTERN FUNCTION {own} AS\n{_block(run.statement, form)}")
         sql = f"{own}(TABLE({input_sql.text}))"
     else:
         raise _refused(run, form, f"It is matched in Python ({planned.input.layout_reason or planned.input.layout}).")
     run.put(form, sql)
+
+
+def _block(statement: Statement, form: PatternOccurrence) -> str:
+    """A block's text without its input."""
+    text, tokens, start = statement.text, statement.tokens, form.relation_end
+    if form.where is None:
+        return text[start : form.end].strip()
+    low, high = form.where
+    return (text[start : tokens[low - 1].start] + text[tokens[high - 1].end : form.end]).strip()
 
 
 def _refused(run: StatementExecution, form: PatternOccurrence, why: str) -> PatternAnalysisError:

@@ -10,7 +10,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from sparkcep.sql.block.spans import JOIN_TYPES, SET_OPERATORS
-from sparkcep.sql.conjuncts import BEHIND_WHERE, conjuncts, ends_where
+from sparkcep.sql.conjuncts import BEHIND_WHERE, conjuncts, ends_where, split_conjuncts
 from sparkcep.sql.rewriter import join_sides
 from sparkcep.sql.statement import PatternOccurrence, Statement
 from sparkcep.sql.token_text import Range
@@ -43,6 +43,8 @@ def read_subquery(statement: Statement, form: PatternOccurrence) -> Subquery | N
     """A form's input as a SELECT whose rows stand for rows of its FROM, each by itself; None for any other input."""
     s = statement
     low, high = form.relation_tokens
+    if form.where is not None:
+        return Subquery((low, high), tuple(split_conjuncts(s, *form.where)), False)
     lateral = s.word(low) == "LATERAL"
     low += lateral
     close = s.pairs.get(low, -1)

@@ -18,11 +18,12 @@ _CLAUSE = "MATCH_RECOGNIZE"
 @dataclass(slots=True)
 class _Level:
     """What was read at one nesting level. ``selected``: a SELECT list. ``relation``: where the last relation of FROM
-    begins. ``joined``: whether FROM has several. ``behind``: the clause of the query or the join one is in."""
+    begins. ``joined``: what stands between relations of FROM, a comma or JOIN. ``behind``: the clause of the query or
+    the join one is in."""
 
     selected: bool = False
     relation: int = -1
-    joined: bool = False
+    joined: str = ""
     behind: str = ""
 
 
@@ -49,9 +50,9 @@ def misplaced(statement: Statement) -> SparkCepError | None:
         elif word in ("ON", "USING", "WHERE", "GROUP", "HAVING"):
             level.behind = word
         elif word == "FROM" or (op == "," and level.relation >= 0 and not level.behind):
-            level.relation, level.behind, level.joined = i + 1, "", word != "FROM"
+            level.relation, level.behind, level.joined = i + 1, "", "" if word == "FROM" else op
         elif word == "JOIN":
-            level.behind, level.joined = "", True
+            level.behind, level.joined = "", word
         elif token.start in read:
             continue
         elif statement.operator(i + 1) == "(" and word != _CLAUSE and get_close_matches(word, [_CLAUSE], 1, 0.8):
@@ -75,6 +76,16 @@ def misplaced(statement: Statement) -> SparkCepError | None:
                     hint="write FROM t ... PATTERN ... RETURN ..., or SELECT ... FROM (FROM t ... PATTERN ...) m",
                 )
             if level.joined:
+                if level.joined == ",":
+                    return PatternParseError(
+                        "CEP_MISPLACED_PATTERN",
+                        "A pattern block reads one relation: UNION ALL puts events of several tables together, a join "
+                        "in parentheses their columns.",
+                        text=statement.text,
+                        position=statement.tokens[level.relation - 1].start,
+                        hint="write FROM (SELECT k, t, 'A' AS type FROM a UNION ALL SELECT k, t, 'B' FROM b) ... "
+                        "PATTERN ..., or FROM (a JOIN b ON ...) ... PATTERN ...",
+                    )
                 return PatternParseError(
                     "CEP_MISPLACED_PATTERN",
                     "A pattern block reads one relation; a join is one in parentheses.",

@@ -205,7 +205,7 @@ class _Scanner:
         found = self.blocks.pattern_keyword(low, relation_high + angles, high)
         if found is None:
             return None
-        head, keyword = found
+        head, keyword = found.head, found.keyword
         end = self.blocks.block_end(keyword + 1, high)
         relation_end = relation_high if angles else head
         keeps_from = s.word(end) in ("SELECT", "JOIN") or s.word(end) in JOIN_TYPES or s.operator(end) == "|>"
@@ -221,6 +221,7 @@ class _Scanner:
                 body=(keyword + 1, end),
                 end=s.tokens[end - 1].end,
                 scopes=scopes,
+                where=found.where,
             )
         )
         self.levels += [_Level(low, relation_end, scopes, relation=low), _Level(head, end, scopes)]

@@ -119,7 +119,8 @@ class Rewriter:
             items: the SELECT list, fit for Spark's formatted sql.
         """
         relation = self.render(form.relation_start, form.relation_end).rstrip()
-        text = self.query_over(form, relation, items)
+        filtered = f"{relation} WHERE {self.tokens_text(*form.where)}" if form.where else relation
+        text = self.query_over(form, filtered, items)
         plain = text == f"SELECT * FROM {relation}"
         return InputSql(text, relation if plain and self._is_name(form) else None)
 
@@ -227,8 +228,9 @@ class Rewriter:
         """From now on the column of each ``qualifier . column`` that has a new name reads so in the form's own text."""
         s = self.statement
         start = s.tokens[form.relation_tokens[1]].start
+        of_input = range(*form.where or (0, 0))
         for i, token in enumerate(s.tokens[:-2]):
-            if start <= token.start < form.end and s.operator(i + 1) == ".":
+            if start <= token.start < form.end and s.operator(i + 1) == "." and i not in of_input:
                 column = s.tokens[i + 2]
                 if (name := new(token.text, column.text)) is not None:
                     self.edits.append((column.start, column.end, name))

@@ -127,7 +127,8 @@ class PatternOccurrence:
     block with its FROM (without it, where a JOIN, SELECT or pipe of Spark's follows the block). ``relation_start`` to
     ``relation_end`` is the input relation's text, ``keyword`` MATCH_RECOGNIZE or PATTERN. ``body`` is the token range
     between the clause's parentheses, or behind PATTERN; ``head`` that between a block's relation and PATTERN.
-    ``scopes`` are the WITH lists in sight, outermost first.
+    ``scopes`` are the WITH lists in sight, outermost first. ``where``: tokens of the condition before PATTERN, which
+    filters the input.
     """
 
     kind: OccurrenceKind
@@ -141,6 +142,7 @@ class PatternOccurrence:
     end: int
     scopes: tuple[tuple[CommonTable, ...], ...]
     windowed: WindowedSelect | None = None
+    where: tuple[int, int] | None = None
 
 
 @dataclass(slots=True)

@@ -22,11 +22,15 @@ SELECT * FROM (FROM log PARTITION BY c ORDER BY ts EVENT TYPE e PATTERN SEQ(A a,
 ORDER BY ALL"""
 
 
-@pytest.mark.parametrize("text", [CLAUSE, BLOCK])
+FILTERED = """SELECT * FROM (FROM compiled_log AS l PARTITION BY c WHERE l.e <> '{' AND c < 3 ORDER BY ts EVENT TYPE e
+PATTERN SEQ(A a, B b) WHERE b.ts > a.ts EVENT SELECTION STRICT CONTIGUITY RETURN c, b.ts AS bt) ORDER BY ALL"""
+
+
+@pytest.mark.parametrize("text", [CLAUSE, BLOCK, FILTERED])
 def test_same_rows(text: str, spark: SparkSession) -> None:
     spark.sql(LOG)
     *functions, query = split_statements(compiled(spark, text))
-    assert len(functions) == (text is BLOCK)
+    assert len(functions) == (text is not CLAUSE)
     for function in functions:
         spark.sql(function)
     sparkcep.disable()

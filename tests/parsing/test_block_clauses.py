@@ -250,7 +250,20 @@ REFUSED = [
     ("ORDER BY ts DESC PATTERN A a WITHIN 5", "CEP_WITHIN_ORDER", "ORDER BY ts DESC PATTERN A a "),
     ("PARTITION BY symbl PATTERN A a", "CEP_UNRESOLVED_COLUMN", "PARTITION BY "),
     ("ORDER BY a.x PATTERN A a", "CEP_PATTERN_VARIABLE_NOT_ALLOWED", "ORDER BY "),
-    ("PARTITION BY x WHERE y = 1 PATTERN A a", "CEP_SYNTAX_ERROR", "PARTITION BY x "),
+    ("PARTITION BY x WHERE y = 1 WHERE x = 2 PATTERN A a", "CEP_DUPLICATE_CLAUSE", "PARTITION BY x WHERE y = 1 "),
+    ("PARTITION BY x WITHIN 5 PATTERN A a", "CEP_SYNTAX_ERROR", "PARTITION BY x "),
+    ("PARTITION BY x MEASURES a.x AS y PATTERN A a", "CEP_SYNTAX_ERROR", "PARTITION BY x "),
+    ("PATTERN A a DEFINE a AS a.x > 1", "CEP_SYNTAX_ERROR", "PATTERN A a "),
+    ("PATTERN SEQ(A a, B b) WHERE a.x = 1 MEASURES FIRST(a.x) AS y", "CEP_SYNTAX_ERROR",
+     "PATTERN SEQ(A a, B b) WHERE a.x = 1 "),
+    ("PATTERN SEQ(A a, B b) SUBSET u = (a, b)", "CEP_SYNTAX_ERROR", "PATTERN SEQ(A a, B b) "),
+    ("PATTERN SEQ(A a, B b) WITHIN 5 AFTER MATCH SKIP PAST LAST ROW", "CEP_SYNTAX_ERROR",
+     "PATTERN SEQ(A a, B b) WITHIN 5 "),
+    ("PATTERN SEQ(A a, B b) ALL ROWS PER MATCH", "CEP_SYNTAX_ERROR", "PATTERN SEQ(A a, B b) "),
+    ("PATTERN SEQ(A a, B b) SKIP TILL ANY MATCH", "CEP_SYNTAX_ERROR", "PATTERN SEQ(A a, B b) "),
+    ("PATTERN SEQ(A a, B b SKIP TILL ANY MATCH)", "CEP_UNSUPPORTED_PATTERN", "PATTERN SEQ(A a, B b "),
+    ("PATTERN SEQ(A SKIP TILL NEXT MATCH, B b)", "CEP_UNSUPPORTED_PATTERN", "PATTERN SEQ(A "),
+    ("PATTERN SEQ(A a, B+ b[] STRICT CONTIGUITY)", "CEP_UNSUPPORTED_PATTERN", "PATTERN SEQ(A a, B+ b[] "),
     ("PATTERN AND(A, B)", "CEP_CONJUNCTION", "PATTERN "),
     ("PATTERN AND(A, B) RETURN SUM(A.x)", "CEP_CONJUNCTION", "PATTERN "),
     ("PATTERN A a GROUP BY x", "CEP_TREND_RETURN", "PATTERN A a "),
@@ -307,3 +320,52 @@ def test_columns_of_ours_and_doubled_columns_are_refused() -> None:
         with pytest.raises(SparkCepError) as error:
             bind("FROM r PATTERN A a", columns=columns)
         assert error.value.error_class == error_class
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "PATTERN SEQ(A define, B measures) RETURN define.x, measures.x AS measures, define.y AS after",
+        "PATTERN SEQ(define, subset) WHERE define.x = subset.x RETURN subset.x AS define",
+        "PATTERN SEQ(A a, B skip) WHERE skip.x = 1",
+        "PATTERN SEQ(A one, B b IMMEDIATELY) EVENT SELECTION SKIP TILL ANY MATCH",
+    ],
+)
+def test_words_of_other_languages_are_names(text: str) -> None:
+    assert bind(f"FROM r {text}").components
+
+
+# -- remarks -----------------------------------------------------------------------------------------------------------
+
+COUNTS = "RETURN count(*) counts trends"
+
+
+@pytest.mark.parametrize(
+    ("text", "remarks"),
+    [
+        (
+            "PATTERN SEQ(Send Fine a, B b)",
+            ["Send Fine a is read as the event type Send with the variable Fine, then the"],
+        ),
+        ("PATTERN SEQ(B b, Send Fine)", []),
+        ("PATTERN SEQ(Create Fine Notice a, B b)", ["Create Fine Notice a is read as the event type Create with"]),
+        ("PATTERN (a b c)", ["a b c is read as the event type a with the variable b, then the event type c"]),
+        ("PATTERN SEQ(A a B b)", []),
+        ("PATTERN SEQ(A a, B b IMMEDIATELY, NOT C c)", []),
+        ("PATTERN SEQ('Send Fine' a, B b)", []),
+        ("PATTERN SEQ(A a, B+ b, C c)", []),
+        ("PATTERN SEQ(A+ B C, D d)", []),
+        ("PATTERN SEQ(A a, B b) RETURN count(*)", [COUNTS]),
+        ("PATTERN SEQ(A a, B b) WITHIN 5 RETURN sum(a.x), COUNT(*) AS n", [COUNTS]),
+        ("PATTERN SEQ(A a, B b) EVENT SELECTION SKIP TILL ANY MATCH RETURN COUNT(*)", []),
+        ("PATTERN SEQ(A a, B b) WHERE skip_till_next_match(a, b) { a.x = b.x } RETURN COUNT(*)", []),
+        ("PATTERN SEQ(A a, B b) WITHIN 5 SLIDE 1 RETURN COUNT(*)", []),
+        ("PATTERN SEQ(A a, B b) GROUP BY x RETURN x, COUNT(*)", []),
+        ("PATTERN AND(A, B) RETURN COUNT(*)", []),
+        ("PATTERN SEQ(A a, B b) RETURN sum(a.x)", []),
+    ],
+)
+def test_remarks(text: str, remarks: list[str]) -> None:
+    found = bind(f"FROM r {text}").remarks
+    assert len(found) == len(remarks)
+    assert all(a.startswith(b) for a, b in zip(found, remarks, strict=True))

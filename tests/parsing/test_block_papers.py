@@ -105,6 +105,7 @@ PAPERS = [
 def test_papers(text: str, pattern: str, way: str, parts: list[str]) -> None:
     query = bind(text if text.startswith("FROM") else f"FROM r {text}")
     assert render(query.pattern) == pattern
+    assert not any("is read as" in remark for remark in query.remarks)
     found = [query.selection.name, query.matches.name]
     found += [query.within.removeprefix("INTERVAL ")] if query.within else []
     found += ["SLIDE", query.slide.removeprefix("INTERVAL ")] if query.slide else []

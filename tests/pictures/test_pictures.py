@@ -57,13 +57,13 @@ def valid(picture: Picture) -> None:
 
 def test_pattern(spark: SparkSession, log: str) -> None:
     picture = pictures.pattern(
-        spark, HEAD + "PATTERN SEQ(placed p, !returned x, shipped+ s[]) WHERE s[i].at > p.at WITHIN 3 days"
+        spark, HEAD + "PATTERN SEQ(placed p, !returned x, ANY y, shipped+ s[]) WHERE s[i].at > p.at WITHIN 3 days"
     )
     assert picture.spec["title"]["text"] == "SKIP TILL NEXT MATCH, MATCHES ALL"
     said = picture.spec["title"]["subtitle"]
     assert said[0] == "PARTITION BY id, ORDER BY at, WITHIN INTERVAL 3 DAY"
     assert "s[i].at > p.at" in said
-    assert {"p", "x", "s", "placed", "returned", "shipped", "none", "+ one or more"} == set(texts(picture))
+    assert {"p", "x", "y", "ANY", "s", "placed", "returned", "shipped", "none", "+ one or more"} == set(texts(picture))
     valid(picture)
 
 

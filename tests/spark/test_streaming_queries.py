@@ -63,6 +63,8 @@ LONG_QUERIES = {
     "first": BLOCK + "PATTERN SEQ(A a, B b) WITHIN 30 seconds MATCHES FIRST",
     "collapsed": BLOCK + """PATTERN SEQ(A a, B+ b[], C c) WITHIN 12 seconds EVENT SELECTION SKIP TILL ANY MATCH
         COLLAPSED""",
+    "filtered": "FROM {} WHERE v IS NOT NULL PARTITION BY k ORDER BY ts, id EVENT TYPE e "
+    "PATTERN SEQ(A a, B b) EVENT SELECTION STRICT CONTIGUITY WITHIN 10 seconds",
     "any event": "FROM {} AS A PARTITION BY k ORDER BY ts, id EVENT TYPE e "
     "PATTERN SEQ(A a, ANY+ x[], !B b, C c) WITHIN 10 seconds",
     "no partitions": "FROM {} ORDER BY ts, id EVENT TYPE e PATTERN SEQ(A a, B b) WHERE a.v = b.v WITHIN 5 seconds",

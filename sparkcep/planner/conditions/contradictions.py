@@ -13,14 +13,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from sparkcep.pattern import Concatenation, Pattern, Variable, variables, walk
+from sparkcep.pattern import Concatenation, Pattern, Variable, walk
 from sparkcep.planner.conditions.differences import Difference, TimeUnits, difference, is_fixed_zone
 from sparkcep.planner.plan import AnyPlan
 from sparkcep.query import unescape
-from sparkcep.sql.lexicon import tokenize
 
 _KINDS = ("int", "decimal", "date", "timestamp", "timestamp_ntz")
-_COMPARISONS = frozenset("= == <> != < > <= >=".split())
 _CLOCKS = ("timestamp", "timestamp_ntz")
 
 
@@ -32,29 +30,6 @@ class Most:
     second: str
     most: int
     source: str = ""
-
-
-def doubt(plan: AnyPlan, time_zone: str) -> str:
-    """A sentence about what a query can hardly mean, or never find; empty where nothing is known against it.
-
-    Args:
-        time_zone: of the session, which tells how long a day is.
-    """
-    query = plan.bound
-    for source in dict.fromkeys(c.source for c in query.conditions):
-        tokens = tokenize(unescape(source))
-        for k, token in enumerate(tokens):
-            beside = {t.upper for t in (*tokens[max(k - 1, 0) : k], *tokens[k + 1 : k + 2])}
-            if token.upper == "NULL" and beside & _COMPARISONS:
-                return f"{unescape(source).strip()}: a comparison with NULL is never true; IS NULL tests for it"
-    names = variables(query.pattern)
-    is_free = not (query.is_block or query.conditions or query.event_type or query.window)
-    if is_free and len(names) > 1:
-        return (
-            f"every row can be each of {', '.join(names)}: the pattern has no DEFINE, nor an EVENT TYPE whose values "
-            "their names are"
-        )
-    return contradiction(plan, time_zone)
 
 
 def contradiction(plan: AnyPlan, time_zone: str) -> str:

@@ -217,7 +217,7 @@ class MatchConditions:
             f"A condition that depends on the match cannot use {what}.",
             text=self.query.text or None,
             position=scalar.position,
-            hint=_HINT,
+            hint=_way_out(what) or _HINT,
         )
 
     def register(self, variables: tuple[str, ...] | None, each: bool = False) -> int:
@@ -284,6 +284,16 @@ class MatchConditions:
         if slot not in self.slots:
             self.slots.append(slot)
         return Load(self.slots.index(slot))
+
+
+def _way_out(what: str) -> str:
+    """What to do about a condition that cannot use something, as a hint; empty where nothing better is known."""
+    if "subquery" not in what:
+        return ""
+    return (
+        "a condition on one event may have it; else give the value as a column of the result, and test that: "
+        "SELECT * FROM (...) WHERE value IN (SELECT ...)"
+    )
 
 
 def _depth(node: Expression) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from decimal import Decimal
 
@@ -71,6 +72,7 @@ _SPARKS_OWN: dict[type[exp.Expr], str] = {
     exp.RegexpLike: "rlike", exp.ILike: "ilike", exp.BitwiseAnd: "&", exp.BitwiseOr: "|", exp.BitwiseXor: "^",
     exp.BitwiseNot: "~", exp.BitwiseLeftShift: "<<", exp.BitwiseRightShift: ">>",
 }  # fmt: skip
+_EXISTS = re.compile(r"\bEXISTS\s*\(\s*(?:SELECT|WITH|FROM)\b", re.IGNORECASE)
 _BITS = (exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor, exp.BitwiseLeftShift, exp.BitwiseRightShift)
 
 
@@ -83,10 +85,11 @@ class Conjunct(Hoisting):
         Raises:
             NotCompilable: naming the part of it that cannot be evaluated over several rows.
         """
+        exists = _EXISTS.search(self.text)
         self.text = self.lift(self.text)
         tree = parse_expression(self.text)
         if tree is None:
-            raise NotCompilable("this expression, which cannot be read")
+            raise NotCompilable("EXISTS with a subquery" if exists else "this expression, which cannot be read")
         return self.node(tree)
 
     def whole(self) -> Expression | None:
@@ -424,6 +427,8 @@ def what(tree: exp.Expr) -> str:
     """How to name a construct in an error."""
     if isinstance(tree, exp.Anonymous):
         return f"the function {tree.name}"
+    if isinstance(tree, exp.In) and not tree.expressions:
+        return "IN with a subquery"
     if type(tree) in _OPERATORS:
         return f"the operator {_OPERATORS[type(tree)]}"
     if isinstance(tree, exp.Func):

@@ -205,6 +205,7 @@ class BlockBinder:
             with_prefix=with_prefix,
             text=self.s.text,
             start=self.form.keyword.start,
+            remarks=self.remarks(where, returned),
         )
         self.check_uncertainty(query)
         self.check_censored(query)
@@ -286,6 +287,20 @@ class BlockBinder:
         if named:
             return STRATEGIES[named[0][0]]
         return (Selection.ANY if returned.trends else Selection.NEXT), False
+
+    def remarks(self, where: WhereSyntax, returned: Returns) -> tuple[str, ...]:
+        """What is written and probably not meant: event types with blanks, and a count of trends for one of matches."""
+        grouped = self.syntax.group_by or self.syntax.slide is not None
+        named = self.syntax.selection is not None or where.strategies
+        counts = any(t.function == "count" and not (t.components or t.distinct) for t in returned.trends)
+        if not counts or grouped or named or isinstance(self.pattern.pattern, Conjunction):
+            return self.pattern.remarks
+        return (
+            *self.pattern.remarks,
+            "RETURN count(*) counts trends, under SKIP TILL ANY MATCH: every combination of events; to count the "
+            "matches that the block gives without it, write SELECT count(*) FROM (FROM ... PATTERN ...), or add EVENT "
+            "SELECTION SKIP TILL NEXT MATCH",
+        )
 
     def matches(self, returned: Returns) -> Matches:
         """Which matches of a partition count: as MATCHES says, else all (the first one in SIESTA's notation).

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from sparkcep.errors import PatternParseError, near_name
+from sparkcep.sql.block.foreign_words import INSTEAD, STRATEGIES, foreign_section
 from sparkcep.sql.lexicon import BEHIND_OPERAND, ENDS_OPERAND, WANTS_OPERAND
 from sparkcep.sql.non_answers import HINT, TAKES, WrongArgument, in_order
 from sparkcep.sql.sort_item import SortItem, sort_item
@@ -32,9 +33,9 @@ CLAUSES = (
     "RETURN",
     "RETURN-ALL",
 )
-_HEAD = ("PARTITION BY", "ORDER BY", "EVENT TYPE", "RETURN")
+_HEAD = ("PARTITION BY", "ORDER BY", "EVENT TYPE", "RETURN", "WHERE")
 _CLAUSES_HINT = (
-    "a block is FROM relation [PARTITION BY] [ORDER BY] [EVENT TYPE] PATTERN pattern [WHERE] [WITHIN [SLIDE]] "
+    "a block is FROM relation [WHERE] [PARTITION BY] [ORDER BY] [EVENT TYPE] PATTERN pattern [WHERE] [WITHIN [SLIDE]] "
     "[BETWEEN] [GROUP BY] [HAVING] [GROUPS] [EVENT SELECTION] [MATCHES] [OMIT CENSORED MATCHES] [COLLAPSED] "
     "[STRICT TIME] [UNCERTAINTY] [CONFIDENCE] [EXPLAIN NON ANSWERS] [RETURN]; "
     "an alias of its result needs parentheses around it"
@@ -149,8 +150,15 @@ class BlockParser:
                 raise self.error(
                     f"{word!r} is not expected here.", hint=f"did you mean {near}?" if near else _CLAUSES_HINT
                 )
+            if name in INSTEAD:
+                raise self.error(f"{name} belongs to MATCH_RECOGNIZE, not to a pattern block.", hint=INSTEAD[name])
+            if name in STRATEGIES:
+                raise self.error(f"EVENT SELECTION is missing before {name}.", hint=f"write {STRATEGIES[name]}")
             if in_head and name not in _HEAD:
                 raise self.error(f"{name} comes behind PATTERN.", hint=_CLAUSES_HINT)
+            if in_head and name == "WHERE":
+                self.pass_input_filter()
+                continue
             same = {"MATCHES": "RETURN-ALL", "RETURN-ALL": "MATCHES"}.get(name, name)
             if name in self.out.positions or same in self.out.positions:
                 raise self.error(f"{name} is given twice.", "CEP_DUPLICATE_CLAUSE")
@@ -205,6 +213,8 @@ class BlockParser:
         word = s.word(i)
         if i >= self.end or not word or (i > self.start and self.wants_operand(i)) or s.operator(i + 1) == ".":
             return None
+        if foreign := foreign_section(s, i):
+            return foreign
         if self.words(i, "EXPLAIN", "NON", "ANSWERS"):
             return "EXPLAIN NON ANSWERS"
         if self.words(i, "OMIT", "CENSORED"):
@@ -350,6 +360,21 @@ class BlockParser:
     def read_where(self) -> None:
         """WHERE condition"""
         self.out.where = self.condition()
+
+    def pass_input_filter(self) -> None:
+        """WHERE before PATTERN, which is the input's: whoever reads the input reads it.
+
+        Raises:
+            PatternParseError: CEP_SYNTAX_ERROR, CEP_DUPLICATE_CLAUSE.
+        """
+        if self.form.where is None:
+            raise self.error(
+                "WHERE before PATTERN filters the block's input, which is given elsewhere here.",
+                hint="filter the argument, TABLE(SELECT * FROM log WHERE ...), or write WHERE behind PATTERN",
+            )
+        if self.at + 1 != self.form.where[0]:
+            raise self.error("WHERE is given twice before PATTERN.", "CEP_DUPLICATE_CLAUSE", "join them by AND")
+        self.at = self.form.where[1]
 
     def condition(self) -> Range:
         """Tokens behind a clause's word, up to the next section: they may have commas."""

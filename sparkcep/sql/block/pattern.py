@@ -18,6 +18,7 @@ from sparkcep.pattern import (
     children,
 )
 from sparkcep.query import Component
+from sparkcep.sql.block.foreign_words import STRATEGIES
 from sparkcep.sql.block.parser import CLAUSES
 from sparkcep.sql.clause.row_pattern import MAXIMUM_DEPTH, MAXIMUM_REPETITION
 from sparkcep.sql.lexicon import SIGNS, Token
@@ -42,7 +43,8 @@ class BlockPattern:
     """A pattern with its components in textual order.
 
     ``negations``: for each negated component the places of the ``!`` around it, outermost first. ``repeated``: keys of
-    components that may take several events in one match. ``siesta``: written in angle brackets.
+    components that may take several events in one match. ``siesta``: written in angle brackets. ``remarks``: sentences
+    about what is read otherwise than it was probably meant.
     """
 
     pattern: Pattern
@@ -50,6 +52,7 @@ class BlockPattern:
     negations: dict[str, tuple[int, ...]]
     repeated: frozenset[str]
     siesta: bool
+    remarks: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -64,7 +67,8 @@ class _Symbol:
 
 @dataclass(slots=True)
 class _Leaf:
-    """A component being read. ``marked``: where `[]` stands, which only a quantifier of a group can justify."""
+    """A component being read. ``marked``: where `[]` stands, which only a quantifier of a group can justify.
+    ``is_optional``: whether its own quantifier is a question mark."""
 
     types: tuple[str, ...]
     variable: str
@@ -72,6 +76,7 @@ class _Leaf:
     position: int
     immediately: bool = False
     marked: int = -1
+    is_optional: bool = False
 
 
 @dataclass(slots=True)
@@ -83,6 +88,7 @@ class _Parser:
     depth: int = 0
     siesta: bool = False
     leaves: list[_Leaf] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
 
     # -- helpers ---------------------------------------------------------------------------------------------------
 
@@ -101,6 +107,8 @@ class _Parser:
         """What stands here begins no term; perhaps a word before it is a misspelt keyword."""
         if self.at >= len(self.symbols):
             return self.error("A pattern is expected here.")
+        if self.op() == ")" and self.op(-1) == "(":
+            return self.error("The pattern is empty.", "PATTERN SEQ(Type a, Type+ b[], !Type c)")
         words = [s.text for s in self.symbols[: self.at + 1] if s.kind == "word"]
         near = [n for w in words[-3:] if (n := near_name(w, CLAUSES)) and n != w.upper()]
         text = self.symbols[self.at].text
@@ -149,16 +157,36 @@ class _Parser:
         return True
 
     def sequence(self, commas: bool) -> Pattern:
+        start, first, parted = self.at, 0, False
         items = [self.term()]
         while True:
             if self.op() == "," and commas:
+                parted = True
+                self.remark_words(start, len(items) - first, parted)
                 self.at += 1
+                start, first = self.at, len(items)
                 items.append(self.term())
             elif self.begins_term():
                 items.append(self.term())
             else:
                 break
+        self.remark_words(start, len(items) - first, parted)
         return items[0] if len(items) == 1 else Concatenation(tuple(items))
+
+    def remark_words(self, start: int, terms: int, parted: bool) -> None:
+        """Point out words since a place that are read as several components and look like one of a type with blanks:
+        an odd number of them, or any where others are ``parted`` by commas."""
+        words = self.symbols[start : self.at]
+        plain = all(w.kind == "word" and w.upper not in (*_RESERVED, IMMEDIATELY) for w in words)
+        if terms < 2 or not plain or not (parted or len(words) % 2):
+            return
+        texts = [w.text for w in words]
+        pairs = [texts[k : k + 2] for k in range(0, len(texts), 2)]
+        read = ", then ".join(" with the variable ".join(["the event type " + pair[0], *pair[1:]]) for pair in pairs)
+        self.remarks.append(
+            f"{' '.join(texts)} is read as {read}; write a comma between components, and an event type with blanks in "
+            f"quotes: '{' '.join(texts[:-1])}' {texts[-1]}"
+        )
 
     def begins_term(self) -> bool:
         if self.word() == "OR" and self.op(1) != "(":
@@ -184,6 +212,7 @@ class _Parser:
             )
         bounds = bounds or second
         self.immediately(item, negated)
+        self.refuse_strategy()
         if bounds is not None:
             item = Quantified(item, *bounds)
         return Negation(item, start) if negated else item
@@ -200,6 +229,22 @@ class _Parser:
             )
         self.leaves[int(item.name)].immediately = True
         self.at += 1
+
+    def strategy(self) -> str:
+        """The words of a strategy that begin here; empty where they do not."""
+        for words in STRATEGIES:
+            if all(self.word(k) == word for k, word in enumerate(words.split())):
+                return words
+        return ""
+
+    def refuse_strategy(self) -> None:
+        """A strategy behind one component; read as event types, it would find nothing, silently."""
+        if words := self.strategy():
+            raise self.error(
+                f"{words} cannot follow one component: a strategy is that of the whole block.",
+                f"write {STRATEGIES[words]} behind the pattern, or IMMEDIATELY behind a component for the next event",
+                "CEP_UNSUPPORTED_PATTERN",
+            )
 
     def primary(self) -> Pattern:
         word = self.word()
@@ -258,7 +303,7 @@ class _Parser:
         """A variable's name behind a term, and `[]`."""
         symbol = self.symbols[self.at] if self.at < len(self.symbols) else None
         named = symbol is not None and symbol.kind in ("word", "quoted") and symbol.upper not in _RESERVED
-        named = named and self.word() != IMMEDIATELY
+        named = named and self.word() != IMMEDIATELY and not self.strategy()
         if symbol is not None and named and not (symbol.upper in _OPERATORS and self.op(1) == "("):
             self.refuse_operator(symbol)
             item = self.named(item, first, symbol)
@@ -269,7 +314,8 @@ class _Parser:
                 raise self.error("']' is expected here.", "a Kleene variable is written b[]")
             after = self.op() in ("+", "*", "{")
             if (bounds is None and not after) or (bounds is not None and bounds[:2] == (0, 1)):
-                self.leaves[-1].marked = place  # the group around it may have a quantifier
+                # The group around it may have a quantifier.
+                self.leaves[-1].marked, self.leaves[-1].is_optional = place, bounds is not None
         return item
 
     def named(self, item: Pattern, first: int, symbol: _Symbol) -> Pattern:
@@ -457,10 +503,14 @@ def _finished(parser: _Parser, root: Pattern) -> BlockPattern:
         (x for x, key in zip(parser.leaves, keys, strict=True) if x.marked >= 0 and key not in repeated), None
     )
     if lacking is not None:
-        raise parser.error(
-            "[] marks a variable that takes several events; a quantifier is missing.", "B+ b[]", position=lacking.marked
-        )
-    return BlockPattern(_renamed(root, keys), tuple(components), negations, frozenset(repeated), parser.siesta)
+        why = "? takes one at most" if lacking.is_optional else "a quantifier is missing"
+        name, type_ = lacking.variable, "|".join(lacking.types)
+        type_ = type_ if type_.isidentifier() else "B"
+        hint = f"{type_}? {name}, or {type_}* {name}[]" if lacking.is_optional else f"{type_}+ {name}[]"
+        raise parser.error(f"[] marks a variable that takes several events; {why}.", hint, position=lacking.marked)
+    return BlockPattern(
+        _renamed(root, keys), tuple(components), negations, frozenset(repeated), parser.siesta, tuple(parser.remarks)
+    )
 
 
 def _renamed(node: Pattern, keys: list[str]) -> Pattern:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from sparkcep.sql.block.foreign_words import foreign_section
 from sparkcep.sql.lexicon import ENDS_OPERAND, WANTS_OPERAND, Token
 
 if TYPE_CHECKING:
@@ -14,10 +16,19 @@ _UNITS = frozenset("DAY DAYS HOUR HOURS MINUTE MINUTES SECOND SECONDS MONTH MONT
 JOIN_TYPES = frozenset("LEFT RIGHT FULL INNER CROSS NATURAL OUTER SEMI ANTI ASOF".split())
 #: Between FROM and PATTERN these say that the query is Spark's own.
 _NO_BLOCK = SET_OPERATORS | frozenset(
-    "SELECT WHERE JOIN HAVING LIMIT OFFSET SORT CLUSTER DISTRIBUTE INSERT LATERAL WINDOW MAP REDUCE".split()
+    "SELECT JOIN HAVING LIMIT OFFSET SORT CLUSTER DISTRIBUTE INSERT LATERAL WINDOW MAP REDUCE".split()
 )
 #: Behind these an operand follows, so that what stands there is a name.
 _WANTS_OPERAND = WANTS_OPERAND | {"BY", "TYPE", "OF"}
+
+
+@dataclass(frozen=True, slots=True)
+class BlockHead:
+    """Where the sections before a block's PATTERN begin, PATTERN itself, and the condition of a WHERE among them."""
+
+    head: int
+    keyword: int
+    where: tuple[int, int] | None
 
 
 class BlockFinder:
@@ -26,10 +37,11 @@ class BlockFinder:
     def __init__(self, statement: Statement) -> None:
         self.s = statement
 
-    def pattern_keyword(self, relation: int, behind: int, high: int) -> tuple[int, int] | None:
-        """Indexes of a block's head and of its PATTERN, for a relation that begins at a token."""
+    def pattern_keyword(self, relation: int, behind: int, high: int) -> BlockHead | None:
+        """What stands before a block's pattern, for a relation that begins at a token; None where there is no block."""
         s = self.s
         head: int | None = None
+        where = where_end = -1
         aliases = 0
         k = max(relation, behind)
         while k < high:
@@ -45,12 +57,17 @@ class BlockFinder:
                 if aliases > 1 or not self.wants_operand(k):
                     return None
             if word and k > relation and not self.wants_operand(k):
-                if word in _NO_BLOCK and not (word in ("WHERE", "HAVING") and head is not None):
+                if word in _NO_BLOCK and not (word == "HAVING" and head is not None):
                     return None
                 if word == "PATTERN" and self.begins_pattern(k + 1):
-                    return (k if head is None else head), k
-                if head is None and self.begins_head(k):
-                    head = k
+                    condition = (where, where_end if where_end > where else k)
+                    return BlockHead(k if head is None else head, k, condition if where >= 0 else None)
+                if self.begins_head(k):
+                    head = k if head is None else head
+                    where_end = k if where_end < where else where_end
+                if word == "WHERE" and where < 0:
+                    where = k + 1
+                    k += s.operator(where) != "("  # what follows is an operand, whatever its name
             k += 1
         return None
 
@@ -80,7 +97,12 @@ class BlockFinder:
         word, second = self.s.word(i), self.s.word(i + 1)
         if word == "RETURN":  # an alias, where PATTERN follows at once
             return not (second == "PATTERN" and self.begins_pattern(i + 2))
-        return (word in ("PARTITION", "ORDER") and second == "BY") or (word == "EVENT" and second == "TYPE")
+        return (
+            word == "WHERE"
+            or bool(foreign_section(self.s, i))
+            or (word in ("PARTITION", "ORDER") and second == "BY")
+            or (word == "EVENT" and second == "TYPE")
+        )
 
     def begins_pattern(self, i: int) -> bool:
         """Whether a pattern may begin at a token; a table alias `pattern` is followed by other things."""
