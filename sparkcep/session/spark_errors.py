@@ -62,10 +62,10 @@ def located(
         columns = [c for c in query.columns if not c.startswith(PREFIX)]
         if query.is_block and len(parts) == 1:
             columns += [v for v in query.labels if len(v) > 2]
-        hint = hint_of_column(query, parts[0]) if len(parts) == 1 else None
-        plain = _no_column(parts, columns, query.text or None, position, hint)
+        better = hint_of_column(query, parts[0]) if len(parts) == 1 else None
+        plain = _no_column(parts, columns, query.text or None, position, better)
         measure = next((m for m in query.measures if m.name.casefold() == name.strip("`").casefold()), None)
-        if hint or len(parts) > 1 or measure is None or measure.expression.pieces in ((parts[0],), (name,)):
+        if better or len(parts) > 1 or measure is None or measure.expression.pieces in ((parts[0],), (name,)):
             return plain
         return PatternAnalysisError(
             plain.error_class, plain.sentence, text=plain.text, position=position,
@@ -270,7 +270,7 @@ def _unread_filter(s: Statement, error: ParseException, start: int, end: int, sq
 def _no_column(
     parts: Sequence[str], columns: Sequence[str], text: str | None, position: int, hint: str | None = None
 ) -> PatternAnalysisError:
-    """The error of a name that is no column of an input. ``hint``: where one is known that is better than a near name."""
+    """The error of a name that is no column of an input. ``hint``: one that is better than a near name."""
     near = near_name(parts[-1], columns)
     return PatternAnalysisError(
         "CEP_UNRESOLVED_COLUMN",

@@ -331,8 +331,8 @@ def test_transform_with_state_needs_rocksdb(spark: SparkSession, tmp_path: Path)
 
 @pytest.mark.full
 def test_rows_that_come_too_late(spark: SparkSession, tmp_path: Path) -> None:
-    """They are dropped and counted, as are rows without a time; a match that they would be part of is not found. A row at
-    the watermark is late, one behind it is not."""
+    """They are dropped and counted, as are rows without a time; a match that they would be part of is not found.
+    A row at the watermark is late, one behind it is not."""
     log = Log(spark, tmp_path / "in")
     log.add([(1, 0, "A", 1, 1), (1, 100, "D", 1, 2)])
     log.add([(1, 130, "D", 1, 3)])

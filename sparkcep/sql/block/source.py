@@ -129,8 +129,7 @@ class _SourceReader:
             partition_by = self.keys.partition_by
         elif not partition_by:
             partition_by = tuple(
-                KeyExpression(name, self.form.start)
-                for name in self.outside("case", needed=not self.syntax.order_by)
+                KeyExpression(name, self.form.start) for name in self.outside("case", needed=not self.syntax.order_by)
             )
         order_by = tuple(
             SortKey(
