@@ -121,10 +121,11 @@ class Stated:
         if not rows[last] and not all(v.is_whole for v in self.values if v.variable == last):
             return True
         of = {v: [column[row] for row in rows[v]] for v in named}
-        plain = next((v.variable for v in self.values if v.form == "plain"), None)
-        if plain is None or not of[plain]:
+        # v.v of several events means each of them; one variable at most is named so.
+        several = next((v.variable for v in self.values if v.form == "plain" and len(of[v.variable]) > 1), None)
+        if several is None:
             return self.holds(of)
-        return all(self.holds({**of, plain: [value]}) for value in of[plain])
+        return all(self.holds({**of, several: [value]}) for value in of[several])
 
 
 @dataclass(frozen=True)
