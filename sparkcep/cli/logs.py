@@ -70,7 +70,12 @@ def open_logs(
             hint="blocks name their columns: PARTITION BY case ORDER BY time EVENT TYPE type",
         )  # fmt: skip
     before = {role: value for role, key in KEYS.items() if (value := spark.conf.get(key, None))}
-    out = [open_log(spark, file, options, {**before, **named}, time_format) for file in files]
+    # Of several files, whose rows may be joined, the columns of rows' places have different names.
+    places = [ROW_IN_FILE if len(files) == 1 else f"row_in_{file.name}" for file in files]
+    out = [
+        open_log(spark, file, options, {**before, **named}, time_format, place)
+        for file, place in zip(files, places, strict=True)
+    ]
     single = alone and len(out) == 1
     if single:
         for role, guess in out[0].roles.items():
@@ -85,9 +90,12 @@ def open_logs(
 
 def open_log(
     spark: SparkSession, file: LogFile, options: Mapping[str, str], named: Mapping[str, str],
-    time_format: str | None = None,
+    time_format: str | None = None, place: str = ROW_IN_FILE,
 ) -> OpenLog:  # fmt: skip
     """Make a view of a file, guess its columns, read its time, and number its rows where nothing else breaks ties.
+
+    Args:
+        place: what the column of rows' places is called.
 
     Raises:
         SparkCepError: as :func:`open_logs`.
@@ -112,7 +120,7 @@ def open_log(
             )
         if order is not None and roles["tiebreak"].column is None:
             taken = {c.casefold() for c in frame.columns}
-            name = next(n for i in count(1) if (n := ROW_IN_FILE + f"_{i}" * (i > 1)) not in taken)
+            name = next(n for i in count(1) if (n := place + f"_{i}" * (i > 1)).casefold() not in taken)
             columns[name] = order.place
             why = "the order of the rows in " + ("their files" if order.several else "the file")
             roles["tiebreak"] = Guess("tiebreak", name, why)

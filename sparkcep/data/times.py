@@ -74,6 +74,11 @@ def time_reading(
     raise reader.misfit(formats)
 
 
+def _day(pattern: str) -> str:
+    """What tells how a pattern reads days."""
+    return _ISO_DAY if pattern == _ISO else re.split(r"[\[ ,']", pattern, maxsplit=1)[0]
+
+
 def _reading(pattern: str, text: str) -> str:
     """SQL that reads a text and is NULL where it does not fit: a DATE by a pattern of days alone, else a TIMESTAMP."""
     if pattern in (_ISO, _ISO_DAY):
@@ -104,7 +109,13 @@ class _TimeReader:
         Raises:
             SparkCepError: CEP_TIME_FORMAT where another one reads all of them too, but some as other times.
         """
-        fit = self.read(self.read(formats, self.texts.limit(_SAMPLE)) or formats[:1], self.texts)
+        left = self.read(formats, self.texts.limit(_SAMPLE)) or list(formats[:1])
+        fit: list[str] = []
+        while left and not fit:  # formats of one kind of days differ in what they read, but not in how
+            firsts = list({_day(f): f for f in reversed(left)}.values())
+            fit = self.read(firsts, self.texts)
+            left = [f for f in left if f not in firsts]
+        fit.sort(key=formats.index)
         for other in fit[1:]:
             a, b = (f"CAST({_reading(f, _TEXT)} AS TIMESTAMP)" for f in (fit[0], other))
             if differing := self.texts.where(f"{a} <> {b}").limit(1).collect():

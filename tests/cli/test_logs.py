@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute
 import pyarrow.csv as pc
 import pyarrow.parquet as pq
 import pytest
@@ -21,7 +22,7 @@ from sparkcep.data.roles import Column, guess_roles
 from sparkcep.errors import SparkCepError
 from sparkcep.settings import INDEX_PATH
 
-from ..conftest import every
+from ..conftest import configured, every
 from ..spark.real_logs import DATA
 from .conftest import ROWS, Run
 
@@ -145,7 +146,15 @@ def test_several_files_name_their_columns(run: Run) -> None:
         "SELECT count(*) AS n FROM log JOIN others USING (order_id)",
     )  # fmt: skip
     assert (code, out) == (0, "n\n22\n")
-    assert "write FROM others PARTITION BY `order_id` ORDER BY `when happened`, `row_in_file` EVENT TYPE `step` " in err
+    joined = "(SELECT log.*, row_in_others FROM log JOIN others USING (order_id))"  # no two columns have one name
+    text = (
+        f"FROM {joined} ORDER BY `when happened`, row_in_log, row_in_others EVENT TYPE step PATTERN SEQ(pay a) RETURN 1"
+    )
+    code, out, err = run("sql", "--csv", "log.csv", "--csv", "others=more.csv", "--format", "csv", text)
+    assert (code, out.count("\n")) == (0, 10), err
+    assert (
+        "write FROM others PARTITION BY `order_id` ORDER BY `when happened`, `row_in_others` EVENT TYPE `step` " in err
+    )
     code, _, err = run("sql", "--csv", "log.csv", "--csv", "others=more.csv", PAID)
     assert code == 1
     assert "CEP_LOG_COLUMNS" in err
@@ -203,6 +212,34 @@ def an_index_of_xes(run: Run, text: str) -> None:
     code, _, err = run("index", "create", "of_xes", "--xes", "orders.xes.gz", "--path", "indexes")
     assert code == 1
     assert "[CEP_FILE] orders.parquet cannot be written: it is there already." in err
+
+
+@pytest.mark.full
+def test_an_index_of_parquet_serves_its_view(run: Run, spark: SparkSession) -> None:
+    """Also where the view has a column more, the place of a row in its file."""
+    table = pc.read_csv("log.csv", parse_options=pc.ParseOptions(delimiter=";"))
+    Path("orders").mkdir()
+    for n in range(2):
+        pq.write_table(
+            table.filter(pa.compute.equal(pa.compute.bit_wise_and(table["order_id"], 1), n)), f"orders/{n}.parquet"
+        )
+    source = f"parquet.`{Path('orders').absolute()}`"
+    before = spark.conf.get(INDEX_PATH.key)
+    try:
+        columns = ["--case", "order_id", "--time", "when happened", "--event", "step"]
+        code, _, err = run("index", "create", "of_orders", "--source", source, *columns, "--path", "indexes")
+        assert code == 0, err
+        with configured(spark, {"spark.sparkcep.planner.index.events": "source"}):  # so small a log needs no index
+            code, out, err = run("explain", "--parquet", "log=orders", PAID)
+            assert code == 0, err
+            assert "tiebreak = row_in_file (the order of the rows in their files)" in err
+            assert "Index: of_orders (siesta), snapshot 0" in out
+            code, out, err = run("sql", "--parquet", "log=orders", "-q", "--format", "csv", PAID)
+        assert (code, out) == (0, "order_id,amount\n1,10\n2,20\n"), err
+        code, out, err = run("explain", "--parquet", "log=orders", PAID)
+        assert "PushedFilters: [Or(EqualTo(step" in out
+    finally:
+        spark.conf.set(INDEX_PATH.key, before or "")
 
 
 @pytest.mark.parametrize(
