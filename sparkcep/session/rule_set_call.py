@@ -196,7 +196,9 @@ class _Reader:
                     f"The result of a rule set has a column {key.expression} of its own.", self.place("log"),
                     f"give the key another name: TABLE(SELECT {key.expression} AS {key.expression}_, ... FROM ...)",
                 )  # fmt: skip
-        order_by += tuple(SortKey(quote(name)) for name in log.of("tiebreak", needed=False))
+        known = {k.expression.strip("`").casefold() for k in order_by}
+        tiebreaks = [name for name in log.of("tiebreak", needed=False) if name.casefold() not in known]
+        order_by += tuple(SortKey(quote(name)) for name in tiebreaks)
         for note in log.notes:
             warn(note)
         return LogKeys(partition_by, order_by)

@@ -236,7 +236,9 @@ def test_an_index_of_parquet_serves_its_view(run: Run, spark: SparkSession) -> N
             assert "Index: of_orders (siesta), snapshot 0" in out
             code, out, err = run("sql", "--parquet", "log=orders", "-q", "--format", "csv", PAID)
         assert (code, out) == (0, "order_id,amount\n1,10\n2,20\n"), err
-        code, out, err = run("explain", "--parquet", "log=orders", PAID)
+        code, out, err = run(
+            "explain", "--parquet", "log=orders", "FROM log PATTERN SEQ(register a, pay b) RETURN b.amount"
+        )
         assert "PushedFilters: [Or(EqualTo(step" in out
     finally:
         spark.conf.set(INDEX_PATH.key, before or "")

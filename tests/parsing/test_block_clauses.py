@@ -153,6 +153,12 @@ def test_own_clauses_win_over_properties_and_settings() -> None:
     assert (query.event_type, query.order_by[-1].expression) == ("symbol", "`x`")
 
 
+def test_a_tiebreak_is_no_key_twice() -> None:
+    query = bind("FROM r ORDER BY ts, `X` DESC PATTERN SEQ(A a, B b)", properties=PROPERTIES)
+    assert [k.text for k in query.order_by] == ["ts ASC NULLS FIRST", "`X` DESC NULLS LAST"]
+    assert query.tiebreak is None
+
+
 def test_properties_win_over_settings() -> None:
     query = bind("FROM r PATTERN SEQ(A a, B b)", properties=PROPERTIES)
     assert [k.expression for k in query.partition_by] == ["`job`", "`task_id`"]

@@ -38,6 +38,21 @@ def test_a_pattern(frame: DataFrame) -> None:
     assert [bool(e["taken"]) for e in found["shown"][1]["events"]] == [True, True, True, False]
 
 
+def test_times_that_are_text(spark: SparkSession) -> None:
+    """Are read, or refused with what to write; by its text 2006 would come last."""
+    rows = [(1, "31.12.2006 08:00", "a"), (1, "02.01.2007 08:00", "b"), (2, "02.01.2007 09:00", "a")] * 2
+    frame = spark.createDataFrame(rows, "case_id int, `wann?` string, activity string")
+    log = exploration(frame, None, None, None, None, "größe")
+    assert log.summary["facts"][-1] == "wann? is read as d.M.yyyy H:mm"
+    sql = log.sql([Step("a"), Step("b")], 3, "days")
+    assert sql.startswith("FROM `größe` PARTITION BY case_id ORDER BY `wann?` EVENT TYPE activity\n")
+    assert log.matches(sql)["matches"] == 1
+    frame = frame.withColumn("wann?", frame["activity"])
+    with pytest.raises(SparkCepError, match=r"\[CEP_TIME_FORMAT\] wann\? of the log has 'a' in some row") as error:
+        exploration(frame, None, "wann?", None, None, "größe")
+    assert error.value.hint == "df.withColumn('wann?', F.to_timestamp('wann?', 'dd.MM.yyyy HH:mm'))"
+
+
 def test_the_widget(frame: DataFrame) -> None:
     widget = sparkcep.explore(frame, case="case_id", name="explored")
     widget.request = {"steps": [{"type": "a", "kind": "once"}, {"type": "x", "kind": "once"}], "number": 1}

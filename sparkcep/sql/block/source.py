@@ -96,6 +96,14 @@ class _SourceReader:
     def outside_column(self, role: str, *, needed: bool = True) -> str | None:
         return next(iter(self.outside(role, needed=needed)), None)
 
+    def tiebreak(self, order_by: tuple[SortKey, ...]) -> str | None:
+        """The tiebreak, unless it is a key of the order."""
+        found = next(iter(self.log.of("tiebreak", needed=False)), None)
+        if found is None or found.casefold() in (k.expression.strip("`").casefold() for k in order_by):
+            return None
+        self.names.append(found)
+        return quote(found)
+
     def of_index(self, name: str) -> str:
         if not self.scope.is_column(name):
             raise self.log.unresolved("the pattern index", name)
@@ -144,7 +152,7 @@ class _SourceReader:
             order_by = self.keys.order_by
         elif not order_by and (time := self.outside_column("time")):
             order_by = (SortKey(time, position=self.form.start),)
-        tiebreak = self.outside_column("tiebreak", needed=False)
+        tiebreak = self.tiebreak(order_by)
         typed = [] if self.is_untyped() else [c for c in self.scope.components if c.types]
         # The relation's name is a type where one is known, and every row where none is.
         rows = relation_names(self.scope, self.form)
