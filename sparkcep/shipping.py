@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import importlib.util
 import itertools
 import zlib
 from collections.abc import Callable
@@ -47,7 +48,11 @@ def keep_modules() -> None:
         gc.freeze()
 
 
-def shipped(function: F, name: str) -> F:
+#: What streams need of an executor's Python, by Spark's operator that holds ours: a module, and its package.
+STREAM_NEEDS = {"state": ("pandas", "pandas"), "transform": ("google.protobuf", "protobuf")}
+
+
+def shipped(function: F, name: str, operator: str = "") -> F:
     """A function as it is sent to executors.
 
     Where an executor's Python cannot run it, its task fails with a RuntimeError whose text is an error's own
@@ -56,8 +61,11 @@ def shipped(function: F, name: str) -> F:
     Args:
         function: is called with positional arguments of Arrow.
         name: what Spark's plans and its UI call it.
+        operator: of STREAM_NEEDS, where Spark is to run it behind the function: without its package Spark's worker
+            ends before any function is called.
     """
-    load = loader(cloudpickle.dumps(function), *versions())  # type: ignore[no-untyped-call]
+    needed = STREAM_NEEDS.get(operator)
+    load = loader(cloudpickle.dumps(function), *versions(), needed)  # type: ignore[no-untyped-call]
     made: list[Callable[..., Any]] = []
 
     def run(*columns: pa.Array) -> pa.Array:
@@ -69,11 +77,12 @@ def shipped(function: F, name: str) -> F:
     return run  # type: ignore[return-value]
 
 
-def loader(packed: bytes, version: str, sources: str) -> Callable[[], Any]:
+def loader(packed: bytes, version: str, sources: str, needed: tuple[str, str] | None = None) -> Callable[[], Any]:
     """What unpickles a value in a task, after a look at the package there; it imports nothing of ours by itself.
 
     Args:
         version, sources: of the package that has pickled the value; see :func:`stamp`.
+        needed: a module that streams need, and the package that has it.
     """
 
     def load() -> Any:
@@ -125,14 +134,26 @@ def loader(packed: bytes, version: str, sources: str) -> Callable[[], Any]:
         if other:
             raise refuse("CEP_WORKER_VERSION", f"The executors' {place} has sparkcep {other}.", needs)
         try:
-            from sparkcep.shipping import keep_modules
+            from sparkcep.shipping import has_module, keep_modules
 
+            if needed and not has_module(needed[0]):
+                text = f"lacks the package {needed[1]}, which streams need"
+                streams = f"pip install 'sparkcep[stream]=={version}'"
+                raise refuse("CEP_WORKER_DEPENDENCY", f"The executors' {place} {text}.", streams)
             keep_modules()
             return pickle.loads(packed)
         except ImportError as error:
             raise lacks(error) from None
 
     return load
+
+
+def has_module(name: str) -> bool:
+    """Whether a module could be imported; it is not."""
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ModuleNotFoundError:
+        return False
 
 
 def versions() -> tuple[str, str]:

@@ -44,10 +44,10 @@ def needs_numba(number: int) -> int:
     return number + RowsEngine.__name__.count("o")
 
 
-def in_worker(folder: Path, hidden: str = "", first: str = "") -> str:
+def in_worker(folder: Path, hidden: str = "", first: str = "", operator: str = "") -> str:
     """What a function of the package says or gives in a process of its own."""
     file = folder / "function.pickle"
-    file.write_bytes(cloudpickle.dumps(shipping.shipped(needs_numba, "sparkcep_test")))
+    file.write_bytes(cloudpickle.dumps(shipping.shipped(needs_numba, "sparkcep_test", operator)))
     done = subprocess.run(
         [sys.executable, "-c", WORKER, hidden, first, file],
         cwd=ROOT, capture_output=True, text=True, check=False, env={"PYTHONPATH": str(ROOT), "HOME": str(folder)},
@@ -78,6 +78,19 @@ def test_what_is_not_there(tmp_path: Path, hidden: str, error_class: str, text: 
     assert error.sentence.endswith(text)
     assert error.hint is not None
     assert f"pip install sparkcep=={sparkcep.__version__} on every node" in error.hint
+
+
+@pytest.mark.parametrize(("operator", "package"), [("state", "pandas"), ("transform", "protobuf")])
+def test_what_streams_need(tmp_path: Path, operator: str, package: str) -> None:
+    hidden = {"pandas": "pandas", "protobuf": "google"}[package]
+    assert in_worker(tmp_path, hidden) == "21\n"
+    assert in_worker(tmp_path, operator=operator) == "21\n"
+    error = error_behind(RuntimeError(f"PythonException: {in_worker(tmp_path, hidden, operator=operator)}\n"))
+    assert error is not None
+    assert error.error_class == "CEP_WORKER_DEPENDENCY"
+    assert error.sentence.endswith(f"lacks the package {package}, which streams need.")
+    assert error.hint is not None
+    assert f"pip install 'sparkcep[stream]=={sparkcep.__version__}' on every node" in error.hint
 
 
 @pytest.mark.parametrize(

@@ -97,7 +97,7 @@ def pandas() -> Finding:
     """Its version, which must be below 3."""
     found = _version("pandas")
     if found is None:
-        return Finding("pandas", "not installed (Spark Connect needs it, sparkcep does not)")
+        return Finding("pandas", "not installed (Spark Connect and patterns over streams need it)")
     if found[1] >= PANDAS_LIMIT:
         return Finding("pandas", found[0], "PySpark 4 does not support pandas 3: pip install 'pandas<3'")
     return Finding("pandas", found[0])

@@ -76,7 +76,8 @@ def looker() -> Callable[[], Mapping[str, Any]]:
                 return None
 
         found: dict[str, Any] = {"python": sys.version.split()[0], "executable": sys.executable, "cache": None}
-        found["packages"] = {p: version(p) for p in ("numba", "numpy", "pyarrow", "sqlglot", "deltalake")}
+        names = ("numba", "numpy", "pyarrow", "sqlglot", "deltalake", "pandas", "protobuf")
+        found["packages"] = {p: version(p) for p in names}
         found["version"] = found["sources"] = found["broken"] = None
         try:
             import sparkcep
@@ -121,6 +122,9 @@ def executor_finding(executor: Mapping[str, Any], version: str, sources: str) ->
         # Without these options pip leaves a package of the same version as it is.
         again = _INSTALL.format("--force-reinstall --no-deps ", version)
         return Finding(subject, text, f"its source files of {version} are other ones than the driver's: {again}", True)
+    if executor["packages"].get("pandas") is None:
+        streams = fix.replace(f"sparkcep=={version}", f"'sparkcep[stream]=={version}'")
+        return Finding(subject, text, f"patterns over streams need pandas there: {streams}")
     return Finding(subject, text)
 
 

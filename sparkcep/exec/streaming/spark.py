@@ -66,7 +66,7 @@ def match_stream(
         [StructField(BUCKET, IntegerType()), StructField(ROWS, BinaryType()),
          StructField(NEVER, TimestampType(), True, metadata)]
     )  # fmt: skip
-    blobs = df.select(*needed).mapInArrow(shipped(pack, "sparkcep_pack"), packed)
+    blobs = df.select(*needed).mapInArrow(shipped(pack, "sparkcep_pack", operator), packed)
     if plan.rules is not None:
         kept = df.select(*kept_columns(shape, columns, plan)).schema
         plan = replace(plan, columns=to_arrow_schema(kept, timezone="UTC"))
