@@ -112,8 +112,55 @@ for number in range(2):
 print("whole")
 """
 
+WITHOUT_PANDAS = r"""
+import os, sys
+from pathlib import Path
+
+folder = Path(__file__).parent
+hidden = [
+    "import importlib.abc, sys",
+    "class Hide(importlib.abc.MetaPathFinder):",
+    "    def find_spec(self, name, path=None, target=None):",
+    "        if name == 'pandas':",
+    "            raise ModuleNotFoundError(name, name=name)",
+    "sys.meta_path.insert(0, Hide())",
+]
+(folder / "sitecustomize.py").write_text("\n".join(hidden))
+worker = folder / "python"
+worker.write_text(f'#!/bin/sh\nPYTHONPATH={{folder}}:$PYTHONPATH exec {{sys.executable}} "$@"\n')
+worker.chmod(0o755)
+os.environ["PYSPARK_PYTHON"] = str(worker)
+
+from sparkcep.errors import error_behind
+from sparkcep.session.local import local_session
+
+spark = local_session("local[2]", None, {{"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2"}})
+rows = spark.sql("SELECT id % 3 AS u, timestamp_seconds(id) AS t, IF(id % 2 = 0, 'A', 'B') AS e FROM range(30)")
+rows.coalesce(1).write.parquet(f"{{folder}}/in")
+stream = spark.readStream.schema(rows.schema).parquet(f"{{folder}}/in")
+stream.withWatermark("t", "1 second").createOrReplaceTempView("s")
+
+def matches(operator):
+    spark.conf.set("spark.sparkcep.streaming.operator", operator)
+    text = "FROM s PARTITION BY u ORDER BY t EVENT TYPE e PATTERN SEQ(A a, B b) WITHIN 1 minute RETURN u"
+    writer = spark.sql(text).writeStream.format("memory").queryName(operator).trigger(availableNow=True)
+    writer.option("checkpointLocation", f"{{folder}}/{{operator}}").start().awaitTermination(200)
+    return spark.table(operator).count()
+
+try:
+    matches("state")
+except Exception as error:
+    own = error_behind(error)
+    assert own.error_class == "CEP_WORKER_DEPENDENCY", error
+    assert own.sentence.endswith("lacks the package pandas, which streams need."), own
+spark.conf.set("spark.sql.streaming.stateStore.providerClass",
+               "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider")
+assert matches("transform") > 10  # Spark 4.3's workers do without pandas here
+print("whole")
+"""
+
 
 @pytest.mark.skipif(os.environ.get("HYPOTHESIS_PROFILE") != "long", reason="each starts a Spark of its own")
-@pytest.mark.parametrize("program", [DRIVER, RECONNECTS], ids=["fork", "reconnect"])
+@pytest.mark.parametrize("program", [DRIVER, RECONNECTS, WITHOUT_PANDAS], ids=["fork", "reconnect", "without pandas"])
 def test_drivers(tmp_path: Path, program: str) -> None:
     assert run(program.format(query=QUERY, match=MATCH), tmp_path) == ["whole"]
