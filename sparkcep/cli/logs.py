@@ -18,23 +18,22 @@ from sparkcep.data.times import time_reading
 from sparkcep.errors import SparkCepError, near_name
 from sparkcep.progress import activity
 from sparkcep.query import in_backticks
-from sparkcep.settings import LOG_CASE, LOG_EVENT, LOG_TIEBREAK, LOG_TIME
+from sparkcep.sql.log_columns import KEYS
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
     from sparkcep.data.row_order import RowOrder
 
-KEYS = {"case": LOG_CASE.key, "time": LOG_TIME.key, "event": LOG_EVENT.key, "tiebreak": LOG_TIEBREAK.key}
-
 
 @dataclass(frozen=True, slots=True)
 class OpenLog:
-    """A file as a view, with its guesses by role."""
+    """A file as a view, with its guesses by role. ``texts``: columns that look like times and are left as text."""
 
     file: LogFile
     frame: DataFrame
     roles: Mapping[str, Guess]
+    texts: Sequence[str] = ()
 
     @property
     def cases(self) -> tuple[str, ...]:
@@ -106,7 +105,8 @@ def open_log(
         for role, given in named.items():
             for name in given.split(",") if role == "case" else [given]:
                 _check(file, frame.columns, role, name.strip().strip("`"))
-        roles = guess_roles(sampled(frame), {r: n.strip("`") for r, n in named.items()})
+        samples = sampled(frame)
+        roles = guess_roles(samples, {r: n.strip("`") for r, n in named.items()})
         time = roles["time"].column
         if time_format and time is not None and file.format == "csv":
             frame = read_file(spark, source, options, [n for n in frame.columns if n.casefold() == time.casefold()])
@@ -126,7 +126,7 @@ def open_log(
             roles["tiebreak"] = Guess("tiebreak", name, why)
         frame = frame.withColumns(columns) if columns else frame
         frame.createOrReplaceTempView(in_backticks(file.name))
-    return OpenLog(file, frame, roles)
+    return OpenLog(file, frame, roles, [c.name for c in samples if c.is_text_of_times and c.name not in columns])
 
 
 def _timed(
@@ -173,6 +173,10 @@ def told(log: OpenLog, single: bool) -> list[str]:
             effect = {"case": "so the whole log is one case", "time": "so blocks need ORDER BY",
                       "event": "so blocks need EVENT TYPE"}[role]  # fmt: skip
             lines.append(f"  no {role}: {guess.why}, {effect}; --{role} COLUMN names it")
+    if log.texts:
+        lines.append(
+            f"  text that looks like times: {', '.join(log.texts)}; to_timestamp(column, 'dd.MM.yyyy') reads it"
+        )
     if log.column("tiebreak") is None:
         lines.append("  no tiebreak: a Delta table's rows have no order, so events of one time are ordered by "
                      "the names of their types; --tiebreak COLUMN names it")  # fmt: skip

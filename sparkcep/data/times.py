@@ -6,6 +6,7 @@ A text sorts by its letters: 01.12.2006 comes before 02.01.2005. So no text is t
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -148,5 +149,5 @@ class _TimeReader:
         return SparkCepError(
             "CEP_TIME_FORMAT", f"{self.column} of {self.name} has {first[0]!r} in {where}, which {why}.",
             hint=f'--time-format "{wanted or "dd.MM.yyyy HH:mm"}" if the texts are written so, or '
-            f'--option "nullValue={first[0]}" if that text means that there is no time',
+            f"--option {shlex.quote(f'nullValue={first[0]}')} if that text means that there is no time",
         )  # fmt: skip

@@ -109,6 +109,12 @@ def test_on_the_command_line(run: Run) -> None:
     code, out, err = run("sql", "--csv", "t.csv", *named, "--time", "zeit", "--format", "csv", text)
     assert (code, out) == (0, "fall,zeit\n1,2007-01-02 08:00:00\n"), err
     assert "time = zeit (as you said, a STRING, read as d.M.yyyy H:mm)" in err
+    Path("two.csv").write_text("fall;zeit;frist\n1;31.12.2006 08:00;31.1.2007\n")
+    code, out, err = run("sql", "--csv", "two.csv", "--time", "zeit", "SELECT 1")
+    assert "  text that looks like times: frist; to_timestamp(column, 'dd.MM.yyyy') reads it\n" in err
+    code, out, err = run("sql", "--csv", "two.csv", "SELECT 1")
+    assert "no time: several columns are times: zeit, frist, so blocks need ORDER BY" in err
+    assert "  text that looks like times: zeit, frist; " in err
     code, _, err = run("sql", "--csv", "t.csv", *named, "--time", "was", text)
     assert code == 1
     assert "[CEP_TIME_FORMAT] was of t.csv has 'a' in row 1, which no known format of times reads." in err
