@@ -56,14 +56,20 @@ def misplaced(statement: Statement) -> SparkCepError | None:
         elif token.start in read:
             continue
         elif statement.operator(i + 1) == "(" and word != _CLAUSE and get_close_matches(word, [_CLAUSE], 1, 0.8):
-            return _error(statement, i, f"{token.text!r} is not expected here.", f"did you mean {_CLAUSE}?")
+            return _error(
+                statement, "CEP_SYNTAX_ERROR", i, f"{token.text!r} is not expected here.", f"did you mean {_CLAUSE}?"
+            )
         elif word == _CLAUSE:
             if statement.operator(i + 1) == "(":
                 return _clause(statement, i, level)
             hint = "write MATCH_RECOGNIZE (PARTITION BY ... ORDER BY ... MEASURES ... PATTERN (...) DEFINE ...)"
-            return _error(statement, i + 1, "MATCH_RECOGNIZE needs parentheses around its clauses.", hint)
+            return _error(
+                statement, "CEP_SYNTAX_ERROR", i + 1, "MATCH_RECOGNIZE needs parentheses around its clauses.", hint
+            )
         elif word == "WINDOW" and statement.operator(i + 2) == "(":
-            return _error(statement, i + 2, "AS is missing before the window.", "write WINDOW name AS (...)")
+            return _error(
+                statement, "CEP_SYNTAX_ERROR", i + 2, "AS is missing before the window.", "write WINDOW name AS (...)"
+            )
         elif word == "OVER" and (fault := _over(statement, i)) is not None:
             return fault
         elif word == "PATTERN" and finder.begins_pattern(i + 1) and not _is_alias(statement, i):
@@ -112,7 +118,7 @@ def _clause(statement: Statement, i: int, level: _Level) -> PatternParseError | 
         at = _unclosed(statement, i + 1)
         whose = "of MATCH_RECOGNIZE " if at == i + 1 else ""
         hint = "every '(' of the clause, that of PATTERN too, needs its ')'"
-        return _error(statement, at, f"The parenthesis {whose}is not closed.", hint)
+        return _error(statement, "CEP_SYNTAX_ERROR", at, f"The parenthesis {whose}is not closed.", hint)
     if not level.behind:
         return None
     name = {"ON": "a join's ON condition", "USING": "a join's USING list", "GROUP": "GROUP BY"}
@@ -126,9 +132,9 @@ def _clause(statement: Statement, i: int, level: _Level) -> PatternParseError | 
     )
 
 
-def _error(statement: Statement, at: int, message: str, hint: str) -> PatternParseError:
+def _error(statement: Statement, error_class: str, at: int, message: str, hint: str) -> PatternParseError:
     position = statement.tokens[min(at, len(statement.tokens) - 1)].start
-    return PatternParseError("CEP_SYNTAX_ERROR", message, text=statement.text, position=position, hint=hint)
+    return PatternParseError(error_class, message, text=statement.text, position=position, hint=hint)
 
 
 def _over(statement: Statement, i: int) -> PatternParseError | None:
@@ -141,15 +147,15 @@ def _over(statement: Statement, i: int) -> PatternParseError | None:
             known = [of for of, opens in defined.items() if s.words(opens, s.pairs.get(opens, opens)) & {"pattern"}]
             if not known or not name:
                 return None
-            text, hint = s.tokens[at].text, f"WINDOW has {', '.join(n.lower() for n in known)}"
-            return PatternParseError("CEP_WINDOW_BASE", f"There is no window {text}.", text=s.text,
-                                     position=s.tokens[at].start, hint=hint)  # fmt: skip
+            hint = f"WINDOW has {', '.join(n.lower() for n in known)}"
+            return _error(s, "CEP_WINDOW_BASE", at, f"There is no window {s.tokens[at].text}.", hint)
         at = defined[name]
     close = s.pairs.get(at, len(s.tokens))
     if "pattern" not in s.words(at, close):
         return None
     if at not in s.pairs:
-        return _error(s, _unclosed(s, at), "The parenthesis is not closed.", "every '(' of the window needs its ')'")
+        hint = "every '(' of the window needs its ')'"
+        return _error(s, "CEP_SYNTAX_ERROR", _unclosed(s, at), "The parenthesis is not closed.", hint)
     try:
         WindowParser(s, (at + 1, close), False).parse_window()
     except PatternParseError as error:
@@ -189,7 +195,9 @@ def _closed_too_often(statement: Statement) -> PatternParseError | None:
     extra = next((k for k in closing if statement.opening(k) < 0), None)
     if not clauses or extra is None:
         return None
-    return _error(statement, extra, "This parenthesis closes nothing.", "leave it out, or open one before it")
+    return _error(
+        statement, "CEP_SYNTAX_ERROR", extra, "This parenthesis closes nothing.", "leave it out, or open one before it"
+    )
 
 
 def _join(statement: Statement, i: int, level: _Level) -> str:

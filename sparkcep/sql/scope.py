@@ -17,13 +17,12 @@ def of_sides(name: str, columns: Sequence[str]) -> list[str]:
     return [column for column in columns if column.casefold().endswith("." + name.casefold())]
 
 
-def no_column(name: str, columns: Sequence[str], input_: str = "The input") -> tuple[str, str]:
-    """What to say of a name that no column has, and a hint."""
+def meant(name: str, columns: Sequence[str]) -> str:
+    """A hint to the column that a name may mean that none has."""
     if sides := of_sides(name, columns):
-        return f"{name} is ambiguous: several sides of the join have it.", f"write {' or '.join(sides)}"
+        return f"several sides of the join have it: write {' or '.join(sides)}"
     near = near_name(name, columns)
-    hint = f"did you mean {near}?" if near else f"its columns are {', '.join(columns)}"
-    return f"{input_} has no column {name}.", hint
+    return f"did you mean {near}?" if near else f"its columns are {', '.join(columns)}"
 
 
 class InputNames:
@@ -71,12 +70,11 @@ class InputNames:
 
     def no_column(self, token: Token) -> PatternAnalysisError:
         """CEP_UNRESOLVED_COLUMN; the caller raises it."""
-        message, hint = no_column(token.text, self.columns)
-        index = self.statement.tokens.index(token)
-        if (sides := of_sides(token.text, self.columns)) and index > 1:
+        hint, index = meant(token.text, self.columns), self.statement.tokens.index(token)
+        if index > 1 and (sides := of_sides(token.text, self.columns)):
             variable = self.statement.tokens[index - 2].text
-            hint = f"write {' or '.join(f'{variable}.`{side}`' for side in sides)}"
-        return self.error("CEP_UNRESOLVED_COLUMN", message, token, hint)
+            hint = f"several sides of the join have it: write {' or '.join(f'{variable}.`{side}`' for side in sides)}"
+        return self.error("CEP_UNRESOLVED_COLUMN", f"The input has no column {token.text}.", token, hint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +121,7 @@ class Scope(InputNames):
         name = variable_name(token)
         if self.variables_of(name) is None:
             known = self.is_column(token.text) or token.text.casefold() in self.qualifiers
-            if not known and not s.is_session_variable(i):
+            if not known and not s.is_session_variable(i) and not s.begins_call(i):
                 raise self.no_variable(token)
             return None
         if not self.is_column(column.text):
@@ -134,7 +132,7 @@ class Scope(InputNames):
         """Whether `name . column` at a token names neither a variable nor the input."""
         s = self.statement
         names = all(s.tokens[k].kind in ("word", "quoted") for k in (i, i + 2)) if i + 2 < len(s.tokens) else False
-        if not names or s.operator(i + 1) != "." or s.operator(i - 1) == "." or s.operator(i + 3) == "(":
+        if not names or s.operator(i + 1) != "." or s.operator(i - 1) == "." or s.begins_call(i):
             return False
         token = s.tokens[i]
         known = token.text.casefold() in self.qualifiers or self.variables_of(variable_name(token)) is not None

@@ -36,6 +36,16 @@ class TokenText:
         """Whether a parenthesis with a query in it opens at a token."""
         return self.operator(index) == "(" and self.word(index + 1) in QUERY_WORDS
 
+    def begins_call(self, index: int) -> bool:
+        """Whether `f(`, `schema.f(` or `catalog.schema.f(` begins at a token."""
+        while index < len(self.tokens) and self.tokens[index].kind in ("word", "quoted"):
+            if self.operator(index + 1) == "(":
+                return True
+            if self.operator(index + 1) != ".":
+                return False
+            index += 2
+        return False
+
     def is_session_variable(self, index: int) -> bool:
         """Whether `session.name` or `system.session.name` begins at a token, as Spark writes its variables' full names.
 

@@ -46,7 +46,6 @@ from sparkcep.query import (
 from sparkcep.settings import LIMIT_PAIRS
 
 MAXIMUM_DEPTH = 100
-_HINT = "compute it as a column of the input, or compare values of one row at a time"
 
 
 @dataclass(slots=True)
@@ -98,7 +97,8 @@ class MatchConditions:
             condition = self.converted(scalar)
             if self.pairs and self.query.streaming:
                 what = "a condition with a function of two rows of the match"
-                raise streaming_unsupported(what, self.query.text or None, scalar.position, _HINT)
+                hint = "compute it as a column of the input, or compare values of one row at a time"
+                raise streaming_unsupported(what, self.query.text or None, scalar.position, hint)
             if not self.precision_loss:
                 self.check_precision(condition)
             if _depth(condition) > MAXIMUM_DEPTH:
@@ -217,7 +217,7 @@ class MatchConditions:
             f"A condition that depends on the match cannot use {what}.",
             text=self.query.text or None,
             position=scalar.position,
-            hint=_way_out(what) or _HINT,
+            hint=_way_out(what) or "compute it as a column of the input, or compare values of one row at a time",
         )
 
     def register(self, variables: tuple[str, ...] | None, each: bool = False) -> int:

@@ -212,7 +212,7 @@ class Reader:
             unit = s.word(i) in UNITS and before.kind in ("number", "string")
             literal = token.kind == "word" and i + 1 < len(s.tokens) and s.tokens[i + 1].kind == "string"
             return not (unit or literal or s.word(i - 1) == "AS" or before.upper == "{" or s.word(i + 1) == "FROM")
-        if s.is_session_variable(i):
+        if s.is_session_variable(i) or s.begins_call(i):
             return False
         if behind in (".", "["):
             raise self.scope.no_variable(token)

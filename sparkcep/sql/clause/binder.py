@@ -35,7 +35,7 @@ from sparkcep.sql.permutations import check_permutations
 from sparkcep.sql.row_expressions import UNITS
 from sparkcep.sql.rule_sets.keys import LogKeys, refuse_keys
 from sparkcep.sql.scalars import ScalarReader
-from sparkcep.sql.scope import Scope, no_column
+from sparkcep.sql.scope import Scope, meant
 from sparkcep.sql.statement import Statement
 from sparkcep.sql.token_text import Range
 
@@ -176,13 +176,13 @@ class Binder:
         """A key expression: text over the input's columns, without slots.
 
         Raises:
-            PatternAnalysisError: CEP_PATTERN_VARIABLE_NOT_ALLOWED, CEP_UNRESOLVED_COLUMN.
+            PatternAnalysisError: CEP_PATTERN_VARIABLE_NOT_ALLOWED, CEP_UNDEFINED_VARIABLE, CEP_UNRESOLVED_COLUMN.
         """
         for k in range(*span):
             if self.scope.is_foreign(k):
                 written = self.s.written(k, k + 3)
                 raise self.error(
-                    "CEP_UNRESOLVED_COLUMN",
+                    "CEP_UNDEFINED_VARIABLE",
                     f"PARTITION BY, ORDER BY and WITHIN take columns of the input, here {written}.",
                     self.s.tokens[k].start,
                     f"match a join that has it: FROM (SELECT {written} AS x, ... FROM ...) MATCH_RECOGNIZE (...)"
@@ -213,8 +213,8 @@ class Binder:
         if span[1] - span[0] == 1 and token.kind in ("word", "quoted") and not self.scope.is_column(token.text):
             if token.upper in ("TRUE", "FALSE", "NULL") or token.upper.startswith("CURRENT_"):
                 return
-            message, hint = no_column(token.text, self.scope.columns)
-            raise self.error("CEP_UNRESOLVED_COLUMN", message, token.start, hint)
+            hint = meant(token.text, self.scope.columns)
+            raise self.error("CEP_UNRESOLVED_COLUMN", f"The input has no column {token.text}.", token.start, hint)
 
     def event_type(self) -> str | None:
         """The column of EVENT TYPE as SQL; None without it."""

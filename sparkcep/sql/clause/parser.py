@@ -164,8 +164,10 @@ class ClauseParser:
         if self.s.operator(low + 1) == "(" and low + 1 in self.s.pairs:
             return self.no_call(low, low, self.s.pairs[low + 1] + 1)
         written = self.s.written(low, self.section_end(low)) or "..."
-        message = "The row pattern stands in parentheses behind PATTERN."
-        return self.error(message, "CEP_PATTERN_MISSING", f"PATTERN ({written})", low)
+        return self.error(
+            "The row pattern stands in parentheses behind PATTERN.", "CEP_PATTERN_MISSING",
+            hint=f"PATTERN ({written})", at=low,
+        )  # fmt: skip
 
     def no_call(self, at: int, low: int, high: int) -> PatternParseError:
         """`SEQ(a, b)` in a row pattern, which is that of some tokens; the caller raises it."""
