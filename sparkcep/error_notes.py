@@ -7,12 +7,13 @@ is damaged. Such an error gets a note (PEP 678), which Python shows behind its t
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, TypeAlias
 
-from sparkcep.errors import SparkCepError
+from sparkcep.errors import SparkCepError, error_behind
 
 #: What an error's text means; None: nothing for sparkcep.
 Meaning: TypeAlias = Callable[[str], SparkCepError | None]
@@ -30,13 +31,16 @@ def note_errors(meaning: Meaning) -> None:
     install()
 
 
-def noted(error: BaseException) -> BaseException:
-    """The error, with a note where it means something."""
-    with suppress(Exception):
-        text = str(error)
-        own = next(filter(None, (meaning(text) for meaning in _meanings)), None)
-        if own is not None and str(own) not in getattr(error, "__notes__", ()):
-            error.add_note(str(own))
+def meaning_of(error: BaseException) -> SparkCepError | None:
+    """What an error means that does not say so itself."""
+    text = str(error)
+    return next(filter(None, (meaning(text) for meaning in _meanings)), None)
+
+
+def noted(error: BaseException, own: SparkCepError | None) -> BaseException:
+    """The error, with a note of what it means."""
+    if own is not None and str(own) not in getattr(error, "__notes__", ()):
+        error.add_note(str(own))
     return error
 
 
@@ -72,7 +76,8 @@ def _raising(inner: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return inner(*args, **kwargs)
         except Exception as error:
-            noted(error)
+            with suppress(Exception):
+                noted(error, meaning_of(error))
             raise
 
     return get_return_value
@@ -80,6 +85,13 @@ def _raising(inner: Callable[..., Any]) -> Callable[..., Any]:
 
 def _giving(inner: Callable[..., Any]) -> Callable[..., Any]:
     def convert_exception(*args: Any, **kwargs: Any) -> Any:
-        return noted(inner(*args, **kwargs))
+        error = inner(*args, **kwargs)
+        with suppress(Exception):
+            own = meaning_of(error)
+            if own is not None or error_behind(error) is not None:  # the stack of the server's JVM says nothing more
+                bound = inspect.signature(inner).bind(*args, **kwargs)
+                bound.arguments["display_server_stacktrace"] = False
+                error = noted(inner(*bound.args, **bound.kwargs), own)
+        return error
 
     return convert_exception

@@ -171,8 +171,8 @@ class MeasureSql(OutputSql):
         """Give a slot a column of the statement over the operator's output."""
         if slot in self.slot_columns:
             return
-        name = f"{PREFIX}s{len(self.slot_columns)}"
-        self.slot_columns[slot] = name
+        hidden = f"{PREFIX}s{len(self.slot_columns)}"
+        name = self.slot_columns[slot] = self.readable(slot) or hidden
         if isinstance(slot, MatchNumber):
             self.slot_columns[slot] = MATCH_NUMBER
         elif isinstance(slot, Events):
@@ -192,21 +192,34 @@ class MeasureSql(OutputSql):
             self.direct[slot] = self.outputs.gather(row, slot.argument.text)
             self.inner.append(f"{PREFIX}g{self.direct[slot]} AS {name}")
         else:
-            self.carry(slot, name)
+            self.carry(slot, name, hidden)
 
-    def carry(self, slot: Navigation, name: str) -> None:
-        """CLASSIFIER or MATCH_NUMBER beside columns inside one navigation: evaluated in a scope that has both."""
+    def readable(self, slot: Slot) -> str | None:
+        """A column's name that is what the user has written: Spark's errors of rows show the SQL that it runs."""
+        if not isinstance(slot, Navigation | Aggregate):
+            return None
+        text = describe_slot(slot)
+        name = quote(text)
+        is_free = text.casefold() not in {c.casefold() for c in self.query.columns}
+        return name if is_free and PREFIX not in text and name not in self.slot_columns.values() else None
+
+    def carry(self, slot: Navigation, name: str, prefix: str) -> None:
+        """CLASSIFIER or MATCH_NUMBER beside columns inside one navigation: evaluated in a scope that has both.
+
+        Args:
+            name: of the slot's column, ``prefix``: of those that it is made from.
+        """
         row = self.outputs.slot(slot, False)
         text = slot.argument.text
         scope: list[str] = []
         for column in self.query.columns:
             if quote(column).strip("`").casefold() in text.casefold():
                 hidden = f"{PREFIX}g{self.outputs.gather(row, quote(column))}"
-                self.inner.append(f"{hidden} AS {name}_{len(scope)}")
-                scope.append(f"{name}_{len(scope)} AS {quote(column)}")
+                self.inner.append(f"{hidden} AS {prefix}_{len(scope)}")
+                scope.append(f"{prefix}_{len(scope)} AS {quote(column)}")
         label = self.outputs.slot(slot, True)
-        self.inner.append(f"{self.label_sql(f'{PREFIX}l{label}')} AS {name}_label")
-        scope += [f"{name}_label AS {LABEL}", MATCH_NUMBER]
+        self.inner.append(f"{self.label_sql(f'{PREFIX}l{label}')} AS {prefix}_label")
+        scope += [f"{prefix}_label AS {LABEL}", MATCH_NUMBER]
         # A navigation that points nowhere is NULL whatever its argument.
         self.carried.append((name, scope, f"CASE WHEN {LABEL} IS NOT NULL THEN ({text}) END"))
 

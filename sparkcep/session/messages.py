@@ -49,11 +49,35 @@ def _is_users(shown: str, statements: str) -> bool:
 
 
 def _place(error: BaseException, statements: str) -> str:
-    """Spark's lines about the place of an error, if they are lines of the user's."""
+    """The place of an error in the user's text: Spark's lines about it if they are lines of the user's, else what it
+    complains of, if that stands there once."""
+    from sparkcep.errors import describe_position
+
     contexts: list[Any] = error.getQueryContext() if hasattr(error, "getQueryContext") else []
     for context in contexts:
-        summary = context.summary().strip() if context.contextType().name == "SQL" else ""
+        if context.contextType().name != "SQL":
+            continue
+        summary = str(context.summary()).strip()
         shown = [line for line in summary.split("\n")[1:] if line.strip(" ^")]
         if shown and _is_users("\n".join(shown), statements):
             return "\n" + summary
+        if (found := _written(context.fragment(), statements)) is not None:
+            line, column, source = describe_position(statements, found.start())
+            carets = "^" * min(len(found[0]), len(source) - column + 1)
+            return f"\n== SQL (line {line}, position {column}) ==\n{source}\n{' ' * (column - 1)}{carets}"
     return ""
+
+
+def _written(fragment: str, statements: str) -> re.Match[str] | None:
+    """Where the user has written what stands in the SQL that ran: there in parentheses, with other blanks, `a.x` as the
+    name of a column, or x for a.x; None where that is not to be told."""
+    fragment = re.sub(r" of [\w|]+(?=\)`)", "", fragment)  # `sum(x of A)` is sum(A.x)
+    inside = fragment[1:-1] if fragment[:1] == "(" and fragment[-1:] == ")" else ""
+    for text, variable in ((fragment, ""), (inside, ""), (fragment, r"(?:\w+(?:\[[^\]]*\])?\.)?")):
+        tokens = re.findall(r"\w+|[^\w\s`]", text)
+        words = [f"{variable}{token}" if token[0].isalpha() else re.escape(token) for token in tokens]
+        written = r"(?<!\w)" + r"[\s`]*".join(words) + r"(?!\w)"
+        found = list(re.finditer(written, statements, re.IGNORECASE)) if tokens else []
+        if len(found) == 1:
+            return found[0]
+    return None

@@ -13,7 +13,7 @@ from sparkcep.cli.main import main
 from sparkcep.cli.printing import print_csv, print_json, print_table
 from sparkcep.exec.kernel_cache.places import Places
 from sparkcep.session.compilers import Warmed
-from sparkcep.session.messages import is_sparks, short_message
+from sparkcep.session.messages import _written, is_sparks, short_message
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
@@ -63,6 +63,26 @@ def test_warmup_says_what_it_compiles(monkeypatch: pytest.MonkeyPatch, capsys: p
 def test_executor_errors_lose_their_traceback() -> None:
     raised = "Traceback ...\nsparkcep.errors.LimitError: [CEP_STEP_LIMIT] too long\nHint: x\n\nJVM stacktrace:\n\tat a"
     assert short_message(Exception(raised)) == "[CEP_STEP_LIMIT] too long\nHint: x"
+
+
+@pytest.mark.parametrize(
+    ("fragment", "text", "found"),
+    [
+        ("(`a.x`/(`b.x`-`b.x`))", "FROM t PATTERN SEQ(A a) RETURN a.x / (b.x - b.x) AS r", "a.x / (b.x - b.x)"),
+        ("x/(x-5)", "FROM t PATTERN SEQ(A a) WHERE a.x/(a.x-5) > 1", "a.x/(a.x-5)"),
+        ("x / v", "FROM t PATTERN SEQ(A+ a[]) WHERE a[i-1].x / b.v > 1", "a[i-1].x / b.v"),
+        ("`sum(v of x)` / `count(* of x|y)`", "RETURN sum(x[].v) / count(*)", "sum(x[].v) / count(*)"),
+        ("CAST(s AS INT)", "SELECT cast(s\n as int), t FROM u", "cast(s\n as int)"),
+        ("1/x", "SELECT 11/x, 1/xy, 1/x", "1/x"),
+        ("1/x", "SELECT 1/x, 1/x", None),  # which of them
+        ("__cep_f1 / 2", "SELECT x / 2", None),
+        ("", "SELECT x / 2", None),
+        ("(1)", "SELECT 2", None),
+    ],
+)
+def test_where_a_fragment_is_written(fragment: str, text: str, found: str | None) -> None:
+    match = _written(fragment, text)
+    assert (match and match[0]) == found
 
 
 def test_a_plan_gives_way_to_the_place(spark: SparkSession) -> None:

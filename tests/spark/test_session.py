@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.errors import AnalysisException, ParseException
+from pyspark.errors import AnalysisException, ParseException, PySparkException
 from pyspark.logger import PySparkLogger
 from pyspark.sql import DataFrame, SparkSession
 
@@ -18,6 +18,7 @@ import sparkcep
 from sparkcep import settings as own_settings
 from sparkcep.executors import known_cores
 from sparkcep.session.analyzer import SparkAnalyzer
+from sparkcep.session.messages import short_message
 from sparkcep.sql.statement import mentions_pattern
 
 from ..conftest import IS_CONNECT, configured
@@ -77,6 +78,39 @@ def test_what_succeeds_logs_no_error(spark: SparkSession, tmp_path: Path, monkey
     with pytest.raises(AnalysisException):
         spark.sql("SELECT * FROM no_such_table").collect()
     assert len(logged) == 1, logged
+
+
+@pytest.mark.parametrize(
+    ("expression", "shown"),
+    [
+        ("b.v / (b.id - b.id)", "`b.v` / (`b.id` - `b.id`)"),
+        ("CAST(a.k AS INT) + 1", "CAST(`a.k` AS INT)"),
+        ("sum(x[].v) / (b.id - b.id)", "of x)` / (`b.id` - `b.id`)"),
+    ],
+)
+def test_errors_of_rows_show_what_was_written(spark: SparkSession, expression: str, shown: str) -> None:
+    """Spark shows the SQL that it runs; there columns are called by what they stand for."""
+    block = f"""FROM (SELECT * FROM {ROWS}) PARTITION BY k ORDER BY id EVENT TYPE k
+      PATTERN SEQ(a a, a+ x[], a b) RETURN {expression} AS r"""
+    with pytest.raises(PySparkException) as raised:
+        spark.sql(block).collect()
+    (context,) = raised.value.getQueryContext()
+    assert shown in context.fragment(), context.fragment()
+    said = short_message(raised.value, block)
+    place = "PATTERN SEQ(a a, a+ x[], a b) RETURN "
+    assert f"{place}{expression} AS r\n      {' ' * len(place)}^^^^" in said, said
+    assert "__cep" not in said
+
+
+def test_our_own_errors_have_no_stack_of_the_jvm(spark: SparkSession) -> None:
+    """A Connect client shows one behind every error of Spark's."""
+    block = f"""FROM (SELECT * FROM {ROWS}) PARTITION BY k ORDER BY id EVENT TYPE k PATTERN SEQ(a+ x[], a b)
+      EVENT SELECTION SKIP TILL ANY MATCH RETURN k"""
+    with configured(spark, {"spark.sparkcep.limit.steps": "1"}), pytest.raises(PySparkException) as raised:
+        spark.sql(block).collect()
+    assert "[CEP_STEP_LIMIT] " in str(raised.value)
+    assert "stacktrace" not in str(raised.value)
+    assert "\tat " not in str(raised.value)
 
 
 def test_wrapped_method_keeps_its_face(spark: SparkSession) -> None:
