@@ -54,7 +54,7 @@ def compile_groups(groups: Iterable[str], is_local: Callable[[], bool] = lambda:
 
 
 def _follow(compiler: Compiler, name: str) -> None:
-    with activity(f"Compiling the kernels `{name}`, once on this machine:") as progress:
+    with activity(f"Compiling (once on this machine) kernels `{name}`") as progress:
         compiler.compile(name, counted(progress, GROUPS[name]))
         compiler.end()
 
