@@ -67,6 +67,10 @@ REFUSED = {
         f"FROM st_view {HEAD} PATTERN SEQ(A a, !B b) WITHIN 1 minute OMIT CENSORED MATCHES", "UNSUPPORTED", "OMIT",
         "leave it out",
     ),
+    "censored clause": (
+        f"{CLAUSE} OMIT CENSORED MATCHES PATTERN (A B+) WITHIN INTERVAL 1 MINUTE)", "UNSUPPORTED", "OMIT",
+        "leave it out",
+    ),
     "explain analyze": (
         f"EXPLAIN ANALYZE FROM st_view {HEAD} PATTERN SEQ(A a, B b) WITHIN 1 minute", "UNSUPPORTED", "FROM",
         "write a table",
