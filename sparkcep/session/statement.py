@@ -48,7 +48,7 @@ from sparkcep.session.views import plans_of_views
 from sparkcep.session.windowed_input import windowed_input
 from sparkcep.session.windowed_source import WindowedInput
 from sparkcep.session.windows import plan_windows, source_text
-from sparkcep.settings import Settings
+from sparkcep.settings import STREAM_OPERATOR, Settings
 from sparkcep.sql.commands import Explain, TemporaryView, classify
 from sparkcep.sql.function import read_function
 from sparkcep.sql.misplaced import misplaced
@@ -151,7 +151,7 @@ class StatementExecution:
         notes: what EXPLAIN says beside the plans.
         unread: spans of patterns that no other one reads, which may share their input. waiting: those of them
             that wait for later ones. heads: what stands at an offset of the text, once
-            they do.
+            they do. streams: where patterns over streams stand.
     """
 
     statement: Statement
@@ -166,6 +166,7 @@ class StatementExecution:
     unread: set[tuple[int, int]] = field(default_factory=set)
     waiting: list[PlannedForm] = field(default_factory=list)
     heads: list[tuple[int, str]] = field(default_factory=list)
+    streams: list[int] = field(default_factory=list)
 
     @classmethod
     def of(
@@ -224,6 +225,8 @@ class StatementExecution:
             input_sql, source = renamed[0], self.analyzer.analyzed(renamed[0].text)
         planned = self.planned(form, source, input_sql, () if correlated is None else correlated.keys)
         query = planned.query
+        if planned.stream is not None:
+            self.add_stream(query.start)
         if query.groups:
             self.notes.append(f"{len(query.groups)} groups are partitions, an event is in each group of its case")
         given = self.planner.merged(query, source)
@@ -386,6 +389,8 @@ class StatementExecution:
                 self.compile_ahead(relation.plan)
             if found.shared is not None:
                 compile_ahead(self.analyzer.spark, needed(found.shared.spec, found.shared.input.shape))
+        if found.shared is not None and found.shared.stream is not None:
+            self.add_stream(form.start)
         self.rule_sets.append(found)
         self.relations.extend(found.relations)
         self.notes.extend(found.notes)
@@ -445,6 +450,20 @@ class StatementExecution:
             for relation in self.relations:
                 check(self.analyzer, relation)
             raise
+
+    def add_stream(self, position: int) -> None:
+        """Note what runs as a stateful operator of Spark, at its place in the text.
+
+        Raises:
+            PatternAnalysisError: CEP_STREAMING_UNSUPPORTED; Spark would refuse a second one when the query is started.
+        """
+        self.streams.append(position)
+        if len(self.streams) > 1 and self.analyzer.settings.stream_operator == "state":
+            raise streaming_unsupported(
+                "a second pattern beside it in one query: Spark runs one applyInPandasWithState", self.statement.text,
+                position, f"SET {STREAM_OPERATOR.key} = transform, which Spark runs more than once; or start a query "
+                "for each, or make the patterns rules of one pattern_rules(...)",
+            )  # fmt: skip
 
     def rewritten(self, start: int) -> DataFrame:
         """The user's statement from an offset on, with subqueries in the place of its forms."""

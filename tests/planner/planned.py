@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from sparkcep.planner.choice import make_plan
@@ -64,8 +64,11 @@ def planned(
             column = fields.column_of(item)
             moved = re.match(r"\(*(\w+)\) [+-] \(", item)  # a key and WITHIN's end for it
             cast = re.fullmatch(r"CAST\(.* AS (\w+)\)", item)
-            length = "interval second" if re.fullmatch(r"\(INTERVAL \d+ SECOND\)", item) else ""
-            own = columns[moved[1]] if moved else cast[1] if cast else types.get(item, length)
+            unit = re.fullmatch(r"\(?INTERVAL \d+ (\w+)\)?", item)
+            length = f"interval {unit[1].lower()}" if unit else ""
+            # Whether Spark takes an expression inside a lambda function: it does.
+            taken = "array<boolean>" if item.startswith("transform(array(") else length
+            own = columns[moved[1]] if moved else cast[1] if cast else types.get(item, taken)
             assert column is not None or own, f"the type of {item} is not given"
             found.append((column, columns[column]) if column is not None else (item, own))
         return found
@@ -76,14 +79,3 @@ def planned(
 def decision(plan: AnyPlan, rule: str) -> Decision:
     """What a rule decided."""
     return next(d for d in plan.decisions if d.rule == rule)
-
-
-def refusal(action: Callable[[], object]) -> str:
-    """The sentence of a refusal; empty where nothing is refused."""
-    from sparkcep.errors import SparkCepError
-
-    try:
-        action()
-    except SparkCepError as error:
-        return f"{error.getCondition()}: {error.sentence}"
-    return ""
