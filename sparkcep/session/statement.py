@@ -43,12 +43,13 @@ from sparkcep.session.spark_errors import (
     outer_reference,
 )
 from sparkcep.session.spark_text import as_spark_reads
+from sparkcep.session.stateful import check_readers, second_pattern
 from sparkcep.session.templates import Templates
 from sparkcep.session.views import plans_of_views
 from sparkcep.session.windowed_input import windowed_input
 from sparkcep.session.windowed_source import WindowedInput
 from sparkcep.session.windows import plan_windows, source_text
-from sparkcep.settings import STREAM_OPERATOR, Settings
+from sparkcep.settings import Settings
 from sparkcep.sql.commands import Explain, TemporaryView, classify
 from sparkcep.sql.function import read_function
 from sparkcep.sql.misplaced import misplaced
@@ -455,20 +456,20 @@ class StatementExecution:
         """Note what runs as a stateful operator of Spark, at its place in the text.
 
         Raises:
-            PatternAnalysisError: CEP_STREAMING_UNSUPPORTED; Spark would refuse a second one when the query is started.
+            PatternAnalysisError: CEP_STREAMING_UNSUPPORTED, Spark would refuse a second one when the query is started.
         """
         self.streams.append(position)
         if len(self.streams) > 1 and self.analyzer.settings.stream_operator == "state":
-            raise streaming_unsupported(
-                "a second pattern beside it in one query: Spark runs one applyInPandasWithState", self.statement.text,
-                position, f"SET {STREAM_OPERATOR.key} = transform, which Spark runs more than once; or start a query "
-                "for each, or make the patterns rules of one pattern_rules(...)",
-            )  # fmt: skip
+            raise second_pattern(self.statement.text, position)
 
     def rewritten(self, start: int) -> DataFrame:
         """The user's statement from an offset on, with subqueries in the place of its forms."""
         text = self.text_from(start)
-        return parsed(self.statement.text, lambda: self.blamed(lambda: self.analyzer.analyzed(text)))
+        frame = parsed(self.statement.text, lambda: self.blamed(lambda: self.analyzer.analyzed(text)))
+        if self.streams and any(t.upper == "WITH" for t in self.statement.tokens):
+            plans = self.analyzer.run(f"EXPLAIN EXTENDED {text}").collect()[0][0]
+            check_readers(plans, self.statement.text, self.streams[0])
+        return frame
 
     def text_from(self, start: int) -> str:
         """The user's text from an offset on, with subqueries in the place of its forms, for Spark's formatted sql."""

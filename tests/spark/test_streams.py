@@ -71,6 +71,25 @@ REFUSED = {
         f"{CLAUSE} OMIT CENSORED MATCHES PATTERN (A B+) WITHIN INTERVAL 1 MINUTE)", "UNSUPPORTED", "OMIT",
         "leave it out",
     ),
+    "second pattern": (
+        f"FROM st_view {HEAD} PATTERN SEQ(A a, B b) WITHIN 1 minute RETURN a.n UNION ALL "
+        f"FROM st_view {HEAD} PATTERN SEQ(B b, A a) WITHIN 1 minute RETURN a.n", "UNSUPPORTED",
+        "PATTERN SEQ(B b, A a)", "streaming.operator = transform",
+    ),
+    "pattern over a pattern": (
+        f"FROM (SELECT k, end_time AS t, 'A' AS e FROM (FROM st_view {HEAD} PATTERN SEQ(A a, B b) WITHIN 1 minute)) "
+        f"{HEAD} PATTERN SEQ(A a, A b) WITHIN 1 minute", "UNSUPPORTED", "PATTERN SEQ(A a, A b)", "rules of one",
+    ),
+    "rules beside a pattern": (
+        "SELECT 1 FROM pattern_rules(TABLE(st_view) PARTITION BY k ORDER BY t, rules => TABLE(SELECT * FROM "
+        "VALUES ('r', 'PATTERN SEQ(A a, B b) WITHIN 1 minute') r(name, rule)), event_type => e) UNION ALL "
+        f"FROM st_view {HEAD} PATTERN SEQ(B b, A a) WITHIN 1 minute RETURN 1", "UNSUPPORTED",
+        "PATTERN SEQ(B b, A a)", "start a query",
+    ),
+    "name read twice": (
+        f"WITH m AS (FROM st_view {HEAD} PATTERN SEQ(A a, B b) WITHIN 1 minute), o AS (SELECT k FROM m) "
+        "SELECT k FROM o UNION ALL SELECT k + 1 FROM o", "UNSUPPORTED", "PATTERN", "write the pattern twice",
+    ),
     "explain analyze": (
         f"EXPLAIN ANALYZE FROM st_view {HEAD} PATTERN SEQ(A a, B b) WITHIN 1 minute", "UNSUPPORTED", "FROM",
         "write a table",
@@ -116,6 +135,22 @@ def test_within_of_a_stream(spark: SparkSession, stream: DataFrame) -> None:
         with pytest.raises(PatternAnalysisError, match=rf"Line 1, column {len(text) + 1}\.") as caught:
             spark.sql(text + within)
         assert caught.value.error_class == f"CEP_WITHIN_{error_class}"
+
+
+def test_patterns_beside_each_other(spark: SparkSession, stream: DataFrame) -> None:
+    once = (
+        f"WITH m AS (FROM st_view {HEAD} PATTERN SEQ(A a, B b) WITHIN 1 minute), o AS (SELECT k FROM m) SELECT * FROM o"
+    )
+    assert spark.sql(once).isStreaming
+    store = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    settings = {
+        "spark.sparkcep.streaming.operator": "transform", "spark.sql.streaming.stateStore.providerClass": store,
+    }  # fmt: skip
+    with configured(spark, settings):
+        for case in ("second pattern", "pattern over a pattern", "rules beside a pattern"):
+            assert spark.sql(REFUSED[case][0]).isStreaming
+        with pytest.raises(PatternAnalysisError, match="two readers of the name"):
+            spark.sql(REFUSED["name read twice"][0])
 
 
 def test_next_inside_of_the_match(spark: SparkSession, stream: DataFrame) -> None:
