@@ -200,8 +200,8 @@ class MeasureSql(OutputSql):
             return None
         text = describe_slot(slot)
         name = quote(text)
-        is_free = text.casefold() not in {c.casefold() for c in self.query.columns}
-        return name if is_free and PREFIX not in text and name not in self.slot_columns.values() else None
+        taken = {quote(c).casefold() for c in self.query.columns} | {n.casefold() for n in self.slot_columns.values()}
+        return name if PREFIX not in text and name.casefold() not in taken else None
 
     def carry(self, slot: Navigation, name: str, prefix: str) -> None:
         """CLASSIFIER or MATCH_NUMBER beside columns inside one navigation: evaluated in a scope that has both.

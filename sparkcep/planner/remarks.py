@@ -13,6 +13,8 @@ from sparkcep.sql.lexicon import tokenize
 
 #: So many rows without PARTITION BY are pointed out.
 MANY_ROWS = 10_000
+#: Of what it knows nothing about, Spark's estimate is larger than this.
+UNKNOWN_ROWS = 1e13
 #: Bytes of a value by its type's first word, as Spark estimates relations; of others, 8.
 _BYTES = {"tinyint": 1, "boolean": 1, "smallint": 2, "int": 4, "float": 4, "date": 4, "string": 20, "binary": 100}
 _NEVER_TRUE = frozenset("= == <> != < <= > >=".split())
@@ -52,7 +54,7 @@ def rows_of(size: float, types: Sequence[str]) -> float:
 
 
 def _one_partition(rows: float) -> str:
-    if rows < MANY_ROWS:
+    if not MANY_ROWS <= rows < UNKNOWN_ROWS:
         return ""
     return (
         f"There is no PARTITION BY: all rows, about {float(f'{rows:.2g}'):,.0f}, are one partition, and a match may "

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 #: Most values of a column that a constant is compared with for its spelling.
 MAX_VALUES = 10_000
 #: A number without a unit, which is one of seconds where the ORDER BY key is a time.
-_BARE_SECONDS = re.compile(r"WITHIN\s+([\d.]+)\b(?!\s*(?:s|sec|secs|seconds?)\b)", re.IGNORECASE)
+_BARE_SECONDS = re.compile(r"([\d.]+)\b(?!\s*(?:s|sec|secs|seconds?)\b)", re.IGNORECASE)
 _REASONS = {
     "no_event_of_type": "there is no event of {}'s type",
     "no_successor": "no later event could be {}",

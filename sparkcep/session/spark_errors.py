@@ -140,6 +140,8 @@ def in_relation(
     """
     low, high = form.relation_start, form.relation_end
     condition, message = _said(error)
+    if condition == "TABLE_OR_VIEW_NOT_FOUND":  # see no_relation
+        return None
     if isinstance(error, ParseException):
         at = sql.find(statement.text[low:high].strip())
         position = low + parse_offset(error, sql) - at if at >= 0 else -1

@@ -205,7 +205,7 @@ class ClauseParser:
         word = self.s.word(i)
         if not word or word in _BEHIND or not self.ends_operand(i - 1):
             return False
-        if (word, self.s.word(i + 1)) == ("WITHIN", "GROUP"):
+        if ("WITHIN", "GROUP") in ((word, self.s.word(i + 1)), (self.s.word(i - 1), word)):
             return False
         known = ["SKIP", *(name.split()[0] for name in self.order)]
         return word in _ELSEWHERE or bool(get_close_matches(word, known, 1, 0.8))
