@@ -13,7 +13,7 @@ from sparkcep.query import unescape
 from sparkcep.sql.lexicon import parse_expression
 
 _OPERATORS: dict[type[exp.Expr], Callable[[Any, Any], Any]] = {
-    exp.Add: operator.add, exp.EQ: operator.eq, exp.NEQ: operator.ne, exp.LT: operator.lt, exp.LTE: operator.le,
+    exp.Add: operator.add, exp.Sub: operator.sub, exp.EQ: operator.eq, exp.NEQ: operator.ne, exp.LT: operator.lt, exp.LTE: operator.le,
     exp.GT: operator.gt, exp.GTE: operator.ge,
 }  # fmt: skip
 
@@ -32,6 +32,8 @@ def sql_value(text: str, row: Mapping[str, Any]) -> Any:
 
 def _value(node: exp.Expr, row: Mapping[str, Any]) -> Any:
     if isinstance(node, exp.Paren):
+        return _value(node.this, row)
+    if isinstance(node, exp.Cast):
         return _value(node.this, row)
     if isinstance(node, exp.Column):
         return row[node.name]
