@@ -13,8 +13,8 @@ from sparkcep.query import unescape
 from sparkcep.sql.lexicon import parse_expression
 
 _OPERATORS: dict[type[exp.Expr], Callable[[Any, Any], Any]] = {
-    exp.Add: operator.add, exp.Sub: operator.sub, exp.EQ: operator.eq, exp.NEQ: operator.ne, exp.LT: operator.lt, exp.LTE: operator.le,
-    exp.GT: operator.gt, exp.GTE: operator.ge,
+    exp.Add: operator.add, exp.Sub: operator.sub, exp.EQ: operator.eq, exp.NEQ: operator.ne, exp.LT: operator.lt,
+    exp.LTE: operator.le, exp.GT: operator.gt, exp.GTE: operator.ge,
 }  # fmt: skip
 
 

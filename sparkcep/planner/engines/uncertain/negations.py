@@ -19,7 +19,8 @@ def why_untied(condition: Condition, key: str, pattern: Pattern, negated: set[st
     Args:
         key: of the negated component. negated: keys of all negated components.
     """
-    others = {k for s in condition.scalar.slots if isinstance(s, (Navigation, Aggregate)) for k in s.variables or ()}
+    read = [s.variables or () for s in condition.scalar.slots if isinstance(s, (Navigation, Aggregate))]
+    others = {k for keys in read for k in keys}
     others |= {k for keys in condition.awaited for k in keys}
     others -= {key}
     if others & negated:
@@ -31,7 +32,7 @@ def why_untied(condition: Condition, key: str, pattern: Pattern, negated: set[st
     if key in repeated:
         return "it ties a negated event that is repeated to the match"
     behind = others & set(order[order.index(key) :])
-    if behind & repeated:
+    if behind & repeated or any(len(keys) > 1 and behind & set(keys) for keys in read):
         return "it ties a negated event to a repeated one behind it"
     if behind and selection is Selection.NEXT:
         return "under SKIP TILL NEXT MATCH it may be tied to events before it only"
