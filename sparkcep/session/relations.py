@@ -18,6 +18,7 @@ from sparkcep.exec.operator import match
 from sparkcep.exec.reports import Matched
 from sparkcep.exec.streaming.spark import match_stream
 from sparkcep.planner.engines.non_answers.sql import FACTS
+from sparkcep.planner.engines.shared.plan import SharedPlan
 from sparkcep.planner.plan import AnyPlan
 from sparkcep.query import PREFIX, SOURCE, unescape
 from sparkcep.session.analyzer import SparkAnalyzer
@@ -65,13 +66,13 @@ def relation_sql(
         return f"({planned.fold.sql().replace(f'{{{SOURCE}}}', text)})"
     frame = prepared(analyzer, planned, source)
     if planned.input.layout != "lists" and any(map(_TIME.search, _carried(planned, frame).values())):
-        raise _untransportable(planned, frame)  # Spark would say so of a statement that the user did not write
+        raise untransportable(planned, frame)  # Spark would say so of a statement that the user did not write
     try:
         found = matched(planned, frame, name, history(analyzer, planned, source))
     except (PySparkNotImplementedError, PySparkTypeError, ValueError) as error:
         if isinstance(error, ValueError) and "null type" not in str(error):  # pyarrow's, of `array()` and `map()`
             raise
-        raise _untransportable(planned, frame) from None
+        raise untransportable(planned, frame) from None
     analyzer.matched[name] = found.frame
     return f"({planned.output.sql().replace(f'{{{SOURCE}}}', found.sql(f'{{{name}}}'))})"
 
@@ -152,15 +153,15 @@ def without_within(analyzer: SparkAnalyzer, planned: AnyPlan, frame: DataFrame) 
     return int(analyzer.run(text, frame).collect()[0][0])
 
 
-def _carried(planned: AnyPlan, prepared: DataFrame) -> dict[str, str]:
+def _carried(planned: AnyPlan | SharedPlan, prepared: DataFrame) -> dict[str, str]:
     """Columns that are sent to Python and come back as they are, with their types."""
     types = {f.name: f.dataType.simpleString() for f in prepared.schema.fields}
     fields = planned.input.fields
     return {fields.texts[g.field]: types[fields.name(g.field)] for g in planned.input.shape.gathers}
 
 
-def _untransportable(planned: AnyPlan, prepared: DataFrame) -> PatternAnalysisError:
-    """The rows layout sends columns to Python, and Spark cannot send every type."""
+def untransportable(planned: AnyPlan | SharedPlan, prepared: DataFrame) -> PatternAnalysisError:
+    """CEP_UNSUPPORTED_TYPE: the rows layout and streams send columns to Python, and Spark cannot send every type."""
     carried = _carried(planned, prepared)
     found = [f"{unescape(text)} ({type_})" for text, type_ in carried.items() if _NOT_SENT.search(type_)]
     query = planned.query

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-from pyspark.errors import AnalysisException
+from pyspark.errors import AnalysisException, PySparkTypeError
 from pyspark.sql import DataFrame
 from pyspark.sql.types import IntegerType, StringType, StructField, StructType
 
@@ -35,7 +35,7 @@ from sparkcep.session.index_choice import Pruning, prune
 from sparkcep.session.lost_executors import remember
 from sparkcep.session.parameters import checked_lengths
 from sparkcep.session.planning import watermarked
-from sparkcep.session.relations import Relation, check, relation_sql
+from sparkcep.session.relations import Relation, check, relation_sql, untransportable
 from sparkcep.session.rule_set_call import RuleSetCall, read_rule_call
 from sparkcep.session.spark_errors import located
 from sparkcep.session.stream_history import history
@@ -330,10 +330,13 @@ class RuleSet:
         else:
             before = history(self.analyzer, plan, self.call.source)
             engine = cast("StreamingEngine[Any]", ENGINES[type(plan.spec)])
-            found = match_stream(
-                frame, engine, given.shape, plan.spec, stream.plan, name.replace(PREFIX, "sparkcep_"), stream.operator,
-                stream.end, before,
-            )  # fmt: skip
+            try:
+                found = match_stream(
+                    frame, engine, given.shape, plan.spec, stream.plan, name.replace(PREFIX, "sparkcep_"),
+                    stream.operator, stream.end, before,
+                )  # fmt: skip
+            except PySparkTypeError:
+                raise untransportable(plan, frame) from None
         self.analyzer.matched[name] = found.frame
         return plan.output.sql().replace(f"{{{SOURCE}}}", found.sql(f"{{{name}}}"))
 

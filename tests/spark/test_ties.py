@@ -155,3 +155,8 @@ def test_what_python_cannot_have_of_a_stream(spark: SparkSession, tmp_path: Path
         spark.sql(text)
     assert caught.value.error_class == "CEP_UNSUPPORTED_TYPE"
     assert "`m` (interval year to month)" in caught.value.sentence
+    create_rules(spark, {"rule": rule("id")})
+    call = "(TABLE(rules_stream) PARTITION BY m ORDER BY t, rules => TABLE(rules_table), event_type => type)"
+    with pytest.raises(PatternAnalysisError) as caught:
+        spark.sql(f"SELECT * FROM pattern_rules{call}")
+    assert caught.value.error_class == "CEP_UNSUPPORTED_TYPE"
