@@ -1,0 +1,214 @@
+"""A statement as it is planned, as text: its bound query, its plan, its condition programs, or why it is refused."""
+
+from __future__ import annotations
+
+import enum
+import itertools
+from collections.abc import Iterator, Mapping, Set
+from contextlib import ExitStack, contextmanager
+from dataclasses import MISSING, fields, is_dataclass
+from typing import Any
+from unittest import mock
+
+import numpy as np
+from pyspark.errors import PySparkException
+
+from sparkcep.errors import SparkCepError
+from sparkcep.exec.conditions.compiler import compile_conditions
+from sparkcep.exec.conditions.programs import CallsBack, ConditionPrograms
+from sparkcep.exec.engines.rows.spec import ConditionSet
+from sparkcep.exec.kernels.conditions import codes
+from sparkcep.exec.reports import Matched
+from sparkcep.planner.explain import explain_plan
+from sparkcep.query import PREFIX
+from sparkcep.session import plan_cache, relations, rule_sets, shared_forms, statement
+from sparkcep.session.statement import StatementExecution, run_statement
+from sparkcep.sql.commands import Explain
+
+from .answers import Frame, Session, digest
+
+#: Names of instructions by number.
+_OPERATIONS = {
+    value: name for name, value in vars(codes).items() if name.isupper() and isinstance(value, int) and value <= 40
+    and name not in ("LESS", "EQUAL", "GREATER", "TEST", "NULLSAFE", "RAISE_X", "RAISE_Y")
+}  # fmt: skip
+#: Of a query's dump: what the plan says again, and where things stand in the text.
+_LEFT_OUT = {
+    "text", "start", "position", "identifiers", "named_beside_order", "limit_steps", "limit_rows", "limit_events",
+    "chunk_bytes", "task_memory",
+}  # fmt: skip
+
+
+def described(session: Session, text: str) -> str:
+    """What becomes of a statement, without running it.
+
+    Raises:
+        Unrecorded: Spark has not been asked yet.
+    """
+    plan_cache.PLANS.clear()
+    plan_cache.SAMPLES.clear()
+    session.state.settings = dict(session.state.settings)
+    with _nothing_runs(session):
+        try:
+            _, run = run_statement(session, session.sql, text, explain_only=True)  # type: ignore[arg-type]
+        except (SparkCepError, PySparkException) as error:
+            return _refusal(error)
+    if run is None:
+        return "Spark answers it.\n"
+    parts = list(run.notes)
+    for relation in run.relations:
+        plan = relation.plan
+        parts.append(f"Query: {dumped(plan.query)}")
+        parts.append(
+            explain_plan(plan, relation.name, relation.pruning.lines, relation.warning, shared=relation.shared)
+        )
+        parts.append(f"  To Python: {dumped(plan.input.shape)}")
+        parts.append(f"  Spec: {dumped(plan.engine.spec)}")
+        for programs in _programs(plan.engine.spec):
+            parts += ["  Program:", *(f"    {line}" for line in programs)]
+    for found in run.rule_sets:
+        parts += [repr(error.row()) for error in found.set.errors]
+        if found.shared is not None:
+            parts += [f"Shared rules: {dumped(found.shared.spec)}", f"  To Python: {dumped(found.shared.input.shape)}"]
+    return "\n".join(parts).replace(PREFIX, "_") + "\n"
+
+
+def _refusal(error: Exception) -> str:
+    if isinstance(error, SparkCepError):
+        return f"{error}\n"
+    assert isinstance(error, PySparkException)
+    return f"Spark: {error.getCondition()}\n"
+
+
+@contextmanager
+def _nothing_runs(session: Session) -> Iterator[None]:
+    """Operators are not put behind their inputs, which needs a JVM: what they give is a question as others."""
+
+    def matched(planned: Any, frame: Frame, name: str, before: Any = None) -> Matched:
+        how = f"matched {digest(dumped(planned.engine.spec), dumped(planned.input.shape), planned.input.layout)}"
+        columns: list[str] = []
+
+        def make(real: Any) -> Any:
+            found = real_matched(planned, real, name, None if before is None else before.real)
+            columns.extend(found.columns)
+            return found.frame
+
+        made = frame.derived(how, make)
+        return Matched(made, tuple(_columns(session, made, columns)))
+
+    def operator(frame: Frame, layout: str, shape: Any, spec: Any) -> Matched:
+        columns: list[str] = []
+
+        def make(real: Any) -> Any:
+            found = real_match(real, layout, shape, spec)
+            columns.extend(found.columns)
+            return found.frame
+
+        made = frame.derived(f"match {digest(layout, dumped(shape), dumped(spec))}", make)
+        return Matched(made, tuple(_columns(session, made, columns)))
+
+    def facts(frame: Frame, layout: str, shape: Any, spec: Any) -> Frame:
+        return frame.derived(f"facts {digest(dumped(spec))}", lambda real: real_facts(real, layout, shape, spec))
+
+    def shared(frame: Frame, lists: Any) -> Frame:
+        return frame.derived(f"shared {digest(dumped(lists))}", lambda real: real_shared(real, lists))
+
+    def explained(execution: StatementExecution, command: Explain) -> Any:
+        return execution.rewritten(command.query_start)
+
+    real_matched, real_facts, real_shared = relations.matched, relations.partition_facts, shared_forms.match_shared
+    real_match = rule_sets.match
+    with ExitStack() as stack:
+        for where, name, other in (
+            (relations, "matched", matched),
+            (relations, "partition_facts", facts),
+            (shared_forms, "match_shared", shared),
+            (rule_sets, "match", operator),
+            (StatementExecution, "explain", explained),
+            (statement, "_names", itertools.count()),
+            (rule_sets, "_names", itertools.count()),
+        ):
+            stack.enter_context(mock.patch.object(where, name, other))
+        yield
+
+
+def _columns(session: Session, made: Frame, columns: list[str]) -> list[str]:
+    found = session.answers.answer(digest("columns of", made.key), "columns", lambda: {"columns": columns})["columns"]
+    return list(found)
+
+
+def _programs(spec: Any) -> Iterator[list[str]]:
+    """The condition programs of a spec's condition sets."""
+    for found in _condition_sets(spec, 3):
+        if not found.conditions or found.interpreted:
+            continue
+        calls_back = CallsBack.WHERE_NEEDED if found.calls_back else CallsBack.NEVER
+        try:
+            yield list(disassembled(compile_conditions(found, bool(getattr(spec, "ansi", True)), calls_back)))
+        except SparkCepError as error:
+            yield [f"not compiled: {error.sentence}"]
+        except Exception as error:
+            yield [f"not compiled: {type(error).__name__}"]
+
+
+def _condition_sets(value: Any, depth: int) -> Iterator[ConditionSet]:
+    if isinstance(value, ConditionSet):
+        yield value
+    elif depth and is_dataclass(value):
+        for each in fields(value):
+            yield from _condition_sets(getattr(value, each.name), depth - 1)
+    elif depth and isinstance(value, tuple):
+        for item in value:
+            yield from _condition_sets(item, depth - 1)
+
+
+def disassembled(programs: ConditionPrograms) -> Iterator[str]:
+    """A line for each instruction, under the condition that it is of; then the tables that instructions index."""
+    for label, (start, end) in sorted(programs.spans.items()):
+        yield f"condition {label}:"
+        for number in range(start, end):
+            operation, argument, *operands = programs.code[number]
+            yield f"  {number} {_OPERATIONS[operation]} {argument} {operands[:3]} {operands[3:]}"
+        yield f"  reads {dumped(programs.reads[label])}"
+    for name in ("const_i", "const_f", "string_constants", "nav", "agg", "columns", "lacking"):
+        if table := getattr(programs, name):
+            yield f"{name}: {dumped(table)}"
+
+
+def dumped(value: Any) -> str:
+    """A value as text: of dataclasses the fields that say something, sets sorted."""
+    if is_dataclass(value) and not isinstance(value, type):
+        own = fields(value)
+        if len(own) == 1:
+            return f"{type(value).__name__}({dumped(getattr(value, own[0].name))})"
+        items = [
+            f"{each.name}={dumped(found)}"
+            for each in own
+            if each.name not in _LEFT_OUT and not each.name.endswith("_position")
+            and not _is_default(each, found := getattr(value, each.name))
+        ]  # fmt: skip
+        return f"{type(value).__name__}({', '.join(items)})"
+    if isinstance(value, enum.Enum):
+        return value.name
+    if isinstance(value, np.ndarray):
+        return f"array({value.tolist()})"
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{dumped(k)}: {dumped(v)}' for k, v in value.items())}}}"
+    if isinstance(value, Set):
+        return f"{{{', '.join(sorted(map(dumped, value)))}}}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(dumped, value))}]"
+    if isinstance(value, np.generic):
+        return repr(value.item())
+    if callable(value) and hasattr(value, "__qualname__"):
+        return str(value.__qualname__)
+    return type(value).__name__ if type(value).__repr__ is object.__repr__ else repr(value)
+
+
+def _is_default(each: Any, found: Any) -> bool:
+    if isinstance(found, np.ndarray):
+        return False
+    default = each.default_factory() if each.default_factory is not MISSING else each.default
+    if default is MISSING:  # what is not there, or not so
+        return found is None or found is False or (isinstance(found, tuple | Set | Mapping) and not found)
+    return bool(found == default)
