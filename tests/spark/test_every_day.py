@@ -18,7 +18,7 @@ from docs_tools.pages import DOCS
 from ..conftest import some
 
 PAGE = (DOCS / "tutorial" / "5_every_day.md").read_text()
-DAYS, CASES, LOGS = 5, 4, range(2)
+DAYS, CASES, LOGS = 6, 12, range(2)
 START = datetime(2026, 3, 1)
 
 Event = tuple[int, int, datetime, str, int]  # order_id, id, at, event, arrived
@@ -102,9 +102,9 @@ def log(seed: int, late: bool) -> list[Event]:
     """Events of some cases; of late ones, some arrive a day after they happen."""
     random, out = Random(seed), []
     for day in range(DAYS):
-        for _ in range(12):
+        for _ in range(20):
             at = START + timedelta(days=day, minutes=random.randrange(24 * 60))
-            arrived = day + (late and random.random() < 0.2)
+            arrived = day + (late and random.random() < 0.4)
             out.append((random.randrange(CASES), len(out), at, random.choice("aabbcx"), arrived))
     return out
 
