@@ -51,7 +51,7 @@ def test_counts(name: str, cases: int | None, run: Run, monkeypatch: pytest.Monk
     rows = write_export(events_of(name, cases), export, Path())
     wanted, seen = counts(rows, export), glance(rows)
 
-    code, out, err = run("discover", export.file, "--case", CASE, "--event", EVENT, "--top", "1000")
+    code, out, err = run("discover", export.file, "--case", CASE, "--event", EVENT, "--top", "100000")
     assert code == 0, err
     form = "d.M.yyyy" if export.days else "d.M.yyyy H:mm"
     assert f"time = {TIME} (the only text of times, read as {form})" in err
