@@ -58,6 +58,22 @@ def near_name(name: str, candidates: Iterable[str]) -> str | None:
     return by_fold[max((f for f in by_fold if f in close), key=closeness)] if close else None
 
 
+def not_boolean(type_: str, text: str | None, position: int) -> PatternAnalysisError:
+    """CEP_CONDITION_TYPE at a condition; the caller raises it."""
+    message = f"A condition must be boolean; this one is {type_}."
+    return PatternAnalysisError("CEP_CONDITION_TYPE", message, text=text or None, position=position)
+
+
+def near_hint(name: str, candidates: Iterable[str], otherwise: str) -> str:
+    """A hint to the candidate closest to a name that none has; ``otherwise`` where none is close.
+
+    >>> near_hint("prise", ["price", "day"], "")
+    'did you mean price?'
+    """
+    near = near_name(name, candidates)
+    return f"did you mean {near}?" if near else otherwise
+
+
 def lacks(column: str, value: str, held: Iterable[str]) -> str:
     """A sentence about a constant that no row of a log has. ``held``: those it has, the most frequent first.
 

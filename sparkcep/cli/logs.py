@@ -15,7 +15,7 @@ from sparkcep.data.files import STDIN, LogFile, read_file, spooled
 from sparkcep.data.roles import ROLES, TEMPORAL, Guess, guess_roles, sampled, type_text
 from sparkcep.data.row_order import ROW_IN_FILE, row_order
 from sparkcep.data.times import time_reading
-from sparkcep.errors import SparkCepError, near_name
+from sparkcep.errors import SparkCepError, near_hint
 from sparkcep.progress import activity
 from sparkcep.query import in_backticks
 from sparkcep.sql.log_columns import KEYS
@@ -156,10 +156,9 @@ def _called(file: LogFile) -> str:
 
 def _check(file: LogFile, columns: Sequence[str], role: str, name: str) -> None:
     if name.casefold() not in (c.casefold() for c in columns):
-        near = near_name(name, columns)
         raise SparkCepError(
             "CEP_UNRESOLVED_COLUMN", f"--{role} names {name}, but {file.path} has no such column.",
-            hint=f"did you mean {near}?" if near else f"its columns are {', '.join(columns)}",
+            hint=near_hint(name, columns, f"its columns are {', '.join(columns)}"),
         )  # fmt: skip
 
 

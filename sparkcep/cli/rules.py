@@ -61,7 +61,7 @@ def check(
         SparkCepError: CEP_RULES; CEP_UNRESOLVED_COLUMN, the event type is none of the columns.
     """
     from sparkcep import settings
-    from sparkcep.errors import SparkCepError, near_name
+    from sparkcep.errors import SparkCepError, near_hint
     from sparkcep.query import SortKey, quote
     from sparkcep.sql.rule_sets.binder import bind_rule, parse_rule
     from sparkcep.sql.rule_sets.files import folder_rules
@@ -72,8 +72,7 @@ def check(
     names: dict[str, str] = {}
     types = dict(columns or ())
     if columns and event_type is not None and event_type.casefold() not in {name.casefold() for name in types}:
-        near = near_name(event_type, types)
-        hint = f"did you mean {near}?" if near else f"--columns are {', '.join(types)}"
+        hint = near_hint(event_type, types, f"--columns are {', '.join(types)}")
         raise SparkCepError("CEP_UNRESOLVED_COLUMN", f"The log has no column {event_type}.", hint=hint)
     own = replace(settings.read(lambda key, default: default), log_event=event_type or "")
     # Whatever orders the log: a rule cannot say it.

@@ -12,7 +12,7 @@ import pyarrow.fs as pafs
 from pyspark.sql import DataFrame, SparkSession
 
 from sparkcep import settings
-from sparkcep.errors import PatternIndexError, near_name
+from sparkcep.errors import PatternIndexError, near_hint
 from sparkcep.index import sources
 from sparkcep.index.build import Progress, no_progress
 from sparkcep.index.commits import Summary
@@ -87,12 +87,13 @@ def current(spark: SparkSession, name: str) -> tuple[Location, Snapshot]:
     root, name = index_path(spark), checked_name(name)
     snapshot = call(spark, _current, root, name)
     if snapshot is None or snapshot.state == DROPPED:
-        near = near_name(name, [s.definition.name for _, s in found(spark).indexes])
         raise PatternIndexError(
             "CEP_INDEX_NOT_FOUND",
             f"There is no pattern index {name}.",
             blame="name",
-            hint=f"did you mean {near}?" if near else "SHOW PATTERN INDEXES lists them",
+            hint=near_hint(
+                name, [s.definition.name for _, s in found(spark).indexes], "SHOW PATTERN INDEXES lists them"
+            ),
         )
     return root.child(name), snapshot
 
@@ -136,8 +137,7 @@ def create(
         )
     kind = kind.lower()
     if kind not in KINDS:
-        near = near_name(kind, KINDS)
-        hint = f"did you mean {near}?" if near else f"there are {', '.join(KINDS)}"
+        hint = near_hint(kind, KINDS, f"there are {', '.join(KINDS)}")
         raise PatternIndexError("CEP_INDEX_KIND", f"There is no index kind {kind}.", blame="using", hint=hint)
     found = read_options(options or {})
     state: sources.State = sources.UNKNOWN

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from sparkcep import settings
-from sparkcep.errors import LimitError, PatternIndexError, near_name
+from sparkcep.errors import LimitError, PatternIndexError, near_hint
 from sparkcep.exec.kernels.index.keys import TYPE_BITS
 from sparkcep.index.tables import (
     INTEGERS,
@@ -58,8 +58,7 @@ def define(
     def column(given: str, role: str) -> str:
         found = given if given in types else by_fold.get(given.casefold())
         if found is None:
-            near = near_name(given, types)
-            hint = f"did you mean {near}?" if near else f"it has {', '.join(types)}"
+            hint = near_hint(given, types, f"it has {', '.join(types)}")
             raise PatternIndexError("CEP_INDEX_COLUMN", f"{source} has no column {given}.", blame=role, hint=hint)
         return found
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from sparkcep.errors import PatternIndexError, near_name
+from sparkcep.errors import PatternIndexError, near_hint
 from sparkcep.index import catalog, sources
 from sparkcep.index.plain_sequence import EventType, read_plain_sequence
 from sparkcep.index.reader import Reader
@@ -77,8 +77,7 @@ def continuations(
     """See :func:`sparkcep.index.pattern_continuations`."""
     way = mode.lower() if isinstance(mode, str) else str(mode)
     if way not in MODES:
-        near = near_name(way, MODES)
-        hint = f"did you mean {near}?" if near else f"there are {', '.join(MODES)}"
+        hint = near_hint(way, MODES, f"there are {', '.join(MODES)}")
         raise PatternIndexError("CEP_CONTINUATION_MODE", f"There is no mode {mode}.", blame="mode", hint=hint)
     if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k < 2**31:
         raise PatternIndexError(
@@ -148,13 +147,14 @@ def _readers(spark: SparkSession, log: Source, needs_counts: bool) -> list[Reade
             or (table is not None and _full_name(spark, s.definition.source) == table)
         ]  # fmt: skip
     if not found:
-        near = near_name(str(log), [n for s in listed for n in _names(s.definition)])
         if table is not None or log.kind == "path":
             message = f"{log} has no pattern index."
             hint = f"CREATE PATTERN INDEX name ON {log} (CASE c, TIME t, EVENT e)"
         else:
             message = f"There is no pattern index {log}, and no table of this name."
-            hint = f"did you mean {near}?" if near else "SHOW PATTERN INDEXES lists the indexes"
+            hint = near_hint(
+                str(log), [n for s in listed for n in _names(s.definition)], "SHOW PATTERN INDEXES lists the indexes"
+            )
         raise PatternIndexError("CEP_INDEX_NOT_FOUND", message, blame="log", hint=hint)
     able = [s for s in found if not needs_counts or COUNTS in s.tables]
     if not able:
@@ -185,8 +185,7 @@ def _types(reader: Reader, pattern: str | Sequence[str]) -> list[str]:
     known = reader.dictionary()
     for one in types:
         if one.name not in known:
-            near = near_name(one.name, known)
-            hint = f"did you mean {near}?" if near else f"it has {', '.join(sorted(known)[:10])}"
+            hint = near_hint(one.name, known, f"it has {', '.join(sorted(known)[:10])}")
             raise PatternIndexError(
                 "CEP_UNKNOWN_EVENT_TYPE", f"Pattern index {reader.definition.name} has no event of type {one.name}.",
                 blame=f"pattern:{one.offset}", hint=hint,

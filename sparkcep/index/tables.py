@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from sparkcep.errors import PatternIndexError, near_name
+from sparkcep.errors import PatternIndexError, near_hint
 from sparkcep.exec.kernels.index.keys import INTERVAL_BITS
 from sparkcep.query import in_backticks
 
@@ -123,8 +123,7 @@ def read_options(given: Mapping[str, object], base: Options | None = None) -> Op
     for raw, value in given.items():
         name = raw.lower()
         if name not in OPTION_NAMES:
-            near = near_name(name, OPTION_NAMES)
-            hint = f"did you mean {near}?" if near else f"there are {', '.join(OPTION_NAMES)}"
+            hint = near_hint(name, OPTION_NAMES, f"there are {', '.join(OPTION_NAMES)}")
             raise _bad_option(raw, f"A pattern index has no option {raw}.", hint)
         if name == "lookback":
             values[name] = read_lookback(value)

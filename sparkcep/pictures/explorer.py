@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 from sparkcep.data.discovery import Discovered, LogColumns, discover, quoted
 from sparkcep.data.roles import guess_roles, sampled
 from sparkcep.data.times import time_reading
-from sparkcep.errors import SparkCepError, near_name
+from sparkcep.errors import SparkCepError, near_hint
 from sparkcep.pictures.durations import UNITS, in_words
 from sparkcep.progress import activity
 from sparkcep.query import in_backticks, string_literal
@@ -214,10 +214,9 @@ def exploration(
     named = {"time": time, "event": event, "tiebreak": tiebreak, "case": ",".join(cases) or None}
     for column in (*cases, time, event, tiebreak):
         if column is not None and column not in frame.columns:
-            near = near_name(column, frame.columns)
             raise SparkCepError(
                 "CEP_UNRESOLVED_COLUMN", f"The log has no column {column}.",
-                hint=f"did you mean {near}?" if near else f"its columns are {', '.join(frame.columns)}",
+                hint=near_hint(column, frame.columns, f"its columns are {', '.join(frame.columns)}"),
             )  # fmt: skip
     guesses = guess_roles(sampled(frame), {r: c for r, c in named.items() if c is not None})
     for role in ("time", "event"):

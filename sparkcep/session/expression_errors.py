@@ -50,7 +50,7 @@ def parse_offset(error: ParseException, text: str) -> int:
     found = _PLACE.search(str(error))
     if found is None:
         return len(text)
-    return sum(map(len, text.splitlines(keepends=True)[: int(found[1]) - 1])) + int(found[2])
+    return sum(len(line) + 1 for line in text.split("\n")[: int(found[1]) - 1]) + int(found[2])
 
 
 def _unexpected(statement: str, start: int, text: str, offset: int) -> PatternParseError:

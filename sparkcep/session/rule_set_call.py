@@ -10,7 +10,7 @@ from typing import Any
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 
-from sparkcep.errors import PatternAnalysisError, SparkCepError, near_name, streaming_unsupported, warn
+from sparkcep.errors import PatternAnalysisError, SparkCepError, near_hint, streaming_unsupported, warn
 from sparkcep.planner.fields import Fields
 from sparkcep.planner.streaming.refusals import operator_refusal, order_refusal
 from sparkcep.query import KeyExpression, SortKey, quote
@@ -167,10 +167,9 @@ class _Reader:
     def check_column(self, name: str, source: DataFrame, position: int) -> None:
         fields = Fields(source.columns, self.analyzer.settings.case_sensitive)
         if fields.column_of(quote(name)) is None:
-            near = near_name(name, source.columns)
             raise self.error(
                 "CEP_UNRESOLVED_COLUMN", f"The log has no column {name}.", position,
-                f"did you mean {near}?" if near else f"its columns are {', '.join(source.columns)}",
+                near_hint(name, source.columns, f"its columns are {', '.join(source.columns)}"),
             )  # fmt: skip
 
     def keys(self, table: TableArgument, source: DataFrame, log: LogColumns) -> LogKeys:

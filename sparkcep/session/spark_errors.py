@@ -10,7 +10,7 @@ from threading import get_ident
 
 from pyspark.errors import AnalysisException, ParseException, QueryContextType
 
-from sparkcep.errors import PatternAnalysisError, PatternParseError, SparkCepError, near_name
+from sparkcep.errors import PatternAnalysisError, PatternParseError, SparkCepError, near_hint
 from sparkcep.planner.conditions.units import is_without_unit, without_unit
 from sparkcep.query import PREFIX, PatternQuery, quote
 from sparkcep.session.expression_errors import hint_of_column, hint_of_function, parse_offset, place_of, quoted
@@ -45,8 +45,7 @@ def located(
             hint="FIRST and LAST give first and last values; array_agg collects rows for any other function",
         )
     parameters = error.getMessageParameters() or {}
-    name = parameters.get("objectName") or parameters.get("routineName") or parameters.get("functionName") or ""
-    name = name or parameters.get("funcName", "").strip('"').partition("(")[0]
+    name = _name_at_fault(error) or parameters.get("funcName", "").strip('"').partition("(")[0]
     parts = name.replace("`", "").split(".")
     token = _token(query, parts[-1], start) if name else None
     position = token.start if token is not None else start
@@ -105,9 +104,8 @@ def quietly() -> Iterator[None]:
 
 def _sides(parameters: Mapping[str, str]) -> tuple[str, str]:
     """Spark's types of the two sides of an operator, as conditions call them."""
-    types = (parameters.get(side, "").strip('"').split(" ")[0].casefold() for side in ("left", "right"))
-    one, other = types
-    return one, other
+    left, right = (parameters.get(side, "").strip('"').split(" ")[0].casefold() for side in ("left", "right"))
+    return left, right
 
 
 def is_of_rewritten_text(error: AnalysisException) -> bool:
@@ -165,6 +163,12 @@ def _said(error: AnalysisException) -> tuple[str, str]:
     return condition, message.removeprefix(f"[{condition}] ")
 
 
+def _name_at_fault(error: AnalysisException) -> str:
+    """The column or function that an error complains of, as Spark quotes it; empty where it is about none."""
+    parameters = error.getMessageParameters() or {}
+    return parameters.get("objectName") or parameters.get("routineName") or parameters.get("functionName") or ""
+
+
 def fragments(error: AnalysisException) -> list[str]:
     """The SQL that Spark complains of."""
     contexts = error.getQueryContext() or []
@@ -199,12 +203,12 @@ def no_relation(
     if place < 0:
         return None
     common = [table.name for form in s.forms for scope in form.scopes for table in scope]
-    near = near_name(name, [*([] if schema else common), *names(".".join(map(quote, schema)))])
+    known = [*([] if schema else common), *names(".".join(map(quote, schema)))]
     return PatternAnalysisError(
         "TABLE_OR_VIEW_NOT_FOUND",
         f"There is no table or view {'.'.join([*schema, name])}.",
         text=s.text, position=s.tokens[place].start,
-        hint=f"did you mean {near}?" if near else "SHOW TABLES lists the tables and views",
+        hint=near_hint(name, known, "SHOW TABLES lists the tables and views"),
     )  # fmt: skip
 
 
@@ -232,8 +236,7 @@ def of_filter(
     if isinstance(error, ParseException):
         return _unread_filter(s, error, start, end, sql)
     condition, message = _said(error)
-    parameters = error.getMessageParameters() or {}
-    name = parameters.get("objectName") or parameters.get("routineName") or parameters.get("functionName") or ""
+    name = _name_at_fault(error)
     parts = name.replace("`", "").split(".")
     named = [t for t in s.tokens[low:high] if name and t.text.casefold() in (parts[0].casefold(), parts[-1].casefold())]
     texts = [s.text.find(fragment, start, end) for fragment in fragments(error) if fragment]
@@ -253,9 +256,9 @@ def _unread_filter(s: Statement, error: ParseException, start: int, end: int, sq
     """The error of a condition from ``start`` to ``end`` that Spark could not read, at the end of ``sql``."""
     condition, message = _said(error)
     position, word = start, ""
-    place, near = re.search(r"\(line (\d+), pos (\d+)\)", str(error)), re.search(r"near '(.+?)'", message)
-    if place is not None and near is not None:
-        at = sum(len(line) + 1 for line in sql.split("\n")[: int(place[1]) - 1]) + int(place[2])
+    near = re.search(r"near '(.+?)'", message)
+    if near is not None:
+        at = parse_offset(error, sql)
         # Of what was replaced in the condition nothing lies behind the place, or nothing before it.
         for found in (end - len(sql) + at, start + at - (len(sql) - (end - start))):
             if start <= found < end and s.text.startswith(near[1], found):
@@ -273,12 +276,11 @@ def _no_column(
     parts: Sequence[str], columns: Sequence[str], text: str | None, position: int, hint: str | None = None
 ) -> PatternAnalysisError:
     """The error of a name that is no column of an input. ``hint``: one that is better than a near name."""
-    near = near_name(parts[-1], columns)
     return PatternAnalysisError(
         "CEP_UNRESOLVED_COLUMN",
         f"There is no column {'.'.join(parts)} here.",
         text=text, position=position,
-        hint=hint or (f"did you mean {near}?" if near else f"the input's columns are {', '.join(columns)}"),
+        hint=hint or near_hint(parts[-1], columns, f"the input's columns are {', '.join(columns)}"),
     )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 
-from sparkcep.errors import PatternAnalysisError, near_name
+from sparkcep.errors import PatternAnalysisError, near_hint
 from sparkcep.query import PREFIX, folded, quote
 from sparkcep.session.planning import OccurrencePlanner
 from sparkcep.session.spark_errors import outer_reference
@@ -140,12 +140,11 @@ class SelectReader:
             known = {self.fold(c) for c in own}
             for k in side.outside:
                 if self.fold(s.tokens[k].text) not in known and name.upper() not in variables:
-                    near = near_name(s.tokens[k].text, own)
                     raise self.error(
                         "CEP_UNRESOLVED_COLUMN",
                         f"{name} has no column {s.tokens[k].text}.",
                         k,
-                        f"did you mean {near}?" if near else f"its columns are {', '.join(own)}",
+                        near_hint(s.tokens[k].text, own, f"its columns are {', '.join(own)}"),
                     )
             if (alone := alone_at(s, self.windowed, name, self.fold, without)) is not None:
                 raise self.error("CEP_UNRESOLVED_COLUMN", f"{name} is a relation, not a column.", alone, f"{name}.*")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sparkcep.errors import PatternAnalysisError, near_name
+from sparkcep.errors import PatternAnalysisError, near_hint
 from sparkcep.settings import LOG_CASE, LOG_EVENT, LOG_TIEBREAK, LOG_TIME, Settings
 
 KEYS = {"case": LOG_CASE.key, "time": LOG_TIME.key, "tiebreak": LOG_TIEBREAK.key, "event": LOG_EVENT.key}
@@ -66,6 +66,5 @@ class LogColumns:
     def unresolved(self, key: str, name: str) -> PatternAnalysisError:
         """CEP_UNRESOLVED_COLUMN; the caller raises it."""
         columns = self.columns()
-        near = near_name(name, columns)
-        hint = f"did you mean {near}?" if near else f"its columns are {', '.join(columns)}"
+        hint = near_hint(name, columns, f"its columns are {', '.join(columns)}")
         return self.error("CEP_UNRESOLVED_COLUMN", f"{key} names {name}, but the input has no such column.", hint)

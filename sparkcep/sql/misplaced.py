@@ -190,10 +190,8 @@ def _begins_section(statement: Statement, i: int) -> bool:
 def _closed_too_often(statement: Statement) -> PatternParseError | None:
     """The error of a parenthesis that closes a clause too early, as a later one has nothing to close; None without
     one."""
-    clauses = [form for form in statement.forms if form.kind is OccurrenceKind.CLAUSE]
-    closing = (k for k, t in enumerate(statement.tokens) if t.kind == "op" and t.upper == ")")
-    extra = next((k for k in closing if statement.opening(k) < 0), None)
-    if not clauses or extra is None:
+    extra = statement.closes_nothing()
+    if extra is None or not any(form.kind is OccurrenceKind.CLAUSE for form in statement.forms):
         return None
     return _error(
         statement, "CEP_SYNTAX_ERROR", extra, "This parenthesis closes nothing.", "leave it out, or open one before it"

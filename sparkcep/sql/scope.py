@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sparkcep.errors import PatternAnalysisError, near_name
+from sparkcep.errors import PatternAnalysisError, near_hint
 from sparkcep.query import OwnAggregate
 from sparkcep.sql.clause.row_pattern import variable_name
 from sparkcep.sql.lexicon import Token
@@ -21,8 +21,7 @@ def meant(name: str, columns: Sequence[str]) -> str:
     """A hint to the column that a name may mean that none has."""
     if sides := of_sides(name, columns):
         return f"several sides of the join have it: write {' or '.join(sides)}"
-    near = near_name(name, columns)
-    return f"did you mean {near}?" if near else f"its columns are {', '.join(columns)}"
+    return near_hint(name, columns, f"its columns are {', '.join(columns)}")
 
 
 class InputNames:
@@ -60,12 +59,11 @@ class InputNames:
 
     def no_variable(self, token: Token) -> PatternAnalysisError:
         """CEP_UNDEFINED_VARIABLE; the caller raises it."""
-        near = near_name(token.text, self.variables)
         return self.error(
             "CEP_UNDEFINED_VARIABLE",
             f"{token.text} is neither a pattern variable nor a column of the input.",
             token,
-            f"did you mean {near}?" if near else f"the pattern has {', '.join(self.variables)}",
+            near_hint(token.text, self.variables, f"the pattern has {', '.join(self.variables)}"),
         )
 
     def no_column(self, token: Token) -> PatternAnalysisError:
@@ -164,15 +162,14 @@ class Scope(InputNames):
         token = self.statement.tokens[low]
         variables = self.variables_of(variable_name(token)) if high - low == 1 else None
         if variables is None:
-            near = near_name(token.text, self.variables)
-            near = f"did you mean {near}?" if near else f"the pattern has {', '.join(self.variables)}"
+            hint = near_hint(token.text, self.variables, f"the pattern has {', '.join(self.variables)}")
             if self.variables_of(variable_name(token)) is not None:
-                near = f"write CLASSIFIER({token.text})"
+                hint = f"write CLASSIFIER({token.text})"
                 token = self.statement.tokens[low + 1]
             raise self.error(
                 "CEP_UNDEFINED_VARIABLE",
                 f"CLASSIFIER takes a pattern variable; {self.statement.written(low, high)} is not one.",
                 token,
-                near,
+                hint,
             )
         return variables

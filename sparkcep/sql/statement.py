@@ -170,6 +170,11 @@ class Statement(TokenText):
             self.opened.update((end, start) for start, end in self.pairs.items())
         return self.opened.get(close, default)
 
+    def closes_nothing(self, low: int = 0) -> int | None:
+        """The first closing parenthesis from a token on that nothing opens; None without one."""
+        closing = (k for k in range(low, len(self.tokens)) if self.operator(k) == ")")
+        return next((k for k in closing if self.opening(k) < 0), None)
+
     def span_end(self, form: PatternOccurrence) -> int:
         """Offset behind all text of a form, also that which stands apart from what it takes the place of."""
         return form.end if form.windowed is None else self.tokens[form.windowed.end - 1].end

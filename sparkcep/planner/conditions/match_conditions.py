@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sparkcep.errors import PatternAnalysisError, streaming_unsupported
+from sparkcep.errors import PatternAnalysisError, not_boolean, streaming_unsupported
 from sparkcep.exec.conditions.expressions import (
     ROW_COLUMN,
     Call,
@@ -208,10 +208,7 @@ class MatchConditions:
                     hint=found.hint,
                 )  # fmt: skip
         if (condition := re.fullmatch(r"a condition of type (.*)", what)) is not None:
-            return PatternAnalysisError(
-                "CEP_CONDITION_TYPE", f"A condition must be boolean; this one is {condition[1]}.",
-                text=self.query.text or None, position=scalar.position,
-            )  # fmt: skip
+            return not_boolean(condition[1], self.query.text, scalar.position)
         return PatternAnalysisError(
             "CEP_UNSUPPORTED_CONDITION",
             f"A condition that depends on the match cannot use {what}.",

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from sparkcep.errors import PatternAnalysisError, PatternParseError, near_name
+from sparkcep.errors import PatternAnalysisError, PatternParseError, near_hint
 from sparkcep.pattern import Conjunction, Quantified, walk
 from sparkcep.query import (
     GROUP_ID,
@@ -429,12 +429,11 @@ class BlockBinder:
         found = _UNITS.get(name.lower())
         if found is None:
             token = next((t for t in tokens if t.text.endswith(name)), tokens[0])
-            near = near_name(name, _UNITS)
             raise self.error(
                 "CEP_INTERVAL",
                 f"{name} is not a unit of time.",
                 token.start,
-                f"did you mean {near}?" if near else "seconds, minutes, hours, days, weeks, months and years are",
+                near_hint(name, _UNITS, "seconds, minutes, hours, days, weeks, months and years are"),
             )
         return found
 

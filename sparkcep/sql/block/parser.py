@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from sparkcep.errors import PatternParseError, near_name
+from sparkcep.errors import PatternParseError, near_hint, near_name
 from sparkcep.sql.block.foreign_words import INSTEAD, STRATEGIES, foreign_section
 from sparkcep.sql.lexicon import BEHIND_OPERAND, ENDS_OPERAND, WANTS_OPERAND
 from sparkcep.sql.non_answers import HINT, TAKES, WrongArgument, in_order
@@ -146,10 +146,7 @@ class BlockParser:
             name = self.section(self.at)
             if name is None:
                 word = self.s.tokens[self.at].text
-                near = near_name(word, CLAUSES)
-                raise self.error(
-                    f"{word!r} is not expected here.", hint=f"did you mean {near}?" if near else _CLAUSES_HINT
-                )
+                raise self.error(f"{word!r} is not expected here.", hint=near_hint(word, CLAUSES, _CLAUSES_HINT))
             if name in INSTEAD:
                 raise self.error(f"{name} belongs to MATCH_RECOGNIZE, not to a pattern block.", hint=INSTEAD[name])
             if name in STRATEGIES:

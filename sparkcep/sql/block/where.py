@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from sparkcep.errors import PatternAnalysisError, PatternParseError, near_name
+from sparkcep.errors import PatternAnalysisError, PatternParseError, near_hint
 from sparkcep.query import Selection
 from sparkcep.sql.block.scope import BlockScope
 from sparkcep.sql.lexicon import Token
@@ -203,12 +203,11 @@ def read_strategy(scope: BlockScope, clause: Range) -> tuple[str, Token]:
     tokens = scope.statement.tokens[slice(*clause)]
     name = " ".join(t.upper for t in tokens).replace("_", " ")
     if name not in STRATEGIES:
-        near = near_name(name, STRATEGIES)
         raise PatternAnalysisError(
             "CEP_SYNTAX_ERROR",
             "EVENT SELECTION is followed by a strategy.",
             text=scope.statement.text,
             position=tokens[0].start,
-            hint=f"did you mean {near}?" if near else ", ".join(STRATEGIES),
+            hint=near_hint(name, STRATEGIES, ", ".join(STRATEGIES)),
         )
     return name, tokens[0]

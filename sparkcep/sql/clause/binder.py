@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from sparkcep.errors import PatternAnalysisError, near_name
+from sparkcep.errors import PatternAnalysisError, near_hint
 from sparkcep.pattern import Pattern, Variable, has_exclusion, variables, walk
 from sparkcep.query import (
     PREFIX,
@@ -306,11 +306,9 @@ class Binder:
 
     def undefined(self, token: Token, hint: str = "") -> PatternAnalysisError:
         """CEP_UNDEFINED_VARIABLE; the caller raises it."""
-        near = near_name(token.text, (*self.primaries, *self.scope.unions))
-        near = f"did you mean {near}?" if near else f"the pattern has {', '.join(self.primaries)}"
-        return self.error(
-            "CEP_UNDEFINED_VARIABLE", f"{token.text} is not a pattern variable.", token.start, hint or near
-        )
+        known = (*self.primaries, *self.scope.unions)
+        hint = hint or near_hint(token.text, known, f"the pattern has {', '.join(self.primaries)}")
+        return self.error("CEP_UNDEFINED_VARIABLE", f"{token.text} is not a pattern variable.", token.start, hint)
 
     def bind_skip(self) -> Skip:
         """AFTER MATCH SKIP with the primary variables that its target stands for.
@@ -400,12 +398,11 @@ class Binder:
         for item in self.clause.definitions:
             name = variable_name(item.name)
             if name not in self.primaries:
-                near = near_name(name, self.primaries)
                 raise self.error(
                     "CEP_VARIABLE_NOT_IN_PATTERN",
                     f"{item.name.text} is defined but does not occur in PATTERN.",
                     item.name.start,
-                    f"did you mean {near}?" if near else f"the pattern has {', '.join(self.primaries)}",
+                    near_hint(name, self.primaries, f"the pattern has {', '.join(self.primaries)}"),
                 )
             low, high = item.expression
             source = self.s.text[self.s.tokens[low].start : self.s.tokens[high - 1].end]

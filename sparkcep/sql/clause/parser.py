@@ -215,12 +215,10 @@ class ClauseParser:
     def closes_early(self) -> PatternParseError | None:
         """The error of a clause whose closing parenthesis should close something inside of it, since a later one closes
         nothing; None where parentheses are balanced."""
-        s, close = self.s, self.end
-        closing = (k for k in range(close + 1, len(s.tokens)) if s.operator(k) == ")" and s.opening(k) < 0)
-        if next(closing, None) is None or s.operator(close) != ")":
+        if self.s.operator(self.end) != ")" or self.s.closes_nothing(self.end + 1) is None:
             return None
         message = f"This parenthesis closes {self.what}, and a later one closes nothing."
-        return self.error(message, hint="leave one of the two out", at=close)
+        return self.error(message, hint="leave one of the two out", at=self.end)
 
     def error(
         self, message: str, error_class: str = "CEP_SYNTAX_ERROR", hint: str | None = None, at: int | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from sparkcep.errors import PatternAnalysisError, near_name
+from sparkcep.errors import PatternAnalysisError, near_hint, near_name
 from sparkcep.pattern import Concatenation, Quantified, Variable
 from sparkcep.query import (
     GAP,
@@ -323,12 +323,11 @@ class WindowBinder(Binder):
         self.refuse_variables(call)
         if opens - call.low > 1 or (name not in AGGREGATES and name not in OF_FRAME):
             known = sorted({*AGGREGATES, *OF_FRAME, *OF_PARTITION})
-            near = near_name(name, known)
             raise self.error(
                 "CEP_WINDOW_CALL",
                 f"{name} cannot be called over a window with a pattern.",
                 first.start,
-                f"did you mean {near}?" if near else "array_agg collects rows for any other function",
+                near_hint(name, known, "array_agg collects rows for any other function"),
             )
         scope = replace(self.scope, primaries=(), unions={})
         reader = ScalarReader(scope, running=False, in_define=False, one_row=True)
