@@ -60,8 +60,9 @@ def near_name(name: str, candidates: Iterable[str]) -> str | None:
 
 def not_boolean(type_: str, text: str | None, position: int) -> PatternAnalysisError:
     """CEP_CONDITION_TYPE at a condition; the caller raises it."""
-    message = f"A condition must be boolean; this one is {type_}."
-    return PatternAnalysisError("CEP_CONDITION_TYPE", message, text=text or None, position=position)
+    return PatternAnalysisError(
+        "CEP_CONDITION_TYPE", f"A condition must be boolean; this one is {type_}.", text=text or None, position=position
+    )
 
 
 def near_hint(name: str, candidates: Iterable[str], otherwise: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any, cast
 from pyspark.errors import AnalysisException, PySparkNotImplementedError, PySparkTypeError
 from pyspark.sql import DataFrame
 
-from sparkcep.errors import PatternAnalysisError, SparkCepError
+from sparkcep.errors import PatternAnalysisError, SparkCepError, not_boolean
 from sparkcep.exec.engine import StreamingEngine
 from sparkcep.exec.engines.by_spec import ENGINES
 from sparkcep.exec.engines.non_answers.facts import partition_facts
@@ -126,12 +126,7 @@ def diagnosed(analyzer: SparkAnalyzer, planned: AnyPlan, source: DataFrame, erro
         except AnalysisException as own:
             return located(query, own, condition.position)
         if type_ != "boolean":
-            return PatternAnalysisError(
-                "CEP_CONDITION_TYPE",
-                f"A condition must be boolean; this one is {type_}.",
-                text=query.text or None,
-                position=condition.position,
-            )
+            return not_boolean(type_, query.text, condition.position)
     return located(query, error)
 
 

@@ -10,7 +10,7 @@ from pyspark.errors import AnalysisException, PySparkTypeError
 from pyspark.sql import DataFrame
 from pyspark.sql.types import IntegerType, StringType, StructField, StructType
 
-from sparkcep.errors import PatternAnalysisError, SparkCepError, warn
+from sparkcep.errors import PatternAnalysisError, SparkCepError, not_boolean, warn
 from sparkcep.exec.engine import StreamingEngine
 from sparkcep.exec.engines.by_spec import ENGINES
 from sparkcep.exec.operator import match
@@ -422,8 +422,5 @@ def _not_streamed(query: PatternQuery, why: str) -> PatternAnalysisError:
 def of_condition(query: PatternQuery, condition: RowCondition, why: AnalysisException | str) -> PatternAnalysisError:
     """What Spark has against a rule's condition, at its place; the caller notes it."""
     if isinstance(why, str):
-        return PatternAnalysisError(
-            "CEP_CONDITION_TYPE", f"A condition must be boolean; this one is {why}.", text=query.text or None,
-            position=condition.position,
-        )  # fmt: skip
+        return not_boolean(why, query.text, condition.position)
     return located(query, why, condition.position)
