@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import NamedTuple
 
 import numpy as np
 from llvmlite import ir
-from numba import types
+from numba import config, types
 from numba.extending import intrinsic
 
 from sparkcep.exec.kernels.caching import inner, spliced
@@ -70,7 +71,7 @@ def navigate(k, navigations, width, search, rows):
 
 
 @intrinsic
-def called(typingctx, address, condition, base, rows, number):
+def _called(typingctx, address, condition, base, rows, number):
     """Call a C function by its address with four integers; it takes what it needs of the interpreter's lock."""
 
     def codegen(context, builder, signature, arguments):
@@ -80,6 +81,14 @@ def called(typingctx, address, condition, base, rows, number):
         return builder.call(function, [context.cast(builder, value, of, types.int64) for value, of in pairs])
 
     return types.int64(address, condition, base, rows, number), codegen
+
+
+def _called_by_python(address, *integers):
+    """As ``_called`` where Numba compiles nothing."""
+    return ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 4)(int(address))(*map(int, integers))
+
+
+called = _called_by_python if config.DISABLE_JIT else _called
 
 
 @inner
