@@ -8,7 +8,7 @@ LONG := types spark marked connect texts sql-on-connect properties pairs plans p
 LONG := $(addprefix long-,$(LONG)) audit
 VENV ?= .venv
 # Which tests: those of every change, or all but what only test-long runs; at the end, what took longest.
-TIER := not long and not full
+TIER := not long and not full and not compiled
 SHORT = -m '$(TIER)' --durations 5 --durations-min 5
 BIN := $(VENV)/bin
 

@@ -53,6 +53,7 @@ def order(other: Load) -> Expression:
 LOGS = st.lists(st.sampled_from([*range(9), None]), min_size=40, max_size=400)
 
 
+@pytest.mark.compiled
 @given(
     LOGS,
     st.lists(st.integers(0, 40), max_size=3),
@@ -65,6 +66,7 @@ def test_as_compiled(values: list[int | None], cuts: list[int], pattern: str, ot
     assert called.tolist() == compiled.tolist()
 
 
+@pytest.mark.compiled
 @given(
     LOGS,
     st.lists(st.integers(0, 40), max_size=3),

@@ -24,6 +24,7 @@ def spec_of(text: str, **changes: object):
     return make_spec(pattern, {"A": 0, "B": 1}, **changes)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("skip", [SkipMode.PAST_LAST_ROW, SkipMode.TO_NEXT_ROW])
 @pytest.mark.parametrize("text", CATASTROPHIC)
 def test_a_hopeless_search_ends(text: str, skip: SkipMode) -> None:
@@ -33,6 +34,7 @@ def test_a_hopeless_search_ends(text: str, skip: SkipMode) -> None:
     assert time.process_time() - started < 20  # with compiling
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("text", CATASTROPHIC)
 def test_a_match_is_found_at_once(text: str) -> None:
     rows = 120

@@ -62,6 +62,7 @@ HOPELESS = {
 }
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(("pattern", "slot"), HOPELESS.values(), ids=HOPELESS.keys())
 @pytest.mark.parametrize("skip", [SkipMode.PAST_LAST_ROW, SkipMode.TO_NEXT_ROW])
 def test_more_than_a_trillion_ways(pattern: Pattern, slot, skip: SkipMode) -> None:

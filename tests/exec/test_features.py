@@ -63,6 +63,7 @@ IMPORTANT = {
 MOST_FEATURES = "runs"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[] if name == MOST_FEATURES else pytest.mark.long) for name in STRATEGIES]
 )

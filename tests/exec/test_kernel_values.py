@@ -100,6 +100,7 @@ def test_ranks_follow_bytes() -> None:
     assert constants[0] < ranks[0][2] < ranks[0][0] < ranks[1][0]
 
 
+@pytest.mark.compiled
 def test_nested_plus_is_linear() -> None:
     """`(A+)+ B` without any B is the classic exponential case."""
     pattern = Concatenation((plus(plus(plus(A))), B))
@@ -113,6 +114,7 @@ def test_nested_plus_is_linear() -> None:
     assert times[1] < 5
 
 
+@pytest.mark.compiled
 def test_one_match_of_a_hundred_thousand_rows() -> None:
     assert len(Matcher(make_spec(plus(plus(A)), {"A": 0})).match(batch([1] * 100_000))) == 100_000
 
@@ -163,6 +165,7 @@ def test_program_limit_names_its_key() -> None:
         compile_pattern(pattern)
 
 
+@pytest.mark.compiled
 def test_one_signature() -> None:
     """A second signature would be a second compilation on every machine."""
     pair_holds(LESS, pa.array(["a", "b"]), "string")

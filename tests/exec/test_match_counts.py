@@ -71,6 +71,7 @@ def many(rows: int, selection: Selection = Selection.ANY) -> tuple[RunSpec, obje
     return plan.engine.spec, batch_of_case(case, plan)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
@@ -92,12 +93,14 @@ def test_a_partition_of_too_many_matches_fails_at_once(rows: int, said: str) -> 
         assert word in message
 
 
+@pytest.mark.compiled
 def test_what_is_counted_and_below_the_limit_is_enumerated_to_its_end() -> None:
     spec, batch = many(20)
     numbers = list(itertools.chain(*(out[:, 1].tolist() for out, _ in RunMatcher(spec).pieces(batch, 1 << 16))))
     assert numbers == list(range(1, 2**18))
 
 
+@pytest.mark.compiled
 def test_the_limit_counts_matches_and_not_the_rows_that_aggregates_want() -> None:
     spec, batch = many(12)
     matches = 2**10 - 1
@@ -109,6 +112,7 @@ def test_the_limit_counts_matches_and_not_the_rows_that_aggregates_want() -> Non
         RunMatcher(replace(spec, limit_rows=matches - 1)).match(batch)
 
 
+@pytest.mark.compiled
 def test_matches_that_hold_too_many_events_end_in_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     spec, batch = many(16)
     monkeypatch.setattr(run_matcher, "MAX_BYTES", 100_000)

@@ -84,6 +84,7 @@ def test_runs_that_grow_are_the_same(case: RunCase) -> None:
     assert grown == run_case(case)
 
 
+@pytest.mark.compiled
 def test_a_long_match_ends_in_the_limit() -> None:
     rows = 200_000
     spec = replace(tiny_spec(), one_per_start=True, limit_steps=10**9, limit_rows=10**9)

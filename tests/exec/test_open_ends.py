@@ -165,6 +165,7 @@ def test_limits_count_per_partition(pattern: Pattern, parts, cuts, steps: int, r
 A, B = Variable("A"), Variable("B")
 
 
+@pytest.mark.compiled
 def test_memory_is_bounded() -> None:
     """Matches of ten rows in a partition of 100,000: little is kept, whatever the partition's length."""
     spec = make_spec(Concatenation((A, Quantified(B, 1, None))), {"A": 0, "B": 1})

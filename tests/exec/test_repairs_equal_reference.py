@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -118,6 +119,7 @@ def test_conditions_between_events(case: RepairCase) -> None:
     assert run_repair(case) == reference_repair(case)
 
 
+@pytest.mark.compiled
 def test_one_signature_for_all_queries() -> None:
     """Bounds, gaps, conditions, NULL times: none of them makes another signature to compile."""
     plain = RepairCase(("A", "B"), (1, 2), ("B", "A"), (), 1, 4, 2)

@@ -82,6 +82,7 @@ def test_wide_rows_are_matched_and_given_out_in_small_pieces(monkeypatch: pytest
     assert max(held) < 2 * limit and max(batch.nbytes for batch in out) < 2 * limit
 
 
+@pytest.mark.compiled
 def test_a_long_partition_is_not_held_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = 200_000
     masks = np.where(np.arange(rows) % 7 == 0, 1, 2).astype(np.int8)

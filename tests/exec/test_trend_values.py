@@ -73,6 +73,7 @@ def falls(n: int, width: int | None, slide: int | None) -> TrendCase:
     return TrendCase(run, width, slide, (("try_count", None),))
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(("width", "slide"), [(None, None), (600, 600), (600, 10)])
 def test_memory_is_bounded(width: int | None, slide: int | None) -> None:
     """At most 100 bytes an event and window, with an ordered condition and exact counts."""
@@ -84,6 +85,7 @@ def test_memory_is_bounded(width: int | None, slide: int | None) -> None:
     assert matcher.scratch_bytes <= 100 * n * ((width or 1) // (slide or 1))
 
 
+@pytest.mark.compiled
 def test_fewer_windows_share_a_walk_where_memory_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
     case = falls(500, 60, 2)
     plan = plan_trend_case(case)

@@ -74,6 +74,7 @@ def test_any(case: UncertainCase) -> None:
     check(case)
 
 
+@pytest.mark.compiled
 @few
 @given(uncertain_cases(selections=(Selection.NEXT,), negation=False, maximum_conditions=0))
 def test_next(case: UncertainCase) -> None:

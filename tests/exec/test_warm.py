@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pytest
 
 import sparkcep
 from sparkcep.exec.conditions.expressions import DOUBLE, STRING, AggregateSlot, Call, Constant, Load, RowValue
@@ -20,6 +21,8 @@ from sparkcep.query import RowsPerMatch, SkipMode
 from sparkcep.session.warmup import ENTRIES, warm_up
 
 from .helpers import make_spec
+
+pytestmark = [pytest.mark.compiled]
 
 PATTERN = Concatenation((Variable("A"), Quantified(Variable("B"), 0, None)))
 
