@@ -12,7 +12,7 @@ TIER := not long and not full and not compiled
 SHORT = -m '$(TIER)' --durations 5 --durations-min 5
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-full test-long $(LONG) warm wheel audit test-kernels test-sql test-spark test-index test-connect test-versions check bench docs clean
+.PHONY: demo test record test-full test-long $(LONG) warm wheel audit test-kernels test-sql test-spark test-index test-connect test-versions check bench docs clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -145,6 +145,10 @@ check: $(VENV)/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# Plans of all statements, and what Spark answers while they are planned, written down anew: ten minutes.
+record: $(VENV)/.test
+	$(BIN)/python -m tests.plans.record
 
 # Other releases of Spark that pyproject.toml allows, each in an environment of its own below .venvs.
 test-versions: $(BIN)/python

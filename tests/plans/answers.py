@@ -12,11 +12,13 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pyspark.errors import AnalysisException, ParseException, PySparkException, QueryContextType
+from pyspark import errors
+from pyspark.errors import AnalysisException, PySparkException, QueryContextType
 from pyspark.sql import DataFrame, Row
 from pyspark.sql.types import StructField, StructType
 
@@ -25,12 +27,18 @@ _WORD = re.compile(r"\w+")
 _MADE = re.compile(
     r"\b(?:VIEW|TABLE|INTO|FUNCTION|VARIABLE|SCHEMA|UPDATE)\s+(?:IF\s+(?:NOT\s+)?EXISTS\s+)?`?(\w+)", re.IGNORECASE
 )
+#: Names that pyspark gives to views of DataFrames are random.
+_RANDOM = re.compile(r"_pyspark_[0-9a-f_]{8,}")
 #: Of EXPLAIN COST the planner reads the first size.
 _SIZE = re.compile(r"Statistics\([^)]*\)")
 
 
 class Unrecorded(BaseException):
     """A question that nobody has asked Spark before. No Exception, since planners do without some answers."""
+
+
+class NeedsFiles(Exception):
+    """A question about a table's files."""
 
 
 def digest(*parts: str) -> str:
@@ -62,7 +70,7 @@ class Answers:
             if self.asks:
                 try:
                     self.given[key] = ask()
-                except PySparkException as error:
+                except (PySparkException, ValueError) as error:
                     self.given[key] = {"error": told(error)}
             elif key in self.known:
                 self.given[key] = self.known[key]
@@ -74,16 +82,22 @@ class Answers:
         return found
 
 
-def told(error: PySparkException) -> dict[str, Any]:
-    """An error of Spark's as values of JSON."""
+def told(error: PySparkException | ValueError) -> dict[str, Any]:
+    """An error of Spark's, or pyarrow's, as values of JSON."""
+    if isinstance(error, ValueError):
+        return {"class": "ValueError", "message": str(error)}
     contexts = error.getQueryContext() or []
     return {
-        "class": "parse" if isinstance(error, ParseException) else "analysis",
+        "class": type(error).__name__,
         "condition": error.getCondition(),
-        "parameters": dict(error.getMessageParameters() or {}),
-        "message": error.getMessage() or str(error),
-        "fragments": [c.fragment() for c in contexts if c.contextType() is QueryContextType.SQL],
+        "parameters": {k: _steady(v) for k, v in (error.getMessageParameters() or {}).items()},
+        "message": _steady(error.getMessage() or str(error)),
+        "fragments": [_steady(c.fragment()) for c in contexts if c.contextType() is QueryContextType.SQL],
     }
+
+
+def _steady(text: str) -> str:
+    return _RANDOM.sub("_pyspark_view", text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +113,11 @@ class _Fragment:
         return self.text
 
 
-def recalled(said: Mapping[str, Any]) -> PySparkException:
+def recalled(said: Mapping[str, Any]) -> Exception:
     """The error that was told."""
-    base: Any = ParseException if said["class"] == "parse" else AnalysisException
+    if said["class"] == "ValueError":
+        return ValueError(said["message"])
+    base: Any = getattr(errors, said["class"], AnalysisException)
 
     class Recalled(base):  # type: ignore[misc]
         def getCondition(self) -> Any:
@@ -119,7 +135,8 @@ def recalled(said: Mapping[str, Any]) -> PySparkException:
         def __str__(self) -> str:
             return str(said["message"])
 
-    return Recalled.__new__(Recalled)
+    made: Exception = Recalled.__new__(Recalled)
+    return made
 
 
 @dataclass(slots=True)
@@ -150,6 +167,11 @@ class Session:
     def __init__(self, answers: Answers, state: State, real: Any = None) -> None:
         self.answers, self.state, self.real = answers, state, real
         self.conf = _Settings(self)
+
+    @property
+    def catalog(self) -> Any:
+        """Of tables that lie somewhere: a function over an index looks at their files."""
+        raise NeedsFiles
 
     def sql(self, text: str, args: Any = None, **values: Any) -> Frame:
         """A statement, analysed."""
@@ -230,6 +252,10 @@ class Frame(DataFrame):
         return list(self.schema.names)
 
     @property
+    def dtypes(self) -> list[tuple[str, str]]:
+        return [(field.name, field.dataType.simpleString()) for field in self.schema.fields]
+
+    @property
     def isStreaming(self) -> bool:
         return bool(self.said.get("stream"))
 
@@ -245,9 +271,25 @@ class Frame(DataFrame):
         found = self.session.answers.answer(digest("rows of", self.key), f"rows of {self.question}", ask)["rows"]
         return [Row(*names)(*row) for row in found]
 
+    def __getitem__(self, name: Any) -> Any:
+        return name
+
+    def select(self, *names: Any) -> Frame:
+        """Some columns; only by their names."""
+        return self.derived(f"select {names}", lambda real: real.select(*(real[name] for name in names)))
+
+    def __getattribute__(self, name: str) -> Any:
+        # What the base class has and this one has not would say None.
+        if not name.startswith("_") and name in _ASKED_ONLY:
+            raise NotImplementedError(f"DataFrame.{name} of a recorded answer")
+        return object.__getattribute__(self, name)
+
     def derived(self, how: str, make: Callable[[DataFrame], DataFrame]) -> Frame:
         """A DataFrame that is made of this one. ``how``: what tells it from others."""
         return self.session.frame(digest("of", self.key, how), how, lambda: make(self.real))  # type: ignore[arg-type]
+
+
+_ASKED_ONLY = set(dir(DataFrame)) - set(vars(Frame))
 
 
 def columns_of(schema: StructType) -> list[list[Any]]:
@@ -261,12 +303,12 @@ def columns_of(schema: StructType) -> list[list[Any]]:
 
 def _field(column: Sequence[Any]) -> dict[str, Any]:
     name, type_, nullable, metadata = [*column, True, {}][:4]
-    return {"name": name, "type": type_, "nullable": nullable, "metadata": metadata}
+    return {"name": name, "type": type_, "nullable": nullable, "metadata": deepcopy(metadata)}  # fromJson changes it
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, str) and (size := _SIZE.search(value)):
         return size[0]
-    if value is None or isinstance(value, str | int | float):
+    if value is None or isinstance(value, str | int | float | dict):
         return value
     raise TypeError(f"an answer of type {type(value).__name__}")

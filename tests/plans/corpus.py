@@ -18,6 +18,7 @@ from ..sqltest import read_cases
 TESTS = Path(__file__).parents[1]
 CASES = TESTS / "sql"
 CONFORMANCE = TESTS.parents[1] / "shared" / "conformance" / "trino_match_recognize.jsonl"
+CONFORMANCE_NAME = "conformance/trino"
 _SET = re.compile(r"\s*(?:SET\s+(?P<key>[\w.]+)\s*=\s*(?P<value>.*?)|RESET\s+(?P<reset>[\w.]+))\s*;?\s*", re.I | re.S)
 
 
@@ -37,6 +38,11 @@ class Source:
     name: str
     file: Path
 
+    @classmethod
+    def of_cases(cls, file: Path) -> Source:
+        """A `.test` file."""
+        return cls(f"sql/{file.relative_to(CASES).with_suffix('')}", file)
+
     def steps(self) -> Iterator[Step]:
         """Its statements in order."""
         if self.file.suffix == ".test":
@@ -53,12 +59,12 @@ class Source:
 
 def sources() -> list[Source]:
     """All files, those of tests first. The conformance cases lie beside the project, where they do."""
-    found = [Source(f"sql/{f.relative_to(CASES).with_suffix('')}", f) for f in sorted(CASES.rglob("*.test"))]
+    found = [Source.of_cases(file) for file in sorted(CASES.rglob("*.test"))]
     found += [Source(f"docs/{f.relative_to(DOCS).with_suffix('')}", f) for f in sorted(DOCS.rglob("*.md"))]
     examples = folder("stocks").parent
     found += [Source(f"examples/{f.relative_to(examples).with_suffix('')}", f) for f in sorted(examples.rglob("*.sql"))]
     if CONFORMANCE.exists():
-        found.append(Source("conformance/trino", CONFORMANCE))
+        found.append(Source(CONFORMANCE_NAME, CONFORMANCE))
     return [s for s in found if any(step.kind == "plan" for step in s.steps())]
 
 

@@ -25,7 +25,7 @@ from sparkcep.session import plan_cache, relations, rule_sets, shared_forms, sta
 from sparkcep.session.statement import StatementExecution, run_statement
 from sparkcep.sql.commands import Explain
 
-from .answers import Frame, Session, digest
+from .answers import Frame, NeedsFiles, Session, digest
 
 #: Names of instructions by number.
 _OPERATIONS = {
@@ -48,11 +48,13 @@ def described(session: Session, text: str) -> str:
     plan_cache.PLANS.clear()
     plan_cache.SAMPLES.clear()
     session.state.settings = dict(session.state.settings)
-    with _nothing_runs(session):
+    with nothing_runs(session):
         try:
             _, run = run_statement(session, session.sql, text, explain_only=True)  # type: ignore[arg-type]
         except (SparkCepError, PySparkException) as error:
             return _refusal(error)
+        except NeedsFiles:
+            return "It reads an index.\n"
     if run is None:
         return "Spark answers it.\n"
     parts = list(run.notes)
@@ -60,7 +62,7 @@ def described(session: Session, text: str) -> str:
         plan = relation.plan
         parts.append(f"Query: {dumped(plan.query)}")
         parts.append(
-            explain_plan(plan, relation.name, relation.pruning.lines, relation.warning, shared=relation.shared)
+            explain_plan(plan, relation.name, relation.pruning.lines, relation.warnings, shared=relation.shared)
         )
         parts.append(f"  To Python: {dumped(plan.input.shape)}")
         parts.append(f"  Spec: {dumped(plan.engine.spec)}")
@@ -81,7 +83,7 @@ def _refusal(error: Exception) -> str:
 
 
 @contextmanager
-def _nothing_runs(session: Session) -> Iterator[None]:
+def nothing_runs(session: Session) -> Iterator[None]:
     """Operators are not put behind their inputs, which needs a JVM: what they give is a question as others."""
 
     def matched(planned: Any, frame: Frame, name: str, before: Any = None) -> Matched:

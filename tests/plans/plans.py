@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ..conftest import CONFIGURATION
 from .answers import Answers, Session, State, Unrecorded
 from .corpus import Source, Step
 from .described import described
@@ -17,8 +16,11 @@ ANSWERS, PLANS = HERE / "recorded", HERE / "expected"
 #: Stands for the plan of a statement of which Spark was not asked all that its planner asks.
 NOT_RECORDED = "NOT RECORDED"
 
-#: What is planned with: the tests' own settings, and an index path where nothing is.
-SETTINGS = {**CONFIGURATION, "spark.sparkcep.index.path": "/nonexistent/sparkcep-indexes"}
+#: What is planned with; no index is found.
+SETTINGS = {
+    "spark.sql.session.timeZone": "UTC", "spark.sql.shuffle.partitions": "2",
+    "spark.sparkcep.index.path": "/nonexistent/sparkcep-indexes",
+}  # fmt: skip
 
 
 def answers_file(source: Source) -> Path:
@@ -45,12 +47,33 @@ def planned(source: Source, answers: Answers, real: Any = None, run: Callable[[S
             except Unrecorded as question:
                 plan = f"{NOT_RECORDED}: {question}\n"
             parts += [step.text.strip(), "\n----\n", plan, "\n"]
-        if step.kind == "set":
-            key, _, value = step.text.partition(" ")
-            state.settings.pop(key, None) if not value else state.settings.update({key: value.strip()})
-        elif step.kind != "python":
-            state.run(step.text)
+        run_step(state, step)
         if run is not None:
             with contextlib.suppress(Exception):
                 run(step)
     return "".join(parts)
+
+
+def run_step(state: State, step: Step) -> None:
+    """What a step changes."""
+    if step.kind == "set":
+        key, _, value = step.text.partition(" ")
+        state.settings.pop(key, None) if not value else state.settings.update({key: value.strip()})
+    elif step.kind != "python":
+        state.run(step.text)
+
+
+def written(source: Source) -> list[tuple[str, str]]:
+    """The statements of a file and their plans, as they are written down; none where the file has changed since."""
+    file = plans_file(source)
+    text = file.read_text() if file.exists() else ""
+    heads = [f"{step.text.strip()}\n----\n" for step in source.steps() if step.kind == "plan"]
+    found: list[tuple[str, str]] = []
+    at = 0
+    for head, following in zip(heads, [*heads[1:], ""], strict=True):
+        end = text.find(f"\n\n{following}", at) if following else len(text) - 1
+        if not text.startswith(head, at) or end < 0:
+            return []
+        found.append((head.removesuffix("\n----\n"), text[at + len(head) : end + 1]))
+        at = end + 2
+    return found

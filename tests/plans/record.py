@@ -6,6 +6,8 @@ python -m tests.plans.record [NAME ...]    all files, or those whose names begin
 from __future__ import annotations
 
 import sys
+import tempfile
+import traceback
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -14,6 +16,7 @@ import sparkcep
 from docs_tools import pages
 from sparkcep.session.local import local_session
 
+from ..conftest import CONFIGURATION
 from ..quick import INTERPRETED
 from .answers import Answers
 from .corpus import Source, Step, sources
@@ -46,15 +49,24 @@ def write(file: Path, text: str) -> None:
 
 def main() -> None:
     wanted = tuple(sys.argv[1:])
-    root = local_session("local[2]", None, SETTINGS | INTERPRETED)
+    warehouse = {"spark.sql.warehouse.dir": tempfile.mkdtemp()}
+    root = local_session("local[2]", None, CONFIGURATION | INTERPRETED | SETTINGS | warehouse)
     sparkcep.enable()
+    failed: list[str] = []
     for source in sources():
         if wanted and not source.name.startswith(wanted):
             continue
-        answers, text = recorded(source, root)
+        try:
+            answers, text = recorded(source, root)
+        except Exception:
+            failed.append(source.name)
+            traceback.print_exc()
+            continue
         write(answers_file(source), answers.text())
         write(plans_file(source), text)
         print(source.name, len(answers.given), len(text), flush=True)
+    if failed:
+        sys.exit(f"Not recorded: {', '.join(failed)}")
 
 
 if __name__ == "__main__":
