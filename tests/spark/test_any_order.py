@@ -40,6 +40,7 @@ def found(spark: SparkSession, text: str) -> list[str]:
     return sorted(str(row.asDict()) for row in spark.sql(text).collect())
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("pattern", "condition", "orders"), ORDERS)
 def test_orders(spark: SparkSession, log: str, pattern: str, condition: str, orders: list[str]) -> None:
     # Conditions need not know which events come last: behind the block they are plain SQL.

@@ -60,6 +60,7 @@ def matches(spark: SparkSession, condition: str) -> list[int]:
     return [row.x for row in frame.collect()]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("conditions", [CONDITIONS[::4], pytest.param(CONDITIONS, marks=pytest.mark.full)])
 def test_as_a_self_join(spark: SparkSession, conditions: Sequence[str]) -> None:
     found = neighbours(spark, conditions)

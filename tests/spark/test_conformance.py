@@ -49,6 +49,7 @@ def passes(spark: SparkSession, case: dict[str, Any]) -> str:
     return "" if found == wanted else f"expected {sorted(map(str, wanted))}\nfound    {sorted(map(str, found))}"
 
 
+@pytest.mark.full
 @pytest.mark.timeout(600)
 def test_trino_cases(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
     if not CASES.exists():

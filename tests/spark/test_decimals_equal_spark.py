@@ -53,6 +53,7 @@ def value(kind: str, rng: random.Random) -> Any:
     return Decimal(rng.choice([1, -1]) * whole).scaleb(-scale, EXACT)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("ansi", [True, False])
 @pytest.mark.parametrize(
     ("x", "y"), [*every(2, PAIRS), *(pytest.param(*pair, marks=pytest.mark.long) for pair in MORE_PAIRS)]

@@ -165,6 +165,7 @@ GRID = [(kind, recipe, late) for kind in PATTERNS for recipe in RECIPES for late
 SHORT = [(list(PATTERNS)[1], RECIPES[1], True)]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("kind", "recipe", "late"), some(GRID, SHORT))
 def test_what_the_page_says(spark: SparkSession, kind: str, recipe: str, late: bool) -> None:
     said = table()[kind, recipe]

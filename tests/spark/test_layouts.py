@@ -105,6 +105,7 @@ def test_filters_on_keys_reach_the_input(events: SparkSession) -> None:
     assert "EqualTo(k,3)" in plan
 
 
+@pytest.mark.full
 def test_one_match_of_a_hundred_thousand_rows(events: SparkSession) -> None:
     text = """SELECT n, last_id FROM (SELECT 1 AS k, id FROM range(100000)) MATCH_RECOGNIZE (
         PARTITION BY k ORDER BY id MEASURES LAST(id) AS last_id, count(*) AS n PATTERN ((A+)+ B) DEFINE B AS id > 0)"""

@@ -111,6 +111,7 @@ def test_enable_and_disable_while_queries_run(spark: SparkSession) -> None:
     assert answer(spark, BLOCK) == expected
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("compiler")
 def test_nothing_is_left_behind(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     """By hand, for 10,000 statements: benchmarks/many_statements.py."""
@@ -129,6 +130,7 @@ def test_nothing_is_left_behind(spark: SparkSession, monkeypatch: pytest.MonkeyP
     assert len(kept.SAMPLES) <= 10
 
 
+@pytest.mark.full
 @pytest.mark.skipif(IS_CONNECT, reason="job groups belong to the classic session; Connect has spark.interruptAll")
 def test_a_cancelled_query_stops_in_python(spark: SparkSession) -> None:
     context = spark.sparkContext

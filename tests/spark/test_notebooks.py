@@ -31,12 +31,14 @@ def shell(spark: SparkSession) -> Iterator[InteractiveShell]:
     sparkcep.enable()  # as the session's fixture left it
 
 
+def marks_of(number: int) -> list[pytest.MarkDecorator]:
+    """Of a notebook: the first is quick."""
+    return [] if number == 0 else [pytest.mark.full if number == 1 and not IS_CONNECT else pytest.mark.long]
+
+
 @pytest.mark.parametrize(
     "path",
-    [
-        pytest.param(p, id=p.stem, marks=pytest.mark.long if number > (0 if IS_CONNECT else 1) else [])
-        for number, p in enumerate(NOTEBOOKS)
-    ],
+    [pytest.param(p, id=p.stem, marks=marks_of(number)) for number, p in enumerate(NOTEBOOKS)],
 )
 def test_notebook(path: Path, shell: InteractiveShell) -> None:
     """Every cell runs, and one that is to fail says why."""

@@ -115,7 +115,7 @@ def behind(
 
 
 @classic
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.full)])
 def test_equal_to_the_log_at_rest(spark: SparkSession, seed: int, tmp_path: Path) -> None:
     assert check_stream(spark, seed, 8, tmp_path / "in") > 0
 

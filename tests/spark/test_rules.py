@@ -112,6 +112,7 @@ def test_attempts_across_chunks(events: SparkSession, name: str, monkeypatch: py
     assert rows(events, text(name)) == rows(events, text(name), **{FOLD: "false"})
 
 
+@pytest.mark.full
 def test_a_long_case_takes_linear_time(events: SparkSession) -> None:
     """Spark copies the accumulator behind each row: with all matches in it, this took 25 times the kernel's time."""
     types = "substr('abx', 1 + CAST(id % 3 AS INT), 1)"

@@ -44,6 +44,7 @@ def block(condition: str) -> str:
     return f"FROM scaled ORDER BY t EVENT TYPE e PATTERN SEQ(A a, B b) WHERE {condition} RETURN COUNT(*)"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("seed", [1, *(pytest.param(n, marks=pytest.mark.full) for n in range(2, 9))])
 def test_equal_to_a_join(scaled: SparkSession, seed: int) -> None:
     rng = random.Random(seed)

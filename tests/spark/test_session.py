@@ -378,6 +378,7 @@ def test_an_input_that_has_grown_is_sampled_again(spark: SparkSession, tmp_path:
             spark.conf.unset(f"spark.sparkcep.{key}")
 
 
+@pytest.mark.full
 @pytest.mark.skipif(IS_CONNECT, reason="Connect asks for sizes by statements, too")
 def test_an_input_is_sampled_once_for_patterns_that_keep_other_rows(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch

@@ -26,6 +26,7 @@ FAST = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("form", SLOW)
 def test_large_input(spark: SparkSession, form: str) -> None:
     events = f"({EVENTS} FROM range(50000000))"

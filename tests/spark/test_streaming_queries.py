@@ -145,6 +145,7 @@ def same_rows(spark: SparkSession, text: str, folder: Path, *, restarts: bool) -
     assert sorted(map(str, found)) == sorted(map(str, wanted))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("query", some(QUERIES, ["clause"]))
 def test_queries(query: str, spark: SparkSession, tmp_path: Path) -> None:
     same_rows(spark, QUERIES[query], tmp_path, restarts=query == "clause")

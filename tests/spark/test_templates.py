@@ -229,6 +229,7 @@ def intervals(spark: SparkSession) -> Iterator[list[tuple[int, int | None, int |
     spark.catalog.dropTempView("template_intervals")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("types", [("A", "B"), pytest.param(("A", "A"), marks=pytest.mark.long)])
 def test_allen_equals_a_join(
     spark: SparkSession, intervals: list[tuple[int, int | None, int | None, str]], types: tuple[str, str]

@@ -190,6 +190,7 @@ def test_rule_sets(spark: SparkSession) -> None:
 STREAM = "SELECT * FROM {} MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts, id MEASURES "
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("small_streams")
 @pytest.mark.skipif(IS_CONNECT, reason="engines know no session")
 def test_streams(spark: SparkSession, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
@@ -163,6 +164,7 @@ def windows(draw: st.DrawFn) -> Drawn:
     )  # fmt: skip
 
 
+@pytest.mark.full
 @settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(windows(), min_size=2, max_size=2), st.booleans(), st.integers(0, 10**6))
 def test_windows(spark: SparkSession, drawn: list[Drawn], alone: bool, seed: int) -> None:

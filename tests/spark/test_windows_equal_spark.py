@@ -75,6 +75,7 @@ def check(spark: SparkSession, text: str, value: str, order: list[str], partitio
 FEW = settings(max_examples=15, suppress_health_check=list(HealthCheck))
 
 
+@pytest.mark.full
 @FEW
 @given(data=st.data())
 def test_joins(spark: SparkSession, data: st.DataObject) -> None:
@@ -91,6 +92,7 @@ def test_joins(spark: SparkSession, data: st.DataObject) -> None:
     check(spark, text, value, data.draw(st.permutations(names)), partition)
 
 
+@pytest.mark.full
 @FEW
 @given(data=st.data())
 def test_groups(spark: SparkSession, data: st.DataObject) -> None:
