@@ -64,6 +64,7 @@ class Frame:
     files: Sequence[str] = ()
     rows: Sequence[Sequence[Any]] = ()
     text: str = ""
+    sparkSession: None = None
 
     def inputFiles(self) -> list[str]:
         """As Spark says."""
