@@ -1,8 +1,8 @@
 # Two commands for a fresh machine: `make demo` and `make test`. Each makes its own virtual environment.
 PYTHON ?= python3
 # Tests that a session can make a difference to, besides those in tests/sql.
-CONNECT_SHORT := session.py functions.py expand.py interrupts.py text_lineage.py
-CONNECT := $(CONNECT_SHORT) lost_executors.py shared_forms.py notebooks.py
+CONNECT_SHORT := session.py
+CONNECT := session.py functions.py expand.py interrupts.py text_lineage.py lost_executors.py shared_forms.py notebooks.py
 # Parts of test-long.
 LONG := types spark marked connect texts sql-on-connect properties pairs plans plans-on-connect faults cluster streams
 LONG := $(addprefix long-,$(LONG)) audit
@@ -10,6 +10,8 @@ VENV ?= .venv
 # Which tests: those of every change, or all but what only test-long runs; at the end, what took longest.
 TIER := not long and not full and not compiled
 SHORT = -m '$(TIER)' --durations 5 --durations-min 5
+# Whether Python runs kernels, as Numba compiles nothing.
+INTERPRETED := NUMBA_DISABLE_JIT=1
 BIN := $(VENV)/bin
 
 .PHONY: demo test record test-full test-long $(LONG) warm wheel audit test-kernels test-sql test-spark test-index test-connect test-versions check bench docs clean
@@ -31,18 +33,17 @@ $(VENV)/.test: $(BIN)/python pyproject.toml
 demo: $(VENV)/.demo
 	$(BIN)/sparkcep demo
 
-# Style and types; then the tests on classic sessions, and those that a session can make a difference to again on Spark
-# Connect. A Spark session alone leaves cores idle between its jobs, hence all at a time; what needs no Spark takes what
-# the others leave. On two cores this is to end within ten minutes, compilation included, and takes eleven to twelve; what
-# is marked full, which is more of the same, is for test-full.
+# Style and types, plans compared with what is written down, and what shows that each part still works: on two cores five
+# minutes. Python runs the kernels, which takes less than compiling them. Parts run beside each other, as a Spark session
+# leaves cores idle between its jobs; the longest first.
 test: $(VENV)/.test
-	$(MAKE) -j2 warm check
-	$(MAKE) -j5 test-spark test-sql test-index test-connect test-kernels
+	$(MAKE) -j4 test-spark test-index test-sql test-kernels test-connect check
 
-# All that compares with rows written down: twenty minutes. What is marked long, and whole grids of settings, are for
-# test-long.
+# All that compares with rows written down, with kernels compiled: half an hour. What is marked long, and whole grids of
+# settings, are for test-long.
 test-full: $(VENV)/.test
-	$(MAKE) test TIER='not long'
+	$(MAKE) warm
+	$(MAKE) -j5 test-spark test-sql test-index test-connect test-kernels check TIER='not long' INTERPRETED=
 
 # Of the random logs, queries and faults of test-long, another one each day; `make test-long SEED=...` runs them again.
 SEED ?= $(shell date +%Y%m%d)
@@ -124,21 +125,21 @@ QUICK := SPARKCEP_TEST_CODEGEN=off
 
 # What needs no Spark.
 test-kernels: $(VENV)/.test
-	nice -n 5 $(BIN)/python -m pytest -q $(SHORT) tests/exec tests/parsing tests/planner
+	$(INTERPRETED) nice -n 5 $(BIN)/python -m pytest -q $(SHORT) tests/exec tests/parsing tests/planner tests/plans
 
 test-sql: $(VENV)/.test
-	$(QUICK) $(BIN)/python -m pytest -q $(SHORT) tests/sql
+	$(INTERPRETED) $(QUICK) $(BIN)/python -m pytest -q $(SHORT) tests/sql
 
 test-spark: $(VENV)/.test
-	$(QUICK) $(BIN)/python -m pytest -q $(SHORT) tests/spark
+	$(INTERPRETED) $(QUICK) $(BIN)/python -m pytest -q $(SHORT) tests/spark
 
 # The index, the commands, and all else.
 test-index: $(VENV)/.test
-	$(QUICK) $(BIN)/python -m pytest -q $(SHORT) --ignore tests/exec --ignore tests/parsing --ignore tests/planner --ignore tests/sql \
-		--ignore tests/spark
+	$(INTERPRETED) $(QUICK) $(BIN)/python -m pytest -q $(SHORT) \
+		$(addprefix --ignore=tests/,exec parsing planner plans sql spark)
 
 test-connect: $(VENV)/.test
-	$(QUICK) SPARKCEP_TEST_SESSION=connect $(BIN)/python -m pytest -q $(SHORT) tests/sql \
+	$(INTERPRETED) $(QUICK) SPARKCEP_TEST_SESSION=connect $(BIN)/python -m pytest -q $(SHORT) tests/sql \
 		$(addprefix tests/spark/test_,$(if $(findstring full,$(TIER)),$(CONNECT_SHORT),$(CONNECT)))
 
 check: $(VENV)/.test

@@ -9,7 +9,9 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -27,7 +29,8 @@ settings.register_profile(
     "ci",
     deadline=None,  # the first example compiles kernels
     derandomize=True,
-    max_examples=75,  # those that ever found something are pinned; thousands more in test-long
+    # Those that ever found something are pinned; thousands more in test-long. Where Python runs kernels it is slower.
+    max_examples=30 if os.environ.get("NUMBA_DISABLE_JIT") == "1" else 75,
     # Reasons are asked of cases without a match, ranges of cases with WITHIN: many draws are passed over.
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
 )
@@ -37,6 +40,9 @@ settings.register_profile(
     database=DirectoryBasedExampleDatabase(".hypothesis/examples"),  # what fails is tried first the next time
 )  # fmt: skip
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+#: Folders whose tests ask Spark, besides tests/sql, which chooses its cases itself.
+WITH_SPARK = ("spark", "index", "cli", "docs", "pictures")
 
 IS_CONNECT = os.environ.get("SPARKCEP_TEST_SESSION", "classic") == "connect"
 
@@ -65,6 +71,21 @@ def drawn(seeds: range) -> list[int]:
     all of them where SPARKCEP_TEST_SEED is not set."""
     seed = os.environ.get("SPARKCEP_TEST_SEED")
     return list(seeds) if seed is None else sorted(Random(seed).sample(seeds, max(len(seeds) // 8, 1)))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Where tests ask Spark, `make test` runs each third of a test's parameters, and `make test-full` the others."""
+    seen: Counter[tuple[Path, str]] = Counter()
+    for item in items:
+        folder = item.path.relative_to(Path(__file__).parent).parts[0]
+        if folder in WITH_SPARK and isinstance(item, pytest.Function) and hasattr(item, "callspec"):
+            if any(map(item.get_closest_marker, ("long", "full", "compiled"))):
+                continue
+            test = item.path, item.originalname
+            if seen[test] % 3:
+                item.add_marker(pytest.mark.full)
+            seen[test] += 1
 
 
 # Workers take the system Python unless told.

@@ -26,6 +26,7 @@ def test_missing_file_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err == "[CEP_FILE] no/such/file.sql cannot be read: No such file or directory.\n"
 
 
+@pytest.mark.compiled
 def test_warmup_compiles_once(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["warmup"]) == 0
     capsys.readouterr()

@@ -22,6 +22,7 @@ def test_all_is_well(spark: SparkSession, capsys: pytest.CaptureFixture[str]) ->
     assert [line.split()[0] for line in lines if "Spark:" in line or "Java:" in line] == ["ok", "ok"]
 
 
+@pytest.mark.compiled
 def test_what_is_missing_has_its_fix(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -60,6 +61,7 @@ def test_a_spark_that_python_does_not_find_is_not_installed_again(
     assert found.fix == f"export PYTHONPATH={tmp_path}/python:{tmp_path}/python/lib/py4j-0.10.9.9-src.zip"
 
 
+@pytest.mark.compiled
 def test_where_kernels_come_from(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """In a cache that lasts, in one that does not, and nowhere."""
     found = dict.fromkeys(("native", "portable", "shipped"))

@@ -37,6 +37,7 @@ def named(export: str) -> Sequence[str]:
     return ("--csv", export, "--case", CASE, "--event", EVENT)
 
 
+@pytest.mark.full
 @pytest.mark.skipif(IS_CONNECT, reason="engines know no session")
 @pytest.mark.parametrize(
     ("name", "cases"),

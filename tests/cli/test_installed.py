@@ -160,7 +160,10 @@ def test_an_index_by_a_process(python: str, tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("command", WITHOUT_SPARK, ids=" ".join)
+@pytest.mark.parametrize(
+    "command",
+    [pytest.param(c, id=" ".join(c), marks=[pytest.mark.compiled] if "warmup" in c else []) for c in WITHOUT_SPARK],
+)
 def test_without_spark(python: str, tmp_path: Path, command: tuple[str, ...]) -> None:
     done = run([python, "-m", "sparkcep", *command], tmp_path)
     assert WITHOUT_SPARK[command] in done.stdout + done.stderr

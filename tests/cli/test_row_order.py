@@ -137,6 +137,7 @@ def test_a_tiebreak_that_is_named_or_in_the_file(run: Run) -> None:
     assert "tiebreak = row_in_file_2 (" in err
 
 
+@pytest.mark.full
 def test_ties_are_said(run: Run) -> None:
     Path("tied.csv").write_text(TIED)
     code, out, err = run("discover", "tied.csv")

@@ -15,6 +15,7 @@ from sparkcep.session.java import ensure_java
 from ..spark.test_interrupts import LONG, MAX_SECONDS
 
 
+@pytest.mark.full
 def test_a_terminal() -> None:
     """The shell of a user, who sees no stack of anybody."""
     pexpect = pytest.importorskip("pexpect")

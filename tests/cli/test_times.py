@@ -78,6 +78,7 @@ def test_refused(texts: Sequence[object], error_class: str, said: str, hint: str
     assert hint in str(error.value.hint)
 
 
+@pytest.mark.full
 def test_all_rows_are_looked_at(spark: SparkSession, tmp_path: Path) -> None:
     """A format that fits the first thousand rows may not fit the last; then the row is said, with its file."""
     lines = [f"{n % 28 + 1:02}.{n % 12 + 1:02}.2006 10:00" for n in range(5000)]
@@ -120,6 +121,7 @@ def test_on_the_command_line(run: Run) -> None:
     assert "[CEP_TIME_FORMAT] was of t.csv has 'a' in row 1, which no known format of times reads." in err
 
 
+@pytest.mark.full
 def test_a_format_that_is_told(run: Run) -> None:
     """It reads what Spark takes for a number or for another time too, and what several formats read."""
     Path("t.csv").write_text("case,ts,event\n1,01022007,a\n1,02012007,b\n2,03012007,c\n")

@@ -102,6 +102,7 @@ def test_killed_at_each_step(prepared: tuple[Location, tuple[Any, ...]], tmp_pat
             check_files(place)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("step", [pytest.param("before pairs", marks=pytest.mark.long), "before snapshots"])
 def test_the_next_refresh_equals_a_clean_build(
     spark: SparkSession, prepared: tuple[Location, tuple[Any, ...]], tmp_path: Path, step: str

@@ -240,6 +240,7 @@ def test_no_answer_is_wrong(
     assert all(outcomes[how] for how in ("right without it", "refused")), outcomes
 
 
+@pytest.mark.full
 @pytest.mark.skipif(IS_CONNECT, reason="a Connect client does not see the index's directory")
 def test_a_damaged_index_is_made_anew(spark: SparkSession, tmp_path: Path) -> None:
     """Statements that read it refuse by name, and what the hint says helps."""

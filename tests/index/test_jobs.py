@@ -71,6 +71,7 @@ def test_a_tag_cancels_a_build(spark: SparkSession) -> None:
     assert "sparkcep-index-tagged_ix" not in (spark.getTags() if IS_CONNECT else spark.sparkContext.getJobTags())
 
 
+@pytest.mark.full
 def test_the_log_is_structured(spark: SparkSession, caplog: pytest.LogCaptureFixture) -> None:
     from pyspark.logger.logger import JSONFormatter
 

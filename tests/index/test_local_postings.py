@@ -10,6 +10,7 @@ from unittest.mock import patch
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -56,6 +57,7 @@ def written(batch: Batch, table: str, files: tuple[DataFile, ...]) -> pa.RecordB
     return found.to_batches()[0]
 
 
+@pytest.mark.full
 @given(st.lists(st.tuples(events, events), min_size=1, max_size=8), st.integers(1, 3), st.data())
 def test_pairs_of_new_and_continued_cases(parts: list[tuple[list[Event], list[Event]]], size: int, data: Any) -> None:
     """A case's first part is of an earlier batch, where it has two, in one or two rows."""

@@ -158,6 +158,7 @@ def test_lookback(events: list[Event], lookback: int, wanted: list[tuple[int, in
     assert [p[2:] for p, _ in read(packed).get(0, []) if p[:2] == (0, 1)] == wanted
 
 
+@pytest.mark.full
 def test_many_lists_grow_the_table() -> None:
     """More lists than the smallest hash table holds."""
     case = [(k % 400, k) for k in range(800)]

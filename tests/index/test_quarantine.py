@@ -62,6 +62,7 @@ def told(spark: SparkSession, query: str) -> str:
     return str(spark.sql(f"EXPLAIN {query}").collect()[0][0])
 
 
+@pytest.mark.full
 def test_cases_of_rows_set_aside_come_from_the_source(spark: SparkSession, folder: Path) -> None:
     """Rows without a case are a case of their own; an event without a time is the first."""
     write(folder / "part1.parquet", LOG)

@@ -111,6 +111,7 @@ def test_refreshes_keep_batches_few(spark: SparkSession, monkeypatch: pytest.Mon
     assert spark.sql("OPTIMIZE PATTERN INDEX few").collect()[0].action == "unchanged"
 
 
+@pytest.mark.full
 def test_without_room_for_all_batches_the_newest_become_one(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -240,6 +241,7 @@ def test_many_branches_are_looked_up_as_one_by_one(spark: SparkSession) -> None:
         assert together.bytes_read < sum(found.bytes_read for found in one_by_one)
 
 
+@pytest.mark.full
 def test_files_of_the_source_tell_what_is_new(spark: SparkSession, tmp_path: Any) -> None:
     path = str(tmp_path / "events with space")
     frame(spark, LOG[:4]).coalesce(1).write.parquet(path)
@@ -290,6 +292,7 @@ def test_bad_rows(spark: SparkSession) -> None:
     assert sorted(r.reason for r in rows) == ["NULL case", "NULL event", "NULL time", "NULL time"]
 
 
+@pytest.mark.full
 def test_the_delta_tables_are_what_the_snapshot_says(spark: SparkSession) -> None:
     """Any Delta reader sees the same files, rows and columns, also behind a replaced count."""
     from deltalake import DeltaTable

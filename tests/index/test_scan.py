@@ -37,6 +37,7 @@ def test_symbols_are_ordinary_characters() -> None:
     assert not {"\ufeff", "\ufffe", "\uffff", "\ufdd0", "\U0010ffff"} & set(found)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("types", "codes"), [(300, 300), (4096, 4096), (4097, 4097), (1 << 20, 300_000)])
 def test_spark_writes_the_symbol_of_each_code(spark: SparkSession, types: int, codes: int) -> None:
     """Both ways to write them, each code first in its case and in the middle of one."""

@@ -38,6 +38,7 @@ def test_a_pattern(frame: DataFrame) -> None:
     assert [bool(e["taken"]) for e in found["shown"][1]["events"]] == [True, True, True, False]
 
 
+@pytest.mark.full
 def test_times_that_are_text(spark: SparkSession) -> None:
     """Are read, or refused with what to write; by its text 2006 would come last."""
     rows = [(1, "31.12.2006 08:00", "a"), (1, "02.01.2007 08:00", "b"), (2, "02.01.2007 09:00", "a")] * 2
@@ -64,6 +65,7 @@ def test_the_widget(frame: DataFrame) -> None:
     assert "at least one event" in widget.answer["error"]
 
 
+@pytest.mark.full
 def test_each_widget_has_a_view_of_its_own(spark: SparkSession, frame: DataFrame) -> None:
     spark.sql("SELECT 'mine' AS whose").createOrReplaceTempView("log")
     part = frame.where("case_id = 1")

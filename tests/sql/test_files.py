@@ -38,17 +38,26 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def cases_of(file: Path) -> list[Any]:
-    """Parameters of a file's cases. `make test` leaves out what a plan that is written down shows (tests/plans compares
-    it), and on Connect, where a session makes the difference and not the case, all but some."""
+    """Parameters of a file's cases.
+
+    `make test` leaves out what a plan that is written down shows (tests/plans compares it), and of queries, whose plans
+    are compared as well, all but each third; on Connect, where a session makes the difference and not the case, all but
+    each 45th case.
+    """
     name = file.relative_to(FOLDER).with_suffix("")
     planned = set() if IS_CONNECT else lines_planned(file)
     return [
         pytest.param(
             file, case.line, id=f"{name}:{case.line}",
-            marks=[pytest.mark.full] if case.is_full or case.line in planned or (IS_CONNECT and number % 45) else [],
+            marks=[pytest.mark.full] if case.is_full or case.line in planned or is_one_of_many(case, number) else [],
         )
         for number, case in enumerate(read_cases(file)) if not (IS_CONNECT and case.is_classic)
     ]  # fmt: skip
+
+
+def is_one_of_many(case: Case, number: int) -> bool:
+    """Whether a case, by its number in the file, is left to `make test-full`, as it is more of the same."""
+    return number % 45 != 0 if IS_CONNECT else case.kind == "query" and number % 3 != 1
 
 
 def lines_planned(file: Path) -> set[int]:
