@@ -30,7 +30,7 @@ settings.register_profile(
     deadline=None,  # the first example compiles kernels
     derandomize=True,
     # Those that ever found something are pinned; thousands more in test-long. Where Python runs kernels it is slower.
-    max_examples=30 if os.environ.get("NUMBA_DISABLE_JIT") == "1" else 75,
+    max_examples=20 if os.environ.get("NUMBA_DISABLE_JIT") == "1" else 75,
     # Reasons are asked of cases without a match, ranges of cases with WITHIN: many draws are passed over.
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
 )

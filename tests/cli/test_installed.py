@@ -160,6 +160,7 @@ def test_an_index_by_a_process(python: str, tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "command",
     [pytest.param(c, id=" ".join(c), marks=[pytest.mark.compiled] if "warmup" in c else []) for c in WITHOUT_SPARK],

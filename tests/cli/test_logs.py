@@ -139,6 +139,7 @@ def test_a_case_of_several_columns(run: Run, spark: SparkSession) -> None:
     assert "8 events in 7 cases" in out
 
 
+@pytest.mark.full
 def test_several_files_name_their_columns(run: Run) -> None:
     Path("more.csv").write_text(ROWS)
     code, out, err = run(

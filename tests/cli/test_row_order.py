@@ -122,6 +122,7 @@ def test_ties_are_in_the_order_of_the_file(kind: str, run: Run) -> None:
     assert "tiebreak = row_in_file (the order of the rows in" in err
 
 
+@pytest.mark.full
 def test_a_tiebreak_that_is_named_or_in_the_file(run: Run) -> None:
     Path("tied.csv").write_text(TIED)
     code, out, err = run("sql", "--csv", "tied.csv", "--tiebreak", "n", "--format", "csv", FUNNEL[0])

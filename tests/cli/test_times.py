@@ -99,6 +99,7 @@ def test_all_rows_are_looked_at(spark: SparkSession, tmp_path: Path) -> None:
     assert reading.format == "M/d/yyyy"
 
 
+@pytest.mark.full
 def test_on_the_command_line(run: Run) -> None:
     """By text, 02.01.2007 comes before 31.12.2006."""
     Path("t.csv").write_text("fall;zeit;was\n1;31.12.2006 08:00;a\n1;02.01.2007 08:00;b\n2;02.01.2007 08:00;a\n")

@@ -27,6 +27,8 @@ from sparkcep.exec.kernel_cache.stamp import _digest
 from sparkcep.exec.kernel_cache.store import Store
 from sparkcep.session import ahead
 
+pytestmark = [pytest.mark.full]
+
 SOURCE = Path(sparkcep.__file__).parent
 #: A user without name and home.
 NOBODY = 54321
@@ -218,7 +220,6 @@ def zipped(package: Path, name: str) -> Path:
     return made
 
 
-@pytest.mark.full
 def test_a_zip_and_its_successor(package: Path, folder: Path) -> None:
     """Machine code of the zip that was there before is not run."""
     made = zipped(package, "all.zip")
@@ -472,7 +473,6 @@ def test_what_numba_cache_dir_names_is_refused_where_all_may_write(package: Path
     assert Path(found["write"]).parent == folder / ".cache" / "sparkcep"
 
 
-@pytest.mark.full
 def test_ahead_of_a_query(package: Path, folder: Path) -> None:
     """What is missing is compiled by a process of its own, once; what is there, or on another machine, is not."""
     code = """
@@ -498,7 +498,6 @@ print(json.dumps([len(far), codes, len(again), len(ahead.compile_ahead(Session, 
     assert call(package, folder, code) == [0, [0], 0, 0, ["native", "native"]]
 
 
-@pytest.mark.full
 def test_kernels_are_counted_as_they_become_ready(package: Path, folder: Path) -> None:
     code = """
 import json
@@ -554,7 +553,6 @@ def is_running(number: int) -> bool:
         return False
 
 
-@pytest.mark.full
 def test_without_spark(package: Path, folder: Path) -> None:
     """Where an image is built there may be none yet, or none that Python finds."""
     (package / "pyspark.py").write_text("raise ModuleNotFoundError('No module named pyspark', name='pyspark')")
@@ -707,7 +705,6 @@ def shipping(package: Path, folder: Path) -> Path:
     return package
 
 
-@pytest.mark.full
 def test_shipped_kernels_serve_until_native_ones_are_there(shipping: Path, folder: Path) -> None:
     first = call(shipping, folder)
     assert (first["compiled"], first["from"]) == (0, "shipped")

@@ -120,6 +120,7 @@ def test_the_next_refresh_equals_a_clean_build(
     assert visible(Reader(spark, place, current)) == visible(index.open_index(spark, "crash_clean"))
 
 
+@pytest.mark.full
 def test_killed_in_the_first_build(prepared: tuple[Location, tuple[Any, ...]], tmp_path: Path) -> None:
     """Before the first snapshot there is no index, and the name is free."""
     source, (base, target, written) = prepared

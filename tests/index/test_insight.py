@@ -184,6 +184,7 @@ def test_pairs_past_the_lookback(spark: SparkSession) -> None:
     assert [r.next_event for r in index.pattern_continuations(spark, "insight", "A").collect()] == ["B"]
 
 
+@pytest.mark.full
 def test_parameters(spark: SparkSession) -> None:
     """Arguments may be the caller's parameters, in all three of Spark's ways."""
     create(spark, "insight", [("a", 0, 0, "A"), ("a", 5, 0, "B"), ("b", 0, 0, "A")])

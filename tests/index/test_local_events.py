@@ -28,6 +28,8 @@ from sparkcep.settings import INDEX, INDEX_ACCESS_PATH, INDEX_CASES
 from ..conftest import IS_CONNECT, configured
 from .helpers import stored
 
+pytestmark = [pytest.mark.full]
+
 #: A row of `sequences`: id, case, and code, time and tie of each event.
 Case = tuple[int, str | None, list[tuple[int, int, str | None]]]
 texts = st.one_of(st.none(), st.text(max_size=2))

@@ -78,6 +78,7 @@ def test_cases_of_rows_set_aside_come_from_the_source(spark: SparkSession, folde
     assert "not used, rows that were set aside may be events of a group's cases" in text
 
 
+@pytest.mark.full
 def test_events_without_a_type_do_not_matter_where_no_condition_lets_them_through(
     spark: SparkSession, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,6 +7,8 @@ import random
 import pytest
 from pyspark.sql import SparkSession
 
+pytestmark = [pytest.mark.full]
+
 #: PERMUTE; its orders one by one. Their answers are put together: a component that is missing is NULL.
 ORDERS = (
     ("SEQ(A a, PERMUTE(B b, C c))", "b.v < c.v", ["SEQ(A a, B b, C c)", "SEQ(A a, C c, B b)"]),

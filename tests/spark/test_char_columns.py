@@ -13,6 +13,8 @@ from sparkcep.errors import PatternAnalysisError
 
 from ..conftest import configured
 
+pytestmark = [pytest.mark.full]
+
 TABLE = "char_columns"
 #: Over two rows, one after the other.
 CONDITIONS = (

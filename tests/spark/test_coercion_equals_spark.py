@@ -13,6 +13,8 @@ from sparkcep.planner.conditions.coercion import alternative_as, combined_as, co
 
 from ..conftest import configured
 
+pytestmark = [pytest.mark.full]
+
 TYPES = {
     "t": "string", "y": "tinyint", "i": "int", "l": "bigint", "d": "double", "f": "float", "m": "decimal(10,2)",
     "b": "boolean", "dt": "date", "ts": "timestamp", "n": "timestamp_ntz",

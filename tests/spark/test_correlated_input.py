@@ -12,6 +12,8 @@ from sparkcep import sql
 
 from ..conftest import some
 
+pytestmark = [pytest.mark.full]
+
 #: Values of the key, by type: NULL, and those that are one group but two values of a double.
 KEYS = {
     "DOUBLE": ("0D", "-0D", "CAST('NaN' AS DOUBLE)", "1.5D", "NULL"),

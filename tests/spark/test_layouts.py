@@ -68,6 +68,7 @@ def run(spark: SparkSession, table: str, clause: str, **settings: str) -> Counte
         spark.conf.set("spark.sql.shuffle.partitions", "2")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", every(2, CLAUSES))
 def test_same_rows(events: SparkSession, name: str) -> None:
     clause = CLAUSES[name]
@@ -78,6 +79,7 @@ def test_same_rows(events: SparkSession, name: str) -> None:
         assert run(events, f"{TABLE}_bucketed", clause, **{LAYOUT: layout}) == expected, f"bucketed, {layout}"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[] if name == "independent" else pytest.mark.long) for name in CLAUSES]
 )

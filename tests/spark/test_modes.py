@@ -15,6 +15,8 @@ from sparkcep import index
 from ..conftest import configured
 from .neighbours import block, by_lag, clause
 
+pytestmark = [pytest.mark.full]
+
 LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"
 
 #: The night of each change, by zone: clocks go on, clocks go back.

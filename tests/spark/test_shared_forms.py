@@ -87,6 +87,7 @@ def check_equal(spark: SparkSession, seed: int, count: int) -> int:
     return sum(int(line.split()[2]) for line in plan.splitlines() if line.startswith("Shared input: "))
 
 
+@pytest.mark.full
 def test_equal_to_each_by_itself(spark: SparkSession) -> None:
     assert check_equal(spark, 5, 8) >= 5
 

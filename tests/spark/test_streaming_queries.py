@@ -382,6 +382,7 @@ def test_late_rows_need_a_place_that_all_executors_know(spark: SparkSession, tmp
         spark.sql(QUERIES["absence"].format("sq_stream"))
 
 
+@pytest.mark.full
 def test_another_query_on_the_same_checkpoint(spark: SparkSession, tmp_path: Path) -> None:
     """It is refused by name, and the first one goes on as if nothing had been."""
     log = Log(spark, tmp_path / "in")

@@ -10,8 +10,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -31,7 +29,8 @@ pytestmark = pytest.mark.skipif(not IS_CONNECT, reason="classic sessions show pl
 ROWS = [(f"k{n % 4}", n, n * 7 % 5, f"e{n % 3}", f"x{n}") for n in range(12)]
 NAMES = [*"ktvexabcdfg", *(f"y{n}" for n in range(40))]
 COLUMNS = "k STRING, t BIGINT, v INT, e STRING, x STRING"
-EXAMPLES = 400 if settings.get_current_profile_name() == "long" else 12
+#: What Spark says of an input that it reads, when it runs: text that is compared with numbers.
+NO_ANSWER = {"CAST_INVALID_INPUT"}
 _names = itertools.count()
 
 
@@ -228,7 +227,8 @@ def tried(spark: SparkSession, number: int) -> str:
         try:
             return holds(spark, text, number % 2 + 1)
         except PySparkException as error:
-            return f"no answer: {str(error)[:60]}"
+            assert error.getCondition() in NO_ANSWER, f"{text}: {error}"
+            return "no answer"
         except AssertionError as error:
             raise AssertionError(f"seed {number}: {text}: {error}") from error
     finally:
@@ -236,10 +236,13 @@ def tried(spark: SparkSession, number: int) -> str:
             spark.sql(f"DROP {what}")
 
 
-@settings(max_examples=EXAMPLES)
-@given(number=st.integers(0, 2**31))
-def test_random_inputs(spark: SparkSession, tables: None, number: int) -> None:
-    tried(spark, number)
+@pytest.mark.parametrize("seeds", [range(12), pytest.param(range(12, 400), marks=pytest.mark.long)])
+def test_random_inputs(spark: SparkSession, tables: None, seeds: range) -> None:
+    found = Counter(tried(spark, number) for number in seeds)
+    told = found["rows"] + found["source"]
+    assert found["no query"] <= len(seeds) / 4, found
+    assert found["no answer"] <= len(seeds) / 4, found
+    assert told >= len(seeds) / 4, found
 
 
 def log(spark: SparkSession) -> DataFrame:

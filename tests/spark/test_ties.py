@@ -17,6 +17,8 @@ from sparkcep.exec.ordering import groups_of, order_of, sort_keys
 from ..conftest import IS_CONNECT, configured
 from .rule_set_streams import CALL, ITEMS, create_rules, in_operator, phase, without_numbers
 
+pytestmark = [pytest.mark.full]
+
 #: A value of each type that Spark can sort by, for the numbers 0 to 11.
 SORTED = {
     "boolean": "n % 2 = 0",

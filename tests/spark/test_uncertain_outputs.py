@@ -11,6 +11,8 @@ from pyspark.sql import SparkSession
 
 from ..conftest import some
 
+pytestmark = [pytest.mark.full]
+
 CASES = 120
 CONDITIONS = ("TRUE", "b[i].v > b[i-1].v", "b[i].v <> c.v AND count(b[].v) >= 2")
 SELECTIONS = ("SKIP TILL NEXT MATCH", "SKIP TILL ANY MATCH")

@@ -172,6 +172,7 @@ RULES = {
 }
 
 
+@pytest.mark.full
 def test_rule_sets(spark: SparkSession) -> None:
     rules = ", ".join(f"('{name}', '{called(text, 'sql')}')" for name, text in RULES.items())
     spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW uf_rules AS SELECT * FROM VALUES {rules} AS t(name, rule)")
