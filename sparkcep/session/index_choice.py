@@ -86,7 +86,7 @@ def prune(analyzer: SparkAnalyzer, asks: Asks, source: DataFrame, input_sql: Inp
     untold: list[str] = []
     for looked_at in _looked_at(analyzer, asks, source, input_sql, named, untold):
         files, has_files = looked_at.files, has_files or looked_at.bare
-        fitting = [(at, s) for at, s in snapshots if _has_columns(s.built_with.case, s.built_with.event, files)]
+        fitting = [(at, s) for at, s in snapshots if not _lacking(s.built_with, files)]
         states: dict[str, sources.State] = {}
         for location, snapshot in sorted(fitting, key=lambda f: _rank(f[1])):
             kind = str(snapshot.source_state.get("kind"))
@@ -106,7 +106,7 @@ def prune(analyzer: SparkAnalyzer, asks: Asks, source: DataFrame, input_sql: Inp
             said += found.lines
             warnings = warnings or found.warnings
     return Pruning(
-        lines=[*unreadable, *(said or [f"not used, {_why_none(spark, named, has_files, untold, snapshots)}"])],
+        lines=[*unreadable, *(said or [f"not used, {_why_none(spark, source, named, has_files, untold, snapshots)}"])],
         warnings=warnings,
     )
 
@@ -190,7 +190,7 @@ def _rank(snapshot: Snapshot) -> tuple[int, bool]:
 
 
 def _why_none(
-    spark: SparkSession, named: Source | None, has_files: bool, untold: Sequence[str],
+    spark: SparkSession, source: DataFrame, named: Source | None, has_files: bool, untold: Sequence[str],
     snapshots: Sequence[tuple[object, Snapshot]],
 ) -> str:  # fmt: skip
     if untold:
@@ -200,6 +200,8 @@ def _why_none(
     of_name = [s.definition for _, s in snapshots if named and catalog.same(s.definition.source, named)]
     if of_name:
         one = of_name[0]
+        if lacking := _lacking(one, source):
+            return f"{one.name} is made of columns that {one.source} does not have: {', '.join(lacking)}"
         return f"{one.name} was made of other files, when {one.source} had those: REFRESH PATTERN INDEX {one.name}"
     return f"there is none on {named or 'the files that the input is made of'}"
 
@@ -211,9 +213,10 @@ def _source_of(input_sql: InputSql) -> Source | None:
     return source
 
 
-def _has_columns(case: str, event: str, source: DataFrame) -> bool:
+def _lacking(definition: Definition, source: DataFrame) -> list[str]:
+    """Columns that an index is made of and a relation does not have."""
     names = {n.casefold() for n in source.schema.names}
-    return {case.casefold(), event.casefold()} <= names
+    return [c for c in (definition.case, definition.time, definition.event) if c.casefold() not in names]
 
 
 def _state(spark: SparkSession, kind: str, looked_at: _LookedAt) -> sources.State:

@@ -198,7 +198,7 @@ def pruned(
 #: What is otherwise about the only index, and why it is not used.
 INDEXES = [
     ({"case": "CASE_ID"}, "the input's columns are spelled otherwise"),
-    ({"time": "at"}, "the input's columns are spelled otherwise"),
+    ({"time": "TS"}, "the input's columns are spelled otherwise"),
     ({"case_type": "bigint"}, "the types of the input's columns have changed"),
     ({"time_type": "date"}, "the types of the input's columns have changed"),
     ({"tiebreak_type": "int"}, "the types of the input's columns have changed"),
@@ -218,6 +218,8 @@ NONE = [
     ({"indexes": []}, "there is none (CREATE PATTERN INDEX)"),
     ({"table": "u"}, "there is none on u"),
     ({"indexes": [Index({"case": "who", "source": Source("table", ("u",))})]}, "there is none on t"),
+    ({"indexes": [Index({"case": "who"})]}, "i is made of columns that t does not have: who"),
+    ({"indexes": [Index({"time": "at", "event": "what"})]}, "i is made of columns that t does not have: at, what"),
     ({"indexes": [Index(state=OTHER)]}, "i was made of other files, when t had those: REFRESH PATTERN INDEX i"),
     ({"indexes": [Index({"source": Source("table", ("u",))}, state=OTHER)]}, "there is none on t"),
     ({"indexes": [Index({"source": Source("table", ("u",))}, state={"kind": "unknown"})]}, "there is none on t"),
