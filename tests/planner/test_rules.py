@@ -50,6 +50,7 @@ LAYOUTS = [
     (ONE.format("m", GAP), {}, None, "rows", "there is no PARTITION BY"),
     (CLAUSE.format("m", GAP.replace("A.x AS m", "count(A.x) AS m")), {}, None, "lists", "PARTITION BY, ascending"),
     (CLAUSE.replace("ORDER BY ts", "ORDER BY ts DESC").format("m", GAP), {}, None, "rows", "not ascending"),
+    (CLAUSE.replace("ORDER BY ts", "ORDER BY ts NULLS LAST").format("m", GAP), {}, None, "rows", "not ascending"),
     # A list for each partition, unless partitions are long.
     (BLOCK.format("SEQ(A a, B b)"), {}, None, "lists", "PARTITION BY, ascending order"),
     (BLOCK.format("SEQ(A a, B b)"), {}, Sample(9000, 900, bytes=2.0**30), "lists", "PARTITION BY, ascending order"),

@@ -164,6 +164,9 @@ class Session:
     No subclass of a session's class, and without a JVM: whoever reads plans does without, as on Spark Connect.
     """
 
+    #: Whose answers these are; an older release reads some literals otherwise.
+    version = "4.3.0"
+
     def __init__(self, answers: Answers, state: State, real: Any = None) -> None:
         self.answers, self.state, self.real = answers, state, real
         self.conf = _Settings(self)
