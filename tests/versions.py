@@ -19,7 +19,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 #: The newest of each minor release that pyproject.toml allows, below the one that all tests run with.
-RELEASES = ("4.1.4", "4.2.1")
+RELEASES = ("4.0.5", "4.1.4", "4.2.1")
 TOOLS = ("chispa>=0.12", "hypothesis>=6.100", "pytest>=8", "pytest-timeout>=2.3")
 
 

@@ -9,6 +9,7 @@ from sparkcep.sql.lexicon import Token, tokenize
 _TIMES = frozenset("interval timestamp timestamp_ntz date".split())
 _PLAIN = frozenset("int bigint smallint tinyint decimal double float string".split())
 _SIGNS = frozenset("< <= > >= = == <> != + -".split())
+_OF_FACTORS = frozenset("* / %".split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,8 @@ def without_unit(text: str, start: int) -> WithoutUnit | None:
     tokens = [t for t in tokenize(text) if t.start >= start]
     for k, token in enumerate(tokens):
         beside = [t.upper for t in (*tokens[max(k - 1, 0) : k], *tokens[k + 1 : k + 2])]
-        if token.kind in ("number", "string") and _SIGNS.intersection(beside) and not _is_typed(tokens, k):
+        is_length = _SIGNS.intersection(beside) and not _OF_FACTORS.intersection(beside)
+        if token.kind in ("number", "string") and is_length and not _is_typed(tokens, k):
             if token.kind == "number":
                 message = f"{token.text} has no unit: a length of time is an interval."
                 return WithoutUnit(message, f"write INTERVAL {token.text} DAYS, or the unit that is meant", token.start)
