@@ -378,18 +378,21 @@ def components_ahead(automaton: Automaton) -> list[frozenset[int]]:
 
 
 def decided(
-    at: TestedAt, by: frozenset[int], before: int, edge: Edge, ahead: Sequence[frozenset[int]], state: int
-) -> bool:
+    at: TestedAt, by: frozenset[int], beside: frozenset[int], before: int, edge: Edge,
+    ahead: Sequence[frozenset[int]], state: int,
+) -> bool:  # fmt: skip
     """Whether a condition of components ``by`` is tested as a run goes on over an edge of a state.
 
-    ``before``: the state's component. ``ahead``: of every state, as :func:`components_ahead` gives it.
+    ``beside``: see :class:`sparkcep.query.Condition`. ``before``: the state's component. ``ahead``: of every state, as
+    :func:`components_ahead` gives it.
     """
     if at is TestedAt.TAKE:
         return edge.component in by
     if at is TestedAt.LEAVE:
         return before in by and edge.component not in by
     behind = frozenset[int]() if edge.target == ACCEPT else ahead[edge.target]
-    return before not in by and edge.component not in by and bool(by & ahead[state]) and not by & behind
+    awaited = by | beside
+    return before not in by and edge.component not in by and bool(awaited & ahead[state]) and not awaited & behind
 
 
 def events_left(targets: Sequence[Sequence[int]]) -> list[int]:

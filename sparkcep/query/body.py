@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass, field
 
-from sparkcep.query.scalars import RowExpression, Scalar
+from sparkcep.query.scalars import Aggregate, Navigation, RowExpression, Scalar
 
 #: The partition column of a block with GROUPS: the number of the group, from 1.
 GROUP_ID = "group_id"
@@ -60,9 +60,9 @@ class Condition:
 
     Slots of ``scalar`` name components by key. It is tested each time an event is taken as one of ``decided_by``
     (TAKE; the event counts as taken), each time the next event taken is of another variable than theirs, and on
-    accepting (LEAVE), or once where none of them was taken: with the event behind which none can be taken any more, or
-    on accepting (PASS). Slots over variables that took nothing are NULL, or aggregates of no rows. It holds untested
-    while
+    accepting (LEAVE), or once where none of them was taken: with the event behind which neither they nor those
+    ``beside`` them can be taken any more, or on accepting (PASS). Slots over variables that took nothing are NULL, or
+    aggregates of no rows. It holds untested while
 
     * one of the variables in ``required`` (tuples of keys), which may come later, has no event yet,
     * the variable decided by has fewer than ``minimum`` events (``v[i-1]`` wants two), or, where ``first_only``, more
@@ -86,6 +86,16 @@ class Condition:
     each: tuple[str, ...] = ()
     awaited: tuple[tuple[str, ...], ...] = ()
     source: str = field(default="", compare=False)
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """Of a condition that is tested where its variable took nothing (PASS), the other components that it names: it
+        waits for them. `(c | d)` goes by d before it takes c."""
+        if self.at is not TestedAt.PASS:
+            return ()
+        slots = (s for s in self.scalar.slots if isinstance(s, (Navigation, Aggregate)))
+        named = dict.fromkeys(key for slot in slots for key in slot.variables or ())
+        return tuple(key for key in named if key not in self.decided_by)
 
 
 @dataclass(frozen=True, slots=True)

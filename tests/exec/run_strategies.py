@@ -246,7 +246,16 @@ def draft(left: Operand, operator: str, right: Operand | int, by: Keys, **fields
 def as_reference(comparison: Comparison, condition: Condition, column: tuple[int | None, ...]) -> ReferenceCondition:
     c = condition
     return ReferenceCondition(
-        c.decided_by, c.at, comparison.test(column), c.required, c.minimum, c.first_only, c.after, c.each, c.awaited
+        c.decided_by,
+        c.at,
+        comparison.test(column),
+        c.required,
+        c.minimum,
+        c.first_only,
+        c.after,
+        c.each,
+        c.awaited,
+        c.beside,
     )
 
 

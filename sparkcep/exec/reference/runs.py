@@ -58,6 +58,7 @@ class ReferenceCondition:
     after: tuple[str, ...] = ()
     each: tuple[str, ...] = ()
     awaited: tuple[tuple[str, ...], ...] = ()
+    beside: tuple[str, ...] = ()
 
     def holds(self, path: Path) -> bool:
         """Whether a path may go on: the condition is true, or nothing says yet that it must be."""
@@ -274,9 +275,10 @@ class ReferenceCase:
         rests = [[place.rest for place in places] for places in (before, after)]
         for c in self.conditions:
             by = c.decided_by
-            if c.at is not TestedAt.PASS or _count(longer, by) or may_take(rests[1], by):
+            all_ = (*by, *c.beside)
+            if c.at is not TestedAt.PASS or _count(longer, by) or may_take(rests[1], all_):
                 continue
-            if may_take(rests[0], by) and not c.holds(longer):
+            if may_take(rests[0], all_) and not c.holds(longer):
                 return False
         return True
 

@@ -242,7 +242,7 @@ class RunSearch:
         return ReferenceCondition(
             keys(check.decided_by), check.at, holds, tuple(keys(registers[g]) for g in check.required), check.minimum,
             check.first_only, keys(check.after), keys(registers[check.each]) if check.each >= 0 else (),
-            tuple(keys(registers[g]) for g in check.awaited),
+            tuple(keys(registers[g]) for g in check.awaited), keys(check.beside),
         )  # fmt: skip
 
     # -- output ----------------------------------------------------------------------------------------------------

@@ -31,7 +31,8 @@ class Check:
     ``number``: in the condition set. ``decided_by`` and ``after``: component codes. ``counted``: register of the
     variable whose events count for ``minimum`` and ``first_only``. ``required``: registers that must not be empty.
     ``each``: the register to go through, -1 for none. ``awaited``: registers that a negation waits for. ``none``: the
-    register that must be empty, -1 for none. ``span``: how it is prechecked, before matches are enumerated.
+    register that must be empty, -1 for none. ``span``: how it is prechecked, before matches are enumerated. ``beside``:
+    codes of the components that it waits for, too, where it is tested without its own.
     """
 
     number: int
@@ -46,6 +47,7 @@ class Check:
     awaited: tuple[int, ...] = ()
     none: int = -1
     span: Span | None = None
+    beside: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,7 +69,7 @@ class Groups:
 
     def on_edge(self, before: int, edge: Edge, ahead: Sequence[frozenset[int]], state: int) -> int:
         """Checks on going on over an edge; see :func:`automaton.decided`. What is left comes before what is taken."""
-        own = [k for k, c in enumerate(self.all) if decided(c.at, c.decided_by, before, edge, ahead, state)]
+        own = [k for k, c in enumerate(self.all) if decided(c.at, c.decided_by, c.beside, before, edge, ahead, state)]
         return self.number(sorted(own, key=lambda k: self.all[k].at is TestedAt.TAKE))
 
     def taking(self, component: int) -> list[int]:
@@ -327,7 +327,7 @@ def _looks(
         negated = {c for x in e.absent for c in spec.automaton.negations[x].automaton.components}
         if check.decided_by & negated:
             return None
-        if not decided(check.at, check.decided_by, spec.automaton.taken(state), e, ahead, state):
+        if not decided(check.at, check.decided_by, check.beside, spec.automaton.taken(state), e, ahead, state):
             continue
         if check.each >= 0 or check.after:
             return None

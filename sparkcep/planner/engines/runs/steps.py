@@ -216,6 +216,7 @@ class BlockPlanner(PlanSteps):
             tuple(dependent.register(r) for r in c.awaited),
             dependent.register(c.decided_by) if without else -1,
             span_of(c, dependent.column),
+            codes(c.beside),
         )
 
     def with_engine(self, spec: RunSpec, conditions: Sequence[Condition], dependent: MatchConditions) -> RunSpec:

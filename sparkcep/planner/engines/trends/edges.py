@@ -99,7 +99,8 @@ class EdgeConditions:
         start = state == self.automaton.states
         own = -1 if start else self.automaton.components[state]
         codes = frozenset(self.names.index(k) for k in c.decided_by)
-        if not decided(c.at, codes, own, edge, self.ahead, state):
+        beside = frozenset(self.names.index(k) for k in c.beside)
+        if not decided(c.at, codes, beside, own, edge, self.ahead, state):
             return []
         if c.after and (start or self.names[own] not in c.after):
             return []
