@@ -113,7 +113,8 @@ def test_commands(shell: Shell, written: list[str]) -> None:
 
 def test_completion(shell: Shell) -> None:
     assert shell.completions("SELECT * FROM typ") == ("typ", ["typed_log", "type"])
-    assert shell.completions("SELECT se")[1] == ["select", "set", "selection", "seq"]
+    words = shell.completions("SELECT se")[1]  # behind the views of other tests
+    assert words[-4:] == ["select", "set", "selection", "seq"]
     assert shell.completions("FROM typed_log WHERE seq")[1] == ["seq_no"]
     assert "MATCH_RECOGNIZE" in shell.completions("SELECT * FROM typed_log MATCH_")[1]
     assert shell.completions("\\e") == ("\\e", ["\\explain"])
