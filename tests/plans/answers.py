@@ -29,6 +29,8 @@ _MADE = re.compile(
 )
 #: Names that pyspark gives to views of DataFrames are random.
 _RANDOM = re.compile(r"_pyspark_[0-9a-f_]{8,}")
+#: Numbers of columns in plans, of which each session has others.
+_ID = re.compile(r"#\d+")
 #: Of EXPLAIN COST the planner reads the first size.
 _SIZE = re.compile(r"Statistics\([^)]*\)")
 
@@ -310,8 +312,9 @@ def _field(column: Sequence[Any]) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, str) and (size := _SIZE.search(value)):
-        return size[0]
+    if isinstance(value, str):
+        size = _SIZE.search(value)
+        return _ID.sub("#0", value) if size is None else size[0]
     if value is None or isinstance(value, str | int | float | dict):
         return value
     raise TypeError(f"an answer of type {type(value).__name__}")
