@@ -29,8 +29,8 @@ _MADE = re.compile(
 )
 #: Names that pyspark gives to views of DataFrames are random.
 _RANDOM = re.compile(r"_pyspark_[0-9a-f_]{8,}")
-#: Numbers of columns in plans, of which each session has others.
-_ID = re.compile(r"#\d+")
+#: Numbers of columns and nodes in plans, of which each session has others.
+_ID = re.compile(r"(#|plan_id=)\d+")
 #: Of EXPLAIN COST the planner reads the first size.
 _SIZE = re.compile(r"Statistics\([^)]*\)")
 
@@ -314,7 +314,7 @@ def _field(column: Sequence[Any]) -> dict[str, Any]:
 def _plain(value: Any) -> Any:
     if isinstance(value, str):
         size = _SIZE.search(value)
-        return _ID.sub("#0", value) if size is None else size[0]
+        return _ID.sub(r"\g<1>0", value) if size is None else size[0]
     if value is None or isinstance(value, str | int | float | dict):
         return value
     raise TypeError(f"an answer of type {type(value).__name__}")
