@@ -29,8 +29,8 @@ _MADE = re.compile(
 )
 #: Names that pyspark gives to views of DataFrames are random.
 _RANDOM = re.compile(r"_pyspark_[0-9a-f_]{8,}")
-#: Numbers of columns and nodes in plans, of which each session has others.
-_ID = re.compile(r"(#|plan_id=)\d+")
+#: Numbers of columns and nodes in plans, and random seeds, of which each session has others.
+_ID = re.compile(r"(#|plan_id=|randn?\(|uuid\(Some\()-?\d+")
 #: Of EXPLAIN COST the planner reads the first size.
 _SIZE = re.compile(r"Statistics\([^)]*\)")
 
