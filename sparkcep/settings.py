@@ -339,6 +339,8 @@ class Settings:
     time_zone: str = ""
     #: Users' aggregates, of the session like all of these.
     own_aggregates: tuple[OwnAggregate, ...] = ()
+    #: Why the session's release of Spark cannot have the lists layout.
+    no_lists: str = ""
 
 
 def _checked(setting: Setting, value: str) -> str:

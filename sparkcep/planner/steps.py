@@ -154,6 +154,8 @@ class PlanSteps(ABC):
         """Texts of shifted conditions by variable for the lists layout, the layout, and why."""
         if self.settings.layout == "rows":
             return {}, "rows", "spark.sparkcep.exec.layout = rows"
+        if self.settings.no_lists:
+            return {}, "rows", self.settings.no_lists
         if not self.query.partition_by:
             return {}, "rows", "there is no PARTITION BY"
         if pairs:

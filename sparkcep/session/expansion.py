@@ -14,10 +14,10 @@ from sparkcep.planner.plan import PatternPlan
 from sparkcep.query import PREFIX, SOURCE, Condition, Navigation, PatternQuery, RowExpression, Scalar, quote
 from sparkcep.session.analyzer import SparkAnalyzer
 from sparkcep.session.originals import plain_sql
-from sparkcep.session.own_aggregates import with_aggregates
 from sparkcep.session.relations import Relation, relation_sql
 from sparkcep.session.spark_text import as_spark_reads
 from sparkcep.session.statement import StatementExecution
+from sparkcep.session.statement_settings import statement_settings
 from sparkcep.sql.occurrences import read_statement
 from sparkcep.sql.statement import OccurrenceKind, PatternOccurrence
 
@@ -48,7 +48,7 @@ def expand_collapsed(df: DataFrame, query: str) -> DataFrame:
     statement = read_statement(as_spark_reads(spark, get, query))
     if not statement.forms:
         raise _not_a_block(query, 0)
-    own = with_aggregates(spark, settings.read(get))
+    own = statement_settings(spark, get)
     run = StatementExecution.of(spark, plain_sql(spark), statement, None, {}, own)
     return _Expansion(run, df).result(statement.forms[0])
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from sparkcep.errors import SparkCepError
 from sparkcep.exec.conditions.expressions import parse_type
 from sparkcep.query import OwnAggregate
+from sparkcep.releases import no_arrow_functions
 from sparkcep.settings import Settings
 from sparkcep.spark_plan import is_remote
 from sparkcep.sql.match_functions import AGGREGATES, NAVIGATION
@@ -43,8 +44,13 @@ def register_aggregate(
         returns: Spark's type of the result: a number, BOOLEAN or STRING.
 
     Raises:
-        SparkCepError: CEP_OWN_AGGREGATE, a name that cannot be called or is taken, or a type that is no result.
+        SparkCepError: CEP_OWN_AGGREGATE, a name that cannot be called or is taken, a type that is no result, or a
+            release of Spark without functions over Arrow arrays.
     """
+    if why := no_arrow_functions():
+        raise SparkCepError(
+            "CEP_OWN_AGGREGATE", f"{name} cannot be registered: {why}.", hint="Spark 4.1 and later have them"
+        )
     from pyspark import cloudpickle
     from pyspark.sql.functions import lit
     from pyspark.sql.pandas.functions import ArrowUDFType, arrow_udf

@@ -8,6 +8,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from sparkcep.releases import joins_literals
 from sparkcep.settings import flag
 from sparkcep.sql.lexicon import tokenize
 
@@ -17,8 +18,8 @@ _OF_SESSION = (None, "spark", "sparkconf", "hivevar", "hiveconf")
 
 
 def as_spark_reads(spark: SparkSession, get: Callable[[str, str], Any], text: str) -> str:
-    """A statement with the values of `${...}` (``spark.sql.variable.substitute``), and with `"x"` as identifiers where
-    ``spark.sql.ansi.doubleQuotedIdentifiers`` says so.
+    """A statement with the values of `${...}` (``spark.sql.variable.substitute``), with `"x"` as identifiers where
+    ``spark.sql.ansi.doubleQuotedIdentifiers`` says so, and with strings as the session's release reads them.
 
     Args:
         get: the session's settings, see :func:`sparkcep.settings.getter`.
@@ -28,6 +29,24 @@ def as_spark_reads(spark: SparkSession, get: Callable[[str, str], Any], text: st
     ansi = ("spark.sql.ansi.enabled", "spark.sql.ansi.doubleQuotedIdentifiers")
     if '"' in text and all(flag(get, key, False) for key in ansi):
         text = with_backticks(text)
+    if ("''" in text or '""' in text) and joins_literals(spark):
+        text = with_joined_literals(text)
+    return text
+
+
+def with_joined_literals(text: str) -> str:
+    r"""A text in which a quote that is doubled in a string ends it and begins the next one.
+
+    >>> with_joined_literals("SELECT 'it''s', '', 'b'")
+    "SELECT 'its', '', 'b'"
+    >>> with_joined_literals(r"'a\'''b'")
+    "'a\\'b'"
+    """
+    for token in reversed(tokenize(text)):
+        quote, inside = text[token.start], slice(token.start + 1, token.end - 1)
+        if token.kind == "string" and quote in "'\"":
+            joined = re.sub(rf"(\\.)|{quote}{quote}", lambda found: found[1] or "", text[inside])
+            text = text[: inside.start] + joined + text[inside.stop :]
     return text
 
 

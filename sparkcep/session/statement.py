@@ -30,7 +30,6 @@ from sparkcep.session.index_choice import Pruning, prune
 from sparkcep.session.joined_input import joined_input, plain_names
 from sparkcep.session.no_rows import notes
 from sparkcep.session.outer_columns import input_by_outer
-from sparkcep.session.own_aggregates import with_aggregates
 from sparkcep.session.planning import OccurrencePlanner
 from sparkcep.session.relations import Relation, check, counted, relation_sql, with_facts, without_within
 from sparkcep.session.shared_forms import PlannedForm, explained, share, takes_part, unread
@@ -44,6 +43,7 @@ from sparkcep.session.spark_errors import (
 )
 from sparkcep.session.spark_text import as_spark_reads
 from sparkcep.session.stateful import check_readers, second_pattern
+from sparkcep.session.statement_settings import statement_settings
 from sparkcep.session.templates import Templates
 from sparkcep.session.views import plans_of_views
 from sparkcep.session.windowed_input import windowed_input
@@ -108,10 +108,10 @@ def run_statement(
     if kwargs:
         statement = formatted(statement)
     if (function := read_function(statement)) is not None and not explain_only:
-        return create_function(spark, plain, statement, function, with_aggregates(spark, settings.read(get))), None
+        return create_function(spark, plain, statement, function, statement_settings(spark, get)), None
     if not (statement.forms or statement.templates):
         return untouched(), None
-    own = with_aggregates(spark, settings.read(get))
+    own = statement_settings(spark, get)
     templates = Templates(read)
     statement = templates.expanded(plain, statement, own, kwargs)
     if mode == "auto" and _is_native() and not templates.steps:
