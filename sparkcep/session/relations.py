@@ -16,10 +16,11 @@ from sparkcep.exec.engines.non_answers.facts import partition_facts
 from sparkcep.exec.engines.non_answers.spec import RepairSpec
 from sparkcep.exec.operator import match
 from sparkcep.exec.reports import Matched
+from sparkcep.exec.shape import OperatorColumns
 from sparkcep.exec.streaming.spark import match_stream
 from sparkcep.planner.engines.non_answers.sql import FACTS
 from sparkcep.planner.engines.shared.plan import SharedPlan
-from sparkcep.planner.plan import AnyPlan
+from sparkcep.planner.plan import AnyPlan, StreamInput
 from sparkcep.query import PREFIX, SOURCE, unescape
 from sparkcep.session.analyzer import SparkAnalyzer
 from sparkcep.session.index_choice import Pruning
@@ -83,8 +84,14 @@ def matched(planned: AnyPlan, frame: DataFrame, name: str, before: DataFrame | N
     shape, spec = planned.input.shape, planned.engine.spec
     if planned.stream is None:
         return match(frame, planned.input.layout, shape, spec)
+    return matched_stream(frame, shape, spec, planned.stream, name, before)
+
+
+def matched_stream(
+    frame: DataFrame, shape: OperatorColumns, spec: Any, stream: StreamInput, name: str, before: DataFrame | None
+) -> Matched:
+    """The operator of a spec over a stream; ``name`` and ``before`` as for :func:`matched`."""
     engine = cast("StreamingEngine[Any]", ENGINES[type(spec)])
-    stream = planned.stream
     metrics = name.replace(PREFIX, "sparkcep_")
     return match_stream(frame, engine, shape, spec, stream.plan, metrics, stream.operator, stream.end, before)
 

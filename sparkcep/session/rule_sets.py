@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from typing import Any
 
 from pyspark.errors import AnalysisException, PySparkTypeError
 from pyspark.sql import DataFrame
 from pyspark.sql.types import IntegerType, StringType, StructField, StructType
 
 from sparkcep.errors import PatternAnalysisError, SparkCepError, not_boolean, warn
-from sparkcep.exec.engine import StreamingEngine
-from sparkcep.exec.engines.by_spec import ENGINES
 from sparkcep.exec.operator import match
-from sparkcep.exec.streaming.spark import match_stream
 from sparkcep.planner.choice import make_plan
 from sparkcep.planner.conditions.row_conditions import RowCondition
 from sparkcep.planner.engines.shared.input import NotShared
@@ -35,7 +32,7 @@ from sparkcep.session.index_choice import Pruning, prune
 from sparkcep.session.lost_executors import remember
 from sparkcep.session.parameters import checked_lengths
 from sparkcep.session.planning import watermarked
-from sparkcep.session.relations import Relation, check, relation_sql, untransportable
+from sparkcep.session.relations import Relation, check, matched_stream, relation_sql, untransportable
 from sparkcep.session.rule_set_call import RuleSetCall, read_rule_call
 from sparkcep.session.spark_errors import located
 from sparkcep.session.stream_history import history
@@ -329,12 +326,8 @@ class RuleSet:
             found = match(frame, given.layout, given.shape, plan.spec)
         else:
             before = history(self.analyzer, plan, self.call.source)
-            engine = cast("StreamingEngine[Any]", ENGINES[type(plan.spec)])
             try:
-                found = match_stream(
-                    frame, engine, given.shape, plan.spec, stream.plan, name.replace(PREFIX, "sparkcep_"),
-                    stream.operator, stream.end, before,
-                )  # fmt: skip
+                found = matched_stream(frame, given.shape, plan.spec, stream, name, before)
             except PySparkTypeError:
                 raise untransportable(plan, frame) from None
         self.analyzer.matched[name] = found.frame
