@@ -27,10 +27,8 @@ _WORD = re.compile(r"\w+")
 _MADE = re.compile(
     r"\b(?:VIEW|TABLE|INTO|FUNCTION|VARIABLE|SCHEMA|UPDATE)\s+(?:IF\s+(?:NOT\s+)?EXISTS\s+)?`?(\w+)", re.IGNORECASE
 )
-#: Names that pyspark gives to views of DataFrames are random.
-_RANDOM = re.compile(r"_pyspark_[0-9a-f_]{8,}")
-#: Numbers of columns and nodes in plans, and random seeds, of which each session has others.
-_ID = re.compile(r"(#|plan_id=|randn?\(|uuid\(Some\()-?\d+")
+#: What each session has others of: names of DataFrames' views, numbers of columns and nodes in plans, random seeds.
+_OWN = re.compile(r"(_pyspark_)[0-9a-f_]{8,}|(#|plan_id=|randn?\(|uuid\(Some\()-?\d+")
 #: Of EXPLAIN COST the planner reads the first size.
 _SIZE = re.compile(r"Statistics\([^)]*\)")
 
@@ -99,7 +97,8 @@ def told(error: PySparkException | ValueError) -> dict[str, Any]:
 
 
 def _steady(text: str) -> str:
-    return _RANDOM.sub("_pyspark_view", text)
+    """A text without what another session has otherwise."""
+    return _OWN.sub(lambda found: f"{found[1]}view" if found[1] else f"{found[2]}0", text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,7 +313,7 @@ def _field(column: Sequence[Any]) -> dict[str, Any]:
 def _plain(value: Any) -> Any:
     if isinstance(value, str):
         size = _SIZE.search(value)
-        return _ID.sub(r"\g<1>0", value) if size is None else size[0]
+        return _steady(value) if size is None else size[0]
     if value is None or isinstance(value, str | int | float | dict):
         return value
     raise TypeError(f"an answer of type {type(value).__name__}")

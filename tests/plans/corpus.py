@@ -30,6 +30,12 @@ class Step:
     kind: str
     text: str
 
+    @property
+    def setting(self) -> tuple[str, str]:
+        """Key and value of a setting; without a value it is unset."""
+        key, _, value = self.text.partition(" ")
+        return key, value.strip()
+
 
 @dataclass(frozen=True, slots=True)
 class Source:

@@ -57,23 +57,23 @@ def planned(source: Source, answers: Answers, real: Any = None, run: Callable[[S
 def run_step(state: State, step: Step) -> None:
     """What a step changes."""
     if step.kind == "set":
-        key, _, value = step.text.partition(" ")
-        state.settings.pop(key, None) if not value else state.settings.update({key: value.strip()})
+        key, value = step.setting
+        state.settings.pop(key, None) if not value else state.settings.update({key: value})
     elif step.kind != "python":
         state.run(step.text)
 
 
-def written(source: Source) -> list[tuple[str, str]]:
-    """The statements of a file and their plans, as they are written down; none where the file has changed since."""
+def written(source: Source) -> list[str]:
+    """The plans of a file's statements, as they are written down; none where the file has changed since."""
     file = plans_file(source)
     text = file.read_text() if file.exists() else ""
     heads = [f"{step.text.strip()}\n----\n" for step in source.steps() if step.kind == "plan"]
-    found: list[tuple[str, str]] = []
+    found: list[str] = []
     at = 0
     for head, following in zip(heads, [*heads[1:], ""], strict=True):
         end = text.find(f"\n\n{following}", at) if following else len(text) - 1
         if not text.startswith(head, at) or end < 0:
             return []
-        found.append((head.removesuffix("\n----\n"), text[at + len(head) : end + 1]))
+        found.append(text[at + len(head) : end + 1])
         at = end + 2
     return found

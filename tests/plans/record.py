@@ -30,8 +30,8 @@ def recorded(source: Source, root: Any) -> tuple[Answers, str]:
 
     def run(step: Step) -> None:
         if step.kind == "set":
-            key, _, value = step.text.partition(" ")
-            real.conf.set(key, value.strip()) if value else real.conf.unset(key)
+            key, value = step.setting
+            real.conf.set(key, value) if value else real.conf.unset(key)
         elif step.kind == "python":
             with mock.patch("sparkcep.local_session", lambda: real):
                 pages.run(pages.Step(0, "python", step.text, None, None, (0, 0)), names)
@@ -49,22 +49,24 @@ def write(file: Path, text: str) -> None:
 
 def main() -> None:
     wanted = tuple(sys.argv[1:])
-    warehouse = {"spark.sql.warehouse.dir": tempfile.mkdtemp()}
-    root = local_session("local[2]", None, CONFIGURATION | INTERPRETED | SETTINGS | warehouse)
-    sparkcep.enable()
     failed: list[str] = []
-    for source in sources():
-        if wanted and not source.name.startswith(wanted):
-            continue
-        try:
-            answers, text = recorded(source, root)
-        except Exception:
-            failed.append(source.name)
-            traceback.print_exc()
-            continue
-        write(answers_file(source), answers.text())
-        write(plans_file(source), text)
-        print(source.name, len(answers.given), len(text), flush=True)
+    with tempfile.TemporaryDirectory() as warehouse:
+        own = CONFIGURATION | INTERPRETED | SETTINGS | {"spark.sql.warehouse.dir": warehouse}
+        root = local_session("local[2]", None, own)
+        sparkcep.enable()
+        for source in sources():
+            if wanted and not source.name.startswith(wanted):
+                continue
+            try:
+                answers, text = recorded(source, root)
+            except Exception:
+                failed.append(source.name)
+                traceback.print_exc()
+                continue
+            write(answers_file(source), answers.text())
+            write(plans_file(source), text)
+            print(source.name, len(answers.given), len(text), flush=True)
+        root.stop()
     if failed:
         sys.exit(f"Not recorded: {', '.join(failed)}")
 

@@ -64,7 +64,7 @@ def lines_planned(file: Path) -> set[int]:
     """Where the cases of errors and plans begin whose expectations the plans that are written down meet."""
     source = Source.of_cases(file)
     cases = [case for case, step in zip(read_cases(file), source.steps(), strict=True) if step.kind == "plan"]
-    return {case.line for case, (_, plan) in zip(cases, written(source), strict=False) if is_met(case, plan)}
+    return {case.line for case, plan in zip(cases, written(source), strict=False) if is_met(case, plan)}
 
 
 def is_met(case: Case, plan: str) -> bool:
