@@ -121,7 +121,8 @@ def days(
     """After each day, what the recipe has made and what a run over the whole log gives.
 
     Args:
-        watermark: cut the log a day before its last event, and read a day further back.
+        watermark: cut the log a day before its last event, and read from WITHIN before the last one that the run before
+            had left in it.
     """
     statement = re.sub(r"(today AS \(\n).*?(\n\))", rf"\1{pattern.text}\2", recipes()[recipe], flags=re.DOTALL)
     assert pattern.text in statement
@@ -133,7 +134,11 @@ def days(
     source = "SELECT * FROM every_day_all"
     if watermark:
         source += " WHERE at <= (SELECT max(at) FROM every_day_all) - INTERVAL 1 DAY"
-        statement = statement.replace("- INTERVAL 2 DAYS", "- INTERVAL 3 DAYS")
+        known_before = "FROM events WHERE arrived < (SELECT max(arrived) FROM events)"
+        assert known_before in statement
+        earlier = "FROM every_day_all WHERE arrived < (SELECT max(arrived) FROM every_day_all)"
+        cut = f"(SELECT max(at) {earlier}) - INTERVAL 1 DAY"
+        statement = statement.replace(known_before, f"{earlier} AND at <= {cut}")
     made: set[tuple[Any, ...]] = set()
     for day in range(DAYS):
         known = [event for event in events if event[-1] <= day]
