@@ -20,6 +20,7 @@ from sparkcep.index import catalog, sources
 from sparkcep.index.plain_sequence import EventType, read_plain_sequence
 from sparkcep.index.reader import Reader
 from sparkcep.index.tables import COUNTS, Definition, Source
+from sparkcep.releases import frame_of
 from sparkcep.shipping import shipped
 
 MODES = ("fast", "accurate", "hybrid")
@@ -61,7 +62,7 @@ def statistics(spark: SparkSession, log: Source, pattern: str | Sequence[str]) -
     clock = reader.definition.is_clock
     # Where nothing was counted there is no sum, as in SQL.
     total = "CASE WHEN completions > 0 THEN total END"
-    frame = spark.createDataFrame(rows).selectExpr(
+    frame = frame_of(spark, rows).selectExpr(
         "step", "event", "next_event", "completions", "cases",
         f"{_duration(f'try_cast({total} AS BIGINT)') if clock else total} AS total_duration",
         f"{_average('completions', clock)} AS average_duration",
@@ -99,7 +100,7 @@ def continuations(
     else:
         counted = _bounded(reader, types)
         if way == "fast":
-            found = spark.createDataFrame(_table(counted, _bounded_cases(reader, types)), _CONTINUATIONS)
+            found = frame_of(spark, _table(counted, _bounded_cases(reader, types)))
             how = "bounds from the Count table"
         else:
             best = sorted(counted, key=lambda c: c.rank(reader.definition.is_clock))[:k]
@@ -135,9 +136,13 @@ def _reader(spark: SparkSession, log: Source, needs_counts: bool) -> tuple[Reade
 
 
 def _readers(spark: SparkSession, log: Source, needs_counts: bool) -> list[Reader]:
-    located = catalog.found(spark).indexes
+    all_of = catalog.found(spark)
+    located = all_of.indexes
     listed = [s for _, s in located]
-    found = [s for s in listed if log.kind == "table" and [p.casefold() for p in log.parts] == [s.definition.name]]
+    name = log.parts[0].casefold() if log.kind == "table" and len(log.parts) == 1 else ""
+    if unreadable := dict(all_of.unreadable).get(name):
+        raise unreadable
+    found = [s for s in listed if name == s.definition.name]
     table = None
     if not found:
         table = _full_name(spark, log)
