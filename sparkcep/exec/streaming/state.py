@@ -11,6 +11,9 @@ from sparkcep.exec.streaming.blobs import from_bytes, to_bytes
 
 #: Of the bytes' form; another one is another state.
 FORMAT = 1
+#: The first release that wrote states as this one does. It is part of each query's fingerprint: a release whose engines
+#: read what they have kept otherwise says its own version here, and goes on with no state of those before it.
+STATE_SINCE = "0.2.0"
 _RELEASED, _FINGERPRINT, _FORMAT, _NAMES = b"released", b"fingerprint", b"format", b"names"
 
 

@@ -6,9 +6,9 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sparkcep import __version__
 from sparkcep.exec.ordering import SortField
 from sparkcep.exec.streaming.blobs import BUCKET, ROW, TIME, WANTED
+from sparkcep.exec.streaming.state import STATE_SINCE
 from sparkcep.exec.streaming.step import StreamPlan
 from sparkcep.pattern import Anchor, walk
 from sparkcep.planner.engines.trends.sql import TrendSql
@@ -43,7 +43,7 @@ def streamed(plan: AnyPlan, settings: Settings, given: Sequence[str]) -> AnyPlan
     sql = plan.input.select(items)
     # The row as it is, for late ones: where they go may change from one start of the query to the next.
     with_rows = plan.input.select([*items, f"struct(*) AS {ROW}"]) if settings.stream_late_rows else sql
-    parts = [__version__, sql, plan.output.sql(), str(settings.ansi), settings.time_zone, *given]
+    parts = [STATE_SINCE, sql, plan.output.sql(), str(settings.ansi), settings.time_zone, *given]
     stream = StreamPlan(
         order=tuple(order),
         fingerprint=hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32],

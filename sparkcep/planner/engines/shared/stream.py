@@ -6,10 +6,10 @@ import hashlib
 from collections import Counter
 from collections.abc import Sequence
 
-from sparkcep import __version__
 from sparkcep.exec.ordering import SortField
 from sparkcep.exec.streaming.blobs import ROW
 from sparkcep.exec.streaming.rule_names import RuleNames
+from sparkcep.exec.streaming.state import STATE_SINCE
 from sparkcep.exec.streaming.step import StreamPlan
 from sparkcep.planner.input_plan import InputPlan
 from sparkcep.planner.plan import AnyPlan, StreamInput
@@ -35,7 +35,7 @@ def stream_input(
     order += [SortField(n) for n in range(len(query.order_by), given.fields.sort_fields)]
     keys = [text for text, _ in given.keys] + [k.text for k in query.order_by]
     parts = [
-        __version__, "rules", *keys, str(settings.stream_buckets), str(settings.ansi), settings.time_zone,
+        STATE_SINCE, "rules", *keys, str(settings.stream_buckets), str(settings.ansi), settings.time_zone,
         settings.log_event, *log,
     ]  # fmt: skip
     names = RuleNames(
