@@ -2,7 +2,7 @@
 
 python -m tests.mutants 200 SEED    prints what no test finds, and at the end how many were found, by folder
 
-A fault goes through the tests that are fastest for its folder first, and through slower ones as long as none fails.
+Faults go through the tests that are fastest for their folder first; what these miss goes through slower ones.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from random import Random
 
 ROOT = Path(__file__).parents[1]
 TIER = "not long and not full and not compiled"
-#: Tests by the folder of a fault, the fastest first.
-WITHOUT_SPARK = ["tests/plans tests/planner tests/parsing", "tests/exec"]
+#: Tests by the folder of a fault, the fastest first; those of SQL, which need Spark, last.
+TEXTS = "tests/plans tests/planner tests/parsing"
 STAGES = {
-    "sparkcep/planner": [*WITHOUT_SPARK, "tests/sql"],
-    "sparkcep/sql": [*WITHOUT_SPARK[:1], "tests/sql"],
-    "sparkcep/exec/engines": [*reversed(WITHOUT_SPARK), "tests/sql"],
+    "sparkcep/planner": [TEXTS, "tests/sql"],
+    "sparkcep/sql": [TEXTS, "tests/sql"],
+    "sparkcep/exec/engines": ["tests/exec", TEXTS, "tests/sql"],
 }
 #: Seconds after which a test counts as one that fails: it hangs.
 MOST = 60
@@ -105,7 +105,7 @@ def stages_of(fault: Fault) -> list[str]:
     return next(stages for folder, stages in STAGES.items() if str(fault.file).startswith(folder))
 
 
-def finds(copy: Path, tests: str) -> bool:
+def fail(copy: Path, tests: str) -> bool:
     """Whether tests fail over the copy, or do not end."""
     environment = {
         **os.environ, "PYTHONPATH": str(copy), "NUMBA_DISABLE_JIT": "1", "SPARKCEP_TEST_CODEGEN": "off",
@@ -116,26 +116,44 @@ def finds(copy: Path, tests: str) -> bool:
     return subprocess.run(command, check=False, cwd=copy, env=environment, capture_output=True).returncode != 0
 
 
+def fail_with(fault: Fault, copy: Path, tests: str) -> bool:
+    """Whether tests fail over the copy once it has the fault."""
+    file = copy / fault.file
+    text = file.read_text()
+    file.write_text(fault.applied(text))
+    try:
+        return fail(copy, tests)
+    finally:
+        file.write_text(text)
+
+
 def main() -> None:
     count, seed = int(sys.argv[1]), sys.argv[2]
     results: Counter[tuple[str, str]] = Counter()
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "copy"
         shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(".*", "__pycache__", "benchmarks", "site"))
-        for stages in WITHOUT_SPARK:
-            if finds(copy, stages):
-                sys.exit(f"{stages} fail without a fault")
-        for number, fault in enumerate(drawn(count, seed)):
-            file = copy / fault.file
-            text, started = file.read_text(), time.monotonic()
-            file.write_text(fault.applied(text))
-            found = next((stage for stage in stages_of(fault) if finds(copy, stage)), None)
-            file.write_text(text)
-            results[str(fault.file.parent), "found" if found else "not found"] += 1
-            print(f"{number + 1}/{count} {time.monotonic() - started:.0f} s {found or 'NOT FOUND'} {fault}", flush=True)
+        for tests in sorted({tests for stages in STAGES.values() for tests in stages}):
+            if fail(copy, tests):
+                sys.exit(f"{tests} fail without a fault")
+        left = [(fault, stages_of(fault)) for fault in drawn(count, seed)]
+        # What no test of a stage finds goes on to the next one, once all have been through this one.
+        while left:
+            missed = []
+            for fault, (tests, *slower) in left:
+                started = time.monotonic()
+                found = fail_with(fault, copy, tests)
+                print(
+                    f"{time.monotonic() - started:.0f} s {tests} {'found' if found else 'MISSED'} {fault}", flush=True
+                )
+                if found or not slower:
+                    results[str(fault.file.parent), f"found by {tests}" if found else "not found"] += 1
+                else:
+                    missed.append((fault, slower))
+            left = missed
     for (where, what), n in sorted(results.items()):
         print(f"{where}: {n} {what}")
-    print(f"{sum(n for (_, what), n in results.items() if what == 'found')} of {count} found")
+    print(f"{count - sum(n for (_, what), n in results.items() if what == 'not found')} of {count} found")
 
 
 if __name__ == "__main__":
