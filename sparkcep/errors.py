@@ -15,18 +15,7 @@ from collections.abc import Iterable
 try:
     from pyspark.errors import AnalysisException, ParseException, PySparkException
 except ModuleNotFoundError:  # kernels are also compiled where there is no Spark, in an image that is being built
-
-    class PySparkException(Exception):  # type: ignore[no-redef]
-        """As much of PySpark's as our own errors need."""
-
-        def __init__(self, message: str, errorClass: str, messageParameters: dict[str, str]) -> None:
-            super().__init__(f"[{errorClass}] {message}")
-
-        def getMessage(self) -> str:
-            """The class and the sentence."""
-            return str(self.args[0])
-
-    AnalysisException = ParseException = PySparkException  # type: ignore[assignment,misc]
+    AnalysisException = ParseException = PySparkException = Exception  # type: ignore[assignment,misc]
 
 
 def describe_position(text: str, position: int) -> tuple[int, int, str]:
@@ -125,7 +114,8 @@ class SparkCepError(PySparkException):
             parts += [source, pad + "^"]
         if hint:
             parts.append(f"Hint: {hint}")
-        super().__init__(message="\n".join(parts), errorClass=error_class, messageParameters={})
+        super().__init__("\n".join(parts))  # what else PySpark's own take depends on its release
+        self._message = "\n".join(parts)
         self.error_class = error_class
         self.sentence = message
         self.hint = hint
@@ -135,6 +125,14 @@ class SparkCepError(PySparkException):
     def placed(self, text: str | None, position: int | None) -> SparkCepError:
         """The same error with its place in a statement, for what is found out where the text is not known."""
         return type(self)(self.error_class, self.sentence, text=text, position=position, hint=self.hint)
+
+    def getCondition(self) -> str:
+        """The error class."""
+        return self.error_class
+
+    def getMessage(self) -> str:
+        """The class, the sentence with its place, and the hint."""
+        return f"[{self.error_class}] {self._message}"
 
     def __str__(self) -> str:
         return self.getMessage()
@@ -216,6 +214,8 @@ _REPORTED = re.compile(
 #: What a task says of an executor's Python, see sparkcep.shipping.
 _WORKER = re.compile(r"RuntimeError: (\[CEP_WORKER_[A-Z]+\] [^\n]*(?:\n\s*Hint: [^\n]*)?)")
 _RAISED = re.compile(r"\[USER_RAISED_EXCEPTION\] (\[.*?)(?:\n?\s*SQLSTATE: P0001|$)", re.DOTALL)
+#: The same before Spark 4.0.
+_RAISED_PLAIN = re.compile(r"java\.lang\.RuntimeException: (\[[A-Z_]+\] .*?)(?:\n\s+at |$)", re.DOTALL)
 
 
 def reported(text: str) -> SparkCepError | None:
@@ -238,5 +238,6 @@ def error_behind(error: BaseException) -> SparkCepError | None:
     if own := next(filter(None, map(reported, getattr(error, "__notes__", ()))), None):
         return own
     # What goes wrong inside a subquery is no PySparkException on a classic session; the text is there all the same.
-    found = _RAISED.search(str(error)) or _WORKER.search(str(error))
+    text = str(error)
+    found = _RAISED.search(text) or _WORKER.search(text) or _RAISED_PLAIN.search(text)
     return reported(found[1]) if found is not None else None

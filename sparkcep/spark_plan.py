@@ -9,6 +9,8 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from sparkcep.releases import dataset_class
+
 #: Properties of a table that name the columns of its log.
 LOG_PROPERTIES = tuple(f"sparkcep.{role}" for role in ("case", "time", "tiebreak", "event"))
 
@@ -58,8 +60,7 @@ def bare(frame: DataFrame) -> DataFrame | None:
 
 def over_plan(spark: SparkSession, plan: Any) -> DataFrame:
     """A DataFrame of one of the JVM's plans."""
-    dataset = spark._jvm.org.apache.spark.sql.classic.Dataset  # type: ignore[union-attr]
-    return DataFrame(dataset.ofRows(spark._jsparkSession, plan), spark)
+    return DataFrame(dataset_class(spark).ofRows(spark._jsparkSession, plan), spark)
 
 
 @dataclass(frozen=True, slots=True)

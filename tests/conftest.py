@@ -15,6 +15,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import pyspark
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.database import DirectoryBasedExampleDatabase
@@ -102,6 +103,8 @@ CONFIGURATION = {
     "spark.log.level": "OFF",  # tests provoke errors; Spark would print each with its stack
     "spark.python.sql.dataFrameDebugging.enabled": "false",
 }
+if pyspark.__version__ < "4":  # as later releases have them by themselves
+    CONFIGURATION |= {"spark.sql.ansi.enabled": "true", "spark.sql.legacy.createHiveTableByDefault": "false"}
 if os.environ.get("SPARKCEP_TEST_CODEGEN") == "off":
     CONFIGURATION |= INTERPRETED | PRELOADED
 

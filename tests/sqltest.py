@@ -19,7 +19,8 @@ A `.test` file is a list of cases separated by blank lines; `#` lines are commen
     set KEY VALUE                          -- for the rest of the file
 
 Above a case a comment line `# full` leaves it to `make test-full`; what it needs above it runs anyway. A line
-`# classic` says that it holds on classic sessions, and is not run on Spark Connect.
+`# classic` says that it holds on classic sessions, and is not run on Spark Connect; `# since 4.1`, also
+in a file's first lines, that earlier releases of Spark lack what it needs.
 
 Statements may hold single blank lines if they are indented. Names of views are the file's own: files share a session.
 """
@@ -33,9 +34,13 @@ from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
 
+import pyspark
 from chispa.rows_comparer import assert_basic_rows_equality
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
+
+from sparkcep.spark_exceptions import condition_of
 
 
 @dataclass(frozen=True)
@@ -49,17 +54,24 @@ class Case:
     comment: str
     is_full: bool
     is_classic: bool
+    since: tuple[int, ...]
+
+    @property
+    def is_of_this_release(self) -> bool:
+        """Whether PySpark has what the case is about: `# since 4.1`."""
+        return tuple(map(int, re.findall(r"\d+", pyspark.__version__)[:2])) >= self.since
 
 
 def read_cases(file: Path) -> Iterator[Case]:
     """Cases of a file."""
     text = file.read_text()
+    since = _since(text.split("\n\n")[0].splitlines())
     block: list[str] = []
     start = 0
     for number, line in enumerate([*text.splitlines(), ""], 1):
         if line.strip() == "" and not (block and line.startswith(" ")):
             if any(not x.startswith("#") for x in block):
-                yield _case(file, start, block)
+                yield _case(file, start, block, since)
             block = []
         else:
             if not block:
@@ -67,7 +79,12 @@ def read_cases(file: Path) -> Iterator[Case]:
             block.append(line)
 
 
-def _case(file: Path, start: int, block: list[str]) -> Case:
+def _since(lines: list[str]) -> tuple[int, ...]:
+    """What a comment `# since 4.1` says; nothing without one."""
+    return next((tuple(map(int, x[8:].split("."))) for x in lines if x.startswith("# since ")), ())
+
+
+def _case(file: Path, start: int, block: list[str], since: tuple[int, ...]) -> Case:
     comments = [x.lstrip("# ") for x in block if x.startswith("#")]
     body = [x for x in block if not x.startswith("#")]
     head = body[0].split(None, 1)
@@ -81,7 +98,7 @@ def _case(file: Path, start: int, block: list[str]) -> Case:
         rest, expected = rest[:at], tuple(rest[at + 1 :])
     return Case(
         file, start, kind, argument.strip(), "\n".join(rest), expected, " ".join(comments), "full" in comments,
-        "classic" in comments,
+        "classic" in comments, _since(block) or since,
     )  # fmt: skip
 
 
@@ -108,7 +125,7 @@ class FileRun:
         """Run the case that begins at a line, and before it what it needs: settings and statements above it."""
         number = next(n for n, case in enumerate(self.cases) if case.line == line)
         for n in range(self.done, number):
-            if self.cases[n].kind in ("ok", "set"):
+            if self.cases[n].kind in ("ok", "set") and self.cases[n].is_of_this_release:
                 run_statement(self.spark, self.cases[n], self.before)
         self.done = max(self.done, number + 1)
         case = self.cases[number]
@@ -221,10 +238,11 @@ def _types(text: str) -> list[str]:
 def expect_error(spark: SparkSession, case: Case) -> None:
     try:
         spark.sql(case.sql).collect()
-    except PySparkException as error:
+    except (PySparkException, Py4JJavaError) as error:  # the latter from tasks, before Spark 4.0
         message = str(error)
         # Errors raised on executors come wrapped; their class stands in the text.
-        assert case.argument in (error.getCondition(), "") or f"[{case.argument}]" in message, message
+        condition = condition_of(error) if isinstance(error, PySparkException) else ""
+        assert case.argument in (condition, "") or f"[{case.argument}]" in message, message
         for line in case.expected or ():
             assert line.strip() in message, f"{line.strip()!r} is not in\n{message}"
         return

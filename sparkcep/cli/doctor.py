@@ -16,8 +16,6 @@ from pathlib import Path
 import sparkcep
 from sparkcep.errors import SparkCepError
 
-#: Versions that the tests run with: the first that serves, and the first that is too new.
-SPARK = ((4, 1), (4, 4))
 PANDAS_LIMIT = (3,)
 ARROW_MINIMUM = (18,)
 PYTHON_MINIMUM = (3, 11)
@@ -63,9 +61,11 @@ def spark() -> Finding:
     if found is None:
         return Finding("Spark", "not installed", way_to_spark(), True)
     text, number = found
-    if not SPARK[0] <= number < SPARK[1] and not _version("databricks-connect"):
-        return Finding("Spark", text, "sparkcep is tested with 4.1 to 4.3: pip install 'pyspark>=4.1,<4.4'")
-    return Finding("Spark", text)
+    from sparkcep.releases import TESTED, lacking
+
+    if not TESTED[0] <= number < TESTED[1] and not _version("databricks-connect"):
+        return Finding("Spark", text, "sparkcep is tested with 3.5 to 4.3: pip install 'pyspark>=3.5,<4.4'")
+    return Finding("Spark", "; ".join([text, *lacking()]))
 
 
 def is_thin() -> bool:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from sparkcep.errors import SparkCepError
 from sparkcep.query import in_backticks
+from sparkcep.releases import frame_of
 from sparkcep.spark_plan import is_remote
 
 if TYPE_CHECKING:
@@ -261,6 +262,6 @@ def _delta(spark: SparkSession, file: LogFile, options: Mapping[str, str]) -> Da
         table = DeltaTable(file.path, version=int(options["versionAsOf"]) if "versionAsOf" in options else None)
         if not table.metadata().partition_columns and table.protocol().min_reader_version < 2:
             return spark.read.parquet(*table.file_uris())
-        return spark.createDataFrame(table.to_pyarrow_table())
+        return frame_of(spark, table.to_pyarrow_table())
     except DeltaError as error:
         raise SparkCepError("CEP_FILE", f"{file.path} cannot be read: {error}") from None

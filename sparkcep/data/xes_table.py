@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 from sparkcep.data.xes import Trace, XesLog
 from sparkcep.errors import SparkCepError, warn
+from sparkcep.releases import frame_of
 from sparkcep.spark_plan import is_remote
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def read_xes(spark: SparkSession, path: str | Path, into: str | Path | None = No
     folder = _temporary() if into is None else Path(into)
     write_xes(str(path), folder)
     if is_remote(spark):  # which does not see this machine's files
-        return spark.createDataFrame(pq.read_table(folder))
+        return frame_of(spark, pq.read_table(folder))
     return spark.read.parquet(str(folder.absolute()))
 
 

@@ -18,6 +18,7 @@ from sparkcep.index.reader import EVERYTHING, Reader, Scope
 from sparkcep.index.tables import Definition, include_columns
 from sparkcep.planner.pruning import Requirements
 from sparkcep.query import in_backticks
+from sparkcep.releases import frame_of
 from sparkcep.session_settings import changed
 from sparkcep.spark_plan import is_remote
 
@@ -183,7 +184,7 @@ def _decoded_by_tasks(spark: SparkSession, table: pa.Table) -> DataFrame:
     """An Arrow table as a DataFrame whose rows tasks make: rows made here would become a part of the plan, which is
     hashed and sent around more than once."""
     with changed(spark, "spark.sql.execution.arrow.localRelationThreshold", "0"):
-        return spark.createDataFrame(table)
+        return frame_of(spark, table)
 
 
 def from_activities(reader: Reader, types: Sequence[str], ids: Longs, placed: Collection[str]) -> DataFrame:

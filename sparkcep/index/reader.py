@@ -35,6 +35,7 @@ from sparkcep.index.tables import (
     Definition,
     include_columns,
 )
+from sparkcep.releases import frame_of
 from sparkcep.shipping import shipped
 from sparkcep.spark_plan import is_remote
 
@@ -417,7 +418,7 @@ class Reader:
     def _of(self, frame: DataFrame, ids: Longs | None) -> DataFrame:
         if ids is None:
             return frame
-        wanted = self.spark.createDataFrame(pa.table({"id": pa.array(ids, pa.int64())}), "id bigint")
+        wanted = frame_of(self.spark, pa.table({"id": pa.array(ids, pa.int64())}))
         return frame.join(F.broadcast(wanted), "id", "left_semi")
 
     def table(self, name: str) -> Location:

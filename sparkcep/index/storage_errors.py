@@ -8,6 +8,7 @@ import pyarrow as pa
 from pyspark.errors import PySparkException
 
 from sparkcep.errors import PatternIndexError
+from sparkcep.spark_exceptions import message
 
 #: Files are not as the snapshot says; the storage refuses; the index is of another release.
 DAMAGED, STORAGE, FORMAT = "CEP_INDEX_DAMAGED", "CEP_INDEX_STORAGE", "CEP_INDEX_FORMAT"
@@ -102,8 +103,7 @@ def cause_of(error: Exception) -> str:
     What has no class of PySpark's own (a format that is not there, a file that is no Parquet) comes as the bridge to
     the JVM found it.
     """
-    message = error.getMessage() if isinstance(error, PySparkException) else None
-    text = message or str(error)
+    text = message(error) if isinstance(error, PySparkException) else str(error)
     with_class = re.findall(r"\[[A-Z_]+(?:\.[A-Z_]+)*\] [^\n]*", text)
     if with_class:
         # The file that failed, and what its reader then says.

@@ -15,6 +15,7 @@ from sparkcep.index.storage import Location, call
 from sparkcep.index.storage_errors import damaged, unread_by_spark
 from sparkcep.index.tables import SEQUENCES, Definition
 from sparkcep.index.verify import check_table
+from sparkcep.spark_exceptions import reason
 
 
 def directories(index: Location, snapshot: Snapshot, table: str) -> list[str]:
@@ -41,7 +42,7 @@ def read_table(spark: SparkSession, index: Location, snapshot: Snapshot, table: 
     try:
         frame = spark.read.schema(schema).options(**strict).parquet(*paths)
     except AnalysisException as error:
-        raise damaged((error.getMessage() or str(error)).split("\n")[0].split(" SQLSTATE")[0].rstrip(".")) from None
+        raise damaged(reason(error)) from None
     # Behind the listing, so that what goes later is missed by Spark and not by this.
     call(spark, check_table, index.child(snapshot.build, table), snapshot.tables[table])
     note_errors(unread_by_spark)

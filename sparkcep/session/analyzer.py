@@ -26,8 +26,9 @@ from sparkcep.planner.sampling import (
 from sparkcep.query import SOURCE, WHOLE, PatternQuery, unescape
 from sparkcep.session.expression_errors import syntax_error
 from sparkcep.session.plan_cache import SAMPLES, keep
-from sparkcep.session.spark_errors import fragments, located, quietly
+from sparkcep.session.spark_errors import located, quietly
 from sparkcep.settings import Settings
+from sparkcep.spark_exceptions import fragments
 from sparkcep.spark_plan import estimated_size, log_properties, scans_columns
 from sparkcep.sql.rewriter import InputSql
 

@@ -21,6 +21,7 @@ from sparkcep.query import (
     TrendExpression,
     unescape,
 )
+from sparkcep.releases import no_star_except
 from sparkcep.session.analyzer import SparkAnalyzer
 from sparkcep.session.spark_errors import matched_as_a_join, outer_reference
 from sparkcep.spark_plan import CHAR_METADATA
@@ -90,6 +91,12 @@ def correlated_input(
     found = correlations(statement, subquery, {c.casefold() for c in columns})
     if not found:
         return None
+    if why := no_star_except():
+        raise PatternAnalysisError(
+            "CEP_CORRELATED_INPUT", f"The input of a pattern cannot depend on the query around it: {why}.",
+            text=statement.text, position=statement.tokens[found[0].inner[0]].start,
+            hint="join the matches with that query instead",
+        )  # fmt: skip
     try:
         outer = ", ".join(text(*c.outer) for c in found)
         outer_fields = analyzer.run(rewriter.query_over(form, text(*around), outer)).schema.fields

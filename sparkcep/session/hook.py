@@ -24,13 +24,14 @@ _lock = threading.RLock()
 def _session_classes() -> list[type]:
     """The classic class and, where its packages are installed, the unrelated Spark Connect class."""
     from pyspark.errors import PySparkException
-    from pyspark.util import is_remote_only
+
+    from sparkcep.releases import is_client_alone
 
     with _no_exit():
         from pyspark.sql import SparkSession
     classes: list[type] = [SparkSession]
     # Where Spark is a Connect client alone, there is nothing to do without it.
-    lacking = () if is_remote_only() else (ImportError, PySparkException)
+    lacking = () if is_client_alone() else (ImportError, PySparkException)
     with contextlib.suppress(*lacking), _no_exit():
         from pyspark.sql.connect.session import SparkSession as ConnectSession
 
@@ -80,6 +81,9 @@ def _no_exit() -> Iterator[None]:
 
 def enable() -> None:
     """Make ``spark.sql`` of every session, classic and Connect, understand pattern queries. Idempotent."""
+    from sparkcep.releases import check_release
+
+    check_release()
     with _lock:
         for cls in _session_classes():
             if cls not in ORIGINALS:

@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from sparkcep import index
 from sparkcep.errors import PatternAnalysisError, PatternIndexError, SparkCepError, streaming_unsupported
 from sparkcep.index import statistics_queries
+from sparkcep.spark_exceptions import reason
 from sparkcep.sql.statement import PatternOccurrence, Statement
 from sparkcep.sql.table_functions import Call, plain_literal, read_call, relation_name
 
@@ -89,7 +90,7 @@ class _Run:
         except SparkCepError:
             raise
         except AnalysisException as error:
-            message = (error.getMessage() or str(error)).split("\n")[0].split(" SQLSTATE")[0].split(";")[0]
+            message = reason(error).split(";")[0]
             raise self.bad(
                 parameter, f"The argument for {parameter} must be a constant: {message.rstrip('. ')}.",
                 "mode => 'fast'" if parameter == "mode" else None,

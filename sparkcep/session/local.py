@@ -58,10 +58,10 @@ def way_to_spark() -> str:
 
 def quiet_errors() -> None:
     """Keep PySpark from printing each error of a query as kilobytes of JSON, before the error itself is raised."""
-    from pyspark.logger import PySparkLogger
+    from sparkcep.releases import error_loggers
 
-    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
-        PySparkLogger.getLogger(name).disabled = True
+    for logger in error_loggers():
+        logger.disabled = True
 
 
 def local_session(

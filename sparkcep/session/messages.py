@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 
 def is_sparks(error: BaseException) -> bool:
@@ -52,11 +51,9 @@ def _place(error: BaseException, statements: str) -> str:
     """The place of an error in the user's text: Spark's lines about it if they are lines of the user's, else what it
     complains of, if that stands there once."""
     from sparkcep.errors import describe_position
+    from sparkcep.spark_exceptions import contexts
 
-    contexts: list[Any] = error.getQueryContext() if hasattr(error, "getQueryContext") else []
-    for context in contexts:
-        if context.contextType().name != "SQL":
-            continue
+    for context in contexts(error):
         summary = str(context.summary()).strip()
         shown = [line for line in summary.split("\n")[1:] if line.strip(" ^")]
         if shown and _is_users("\n".join(shown), statements):

@@ -18,6 +18,7 @@ from sparkcep.session.analyzer import SparkAnalyzer
 from sparkcep.session.planning import watermarked
 from sparkcep.session.rule_sources import rules_at, table_rules
 from sparkcep.settings import LOG_CASE, LOG_EVENT, LOG_TIME, SHARED_INPUT, Settings
+from sparkcep.spark_exceptions import reason
 from sparkcep.sql.log_columns import LogColumns
 from sparkcep.sql.rewriter import InputSql, Rewriter
 from sparkcep.sql.rule_sets.binder import COLUMNS
@@ -232,9 +233,8 @@ class _Reader:
             except SparkCepError:
                 raise
             except AnalysisException as error:
-                message = (error.getMessage() or str(error)).split("\n")[0].split(" SQLSTATE")[0].rstrip(". ")
                 raise self.error(
-                    "CEP_TABLE_FUNCTION_ARGUMENT", f"The rules must be a constant or a table: {message}.",
+                    "CEP_TABLE_FUNCTION_ARGUMENT", f"The rules must be a constant or a table: {reason(error)}.",
                     self.place("rules"),
                 ) from None  # fmt: skip
         if not isinstance(value, str):

@@ -10,6 +10,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from sparkcep.errors import SparkCepError, near_name
+from sparkcep.spark_exceptions import reason
 from sparkcep.sql.rule_sets.files import folder_rules
 from sparkcep.sql.rule_sets.rule import Rule
 
@@ -28,8 +29,7 @@ def rules_at(spark: SparkSession, place: str) -> list[Rule]:
             files.option("recursiveFileLookup", True).load(place).selectExpr("_metadata.file_path", "value").collect()
         )
     except PySparkException as error:
-        reason = (error.getMessage() or str(error)).split("\n")[0]
-        raise SparkCepError("CEP_RULES", f"The rules at {place} cannot be read: {reason}") from None
+        raise SparkCepError("CEP_RULES", f"The rules at {place} cannot be read: {reason(error)}.") from None
     if not rows:
         raise SparkCepError("CEP_RULES", f"There is no .sql file at {place}.")
     return [Rule(Path(path).stem, text, source=path) for path, text in sorted(rows)]

@@ -8,12 +8,14 @@ from contextlib import contextmanager
 from logging import LogRecord
 from threading import get_ident
 
-from pyspark.errors import AnalysisException, ParseException, QueryContextType
+from pyspark.errors import AnalysisException, ParseException
 
 from sparkcep.errors import PatternAnalysisError, PatternParseError, SparkCepError, near_hint
 from sparkcep.planner.conditions.units import is_without_unit, without_unit
 from sparkcep.query import PREFIX, PatternQuery, quote
+from sparkcep.releases import error_loggers
 from sparkcep.session.expression_errors import hint_of_column, hint_of_function, parse_offset, place_of, quoted
+from sparkcep.spark_exceptions import condition_of, fragments, parameters_of, sentence
 from sparkcep.sql.block.parser import CLAUSES
 from sparkcep.sql.lexicon import Token
 from sparkcep.sql.occurrences import read_statement
@@ -34,7 +36,7 @@ def located(
         start: where the part at fault begins in the text, as far as that is known. names: what stands in the user's
             text for names of ours.
     """
-    condition, message = _said(error)
+    condition, message = condition_of(error) or "CEP_ANALYSIS", sentence(error)
     start = query.start if start is None else start
     if condition.startswith(("MISSING_GROUP_BY", "MISSING_AGGREGATION", "GROUP_BY")):
         return PatternAnalysisError(
@@ -44,7 +46,7 @@ def located(
             position=start,
             hint="FIRST and LAST give first and last values; array_agg collects rows for any other function",
         )
-    parameters = error.getMessageParameters() or {}
+    parameters = parameters_of(error)
     name = _name_at_fault(error) or parameters.get("funcName", "").strip('"').partition("(")[0]
     parts = name.replace("`", "").split(".")
     token = _token(query, parts[-1], start) if name else None
@@ -87,19 +89,19 @@ def located(
 @contextmanager
 def quietly() -> Iterator[None]:
     """Keep PySpark from printing errors of this thread as JSON: they come back in other words, or are an answer."""
-    from pyspark.logger import PySparkLogger
-
     own = get_ident()
 
     def is_of_others(record: LogRecord) -> bool:
         return record.thread != own
 
-    logger = PySparkLogger.getLogger("SQLQueryContextLogger")
-    logger.addFilter(is_of_others)
+    loggers = error_loggers()[:1]
+    for logger in loggers:
+        logger.addFilter(is_of_others)
     try:
         yield
     finally:
-        logger.removeFilter(is_of_others)
+        for logger in loggers:
+            logger.removeFilter(is_of_others)
 
 
 def _sides(parameters: Mapping[str, str]) -> tuple[str, str]:
@@ -115,9 +117,9 @@ def is_of_rewritten_text(error: AnalysisException) -> bool:
 
 def as_written(statement: Statement, error: AnalysisException) -> SparkCepError:
     """Spark's error of a statement whose patterns were replaced, with its place in the text as the user wrote it."""
-    condition, message = _said(error)
+    condition, message = condition_of(error) or "CEP_ANALYSIS", sentence(error)
     found: list[int] = []
-    parameters = error.getMessageParameters() or {}
+    parameters = parameters_of(error)
     for text in (*fragments(error), parameters.get("objectName", "").replace("`", "")):
         places = [m.start() for m in re.finditer(rf"(?<!\w){re.escape(text)}(?!\w)", statement.text)] if text else []
         outside = [at for at in places if not any(form.start <= at < form.end for form in statement.forms)]
@@ -137,7 +139,7 @@ def in_relation(
         sql: what Spark was given.
     """
     low, high = form.relation_start, form.relation_end
-    condition, message = _said(error)
+    condition, message = condition_of(error) or "CEP_ANALYSIS", sentence(error)
     if condition == "TABLE_OR_VIEW_NOT_FOUND":  # see no_relation
         return None
     if isinstance(error, ParseException):
@@ -146,7 +148,7 @@ def in_relation(
         if not low <= position < high:
             return None
         return PatternParseError(condition, message, text=statement.text, position=position)
-    name = (error.getMessageParameters() or {}).get("objectName", "").replace("`", "")
+    name = parameters_of(error).get("objectName", "").replace("`", "")
     for text in (*fragments(error), name, name.rpartition(".")[2]):
         found = re.search(rf"(?<!\w){re.escape(text)}(?!\w)", statement.text[low:high]) if text else None
         if found is not None:
@@ -155,24 +157,10 @@ def in_relation(
     return None
 
 
-def _said(error: AnalysisException) -> tuple[str, str]:
-    """Spark's error class and message. Places and SQL states belong to the statement that Spark saw, not to the
-    user's."""
-    condition = error.getCondition() or "CEP_ANALYSIS"
-    message = re.split(r"\n== SQL|; line \d| SQLSTATE:", (error.getMessage() or str(error)).strip())[0].strip()
-    return condition, message.removeprefix(f"[{condition}] ")
-
-
 def _name_at_fault(error: AnalysisException) -> str:
     """The column or function that an error complains of, as Spark quotes it; empty where it is about none."""
-    parameters = error.getMessageParameters() or {}
+    parameters = parameters_of(error)
     return parameters.get("objectName") or parameters.get("routineName") or parameters.get("functionName") or ""
-
-
-def fragments(error: AnalysisException) -> list[str]:
-    """The SQL that Spark complains of."""
-    contexts = error.getQueryContext() or []
-    return [c.fragment() for c in contexts if c.contextType() is QueryContextType.SQL]
 
 
 def _token(query: PatternQuery, name: str, start: int) -> Token | None:
@@ -194,9 +182,9 @@ def no_relation(
     Args:
         names: of tables and views, by the name of their schema, quoted, or for none of the current one.
     """
-    if error.getCondition() != "TABLE_OR_VIEW_NOT_FOUND":
+    if condition_of(error) != "TABLE_OR_VIEW_NOT_FOUND":
         return None
-    s, written = statement, (error.getMessageParameters() or {}).get("relationName", "")
+    s, written = statement, parameters_of(error).get("relationName", "")
     *schema, name = written.strip("`").split("`.`")
     named = (k for k, t in enumerate(s.tokens) if t.kind in ("word", "quoted") and t.text.casefold() == name.casefold())
     place = next((at for k in named if (at := _relation_at(s, k)) >= 0), -1)
@@ -235,7 +223,7 @@ def of_filter(
     start, end = s.tokens[low].start, s.tokens[high - 1].end
     if isinstance(error, ParseException):
         return _unread_filter(s, error, start, end, sql)
-    condition, message = _said(error)
+    condition, message = condition_of(error) or "CEP_ANALYSIS", sentence(error)
     name = _name_at_fault(error)
     parts = name.replace("`", "").split(".")
     named = [t for t in s.tokens[low:high] if name and t.text.casefold() in (parts[0].casefold(), parts[-1].casefold())]
@@ -254,7 +242,7 @@ def of_filter(
 
 def _unread_filter(s: Statement, error: ParseException, start: int, end: int, sql: str) -> PatternParseError:
     """The error of a condition from ``start`` to ``end`` that Spark could not read, at the end of ``sql``."""
-    condition, message = _said(error)
+    condition, message = condition_of(error) or "CEP_ANALYSIS", sentence(error)
     position, word = start, ""
     near = re.search(r"near '(.+?)'", message)
     if near is not None:
@@ -288,8 +276,8 @@ def outer_reference(
     statement: Statement, form: PatternOccurrence, error: AnalysisException
 ) -> PatternAnalysisError | None:
     """The error of an input that reads the query around it (LATERAL, EXISTS); None where that is not the fault."""
-    name = (error.getMessageParameters() or {}).get("objectName", "").replace("`", "").split(".")
-    if not (error.getCondition() or "").startswith("UNRESOLVED_COLUMN") or len(name) < 2:
+    name = parameters_of(error).get("objectName", "").replace("`", "").split(".")
+    if not condition_of(error).startswith("UNRESOLVED_COLUMN") or len(name) < 2:
         return None
 
     def is_qualifier(k: int) -> bool:

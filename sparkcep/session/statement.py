@@ -22,10 +22,10 @@ from sparkcep.planner.plan import AnyPlan
 from sparkcep.planner.pruning import PlanAsks
 from sparkcep.planner.remarks import remarks
 from sparkcep.query import PREFIX, unescape
+from sparkcep.releases import no_function_analysis
 from sparkcep.session.ahead import compile_ahead
 from sparkcep.session.analyzer import Arguments, SparkAnalyzer, SqlMethod
 from sparkcep.session.correlated_input import CorrelatedInput
-from sparkcep.session.functions import create_function
 from sparkcep.session.index_choice import Pruning, prune
 from sparkcep.session.joined_input import joined_input, plain_names
 from sparkcep.session.no_rows import notes
@@ -50,6 +50,7 @@ from sparkcep.session.windowed_input import windowed_input
 from sparkcep.session.windowed_source import WindowedInput
 from sparkcep.session.windows import plan_windows, source_text
 from sparkcep.settings import Settings
+from sparkcep.spark_exceptions import condition_of
 from sparkcep.sql.commands import Explain, TemporaryView, classify
 from sparkcep.sql.function import read_function
 from sparkcep.sql.misplaced import misplaced
@@ -108,6 +109,10 @@ def run_statement(
     if kwargs:
         statement = formatted(statement)
     if (function := read_function(statement)) is not None and not explain_only:
+        if why := no_function_analysis():
+            raise PatternAnalysisError("CEP_FUNCTION_RELEASE", f"There can be no pattern function here: {why}.")
+        from sparkcep.session.functions import create_function
+
         return create_function(spark, plain, statement, function, statement_settings(spark, get)), None
     if not (statement.forms or statement.templates):
         return untouched(), None
@@ -132,7 +137,7 @@ def run_statement(
             if not is_of_rewritten_text(error):
                 raise
             fault = error
-            if own.column_pruning and (error.getCondition() or "").startswith("UNRESOLVED_COLUMN"):
+            if own.column_pruning and condition_of(error).startswith("UNRESOLVED_COLUMN"):
                 try:  # again with all columns, which Spark is to suggest from
                     return execute(replace(own, column_pruning=False))
                 except AnalysisException as of_all:
@@ -419,7 +424,7 @@ class StatementExecution:
                 _ = frame.schema
                 return input_sql, frame, None
             except AnalysisException as error:
-                if (error.getCondition() or "").startswith("UNRESOLVED_COLUMN"):
+                if condition_of(error).startswith("UNRESOLVED_COLUMN"):
                     found = input_by_outer(self.analyzer, self.rewriter, form, unresolved=error)
                 if found is None:
                     of_outer = outer_reference(self.statement, form, error)
@@ -433,7 +438,7 @@ class StatementExecution:
         self, form: PatternOccurrence, error: AnalysisException, input_sql: InputSql
     ) -> SparkCepError | None:
         """The error of a WHERE before PATTERN; None where the input itself is at fault."""
-        if form.where is None or error.getCondition() == "TABLE_OR_VIEW_NOT_FOUND":
+        if form.where is None or condition_of(error) == "TABLE_OR_VIEW_NOT_FOUND":
             return None
         try:
             columns = self.analyzer.run(self.rewriter.input_sql(replace(form, where=None)).text).columns

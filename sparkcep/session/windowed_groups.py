@@ -10,6 +10,7 @@ from pyspark.errors import AnalysisException
 from sparkcep.query import quote
 from sparkcep.session.windowed_order import order_distinct
 from sparkcep.session.windowed_source import OWN, SelectReader, WindowedInput, is_star
+from sparkcep.spark_exceptions import reason
 from sparkcep.sql.correlation import is_name
 from sparkcep.sql.match_functions import is_aggregate
 from sparkcep.sql.statement import Statement
@@ -222,10 +223,9 @@ class Grouping:
         except AnalysisException as error:
             reader.planner.analyzer.run(reader.query(own, source)).columns  # noqa: B018 - Spark's error of the rest
             assert reader.windowed.grouped is not None
-            message = (error.getMessage() or str(error)).split("SQLSTATE")[0].splitlines()[0].strip()
             raise reader.error(
                 "CEP_WINDOW_QUERY",
-                f"A window with a pattern names what the grouping of its SELECT does not give: {message}",
+                f"A window with a pattern names what the grouping of its SELECT does not give: {reason(error)}.",
                 reader.windowed.grouped[0],
                 "put the grouping into a subquery: FROM (SELECT ... GROUP BY ...) t",
             ) from None

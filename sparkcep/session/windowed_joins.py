@@ -9,6 +9,7 @@ from pyspark.errors import AnalysisException
 from sparkcep.query import quote
 from sparkcep.session.windowed_order import order_distinct
 from sparkcep.session.windowed_source import OWN, SelectReader, WindowedInput, is_star
+from sparkcep.spark_exceptions import condition_of
 from sparkcep.sql.correlation import is_name
 from sparkcep.sql.rewriter import InputSql
 from sparkcep.sql.token_text import Range
@@ -69,7 +70,7 @@ def _item_names(reader: SelectReader) -> dict[Range, str]:
     try:
         names = reader.columns(", ".join(reader.text(*span) for span in unnamed))
     except AnalysisException as error:
-        if not (error.getCondition() or "").startswith("UNRESOLVED_COLUMN"):
+        if not condition_of(error).startswith("UNRESOLVED_COLUMN"):
             raise
         names = []
     if len(names) != len(unnamed):

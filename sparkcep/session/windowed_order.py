@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator
 from pyspark.errors import AnalysisException
 
 from sparkcep.query import PREFIX
+from sparkcep.releases import no_star_except
 from sparkcep.session.windowed_source import SelectReader
 from sparkcep.sql.windows.selected import select_items
 
@@ -40,6 +41,10 @@ def order_distinct(reader: SelectReader, sides: Collection[str], source: str) ->
         if known[key]:
             rewriter.put(k, k + 3, known[key])
     if columns:
+        if why := no_star_except():
+            raise reader.error(
+                "CEP_WINDOW_QUERY", f"ORDER BY behind DISTINCT cannot name columns of one side of a join: {why}.", order
+            )
         hidden = ", ".join(name for name in known.values() if name)
         select, behind = windowed.select, windowed.source
         rewriter.put(select, select + 2, f"SELECT * EXCEPT ({hidden}) FROM ({reader.text(select, select + 2)}")

@@ -18,9 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from pyspark import errors
-from pyspark.errors import AnalysisException, PySparkException, QueryContextType
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, Row
 from pyspark.sql.types import StructField, StructType
+
+from sparkcep.spark_exceptions import condition_of, fragments, message, parameters_of
 
 _WORD = re.compile(r"\w+")
 #: What a statement makes or changes: the name behind these words.
@@ -86,13 +88,12 @@ def told(error: PySparkException | ValueError) -> dict[str, Any]:
     """An error of Spark's, or pyarrow's, as values of JSON."""
     if isinstance(error, ValueError):
         return {"class": "ValueError", "message": str(error)}
-    contexts = error.getQueryContext() or []
     return {
         "class": type(error).__name__,
-        "condition": error.getCondition(),
-        "parameters": {k: _steady(v) for k, v in (error.getMessageParameters() or {}).items()},
-        "message": _steady(error.getMessage() or str(error)),
-        "fragments": [_steady(c.fragment()) for c in contexts if c.contextType() is QueryContextType.SQL],
+        "condition": condition_of(error) or None,
+        "parameters": {k: _steady(v) for k, v in parameters_of(error).items()},
+        "message": _steady(message(error)),
+        "fragments": [_steady(text) for text in fragments(error)],
     }
 
 
@@ -106,9 +107,6 @@ class _Fragment:
     """A part of the SQL that an error is about, as much of pyspark's QueryContext as is asked."""
 
     text: str
-
-    def contextType(self) -> QueryContextType:
-        return QueryContextType.SQL
 
     def fragment(self) -> str:
         return self.text

@@ -23,6 +23,7 @@ from sparkcep.planner.explain import explain_plan
 from sparkcep.query import PREFIX
 from sparkcep.session import plan_cache, relations, rule_sets, shared_forms, statement
 from sparkcep.session.statement import StatementExecution, run_statement
+from sparkcep.spark_exceptions import condition_of
 from sparkcep.sql.commands import Explain
 
 from .answers import Frame, NeedsFiles, Session, digest
@@ -79,7 +80,7 @@ def _refusal(error: Exception) -> str:
     if isinstance(error, SparkCepError):
         return f"{error}\n"
     assert isinstance(error, PySparkException)
-    return f"Spark: {error.getCondition()}\n"
+    return f"Spark: {condition_of(error)}\n"
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from sparkcep.errors import PatternWarning
+from sparkcep.spark_exceptions import condition_of
 
 from ..conftest import configured, drawn
 from .rule_texts import COLUMNS, random_log, random_rule
@@ -77,7 +78,7 @@ def own_rows(spark: SparkSession, rules: dict[str, str]) -> tuple[Counter[tuple[
         try:
             frames.append(measured(spark, spark.sql(own_statement(name, rule)), rule))
         except PySparkException as error:
-            refused[name] = error.getCondition() or ""
+            refused[name] = condition_of(error)
     rows = reduce(DataFrame.unionAll, frames).collect() if frames else []
     return Counter(tuple(row) for row in rows), refused
 

@@ -19,6 +19,7 @@ from sparkcep.session.analyzer import SparkAnalyzer
 from sparkcep.session.text_lineage import text_origin
 from sparkcep.session.text_steps import NotTold
 from sparkcep.settings import getter, read
+from sparkcep.spark_exceptions import condition_of
 from sparkcep.spark_filters import let_through
 
 from ..conftest import IS_CONNECT
@@ -227,7 +228,7 @@ def tried(spark: SparkSession, number: int) -> str:
         try:
             return holds(spark, text, number % 2 + 1)
         except PySparkException as error:
-            assert error.getCondition() in NO_ANSWER, f"{text}: {error}"
+            assert condition_of(error) in NO_ANSWER, f"{text}: {error}"
             return "no answer"
         except AssertionError as error:
             raise AssertionError(f"seed {number}: {text}: {error}") from error

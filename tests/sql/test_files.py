@@ -51,7 +51,8 @@ def cases_of(file: Path) -> list[Any]:
             file, case.line, id=f"{name}:{case.line}",
             marks=[pytest.mark.full] if case.is_full or case.line in planned or is_one_of_many(case, number) else [],
         )
-        for number, case in enumerate(read_cases(file)) if not (IS_CONNECT and case.is_classic)
+        for number, case in enumerate(read_cases(file))
+        if case.is_of_this_release and not (IS_CONNECT and case.is_classic)
     ]  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from pyspark.sql.types import ArrayType, DataType, StructField, StructType
 from sparkcep.exec.arrays import Ints, int32
 from sparkcep.exec.engine import Events, MatchTable, OutputColumn, Value
 from sparkcep.query import PREFIX
+from sparkcep.releases import parse_type
 
 #: The lists layout's column of a partition's rows.
 ROWS = PREFIX + "rows"
@@ -83,9 +84,9 @@ def struct_fields(columns: Sequence[OutputColumn], types: Mapping[str, DataType]
     out: list[StructField] = []
     for column in columns:
         if isinstance(column, Value):
-            type_ = DataType.fromDDL(column.type)
+            type_ = parse_type(column.type)
         elif isinstance(column, Events):
-            event = [StructField(own, DataType.fromDDL(type_)) for own, type_ in column.own]
+            event = [StructField(own, parse_type(type_)) for own, type_ in column.own]
             event += [StructField(own, types[f"{PREFIX}f{field}"]) for own, field in column.fields]
             type_ = ArrayType(StructType(event))
         else:

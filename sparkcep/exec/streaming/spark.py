@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -21,7 +21,6 @@ from sparkcep.exec.streaming.body import COUNTS, StreamBody
 from sparkcep.exec.streaming.collected import collected_fields, partial_fields
 from sparkcep.exec.streaming.history import initial_states
 from sparkcep.exec.streaming.step import StreamPlan, kept_columns
-from sparkcep.exec.streaming.transform import transform
 from sparkcep.exec.streaming.with_state import with_state
 from sparkcep.query import ERROR, PREFIX
 from sparkcep.shipping import shipped
@@ -29,11 +28,15 @@ from sparkcep.shipping import shipped
 S = TypeVar("S")
 #: Metadata of a column that has a watermark.
 WATERMARK = "spark.watermarkDelayMs"
-#: Spark's stateful operators that can hold ours, by the name that the setting gives them.
-OPERATORS: Mapping[str, Callable[[DataFrame, StreamBody[Any], str, DataFrame | None], DataFrame]] = {
-    "state": with_state,
-    "transform": transform,
-}
+
+
+def _operator(name: str) -> Callable[[DataFrame, StreamBody[Any], str, DataFrame | None], DataFrame]:
+    """Spark's stateful operator that holds ours, by the name that the setting gives it."""
+    if name == "state":
+        return with_state
+    from sparkcep.exec.streaming.transform import transform  # needs Spark 4.1
+
+    return transform
 
 
 def match_stream(
@@ -53,7 +56,7 @@ def match_stream(
         df: keys ``__cep_k*``, masks ``__cep_m*``, fields ``__cep_f*``, the time ``__cep_t`` with its watermark and the
             bucket of the row's partition, ``__cep_bucket``.
         name: of the metrics of dropped rows among a query's observed ones.
-        operator: one of OPERATORS.
+        operator: a value of spark.sparkcep.streaming.operator.
         end: the output column with the time at which a row is decided, empty where there is none. It carries the
             watermark on.
         history: prepared rows that come before the stream's, at rest.
@@ -73,7 +76,7 @@ def match_stream(
     counted = ", ".join(f"{count} bigint" for count in COUNTS)
     body = StreamBody(engine, shape, spec, plan)
     states = None if history is None else initial_states(history.select(*needed), body, metadata[WATERMARK])
-    stepped = OPERATORS[operator](blobs, body, f"{ROWS} binary, {ERROR} string, {counted}", states)
+    stepped = _operator(operator)(blobs, body, f"{ROWS} binary, {ERROR} string, {counted}", states)
     keys = key_fields(df, shape)
     fields = struct_fields(columns, types)
     fields += collected_fields(fields, plan.collected) if plan.collected else []

@@ -8,6 +8,7 @@ from sparkcep.errors import PatternAnalysisError, SparkCepError, streaming_unsup
 from sparkcep.planner.fields import Fields
 from sparkcep.planner.plan import AnyPlan, StreamNeeds
 from sparkcep.query import PatternQuery, Selection, SortKey
+from sparkcep.releases import no_transform_with_state
 from sparkcep.settings import LIMIT_STREAM_ROWS, STREAM_HISTORY, STREAM_OPERATOR, Settings
 
 
@@ -63,6 +64,8 @@ def check_operator(query: PatternQuery, settings: Settings) -> None:
 def operator_refusal(settings: Settings) -> tuple[str, str] | None:
     """transformWithState where the state store cannot serve it, and what needs it where it does not run; with a hint.
     None where nothing speaks against Spark's operator."""
+    if settings.stream_operator == "transform" and (why := no_transform_with_state()):
+        return f"{STREAM_OPERATOR.key} = transform, as {why}", f"RESET {STREAM_OPERATOR.key}"
     if settings.stream_operator == "transform" and "RocksDB" not in settings.state_store:
         return (
             f"{STREAM_OPERATOR.key} = transform without the RocksDB state store",
