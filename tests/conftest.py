@@ -1,6 +1,8 @@
 """Shared set-up: Hypothesis profiles and one Spark session per process.
 
-SPARKCEP_TEST_SESSION=connect runs the Spark tests on Spark Connect; the two session kinds cannot share a process.
+SPARKCEP_TEST_SESSION=connect runs the Spark tests on Spark Connect; the two session kinds cannot share a process. With
+`managed` it is a classic session in which sparkcep finds locked what managed runtimes lock.
+SPARKCEP_TEST_SETTINGS has more settings of the session: KEY=VALUE, with blanks in between.
 SPARKCEP_TEST_CODEGEN=off lets Spark interpret expressions, and fork its Python workers from tests/daemon.py.
 """
 
@@ -24,6 +26,7 @@ from pyspark.sql import SparkSession
 import sparkcep
 from sparkcep.session.java import ensure_java
 
+from .managed import locked
 from .quick import INTERPRETED, JVM_OPTIONS, PRELOADED, YOUNG_JVM
 
 settings.register_profile(
@@ -45,7 +48,8 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 #: Folders whose tests ask Spark, besides tests/sql, which chooses its cases itself.
 WITH_SPARK = ("spark", "index", "cli", "docs", "pictures")
 
-IS_CONNECT = os.environ.get("SPARKCEP_TEST_SESSION", "classic") == "connect"
+SESSION = os.environ.get("SPARKCEP_TEST_SESSION", "classic")
+IS_CONNECT, IS_MANAGED = SESSION == "connect", SESSION == "managed"
 
 
 def some_on_connect(cases: Sequence[Any], places: Collection[int]) -> list[Any]:
@@ -105,6 +109,7 @@ CONFIGURATION = {
 }
 if pyspark.__version__ < "4":  # as later releases have them by themselves
     CONFIGURATION |= {"spark.sql.ansi.enabled": "true", "spark.sql.legacy.createHiveTableByDefault": "false"}
+CONFIGURATION |= dict(item.split("=", 1) for item in os.environ.get("SPARKCEP_TEST_SETTINGS", "").split())
 if os.environ.get("SPARKCEP_TEST_CODEGEN") == "off":
     CONFIGURATION |= INTERPRETED | PRELOADED
 
@@ -120,7 +125,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     builder = builder.config("spark.sparkcep.index.path", str(tmp_path_factory.mktemp("indexes")))
     session = builder.remote("local[2]").getOrCreate() if IS_CONNECT else builder.master("local[2]").getOrCreate()
     sparkcep.enable()
-    yield session
+    with locked(type(session.range(0))) if IS_MANAGED else contextlib.nullcontext():
+        yield session
     sparkcep.disable()
     session.stop()
 

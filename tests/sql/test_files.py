@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from sparkcep.query import PREFIX
 
-from ..conftest import IS_CONNECT
+from ..conftest import IS_CONNECT, IS_MANAGED
 from ..plans.corpus import Source
 from ..plans.plans import written
 from ..sqltest import Case, FileRun, expect_lines, read_cases
@@ -52,7 +52,7 @@ def cases_of(file: Path) -> list[Any]:
             marks=[pytest.mark.full] if case.is_full or case.line in planned or is_one_of_many(case, number) else [],
         )
         for number, case in enumerate(read_cases(file))
-        if case.is_of_this_release and not (IS_CONNECT and case.is_classic)
+        if case.is_of_this_release and not ((IS_CONNECT or IS_MANAGED) and case.is_classic)
     ]  # fmt: skip
 
 
