@@ -23,6 +23,13 @@ def is_remote(spark: SparkSession) -> bool:
     return type(spark).__module__.startswith("pyspark.sql.connect.")
 
 
+def shows_plans(spark: SparkSession) -> bool:
+    """Whether plans can be read: not on Spark Connect, nor where a runtime locks the JVM away."""
+    with suppress(Exception):
+        return not is_remote(spark) and spark._jvm is not None
+    return False
+
+
 def analysed(frame: DataFrame) -> Any:
     """The JVM's analysed plan. There is no public way to it: Spark Connect raises, and so do runtimes that lock the JVM
     away, each in its way. Whoever asks must do without."""

@@ -43,7 +43,7 @@ from sparkcep.session.text_steps import NotTold
 from sparkcep.settings import INDEX, Settings
 from sparkcep.spark_filters import Comparison, asked_by_column, bounds, let_through
 from sparkcep.spark_lineage import origins
-from sparkcep.spark_plan import CHAR_METADATA, is_bare, is_remote
+from sparkcep.spark_plan import CHAR_METADATA, is_bare, shows_plans
 from sparkcep.sql.rewriter import InputSql
 
 #: Types of CASE whose values compare with constants here as they do in Spark.
@@ -141,7 +141,7 @@ def _looked_at(
     """The relations that an input's rows may come from. ``untold``: gets the reason why there is none."""
     itself = {name: name for name in source.schema.names}
     predicates = _predicates(asks.query)
-    if is_remote(analyzer.spark):
+    if not shows_plans(analyzer.spark):
         table = None if named is None else sources.listed(analyzer.spark, named)
         if named is not None and (table is None or not sources.is_view(table)):
             tests = text_tests(analyzer, source, predicates)
@@ -195,7 +195,7 @@ def _why_none(
 ) -> str:  # fmt: skip
     if untold:
         return f"the text of the input does not prove that its rows come one by one from rows of a table: {untold[0]}"
-    if not has_files and not is_remote(spark):
+    if not has_files and shows_plans(spark):
         return "rows of the input do not come one by one from rows of files"
     of_name = [s.definition for _, s in snapshots if named and catalog.same(s.definition.source, named)]
     if of_name:
@@ -222,7 +222,7 @@ def _lacking(definition: Definition, source: DataFrame) -> list[str]:
 def _state(spark: SparkSession, kind: str, looked_at: _LookedAt) -> sources.State:
     """The state of what is looked at, as far as it is comparable with states of a kind."""
     named, files = looked_at.named, looked_at.files
-    if kind == "files" and not is_remote(spark):
+    if kind == "files" and shows_plans(spark):
         return sources.files_state(spark, files) if looked_at.bare else sources.UNKNOWN
     if kind == "unknown" or named is None:
         return sources.UNKNOWN

@@ -16,7 +16,7 @@ from sparkcep.session.analyzer import SparkAnalyzer
 from sparkcep.session.text_lineage import text_origin
 from sparkcep.session.text_steps import NotTold
 from sparkcep.spark_lineage import origins
-from sparkcep.spark_plan import is_bare, is_remote
+from sparkcep.spark_plan import is_bare, shows_plans
 from sparkcep.sql.rewriter import InputSql
 
 Roles = Mapping[str, str]
@@ -52,10 +52,10 @@ def _relations(
     """States of relations that an input's rows come from, and its columns by theirs."""
     spark = analyzer.spark
     table = None if input_sql is None else input_sql.table
-    if is_remote(spark) or is_bare(source):
+    if not shows_plans(spark) or is_bare(source):
         if (own := _state(spark, source, table)) is not None and own["kind"] != "unknown":
             yield own, {name: name for name in source.columns}
-        elif is_remote(spark) and input_sql is not None:
+        elif not shows_plans(spark) and input_sql is not None:
             with suppress(NotTold):
                 origin, leaf = text_origin(analyzer, source, input_sql.text, source.columns)
                 if (state := _state(spark, origin.files, str(leaf.source))) is not None:
@@ -68,7 +68,7 @@ def _relations(
 def _state(spark: SparkSession, source: DataFrame, table: str | None) -> sources.State | None:
     try:
         if table is None:
-            return None if is_remote(spark) else sources.files_state(spark, source)
+            return sources.files_state(spark, source) if shows_plans(spark) else None
         return sources.state_of(spark, index.parse_source(table), source)
     except (AnalysisException, PatternIndexError):
         return None

@@ -146,6 +146,7 @@ class Classic(Session):
     """A session that is none of Spark Connect, and shows no plans either."""
 
     __module__ = "pyspark.sql.session"
+    _jvm = object()
 
 
 def session(

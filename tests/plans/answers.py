@@ -165,6 +165,8 @@ class Session:
 
     #: Whose answers these are; an older release reads some literals otherwise.
     version = "4.3.0"
+    #: As on a classic session, where plans tell what rows come from and no statements are asked; here none tells.
+    _jvm = object()
 
     def __init__(self, answers: Answers, state: State, real: Any = None) -> None:
         self.answers, self.state, self.real = answers, state, real
