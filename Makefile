@@ -4,7 +4,7 @@ PYTHON ?= python3
 CONNECT_SHORT := session.py
 CONNECT := session.py functions.py expand.py interrupts.py text_lineage.py lost_executors.py shared_forms.py notebooks.py
 # Parts of test-long.
-LONG := types spark marked connect texts sql-on-connect properties pairs plans plans-on-connect faults cluster streams
+LONG := types spark marked connect texts sql-on-connect sql-managed properties pairs plans plans-on-connect faults cluster streams
 LONG := $(addprefix long-,$(LONG)) audit
 VENV ?= .venv
 # Which tests: those of every change, or all but what only test-long runs; at the end, what took longest.
@@ -39,11 +39,12 @@ demo: $(VENV)/.demo
 test: $(VENV)/.test
 	$(MAKE) -j4 test-spark test-index test-sql test-kernels test-connect check
 
-# All that compares with rows written down, with kernels compiled: half an hour. What is marked long, and whole grids of
-# settings, are for test-long.
+# All that compares with rows written down, with kernels compiled, and the SQL tests of `make test` on the oldest Spark 4:
+# half an hour. What is marked long, and whole grids of settings, are for test-long.
 test-full: $(VENV)/.test
 	$(MAKE) warm
 	$(MAKE) -j5 test-spark test-sql test-index test-connect test-kernels check TIER='not long' INTERPRETED=
+	$(BIN)/python tests/versions.py 4.0.5
 
 # Of the random logs, queries and faults of test-long, another one each day; `make test-long SEED=...` runs them again.
 SEED ?= $(shell date +%Y%m%d)
@@ -74,6 +75,9 @@ long-texts: $(VENV)/.test
 long-sql-on-connect: $(VENV)/.test
 	$(QUICK) SPARKCEP_TEST_SESSION=connect SPARKCEP_TEST_CONNECT=all $(BIN)/python -m pytest -q tests/sql \
 		tests/index/test_inputs.py
+
+long-sql-managed: $(VENV)/.test
+	$(QUICK) SPARKCEP_TEST_SESSION=managed $(BIN)/python -m pytest -q -m 'not long' tests/sql
 
 # Examples of each property: a night long with ten thousand.
 EXAMPLES ?= 10000
@@ -151,7 +155,8 @@ check: $(VENV)/.test
 record: $(VENV)/.test
 	$(BIN)/python -m tests.plans.record
 
-# Other releases of Spark that pyproject.toml allows, each in an environment of its own below .venvs.
+# Releases of Spark that pyproject.toml allows, classic and Connect, ANSI off, the oldest packages that go with it: each in
+# an environment of its own below .venvs.
 test-versions: $(BIN)/python
 	$(BIN)/python tests/versions.py
 

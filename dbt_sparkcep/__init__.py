@@ -8,6 +8,7 @@ first session.
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
 from collections.abc import Sequence
 from importlib.abc import MetaPathFinder
@@ -25,7 +26,8 @@ def prepare() -> None:
     from sparkcep import progress
     from sparkcep.session.local import prepare_process
 
-    prepare_process()
+    # A profile says session, and the variable where that is: a Connect server has a Java of its own.
+    prepare_process(needs_java="SPARK_REMOTE" not in os.environ)
     progress.show()  # an index in a hook takes long, also where dbt writes to a log
 
 

@@ -14,6 +14,8 @@ import pytest
 
 from sparkcep.session.java import ensure_java
 
+from ..cluster.servers import free_port
+
 pytestmark = pytest.mark.long
 PROJECT = Path(__file__).parents[2] / "sql_examples" / "dbt_project"
 
@@ -25,11 +27,11 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def run(project: Path, *command: str) -> str:
+def run(project: Path, *command: str, **variables: str) -> str:
     ensure_java()
     environment = {
         **os.environ, "SPARKCEP_WAREHOUSE": str(project / "warehouse"), "DBT_PROFILES_DIR": str(project),
-        "DBT_SEND_ANONYMOUS_USAGE_STATS": "false", "PYTHONPATH": str(Path(__file__).parents[2]),
+        "DBT_SEND_ANONYMOUS_USAGE_STATS": "false", "PYTHONPATH": str(Path(__file__).parents[2]), **variables,
     }  # fmt: skip
     done = subprocess.run(
         [sys.executable, "-m", *command], cwd=project, env=environment, capture_output=True, text=True, check=False
@@ -81,3 +83,49 @@ def test_an_index_on_the_seed_serves_models_through_a_view(project: Path) -> Non
 def test_what_dbt_does_not_know_is_said(project: Path) -> None:
     with pytest.raises(AssertionError, match="No such command 'nonsense'"):
         run(project, "sparkcep", "dbt", "nonsense")
+
+
+#: A Connect server with a catalog of its own, until its input ends.
+SERVER = """
+import sys
+from pyspark.sql import SparkSession
+
+builder = SparkSession.builder.master("local[2]")
+for key, value in zip(sys.argv[1::2], sys.argv[2::2]):
+    builder = builder.config(key, value)
+builder.getOrCreate()
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_dbt_over_spark_connect(project: Path) -> None:
+    """A profile without what belongs to the server, and SPARK_REMOTE."""
+    profile = project / "profiles.yml"
+    before = profile.read_text()
+    of_server = ("spark.master", "spark.sql.warehouse.dir", "spark.hadoop")
+    profile.write_text("\n".join(line for line in before.splitlines() if not line.strip().startswith(of_server)))
+    port, place = str(free_port()), project / "server"
+    settings = {
+        "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin", "spark.connect.grpc.binding.port": port,
+        "spark.sql.warehouse.dir": str(place / "warehouse"),
+        "spark.sql.catalogImplementation": "hive", "spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2",
+        "spark.hadoop.javax.jdo.option.ConnectionURL": f"jdbc:derby:;databaseName={place / 'metastore'};create=true",
+    }  # fmt: skip
+    token = {"SPARK_CONNECT_AUTHENTICATE_TOKEN": "dbt"}
+    command = [sys.executable, "-c", SERVER, *(part for setting in settings.items() for part in setting)]
+    ensure_java()
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=project,
+        env={**os.environ, **token, "PYSPARK_PYTHON": sys.executable},
+    ) as server:  # fmt: skip
+        try:
+            assert server.stdout is not None
+            assert server.stdout.readline() == "ready\n"
+            said = run(project, "dbt.cli.main", "build", SPARK_REMOTE=f"sc://localhost:{port}", **token)
+            assert "PASS=12 WARN=0 ERROR=0" in said
+        finally:
+            assert server.stdin is not None
+            server.stdin.close()
+            server.wait(60)
+            profile.write_text(before)
