@@ -1,7 +1,7 @@
 """The SQL tests with other releases of Spark and of what sparkcep needs, each in an environment of its own.
 
     python tests/versions.py                            all of MATRIX
-    python tests/versions.py 4.0.5 4.3.0/connect        some of it
+    python tests/versions.py 4.0.5 4.3.0/connect        some of it; a release alone is its first row
     python tests/versions.py --python python3.13        with another Python, of which the environments are made
     python tests/versions.py --full                     all cases, rather than those of `make test`
 
@@ -56,8 +56,9 @@ class Row:
 
 #: The newest of each minor release that pyproject.toml allows, and the oldest of what comes beside it.
 MATRIX = (
-    Row("3.5.9"), Row("3.5.9", "connect"), Row("4.0.5"), Row("4.0.5", "connect"), Row("4.1.4"), Row("4.1.4", "connect"),
-    Row("4.2.1"), Row("4.2.1", "connect"), Row("4.3.0", "connect"), Row("4.3.0", "managed"), Row("4.3.0", settings=OFF),
+    # PySpark 3.5 wants NumPy 1, which PyArrow 25 is the last to take. PyPI has no Connect server of it.
+    Row("3.5.9", packages=("pyarrow==25.0.0",)), Row("4.0.5"), Row("4.0.5", "connect"), Row("4.1.4"),
+    Row("4.1.4", "connect"), Row("4.2.1"), Row("4.2.1", "connect"), Row("4.3.0", "connect"), Row("4.3.0", "managed"), Row("4.3.0", settings=OFF),
     Row("4.0.5", settings=OFF), Row("4.3.0", packages=("numpy==1.26.4", "pyarrow==18.1.0")),
     Row("4.3.0", packages=("sqlglot==30.0.0",)), Row("4.3.0", without=("pandas",)),
 )  # fmt: skip
@@ -109,8 +110,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--tests", nargs="+", default=["tests/sql"], help="what pytest gets")
     parser.add_argument("--full", action="store_true", help="all cases")
     arguments = parser.parse_args(argv)
-    known = {str(row): row for row in MATRIX} | {row.spark: row for row in reversed(MATRIX) if row == Row(row.spark)}
-    known |= {"4.3.0": Row("4.3.0")}
+    known = {row.spark: row for row in reversed(MATRIX)} | {str(row): row for row in MATRIX}
     if unknown := [name for name in arguments.rows if name not in known]:
         parser.error(f"no row {unknown[0]}; there are {', '.join(known)}")
     failed = 0

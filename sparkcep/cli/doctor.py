@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.metadata
 import os
 import re
@@ -90,6 +91,10 @@ def arrow() -> Finding:
     found = _version("pyarrow")
     if found is None or found[1] < ARROW_MINIMUM:
         return Finding("Arrow", found[0] if found else "not installed", "pip install 'pyarrow>=18'", True)
+    try:
+        importlib.import_module("pyarrow")
+    except ImportError as error:  # PyArrow 26 beside the NumPy of PySpark 3.5
+        return Finding("Arrow", f"{found[0]}: {error}", "pip install 'pyarrow<26', or 'numpy>=2'", True)
     return Finding("Arrow", found[0])
 
 
@@ -124,7 +129,12 @@ def kernels() -> Finding:
         from sparkcep.exec.kernel_cache.report import held
         from sparkcep.session.warmup import ENTRIES
     except ImportError as error:
-        return Finding("Kernels", f"{error.name} is not installed", "pip install 'sparkcep[local]'", True)
+        return Finding(
+            "Kernels",
+            f"{error.name} is not installed" if error.name else str(error),
+            "pip install 'sparkcep[local]'",
+            True,
+        )
     names = names_of(ENTRIES)
     if not names:
         return Finding("Kernels", "run by Python, since Numba compiles nothing", "unset NUMBA_DISABLE_JIT")
