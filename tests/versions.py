@@ -57,10 +57,11 @@ class Row:
 #: The newest of each minor release that pyproject.toml allows, and the oldest of what comes beside it.
 MATRIX = (
     # PySpark 3.5 wants NumPy 1, which PyArrow 25 is the last to take. PyPI has no Connect server of it.
-    Row("3.5.9", packages=("pyarrow==25.0.0",)), Row("4.0.5"), Row("4.0.5", "connect"), Row("4.1.4"),
-    Row("4.1.4", "connect"), Row("4.2.1"), Row("4.2.1", "connect"), Row("4.3.0", "connect"), Row("4.3.0", "managed"), Row("4.3.0", settings=OFF),
-    Row("4.0.5", settings=OFF), Row("4.3.0", packages=("numpy==1.26.4", "pyarrow==18.1.0")),
-    Row("4.3.0", packages=("sqlglot==30.0.0",)), Row("4.3.0", without=("pandas",)),
+    Row("3.5.9", packages=("pyarrow==25.0.0",)),
+    *(Row(spark, session) for spark in ("4.0.5", "4.1.4", "4.2.1", "4.3.0") for session in ("classic", "connect")),
+    Row("4.3.0", "managed"), Row("4.3.0", settings=OFF), Row("4.0.5", settings=OFF),
+    Row("4.3.0", packages=("numpy==1.26.4", "pyarrow==18.1.0")), Row("4.3.0", packages=("sqlglot==30.0.0",)),
+    Row("4.3.0", without=("pandas",)),
 )  # fmt: skip
 
 
