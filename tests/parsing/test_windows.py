@@ -20,6 +20,7 @@ MARKED = [
     f"SELECT (SELECT max(<m OVER w>) FROM [u] WINDOW w AS {W}), sum(x) OVER w FROM t WINDOW w AS (ORDER BY a)",
     f"SELECT x FROM [t] WINDOW w AS {W} UNION ALL SELECT <m OVER {W}> FROM [u]",
     f"WITH c AS (SELECT <m OVER {W}> FROM [t]) SELECT * FROM c",
+    f"SELECT t.union, <m OVER w> FROM [t WHERE t.except = 1] WINDOW w AS {W}",
     f"CREATE TABLE r USING parquet AS SELECT a IS DISTINCT FROM b, <m OVER {W}> FROM [t]",
     f"INSERT INTO r SELECT * EXCEPT (a), <m OVER {W}> FROM [t]",
     "SELECT count(*) OVER (ORDER BY pattern (a)), sum(x) OVER (PARTITION BY a, pattern (b)) FROM t",
