@@ -26,7 +26,7 @@ def test_all_is_well(spark: SparkSession, capsys: pytest.CaptureFixture[str]) ->
 def test_what_is_missing_has_its_fix(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    versions = {"pyspark": ("3.5.1", (3, 5)), "pandas": ("3.0.0", (3, 0)), "pyarrow": ("14.0", (14, 0))}
+    versions = {"pyspark": ("3.4.1", (3, 4)), "pandas": ("3.0.0", (3, 0)), "pyarrow": ("14.0", (14, 0))}
     monkeypatch.setattr(doctor, "_version", versions.get)
     monkeypatch.delenv("PYSPARK_PYTHON")
     monkeypatch.setattr("sparkcep.exec.kernel_cache.report.held", lambda name: "none")
@@ -35,7 +35,7 @@ def test_what_is_missing_has_its_fix(
     assert main(["doctor"]) == 1
     out = capsys.readouterr().out
     for said in (
-        "note      Spark: 3.5.1\n          sparkcep is tested with",
+        "note      Spark: 3.4.1\n          sparkcep is tested with",
         "MISSING   Arrow: 14.0\n          pip install 'pyarrow>=18'",
         "note      pandas: 3.0.0",
         "note      Python of the workers: PYSPARK_PYTHON is not set",

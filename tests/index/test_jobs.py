@@ -26,12 +26,14 @@ def test_jobs_have_descriptions_and_the_users_own_stay(spark: SparkSession) -> N
     context.setJobDescription("mine")
     try:
         store = context._jsc.sc().statusStore()
-        before = store.jobsList(None).size()
+        jobs = store.jobsList(None)  # the newest first, and not all that there have been
+        before = jobs.apply(0).jobId() if jobs.size() else -1
         create(spark, "described_ix", LOG)
         jobs = store.jobsList(None)
-        for k in range(jobs.size() - before):
-            text = jobs.apply(k).description()
-            seen.add(text.get() if text.isDefined() else "")
+        for job in (jobs.apply(k) for k in range(jobs.size())):
+            if job.jobId() > before:
+                text = job.description()
+                seen.add(text.get() if text.isDefined() else "")
         assert context.getLocalProperty("spark.job.description") == "mine"
     finally:
         context.setLocalProperty("spark.job.description", None)  # type: ignore[arg-type]
