@@ -113,7 +113,11 @@ def fail(copy: Path, tests: str) -> bool:
     }  # fmt: skip
     options = ["-q", "-x", "-p", "no:cacheprovider", "-p", "no:warnings", "--timeout", str(MOST), "-m", TIER]
     command = [sys.executable, "-m", "pytest", *options, *tests.split()]
-    return subprocess.run(command, check=False, cwd=copy, env=environment, capture_output=True).returncode != 0
+    try:
+        done = subprocess.run(command, check=False, cwd=copy, env=environment, capture_output=True, timeout=15 * MOST)
+    except subprocess.TimeoutExpired:  # while tests are collected
+        return True
+    return done.returncode != 0
 
 
 def fail_with(fault: Fault, copy: Path, tests: str) -> bool:
