@@ -19,8 +19,8 @@ A `.test` file is a list of cases separated by blank lines; `#` lines are commen
     set KEY VALUE                          -- for the rest of the file
 
 Above a case a comment line `# full` leaves it to `make test-full`; what it needs above it runs anyway. A line
-`# classic` says that it holds on classic sessions, and is not run on Spark Connect; `# since 4.1`, also
-in a file's first lines, that earlier releases of Spark lack what it needs.
+`# classic` says that it holds on classic sessions, and is not run on Spark Connect; `# ansi` that there is no error
+without ANSI mode; `# since 4.1`, also in a file's first lines, that earlier releases of Spark lack what it needs.
 
 Statements may hold single blank lines if they are indented. Names of views are the file's own: files share a session.
 """
@@ -42,6 +42,10 @@ from pyspark.sql import DataFrame, Row, SparkSession
 
 from sparkcep.spark_exceptions import condition_of
 
+MARKS = {"full", "classic", "ansi"}
+#: More settings of the session.
+SETTINGS = os.environ.get("SPARKCEP_TEST_SETTINGS", "")
+
 
 @dataclass(frozen=True)
 class Case:
@@ -52,14 +56,14 @@ class Case:
     sql: str
     expected: tuple[str, ...] | None
     comment: str
-    is_full: bool
-    is_classic: bool
+    marks: frozenset[str]
     since: tuple[int, ...]
 
     @property
-    def is_of_this_release(self) -> bool:
-        """Whether PySpark has what the case is about: `# since 4.1`."""
-        return tuple(map(int, re.findall(r"\d+", pyspark.__version__)[:2])) >= self.since
+    def is_possible(self) -> bool:
+        """Whether PySpark has what the case is about, `# since 4.1`, and ANSI mode is on where it is about that."""
+        has_mode = "ansi" not in self.marks or "spark.sql.ansi.enabled=false" not in SETTINGS
+        return has_mode and tuple(map(int, re.findall(r"\d+", pyspark.__version__)[:2])) >= self.since
 
 
 def read_cases(file: Path) -> Iterator[Case]:
@@ -97,8 +101,8 @@ def _case(file: Path, start: int, block: list[str], since: tuple[int, ...]) -> C
         at = rest.index("----")
         rest, expected = rest[:at], tuple(rest[at + 1 :])
     return Case(
-        file, start, kind, argument.strip(), "\n".join(rest), expected, " ".join(comments), "full" in comments,
-        "classic" in comments, _since(block) or since,
+        file, start, kind, argument.strip(), "\n".join(rest), expected, " ".join(comments),
+        frozenset(MARKS & set(comments)), _since(block) or since,
     )  # fmt: skip
 
 
@@ -125,7 +129,7 @@ class FileRun:
         """Run the case that begins at a line, and before it what it needs: settings and statements above it."""
         number = next(n for n, case in enumerate(self.cases) if case.line == line)
         for n in range(self.done, number):
-            if self.cases[n].kind in ("ok", "set") and self.cases[n].is_of_this_release:
+            if self.cases[n].kind in ("ok", "set") and self.cases[n].is_possible:
                 run_statement(self.spark, self.cases[n], self.before)
         self.done = max(self.done, number + 1)
         case = self.cases[number]

@@ -49,15 +49,17 @@ def cases_of(file: Path) -> list[Any]:
     return [
         pytest.param(
             file, case.line, id=f"{name}:{case.line}",
-            marks=[pytest.mark.full] if case.is_full or case.line in planned or is_one_of_many(case, number) else [],
+            marks=[pytest.mark.full] if case.line in planned or is_one_of_many(case, number) else [],
         )
         for number, case in enumerate(read_cases(file))
-        if case.is_of_this_release and not ((IS_CONNECT or IS_MANAGED) and case.is_classic)
+        if case.is_possible and not ((IS_CONNECT or IS_MANAGED) and "classic" in case.marks)
     ]  # fmt: skip
 
 
 def is_one_of_many(case: Case, number: int) -> bool:
     """Whether a case, by its number in the file, is left to `make test-full`, as it is more of the same."""
+    if "full" in case.marks:
+        return True
     return number % 45 != 0 if IS_CONNECT else case.kind == "query" and number % 4 != 1
 
 
