@@ -363,15 +363,18 @@ def compile_automaton(
     return Automaton(names, components, (*table, initial), tuple(shared) if negations is None else ())
 
 
-def components_ahead(automaton: Automaton) -> list[frozenset[int]]:
-    """Of each state, the initial one too, the components that can still be taken."""
-    ahead: list[frozenset[int]] = [frozenset()] * (automaton.states + 1)
+def components_ahead(automaton: Automaton) -> list[int]:
+    """Of each state, the initial one too, the components that can still be taken, as bits of a number."""
+    ahead = [0] * (automaton.states + 1)
     changed = True
     while changed:
         changed = False
-        for s, edges in enumerate(automaton.edges):
-            taking = [e for e in edges if e.target != ACCEPT]
-            found = ahead[s].union(*(ahead[e.target] | {e.component} for e in taking))
+        # Most edges lead to later states: these first.
+        for s in reversed(range(len(ahead))):
+            found = ahead[s]
+            for edge in automaton.edges[s]:
+                if edge.target != ACCEPT:
+                    found |= ahead[edge.target] | 1 << edge.component
             if found != ahead[s]:
                 ahead[s], changed = found, True
     return ahead
@@ -379,7 +382,7 @@ def components_ahead(automaton: Automaton) -> list[frozenset[int]]:
 
 def decided(
     at: TestedAt, by: frozenset[int], beside: frozenset[int], before: int, edge: Edge,
-    ahead: Sequence[frozenset[int]], state: int,
+    ahead: Sequence[int], state: int,
 ) -> bool:  # fmt: skip
     """Whether a condition of components ``by`` is tested as a run goes on over an edge of a state.
 
@@ -390,8 +393,8 @@ def decided(
         return edge.component in by
     if at is TestedAt.LEAVE:
         return before in by and edge.component not in by
-    behind = frozenset[int]() if edge.target == ACCEPT else ahead[edge.target]
-    awaited = by | beside
+    behind = 0 if edge.target == ACCEPT else ahead[edge.target]
+    awaited = sum(1 << component for component in by | beside)
     return before not in by and edge.component not in by and bool(awaited & ahead[state]) and not awaited & behind
 
 

@@ -67,7 +67,7 @@ class Groups:
         tested = tuple(k for k in members if k not in self.postponed)
         return self.groups.setdefault(tested, len(self.groups))
 
-    def on_edge(self, before: int, edge: Edge, ahead: Sequence[frozenset[int]], state: int) -> int:
+    def on_edge(self, before: int, edge: Edge, ahead: Sequence[int], state: int) -> int:
         """Checks on going on over an edge; see :func:`automaton.decided`. What is left comes before what is taken."""
         own = [k for k, c in enumerate(self.all) if decided(c.at, c.decided_by, c.beside, before, edge, ahead, state)]
         return self.number(sorted(own, key=lambda k: self.all[k].at is TestedAt.TAKE))
@@ -167,7 +167,7 @@ def machine_tables(spec: RunSpec) -> tuple[Machine, Checks]:
         registers = dict.fromkeys(r for c in checked for r in c.awaited)
         required[x] = [r for r in registers if not around & spec.conditions.registers[r]]
     deferred = {x: _after(main, x, leading=not spec.use_within) for x in dependent}
-    ahead = components_ahead(main)
+    ahead, register_bits = components_ahead(main), [_bits(of) for of in spec.conditions.registers]
     columns: dict[str, list[int]] = {
         n: [] for n in ("target", "component", "absent", "present", "ends", "group", "deferred")
     }
@@ -180,9 +180,8 @@ def machine_tables(spec: RunSpec) -> tuple[Machine, Checks]:
         """Negations that may wait for what is taken here, or for what cannot be taken any more behind it."""
         if edge.target == ACCEPT:  # which decides all that wait
             return []
-        here = {edge.component} | ahead[state] - ahead[edge.target]
-        registers = spec.conditions.registers
-        return [x for x in dependent if state in deferred[x] and any(here & registers[g] for g in required[x])]
+        here = 1 << edge.component | ahead[state] & ~ahead[edge.target]
+        return [x for x in dependent if state in deferred[x] and any(here & register_bits[g] for g in required[x])]
 
     def add(automaton: Automaton, checked: bool, single: int) -> None:
         first = len(state_component)
@@ -216,7 +215,7 @@ def machine_tables(spec: RunSpec) -> tuple[Machine, Checks]:
         _ints([*negation_group, 0]),
         _ints([0, *itertools.accumulate(len(required.get(x, ())) for x in range(len(negations)))]),
         _ints([*(g for x in range(len(negations)) for g in required.get(x, ())), 0]),
-        np.array([[bool(own & of) for of in spec.conditions.registers] or [False] for own in ahead], np.uint8),
+        np.array([[bool(own & of) for of in register_bits] or [False] for own in ahead], np.uint8),
     )  # fmt: skip
     return machine, groups.tables()
 
@@ -315,7 +314,7 @@ def merging_tables(spec: RunSpec, machine: Machine, p: ConditionPrograms, rows: 
 
 
 def _looks(
-    spec: RunSpec, p: ConditionPrograms, e: Edge, ahead: Sequence[frozenset[int]], state: int
+    spec: RunSpec, p: ConditionPrograms, e: Edge, ahead: Sequence[int], state: int
 ) -> set[tuple[int, int, int]] | None:
     """What the conditions of an edge look at before its event is taken: (kind, register or aggregate, number).
 
