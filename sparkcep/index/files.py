@@ -91,9 +91,10 @@ def read(table: Location, file: DataFile, columns: Sequence[str] | None = None) 
         PatternIndexError: CEP_INDEX_DAMAGED, CEP_INDEX_STORAGE.
     """
     with _opened(table, file) as opened:
-        return _checking(opened, _metadata(table, file, opened)).read(
-            columns=None if columns is None else list(columns)
-        )
+        metadata = _metadata(table, file, opened)
+        if not metadata.num_row_groups:
+            return _no_rows(metadata, columns)
+        return _checking(opened, metadata).read(columns=None if columns is None else list(columns))
 
 
 def read_groups(
@@ -104,8 +105,16 @@ def read_groups(
     Raises:
         PatternIndexError: CEP_INDEX_DAMAGED, CEP_INDEX_STORAGE.
     """
+    if not groups:
+        return _no_rows(metadata, columns)
     with _opened(table, file) as opened:
         return _checking(opened, metadata).read_row_groups(list(groups), columns=list(columns))
+
+
+def _no_rows(metadata: pq.FileMetaData, columns: Sequence[str] | None) -> pa.Table:
+    """What a file without row groups holds; PyArrow 18 cannot read one."""
+    nothing = metadata.schema.to_arrow_schema().empty_table()
+    return nothing if columns is None else nothing.select(list(columns))
 
 
 def _metadata(table: Location, file: DataFile, opened: pa.NativeFile) -> pq.FileMetaData:
