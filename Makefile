@@ -155,10 +155,11 @@ check: $(VENV)/.test
 record: $(VENV)/.test
 	$(BIN)/python -m tests.plans.record
 
-# Releases of Spark that pyproject.toml allows, classic and Connect, ANSI off, the oldest packages that go with it: each in
-# an environment of its own below .venvs.
-test-versions: $(BIN)/python
+# Releases of Spark that pyproject.toml allows, classic and Connect, ANSI off, the oldest packages that go with it, the
+# oldest sqlglot: each in an environment of its own below .venvs.
+test-versions: $(VENV)/.test
 	$(BIN)/python tests/versions.py
+	$(BIN)/python tests/sqlglot_versions.py 30.0.0
 
 docs: $(VENV)/.test
 	$(BIN)/python -m docs_tools.reference

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from sqlglot import exp
-from sqlglot.dialects.dialect import DialectType
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import ParseError, TokenError
 from sqlglot.parsers.spark import SparkParser
@@ -43,13 +42,13 @@ class SparkCepDialect(Spark):
 
         TERM: ClassVar[dict[TokenType, type[exp.Binary]]] = {**SparkParser.TERM, TokenType.DPIPE: exp.DPipe}
 
-    def tokenize(self, sql: str, dialect: DialectType = None) -> list[SqlToken]:
+    def tokenize(self, sql: str, *given: Any, **options: Any) -> list[SqlToken]:
         """Tokens, of which a string with doubled quotes is one: sqlglot reads `'it''s'` as two. A comment with a
-        backslash at its line's end goes on in the next line."""
+        backslash at its line's end goes on in the next line. What else is given depends on sqlglot's release."""
         if "\\\n" in sql and "--" in sql:
             sql = _COMMENT.sub(lambda m: m[0].replace("\\\n", "  ") if m[0].startswith("--") else m[0], sql)
         found: list[SqlToken] = []
-        for t in super().tokenize(sql, dialect):
+        for t in super().tokenize(sql, *given, **options):
             if found and t.token_type == found[-1].token_type == TokenType.STRING:
                 before, quote = found[-1], sql[t.start]
                 if t.start == before.end + 1 and quote in "'\"" and quote == sql[before.end]:
