@@ -59,7 +59,7 @@ MATRIX = (
     Row("3.5.9", packages=("pyarrow==25.0.0",)),
     *(Row(spark, session) for spark in ("4.0.5", "4.1.4", "4.2.1", "4.3.0") for session in ("classic", "connect")),
     Row("4.3.0", "managed"), Row("4.3.0", settings=OFF), Row("4.0.5", settings=OFF),
-    Row("4.3.0", packages=("numpy==1.26.4", "pyarrow==18.1.0")), Row("4.3.0", packages=("sqlglot==30.0.0",)),
+    Row("4.3.0", packages=("numpy==1.26.4", "pyarrow==18.1.0")),
 )  # fmt: skip
 
 
