@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import logging
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyspark
 
@@ -19,7 +19,14 @@ if TYPE_CHECKING:
 
 #: The first release that serves, and the first that no test has run with.
 TESTED = ((3, 5), (4, 4))
-RELEASE = tuple(int(n) for n in re.findall(r"\d+", pyspark.__version__)[:2])
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(n) for n in re.findall(r"\d+", version)[:2])
+
+
+#: Of PySpark.
+RELEASE = _numbers(pyspark.__version__)
 
 
 @functools.cache
@@ -97,25 +104,28 @@ def frame_of(spark: SparkSession, table: pa.Table) -> DataFrame:
     return spark.createDataFrame(list(rows), from_arrow_schema(table.schema))
 
 
-def dataset_class(spark: SparkSession) -> Any:
-    """The JVM's Dataset: since Spark 4.0 that of a classic session has a package of its own."""
-    package = spark._jvm.org.apache.spark.sql  # type: ignore[union-attr]
-    return package.Dataset if RELEASE < (4, 0) else package.classic.Dataset
+def dataset_class() -> str:
+    """The name of the JVM's Dataset: since Spark 4.0 that of a classic session has a package of its own."""
+    return f"org.apache.spark.sql.{'classic.' * (RELEASE >= (4, 0))}Dataset"
 
 
 def joins_literals(spark: SparkSession) -> bool:
     """Whether `'it''s'` is two literals next to each other, `its`, as before Spark 4.1."""
-    numbers = spark.version.split(".")[:2]
-    return all(map(str.isdigit, numbers)) and tuple(map(int, numbers)) < (4, 1)
+    return () < _numbers(spark.version) < (4, 1)
 
 
-def error_loggers() -> list[logging.Logger]:
-    """Those that print errors of queries as JSON before they are raised: of statements, and of DataFrames."""
+def error_logger(kind: str) -> logging.Logger:
+    """PySpark's own that prints an error as JSON before it is raised, which it does since Spark 4.0.
+
+    Args:
+        kind: what the error is of, SQL or DataFrame.
+    """
+    name = f"{kind}QueryContextLogger"
     try:
-        from pyspark.logger import PySparkLogger  # since Spark 4.0
+        from pyspark.logger import PySparkLogger
     except ImportError:
-        return []
-    return [PySparkLogger.getLogger(name) for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger")]
+        return logging.getLogger(name)
+    return PySparkLogger.getLogger(name)
 
 
 def is_client_alone() -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -67,7 +68,8 @@ def bare(frame: DataFrame) -> DataFrame | None:
 
 def over_plan(spark: SparkSession, plan: Any) -> DataFrame:
     """A DataFrame of one of the JVM's plans."""
-    return DataFrame(dataset_class(spark).ofRows(spark._jsparkSession, plan), spark)
+    dataset = reduce(getattr, dataset_class().split("."), spark._jvm)
+    return DataFrame(dataset.ofRows(spark._jsparkSession, plan), spark)  # type: ignore[union-attr]
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,13 +17,13 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import pyspark
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.database import DirectoryBasedExampleDatabase
 from pyspark.sql import SparkSession
 
 import sparkcep
+from sparkcep.releases import RELEASE
 from sparkcep.session.java import ensure_java
 
 from .managed import locked
@@ -107,7 +107,7 @@ CONFIGURATION = {
     "spark.log.level": "OFF",  # tests provoke errors; Spark would print each with its stack
     "spark.python.sql.dataFrameDebugging.enabled": "false",
 }
-if pyspark.__version__ < "4":  # as later releases have them by themselves
+if RELEASE < (4, 0):  # as later releases have them by themselves
     CONFIGURATION |= {"spark.sql.ansi.enabled": "true", "spark.sql.legacy.createHiveTableByDefault": "false"}
 CONFIGURATION |= dict(item.split("=", 1) for item in os.environ.get("SPARKCEP_TEST_SETTINGS", "").split())
 if os.environ.get("SPARKCEP_TEST_CODEGEN") == "off":

@@ -23,9 +23,9 @@ PROPERTIES = {SparkSession: ("sparkContext",), DataFrame: ("rdd",)}
 VIEWS = ("createGlobalTempView", "createOrReplaceGlobalTempView")
 
 
-def is_ours(depth: int = 2) -> bool:
+def is_ours() -> bool:
     """Whether a module of sparkcep asks."""
-    return str(sys._getframe(depth).f_globals.get("__name__", "")).startswith("sparkcep.")
+    return str(sys._getframe(2).f_globals.get("__name__", "")).startswith("sparkcep.")
 
 
 def refusal(name: str) -> PySparkAttributeError:

@@ -66,7 +66,8 @@ def spark() -> Finding:
 
     if not TESTED[0] <= number < TESTED[1] and not _version("databricks-connect"):
         return Finding("Spark", text, "sparkcep is tested with 3.5 to 4.3: pip install 'pyspark>=3.5,<4.4'")
-    return Finding("Spark", "; ".join([text, *lacking()]))
+    # A Connect client that lacks a package cannot be imported to ask it.
+    return Finding("Spark", text if is_thin() else "; ".join([text, *lacking()]))
 
 
 def is_thin() -> bool:

@@ -58,10 +58,10 @@ def way_to_spark() -> str:
 
 def quiet_errors() -> None:
     """Keep PySpark from printing each error of a query as kilobytes of JSON, before the error itself is raised."""
-    from sparkcep.releases import error_loggers
+    from sparkcep.releases import error_logger
 
-    for logger in error_loggers():
-        logger.disabled = True
+    for kind in ("SQL", "DataFrame"):
+        error_logger(kind).disabled = True
 
 
 def local_session(

@@ -13,7 +13,7 @@ from pyspark.errors import AnalysisException, ParseException
 from sparkcep.errors import PatternAnalysisError, PatternParseError, SparkCepError, near_hint
 from sparkcep.planner.conditions.units import is_without_unit, without_unit
 from sparkcep.query import PREFIX, PatternQuery, quote
-from sparkcep.releases import error_loggers
+from sparkcep.releases import error_logger
 from sparkcep.session.expression_errors import hint_of_column, hint_of_function, parse_offset, place_of, quoted
 from sparkcep.spark_exceptions import condition_of, fragments, parameters_of, sentence
 from sparkcep.sql.block.parser import CLAUSES
@@ -36,7 +36,7 @@ def located(
         start: where the part at fault begins in the text, as far as that is known. names: what stands in the user's
             text for names of ours.
     """
-    condition, message = condition_of(error) or "CEP_ANALYSIS", sentence(error)
+    condition, message = _said(error)
     start = query.start if start is None else start
     if condition.startswith(("MISSING_GROUP_BY", "MISSING_AGGREGATION", "GROUP_BY")):
         return PatternAnalysisError(
@@ -94,14 +94,12 @@ def quietly() -> Iterator[None]:
     def is_of_others(record: LogRecord) -> bool:
         return record.thread != own
 
-    loggers = error_loggers()[:1]
-    for logger in loggers:
-        logger.addFilter(is_of_others)
+    logger = error_logger("SQL")
+    logger.addFilter(is_of_others)
     try:
         yield
     finally:
-        for logger in loggers:
-            logger.removeFilter(is_of_others)
+        logger.removeFilter(is_of_others)
 
 
 def _sides(parameters: Mapping[str, str]) -> tuple[str, str]:
@@ -117,7 +115,7 @@ def is_of_rewritten_text(error: AnalysisException) -> bool:
 
 def as_written(statement: Statement, error: AnalysisException) -> SparkCepError:
     """Spark's error of a statement whose patterns were replaced, with its place in the text as the user wrote it."""
-    condition, message = condition_of(error) or "CEP_ANALYSIS", sentence(error)
+    condition, message = _said(error)
     found: list[int] = []
     parameters = parameters_of(error)
     for text in (*fragments(error), parameters.get("objectName", "").replace("`", "")):
@@ -139,7 +137,7 @@ def in_relation(
         sql: what Spark was given.
     """
     low, high = form.relation_start, form.relation_end
-    condition, message = condition_of(error) or "CEP_ANALYSIS", sentence(error)
+    condition, message = _said(error)
     if condition == "TABLE_OR_VIEW_NOT_FOUND":  # see no_relation
         return None
     if isinstance(error, ParseException):
@@ -155,6 +153,11 @@ def in_relation(
             message = message.partition(";\n")[0]
             return PatternAnalysisError(condition, message, text=statement.text, position=low + found.start())
     return None
+
+
+def _said(error: AnalysisException) -> tuple[str, str]:
+    """Spark's error class and sentence."""
+    return condition_of(error) or "CEP_ANALYSIS", sentence(error)
 
 
 def _name_at_fault(error: AnalysisException) -> str:
@@ -223,7 +226,7 @@ def of_filter(
     start, end = s.tokens[low].start, s.tokens[high - 1].end
     if isinstance(error, ParseException):
         return _unread_filter(s, error, start, end, sql)
-    condition, message = condition_of(error) or "CEP_ANALYSIS", sentence(error)
+    condition, message = _said(error)
     name = _name_at_fault(error)
     parts = name.replace("`", "").split(".")
     named = [t for t in s.tokens[low:high] if name and t.text.casefold() in (parts[0].casefold(), parts[-1].casefold())]
@@ -242,7 +245,7 @@ def of_filter(
 
 def _unread_filter(s: Statement, error: ParseException, start: int, end: int, sql: str) -> PatternParseError:
     """The error of a condition from ``start`` to ``end`` that Spark could not read, at the end of ``sql``."""
-    condition, message = condition_of(error) or "CEP_ANALYSIS", sentence(error)
+    condition, message = _said(error)
     position, word = start, ""
     near = re.search(r"near '(.+?)'", message)
     if near is not None:

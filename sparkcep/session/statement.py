@@ -111,7 +111,7 @@ def run_statement(
     if (function := read_function(statement)) is not None and not explain_only:
         if why := no_function_analysis():
             raise PatternAnalysisError("CEP_FUNCTION_RELEASE", f"There can be no pattern function here: {why}.")
-        from sparkcep.session.functions import create_function
+        from sparkcep.session.functions import create_function  # needs what is asked for above
 
         return create_function(spark, plain, statement, function, statement_settings(spark, get)), None
     if not (statement.forms or statement.templates):

@@ -6,19 +6,19 @@ import shutil
 from collections import Counter
 from pathlib import Path
 
-import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
 from sparkcep import index
 from sparkcep.errors import SparkCepError, error_behind
+from sparkcep.releases import RELEASE
 
 from ..conftest import IS_CONNECT, configured
 from .write import CONFIGURATION, FILES, PLACE, STREAMS, WRITTEN, batch, replace, run, views, write_file
 
 RELEASES = sorted(folder for folder in Path(__file__).parent.iterdir() if (folder / "index").is_dir())
 pytestmark = pytest.mark.skipif(
-    IS_CONNECT or pyspark.__version__ < "4.3",
+    IS_CONNECT or RELEASE < (4, 3),
     reason="Spark 4.3 wrote the checkpoints",
 )
 
