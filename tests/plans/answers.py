@@ -31,6 +31,8 @@ _MADE = re.compile(
 )
 #: What each session has others of: names of DataFrames' views, numbers of columns and nodes in plans, random seeds.
 _OWN = re.compile(r"(_pyspark_)[0-9a-f_]{8,}|(#|plan_id=|randn?\(|uuid\(Some\()-?\d+")
+#: The mark of an operator of a physical plan that Spark compiles: the sessions of `make test` compile none.
+_COMPILED = re.compile(r"\*\(\d+\) ")
 #: Of EXPLAIN COST the planner reads the first size.
 _SIZE = re.compile(r"Statistics\([^)]*\)")
 
@@ -99,7 +101,7 @@ def told(error: PySparkException | ValueError) -> dict[str, Any]:
 
 def _steady(text: str) -> str:
     """A text without what another session has otherwise."""
-    return _OWN.sub(lambda found: f"{found[1]}view" if found[1] else f"{found[2]}0", text)
+    return _COMPILED.sub("", _OWN.sub(lambda found: f"{found[1]}view" if found[1] else f"{found[2]}0", text))
 
 
 @dataclass(frozen=True, slots=True)
