@@ -19,7 +19,6 @@ from sparkcep.exec.shape import OperatorColumns
 #: What Python calls, by group; all other kernels are parts of these.
 GROUPS: Mapping[str, tuple[Any, ...]] = {
     "rows": (kernel.match_partitions,),
-    "interpreted": (kernel.earliest_ends, kernel.emit_match, kernel.emit_unmatched, kernel.next_start),
     "runs": (runs.match_runs,),
     "collapsed": (collapse.collapse_runs,),
     "trends": (trends.aggregate_trends, trends.longest_block),

@@ -13,6 +13,7 @@ from sparkcep.exec.conditions.programs import CallsBack
 from sparkcep.exec.engines.rows.matcher import Batch, Matcher
 from sparkcep.exec.engines.rows.program import compile_pattern
 from sparkcep.exec.engines.rows.spec import ConditionSet, MatchSpec
+from sparkcep.exec.engines.rows.tables import NEVER
 from sparkcep.exec.kernels.rows import rows as kernel
 from sparkcep.pattern import Pattern
 from sparkcep.query import RowsPerMatch, SkipMode
@@ -49,14 +50,12 @@ def batch(masks: Sequence[int], columns: Sequence[pa.Array] = (), within: Any = 
     return Batch(np.array([0, len(masks)], np.int64), [pa.array(masks, pa.int64())], columns, within)
 
 
-def remembering(spec: MatchSpec, capacity: int) -> Matcher:
-    """A matcher that keeps failed states from the first one on, in a table of so many entries."""
-    matcher = Matcher(spec)
-    matcher.patience = -1
-    if matcher.programs is None:
-        return matcher  # what the interpreter's search keeps is bounded otherwise
+def remembering(spec: MatchSpec, capacity: int, calls_back: CallsBack = CallsBack.WHERE_NEEDED) -> Matcher:
+    """A matcher that keeps failed states from the first one on, in a table of so many entries, if it keeps any."""
+    matcher = Matcher(spec, calls_back)
     memo = matcher.memo
-    matcher.memo = memo._replace(entries=np.zeros(capacity * memo.width, np.int64), capacity=capacity, patience=-1)
+    if memo.patience != NEVER:
+        matcher.memo = memo._replace(entries=np.zeros(capacity * memo.width, np.int64), capacity=capacity, patience=-1)
     return matcher
 
 

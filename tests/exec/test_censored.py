@@ -96,13 +96,13 @@ def test_masks(pattern: Pattern, given_log, skip: SkipMode, use_within: bool, co
     assert stays == kept
 
 
-@pytest.mark.parametrize("interpreted", [False, True])
+@pytest.mark.parametrize("called_back", [False, True])
 @given(st.one_of(patterns(), st.sampled_from(SHAPES)), logs(), SKIPS, st.booleans(), CONTINUATIONS, st.data())
-def test_dependent_conditions(interpreted: bool, pattern, given_log, skip, use_within: bool, continuations, data):  # type: ignore[no-untyped-def]
+def test_dependent_conditions(called_back: bool, pattern, given_log, skip, use_within: bool, continuations, data):  # type: ignore[no-untyped-def]
     """Conditions that look back, ahead and at MATCH_NUMBER(), and values that are read behind the match."""
     rows, log_end = given_log
     assume(variables(pattern))
-    dependent = data.draw(condition_sets(pattern, interpreted))
+    dependent = data.draw(condition_sets(pattern))
     numbered = any(isinstance(slot, NumberSlot) for slot in dependent.slots)
     ahead = OutputSlot(0, False, 0, data.draw(st.integers(0, 2)), True, False)
     spec = censoring(
@@ -178,25 +178,23 @@ def test_within_decides() -> None:
     assert [len(uncensored(spec, rows, log_end)) for log_end in (1, 3, 4)] == [0, 0, 1]
 
 
-@pytest.mark.parametrize("interpreted", [False, True])
-def test_a_neighbour_that_may_come(interpreted: bool) -> None:
+@pytest.mark.parametrize("called_back", [False, True])
+def test_a_neighbour_that_may_come(called_back: bool) -> None:
     """`A AS x > NEXT(x)` is not decided for the partition's last row, whatever WITHIN says."""
     falls = Call(">", (Load(0), Load(1)))
     slots = (NavigationSlot(0, False, 0, 0, 0), NavigationSlot(0, False, 0, 1, 0))
-    dependent = ConditionSet({0: falls}, slots, (BIGINT,), (frozenset([0]),), interpreted)
+    dependent = ConditionSet({0: falls}, slots, (BIGINT,), (frozenset([0]),))
     for use_within in (False, True):
         spec = make_spec(A, {}, conditions=dependent, undecided=kernel.PASSED_OVER, use_within=use_within)
         found = uncensored(spec, [(0, 3, 0, 0), (0, 2, 1, 1), (0, 5, 2, 2)], 9)
         assert {start for start, _ in found} == {0}
 
 
-@pytest.mark.parametrize("interpreted", [False, True])
-def test_errors_are_raised(interpreted: bool) -> None:
+@pytest.mark.parametrize("called_back", [False, True])
+def test_errors_are_raised(called_back: bool) -> None:
     """A condition that fails is an error, as without the option, and no match that is left out."""
     fails = Call("=", (Call("/", (Load(0), Load(0))), Load(0)))
-    dependent = ConditionSet(
-        {0: fails}, (NavigationSlot(0, False, 0, 0, 0),), (BIGINT,), (frozenset([0]),), interpreted
-    )
+    dependent = ConditionSet({0: fails}, (NavigationSlot(0, False, 0, 0, 0),), (BIGINT,), (frozenset([0]),))
     spec = make_spec(Concatenation((A, B)), {}, conditions=dependent, undecided=kernel.MATCHING_OVER)
     with pytest.raises(SparkCepError, match="DIVIDE_BY_ZERO"):
         uncensored(spec, [(0, 0, 0, 0)], None)

@@ -83,12 +83,10 @@ conditions = st.recursive(
 )
 
 
-def outcome(
-    conditions: dict[int, Expression], rows, ansi: bool, interpreted: bool, calls_back: CallsBack = CallsBack.NEVER
-):
+def outcome(conditions: dict[int, Expression], rows, ansi: bool, calls_back: CallsBack = CallsBack.NEVER):
     """Matches, or the condition of the error."""
     columns = [pa.array([f for f, _ in rows], pa.float64()), pa.array([i for _, i in rows], pa.int64())]
-    dependent = ConditionSet(conditions, SLOTS, (DOUBLE, BIGINT), REGISTERS, interpreted)
+    dependent = ConditionSet(conditions, SLOTS, (DOUBLE, BIGINT), REGISTERS)
     try:
         return found_matches(
             make_spec(SOME, {}, conditions=dependent, ansi=ansi), batch([0] * len(rows), columns), calls_back
@@ -99,10 +97,9 @@ def outcome(
 
 @given(conditions, conditions, st.lists(st.tuples(floats, ints), max_size=4), st.booleans())
 def test_kernel_equals_interpreter(a: Expression, b: Expression, rows, ansi: bool) -> None:
-    expected = outcome({0: a, 1: b}, rows, ansi, interpreted=True)
-    assert outcome({0: a, 1: b}, rows, ansi, False, CallsBack.ALWAYS) == expected
+    expected = outcome({0: a, 1: b}, rows, ansi, CallsBack.ALWAYS)
     if expected != "CEP_CONDITION_FAILED":  # Python's float division and powers have errors of their own
-        assert outcome({0: a, 1: b}, rows, ansi, interpreted=False) == expected
+        assert outcome({0: a, 1: b}, rows, ansi) == expected
 
 
 DECIMALS = tuple(
@@ -183,8 +180,8 @@ def test_decimals_and_choices(node: Expression, kinds: tuple[Type, ...], ansi: b
         for k, kind in enumerate(kinds)
     ]
 
-    def found(interpreted: bool, calls_back: CallsBack = CallsBack.NEVER) -> Any:
-        dependent = ConditionSet({0: node, 1: Call("not", (node,))}, DECIMAL_SLOTS, kinds, REGISTERS, interpreted)
+    def found(calls_back: CallsBack) -> Any:
+        dependent = ConditionSet({0: node, 1: Call("not", (node,))}, DECIMAL_SLOTS, kinds, REGISTERS)
         try:
             spec = make_spec(SOME, {}, conditions=dependent, ansi=ansi)
             return found_matches(spec, batch([0] * len(rows), columns), calls_back)
@@ -192,10 +189,9 @@ def test_decimals_and_choices(node: Expression, kinds: tuple[Type, ...], ansi: b
             return error.getCondition()
 
     try:
-        expected, compiled = found(True), found(False)
+        expected, compiled = found(CallsBack.ALWAYS), found(CallsBack.NEVER)
     except NotCompilable:
         reject()
-    assert found(False, CallsBack.ALWAYS) == expected
     event(str(expected)[:20] if isinstance(expected, str) else "matches" if expected else "no match")
     if expected != "CEP_CONDITION_FAILED":
         assert compiled == expected
@@ -208,12 +204,14 @@ def test_a_quotient_of_the_most_digits(ansi: bool, operation: str) -> None:
     most, least = Type("decimal", 38, 0), Type("decimal", 38, 38)
     divided = Call(operation, (Constant(Decimal("9" * 38), most), Load(0)))
     outcomes = []
-    for interpreted in (True, False):
+    for calls_back in (CallsBack.ALWAYS, CallsBack.NEVER):
         node = Call("=", (divided, divided))
-        conditions = ConditionSet({0: node}, (NavigationSlot(2, False, 0, 0, 0),), (least,), REGISTERS, interpreted)
+        conditions = ConditionSet({0: node}, (NavigationSlot(2, False, 0, 0, 0),), (least,), REGISTERS)
         columns = [pa.array([Decimal("1E-38")], pa.decimal128(38, 38))]
         try:
-            outcomes.append(found_matches(make_spec(SOME, {}, conditions=conditions, ansi=ansi), batch([0], columns)))
+            outcomes.append(
+                found_matches(make_spec(SOME, {}, conditions=conditions, ansi=ansi), batch([0], columns), calls_back)
+            )
         except SparkCepError as error:
             outcomes.append(error.getCondition())
     assert outcomes[0] == outcomes[1]
@@ -324,14 +322,12 @@ def check_mixed(node: Expression, ansi: bool, data: st.DataObject, calls_back: C
     rows = data.draw(st.lists(row, min_size=1, max_size=4))
     columns = [pa.array([r[k] for r in rows], type_) for k, type_ in enumerate(MIXED_ARROW)]
 
-    def found(interpreted: bool, calls_back: CallsBack) -> Any:
-        dependent = ConditionSet({0: node, 1: Call("not", (node,))}, MIXED_SLOTS, KINDS, REGISTERS, interpreted)
+    def found(calls_back: CallsBack) -> Any:
+        dependent = ConditionSet({0: node, 1: Call("not", (node,))}, MIXED_SLOTS, KINDS, REGISTERS)
         spec = make_spec(SOME, {}, conditions=dependent, ansi=ansi)
         return found_matches(spec, batch([0] * len(rows), columns), calls_back)
 
-    expected = found(True, CallsBack.NEVER)
-    assert found(False, CallsBack.ALWAYS) == expected
-    assert found(False, calls_back) == expected
+    assert found(calls_back) == found(CallsBack.ALWAYS)
 
 
 @given(joined(compiled_tests), st.booleans(), st.data())
@@ -353,15 +349,15 @@ def test_an_average_of_a_sum_that_has_too_many_digits(ansi: bool) -> None:
     column = pa.array([Decimal(f"0.{'9' * 38}"), Decimal("1E-38")], pa.decimal128(38, 38))
     unknown = Call("isnull", (Load(0),))
     found: list[Any] = []
-    for interpreted, calls_back in ((True, CallsBack.NEVER), (False, CallsBack.ALWAYS), (False, CallsBack.NEVER)):
+    for calls_back in (CallsBack.ALWAYS, CallsBack.NEVER):
         slots = (AggregateSlot("avg", 0, (RowValue(0),)),)
-        dependent = ConditionSet({1: unknown}, slots, (kind,), (frozenset([0, 1]),), interpreted)
+        dependent = ConditionSet({1: unknown}, slots, (kind,), (frozenset([0, 1]),))
         spec = make_spec(Concatenation((A, B)), {}, conditions=dependent, ansi=ansi)
         try:
             found.append(len(found_matches(spec, batch([0, 0], [column]), calls_back)))
         except SparkCepError as error:
             found.append(error.getCondition())
-    assert found == ["ARITHMETIC_OVERFLOW" if ansi else 1] * 3
+    assert found == ["ARITHMETIC_OVERFLOW" if ansi else 1] * 2
 
 
 ABSENT = Constant(None, INT)
@@ -376,7 +372,7 @@ def operated(name: str, a: Expression, b: Expression) -> Expression:
     return Call("=", (Call(name, (a, b)), ABSENT))
 
 
-@pytest.mark.parametrize("interpreted", [False, True])
+@pytest.mark.parametrize("called_back", [False, True])
 @pytest.mark.parametrize(
     ("node", "fails"),
     [
@@ -408,8 +404,8 @@ def operated(name: str, a: Expression, b: Expression) -> Expression:
         (Call("=", (Call("case", (FAILS, Constant(1, INT), Constant(0, INT))), ABSENT)), True),
     ],
 )
-def test_what_is_decided_is_not_evaluated(node: Expression, fails: bool, interpreted: bool) -> None:
-    found = outcome({0: node, 1: FALSE}, [(0.0, 0)], True, interpreted)
+def test_what_is_decided_is_not_evaluated(node: Expression, fails: bool, called_back: bool) -> None:
+    found = outcome({0: node, 1: FALSE}, [(0.0, 0)], True)
     assert (found in ("DIVIDE_BY_ZERO", "ARITHMETIC_OVERFLOW")) is fails
 
 

@@ -123,7 +123,7 @@ def conditions(slot_count: int) -> st.SearchStrategy[Expression]:
 
 
 @st.composite
-def condition_sets(draw: st.DrawFn, pattern: Pattern, interpreted: bool) -> ConditionSet:
+def condition_sets(draw: st.DrawFn, pattern: Pattern) -> ConditionSet:
     """Conditions of a pattern's variables over a BIGINT column; each slot has a register of its own."""
     drawn = draw(st.lists(slots(NAMES), min_size=1, max_size=3))
     chosen = draw(st.dictionaries(st.sampled_from(variables(pattern)), conditions(len(drawn)), max_size=2))
@@ -137,9 +137,7 @@ def condition_sets(draw: st.DrawFn, pattern: Pattern, interpreted: bool) -> Cond
         else type(slot)(slot.function, k, slot.arguments)
         for k, (slot, _) in enumerate(drawn)
     )
-    return ConditionSet(
-        {labels.index(name): node for name, node in chosen.items()}, of_slots, (BIGINT,), registers, interpreted
-    )
+    return ConditionSet({labels.index(name): node for name, node in chosen.items()}, of_slots, (BIGINT,), registers)
 
 
 def plain_slot(slot: ConditionSlot, of: frozenset[str], path: Path, values: list[int | None], number: int) -> Any:
@@ -316,16 +314,11 @@ def check(
     expected = as_tuples(reference_matches(pattern, len(values), reference, skip))
     type_, column = held or (BIGINT, pa.array(values, pa.int64()))
     rows = batch([0] * len(values), [column])
-    for interpreted in (False, True):
-        dependent = ConditionSet(
-            {labels.index(name): node for name, node in (asked or chosen).items()}, of_slots, (type_,), registers,
-            interpreted,
-        )  # fmt: skip
-        spec = make_spec(pattern, {}, skip=skip, conditions=dependent)
-        assert found_matches(spec, rows) == expected
-        if not interpreted:
-            assert found_matches(spec, rows, CallsBack.ALWAYS) == expected
-        if asked and any(isinstance(slot, AggregateSlot) for slot, _ in drawn):
-            continue  # what the interpreter aggregates is nothing that a state could be told by: none is kept
-        for capacity in (1024,) if interpreted else (1, 1024):
-            assert read_matches(spec, remembering(spec, capacity).match(rows)) == expected
+    dependent = ConditionSet(
+        {labels.index(name): node for name, node in (asked or chosen).items()}, of_slots, (type_,), registers
+    )
+    spec = make_spec(pattern, {}, skip=skip, conditions=dependent)
+    for calls_back in (CallsBack.WHERE_NEEDED, CallsBack.ALWAYS):
+        assert found_matches(spec, rows, calls_back) == expected
+        for capacity in (1, 1024):
+            assert read_matches(spec, remembering(spec, capacity, calls_back).match(rows)) == expected

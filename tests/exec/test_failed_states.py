@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +24,7 @@ from sparkcep.exec.conditions.expressions import (
     RowValue,
 )
 from sparkcep.exec.conditions.lookback import Lookback
+from sparkcep.exec.conditions.programs import CallsBack
 from sparkcep.exec.engines.rows.matcher import Batch, Matcher
 from sparkcep.exec.engines.rows.program import compile_pattern
 from sparkcep.exec.engines.rows.spec import ConditionSet
@@ -75,23 +75,23 @@ def test_more_than_a_trillion_ways(pattern: Pattern, slot, skip: SkipMode) -> No
     assert time.process_time() - start < 20  # with compiling
 
 
-def test_interpreted_conditions_merge_by_rows() -> None:
+def test_called_back_conditions_merge_by_rows() -> None:
     """2**60 ways again, for a condition that only the interpreter takes."""
     pattern, slot = HOPELESS["last"]
     never = Call(">", (Load(1), Call("+", (Load(0), Constant(10**6, INT)))))
-    conditions = replace(dependent(pattern, {"D": never}, (slot, NOW)), interpreted=True)
+    spec = make_spec(pattern, {}, conditions=dependent(pattern, {"D": never}, (slot, NOW)))
     values = pa.array((np.arange(ROWS) % 5).tolist())
-    assert len(Matcher(make_spec(pattern, {}, conditions=conditions)).match(batch([0] * ROWS, [values]))) == 0
+    assert len(Matcher(spec, CallsBack.ALWAYS).match(batch([0] * ROWS, [values]))) == 0
 
 
-def test_interpreted_labels_are_part_of_the_state() -> None:
+def test_labels_are_part_of_the_state() -> None:
     """C wants the row before it to be B's; a state in which it is A's has failed at the same row and position."""
     pattern = Concatenation((plus(Alternation((A, B))), D, C))
     names = compile_pattern(pattern).names
     label = NavigationSlot(0, False, 0, -2, LABEL_COLUMN)
     conditions = ConditionSet(
         {names.index("C"): Call("=", (Load(0), Constant("B", STRING)))},
-        (label,), (), (frozenset(range(len(names))),), True,
+        (label,), (), (frozenset(range(len(names))),),
     )  # fmt: skip
     spec = make_spec(pattern, {}, conditions=conditions)
     found = read_matches(spec, remembering(spec, 1024).match(batch([0] * 5)))

@@ -28,10 +28,10 @@ def plus(item):
     return Quantified(item, 1, None)
 
 
-def pair_holds(node: Expression, column: pa.Array, type_: str, interpreted: bool = False, ansi: bool = True) -> bool:
+def pair_holds(node: Expression, column: pa.Array, type_: str, ansi: bool = True) -> bool:
     """Whether `A B` matches two rows under a condition of B; Load(0) is A's value, Load(1) B's."""
     slots = (NavigationSlot(0, False, 0, 0, 0), NavigationSlot(1, False, 0, 0, 0))
-    dependent = ConditionSet({1: node}, slots, (parse_type(type_),), (frozenset([0]), frozenset([1])), interpreted)
+    dependent = ConditionSet({1: node}, slots, (parse_type(type_),), (frozenset([0]), frozenset([1])))
     return bool(found_matches(make_spec(TWO, {}, conditions=dependent, ansi=ansi), batch([0, 0], [column])))
 
 
@@ -58,34 +58,34 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("interpreted", [False, True])
+@pytest.mark.parametrize("called_back", [False, True])
 @pytest.mark.parametrize(("node", "column", "type_", "holds"), CASES)
-def test_comparison(node: Expression, column: pa.Array, type_: str, holds: bool, interpreted: bool) -> None:
-    assert pair_holds(node, column, type_, interpreted) is holds
+def test_comparison(node: Expression, column: pa.Array, type_: str, holds: bool, called_back: bool) -> None:
+    assert pair_holds(node, column, type_) is holds
 
 
-@pytest.mark.parametrize("interpreted", [False, True])
-def test_overflow_is_an_error_in_ansi_and_wraps_else(interpreted: bool) -> None:
+@pytest.mark.parametrize("called_back", [False, True])
+def test_overflow_is_an_error_in_ansi_and_wraps_else(called_back: bool) -> None:
     column = pa.array([0, 2**31 - 1], pa.int32())
     with pytest.raises(SparkCepError) as error:
-        pair_holds(PLUS_ONE, column, "int", interpreted)
+        pair_holds(PLUS_ONE, column, "int")
     assert error.value.getCondition() == "ARITHMETIC_OVERFLOW"
-    assert pair_holds(PLUS_ONE, column, "int", interpreted, ansi=False) is False
+    assert pair_holds(PLUS_ONE, column, "int", ansi=False) is False
 
 
-@pytest.mark.parametrize("interpreted", [False, True])
+@pytest.mark.parametrize("called_back", [False, True])
 @pytest.mark.parametrize(("x", "y", "remainder"), [(7, 3, 1), (-7, 3, -1), (7, -3, 1), (-(2**63), -1, 0)])
-def test_remainder_has_the_sign_of_the_dividend(x: int, y: int, remainder: int, interpreted: bool) -> None:
+def test_remainder_has_the_sign_of_the_dividend(x: int, y: int, remainder: int, called_back: bool) -> None:
     node = Call("=", (Call("%", (Load(0), Load(1))), Constant(remainder, Type("int", 64))))
-    assert pair_holds(node, pa.array([x, y]), "bigint", interpreted)
+    assert pair_holds(node, pa.array([x, y]), "bigint")
 
 
-@pytest.mark.parametrize("interpreted", [False, True])
-def test_division_by_zero(interpreted: bool) -> None:
+@pytest.mark.parametrize("called_back", [False, True])
+def test_division_by_zero(called_back: bool) -> None:
     node = Call("=", (Call("/", (Load(0), Load(1))), Constant(1, Type("int", 32))))
     with pytest.raises(SparkCepError, match="DIVIDE_BY_ZERO"):
-        pair_holds(node, pa.array([1, 0]), "bigint", interpreted)
-    assert pair_holds(node, pa.array([1, 0]), "bigint", interpreted, ansi=False) is False
+        pair_holds(node, pa.array([1, 0]), "bigint")
+    assert pair_holds(node, pa.array([1, 0]), "bigint", ansi=False) is False
 
 
 def test_guarded_division_is_not_evaluated() -> None:

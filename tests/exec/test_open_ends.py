@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from sparkcep.errors import SparkCepError
 from sparkcep.exec.batch import NOTHING_REACHED
 from sparkcep.exec.conditions.expressions import BIGINT, INT, Call, Constant, Load, NavigationSlot
+from sparkcep.exec.conditions.programs import CallsBack
 from sparkcep.exec.engines.rows.matcher import Batch, Matcher, Resume
 from sparkcep.exec.engines.rows.program import compile_pattern
 from sparkcep.exec.engines.rows.spec import ConditionSet, MatchSpec, OutputSlot
@@ -139,14 +140,14 @@ def test_masks(pattern: Pattern, parts, cuts, mode, skip: SkipMode, use_within: 
     same(spec, parts, cuts)
 
 
-@pytest.mark.parametrize("interpreted", [False, True])
+@pytest.mark.parametrize("called_back", [False, True])
 @given(st.one_of(patterns(), st.sampled_from(SHAPES)), streams(), CUTS, MODES, st.booleans(), st.data())
-def test_dependent_conditions(interpreted: bool, pattern, parts, cuts, mode, use_within: bool, data) -> None:
+def test_dependent_conditions(called_back: bool, pattern, parts, cuts, mode, use_within: bool, data) -> None:
     """Conditions that look back, ahead and at MATCH_NUMBER(), in the kernel and in the interpreter."""
     names = variables(pattern)
     if not names:
         return
-    dependent = data.draw(condition_sets(pattern, interpreted))
+    dependent = data.draw(condition_sets(pattern))
     skip = data.draw(st.sampled_from([SkipMode.PAST_LAST_ROW, SkipMode.TO_NEXT_ROW]))
     spec = make_spec(
         pattern, {"A": 0}, use_within=use_within, rows_per_match=mode, skip=skip, conditions=dependent,
@@ -192,11 +193,11 @@ def test_an_error_that_the_end_prevents() -> None:
     """`A+ $` never tests its condition on a row from which the end is out of reach; before that, nobody knows."""
     fails = Call("=", (Call("/", (Constant(1, INT), Load(0))), Constant(1, INT)))
     slot = NavigationSlot(0, False, 0, 0, 0)
-    for interpreted in (False, True):
-        dependent = ConditionSet({0: fails}, (slot,), (BIGINT,), (frozenset([0, 1]),), interpreted)
+    dependent = ConditionSet({0: fails}, (slot,), (BIGINT,), (frozenset([0, 1]),))
+    for calls_back in (CallsBack.NEVER, CallsBack.ALWAYS):
         spec = make_spec(Concatenation((A, B)), {"B": 0}, conditions=dependent)
         zero, one = (0, 0, 0, 0), (1, 1, 0, 0)
-        matcher = Matcher(spec)
+        matcher = Matcher(spec, calls_back)
         table, resume = matcher.match_piece(to_batch([[zero]], spec), more=True)
         assert (len(table), resume.row) == (0, 0)
         assert len(matcher.match_piece(to_batch([[zero, zero]], spec), resume)[0]) == 0

@@ -98,13 +98,13 @@ def test_row_patterns(pattern: Pattern, log: Log, mode, skip, use_within: bool, 
     same_rows(spec, log, fixed, data)
 
 
-@pytest.mark.parametrize("interpreted", [False, True])
+@pytest.mark.parametrize("called_back", [False, True])
 @given(st.one_of(patterns(), st.sampled_from(SHAPES)), LOGS, MODES, st.booleans(), st.data())
-def test_match_conditions(interpreted: bool, pattern, log: Log, mode, use_within: bool, data) -> None:
+def test_match_conditions(called_back: bool, pattern, log: Log, mode, use_within: bool, data) -> None:
     """Conditions that look back, also before the match, and ahead inside of it, and at MATCH_NUMBER()."""
     names = variables(pattern)
     assume(names)
-    dependent = data.draw(condition_sets(pattern, interpreted))
+    dependent = data.draw(condition_sets(pattern))
     skip = data.draw(st.sampled_from([SkipMode.PAST_LAST_ROW, SkipMode.TO_NEXT_ROW]))
     spec = make_spec(pattern, {"A": 0}, use_within=use_within, rows_per_match=mode, skip=skip, conditions=dependent)
     same_rows(spec, log, True, data)
@@ -206,11 +206,11 @@ def test_trends(case: TrendCase, data: st.DataObject) -> None:
     assert exactly(found) == exactly(expected)
 
 
-@pytest.mark.parametrize("interpreted", [False, True])
-def test_a_start_whose_within_has_passed_waits_for_no_row(interpreted: bool) -> None:
+@pytest.mark.parametrize("called_back", [False, True])
+def test_a_start_whose_within_has_passed_waits_for_no_row(called_back: bool) -> None:
     """NEXT looks a row ahead; behind the last row that WITHIN lets a match take, none is needed."""
     slots_ = (NavigationSlot(0, False, 0, 1, 0),)
-    dependent = ConditionSet({}, slots_, (BIGINT,), (frozenset([0]),), interpreted)
+    dependent = ConditionSet({}, slots_, (BIGINT,), (frozenset([0]),))
     spec = make_spec(Quantified(Variable("A"), 1, None), {"A": 0}, use_within=True, conditions=dependent)
     shape = OperatorColumns(1, 1, (VALUE,), Within(TIME_FIELD, None, 4), (Gather(SELF_ROW, TIE),), ())
     plan = StreamPlan((SortField(TIME_FIELD), SortField(TIE)), "test", remembers=True)

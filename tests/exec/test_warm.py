@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +13,7 @@ import pytest
 
 import sparkcep
 from sparkcep.exec.conditions.expressions import DOUBLE, STRING, AggregateSlot, Call, Constant, Load, RowValue
+from sparkcep.exec.conditions.programs import CallsBack
 from sparkcep.exec.engines.rows.matcher import Batch, Matcher
 from sparkcep.exec.engines.rows.spec import ConditionSet, OutputSlot
 from sparkcep.pattern import Concatenation, Quantified, Variable
@@ -41,18 +41,18 @@ def test_one_signature_for_all_queries() -> None:
         ConditionSet({1: total}, (AggregateSlot("sum", 0, (RowValue(0),)),), (DOUBLE,), (frozenset([1]),)),
     ]
     for conditions, column in zip(cases, (doubles, strings, doubles), strict=True):
-        for interpreted in (False, True):
+        for calls_back in (CallsBack.NEVER, CallsBack.ALWAYS):
             for mode in RowsPerMatch:
                 for use_within in (False, True):
                     spec = make_spec(
                         PATTERN, {"A": 0}, rows_per_match=mode, skip=SkipMode.TO_NEXT_ROW, use_within=use_within,
-                        conditions=replace(conditions, interpreted=interpreted), slot_registers=(frozenset([0]),),
+                        conditions=conditions, slot_registers=(frozenset([0]),),
                         slots=(OutputSlot(0, False, 0, -1, True, False),),
                     )  # fmt: skip
                     for array in (spec.program.labels, spec.program.edge_start):
                         array.flags.writeable = False  # as they may come out of a pickle
                     data = Batch(offsets, [masks], [column], (doubles, doubles) if use_within else None)
-                    _, resume = Matcher(spec).match_piece(data, more=True)
+                    _, resume = Matcher(spec, calls_back).match_piece(data, more=True)
                     assert resume is not None
     assert [len(entry.signatures) for entry in ENTRIES] == [1] * len(ENTRIES)
 

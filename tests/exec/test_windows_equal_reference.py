@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from sparkcep.errors import SparkCepError
 from sparkcep.exec.conditions.expressions import BIGINT, Call, Load, NavigationSlot
+from sparkcep.exec.conditions.programs import CallsBack
 from sparkcep.exec.engines.rows.matcher import Matcher
 from sparkcep.exec.engines.rows.spec import ConditionSet, MatchSpec
 from sparkcep.exec.kernels.rows import rows as kernel
@@ -94,9 +95,9 @@ def test_windows(
 
 @given(patterns(anchors=False), MASKS, SKIPS, st.booleans(), st.booleans(), st.data())
 def test_conditions_between_rows(
-    pattern: Pattern, masks: list[int], skip: SkipMode, seek: bool, interpreted: bool, data: st.DataObject
+    pattern: Pattern, masks: list[int], skip: SkipMode, seek: bool, called: bool, data: st.DataObject
 ) -> None:
-    """B's value is above that of the first A, by the kernel's backtracking search and by the one in Python."""
+    """B's value is above that of the first A, as the kernel tests it, and as the interpreter that it calls."""
     size = len(masks)
     values = data.draw(st.lists(st.integers(0, 3), min_size=size, max_size=size))
     reaches = data.draw(st.lists(st.sampled_from([0, 1, 3, 9]), min_size=size, max_size=size))
@@ -108,7 +109,7 @@ def test_conditions_between_rows(
         slots = (NavigationSlot(0, True, 0, 0, 0), NavigationSlot(1, False, 0, 0, 0))
         registers = (frozenset([a]), frozenset([b]))
         above = Call(">", (Load(1), Load(0)))
-        dependent = ConditionSet({b: above}, slots, (BIGINT,), registers, interpreted)
+        dependent = ConditionSet({b: above}, slots, (BIGINT,), registers)
     spec = window_spec(pattern, skip, "A", seek, conditions=dependent)
 
     def holds(name: str):
@@ -122,8 +123,9 @@ def test_conditions_between_rows(
 
     conditions = {name: holds(name) for name in NAMES}
     expected = outcome(lambda: short(reference_windows(pattern, ends, conditions, skip, ("A",), seek)))
+    calls_back = CallsBack.ALWAYS if called else CallsBack.NEVER
     data_batch = batch(masks, [pa.array(values, pa.int64())], within)
-    assert outcome(lambda: found_windows(spec, size, Matcher(spec).match(data_batch))) == expected
+    assert outcome(lambda: found_windows(spec, size, Matcher(spec, calls_back).match(data_batch))) == expected
 
 
 @given(patterns(anchors=False), MASKS, st.booleans(), st.data())

@@ -143,7 +143,7 @@ def _columns(session: Session, made: Frame, columns: list[str]) -> list[str]:
 def _programs(spec: Any) -> Iterator[list[str]]:
     """The condition programs of a spec's condition sets."""
     for found in _condition_sets(spec, 3):
-        if not found.conditions or found.interpreted:
+        if not found.conditions:
             continue
         calls_back = CallsBack.WHERE_NEEDED if found.calls_back else CallsBack.NEVER
         try:

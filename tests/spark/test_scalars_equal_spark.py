@@ -146,7 +146,7 @@ def ours(text: str, columns: list[list[Any]], ansi: bool = True) -> tuple[Any, A
     types = tuple(parse_type(TYPES[c or ""]) for c in used)
     evaluate, kind = Interpreter((), types, ansi).prepare(tree)
     places = [list(TYPES).index(c or "") for c in used]
-    state = MatchState([columns[p] for p in places], 0, len(columns[0]), [])
+    state = MatchState([columns[p] for p in places], 0, len(columns[0]))
     return (lambda row: evaluate(state, row)), kind
 
 

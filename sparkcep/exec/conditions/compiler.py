@@ -17,6 +17,7 @@ from sparkcep.exec.conditions.expressions import (
     INT,
     LABEL_COLUMN,
     ROW_COLUMN,
+    STRING,
     WORD_DIGITS,
     AggregateSlot,
     Call,
@@ -147,11 +148,11 @@ class Compiler:
         """Emit a test that the interpreter makes. ``lacking``: what it has that the program has not.
 
         Raises:
-            NotCompilable: it lacks something, too; or the test looks at variables' names.
+            NotCompilable: it lacks something, too.
         """
         Interpreter(self.slots, self.column_types, self.out.ansi).condition(node)
         if LABEL_COLUMN in columns_read(node, self.slots):
-            raise NotCompilable("CLASSIFIER or MATCH_NUMBER inside navigation")
+            self.column(LABEL_COLUMN)
         for slot in (self.slots[number] for number in loads(node)):
             if isinstance(slot, NavigationSlot):
                 self.reads.navigations.add((slot.register, slot.from_first, slot.logical))
@@ -231,15 +232,17 @@ class Compiler:
             NotCompilable: a type that fits neither.
         """
         if index not in self.out.columns:
-            kind = self.column_types[index].kind if index != ROW_COLUMN else "int"
-            if index == ROW_COLUMN or self.column_types[index].is_integer_like:
+            kind = self.column_type(index).kind
+            if index == LABEL_COLUMN:
+                store = "label"
+            elif self.column_type(index).is_integer_like:
                 store = "int"
             elif kind in ("double", "float"):
                 store = "float"
             elif kind == "string":
                 store = "string"
             elif kind == "decimal":
-                store = "wide" if self.column_types[index].is_wide else "decimal"
+                store = "wide" if self.column_type(index).is_wide else "decimal"
             else:
                 raise NotCompilable(f"a column of type {kind}")
             stores = [other for other, _ in self.out.columns.values()]
@@ -247,6 +250,10 @@ class Compiler:
             place = floats if store == "float" else len(stores) - floats + stores.count("wide")
             self.out.columns[index] = (store, place)
         return self.out.columns[index]
+
+    def column_type(self, index: int) -> Type:
+        """The type of a kernel column, of a row's number, or of its label."""
+        return {ROW_COLUMN: BIGINT, LABEL_COLUMN: STRING}.get(index) or self.column_types[index]
 
     def expression(self, node: Expression) -> tuple[Type, Operand]:
         """Where an expression's value lies, after emitting what it takes to compute it."""
@@ -304,17 +311,18 @@ class Compiler:
         """The operand that reads a slot, and its type; notes what the condition looks back at (``reads``).
 
         Raises:
-            NotCompilable: CLASSIFIER or MATCH_NUMBER inside navigation, a column that the kernel cannot hold.
+            NotCompilable: an expression with CLASSIFIER or MATCH_NUMBER inside navigation, a column that the kernel
+                cannot hold.
         """
         if isinstance(slot, NumberSlot):
             self.out.reads_number = True
             return BIGINT, (op.MATCH_NUMBER, 0, 0)
         if isinstance(slot, NavigationSlot):
-            if slot.argument is not None or slot.column == LABEL_COLUMN:
-                raise NotCompilable("CLASSIFIER or MATCH_NUMBER inside navigation")
+            if slot.argument is not None:
+                raise NotCompilable("expressions with CLASSIFIER or MATCH_NUMBER inside navigation")
             store, place = self.column(slot.column)
             form = _FORMS.get(store, 0)
-            kind = self.column_types[slot.column] if slot.column != ROW_COLUMN else BIGINT
+            kind = self.column_type(slot.column)
             of_tested = self.tested and self.tested <= self.registers[slot.register] and slot.register not in self.each
             if not slot.from_first and slot.logical == 0 and of_tested:
                 return kind, (op.ROW_I + form, slot.physical, place)  # the last of its rows is the tested one
@@ -342,8 +350,8 @@ class Compiler:
             argument = slot.arguments[0]
             if isinstance(argument, Constant) and argument.value is not None and slot.function == "count":
                 pass
-            elif isinstance(argument, RowValue) and argument.column != LABEL_COLUMN:
-                type_ = self.column_types[argument.column]
+            elif isinstance(argument, RowValue):
+                type_ = self.column_type(argument.column)
                 store, column = self.column(argument.column)
                 form = _FORMS.get(store, 0)
                 if slot.function in ("sum", "avg", "mean") and not type_.is_numeric:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from sparkcep.exec.batch import Batch
-from sparkcep.exec.conditions.expressions import ROW_COLUMN, Expression, columns_read
+from sparkcep.exec.conditions.expressions import LABEL_COLUMN, ROW_COLUMN, Expression, columns_read
 from sparkcep.exec.conditions.interpreter import Interpreter, MatchState
 from sparkcep.exec.conditions.many_pairs import Pairs, PairTest, places_of
 from sparkcep.exec.conditions.python_values import python_values
@@ -23,7 +23,7 @@ from sparkcep.exec.conditions.scalars import DivisionByZero, Overflow
 from sparkcep.exec.engines.rows.spec import ConditionSet
 from sparkcep.exec.kernels.conditions import codes as op
 from sparkcep.exec.kernels.statuses import CONDITION_FAILED, FALSE, OVERFLOW, TRUE, ZERO_DIVISION
-from sparkcep.exec.kernels.tables import Answers, Conditions, Ints, SearchState
+from sparkcep.exec.kernels.tables import Answers, Columns, Conditions, Flags, Ints, SearchState
 from sparkcep.exec.memory import OBJECT, Budget
 from sparkcep.exec.statuses import interpreted
 
@@ -66,6 +66,18 @@ class _Registers:
     def __getitem__(self, register: int) -> _Seen:
         low = register * self.search.rows
         return _Seen(self.search.occurrences[low : low + self.search.counts[register]])
+
+
+class _Labels:
+    """What :class:`MatchState` has as a list: the names of the variables that took a batch's rows."""
+
+    __slots__ = ("names", "nulls", "ranks")
+
+    def __init__(self, ranks: Ints, nulls: Flags, names: dict[int, str]) -> None:
+        self.ranks, self.nulls, self.names = ranks, nulls, names
+
+    def __getitem__(self, row: int) -> str | None:
+        return None if self.nulls[row] else self.names[int(self.ranks[row])]
 
 
 class Foresight:
@@ -148,8 +160,8 @@ class External:
             for n, test in enumerate(tests)
         ]
         read = frozenset[int]().union(*(columns_read(test, conditions.slots) for test in tests))
-        self.columns = sorted(read - {ROW_COLUMN})
-        self.state = MatchState((), 0, 0, ())
+        self.columns = sorted(read - {ROW_COLUMN, LABEL_COLUMN})
+        self.state = MatchState((), 0, 0)
         self.first_row = 0
         self.failure: BaseException | None = None
         self.address = 0
@@ -183,6 +195,15 @@ class External:
     def look_at(self, search: SearchState) -> None:
         """Take a kernel's arrays as what the match has taken."""
         self.state.registers = _Registers(search)  # type: ignore[assignment]
+
+    def look_at_labels(self, conditions: Conditions, columns: Columns, names: Sequence[str]) -> None:
+        """Take a kernel's column as the names of the variables that took rows, where conditions read them."""
+        if conditions.label_column >= 0:
+            low = conditions.label_names
+            ranks = conditions.const_i[low : low + len(names)].tolist()
+            first = conditions.label_column * columns.rows
+            of = slice(first, first + columns.rows)
+            self.state.labels = _Labels(columns.ints[of], columns.int_nulls[of], dict(zip(ranks, names, strict=True)))
 
     def raise_failure(self, status: int) -> None:
         """Raise what made the kernel give CONDITION_FAILED; nothing for another status.

@@ -14,7 +14,7 @@ import operator
 import re
 from collections.abc import Callable, Sequence
 from decimal import Decimal
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -70,29 +70,33 @@ _OPERATORS = ("+", "-", "*", "/", "%", "div")
 TIMESTAMP = Type("timestamp")
 
 
+class Labels(Protocol):
+    """Names of the variables that took rows."""
+
+    def __getitem__(self, row: int, /) -> str | None: ...
+
+
 class MatchState:
     """What a condition sees: the rows taken so far, the tested row as the last of them.
 
-    ``columns`` are Python lists over the batch; ``base`` the partition's first row in them.
+    ``columns`` are Python lists over the batch; ``base`` the partition's first row in them. ``labels``: by row of the
+    batch, the name of the variable that took it, or None.
     """
 
-    def __init__(self, columns: Sequence[Sequence[Any]], base: int, rows: int, names: Sequence[str]) -> None:
+    def __init__(self, columns: Sequence[Sequence[Any]], base: int, rows: int) -> None:
         self.columns = columns
         self.base = base
         self.rows = rows
-        self.names = names
         self.number = 0
-        self.start = 0
         self.first_row = 0  # rows of the partition that came before those of the batch
-        self.labels: list[int] = []
+        self.labels: Labels = ()
         self.parameters: dict[int, Any] = {}  # of the lambda functions that are being evaluated
         self.registers: list[list[int]] = []
 
     def value(self, column: int, row: int) -> Any:
         """A kernel column's value, or the label of a row taken so far."""
         if column == LABEL_COLUMN:
-            taken = row - self.start
-            return self.names[self.labels[taken]] if 0 <= taken < len(self.labels) else None
+            return self.labels[self.base + row]
         if column == ROW_COLUMN:
             return self.first_row + row
         return self.columns[column][self.base + row]

@@ -124,7 +124,7 @@ class PairTest:
         evaluate, kind = Interpreter((), tuple(p[1] for p in prepared), self.ansi).prepare(one)
 
         def one_by_one(pairs: Pairs) -> Sequence[Any]:
-            state = MatchState([f(pairs) for f in of], 0, pairs.count, ())
+            state = MatchState([f(pairs) for f in of], 0, pairs.count)
             return [evaluate(state, n) for n in range(pairs.count)]
 
         return one_by_one, kind
@@ -166,7 +166,7 @@ class PairTest:
             return _applied(found[0], of), kind
 
         def one_by_one(pairs: Pairs) -> Sequence[Any]:
-            state = MatchState([f(pairs) for f in of], 0, pairs.count, ())
+            state = MatchState([f(pairs) for f in of], 0, pairs.count)
             return [evaluate(state, n) for n in range(pairs.count)]
 
         return one_by_one, kind

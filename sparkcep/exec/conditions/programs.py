@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from sparkcep.exec.conditions.expressions import Expression
+from sparkcep.exec.conditions.expressions import LABEL_COLUMN, Expression
 
 #: Operation, argument, and two operands of three integers each; see kernels/conditions/codes.py.
 Instruction: TypeAlias = tuple[int, int, int, int, int, int, int, int]
@@ -39,12 +40,12 @@ class ConditionPrograms:
     """Instructions of all conditions of a query and the tables they index.
 
     ``spans`` and ``reads``: variable code -> its instructions in ``code`` (in ascending order of codes), what it looks
-    at. ``columns``: kernel column -> ('int' | 'float' | 'string' | 'decimal' | 'wide', place); a wide
-    one, a decimal of more than 18 digits, takes two places. ``string_constants``: place in
-    ``const_i`` -> text, filled per batch with the text's rank. ``nav``: register, whether from its first row, logical
-    and physical offset. ``agg``: function, register and place of the column, -1 for none. ``reads_number``: whether
-    conditions read MATCH_NUMBER(). ``external``: what the kernel calls back for, by number; ``lacking``: why, for
-    each.
+    at. ``columns``: kernel column -> ('int' | 'float' | 'string' | 'decimal' | 'wide' | 'label', place); a wide one, a
+    decimal of more than 18 digits, takes two places, and a label's is filled as rows are taken. ``string_constants``:
+    place in ``const_i`` -> text, filled per batch with the text's rank. ``nav``: register, whether from its first row,
+    logical and physical offset. ``agg``: function, register and place of the column, -1 for none. ``reads_number``:
+    whether conditions read MATCH_NUMBER(). ``external``: what the kernel calls back for, by number; ``lacking``: why,
+    for each.
     """
 
     ansi: bool
@@ -60,3 +61,13 @@ class ConditionPrograms:
     reads_number: bool = False
     external: list[Expression] = field(default_factory=list)
     lacking: list[str] = field(default_factory=list)
+
+    def name_labels(self, names: Sequence[str]) -> tuple[int, int]:
+        """The place of the column of labels, and that of the first variable's name in ``const_i``; -1 where no
+        condition reads labels."""
+        if LABEL_COLUMN not in self.columns:
+            return -1, -1
+        first = len(self.const_i)
+        self.string_constants |= {first + k: name for k, name in enumerate(names)}
+        self.const_i += [0] * len(names)
+        return self.columns[LABEL_COLUMN][1], first

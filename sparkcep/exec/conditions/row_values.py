@@ -36,7 +36,7 @@ class RowProgram:
             out: Values = column if isinstance(rows, range) and len(rows) == len(column) else [column[r] for r in rows]
         else:
             evaluate = Interpreter((), kinds, ansi).prepare(self.tree)[0]
-            state = MatchState(columns, 0, len(rows), ())
+            state = MatchState(columns, 0, len(rows))
             out = [evaluate(state, row) for row in rows]
         if self.zone:
             zone = zoneinfo.ZoneInfo(self.zone)

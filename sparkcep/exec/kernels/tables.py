@@ -40,9 +40,11 @@ class Conditions(NamedTuple):
     ``navigations`` (n, 4): register, whether from the first row, logical and physical offset. ``aggregates`` (n, 3):
     kind, register, column. These three are flat, row after row. Taking a row at position p advances
     ``registers[register_low[p]:register_high[p]]`` and the aggregates ``folds[fold_low[p]:fold_high[p]]``. ``ansi``:
-    whether overflow and division by zero are errors. ``callback``: address of a function that is asked where
-    there are no instructions, see exec/conditions/external.py; 0: nowhere. ``asked`` (tests that are asked for, ASKED)
-    and ``answers`` (tests, ANSWERS): what it has answered for pairs of rows already, see conditions.py; flat.
+    whether overflow and division by zero are errors. ``label_column``: the integer column where the rows of a match
+    have their variables' names, of which ``const_i`` holds the first at ``label_names``; -1 where none is read.
+    ``callback``: address of a function that is asked where there are no instructions, see exec/conditions/external.py;
+    0: nowhere. ``asked`` (tests that are asked for, ASKED) and ``answers`` (tests, ANSWERS): what it has answered for
+    pairs of rows already, see conditions.py; flat.
     """
 
     code_start: Ints
@@ -59,6 +61,8 @@ class Conditions(NamedTuple):
     folds: Ints
     register_count: int
     ansi: int
+    label_column: int
+    label_names: int
     callback: int
     asked: Ints
     answers: Answers

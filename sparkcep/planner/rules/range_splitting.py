@@ -125,7 +125,7 @@ def range_splitting(
     for label, own in local.items():
         if any(c.shifts for c in own):
             return RangeSplitting(None, f"PREV or NEXT in the condition of {program.names[label]}")
-    if conditions.interpreted or conditions.calls_back:
+    if conditions.calls_back:
         return RangeSplitting(None, "conditions run in the interpreter")
     offsets = [s.physical for s in conditions.slots if isinstance(s, NavigationSlot)] + [o.physical for o in slots]
     if any(offsets):

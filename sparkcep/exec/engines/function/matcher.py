@@ -163,7 +163,7 @@ class FunctionMatcher:
         columns = [values(p) for p in items.programs]
         interpreter = Interpreter(items.slots, tuple(p.kind for p in items.programs), self.ansi)
         prepared = [_typed(*interpreter.prepare(tree)) for tree in items.trees]
-        state = MatchState(columns, 0, len(columns[0]) if columns else 0, ())
+        state = MatchState(columns, 0, len(columns[0]) if columns else 0)
 
         def row(number: int, events: list[tuple[int, int]]) -> tuple[Any, ...]:
             state.number = number

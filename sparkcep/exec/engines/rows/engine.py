@@ -43,12 +43,11 @@ class RowsEngine:
 
     def needs(self, spec: MatchSpec, shape: OperatorColumns) -> tuple[str, ...]:
         """See :class:`Engine`."""
-        matching = "interpreted" if spec.conditions.interpreted else "rows"
-        return (matching,) if shape.ranges is None else (matching, "ranges")
+        return ("rows",) if shape.ranges is None else ("rows", "ranges")
 
     def warm_ups(self) -> Mapping[str, Callable[[], None]]:
         """See :class:`Engine`."""
-        return {"rows": _warm_rows, "interpreted": _warm_interpreted, "ranges": _warm_ranges}
+        return {"rows": _warm_rows, "ranges": _warm_ranges}
 
 
 class RowsMatcher:
@@ -84,14 +83,6 @@ class RowsMatcher:
 
 
 def _warm_rows() -> None:
-    _match_tiny(False)
-
-
-def _warm_interpreted() -> None:
-    _match_tiny(True)
-
-
-def _match_tiny(interpreted: bool) -> None:
     condition = Call("<", (Load(0), Load(1)))
     slots = (NavigationSlot(0, False, 0, 0, 0), NavigationSlot(1, False, 0, 0, 0))
     registers = (frozenset([0]), frozenset([1]))
@@ -107,7 +98,7 @@ def _match_tiny(interpreted: bool) -> None:
         slots=(),
         slot_registers=(),
         every_row=False,
-        conditions=ConditionSet({1: condition}, slots, (BIGINT,), registers, interpreted),
+        conditions=ConditionSet({1: condition}, slots, (BIGINT,), registers),
         ansi=True,
         limit_steps=1000,
         limit_rows=1000,

@@ -12,8 +12,7 @@ from sparkcep.exec.conditions.compiler import compile_conditions
 from sparkcep.exec.conditions.expressions import NavigationSlot
 from sparkcep.exec.conditions.external import External
 from sparkcep.exec.conditions.lookback import Lookback
-from sparkcep.exec.conditions.programs import CallsBack, ConditionPrograms
-from sparkcep.exec.engines.rows.search import Search
+from sparkcep.exec.conditions.programs import CallsBack
 from sparkcep.exec.engines.rows.spec import MatchSpec
 from sparkcep.exec.engines.rows.tables import (
     PATIENCE,
@@ -34,7 +33,7 @@ from sparkcep.exec.kernels.rows.tables import Emission, Query, Room, Rows
 from sparkcep.exec.kernels.statuses import OUTPUT_FULL
 from sparkcep.exec.kernels.tables import Within, Words
 from sparkcep.exec.memory import Budget
-from sparkcep.exec.statuses import MODES, SKIPS, emitted_rows, interpreted, raise_status, too_much_output
+from sparkcep.exec.statuses import MODES, SKIPS, emitted_rows, raise_status, too_much_output
 
 __all__ = ["Batch", "Matcher", "Resume"]
 
@@ -59,14 +58,13 @@ class Matcher:
         self.behind = -min([0, *looks, *(s.physical for s in spec.slots)])
         self.patience = PATIENCE
         own = spec.conditions
-        self.programs = None if own.interpreted else compile_conditions(own, spec.ansi, calls_back)
-        if self.programs is not None:
-            self.external = External(self.programs.external, own, spec.ansi)
-            lookback = Lookback(program, self.programs, own.registers)
-            tables = condition_tables(program, self.programs, lookback, len(own.registers))
-            self.conditions = self.external.called_by(tables)
-            self.memo = memo_table(self.programs, lookback)
-            self.epoch = 1  # of the memo's entries; an empty one has 0
+        self.programs = compile_conditions(own, spec.ansi, calls_back)
+        self.external = External(self.programs.external, own, spec.ansi)
+        lookback = Lookback(program, self.programs, own.registers)
+        tables = condition_tables(program, self.programs, lookback, len(own.registers))
+        self.conditions = self.external.called_by(tables)
+        self.memo = memo_table(self.programs, lookback)
+        self.epoch = 1  # of the memo's entries; an empty one has 0
 
     @property
     def row_bytes(self) -> int:
@@ -123,10 +121,7 @@ class Matcher:
             progress[kernel.AT_ROW], progress[kernel.COVERED] = resume.row, resume.covered
             progress[kernel.MATCHES], progress[kernel.STEPS] = resume.matches, resume.steps
             progress[kernel.EMITTED], progress[kernel.FIRST_ROW] = resume.emitted, resume.first_row
-        if self.programs is None:
-            yield self.interpret(batch, masks, within, progress, more)
-        else:
-            yield from self.run(self.programs, batch, masks, within, progress, more, most_bytes)
+        yield from self.run(batch, masks, within, progress, more, most_bytes)
         if not more:
             return None
         at = int(progress[kernel.AT_ROW])
@@ -153,38 +148,37 @@ class Matcher:
         masks = mask_words(batch, self.spec.mask_words)
         within = within_table(batch, int(batch.offsets[-1]))
         progress = np.zeros(kernel.PROGRESS, np.int64)
-        if self.programs is None:
-            with interpreted():
-                return Search(self, batch, masks, within).run_released(left, watermark, progress)
-        parts = self.run(self.programs, batch, masks, within, progress, False, WHOLE_BYTES, left, watermark)
+        parts = self.run(batch, masks, within, progress, False, WHOLE_BYTES, left, watermark)
         table = next(parts)
         if next(parts, None) is not None:
             raise too_much_output()
         return table
 
     def run(
-        self, programs: ConditionPrograms, batch: Batch, masks: Words, within: Within, progress: Ints, more: bool,
-        most_bytes: int, left: Ints = _NO_STREAM, watermark: int | None = None,
+        self, batch: Batch, masks: Words, within: Within, progress: Ints, more: bool, most_bytes: int,
+        left: Ints = _NO_STREAM, watermark: int | None = None,
     ) -> Iterator[Ints]:  # fmt: skip
         """Run the kernel, with more room for output as often as it asks, or an empty one where that is large."""
         spec = self.spec
-        columns, const_i = load_columns(programs, batch)
+        columns, const_i = load_columns(self.programs, batch)
         offsets = np.array(batch.offsets, np.int64)  # a copy, as it may be read-only
         longest = int(np.diff(offsets).max(initial=0))
         dependent = bool(spec.conditions.conditions)
         viable = np.empty((1 if spec.use_within else longest + 1, self.automaton.followers.shape[1]), np.uint64)
         ends = np.empty((longest + 1 if spec.use_within else 1, spec.program.positions), np.int64)
         registers = max(self.conditions.register_count, len(self.emission.output.membership))
-        search = new_search_state(longest, registers, len(programs.agg), dependent)
+        search = new_search_state(longest, registers, len(self.programs.agg), dependent)
         budget = Budget(spec.task_memory, longest)
         budget.hold("batch", batch.held, masks, *within, *columns, viable, ends, *search)
         self.external.begin(batch, budget, int(progress[kernel.FIRST_ROW]))
         self.external.look_at(search)
+        conditions = self.conditions._replace(const_i=const_i)
+        self.external.look_at_labels(conditions, columns, spec.program.names)
         # What is given out whole has to leave room to be copied.
         most_bytes = min(most_bytes, max(PIECE_BYTES, budget.left // 2))
         epoch, self.epoch = self.epoch, self.epoch + len(batch.offsets)
         query = Query(
-            self.automaton, self.conditions._replace(const_i=const_i), self.emission, int(dependent),
+            self.automaton, conditions, self.emission, int(dependent),
             int(spec.use_within), self.ahead, self.output_ahead, spec.limit_steps, spec.limit_rows, spec.undecided,
         )  # fmt: skip
         marks = _NO_MARKS if batch.marks is None else batch.marks
@@ -211,8 +205,3 @@ class Matcher:
     def check(self, status: int) -> None:
         """Raise the error behind a kernel status."""
         raise_status(status, self.spec)
-
-    def interpret(self, batch: Batch, masks: Words, within: Within, progress: Ints, more: bool) -> Ints:
-        """The same search as the kernel's, with conditions run by the interpreter."""
-        with interpreted():
-            return Search(self, batch, masks, within).run(progress, more)

@@ -40,14 +40,13 @@ class ConditionSet:
 
     Of runs (engines/runs) they go by number: ``tested`` has the components of which the row that condition k is tested
     on is one (none on leaving), ``each`` the registers that a condition over every event of a variable goes through.
-    ``interpreted``: rows are searched in Python. ``calls_back``: the kernel calls the interpreter for some of them.
+    ``calls_back``: the kernel calls the interpreter for some of them.
     """
 
     conditions: dict[int, Expression] = field(default_factory=dict)
     slots: tuple[ConditionSlot, ...] = ()
     column_types: tuple[Type, ...] = ()
     registers: tuple[frozenset[int], ...] = ()
-    interpreted: bool = False
     calls_back: bool = False
     tested: tuple[frozenset[int], ...] = ()
     each: frozenset[int] = frozenset()

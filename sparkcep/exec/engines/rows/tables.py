@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from sparkcep.exec.arrays import Ints, float_values, high_words, int_values, ordered_ints, rank_strings
 from sparkcep.exec.batch import Batch
-from sparkcep.exec.conditions.expressions import ROW_COLUMN
+from sparkcep.exec.conditions.expressions import LABEL_COLUMN, ROW_COLUMN
 from sparkcep.exec.conditions.lookback import Lookback
 from sparkcep.exec.conditions.programs import ConditionPrograms
 from sparkcep.exec.engines.rows.program import Program
@@ -112,13 +112,15 @@ def output_table(
 
 def condition_tables(program: Program, p: ConditionPrograms, lookback: Lookback, registers: int) -> Conditions:
     """Compiled conditions; string constants are still to be filled in, and who is asked for others."""
+    label_column, label_names = p.name_labels(program.names)
     starts = [0]
     for label in range(len(program.names)):
         starts.append(p.spans[label][1] if label in p.spans else starts[-1])
     return Conditions(
         _ints(starts), _ints(p.code), _ints([*p.const_i, 0]), np.array(p.const_f, np.float64), _ints(p.nav),
         _ints(p.agg), lookback.registers.low, lookback.registers.high, _ints(lookback.registers.items),
-        lookback.folds.low, lookback.folds.high, _ints(lookback.folds.items), registers, int(p.ansi), *nobody_asked(),
+        lookback.folds.low, lookback.folds.high, _ints(lookback.folds.items), registers, int(p.ansi), label_column,
+        label_names, *nobody_asked(),
     )  # fmt: skip
 
 
@@ -133,12 +135,13 @@ def _ints(values: Sequence[int] | Sequence[Sequence[int]]) -> Ints:
 
 def memo_table(p: ConditionPrograms, lookback: Lookback) -> Memo:
     """An empty table of failed states. Untouched memory costs nothing."""
+    is_whole = LABEL_COLUMN not in p.columns and not any(r.everything for r in p.reads.values())
     width = LOOKBACKS + int((lookback.signature.high - lookback.signature.low).max(initial=0))
     capacity = 1 << max(10, (_MEMO_BYTES // (8 * width)).bit_length() - 1)
     return Memo(
         lookback.signature.low, lookback.signature.high, _ints(lookback.signature.items),
         np.zeros(capacity * width if p.code else 0, np.int64), np.zeros(width, np.int64), capacity, width,
-        int(p.reads_number), NEVER if any(r.everything for r in p.reads.values()) else PATIENCE,
+        int(p.reads_number), PATIENCE if is_whole else NEVER,
     )  # fmt: skip
 
 
@@ -173,6 +176,8 @@ def load_columns(p: ConditionPrograms, batch: Batch) -> tuple[Columns, Ints]:
         if i == ROW_COLUMN:
             ints[place] = np.arange(rows) - np.repeat(np.asarray(batch.offsets[:-1]), np.diff(batch.offsets))
             int_nulls[place] = 0
+        elif i == LABEL_COLUMN:
+            int_nulls[place] = 1
         elif p.columns[i][0] != "string":
             ints[place], int_nulls[place] = int_values(batch.columns[i])
     for i, place in wide:

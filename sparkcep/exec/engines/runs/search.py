@@ -59,6 +59,10 @@ class State(MatchState):
 
     taken: dict[int, int]
 
+    def __init__(self, columns: Sequence[Sequence[Any]], base: int, rows: int, names: Sequence[str]) -> None:
+        super().__init__(columns, base, rows)
+        self.names = names
+
     def value(self, column: int, row: int) -> Any:
         """The value of a column at a row; of LABEL_COLUMN the variable that took the row."""
         if column == LABEL_COLUMN:

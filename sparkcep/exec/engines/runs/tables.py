@@ -278,7 +278,8 @@ def run_conditions(spec: RunSpec, p: ConditionPrograms) -> Conditions:
     return Conditions(
         _ints(starts), flat(p.code), _ints([*p.const_i, 0]), np.array(p.const_f, np.float64), flat(p.nav), flat(p.agg),
         _ints(registers[:-1]), _ints(registers[1:]), _ints([*register_items, 0]), _ints(folds[:-1]), _ints(folds[1:]),
-        _ints([*fold_items, 0]), len(spec.conditions.registers), int(p.ansi), *nobody_asked(),
+        _ints([*fold_items, 0]), len(spec.conditions.registers), int(p.ansi), -1, -1,
+        *nobody_asked(),
     )  # fmt: skip
 
 

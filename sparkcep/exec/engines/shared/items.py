@@ -44,7 +44,7 @@ class ItemEvaluator:
         needed, at = np.unique(found.row, return_inverse=True)
         taken = pa.array(needed)
         columns = [python_values(rows.batch.columns[c].take(taken)) for c in items.columns]
-        state = MatchState(columns, 0, len(needed), ())
+        state = MatchState(columns, 0, len(needed))
         code, places = found.code.tolist(), at.tolist()
         out: list[list[Any]] = [[] for _ in self.evaluators]
         with interpreted():

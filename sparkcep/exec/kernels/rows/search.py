@@ -8,6 +8,7 @@ from sparkcep.exec.kernels.caching import inlined
 from sparkcep.exec.kernels.conditions.aggregates import advance, retreat
 from sparkcep.exec.kernels.conditions.codes import U
 from sparkcep.exec.kernels.conditions.machine import holds
+from sparkcep.exec.kernels.rows.labels import drop_label, drop_labels, set_label
 from sparkcep.exec.kernels.rows.memo import fill_key, has_failed, record_failure
 from sparkcep.exec.kernels.rows.viability import ACCEPT, can_take
 from sparkcep.exec.kernels.statuses import FALSE, OK, TOO_MANY_STEPS, TRUE, UNDECIDED
@@ -78,6 +79,9 @@ def find_dependent(begin, steps, undone, partition, query, columns, room):
     edge_start, edge_target, edge_condition = automaton.edge_start, automaton.edge_target, automaton.edge_condition
     labels, rows, base = automaton.labels, partition.rows, partition.base
     path, edge_at = search.path, search.edge_at
+    named = conditions.label_column >= 0
+    if named:
+        drop_labels(start, base, rows, conditions, columns)
     length = np.int64(0)
     state = labels.shape[0]
     e = edge_start[U(state)]
@@ -96,6 +100,8 @@ def find_dependent(begin, steps, undone, partition, query, columns, room):
                 slot = fill_key(epoch, path[U(length)], r - 1, memo_number, search, memo)
                 record_failure(slot, limit, memo)
             retreat(path[U(length)], conditions, search)
+            if named:
+                drop_label(r - 1, base, conditions, columns)
             state = path[U(length - 1)] if length > 0 else labels.shape[0]
             e = edge_at[U(length)]
             last = edge_start[U(state + 1)]
@@ -112,6 +118,8 @@ def find_dependent(begin, steps, undone, partition, query, columns, room):
             continue
         if r >= partition.open_row:
             return np.int64(-1), UNDECIDED, steps, undone
+        if named:
+            set_label(r, labels[U(target)], base, conditions, columns)
         advance(target, r, base, conditions, columns, search)
         result = holds(labels[U(target)], r, base, rows, number, conditions, columns, search)
         if result == TRUE and undone > patience:
@@ -127,5 +135,7 @@ def find_dependent(begin, steps, undone, partition, query, columns, room):
             last = edge_start[U(state + 1)]
         elif result == FALSE:
             retreat(target, conditions, search)
+            if named:
+                drop_label(r, base, conditions, columns)
         else:
             return np.int64(-1), result, steps, undone

@@ -8,7 +8,6 @@ from dataclasses import replace
 from sparkcep.errors import LimitError
 from sparkcep.exec.conditions.compiler import compile_conditions
 from sparkcep.exec.conditions.expressions import NotCompilable
-from sparkcep.exec.conditions.interpreter import Interpreter
 from sparkcep.exec.conditions.programs import CallsBack
 from sparkcep.exec.engines.rows.program import compile_pattern
 from sparkcep.exec.engines.rows.spec import ConditionSet, MatchSpec, words_of
@@ -140,27 +139,23 @@ class RowsPlanner(PlanSteps):
         return ahead or (self.looks_aside and bool(condition.shifts))
 
     def compile_dependent(self, dependent: MatchConditions) -> tuple[ConditionSet, str]:
-        """The condition set, and why it needs the interpreter (empty where it does not): by calls of the kernel, or,
-        where conditions look at variables' names, to search in Python."""
+        """The condition set, and why the kernel calls the interpreter for it (empty where it does not)."""
         if not dependent.conditions:
             return ConditionSet(), ""
         dependent.settle()
         kinds = dependent.column_kinds()
         conditions = ConditionSet(dependent.conditions, tuple(dependent.slots), kinds, tuple(dependent.registers))
-        try:
-            lacking = compile_conditions(conditions, self.settings.ansi, CallsBack.WHERE_NEEDED).lacking
-            if not lacking:
-                return conditions, ""
-            return replace(conditions, calls_back=True), PAIRS if dependent.pairs else lacking[0]
-        except NotCompilable as error:
-            reason = PAIRS if dependent.pairs else str(error)
-        for label, condition in dependent.conditions.items():
+        lacking: list[str] = []
+        for label, condition in sorted(dependent.conditions.items()):
+            own = replace(conditions, conditions={label: condition})
             try:
-                Interpreter(conditions.slots, conditions.column_types, self.settings.ansi).condition(condition)
+                lacking += compile_conditions(own, self.settings.ansi, CallsBack.WHERE_NEEDED).lacking
             except NotCompilable as error:
                 defined = next(c for c in self.query.conditions if c.decided_by == (self.names[label],))
                 raise dependent.unsupported(defined.scalar, str(error)) from None
-        return replace(conditions, interpreted=True), reason
+        if not lacking:
+            return conditions, ""
+        return replace(conditions, calls_back=True), PAIRS if dependent.pairs else lacking[0]
 
 
 def plan_rows(
