@@ -30,7 +30,7 @@ _MADE = re.compile(
     r"\b(?:VIEW|TABLE|INTO|FUNCTION|VARIABLE|SCHEMA|UPDATE)\s+(?:IF\s+(?:NOT\s+)?EXISTS\s+)?`?(\w+)", re.IGNORECASE
 )
 #: What each session has others of: names of DataFrames' views, numbers of columns and nodes in plans, random seeds.
-_OWN = re.compile(r"(_pyspark_)[0-9a-f_]{8,}|(#|plan_id=|randn?\(|uuid\(Some\()-?\d+")
+_OWN = re.compile(r"(_pyspark_)[0-9a-f_]{8,}|(#|plan_id=|CTERelation(?:Def|Ref) |randn?\(|uuid\(Some\()-?\d+")
 #: The mark of an operator of a physical plan that Spark compiles: the sessions of `make test` compile none.
 _COMPILED = re.compile(r"\*\(\d+\) ")
 #: Of EXPLAIN COST the planner reads the first size.
