@@ -17,7 +17,7 @@ def _called_back(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
     if not getattr(request.node, "callspec", None) or not request.node.callspec.params.get("called_back"):
         return
 
-    def always(conditions: Any, ansi: bool, _: CallsBack) -> Any:
-        return compile_conditions(conditions, ansi, CallsBack.ALWAYS)
+    def always(conditions: Any, ansi: bool, _: CallsBack, labels: bool) -> Any:
+        return compile_conditions(conditions, ansi, CallsBack.ALWAYS, labels)
 
     monkeypatch.setattr(matcher, "compile_conditions", always)

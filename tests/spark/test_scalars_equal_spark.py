@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 from pyspark.sql import Row, SparkSession
 
+from sparkcep.exec.conditions.columns import Rows, Values, evaluator, value
 from sparkcep.exec.conditions.expressions import Expression, NotCompilable, parse_type
-from sparkcep.exec.conditions.interpreter import Interpreter, MatchState
 from sparkcep.exec.conditions.scalars import FUNCTIONS, Overflow
+from sparkcep.exec.conditions.typed import Typing
 from sparkcep.planner.conditions.match_conditions import MatchConditions
 from sparkcep.planner.conditions.trees import Conjunct
 from sparkcep.planner.fields import Fields
@@ -144,10 +145,10 @@ def ours(text: str, columns: list[list[Any]], ansi: bool = True) -> tuple[Any, A
     tree = Unlifted(owner, [text], in_row=True).convert()
     used = [owner.fields.column_of(owner.fields.texts[k]) for k in owner.columns]
     types = tuple(parse_type(TYPES[c or ""]) for c in used)
-    evaluate, kind = Interpreter((), types, ansi).prepare(tree)
+    typed = Typing((), types, ansi).typed(tree)
     places = [list(TYPES).index(c or "") for c in used]
-    state = MatchState([columns[p] for p in places], 0, len(columns[0]))
-    return (lambda row: evaluate(state, row)), kind
+    values, evaluate = Values([columns[p] for p in places]), evaluator(typed)
+    return (lambda row: value(evaluate, Rows(values, [row]))), typed.type
 
 
 def held(value: Any, type_: str = "") -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TypeAlias
 
+from sparkcep.exec.conditions.columns import Place, place_of, places_of
 from sparkcep.exec.conditions.expressions import (
     BIGINT,
     BOOLEAN,
@@ -41,10 +42,9 @@ from sparkcep.exec.conditions.expressions import (
     loads,
     wider_decimal,
 )
-from sparkcep.exec.conditions.interpreter import Interpreter, constant
-from sparkcep.exec.conditions.many_pairs import Place, place_of, places_of
 from sparkcep.exec.conditions.programs import CallsBack, ConditionPrograms, Reads
 from sparkcep.exec.conditions.scalars import DECIMALS, rounded_type, whole_type
+from sparkcep.exec.conditions.typed import Typing, constant
 from sparkcep.exec.engines.rows.spec import ConditionSet
 from sparkcep.exec.kernels import decimals
 from sparkcep.exec.kernels.conditions import codes as op
@@ -95,6 +95,7 @@ class Compiler:
         ansi: whether overflow and division by zero are errors.
         each: registers whose last row need not be the tested one.
         calls_back: which conjuncts the kernel leaves to the interpreter.
+        labels: whether the kernel has the names of the variables that took rows.
     """
 
     def __init__(
@@ -105,12 +106,14 @@ class Compiler:
         ansi: bool,
         each: frozenset[int] = frozenset(),
         calls_back: CallsBack = CallsBack.NEVER,
+        labels: bool = False,
     ) -> None:
         self.slots = slots
         self.column_types = column_types
         self.registers = registers
         self.each = each
         self.calls_back = calls_back
+        self.labels = labels
         self.out = ConditionPrograms(ansi)
         self.depth = 0
         self.types: dict[Expression, Type] = {}
@@ -150,7 +153,7 @@ class Compiler:
         Raises:
             NotCompilable: it lacks something, too.
         """
-        Interpreter(self.slots, self.column_types, self.out.ansi).condition(node)
+        Typing(self.slots, self.column_types, self.out.ansi).condition(node)
         if LABEL_COLUMN in columns_read(node, self.slots):
             self.column(LABEL_COLUMN)
         for slot in (self.slots[number] for number in loads(node)):
@@ -234,6 +237,8 @@ class Compiler:
         if index not in self.out.columns:
             kind = self.column_type(index).kind
             if index == LABEL_COLUMN:
+                if not self.labels:
+                    raise NotCompilable("CLASSIFIER of other rows")
                 store = "label"
             elif self.column_type(index).is_integer_like:
                 store = "int"
@@ -719,15 +724,15 @@ def _conjuncts(condition: Expression) -> list[Expression]:
 
 
 def compile_conditions(
-    conditions: ConditionSet, ansi: bool, calls_back: CallsBack = CallsBack.NEVER
+    conditions: ConditionSet, ansi: bool, calls_back: CallsBack = CallsBack.NEVER, labels: bool = False
 ) -> ConditionPrograms:
-    """Instructions of all conditions.
+    """Instructions of all conditions; see :class:`Compiler`.
 
     Raises:
         NotCompilable: some condition cannot be evaluated so.
     """
     compiler = Compiler(
-        conditions.slots, conditions.column_types, conditions.registers, ansi, conditions.each, calls_back
+        conditions.slots, conditions.column_types, conditions.registers, ansi, conditions.each, calls_back, labels
     )
     for label, condition in sorted(conditions.conditions.items()):
         compiler.add(label, condition, conditions.tested[label] if conditions.tested else frozenset([label]))

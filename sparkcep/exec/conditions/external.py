@@ -15,11 +15,22 @@ from typing import Any
 import numpy as np
 
 from sparkcep.exec.batch import Batch
+from sparkcep.exec.conditions.columns import (
+    Columnwise,
+    Failed,
+    Labels,
+    Matches,
+    Pairs,
+    Place,
+    Values,
+    evaluator,
+    places_of,
+    value,
+)
 from sparkcep.exec.conditions.expressions import LABEL_COLUMN, ROW_COLUMN, Expression, columns_read
-from sparkcep.exec.conditions.interpreter import Interpreter, MatchState
-from sparkcep.exec.conditions.many_pairs import Pairs, PairTest, places_of
 from sparkcep.exec.conditions.python_values import python_values
 from sparkcep.exec.conditions.scalars import DivisionByZero, Overflow
+from sparkcep.exec.conditions.typed import Typing
 from sparkcep.exec.engines.rows.spec import ConditionSet
 from sparkcep.exec.kernels.conditions import codes as op
 from sparkcep.exec.kernels.statuses import CONDITION_FAILED, FALSE, OVERFLOW, TRUE, ZERO_DIVISION
@@ -55,21 +66,24 @@ class _Seen(Sequence[int]):
         return iter(self.rows.tolist())
 
 
-class _Registers:
-    """What :class:`MatchState` has as lists."""
+class _Registers(Sequence[Sequence[int]]):
+    """The rows that each register has seen, read from the kernel's arrays."""
 
     __slots__ = ("search",)
 
     def __init__(self, search: SearchState) -> None:
         self.search = search
 
-    def __getitem__(self, register: int) -> _Seen:
+    def __len__(self) -> int:
+        return len(self.search.counts)
+
+    def __getitem__(self, register: Any) -> Any:
         low = register * self.search.rows
         return _Seen(self.search.occurrences[low : low + self.search.counts[register]])
 
 
 class _Labels:
-    """What :class:`MatchState` has as a list: the names of the variables that took a batch's rows."""
+    """The names of the variables that took a batch's rows, read from the kernel's arrays."""
 
     __slots__ = ("names", "nulls", "ranks")
 
@@ -87,8 +101,9 @@ class Foresight:
     or both go on. As many pairs are answered at once as the answers before were asked for.
     """
 
-    def __init__(self, test: PairTest, asked: Ints, answers: Answers) -> None:
+    def __init__(self, test: Columnwise, places: tuple[Place, Place], asked: Ints, answers: Answers) -> None:
         self.test = test
+        self.places = places
         self.asked = asked
         self.answers = answers
         self.begin()
@@ -99,12 +114,11 @@ class Foresight:
         self.asked[[op.BASE, op.LAST_I, op.LAST_J]] = -1
         self.ahead = 1
         self.moves = (0, 1)
-        self.fails = False
 
-    def answer(self, state: MatchState, rows: int) -> int | None:
+    def answer(self, batch: Values) -> int | None:
         """TRUE, FALSE or NULL for the pair that the kernel asks for; None: it has to be evaluated by itself."""
         _, length, _, _, _, _, hits, i, j, before_i, before_j = self.asked.tolist()
-        if self.fails or i < 0 or j < 0:
+        if i < 0 or j < 0:
             return None
         moved = i - before_i, j - before_j
         moves = _DIRECTIONS.get((moved[0] > 0, moved[1] > 0, min(moved) >= 0))
@@ -118,23 +132,21 @@ class Foresight:
             self.asked[op.BASE] = -1
             self.asked[op.LENGTH : op.HITS + 1] = 0
             return None
-        return self.look_ahead(state, rows, i, j)
+        return self.look_ahead(batch, i, j)
 
-    def look_ahead(self, state: MatchState, rows: int, i: int, j: int) -> int | None:
-        """Answer pairs from one on; None where that fails, which it need not for those that will be asked for."""
-        count = min(self.ahead, *(rows - row for row, moves in zip((i, j), self.moves, strict=True) if moves))
+    def look_ahead(self, batch: Values, i: int, j: int) -> int | None:
+        """Answer pairs from one on. Those that fail are left to be asked for; None where it is the first one."""
+        count = min(self.ahead, *(batch.rows - row for row, moves in zip((i, j), self.moves, strict=True) if moves))
         if self.moves != (1, 1) and (distance := j - i if self.moves[0] else i - j) > 0:
             count = min(count, distance)  # one row stays before the other
-        pairs = Pairs(state.columns, state.base, state.first_row, (i, j), self.moves, count)
-        try:
-            found = [_ANSWERS[value] for value in self.test.evaluate(pairs)]
-        except Exception:
-            self.fails = True
-            self.asked[op.BASE] = -1
-            return None
-        self.answers[:count] = found
-        self.asked[: op.HITS + 1] = (state.base, count, i, j, *self.moves, 1)
-        return found[0]
+        pairs = Pairs(batch, self.places, (i, j), self.moves, count)
+        found = self.test(pairs)
+        if pairs.failures.any:
+            self.answers[:count] = [op.UNANSWERED if type(v) is Failed else _ANSWERS[v] for v in found]
+        else:
+            self.answers[:count] = [_ANSWERS[v] for v in found]
+        self.asked[: op.HITS + 1] = (batch.base, count, i, j, *self.moves, 1)
+        return None if type(found[0]) is Failed else _ANSWERS[found[0]]
 
 
 #: Whether the first and the second row of a pair have gone on since the last one, and neither has gone back -> which.
@@ -149,19 +161,22 @@ class External:
     """
 
     def __init__(self, tests: Sequence[Expression], conditions: ConditionSet, ansi: bool) -> None:
-        interpreter = Interpreter(conditions.slots, conditions.column_types, ansi)
-        self.evaluators = [interpreter.prepare(test)[0] for test in tests]
+        typing = Typing(conditions.slots, conditions.column_types, ansi)
+        typed = [typing.typed(test) for test in tests]
+        self.evaluators = [evaluator(test) for test in typed]
         self.asked = np.full((len(tests), op.ASKED), -1, np.int64)
         self.answers = np.zeros((len(tests), op.ANSWERS), np.int8)
         self.foresight = [
             None
             if (places := places_of(test, conditions.slots)) is None
-            else Foresight(PairTest(test, places, conditions, ansi), self.asked[n], self.answers[n])
+            else Foresight(evaluator(typed[n], places), places, self.asked[n], self.answers[n])
             for n, test in enumerate(tests)
         ]
         read = frozenset[int]().union(*(columns_read(test, conditions.slots) for test in tests))
         self.columns = sorted(read - {ROW_COLUMN, LABEL_COLUMN})
-        self.state = MatchState((), 0, 0)
+        self.values: list[Sequence[Any]] = []
+        self.labels: Labels = ()
+        self.registers: Sequence[Sequence[int]] = ()
         self.first_row = 0
         self.failure: BaseException | None = None
         self.address = 0
@@ -184,17 +199,16 @@ class External:
         """
         budget.hold("columns in Python", OBJECT * len(self.columns) * int(batch.offsets[-1]))
         self.first_row = first_row
-        values: list[Sequence[Any]] = [()] * len(batch.columns)
+        self.values = [()] * len(batch.columns)
         for column in self.columns:
-            values[column] = python_values(batch.columns[column])
-        self.state.columns = values
+            self.values[column] = python_values(batch.columns[column])
         for foresight in self.foresight:
             if foresight is not None:
                 foresight.begin()
 
     def look_at(self, search: SearchState) -> None:
         """Take a kernel's arrays as what the match has taken."""
-        self.state.registers = _Registers(search)  # type: ignore[assignment]
+        self.registers = _Registers(search)
 
     def look_at_labels(self, conditions: Conditions, columns: Columns, names: Sequence[str]) -> None:
         """Take a kernel's column as the names of the variables that took rows, where conditions read them."""
@@ -203,7 +217,7 @@ class External:
             ranks = conditions.const_i[low : low + len(names)].tolist()
             first = conditions.label_column * columns.rows
             of = slice(first, first + columns.rows)
-            self.state.labels = _Labels(columns.ints[of], columns.int_nulls[of], dict(zip(ranks, names, strict=True)))
+            self.labels = _Labels(columns.ints[of], columns.int_nulls[of], dict(zip(ranks, names, strict=True)))
 
     def raise_failure(self, status: int) -> None:
         """Raise what made the kernel give CONDITION_FAILED; nothing for another status.
@@ -219,14 +233,12 @@ class External:
             raise failure
 
     def _holds(self, condition: int, base: int, rows: int, number: int) -> int:
-        state = self.state
-        state.base, state.rows, state.number = base, rows, number
-        state.first_row = 0 if base else self.first_row
+        batch = Values(self.values, base, rows, 0 if base else self.first_row, self.labels)
         try:
             foresight = self.foresight[condition]
-            if foresight is not None and (answer := foresight.answer(state, rows)) is not None:
+            if foresight is not None and (answer := foresight.answer(batch)) is not None:
                 return answer
-            value = self.evaluators[condition](state, -1)
+            return _ANSWERS[value(self.evaluators[condition], Matches(batch, [self.registers], [number]))]
         except Overflow:
             return OVERFLOW
         except DivisionByZero:
@@ -234,4 +246,3 @@ class External:
         except BaseException as error:  # nothing may pass through the kernel, not even an interrupt
             self.failure = error
             return CONDITION_FAILED
-        return NULL if value is None else TRUE if value else FALSE

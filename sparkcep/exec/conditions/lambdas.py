@@ -9,7 +9,7 @@ mention of a parameter one of :data:`PARAMETER`, with its number. No two lambdas
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import zip_longest
 from typing import Any
 
@@ -33,8 +33,10 @@ _SYNONYMS = {"reduce": "aggregate"}
 #: Names that users write.
 WITH_LAMBDAS = frozenset([*_FORMS, *_SYNONYMS])
 
-#: What a prepared lambda is here: values of its parameters -> the value of its body.
-Function = Callable[..., Any]
+#: A lambda's body: columns of values of its parameters -> the column of its values, of which some may have failed.
+LambdaBody = Callable[..., Sequence[Any]]
+#: Values, of which none has failed; raises what the first one failed with.
+Settled = Callable[[Sequence[Any]], Sequence[Any]]
 
 
 def canonical(name: str) -> str:
@@ -119,46 +121,47 @@ def _shown(kind: Type) -> str:
     return f"decimal({kind.size},{kind.scale})" if kind.kind == "decimal" else kind.kind
 
 
-def applied(name: str, values: Sequence[Any], functions: Sequence[Function], indexed: bool) -> Any:
+def applied(name: str, given: Sequence[Any], bodies: Sequence[LambdaBody], indexed: bool, settled: Settled) -> Any:
     """The value of a call whose arrays or maps are not NULL. ``indexed``: a second parameter is the element's place."""
-    array, *more = values
+    array, *more = given
     if name == "aggregate":
         state = more[0]
-        for value in array:
-            state = functions[0](state, value)
-        return functions[1](state) if len(functions) > 1 else state
+        for element in array:
+            (state,) = settled(bodies[0]([state], [element]))
+        return settled(bodies[1]([state]))[0] if len(bodies) > 1 else state
     if name == "array_sort":
-        return _sorted(array, functions)
+        return _sorted(array, bodies, settled)
     if name == "zip_with":
-        return [functions[0](x, y) for x, y in zip_longest(array, more[0])]
+        pairs = list(zip_longest(array, more[0]))
+        return list(settled(bodies[0]([x for x, _ in pairs], [y for _, y in pairs])))
     if name == "map_filter":
-        return [(k, v) for k, v in array if functions[0](k, v) is True]
-    results = (functions[0](v, k) if indexed else functions[0](v) for k, v in enumerate(array))
+        kept = settled(bodies[0]([k for k, _ in array], [v for _, v in array]))
+        return [pair for pair, wanted in zip(array, kept, strict=True) if wanted is True]
+    results = bodies[0](array, range(len(array))) if indexed else bodies[0](array)
     if name == "transform":
-        return list(results)
+        return list(settled(results))
     if name == "filter":
-        return [v for v, kept in zip(array, results, strict=True) if kept is True]
-    return _decided(results, name == "exists")
+        return [v for v, kept in zip(array, settled(results), strict=True) if kept is True]
+    return _decided(results, name == "exists", settled)
 
 
-def _decided(results: Iterator[Any], decisive: bool) -> bool | None:
+def _decided(results: Sequence[Any], decisive: bool, settled: Settled) -> bool | None:
     """`exists` (``decisive`` true) or `forall`: the first such value ends it, a NULL makes any other end unknown."""
-    unknown = False
-    for value in results:
-        if value is decisive:
+    for k, result in enumerate(results):
+        if result is decisive:
+            settled(results[:k])
             return decisive
-        unknown = unknown or value is None
-    return None if unknown else not decisive
+    return None if None in settled(results) else not decisive
 
 
-def _sorted(values: Sequence[Any], functions: Sequence[Function]) -> list[Any]:
+def _sorted(values: Sequence[Any], bodies: Sequence[LambdaBody], settled: Settled) -> list[Any]:
     """By a comparator; without one ascending with NULLs last."""
-    if not functions:
+    if not bodies:
         known = [v for v in values if v is not None]
         return [*sorted(known, key=functools.cmp_to_key(compare)), *[None] * (len(values) - len(known))]
 
     def order(x: Any, y: Any) -> int:
-        found: int | None = functions[0](x, y)
+        found: int | None = settled(bodies[0]([x], [y]))[0]
         if found is None:
             raise ValueError("the lambda function of array_sort gave NULL")
         return found

@@ -10,9 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sparkcep.exec.conditions import columns as columnwise
 from sparkcep.exec.conditions.expressions import Expression, RowValue, Type
-from sparkcep.exec.conditions.interpreter import Interpreter, MatchState
 from sparkcep.exec.conditions.order import compare
+from sparkcep.exec.conditions.typed import Typing
 
 Values = Sequence[Any]
 
@@ -35,9 +36,8 @@ class RowProgram:
             column = columns[self.tree.column]
             out: Values = column if isinstance(rows, range) and len(rows) == len(column) else [column[r] for r in rows]
         else:
-            evaluate = Interpreter((), kinds, ansi).prepare(self.tree)[0]
-            state = MatchState(columns, 0, len(rows))
-            out = [evaluate(state, row) for row in rows]
+            evaluate = columnwise.evaluator(Typing((), kinds, ansi).typed(self.tree))
+            out = columnwise.values(evaluate, columnwise.Rows(columnwise.Values(columns), rows))
         if self.zone:
             zone = zoneinfo.ZoneInfo(self.zone)
             out = [None if v is None else v.astimezone(zone).replace(tzinfo=None) for v in out]

@@ -1,4 +1,4 @@
-"""Scalar functions of the interpreter, with Spark's types, rounding, overflow and places in strings.
+"""Scalar functions that conditions evaluate in Python, with Spark's types, rounding, overflow and places in strings.
 
 What is not here has no exact counterpart: `exp`, `ln` and `pow` are StrictMath's in Spark, whose last digit may differ
 from this platform's, and texts of doubles are Java's.

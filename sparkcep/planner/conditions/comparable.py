@@ -29,9 +29,9 @@ from sparkcep.exec.conditions.expressions import (
     literal_type,
     parse_type,
 )
-from sparkcep.exec.conditions.interpreter import Interpreter
 from sparkcep.exec.conditions.lambdas import free_parameters
 from sparkcep.exec.conditions.scalars import single
+from sparkcep.exec.conditions.typed import Typing
 from sparkcep.planner.conditions.coercion import (
     TIMES_BY_WIDTH,
     alternative_as,
@@ -195,7 +195,7 @@ class Comparable:
         if free_parameters(node):
             raise NotCompilable("a parameter")
         columns = tuple(parse_type(self.type_of_column(k)) for k in range(len(self.owner.columns)))
-        return Interpreter(tuple(self.owner.slots), columns, self.ansi).prepare(node)[1]
+        return Typing(tuple(self.owner.slots), columns, self.ansi).typed(node).type
 
     def coerced_to(self, to: Type, node: Call, places: Sequence[int], kinds: Sequence[Type]) -> Call:
         """A call whose values at some places are of a type, where it is not one that numbers are widened to anyway."""

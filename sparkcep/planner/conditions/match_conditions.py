@@ -21,7 +21,7 @@ from sparkcep.exec.conditions.expressions import (
     Type,
     parse_type,
 )
-from sparkcep.exec.conditions.interpreter import Interpreter
+from sparkcep.exec.conditions.typed import Typing
 from sparkcep.pattern import mandatory, taken_before
 from sparkcep.planner.conditions.comparable import Comparable
 from sparkcep.planner.conditions.one_row import of_one_row
@@ -149,7 +149,7 @@ class MatchConditions:
             if self.left_to_interpreter:
                 read = self.state()
                 comparable = Comparable(self, self.types(), self.ansi).applied(tree)
-                Interpreter(tuple(self.slots), self.column_kinds(), self.ansi).condition(comparable)
+                Typing(tuple(self.slots), self.column_kinds(), self.ansi).condition(comparable)
                 self.restore(read)
             return tree
         except NotCompilable:

@@ -10,11 +10,12 @@ import numpy as np
 import pyarrow as pa
 
 from sparkcep.errors import SparkCepError
+from sparkcep.exec.conditions import columns as columnwise
 from sparkcep.exec.conditions.arrow import arrow
 from sparkcep.exec.conditions.expressions import ConditionSlot, Expression, Type
-from sparkcep.exec.conditions.interpreter import Evaluator, Interpreter, MatchState
 from sparkcep.exec.conditions.row_values import RowProgram, Values, local, ordered
 from sparkcep.exec.conditions.scalars import DivisionByZero, Overflow
+from sparkcep.exec.conditions.typed import Typing
 from sparkcep.exec.engines.rows.spec import BITS_PER_WORD
 from sparkcep.exec.engines.runs.matcher import RunMatcher
 from sparkcep.exec.engines.runs.search import RunSearch
@@ -161,20 +162,12 @@ class FunctionMatcher:
     ) -> Callable[[int, list[tuple[int, int]]], tuple[Any, ...]]:
         """How a match becomes the output row of RETURN's items."""
         columns = [values(p) for p in items.programs]
-        interpreter = Interpreter(items.slots, tuple(p.kind for p in items.programs), self.ansi)
-        prepared = [_typed(*interpreter.prepare(tree)) for tree in items.trees]
-        state = MatchState(columns, 0, len(columns[0]) if columns else 0)
+        typing = Typing(items.slots, tuple(p.kind for p in items.programs), self.ansi)
+        evaluators = [columnwise.evaluator(typing.typed(tree)) for tree in items.trees]
+        batch = columnwise.Values(columns, rows=len(columns[0]) if columns else 0)
 
         def row(number: int, events: list[tuple[int, int]]) -> tuple[Any, ...]:
-            state.number = number
-            state.registers = [[r for c, r in events if c in of] for of in items.registers]
-            return tuple(evaluate(state, -1) for evaluate in prepared)
+            match = columnwise.Matches(batch, [[[r for c, r in events if c in of] for of in items.registers]], [number])
+            return tuple(columnwise.value(evaluate, match) for evaluate in evaluators)
 
         return row
-
-
-def _typed(evaluate: Evaluator, kind: Type) -> Evaluator:
-    """Branches of a CASE may be integers where the whole is a double; Spark takes no int for a double."""
-    if kind.kind != "double":
-        return evaluate
-    return lambda state, row: None if (v := evaluate(state, row)) is None else float(v)

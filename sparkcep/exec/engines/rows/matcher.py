@@ -58,7 +58,7 @@ class Matcher:
         self.behind = -min([0, *looks, *(s.physical for s in spec.slots)])
         self.patience = PATIENCE
         own = spec.conditions
-        self.programs = compile_conditions(own, spec.ansi, calls_back)
+        self.programs = compile_conditions(own, spec.ansi, calls_back, labels=True)
         self.external = External(self.programs.external, own, spec.ansi)
         lookback = Lookback(program, self.programs, own.registers)
         tables = condition_tables(program, self.programs, lookback, len(own.registers))

@@ -14,9 +14,9 @@ import numpy as np
 
 from sparkcep.exec.arrays import Ints, Rows, int_values
 from sparkcep.exec.batch import Batch
-from sparkcep.exec.conditions.expressions import LABEL_COLUMN
-from sparkcep.exec.conditions.interpreter import Interpreter, MatchState
+from sparkcep.exec.conditions.columns import Matches, Values, evaluator, value
 from sparkcep.exec.conditions.python_values import python_values
+from sparkcep.exec.conditions.typed import Typing
 from sparkcep.exec.engines.rows.spec import BITS_PER_WORD, OutputSlot
 from sparkcep.exec.engines.runs.spec import Check, RunSpec
 from sparkcep.exec.engines.runs.tables import interval
@@ -54,20 +54,19 @@ class Limit(Exception):
     """A limit was passed; the argument is the kernel's status."""
 
 
-class State(MatchState):
-    """Rows of a run need not be neighbours."""
-
-    taken: dict[int, int]
+class State:
+    """A partition, and the match whose conditions are tested. ``taken``: by row, the variable that took it."""
 
     def __init__(self, columns: Sequence[Sequence[Any]], base: int, rows: int, names: Sequence[str]) -> None:
-        super().__init__(columns, base, rows)
+        self.base = base
         self.names = names
+        self.values = Values(columns, base, rows, labels=self)
+        self.number = 1
+        self.taken: dict[int, int] = {}
 
-    def value(self, column: int, row: int) -> Any:
-        """The value of a column at a row; of LABEL_COLUMN the variable that took the row."""
-        if column == LABEL_COLUMN:
-            return self.names[self.taken[row]] if row in self.taken else None
-        return super().value(column, row)
+    def __getitem__(self, row: int) -> str | None:
+        code = self.taken.get(row - self.base)
+        return None if code is None else self.names[code]
 
 
 class RunSearch:
@@ -77,8 +76,8 @@ class RunSearch:
         self.spec = spec
         self.names = spec.automaton.names
         self.codes = {name: code for code, name in enumerate(self.names)}
-        interpreter = Interpreter(spec.conditions.slots, spec.conditions.column_types, spec.ansi)
-        self.tests = {k: interpreter.condition(c) for k, c in spec.conditions.conditions.items()}
+        typing = Typing(spec.conditions.slots, spec.conditions.column_types, spec.ansi)
+        self.tests = {k: evaluator(typing.condition(c)) for k, c in spec.conditions.conditions.items()}
 
     def match(self, batch: Batch) -> tuple[Ints, Rows]:
         """See RunMatcher.match."""
@@ -109,7 +108,6 @@ class RunSearch:
         for q in range(len(batch.offsets) - 1):
             base, end = int(batch.offsets[q]), int(batch.offsets[q + 1])
             state = State(columns, base, end - base, self.names)
-            state.number = 1
             case = self.case(base, end - base, masks, batch, state)
             yield q, case, partial(self.has_type, masks, base, type_bits)
 
@@ -234,11 +232,11 @@ class RunSearch:
         def holds(path: Path, k: int | None = None) -> bool:
             taken = [(self.codes[key], row) for key, row in path]
             state.taken = {row: code for code, row in taken}
-            state.registers = [[row for code, row in taken if code in of] for of in registers]
+            seen = [[row for code, row in taken if code in of] for of in registers]
             if k is not None:
                 for g in each:
-                    state.registers[g] = state.registers[g][: k + 1]
-            return test(state)
+                    seen[g] = seen[g][: k + 1]
+            return value(test, Matches(state.values, [seen], [state.number])) is True
 
         def keys(codes: frozenset[int]) -> tuple[str, ...]:
             return tuple(names[c] for c in sorted(codes))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -9,9 +10,10 @@ import numpy as np
 import pyarrow as pa
 
 from sparkcep.exec.arrays import Ints, int32, struct_lists
+from sparkcep.exec.conditions import columns as columnwise
 from sparkcep.exec.conditions.expressions import Type
-from sparkcep.exec.conditions.interpreter import Interpreter, MatchState
 from sparkcep.exec.conditions.python_values import python_values
+from sparkcep.exec.conditions.typed import Typing
 from sparkcep.exec.engines.shared.rows import SharedRows
 from sparkcep.exec.engines.shared.rule import Matches
 from sparkcep.exec.engines.shared.spec import RuleItems
@@ -31,8 +33,8 @@ class ItemEvaluator:
 
     def __init__(self, items: RuleItems, ansi: bool) -> None:
         self.items = items
-        interpreter = Interpreter(items.slots, items.column_types, ansi)
-        self.evaluators = [interpreter.prepare(tree)[0] for tree in items.trees]
+        typing = Typing(items.slots, items.column_types, ansi)
+        self.evaluators = [columnwise.evaluator(typing.typed(tree)) for tree in items.trees]
 
     def values(self, rows: SharedRows, found: Matches) -> pa.Array:
         """For each match the list of its items.
@@ -44,21 +46,17 @@ class ItemEvaluator:
         needed, at = np.unique(found.row, return_inverse=True)
         taken = pa.array(needed)
         columns = [python_values(rows.batch.columns[c].take(taken)) for c in items.columns]
-        state = MatchState(columns, 0, len(needed))
         code, places = found.code.tolist(), at.tolist()
-        out: list[list[Any]] = [[] for _ in self.evaluators]
+        registers = [
+            [[places[e] for e in range(low, high) if code[e] in of] for of in items.registers]
+            for low, high in zip(found.starts.tolist(), found.ends.tolist(), strict=True)
+        ]
+        matches = columnwise.Matches(columnwise.Values(columns, rows=len(needed)), registers, found.number.tolist())
         with interpreted():
-            for low, high, number in zip(
-                found.starts.tolist(), found.ends.tolist(), found.number.tolist(), strict=True
-            ):
-                state.number = number
-                events = range(low, high)
-                state.registers = [[places[e] for e in events if code[e] in of] for of in items.registers]
-                for values, evaluate in zip(out, self.evaluators, strict=True):
-                    values.append(evaluate(state, -1))
+            out = [columnwise.values(evaluate, matches) for evaluate in self.evaluators]
         return self.listed(out, len(found.ends))
 
-    def listed(self, out: list[list[Any]], matches: int) -> pa.Array:
+    def listed(self, out: Sequence[Sequence[Any]], matches: int) -> pa.Array:
         """Values by item and match as a list of structs for each match."""
         items = len(out)
         members: dict[str, list[Any]] = {name: [None] * (items * matches) for name in MEMBERS}

@@ -14,7 +14,7 @@ from sparkcep.exec.conditions.expressions import (
     NotCompilable,
     RowValue,
 )
-from sparkcep.exec.conditions.interpreter import Interpreter
+from sparkcep.exec.conditions.typed import Typing
 from sparkcep.exec.engines.function.matcher import FunctionSpec, Items
 from sparkcep.exec.shape import Within
 from sparkcep.planner.conditions.match_conditions import MatchConditions, describe
@@ -250,7 +250,7 @@ def _items(
             tree = Conjunct(owner, measure.expression.pieces).convert()
             programs = tuple(rows.program(fields.texts[i], position) for i in owner.columns)
             kinds = tuple(p.kind for p in programs)
-            _, kind = Interpreter(tuple(owner.slots), kinds, settings.ansi).prepare(tree)
+            kind = Typing(tuple(owner.slots), kinds, settings.ansi).typed(tree).type
             own = [p.spark for p in programs]
             found.append((measure.name, _direct(tree, owner, own) or spark_type(kind)))
         except (NotCompilable, RecursionError) as error:

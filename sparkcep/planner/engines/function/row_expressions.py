@@ -24,8 +24,8 @@ from sparkcep.exec.conditions.expressions import (
     Type,
     parse_type,
 )
-from sparkcep.exec.conditions.interpreter import Interpreter
 from sparkcep.exec.conditions.row_values import RowProgram
+from sparkcep.exec.conditions.typed import Typing
 from sparkcep.planner.conditions.char_padding import declared_length
 from sparkcep.planner.conditions.one_row import no_such_operator
 from sparkcep.planner.conditions.trees import Conjunct
@@ -178,7 +178,7 @@ class RowExpressions:
         tree = _Reader(self.columns, text, zoneinfo.ZoneInfo(self.zone)).convert()
         if isinstance(tree, RowValue):
             return RowProgram(tree, self.kinds[tree.column], list(self.types.values())[tree.column])
-        kind = Interpreter((), self.kinds, self.ansi).prepare(tree)[1]
+        kind = Typing((), self.kinds, self.ansi).typed(tree).type
         return RowProgram(tree, kind, spark_type(kind))
 
     def cast(self, inner: RowProgram, to: str) -> RowProgram:
@@ -189,7 +189,7 @@ class RowExpressions:
             return RowProgram(inner.tree, parse_type(to), to, self.zone)
         if to in ("double", "bigint") and inner.tree is not None:
             tree = Call(f"cast_{to}", (inner.tree,))
-            return RowProgram(tree, Interpreter((), self.kinds, self.ansi).prepare(tree)[1], to)
+            return RowProgram(tree, Typing((), self.kinds, self.ansi).typed(tree).type, to)
         raise NotCompilable(f"CAST to {to}")
 
     def analyze(self, items: Sequence[str]) -> list[tuple[str, str]]:

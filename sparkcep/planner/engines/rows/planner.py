@@ -149,7 +149,7 @@ class RowsPlanner(PlanSteps):
         for label, condition in sorted(dependent.conditions.items()):
             own = replace(conditions, conditions={label: condition})
             try:
-                lacking += compile_conditions(own, self.settings.ansi, CallsBack.WHERE_NEEDED).lacking
+                lacking += compile_conditions(own, self.settings.ansi, CallsBack.WHERE_NEEDED, labels=True).lacking
             except NotCompilable as error:
                 defined = next(c for c in self.query.conditions if c.decided_by == (self.names[label],))
                 raise dependent.unsupported(defined.scalar, str(error)) from None

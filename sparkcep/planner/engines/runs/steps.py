@@ -11,8 +11,8 @@ from sparkcep.errors import PatternAnalysisError, SparkCepError
 from sparkcep.exec.automaton import Automaton, compile_automaton
 from sparkcep.exec.conditions.compiler import compile_conditions
 from sparkcep.exec.conditions.expressions import ROW_COLUMN, TIMES, NavigationSlot, NotCompilable
-from sparkcep.exec.conditions.interpreter import Interpreter
 from sparkcep.exec.conditions.programs import CallsBack
+from sparkcep.exec.conditions.typed import Typing
 from sparkcep.exec.engines.rows.spec import ConditionSet
 from sparkcep.exec.engines.runs.spec import Check, RunSpec
 from sparkcep.exec.engines.runs.tables import machine_tables
@@ -386,7 +386,7 @@ def in_search(conditions: ConditionSet, ansi: bool, number: int) -> None:
     Raises:
         NotCompilable: it cannot, with what it lacks.
     """
-    Interpreter(conditions.slots, conditions.column_types, ansi).condition(conditions.conditions[number])
+    Typing(conditions.slots, conditions.column_types, ansi).condition(conditions.conditions[number])
 
 
 def machine_lacks(spec: RunSpec) -> str:

@@ -16,7 +16,7 @@ from sparkcep.exec.conditions.expressions import (
     Type,
     columns_read,
 )
-from sparkcep.exec.conditions.interpreter import Interpreter
+from sparkcep.exec.conditions.typed import Typing
 from sparkcep.exec.engines.shared.spec import RuleItems, RuleSpec, SharedSpec
 from sparkcep.exec.shape import Within
 from sparkcep.pattern import Anchor, walk
@@ -156,7 +156,7 @@ class SharedPlanner:
             try:
                 tree = Conjunct(owner, measure.expression.pieces).convert()
                 types = owner.column_kinds()
-                _, kind = Interpreter(tuple(owner.slots), types, self.settings.ansi).prepare(tree)
+                kind = Typing(tuple(owner.slots), types, self.settings.ansi).typed(tree).type
                 self.check_item(owner, tree, kind, types)
             except (NotCompilable, RecursionError) as error:
                 raise NotShared(f"{measure.name} is computed by Spark: {error}") from None
