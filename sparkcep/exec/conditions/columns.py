@@ -260,7 +260,10 @@ class _Evaluators:
         assert of.apply is not None
         if form is Form.LISTED:
             return _listed(of.apply, arguments)
-        return _strict(of.apply, arguments, lazy=form is Form.STRICT)
+        if form is Form.STRICT_BACKWARDS:
+            apply = of.apply
+            return _strict(lambda v, u: apply(u, v), arguments[::-1], lazy=True)
+        return _strict(of.apply, arguments, lazy=form is not Form.STRICT_ALL)
 
     def sides(self, of: Typed) -> frozenset[int]:
         """The rows of pairs that a part looks at: 0, 1 or both."""
@@ -272,7 +275,7 @@ class _Evaluators:
     def once(self, part: Typed, of: Columnwise) -> Columnwise:
         """A part's values, of which there is one while the only row of each pair that it looks at stays."""
         sides = self.sides(part)
-        if len(sides) != 1 or not part.arguments or part.form is Form.NAVIGATION:
+        if len(sides) != 1 or part.form is Form.NAVIGATION:
             return of
         (side,) = sides
 
@@ -339,7 +342,7 @@ class _Evaluators:
         arguments = [self.part(a, scopes) for a in of.arguments[:count]]
         own = zip(of.arguments[count:], numbers, strict=True)
         bodies = [self.part(a, (*scopes, frozenset(n))) for a, n in own]
-        name = of.node.name  # type: ignore[union-attr]
+        name = of.name
         collections = 2 if name == "zip_with" else 1
         indexed = any(len(n) == 2 for n in numbers)
 

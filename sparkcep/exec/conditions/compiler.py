@@ -11,11 +11,8 @@ from typing import TypeAlias
 from sparkcep.exec.conditions.columns import Place, place_of, places_of
 from sparkcep.exec.conditions.expressions import (
     BIGINT,
-    BOOLEAN,
     COMPARISONS,
     DOUBLE,
-    FLOAT,
-    INT,
     LABEL_COLUMN,
     ROW_COLUMN,
     STRING,
@@ -25,26 +22,23 @@ from sparkcep.exec.conditions.expressions import (
     ConditionSlot,
     Constant,
     Expression,
-    Load,
     NavigationSlot,
     NotCompilable,
-    NumberSlot,
     RowValue,
     Type,
     arithmetic_type,
     as_decimal,
     average_type,
-    check_comparable,
     columns_read,
     common_type,
     decimal_among,
-    literal_type,
+    digits_type,
     loads,
     wider_decimal,
 )
 from sparkcep.exec.conditions.programs import CallsBack, ConditionPrograms, Reads
-from sparkcep.exec.conditions.scalars import DECIMALS, rounded_type, whole_type
-from sparkcep.exec.conditions.typed import Typing, constant
+from sparkcep.exec.conditions.scalars import DECIMALS
+from sparkcep.exec.conditions.typed import TIMESTAMP, Form, Typed, Typing
 from sparkcep.exec.engines.rows.spec import ConditionSet
 from sparkcep.exec.kernels import decimals
 from sparkcep.exec.kernels.conditions import codes as op
@@ -79,6 +73,8 @@ _DECIMAL_OPS = {
 _FORMS = {"float": op.FLOAT, "wide": op.WIDE}
 _WHOLES = {"floor": op.FLOOR, "ceil": op.CEILING, "cast_int": op.CUT, "cast_bigint": op.CUT}
 _ROUNDINGS = {"round": 0, "bround": HALF_EVEN}
+#: Instructions for decimals of two words, for numbers of floating point, and for all others.
+_SIGNS = {"negate": (op.NEG_W, op.NEG_F, op.NEG_I), "abs": (op.ABS_W, op.ABS_F, op.ABS_I)}
 _CHOICES = ("case", "coalesce", "least", "greatest")
 _AGGREGATES = {"sum": op.SUM, "min": op.MIN, "max": op.MAX, "count": op.COUNT, "avg": op.AVERAGE, "mean": op.AVERAGE}
 
@@ -116,7 +112,7 @@ class Compiler:
         self.labels = labels
         self.out = ConditionPrograms(ansi)
         self.depth = 0
-        self.types: dict[Expression, Type] = {}
+        self.typing = Typing(slots, column_types, ansi)
         self.tested: frozenset[int] = frozenset()
         self.reads = Reads()
 
@@ -127,11 +123,12 @@ class Compiler:
         self.reads = self.out.reads[label] = Reads()
         for conjunct in _conjuncts(condition):
             state = self.state()
+            typed = self.typing.condition(conjunct)
             if self.calls_back is CallsBack.ALWAYS:
                 self.call_back(conjunct, "")
                 continue
             try:
-                self.conjunct(conjunct)
+                self.conjunct(typed)
             except NotCompilable as error:
                 if self.calls_back is CallsBack.NEVER:
                     raise
@@ -139,21 +136,16 @@ class Compiler:
                 self.call_back(conjunct, str(error))
         self.out.spans[label] = (low, len(self.out.code))
 
-    def conjunct(self, node: Expression) -> None:
+    def conjunct(self, of: Typed) -> None:
         """Emit a test that ends the condition where it is false."""
-        if isinstance(node, Call) and node.name in COMPARISONS:
-            self.comparison(node.name, node.arguments[0], node.arguments[1], test=True)
+        if of.name in COMPARISONS:
+            self.comparison(of.name, of.arguments[0], of.arguments[1], test=True)
         else:
-            self.boolean(node, "a condition of type {}")
+            self.on_stack(of)
             self.emit(op.TEST_TOP, pushes=-1)
 
     def call_back(self, node: Expression, lacking: str) -> None:
-        """Emit a test that the interpreter makes. ``lacking``: what it has that the program has not.
-
-        Raises:
-            NotCompilable: it lacks something, too.
-        """
-        Typing(self.slots, self.column_types, self.out.ansi).condition(node)
+        """Emit a test that the interpreter makes. ``lacking``: what it has that the program has not."""
         if LABEL_COLUMN in columns_read(node, self.slots):
             self.column(LABEL_COLUMN)
         for slot in (self.slots[number] for number in loads(node)):
@@ -189,44 +181,22 @@ class Compiler:
         if self.depth >= op.STACK:
             raise NotCompilable("a condition that nests too deeply")
 
-    def on_stack(self, node: Expression) -> Type:
+    def on_stack(self, of: Typed) -> None:
         """Emit an expression with its value on the stack."""
-        kind, operand = self.expression(node)
-        self.push(operand)
-        return kind
+        self.push(self.expression(of))
 
     def push(self, operand: Operand) -> None:
         """Put a value on the stack, unless it is there."""
         if operand[0] > op.STACK_W:
             self.emit(op.LOAD, 0, operand, pushes=1)
 
-    def push_as(self, node: Expression, kind: Type) -> None:
+    def push_as(self, of: Typed, kind: Type) -> None:
         """Put an expression on the stack in the form of a type, see :meth:`value`."""
-        operand = self.value(node, kind)
+        operand = self.value(of, kind)
         if operand == _TOP_I and (kind.kind == "double" or kind.is_wide):
             self.emit(op.LOAD, 0, operand, pushes=1)  # which makes a double, and a high word, of one word
         else:
             self.push(operand)
-
-    def type_of(self, node: Expression) -> Type:
-        """The type of an expression, without emitting it: how one operand is taken may depend on the other's type."""
-        if node not in self.types:
-            state = self.state()
-            self.types[node] = self.expression(node)[0]
-            self.restore(state)
-        return self.types[node]
-
-    def boolean(self, node: Expression, refusal: str) -> None:
-        """Emit a truth value, as 0, 1 or NULL on the stack.
-
-        ``refusal``: what the error says, with ``{}`` for the type that is there instead.
-
-        Raises:
-            NotCompilable: the type is neither boolean nor NULL.
-        """
-        kind = self.on_stack(node)
-        if kind.kind not in ("boolean", "null"):
-            raise NotCompilable(refusal.format(kind.kind))
 
     def column(self, index: int) -> tuple[str, int]:
         """How a kernel column is stored and its place among those of int64, or of float64.
@@ -260,18 +230,23 @@ class Compiler:
         """The type of a kernel column, of a row's number, or of its label."""
         return {ROW_COLUMN: BIGINT, LABEL_COLUMN: STRING}.get(index) or self.column_types[index]
 
-    def expression(self, node: Expression) -> tuple[Type, Operand]:
+    def expression(self, of: Typed) -> Operand:
         """Where an expression's value lies, after emitting what it takes to compute it."""
-        if isinstance(node, Constant):
-            return node.type, self.constant(node)
-        if isinstance(node, Load):
-            return self.load(self.slots[node.slot])
-        if isinstance(node, Call):
-            kind = self.call(node)
-            return kind, _TOP_F if kind.is_floating else (_TOP_W if kind.is_wide else _TOP_I)
-        raise NotCompilable("a value of the row inside an aggregate")
+        if of.form is Form.CONSTANT:
+            return self.constant(of)
+        if of.form is Form.NUMBER:
+            self.out.reads_number = True
+            return op.MATCH_NUMBER, 0, 0
+        if of.form is Form.NAVIGATION:
+            return self.navigated(of.detail)
+        if of.form is Form.AGGREGATE:
+            return self.aggregate(of)
+        if of.form is Form.COLUMN:
+            raise NotCompilable("a value of the row inside an aggregate")
+        self.call(of)
+        return _TOP_F if of.type.is_floating else (_TOP_W if of.type.is_wide else _TOP_I)
 
-    def constant(self, node: Constant) -> Operand:
+    def constant(self, of: Typed) -> Operand:
         """A place in the table of constants.
 
         Decimals are scaled to integers, a string is a rank that each batch fills in.
@@ -279,7 +254,7 @@ class Compiler:
         Raises:
             NotCompilable: a type without a representation.
         """
-        value, kind = node.value, node.type
+        value, kind = of.detail, of.type
         if value is None:
             return _NOTHING
         if kind.is_floating:
@@ -290,7 +265,7 @@ class Compiler:
             self.out.string_constants[len(self.out.const_i)] = value
             return self.int_constant(0)
         if kind.kind == "decimal":
-            return self.decimal_constant(unscaled(node))
+            return self.decimal_constant(unscaled(of))
         raise NotCompilable(f"a constant of type {kind.shown}")
 
     def int_constant(self, value: int) -> Operand:
@@ -312,28 +287,22 @@ class Compiler:
         self.out.const_f.append(value)
         return op.CONST_F, len(self.out.const_f) - 1, 0
 
-    def load(self, slot: ConditionSlot) -> tuple[Type, Operand]:
-        """The operand that reads a slot, and its type; notes what the condition looks back at (``reads``).
+    def navigated(self, slot: NavigationSlot) -> Operand:
+        """The operand that reads a row's column; notes what the condition looks back at (``reads``).
 
         Raises:
             NotCompilable: an expression with CLASSIFIER or MATCH_NUMBER inside navigation, a column that the kernel
                 cannot hold.
         """
-        if isinstance(slot, NumberSlot):
-            self.out.reads_number = True
-            return BIGINT, (op.MATCH_NUMBER, 0, 0)
-        if isinstance(slot, NavigationSlot):
-            if slot.argument is not None:
-                raise NotCompilable("expressions with CLASSIFIER or MATCH_NUMBER inside navigation")
-            store, place = self.column(slot.column)
-            form = _FORMS.get(store, 0)
-            kind = self.column_type(slot.column)
-            of_tested = self.tested and self.tested <= self.registers[slot.register] and slot.register not in self.each
-            if not slot.from_first and slot.logical == 0 and of_tested:
-                return kind, (op.ROW_I + form, slot.physical, place)  # the last of its rows is the tested one
-            self.reads.navigations.add((slot.register, slot.from_first, slot.logical))
-            return kind, (op.NAVIGATED_I + form, self.navigation(place_of(slot)), place)
-        return self.aggregate(slot)
+        if slot.argument is not None:
+            raise NotCompilable("expressions with CLASSIFIER or MATCH_NUMBER inside navigation")
+        store, place = self.column(slot.column)
+        form = _FORMS.get(store, 0)
+        of_tested = self.tested and self.tested <= self.registers[slot.register] and slot.register not in self.each
+        if not slot.from_first and slot.logical == 0 and of_tested:
+            return op.ROW_I + form, slot.physical, place  # the last of its rows is the tested one
+        self.reads.navigations.add((slot.register, slot.from_first, slot.logical))
+        return op.NAVIGATED_I + form, self.navigation(place_of(slot)), place
 
     def navigation(self, row: Place) -> int:
         """Number of a row that a navigation points at; equal ones are kept once."""
@@ -341,12 +310,13 @@ class Compiler:
             self.out.nav.append(row)
         return self.out.nav.index(row)
 
-    def aggregate(self, slot: AggregateSlot) -> tuple[Type, Operand]:
-        """The operand that reads a running aggregate of a register, and its type; equal aggregates are kept once.
+    def aggregate(self, of: Typed) -> Operand:
+        """The operand that reads a running aggregate of a register; equal aggregates are kept once.
 
         Raises:
             NotCompilable: DISTINCT, FILTER, a function or an argument that the kernel does not keep.
         """
+        slot: AggregateSlot = of.detail[0]
         if slot.function not in _AGGREGATES or slot.distinct or slot.filter is not None or len(slot.arguments) > 1:
             raise NotCompilable(f"{slot.function}(...) of this form")
         kind = _AGGREGATES[slot.function]
@@ -359,8 +329,6 @@ class Compiler:
                 type_ = self.column_type(argument.column)
                 store, column = self.column(argument.column)
                 form = _FORMS.get(store, 0)
-                if slot.function in ("sum", "avg", "mean") and not type_.is_numeric:
-                    raise NotCompilable(f"{slot.function} over {type_.shown}")
             else:
                 raise NotCompilable(f"{slot.function} over an expression of the match")
         if type_.kind == "decimal" and kind in (op.SUM, op.AVERAGE):
@@ -370,13 +338,10 @@ class Compiler:
         place = self.kept(slot, kind + form, column, high=form == op.WIDE)
         without = int(slot.before)
         if kind == op.COUNT:
-            return BIGINT, (op.COUNT_OF, place, without)
+            return op.COUNT_OF, place, without
         if kind == op.AVERAGE:
-            return DOUBLE, (op.AVERAGE_OF, place, without)
-        operand = (op.AGGREGATE_I + form, place, without)
-        if kind == op.SUM:
-            return BIGINT if type_.kind == "int" else DOUBLE, operand
-        return type_, operand
+            return op.AVERAGE_OF, place, without
+        return op.AGGREGATE_I + form, place, without
 
     def kept(self, slot: AggregateSlot, kind: int, column: int, high: bool) -> int:
         """The place of an aggregate in ``agg``; ``high``: another one behind it is its high word."""
@@ -392,20 +357,20 @@ class Compiler:
             self.reads.before.update(places)
         return place
 
-    def decimal_sum(self, slot: AggregateSlot, column: int, form: int, of: Type) -> tuple[Type, Operand]:
+    def decimal_sum(self, slot: AggregateSlot, column: int, form: int, of: Type) -> Operand:
         """``sum`` and ``avg`` over decimals: of 10 digits more; of 4 more, also behind the point."""
         place = self.kept(slot, op.TOTAL + form, column, high=True)
         total = op.AGGREGATE_W, place, int(slot.before)
         if slot.function == "sum":
-            return Type("decimal", min(decimals.DIGITS, of.size + 10), of.scale), total
+            return total
         kind = average_type(of)
         packed = decimals.pack(decimals.DIVIDE, kind.scale - of.scale, 0, 0, kind.size)
         self.emit(op.DECIMAL, packed, total, (op.COUNT_OF, place, int(slot.before)), pushes=1)
-        return kind, _TOP_W
+        return _TOP_W
 
-    def call(self, node: Call) -> Type:
+    def call(self, of: Typed) -> None:
         """Emit an operation; its value is on the stack."""
-        name, arguments = node.name, node.arguments
+        name, arguments = of.name, of.arguments
         if name in ("and", "or"):
             self.on_stack(arguments[0])
             place = len(self.out.code)
@@ -413,126 +378,101 @@ class Compiler:
             self.on_stack(arguments[1])
             self.emit(op.AND if name == "and" else op.OR, pushes=-1)
             self.go_on_from(place)
-            return BOOLEAN
-        if name == "not":
-            self.boolean(arguments[0], "NOT over a value that is not boolean")
-            self.emit(op.NOT)
-            return BOOLEAN
-        if name == "isnull":
+        elif name in ("not", "isnull"):
             self.on_stack(arguments[0])
-            self.emit(op.IS_NULL)
-            return BOOLEAN
-        if name in COMPARISONS:
-            return self.comparison(name, arguments[0], arguments[1])
-        if name in _FLOAT_OPS or name == "div":
-            return self.arithmetic(name, arguments[0], arguments[1])
-        if name == "datediff":
-            (a, x), (b, y) = self.expression(arguments[0]), self.expression(arguments[1])
-            if any(k.kind not in ("date", "null") for k in (a, b)):
-                raise NotCompilable("datediff over values that are not dates")
+            self.emit(op.NOT if name == "not" else op.IS_NULL)
+        elif name in COMPARISONS:
+            self.comparison(name, arguments[0], arguments[1])
+        elif name in _FLOAT_OPS or name == "div":
+            self.arithmetic(of)
+        elif name == "datediff":
+            x, y = map(self.expression, arguments)
             self.emit(op.SUB_I, 32, x, y, pushes=1)
-            return INT
-        if name == "timestampdiff":
-            x, y = (self.expression(argument)[1] for argument in arguments)
+        elif name == "timestampdiff":
+            x, y = map(self.expression, arguments)
             self.emit(op.SUB_I, 64, x, y, pushes=1)
-            self.emit(op.IDIV_I, 64, _TOP_I, self.int_constant(node.extra), pushes=1)
-            return BIGINT
-        if name in ("negate", "abs"):
-            kind = self.on_stack(arguments[0])
-            if kind.is_wide:
-                self.emit(op.NEG_W if name == "negate" else op.ABS_W)
-            elif kind.kind in ("int", "interval", "decimal"):
-                bits = kind.size if kind.kind == "int" else 64
-                self.emit(op.NEG_I if name == "negate" else op.ABS_I, bits)
-            elif kind.is_floating:
-                self.emit(op.NEG_F if name == "negate" else op.ABS_F)
+            self.emit(op.IDIV_I, 64, _TOP_I, self.int_constant(of.detail), pushes=1)
+        elif name in ("negate", "abs"):
+            self.on_stack(arguments[0])
+            wide, floating, other = _SIGNS[name]
+            if of.type.is_wide:
+                self.emit(wide)
+            elif of.type.is_floating:
+                self.emit(floating)
             else:
-                raise NotCompilable(f"{name} over {kind.shown}")
-            return kind
-        if name in _CHOICES:
-            return self.choice(name, arguments)
-        if name == "in":
-            return self.membership(arguments)
-        if name == "cast_double" and self.type_of(arguments[0]).is_numeric:
+                self.emit(other, of.type.size if of.type.kind == "int" else 64)
+        elif name in _CHOICES:
+            self.choice(of)
+        elif name == "in":
+            self.membership(arguments)
+        elif name == "cast_double" and arguments[0].type.is_numeric:
             self.push_as(arguments[0], DOUBLE)
-            return DOUBLE
-        if name in ("floor", "ceil", "sqrt", "cast_float", "cast_int", "cast_bigint", "round", "bround"):
-            return self.function(node)
-        if name == "isnan" and self.type_of(arguments[0]).is_floating:
-            self.comparison("<=>", arguments[0], Constant(float("nan"), DOUBLE))
-            return BOOLEAN
-        raise NotCompilable("a function of two rows of the match" if name == "element" else name)
+        elif name in ("floor", "ceil", "sqrt", "cast_float", "cast_int", "cast_bigint", "round", "bround"):
+            self.function(of)
+        elif name == "isnan":
+            self.comparison("<=>", arguments[0], Typed(Form.CONSTANT, DOUBLE, detail=float("nan")))
+        else:
+            raise NotCompilable("a function of two rows of the match" if name == "element" else name)
 
-    def function(self, node: Call) -> Type:
+    def function(self, of: Typed) -> None:
         """Emit a function of a number.
 
         Raises:
             NotCompilable: of a type for which it is not here.
         """
-        name, value = node.name, node.arguments[0]
-        own = self.type_of(value)
+        name, value, kind = of.name, of.arguments[0], of.type
+        own = value.type
         bits = 32 if name == "cast_int" else 64
-        if len(node.arguments) == 1 and node.extra is None:
-            if name == "sqrt" and own.is_numeric:
-                self.emit(op.SQUARE_ROOT, 0, self.value(value, DOUBLE), pushes=1)
-                return DOUBLE
-            if name == "cast_float" and (own.is_floating or (own.kind == "int" and own.size <= 32)):
-                self.emit(op.SINGLE, 0, self.value(value, DOUBLE), pushes=1)
-                return FLOAT
-            if name in ("cast_int", "cast_bigint") and own.kind in ("int", "boolean"):
-                self.emit(op.ADD_I, bits, self.expression(value)[1], self.int_constant(0), pushes=1)
-                return Type("int", bits)
-            if own.kind == "int" and name in ("floor", "ceil"):
-                self.on_stack(value)
-                return BIGINT
-            if own.kind == "decimal" and name in _DECIMAL_OPS:
-                kind = whole_type(own)
-                packed = decimals.pack(_DECIMAL_OPS[name], 0, 0, own.scale, kind.size)
-                self.emit(op.DECIMAL, packed, self.expression(value)[1], self.int_constant(0), pushes=1)
-                return kind
-            if own.is_floating and name in _WHOLES:
-                self.emit(_WHOLES[name], bits, self.expression(value)[1], pushes=1)
-                return Type("int", bits)
-        places = constant(node.arguments[1]) if len(node.arguments) == 2 else 0
-        if name in _ROUNDINGS and own.is_floating and isinstance(places, int) and 0 <= places <= PLACES:
+        plain = len(of.arguments) == 1 and of.detail is None
+        places = 0 if len(of.arguments) == 1 else of.arguments[1].detail
+        places_fit = isinstance(places, int) and 0 <= places <= 38
+        if plain and name == "sqrt":
+            self.emit(op.SQUARE_ROOT, 0, self.value(value, DOUBLE), pushes=1)
+        elif plain and name == "cast_float" and (own.is_floating or (own.kind == "int" and own.size <= 32)):
+            self.emit(op.SINGLE, 0, self.value(value, DOUBLE), pushes=1)
+        elif plain and name in ("cast_int", "cast_bigint") and own.kind in ("int", "boolean"):
+            self.emit(op.ADD_I, bits, self.expression(value), self.int_constant(0), pushes=1)
+        elif own.kind == "int" and ((plain and name in ("floor", "ceil")) or (name == "round" and places_fit)):
+            self.on_stack(value)
+        elif plain and own.kind == "decimal" and name in _DECIMAL_OPS:
+            packed = decimals.pack(_DECIMAL_OPS[name], 0, 0, own.scale, kind.size)
+            self.emit(op.DECIMAL, packed, self.expression(value), self.int_constant(0), pushes=1)
+        elif plain and own.is_floating and name in _WHOLES:
+            self.emit(_WHOLES[name], bits, self.expression(value), pushes=1)
+        elif name in _ROUNDINGS and own.is_floating and places_fit and places <= PLACES:
             self.emit(op.ROUND, places | _ROUNDINGS[name], self.value(value, DOUBLE), pushes=1)
             if own.kind == "float":
                 self.emit(op.SINGLE, 0, _TOP_F, pushes=1)
-            return own
-        if name == "round" and own.kind in ("int", "decimal") and isinstance(places, int) and 0 <= places <= 38:
-            operand = self.expression(value)[1]
-            if own.kind == "int":
-                self.push(operand)
-                return own
-            kind = rounded_type(own, places)
+        elif name == "round" and own.kind == "decimal" and places_fit:
             packed = decimals.pack(decimals.ADD, 0, 0, own.scale - kind.scale, kind.size)
-            self.emit(op.DECIMAL, packed, operand, self.int_constant(0), pushes=1)
-            return kind
-        raise NotCompilable(f"{name} over {own.shown}")
+            self.emit(op.DECIMAL, packed, self.expression(value), self.int_constant(0), pushes=1)
+        else:
+            raise NotCompilable(f"{name} over {own.shown}")
 
-    def value(self, node: Expression, kind: Type) -> Operand:
+    def value(self, of: Typed, kind: Type) -> Operand:
         """Where an expression's value lies as one of another type, after emitting what it takes.
 
         Args:
             kind: double, or a decimal of at least the digits before the point; any other is the type that the
                 expression has.
         """
-        own = self.type_of(node)
-        literal = isinstance(node, Constant) and node.value is not None
+        of = of.own
+        own = of.type
+        literal = of.form is Form.CONSTANT and of.detail is not None
         if kind.kind == "double":
             if literal and own.kind == "decimal":
-                return self.float_constant(float(node.value))  # type: ignore[union-attr]
-            operand = self.expression(node)[1]
+                return self.float_constant(float(of.detail))
+            operand = self.expression(of)
             if own.kind == "decimal" and operand != _NOTHING:
                 self.emit(op.DOUBLE, own.scale, operand, pushes=1)
                 return _TOP_F
             return operand
         if kind.kind != "decimal" or own.kind == "null":
-            return self.expression(node)[1]
+            return self.expression(of)
         power = kind.scale - own.scale
         if literal and power >= 0:
-            return self.decimal_constant(unscaled(node) * 10**power)  # type: ignore[arg-type]
-        operand = self.expression(node)[1]
+            return self.decimal_constant(unscaled(of) * 10**power)
+        operand = self.expression(of)
         if not power:
             return operand
         if kind.is_wide:
@@ -542,14 +482,7 @@ class Compiler:
         self.emit(op.MUL_I, 64, operand, self.int_constant(10**power), pushes=1)
         return _TOP_I
 
-    def taken_as_doubles(self, a: Type, b: Type) -> bool:
-        """Whether Spark compares or combines two types as doubles; single precision is held as such, too."""
-        numbers = all(k.is_numeric or k.kind == "null" for k in (a, b))
-        return numbers and any(k.is_floating for k in (a, b))
-
-    def comparison(
-        self, name: str, left: Expression, right: Expression, test: bool = False, common: Type | None = None
-    ) -> Type:
+    def comparison(self, name: str, left: Typed, right: Typed, test: bool = False, common: Type | None = None) -> None:
         """Emit a comparison.
 
         Args:
@@ -557,70 +490,68 @@ class Compiler:
             common: the type that decimals are compared as, by default the wider of theirs.
 
         Raises:
-            NotCompilable: arrays and other types.
+            NotCompilable: arrays and other types, and times of two types.
         """
-        a, b = self.type_of(left), self.type_of(right)
-        check_comparable(name, a, b, self.out.ansi)
+        if TIMESTAMP in (left.type, right.type) and Form.WIDENED in (left.form, right.form):
+            raise NotCompilable(f"{left.own.type.shown} {name} {right.own.type.shown}")
+        left, right = left.own, right.own
+        a, b = left.type, right.type
         if not (a.is_single and b.is_single):
+            for side in (left, right):  # which say what they lack themselves
+                self.expression(side)
             raise NotCompilable(f"{a.shown} {name} {b.shown}")
         argument = _ORDERS[name] | (op.TEST if test else 0)
         pushes = 0 if test else 1
-        if self.taken_as_doubles(a, b):
-            x, y = self.value(left, DOUBLE), self.value(right, DOUBLE)
-            self.emit(op.COMPARE_F, argument, x, y, pushes=pushes)
+        if a.is_floating or b.is_floating:
+            self.emit(op.COMPARE_F, argument, self.value(left, DOUBLE), self.value(right, DOUBLE), pushes=pushes)
         elif "decimal" in (a.kind, b.kind):
-            a, b = as_decimal(literal_type(left, a)), as_decimal(literal_type(right, b))
+            a, b = as_decimal(digits_of(left)), as_decimal(digits_of(right))
             common = common or wider_decimal(a, b)
             scale = max(a.scale, b.scale)
             if not common.is_wide or common.scale < scale:
                 x, y = self.value(left, common), self.value(right, common)
                 self.emit(op.COMPARE_W if common.is_wide else op.COMPARE_I, argument, x, y, pushes=pushes)
             else:
-                x, y = self.expression(left)[1], self.expression(right)[1]
                 argument |= (scale - a.scale) << op.RAISE_X | (scale - b.scale) << op.RAISE_Y
-                self.emit(op.COMPARE_W, argument, x, y, pushes=pushes)
+                self.emit(op.COMPARE_W, argument, self.expression(left), self.expression(right), pushes=pushes)
         else:
-            x, y = self.expression(left)[1], self.expression(right)[1]
-            self.emit(op.COMPARE_I, argument, x, y, pushes=pushes)
-        return BOOLEAN
+            self.emit(op.COMPARE_I, argument, self.expression(left), self.expression(right), pushes=pushes)
 
-    def arithmetic(self, name: str, left: Expression, right: Expression) -> Type:
+    def arithmetic(self, of: Typed) -> None:
         """Emit + - * / % or div with Spark's result type; dates and intervals count in microseconds.
 
         Raises:
-            NotCompilable: `div` over doubles, a text divided by NULL.
+            NotCompilable: `div` over doubles; of times in a time zone, of intervals and numbers.
         """
-        a, b = self.type_of(left), self.type_of(right)
-        if "decimal" in (a.kind, b.kind):
-            a, b = literal_type(left, a), literal_type(right, b)
-        kind = arithmetic_type(name, a, b, self.out.ansi)
-        if self.taken_as_doubles(a, b) or (name == "/" and {a.kind, b.kind} <= {"int", "null"}):
-            if name == "div":
+        name, kind, (left, right) = of.name, of.type, of.arguments
+        a, b = left.type, right.type
+        if kind.is_floating or (name == "/" and {a.kind, b.kind} <= {"int", "null"}):
+            if name not in _FLOAT_OPS:
                 raise NotCompilable("div over doubles")
-            x, y = self.value(left, DOUBLE), self.value(right, DOUBLE)
-            self.emit(_FLOAT_OPS[name], 0, x, y, pushes=1)
+            self.emit(_FLOAT_OPS[name], 0, self.value(left, DOUBLE), self.value(right, DOUBLE), pushes=1)
             if kind.kind == "float":  # what is computed of singles in double precision is right after one rounding
                 self.emit(op.SINGLE, 0, _TOP_F, pushes=1)
-            return kind
+            return
         if kind.kind == "decimal":
-            self.decimal_arithmetic(name, left, right, as_decimal(a), as_decimal(b), kind)
-            return kind
+            self.decimal_arithmetic(name, left, right, kind)
+            return
+        arithmetic_type(name, a, b, self.out.ansi)
         if name not in _INT_OPS:
             raise NotCompilable(f"{name} of {a.kind} and {b.kind}")
-        x, y = self.expression(left)[1], self.expression(right)[1]
+        x, y = self.expression(left), self.expression(right)
         if kind.kind == "date":  # days plus microseconds of whole days
             if a.kind != "date":
                 raise NotCompilable("interval + date; write the date first")
             self.emit(op.IDIV_I, 64, y, self.int_constant(MICROS_PER_DAY), pushes=1)
             self.emit(_INT_OPS[name], 32, x, _TOP_I, pushes=1)
-            return kind
+            return
         self.emit(_INT_OPS[name], kind.size or 64, x, y, pushes=1)
         if a.kind == b.kind == "date":
             self.emit(op.MUL_I, 64, _TOP_I, self.int_constant(MICROS_PER_DAY), pushes=1)
-        return kind
 
-    def decimal_arithmetic(self, name: str, left: Expression, right: Expression, a: Type, b: Type, kind: Type) -> None:
+    def decimal_arithmetic(self, name: str, left: Typed, right: Typed, kind: Type) -> None:
         """Emit an operation of decimals: on one word where nothing on the way can be longer."""
+        a, b = as_decimal(digits_of(left)), as_decimal(digits_of(right))
         scale = a.scale + b.scale if name == "*" else max(a.scale, b.scale)
         if name in ("*", "/"):
             raised = (0, 0)
@@ -637,30 +568,29 @@ class Compiler:
         if name == "/":
             power = kind.scale - a.scale + b.scale
             raised, drop = (max(power, 0), max(-power, 0)), 0
-        x, y = self.expression(left)[1], self.expression(right)[1]
+        x, y = self.expression(left), self.expression(right)
         self.emit(op.DECIMAL, decimals.pack(_DECIMAL_OPS[name], *raised, drop, kind.size), x, y, pushes=1)
 
-    def choice(self, name: str, arguments: tuple[Expression, ...]) -> Type:
+    def choice(self, of: Typed) -> None:
         """Emit CASE (condition, value, condition, value, ..., default), COALESCE, LEAST or GREATEST."""
+        name, kind, arguments = of.name, of.type, of.arguments
         values = (*arguments[1:-1:2], arguments[-1]) if name == "case" else arguments
-        kind = common_type([self.type_of(value) for value in values], self.out.ansi)
         if name in ("least", "greatest"):
             if kind.is_wide:
                 raise NotCompilable(f"{name} over decimals of more than {WORD_DIGITS} digits")
-            floats = kind.is_floating
-            code = op.EXTREME_F if floats else op.EXTREME_I
+            code = op.EXTREME_F if kind.is_floating else op.EXTREME_I
             self.push_as(values[0], kind)
             for value in values[1:]:
                 self.push_as(value, kind)
-                top = _TOP_F if floats else _TOP_I
+                top = _TOP_F if kind.is_floating else _TOP_I
                 self.emit(code, op.LESS if name == "least" else op.GREATER, top, top, pushes=1)
-            return kind
+            return
         ends = []
         for number, value in enumerate(values):
             last = number == len(values) - 1
             place = -1
             if name == "case" and not last:
-                self.boolean(arguments[2 * number], "CASE WHEN over a value that is not boolean")
+                self.on_stack(arguments[2 * number])
                 place = len(self.out.code)
                 self.emit(op.SKIP_UNLESS_TRUE, pushes=-1)
             self.push_as(value, kind)
@@ -671,22 +601,19 @@ class Compiler:
                 self.go_on_from(place)
         for place in ends:
             self.go_on_from(place)
-        return kind
 
     def go_on_from(self, place: int) -> None:
         """Make an instruction that skips go on with the next one that is emitted."""
         skip, _, *rest = self.out.code[place]
         self.out.code[place] = (skip, len(self.out.code), *rest)  # type: ignore[assignment]
 
-    def membership(self, arguments: tuple[Expression, ...]) -> Type:
+    def membership(self, arguments: tuple[Typed, ...]) -> None:
         """Emit IN over a list as equalities joined by OR, of which none is evaluated beside a NULL."""
-        kinds = [self.type_of(a) for a in arguments]
-        for kind in kinds[1:]:
-            check_comparable("=", kinds[0], kind, self.out.ansi)
-        if any(k.is_floating for k in kinds):
-            arguments = tuple(Call("cast_double", (a,)) for a in arguments)
+        kinds = [a.own.type for a in arguments]
         common = common_type(kinds, self.out.ansi) if decimal_among(kinds) else None
-        value, *options = arguments
+        value, *options = (a.own for a in arguments)
+        if any(k.is_floating for k in kinds):
+            value, *options = (Typed(Form.STRICT, DOUBLE, (a.own,), name="cast_double") for a in arguments)
         self.on_stack(value)
         self.emit(op.IS_NULL)
         absent = len(self.out.code)
@@ -703,12 +630,17 @@ class Compiler:
             self.emit(op.OR, pushes=-1)
             self.go_on_from(place)
         self.go_on_from(end)
-        return BOOLEAN
 
 
-def unscaled(node: Constant) -> int:
+def unscaled(of: Typed) -> int:
     """A literal's number in units of its type's scale."""
-    return int(Decimal(node.value).scaleb(node.type.scale if node.type.kind == "decimal" else 0, DECIMALS))
+    return int(Decimal(of.detail).scaleb(of.type.scale if of.type.kind == "decimal" else 0, DECIMALS))
+
+
+def digits_of(of: Typed) -> Type:
+    """A number's type beside a decimal: an integer literal is a decimal of just its digits."""
+    literal = of.form is Form.CONSTANT and of.type.kind == "int" and of.detail is not None
+    return digits_type(of.detail) if literal else of.type
 
 
 def _conjuncts(condition: Expression) -> list[Expression]:

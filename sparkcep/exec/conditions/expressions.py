@@ -268,7 +268,12 @@ def literal_type(node: Expression, kind: Type) -> Type:
     """Beside a decimal an integer literal is a decimal of just its digits."""
     if kind.kind != "int" or not isinstance(node, Constant) or node.value is None:
         return kind
-    return Type("decimal", len(str(abs(node.value))), 0)
+    return digits_type(node.value)
+
+
+def digits_type(value: int) -> Type:
+    """A decimal of an integer's digits."""
+    return Type("decimal", len(str(abs(value))), 0)
 
 
 def average_type(kind: Type) -> Type:

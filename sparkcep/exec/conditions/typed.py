@@ -81,9 +81,10 @@ _PYTHON_ORDERS: dict[str, Callable[[Any, Any], bool]] = {
 class Form(enum.Enum):
     """How a part of a condition is evaluated.
 
-    STRICT: NULL where an argument is, beside which those behind it are not evaluated; STRICT_ALL: but all arguments
-    are. LISTED: a function of all values, NULLs among them. AND and OR in three values; CASE: condition, value,
-    condition, value, ..., default; IN: a value, then the list.
+    WIDENED: a value as one of the type that values beside it have, by ``apply``, NULL where it is. STRICT: NULL where
+    an argument is, beside which those behind it are not evaluated; STRICT_ALL: but all arguments are;
+    STRICT_BACKWARDS: but the last argument is evaluated first. LISTED: a function of all values, NULLs among them. AND
+    and OR in three values; CASE: condition, value, condition, value, ..., default; IN: a value, then the list.
     """
 
     CONSTANT = enum.auto()
@@ -92,8 +93,10 @@ class Form(enum.Enum):
     PARAMETER = enum.auto()
     NAVIGATION = enum.auto()
     AGGREGATE = enum.auto()
+    WIDENED = enum.auto()
     STRICT = enum.auto()
     STRICT_ALL = enum.auto()
+    STRICT_BACKWARDS = enum.auto()
     LISTED = enum.auto()
     AND = enum.auto()
     OR = enum.auto()
@@ -105,9 +108,9 @@ class Form(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """A part of a condition. ``apply``: of a function, what it does to values. ``detail``: a constant's value, a
-    column's or a parameter's number, a slot; of an aggregate with its fold; of a function with lambdas the numbers of
-    their parameters.
+    """A part of a condition. ``name``: of an operator or function. ``apply``: what it does to values. ``detail``: a
+    constant's value, a column's or a parameter's number, a slot; of an aggregate with its fold; of a function with
+    lambdas the numbers of their parameters; of any other function what it was written with (``Call.extra``).
     """
 
     form: Form
@@ -115,12 +118,16 @@ class Typed:
     arguments: tuple[Typed, ...] = ()
     apply: Callable[..., Any] | None = None
     detail: Any = None
-    node: Expression | None = None
+    name: str = ""
+
+    @property
+    def own(self) -> Typed:
+        """The value that was widened, if it was; else the part as it is."""
+        return self.arguments[0] if self.form is Form.WIDENED else self
 
 
-def strict(apply: Callable[..., Any], type_: Type, *arguments: Typed) -> Typed:
-    """A function that is NULL where an argument is."""
-    return Typed(Form.STRICT, type_, arguments, apply)
+def _widened(apply: Callable[[Any], Any], type_: Type, of: Typed) -> Typed:
+    return Typed(Form.WIDENED, type_, (of,), apply)
 
 
 class Typing:
@@ -157,12 +164,12 @@ class Typing:
             NotCompilable: what no condition can do, named.
         """
         if isinstance(node, Constant):
-            return Typed(Form.CONSTANT, node.type, detail=node.value, node=node)
+            return Typed(Form.CONSTANT, node.type, detail=node.value)
         if isinstance(node, RowValue):
             own = {LABEL_COLUMN: STRING, ROW_COLUMN: BIGINT}.get(node.column)
-            return Typed(Form.COLUMN, own or self.column_types[node.column], detail=node.column, node=node)
+            return Typed(Form.COLUMN, own or self.column_types[node.column], detail=node.column)
         if isinstance(node, CurrentNumber):
-            return Typed(Form.NUMBER, BIGINT, node=node)
+            return Typed(Form.NUMBER, BIGINT)
         if isinstance(node, Load):
             return self.slot(node)
         return self.call(node)
@@ -171,10 +178,10 @@ class Typing:
         """A navigation, an aggregate or MATCH_NUMBER; NULL for rows outside of the partition."""
         slot = self.slots[node.slot]
         if isinstance(slot, NumberSlot):
-            return Typed(Form.NUMBER, BIGINT, node=node)
+            return Typed(Form.NUMBER, BIGINT)
         if isinstance(slot, NavigationSlot):
             value = self.typed(slot.argument or RowValue(slot.column))
-            return Typed(Form.NAVIGATION, value.type, (value,), detail=slot, node=node)
+            return Typed(Form.NAVIGATION, value.type, (value,), detail=slot)
         arguments = tuple(map(self.typed, slot.arguments))
         kinds = [a.type for a in arguments]
         keep = () if slot.filter is None else (self.typed(slot.filter),)
@@ -184,7 +191,7 @@ class Typing:
             fold = aggregate_fold(slot.function, kinds, self.ansi)
         if slot.distinct and any(not k.is_single for k in kinds):
             raise NotCompilable(f"{slot.function}(DISTINCT {kinds[0].shown})")
-        return Typed(Form.AGGREGATE, fold.type, (*arguments, *keep), detail=(slot, fold), node=node)
+        return Typed(Form.AGGREGATE, fold.type, (*arguments, *keep), detail=(slot, fold))
 
     # -- operators and functions -----------------------------------------------------------------------------------
 
@@ -196,7 +203,7 @@ class Typing:
         """
         name = node.name
         if name == PARAMETER:
-            return Typed(Form.PARAMETER, self.parameter_types[node.extra], detail=node.extra, node=node)
+            return Typed(Form.PARAMETER, self.parameter_types[node.extra], detail=node.extra)
         if canonical(name) in WITH_LAMBDAS:
             return self.with_lambdas(node)
         of = tuple(map(self.typed, node.arguments))
@@ -206,13 +213,13 @@ class Typing:
             if odd := next((k for k in tested if k.kind not in ("boolean", "null")), None):
                 raise NotCompilable(f"{name.upper()} over a value of type {odd.shown}")
         if name in ("and", "or"):
-            return Typed(Form.AND if name == "and" else Form.OR, BOOLEAN, of)
+            return Typed(Form.AND if name == "and" else Form.OR, BOOLEAN, of, name=name)
         if name == "not":
-            return strict(operator.not_, BOOLEAN, *of)
+            return Typed(Form.STRICT, BOOLEAN, of, operator.not_, name=name)
         if name == "element":
-            return strict(operator.getitem, kinds[0].element or NULL, *of)
+            return Typed(Form.STRICT, kinds[0].element or NULL, of, operator.getitem, name=name)
         if name == "isnull":
-            return Typed(Form.LISTED, BOOLEAN, of, lambda v: v is None)
+            return Typed(Form.LISTED, BOOLEAN, of, lambda v: v is None, name=name)
         if name in COMPARISONS:
             return self.comparison(node, of, kinds)
         if name in _OPERATORS:
@@ -222,13 +229,14 @@ class Typing:
         if name in ("case", "coalesce", "least", "greatest", "array"):
             return self.alternatives(name, of)
         if name == "isnan" and [k.kind in ("double", "float", "null") for k in kinds] == [True]:
-            return Typed(Form.LISTED, BOOLEAN, of, lambda v: v is not None and math.isnan(v))
+            return Typed(Form.LISTED, BOOLEAN, of, lambda v: v is not None and math.isnan(v), name=name)
         if name == "concat_ws" and all(k.kind in ("string", "null") for k in kinds):
             parts = Typed(Form.LISTED, STRING, of[1:], lambda *v: v)
-            return strict(lambda between, v: between.join(x for x in v if x is not None), STRING, of[0], parts)
+            join = lambda between, v: between.join(x for x in v if x is not None)  # noqa: E731
+            return Typed(Form.STRICT, STRING, (of[0], parts), join, name=name)
         if self.counts_null(name) and (found := nested_function(name, kinds)):
             length = found[0]
-            return Typed(Form.LISTED, INT, of, lambda v: -1 if v is None else length(v))
+            return Typed(Form.LISTED, INT, of, lambda v: -1 if v is None else length(v), name=name)
         return self.function(node, of, kinds)
 
     def counts_null(self, name: str) -> bool:
@@ -248,13 +256,13 @@ class Typing:
         if node.name == "array_sort" and not bodies:
             check_comparable("<", kinds[0].element or NULL, kinds[0].element or NULL, self.ansi)
         numbers = tuple(each.extra for each in found.values())
-        return Typed(Form.WITH_LAMBDAS, kind, (*of, *bodies), detail=numbers, node=node)
+        return Typed(Form.WITH_LAMBDAS, kind, (*of, *bodies), detail=numbers, name=node.name)
 
     def comparison(self, node: Call, of: tuple[Typed, ...], kinds: Sequence[Type]) -> Typed:
         """A comparison in Spark's order; ``<=>`` takes NULLs as equal."""
         name = node.name
         if node.extra and (moments := common_moment(kinds[0], kinds[1], node.extra)):
-            of = tuple(strict(moment, TIMESTAMP, a) for a, moment in zip(of, moments, strict=True))
+            of = tuple(_widened(moment, TIMESTAMP, a) for a, moment in zip(of, moments, strict=True))
             kinds = [TIMESTAMP, TIMESTAMP]
         check_comparable(name, kinds[0], kinds[1], self.ansi)
         a, b = kinds
@@ -262,7 +270,7 @@ class Typing:
             common = wider_decimal(*map(as_decimal, map(literal_type, node.arguments, kinds)))
             of = tuple(self.widened(each, common) for each in of)
         if name in _PYTHON_ORDERS and a.kind == b.kind and (a.kind == "string" or a.is_integer_like):
-            return strict(_PYTHON_ORDERS[name], BOOLEAN, *of)
+            return Typed(Form.STRICT, BOOLEAN, of, _PYTHON_ORDERS[name], name=name)
         orders = _ORDERS[name]
         floats = a.is_floating or b.is_floating  # Spark compares anything with a double as doubles
 
@@ -270,23 +278,23 @@ class Typing:
             return (compare(float(u), float(v)) if floats else compare(u, v)) in orders
 
         if name == "<=>":
-            return Typed(Form.LISTED, BOOLEAN, of, lambda u, v: u is v if u is None or v is None else holds(u, v))
-        return strict(holds, BOOLEAN, *of)
+            null_safe = lambda u, v: u is v if u is None or v is None else holds(u, v)  # noqa: E731
+            return Typed(Form.LISTED, BOOLEAN, of, null_safe, name=name)
+        return Typed(Form.STRICT, BOOLEAN, of, holds, name=name)
 
     def operator(self, node: Call, of: tuple[Typed, ...], kinds: Sequence[Type]) -> Typed:
         """An arithmetic operator."""
         name = node.name
         if node.extra and (found := operation(name, kinds[0], kinds[1], node.extra)):
-            return strict(found[0], found[1], *of)
+            return Typed(Form.STRICT, found[1], of, found[0], "in a zone", name)
         if found := scaled(name, *kinds):
-            return strict(found[0], found[1], *of)
+            return Typed(Form.STRICT, found[1], of, found[0], name=name)
         if "decimal" in (kinds[0].kind, kinds[1].kind):
             kinds = list(map(literal_type, node.arguments, kinds))
         kind = arithmetic_type(name, kinds[0], kinds[1], self.ansi)
         apply = functools.partial(self.operate, name, kind)
-        if name in _DIVISIONS:  # the dividend is not evaluated where the divisor is NULL
-            return strict(lambda v, u: apply(u, v), kind, of[1], of[0])
-        return strict(apply, kind, *of)
+        # Of a division the dividend is not evaluated where the divisor is NULL.
+        return Typed(Form.STRICT_BACKWARDS if name in _DIVISIONS else Form.STRICT, kind, of, apply, name=name)
 
     def operate(self, name: str, kind: Type, u: Any, v: Any) -> Any:
         """One operation on values that are not NULL, whose result has a type; NULL by zero without ANSI.
@@ -326,7 +334,7 @@ class Typing:
         elif decimal_among(kinds):
             common = common_type(kinds, self.ansi)
             of = tuple(self.widened(each, common) for each in of)
-        return Typed(Form.IN, BOOLEAN, of)
+        return Typed(Form.IN, BOOLEAN, of, name="in")
 
     def alternatives(self, name: str, of: tuple[Typed, ...]) -> Typed:
         """CASE, COALESCE, LEAST, GREATEST and ARRAY, whose values get their common type."""
@@ -336,23 +344,23 @@ class Typing:
         values = tuple(self.widened(each, kind) for each in values)
         if name == "case":
             branches = [part for pair in zip(tests, values[:-1], strict=True) for part in pair]
-            return Typed(Form.CASE, kind, (*branches, values[-1]))
+            return Typed(Form.CASE, kind, (*branches, values[-1]), name=name)
         if name == "coalesce":
-            return Typed(Form.COALESCE, kind, values)
+            return Typed(Form.COALESCE, kind, values, name=name)
         if name == "array":
-            return Typed(Form.LISTED, Type("array", element=kind), values, lambda *v: list(v))
+            return Typed(Form.LISTED, Type("array", element=kind), values, lambda *v: list(v), name=name)
         sign = 1 if name == "greatest" else -1
-        return Typed(Form.LISTED, kind, values, lambda *v: extreme(v, sign))
+        return Typed(Form.LISTED, kind, values, lambda *v: extreme(v, sign), name=name)
 
     def widened(self, of: Typed, common: Type) -> Typed:
         """A value in the common type of alternatives."""
         kind = of.type
         if common.kind == "double" and kind.kind not in ("double", "float", "null"):
-            return strict(float, common, of)
+            return _widened(float, common, of)
         if common.kind == "decimal" and kind.kind == "decimal" and kind.scale > common.scale:
-            return strict(lambda v: self.numbers.decimal(v, common), common, of)
+            return _widened(lambda v: self.numbers.decimal(v, common), common, of)
         if common.kind == "decimal" and kind.kind == "int":
-            return strict(Decimal, common, of)
+            return _widened(Decimal, common, of)
         return of
 
     def unsigned(
@@ -412,7 +420,7 @@ class Typing:
         if plain is None:
             raise NotCompilable(f"{name}({', '.join(k.shown for k in kinds)})")
         # Of concat Spark evaluates all arguments, also behind a NULL.
-        return Typed(Form.STRICT_ALL if name == "concat" else Form.STRICT, kind, of, plain)
+        return Typed(Form.STRICT_ALL if name == "concat" else Form.STRICT, kind, of, plain, extra, name)
 
 
 _DIRECT: dict[str, Callable[[Any, Any], Any]] = {
