@@ -29,10 +29,10 @@ from sparkcep.sql.commands import Explain
 from .answers import Frame, NeedsFiles, Session, digest
 
 #: Names of instructions by number.
-_OPERATIONS = {
-    value: name for name, value in vars(codes).items() if name.isupper() and isinstance(value, int) and value <= 40
-    and name not in ("LESS", "EQUAL", "GREATER", "TEST", "NULLSAFE", "RAISE_X", "RAISE_Y")
-}  # fmt: skip
+_OPERATIONS: dict[int, str] = {}
+for _name, _value in vars(codes).items():  # operations come first; kinds of operands have the same numbers
+    if _name.isupper() and isinstance(_value, int):
+        _OPERATIONS.setdefault(_value, _name)
 #: Of a query's dump: what the plan says again, and where things stand in the text.
 _LEFT_OUT = {
     "text", "start", "position", "identifiers", "named_beside_order", "limit_steps", "limit_rows", "limit_events",
