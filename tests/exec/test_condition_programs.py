@@ -30,6 +30,7 @@ from sparkcep.exec.conditions.expressions import (
 )
 from sparkcep.exec.conditions.programs import CallsBack
 from sparkcep.exec.engines.rows.spec import ConditionSet
+from sparkcep.exec.kernels.conditions import functions
 from sparkcep.pattern import Alternation, Concatenation, Quantified, Variable
 
 from .helpers import batch, found_matches, make_spec
@@ -144,17 +145,18 @@ decimal_constants = st.sampled_from(
 of_one = st.one_of(st.integers(0, len(DECIMAL_SLOTS) - 1).map(Load), decimal_constants)
 
 
-ONES = ["negate", "abs", "cast_double", "cast_float", "floor", "ceil", "sqrt", "cast_int", "cast_bigint"]
+ONES = ["negate", "abs", "cast_double", "cast_float", "floor", "ceil", "cast_int", "cast_bigint"]
 
 
 def _more(inner: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expression]:
     pairs = st.builds(lambda f, a, b: Call(f, (a, b)), st.sampled_from(["+", "-", "*", "/", "%"]), inner, inner)
-    ones = st.builds(lambda f, a: Call(f, (a,)), st.sampled_from(ONES), inner)
+    ones = st.builds(lambda f, a: Call(f, (a,)), st.sampled_from([*ONES, *ONES, *functions.NAMES, "log"]), inner)
+    twos = st.builds(lambda f, a, b: Call(f, (a, b)), st.sampled_from([*functions.NAMES_OF_TWO]), inner, inner)
     roundings = st.sampled_from(["round", "round", "bround"])
     rounded = st.builds(lambda f, a, n: Call(f, (a, Constant(n, INT))), roundings, inner, st.sampled_from([0, 1, 6]))
     choices = st.builds(lambda f, v: Call(f, tuple(v)), st.sampled_from(["coalesce", "least", "greatest"]), few(inner))
     case = st.builds(lambda f, x, y, a, b: Call("case", (Call(f, (x, y)), a, b)), orders, inner, inner, inner, inner)
-    return st.one_of(pairs, pairs, ones, rounded, choices, case)
+    return st.one_of(pairs, pairs, ones, twos, rounded, choices, case)
 
 
 def few(inner: st.SearchStrategy[Expression]) -> st.SearchStrategy[list[Expression]]:

@@ -42,6 +42,7 @@ from sparkcep.exec.conditions.typed import TIMESTAMP, Form, Typed, Typing
 from sparkcep.exec.engines.rows.spec import ConditionSet
 from sparkcep.exec.kernels import decimals
 from sparkcep.exec.kernels.conditions import codes as op
+from sparkcep.exec.kernels.conditions import functions
 from sparkcep.exec.kernels.conditions.rounding import HALF_EVEN, PLACES
 
 #: Where a value lies: kind and two numbers, as in an instruction.
@@ -407,7 +408,13 @@ class Compiler:
             self.membership(arguments)
         elif name == "cast_double" and arguments[0].type.is_numeric:
             self.push_as(arguments[0], DOUBLE)
-        elif name in ("floor", "ceil", "sqrt", "cast_float", "cast_int", "cast_bigint", "round", "bround"):
+        elif name in functions.NAMES or (name == "log" and len(arguments) == 1):
+            number = functions.NAMES["ln" if name == "log" else name]
+            self.emit(op.FUNCTION, number, self.value(arguments[0], DOUBLE), pushes=1)
+        elif name in functions.NAMES_OF_TWO:
+            x, y = (self.value(argument, DOUBLE) for argument in arguments)
+            self.emit(op.FUNCTION_2, functions.NAMES_OF_TWO[name], x, y, pushes=1)
+        elif name in ("floor", "ceil", "cast_float", "cast_int", "cast_bigint", "round", "bround"):
             self.function(of)
         elif name == "isnan":
             self.comparison("<=>", arguments[0], Typed(Form.CONSTANT, DOUBLE, detail=float("nan")))
@@ -426,9 +433,7 @@ class Compiler:
         plain = len(of.arguments) == 1 and of.detail is None
         places = 0 if len(of.arguments) == 1 else of.arguments[1].detail
         places_fit = isinstance(places, int) and 0 <= places <= 38
-        if plain and name == "sqrt":
-            self.emit(op.SQUARE_ROOT, 0, self.value(value, DOUBLE), pushes=1)
-        elif plain and name == "cast_float" and (own.is_floating or (own.kind == "int" and own.size <= 32)):
+        if plain and name == "cast_float" and (own.is_floating or (own.kind == "int" and own.size <= 32)):
             self.emit(op.SINGLE, 0, self.value(value, DOUBLE), pushes=1)
         elif plain and name in ("cast_int", "cast_bigint") and own.kind in ("int", "boolean"):
             self.emit(op.ADD_I, bits, self.expression(value), self.int_constant(0), pushes=1)

@@ -1,7 +1,6 @@
 """Scalar functions that conditions evaluate in Python, with Spark's types, rounding, overflow and places in strings.
 
-What is not here has no exact counterpart: `exp`, `ln` and `pow` are StrictMath's in Spark, whose last digit may differ
-from this platform's, and texts of doubles are Java's.
+What is not here has no exact counterpart: texts of doubles are Java's.
 """
 
 from __future__ import annotations
@@ -9,6 +8,7 @@ from __future__ import annotations
 import calendar
 import ctypes
 import datetime as dt
+import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,6 +16,8 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, ROUND_HALF_UP, 
 from typing import Any
 
 from sparkcep.exec.conditions.expressions import BIGINT, BOOLEAN, DOUBLE, FLOAT, INT, STRING, Type
+from sparkcep.exec.kernels.conditions import functions
+from sparkcep.exec.kernels.statuses import TRUE
 
 #: A quotient of decimals of 38 digits has up to 77 digits before its point, and 38 places that are kept.
 DECIMALS = Context(prec=120, rounding=ROUND_HALF_UP)
@@ -175,6 +177,15 @@ def _last_day(day: dt.date) -> dt.date:
     return day.replace(day=calendar.monthrange(day.year, day.month)[1])
 
 
+# -- numbers -----------------------------------------------------------------------------------------------------------
+
+
+def _mathematical(number: int, x: float, y: float = 0.0) -> float | None:
+    """A function that the kernel has; NULL where a logarithm is."""
+    status, value = functions.value_of(number, x, y, functions.ADDRESSES)
+    return float(value) if status == TRUE else None
+
+
 #: Name -> forms: kinds of the arguments (s string, i int of at most 32 bits, d date, n any number as a double), the
 #: result's type and the function. All are NULL where an argument is.
 _FORMS: dict[str, tuple[tuple[str, Type, Callable[..., Any]], ...]] = {
@@ -211,8 +222,6 @@ _FORMS: dict[str, tuple[tuple[str, Type, Callable[..., Any]], ...]] = {
     ),
     "translate": (("sss", STRING, _translate),),
     "substring_index": (("ssi", STRING, _substring_index),),
-    "sqrt": (("n", DOUBLE, lambda v: math.sqrt(v) if v >= 0 else math.nan),),
-    "sign": (("n", DOUBLE, lambda v: math.copysign(1.0, v) if v and not math.isnan(v) else v),),
     "datediff": (("dd", INT, lambda v, w: (v - w).days),),
     "date_add": (("di", _DATE, _days_later),),
     "date_sub": (("di", _DATE, lambda v, n: _days_later(v, -n)),),
@@ -227,6 +236,9 @@ _FORMS: dict[str, tuple[tuple[str, Type, Callable[..., Any]], ...]] = {
     "dayofyear": (("d", INT, lambda v: v.timetuple().tm_yday),),
     "weekofyear": (("d", INT, lambda v: v.isocalendar().week),),
 }
+_FORMS |= {name: (("n", DOUBLE, functools.partial(_mathematical, n)),) for name, n in functions.NAMES.items()}
+_FORMS |= {name: (("nn", DOUBLE, functools.partial(_mathematical, n)),) for name, n in functions.NAMES_OF_TWO.items()}
+_FORMS["log"] += _FORMS["ln"]
 #: What may be written in a condition beside the names that have a syntax of their own -> the name here.
 FUNCTIONS: dict[str, str] = {name: name for name in _FORMS if name not in ("lower", "upper", "trim", "datediff")} | {
     "character_length": "char_length",
@@ -235,6 +247,7 @@ FUNCTIONS: dict[str, str] = {name: name for name in _FORMS if name not in ("lowe
     "dateadd": "date_add",
     "dayofmonth": "day",
     "signum": "sign",
+    "power": "pow",
     "round": "round",
     "bround": "bround",
     "floor": "floor",
@@ -269,7 +282,7 @@ def scalar_function(
     """
     for letters, kind, function in _FORMS.get(name, ()):
         if len(letters) == len(kinds) and all(map(_fits, kinds, letters)):
-            return _of_double(function) if letters == "n" else function, kind
+            return _of_doubles(function) if letters in ("n", "nn") else function, kind
     first = kinds[0] if kinds else Type("null")
     if name in ("round", "bround"):
         return _rounding(name, kinds, constants, numbers)
@@ -294,8 +307,8 @@ def _text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _of_double(function: Callable[[float], Any]) -> Callable[[Any], Any]:
-    return lambda v: function(float(v))
+def _of_doubles(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *values: function(*map(float, values))
 
 
 def _fits(kind: Type, letter: str) -> bool:

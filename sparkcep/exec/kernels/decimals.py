@@ -403,9 +403,11 @@ def order(xh, xl, raise_x, yh, yl, raise_y, long):
 def as_double(high, low, scale, long):
     """The double nearest to a decimal, the even one of two."""
     negative, hi, lo = _magnitude(high, low)
+    if hi == _0 and lo == _0:
+        return 0.0
     if hi == _0 and lo <= np.uint64(2**53) and scale < len(DOUBLE_POWERS):
         value = np.float64(lo) / DOUBLE_POWERS[scale]
-        return -value if negative and lo != _0 else value
+        return -value if negative else value
     # A quotient of 65 or 66 bits, whatever the numbers' sizes, and whether anything remains.
     x, y, rest = 0, LONG, 2 * LONG
     _lay(long, x, hi, lo)

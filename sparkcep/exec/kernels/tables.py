@@ -42,9 +42,10 @@ class Conditions(NamedTuple):
     ``registers[register_low[p]:register_high[p]]`` and the aggregates ``folds[fold_low[p]:fold_high[p]]``. ``ansi``:
     whether overflow and division by zero are errors. ``label_column``: the integer column where the rows of a match
     have their variables' names, of which ``const_i`` holds the first at ``label_names``; -1 where none is read.
-    ``callback``: address of a function that is asked where there are no instructions, see exec/conditions/external.py;
-    0: nowhere. ``asked`` (tests that are asked for, ASKED) and ``answers`` (tests, ANSWERS): what it has answered for
-    pairs of rows already, see conditions.py; flat.
+    ``functions``: addresses of the C library's, see conditions/functions.py. ``callback``: address of a function that
+    is asked where there are no instructions, see exec/conditions/external.py; 0: nowhere. ``asked`` (tests that are
+    asked for, ASKED) and ``answers`` (tests, ANSWERS): what it has answered for pairs of rows already, see
+    conditions.py; flat.
     """
 
     code_start: Ints
@@ -63,6 +64,7 @@ class Conditions(NamedTuple):
     ansi: int
     label_column: int
     label_names: int
+    functions: Ints
     callback: int
     asked: Ints
     answers: Answers

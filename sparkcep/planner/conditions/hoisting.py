@@ -339,8 +339,7 @@ class Hoisting:
             return False
         if name in _EVALUATED or name.lower() in WITH_LAMBDAS:
             return True
-        is_square = name in ("POW", "POWER") and [t.text for t in tokens[-3:-1]] == [",", "2"]
-        if not self.owner.prefers_interpreter or not (is_square or name.lower() in FUNCTIONS):
+        if not self.owner.prefers_interpreter or name.lower() not in FUNCTIONS:
             return False
         self.owner.left_to_interpreter = True
         return True

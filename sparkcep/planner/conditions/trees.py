@@ -230,9 +230,6 @@ class Conjunct(Hoisting):
         if isinstance(tree, exp.DateDiff):
             ends = (_dropped_cast(tree.this), _dropped_cast(tree.expression))
             return Call("datediff", tuple(map(self.node, ends)))
-        if isinstance(tree, exp.Pow) and tree.expression.is_number and tree.expression.name == "2":
-            double = Call("cast_double", (self.node(tree.this),))  # the one power that Java multiplies
-            return Call("*", (double, double))
         if type(tree) is exp.Concat:
             return Call("concat", tuple(map(self.node, tree.expressions)))
         if isinstance(tree, exp.DPipe):

@@ -16,6 +16,7 @@ from sparkcep.exec.conditions.programs import ConditionPrograms
 from sparkcep.exec.engines.rows.program import Program
 from sparkcep.exec.engines.rows.spec import BITS_PER_WORD, OutputSlot
 from sparkcep.exec.kernels.conditions.codes import STACK
+from sparkcep.exec.kernels.conditions.functions import ADDRESSES
 from sparkcep.exec.kernels.decimals import SCRATCH
 from sparkcep.exec.kernels.rows.memo import LOOKBACKS
 from sparkcep.exec.kernels.rows.search import AT_END
@@ -124,9 +125,9 @@ def condition_tables(program: Program, p: ConditionPrograms, lookback: Lookback,
     )  # fmt: skip
 
 
-def nobody_asked() -> tuple[int, Ints, Answers]:
-    """The fields of Conditions that :meth:`External.called_by` fills in."""
-    return 0, np.zeros(0, np.int64), np.zeros(0, np.int8)
+def nobody_asked() -> tuple[Ints, int, Ints, Answers]:
+    """The fields of Conditions for what lies outside of the kernel; :meth:`External.called_by` fills in the last."""
+    return ADDRESSES, 0, np.zeros(0, np.int64), np.zeros(0, np.int8)
 
 
 def _ints(values: Sequence[int] | Sequence[Sequence[int]]) -> Ints:

@@ -28,6 +28,7 @@ import numpy as np
     DIV_F,
     MOD_F,
     DECIMAL,  # argument: see decimals.pack
+    FUNCTION_2,  # of two doubles; argument: which one, see functions.py
     LOAD,
     DOUBLE,  # of a decimal; argument: its scale
     SINGLE,  # a double rounded to single precision
@@ -35,7 +36,7 @@ import numpy as np
     FLOOR,  # of a double, as the next three; argument: bits of the result type
     CEILING,
     CUT,
-    SQUARE_ROOT,
+    FUNCTION,  # of a double; argument: which one
     TEST_TOP,  # from here to SKIP_UNLESS_TRUE: an error on the top is the condition's
     AND,
     OR,
@@ -53,7 +54,7 @@ import numpy as np
     ABS_I,
     ABS_F,
     ABS_W,
-) = range(41)
+) = range(42)
 
 LESS, EQUAL, GREATER, TEST, NULLSAFE = 1, 2, 4, 8, 16
 RAISE_X, RAISE_Y = 8, 16

@@ -26,6 +26,8 @@ from sparkcep.exec.kernels.conditions.codes import (
     EXTREME_F,
     EXTREME_I,
     FLOOR,
+    FUNCTION,
+    FUNCTION_2,
     GREATER,
     IDIV_I,
     IS_NULL,
@@ -45,12 +47,12 @@ from sparkcep.exec.kernels.conditions.codes import (
     SKIP_IF_TRUE,
     SKIP_IF_VALUE,
     SKIP_UNLESS_TRUE,
-    SQUARE_ROOT,
     STACK_W,
     TEST,
     TEST_TOP,
     U,
 )
+from sparkcep.exec.kernels.conditions.functions import function_value
 from sparkcep.exec.kernels.conditions.operands import Tested, operand, outside_test
 from sparkcep.exec.kernels.conditions.rounding import HALF_EVEN, rounded
 from sparkcep.exec.kernels.statuses import FALSE, TRUE
@@ -83,7 +85,7 @@ def holds(label, row, base, rows, number, conditions, columns, search):
         op, argument = code[U(8 * pc)], code[U(8 * pc + 1)]
         at = 8 * pc
         pc += 1
-        if op <= SQUARE_ROOT:
+        if op <= FUNCTION:
             xs, xn, xi, xh, xf = np.int64(TRUE), False, np.int64(0), np.int64(0), 0.0
             ys, yn, yi, yh, yf = np.int64(TRUE), False, np.int64(0), np.int64(0), 0.0
             side = 2 if op >= LOAD else 5  # y lies above x on the stack
@@ -132,7 +134,7 @@ def holds(label, row, base, rows, number, conditions, columns, search):
             search.sh[U(top)] = xh
             if op <= EXTREME_F or op == LOAD or xn or yn:
                 continue
-            status = _compute(op, argument, top, (xi, xh, xf), (yi, yh, yf), ansi, search)
+            status = _compute(op, argument, top, (xi, xh, xf), (yi, yh, yf), ansi, conditions.functions, search)
             if status != TRUE:
                 search.sn[U(top)] = status
         elif op <= SKIP_UNLESS_TRUE and search.sn[U(top)] > TRUE:
@@ -186,7 +188,7 @@ def _second(op, wanted, xi, xf, yi, yf):
 
 
 @spliced
-def _compute(op, argument, top, x, y, ansi, search):
+def _compute(op, argument, top, x, y, ansi, functions, search):
     """Put the result of two values, each (integer, high word, double) and not NULL, on the stack's top, where the
     first is: TRUE or an error's status."""
     if op == DOUBLE:
@@ -198,8 +200,10 @@ def _compute(op, argument, top, x, y, ansi, search):
     if op == ROUND:
         search.sf[U(top)] = rounded(x[2], argument & HALF_EVEN - 1, argument & HALF_EVEN)
         return TRUE
-    if op == SQUARE_ROOT:
-        search.sf[U(top)] = np.sqrt(x[2])
+    if op == FUNCTION or op == FUNCTION_2:
+        status, search.sf[U(top)] = function_value(argument, x[2], y[2], functions)
+        if status == FALSE:
+            search.sn[U(top)] = 1
         return TRUE
     if op >= FLOOR:
         status, search.si[U(top)] = whole_of(op, x[2], argument, ansi)
