@@ -17,10 +17,13 @@ from ..conftest import IS_CONNECT, configured
 from .write import CONFIGURATION, FILES, PLACE, STREAMS, WRITTEN, batch, replace, run, views, write_file
 
 RELEASES = sorted(folder for folder in Path(__file__).parent.iterdir() if (folder / "index").is_dir())
-pytestmark = pytest.mark.skipif(
-    IS_CONNECT or RELEASE < (4, 3),
-    reason="Spark 4.3 wrote the checkpoints",
-)
+pytestmark = [
+    pytest.mark.full,
+    pytest.mark.skipif(
+        IS_CONNECT or RELEASE < (4, 3),
+        reason="Spark 4.3 wrote the checkpoints",
+    ),
+]
 
 
 def log_of(folder: Path, count: int) -> Path:
