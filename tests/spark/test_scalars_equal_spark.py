@@ -78,6 +78,7 @@ substring(s, i, j) | substr(concat(s, t), i, j) | left(s, i) | right(s, i) | rep
 instr(s, t) | locate(t, s) | reverse(s) | repeat(s, i) | lpad(s, i) | lpad(s, j, t) | rpad(s, i) | rpad(s, j, t) |
 startswith(s, t) | endswith(s, t) | contains(s, t) | translate(s, t, u) | substring_index(s, t, i) |
 substring_index(s, ',', i) | substring_index(s, 'aa', i) | ltrim(s) | rtrim(s) | trim(s) | upper(t) | lower(t) |
+bit_length(s) |
 length(s) | len(s) | char_length(s) | character_length(s) | octet_length(s) | string(i) | string(b) | string(d) |
 CAST(l AS STRING) | round(x) | round(x, 2) | round(x, 1) | round(x, -1) | bround(x) | bround(x, 2) | round(f, 2) |
 bround(f, 1) | round(i) | round(i, -1) | bround(i, -1) | round(h, -1) | round(l, -2) | round(n) | round(n, 2) |

@@ -197,6 +197,7 @@ _FORMS: dict[str, tuple[tuple[str, Type, Callable[..., Any]], ...]] = {
     "length": (("s", INT, len),),
     "char_length": (("s", INT, len),),
     "octet_length": (("s", INT, lambda v: len(v.encode())),),
+    "bit_length": (("s", INT, lambda v: 8 * len(v.encode())),),
     "reverse": (("s", STRING, lambda v: v[::-1]),),
     "repeat": (("si", STRING, lambda v, n: v * n),),
     "levenshtein": (("ss", INT, levenshtein),),
