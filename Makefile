@@ -40,7 +40,7 @@ test: $(VENV)/.test
 	$(MAKE) -j4 test-spark test-index test-sql test-kernels test-connect check
 
 # All that compares with rows written down, with kernels compiled, and the SQL tests of `make test` on the oldest Spark 4:
-# half an hour. What is marked long, and whole grids of settings, are for test-long.
+# 40 minutes. What is marked long, and whole grids of settings, are for test-long.
 test-full: $(VENV)/.test
 	$(MAKE) warm
 	$(MAKE) -j5 test-spark test-sql test-index test-connect test-kernels check TIER='not long' INTERPRETED=
