@@ -240,37 +240,17 @@ _FORMS: dict[str, tuple[tuple[str, Type, Callable[..., Any]], ...]] = {
 _FORMS |= {name: (("n", DOUBLE, functools.partial(_mathematical, n)),) for name, n in functions.NAMES.items()}
 _FORMS |= {name: (("nn", DOUBLE, functools.partial(_mathematical, n)),) for name, n in functions.NAMES_OF_TWO.items()}
 _FORMS["log"] += _FORMS["ln"]
-#: What may be written in a condition beside the names that have a syntax of their own -> the name here.
-FUNCTIONS: dict[str, str] = {name: name for name in _FORMS if name not in ("lower", "upper", "trim", "datediff")} | {
-    "character_length": "char_length",
-    "len": "length",
-    "substr": "substring",
-    "dateadd": "date_add",
-    "dayofmonth": "day",
-    "signum": "sign",
-    "power": "pow",
-    "round": "round",
-    "bround": "bround",
-    "floor": "floor",
-    "ceil": "ceil",
-    "ceiling": "ceil",
-    "isnan": "isnan",
-    "concat_ws": "concat_ws",
-    "mod": "%",
-    "size": "size",
-    "cardinality": "cardinality",
-    "array_size": "array_size",
-    "map_keys": "map_keys",
-    "map_values": "map_values",
-    "get": "get",
-    "arrays_overlap": "arrays_overlap",
-    "array_intersect": "array_intersect",
-    "array_except": "array_except",
-    "array_union": "array_union",
-    "float": "cast_float",
-    "int": "cast_int",
-    "string": "cast_string",
+_OTHERS = """round bround floor ceil isnan concat_ws size cardinality array_size map_keys map_values get arrays_overlap
+array_intersect array_except array_union"""
+_SYNONYMS = {
+    "character_length": "char_length", "len": "length", "substr": "substring", "dateadd": "date_add",
+    "dayofmonth": "day", "signum": "sign", "power": "pow", "ceiling": "ceil", "mod": "%", "float": "cast_float",
+    "int": "cast_int", "string": "cast_string",
 }  # fmt: skip
+#: What may be written in a condition beside the names that have a syntax of their own -> the name here.
+FUNCTIONS = {name: name for name in (*_FORMS, *_OTHERS.split())} | _SYNONYMS
+for _name in ("lower", "upper", "trim", "datediff"):
+    del FUNCTIONS[_name]
 
 
 def scalar_function(
