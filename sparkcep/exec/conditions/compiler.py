@@ -14,8 +14,6 @@ from sparkcep.exec.conditions.expressions import (
     COMPARISONS,
     DOUBLE,
     LABEL_COLUMN,
-    ROW_COLUMN,
-    STRING,
     WORD_DIGITS,
     AggregateSlot,
     Call,
@@ -32,7 +30,6 @@ from sparkcep.exec.conditions.expressions import (
     columns_read,
     common_type,
     decimal_among,
-    digits_type,
     loads,
     wider_decimal,
 )
@@ -106,7 +103,6 @@ class Compiler:
         labels: bool = False,
     ) -> None:
         self.slots = slots
-        self.column_types = column_types
         self.registers = registers
         self.each = each
         self.calls_back = calls_back
@@ -206,30 +202,26 @@ class Compiler:
             NotCompilable: a type that fits neither.
         """
         if index not in self.out.columns:
-            kind = self.column_type(index).kind
+            kind = self.typing.type_of_column(index)
             if index == LABEL_COLUMN:
                 if not self.labels:
                     raise NotCompilable("CLASSIFIER of other rows")
                 store = "label"
-            elif self.column_type(index).is_integer_like:
+            elif kind.is_integer_like:
                 store = "int"
-            elif kind in ("double", "float"):
+            elif kind.is_floating:
                 store = "float"
-            elif kind == "string":
+            elif kind.kind == "string":
                 store = "string"
-            elif kind == "decimal":
-                store = "wide" if self.column_type(index).is_wide else "decimal"
+            elif kind.kind == "decimal":
+                store = "wide" if kind.is_wide else "decimal"
             else:
-                raise NotCompilable(f"a column of type {kind}")
+                raise NotCompilable(f"a column of type {kind.kind}")
             stores = [other for other, _ in self.out.columns.values()]
             floats = stores.count("float")
             place = floats if store == "float" else len(stores) - floats + stores.count("wide")
             self.out.columns[index] = (store, place)
         return self.out.columns[index]
-
-    def column_type(self, index: int) -> Type:
-        """The type of a kernel column, of a row's number, or of its label."""
-        return {ROW_COLUMN: BIGINT, LABEL_COLUMN: STRING}.get(index) or self.column_types[index]
 
     def expression(self, of: Typed) -> Operand:
         """Where an expression's value lies, after emitting what it takes to compute it."""
@@ -327,7 +319,7 @@ class Compiler:
             if isinstance(argument, Constant) and argument.value is not None and slot.function == "count":
                 pass
             elif isinstance(argument, RowValue):
-                type_ = self.column_type(argument.column)
+                type_ = self.typing.type_of_column(argument.column)
                 store, column = self.column(argument.column)
                 form = _FORMS.get(store, 0)
             else:
@@ -510,7 +502,7 @@ class Compiler:
         if a.is_floating or b.is_floating:
             self.emit(op.COMPARE_F, argument, self.value(left, DOUBLE), self.value(right, DOUBLE), pushes=pushes)
         elif "decimal" in (a.kind, b.kind):
-            a, b = as_decimal(digits_of(left)), as_decimal(digits_of(right))
+            a, b = as_decimal(left.beside_decimal), as_decimal(right.beside_decimal)
             common = common or wider_decimal(a, b)
             scale = max(a.scale, b.scale)
             if not common.is_wide or common.scale < scale:
@@ -556,7 +548,7 @@ class Compiler:
 
     def decimal_arithmetic(self, name: str, left: Typed, right: Typed, kind: Type) -> None:
         """Emit an operation of decimals: on one word where nothing on the way can be longer."""
-        a, b = as_decimal(digits_of(left)), as_decimal(digits_of(right))
+        a, b = as_decimal(left.beside_decimal), as_decimal(right.beside_decimal)
         scale = a.scale + b.scale if name == "*" else max(a.scale, b.scale)
         if name in ("*", "/"):
             raised = (0, 0)
@@ -640,12 +632,6 @@ class Compiler:
 def unscaled(of: Typed) -> int:
     """A literal's number in units of its type's scale."""
     return int(Decimal(of.detail).scaleb(of.type.scale if of.type.kind == "decimal" else 0, DECIMALS))
-
-
-def digits_of(of: Typed) -> Type:
-    """A number's type beside a decimal: an integer literal is a decimal of just its digits."""
-    literal = of.form is Form.CONSTANT and of.type.kind == "int" and of.detail is not None
-    return digits_type(of.detail) if literal else of.type
 
 
 def _conjuncts(condition: Expression) -> list[Expression]:

@@ -264,18 +264,6 @@ def as_decimal(type_: Type) -> Type:
     return Type("decimal", _DIGITS[type_.size], 0) if type_.kind == "int" else type_
 
 
-def literal_type(node: Expression, kind: Type) -> Type:
-    """Beside a decimal an integer literal is a decimal of just its digits."""
-    if kind.kind != "int" or not isinstance(node, Constant) or node.value is None:
-        return kind
-    return digits_type(node.value)
-
-
-def digits_type(value: int) -> Type:
-    """A decimal of an integer's digits."""
-    return Type("decimal", len(str(abs(value))), 0)
-
-
 def average_type(kind: Type) -> Type:
     """Type of the average of decimals."""
     return Type("decimal", min(38, kind.size + 4), min(38, kind.scale + 4))

@@ -46,7 +46,6 @@ from sparkcep.exec.conditions.expressions import (
     check_comparable,
     common_type,
     decimal_among,
-    literal_type,
     wider_decimal,
 )
 from sparkcep.exec.conditions.intervals import scaled
@@ -125,6 +124,13 @@ class Typed:
         """The value that was widened, if it was; else the part as it is."""
         return self.arguments[0] if self.form is Form.WIDENED else self
 
+    @property
+    def beside_decimal(self) -> Type:
+        """A number's type beside a decimal: an integer literal is a decimal of just its digits."""
+        if self.form is not Form.CONSTANT or self.type.kind != "int" or self.detail is None:
+            return self.type
+        return Type("decimal", len(str(abs(self.detail))), 0)
+
 
 def _widened(apply: Callable[[Any], Any], type_: Type, of: Typed) -> Typed:
     return Typed(Form.WIDENED, type_, (of,), apply)
@@ -166,13 +172,16 @@ class Typing:
         if isinstance(node, Constant):
             return Typed(Form.CONSTANT, node.type, detail=node.value)
         if isinstance(node, RowValue):
-            own = {LABEL_COLUMN: STRING, ROW_COLUMN: BIGINT}.get(node.column)
-            return Typed(Form.COLUMN, own or self.column_types[node.column], detail=node.column)
+            return Typed(Form.COLUMN, self.type_of_column(node.column), detail=node.column)
         if isinstance(node, CurrentNumber):
             return Typed(Form.NUMBER, BIGINT)
         if isinstance(node, Load):
             return self.slot(node)
         return self.call(node)
+
+    def type_of_column(self, index: int) -> Type:
+        """The type of a kernel column, of a row's number, or of its label."""
+        return {ROW_COLUMN: BIGINT, LABEL_COLUMN: STRING}.get(index) or self.column_types[index]
 
     def slot(self, node: Load) -> Typed:
         """A navigation, an aggregate or MATCH_NUMBER; NULL for rows outside of the partition."""
@@ -267,7 +276,7 @@ class Typing:
         check_comparable(name, kinds[0], kinds[1], self.ansi)
         a, b = kinds
         if decimal_among(kinds):
-            common = wider_decimal(*map(as_decimal, map(literal_type, node.arguments, kinds)))
+            common = wider_decimal(*(as_decimal(each.beside_decimal) for each in of))
             of = tuple(self.widened(each, common) for each in of)
         if name in _PYTHON_ORDERS and a.kind == b.kind and (a.kind == "string" or a.is_integer_like):
             return Typed(Form.STRICT, BOOLEAN, of, _PYTHON_ORDERS[name], name=name)
@@ -285,12 +294,11 @@ class Typing:
     def operator(self, node: Call, of: tuple[Typed, ...], kinds: Sequence[Type]) -> Typed:
         """An arithmetic operator."""
         name = node.name
-        if node.extra and (found := operation(name, kinds[0], kinds[1], node.extra)):
-            return Typed(Form.STRICT, found[1], of, found[0], "in a zone", name)
-        if found := scaled(name, *kinds):
+        found = operation(name, kinds[0], kinds[1], node.extra) if node.extra else None
+        if found := found or scaled(name, *kinds):
             return Typed(Form.STRICT, found[1], of, found[0], name=name)
         if "decimal" in (kinds[0].kind, kinds[1].kind):
-            kinds = list(map(literal_type, node.arguments, kinds))
+            kinds = [each.beside_decimal for each in of]
         kind = arithmetic_type(name, kinds[0], kinds[1], self.ansi)
         apply = functools.partial(self.operate, name, kind)
         # Of a division the dividend is not evaluated where the divisor is NULL.

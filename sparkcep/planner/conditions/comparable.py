@@ -26,12 +26,11 @@ from sparkcep.exec.conditions.expressions import (
     Type,
     decimal_among,
     gives_up_digits,
-    literal_type,
     parse_type,
 )
 from sparkcep.exec.conditions.lambdas import free_parameters
 from sparkcep.exec.conditions.scalars import single
-from sparkcep.exec.conditions.typed import Typing
+from sparkcep.exec.conditions.typed import Typed, Typing
 from sparkcep.planner.conditions.coercion import (
     TIMES_BY_WIDTH,
     alternative_as,
@@ -145,7 +144,7 @@ class Comparable:
         if not isinstance(node, Call):
             return False
         if node.name in ("+", "-", "*", "/", "%") and len(node.arguments) == 2:
-            kinds = [literal_type(value, self.kind(value)) for value in node.arguments]
+            kinds = [self.typed(value).beside_decimal for value in node.arguments]
             if decimal_among(kinds) and gives_up_digits(node.name, *kinds):
                 return True
         return any(map(self.loses_precision, node.arguments))
@@ -187,7 +186,11 @@ class Comparable:
         return node if to is None else self.coerced_to(to, node, places, kinds)
 
     def kind(self, node: Expression) -> Type:
-        """The type of any value.
+        """The type of any value; see :meth:`typed`."""
+        return self.typed(node).type
+
+    def typed(self, node: Expression) -> Typed:
+        """Any value with its type.
 
         Raises:
             NotCompilable: of what no condition can do, or of a lambda function's parameter.
@@ -195,7 +198,7 @@ class Comparable:
         if free_parameters(node):
             raise NotCompilable("a parameter")
         columns = tuple(parse_type(self.type_of_column(k)) for k in range(len(self.owner.columns)))
-        return Typing(tuple(self.owner.slots), columns, self.ansi).typed(node).type
+        return Typing(tuple(self.owner.slots), columns, self.ansi).typed(node)
 
     def coerced_to(self, to: Type, node: Call, places: Sequence[int], kinds: Sequence[Type]) -> Call:
         """A call whose values at some places are of a type, where it is not one that numbers are widened to anyway."""
