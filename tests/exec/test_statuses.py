@@ -6,7 +6,6 @@ import pytest
 
 from sparkcep.errors import SparkCepError
 from sparkcep.exec.conditions.external import External
-from sparkcep.exec.engines.rows.spec import ConditionSet
 from sparkcep.exec.kernels import statuses
 from sparkcep.exec.kernels.statuses import (
     CONDITION_FAILED,
@@ -55,7 +54,7 @@ def test_errors(status: int) -> None:
 
 
 def test_what_a_condition_raised() -> None:
-    external = External((), ConditionSet(), True)
+    external = External(())
     external.failure = ValueError("not a number")
     with pytest.raises(SparkCepError, match="not a number") as raised:
         external.raise_failure(CONDITION_FAILED)

@@ -51,7 +51,7 @@ class Labels(Protocol):
     def __getitem__(self, row: int, /) -> str | None: ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Values:
     """Python's values of a batch's columns. ``base``: the partition's first row in them; ``rows``: those of the
     partition; ``skipped``: rows of the partition that came before those of the batch."""
@@ -401,25 +401,37 @@ def _strict(apply: Callable[..., Any], arguments: Sequence[Columnwise], lazy: bo
                 raise each.error
         return None if None in row else apply(*row)
 
+    def every(columns: Sequence[Sequence[Any]]) -> Sequence[Any]:
+        if len(columns) == 2:
+            return [None if a is None or b is None else apply(a, b) for a, b in zip(*columns, strict=True)]
+        if len(columns) == 1:
+            return [None if v is None else apply(v) for v in columns[0]]
+        return [None if None in row else apply(*row) for row in zip(*columns, strict=True)]
+
     def evaluate(frame: Frame) -> Sequence[Any]:
         columns = []
         for argument in arguments:
             columns.append(column := argument(frame))
             if lazy and column and column[0] is None and not frame.failures.any and column.count(None) == len(column):
                 return column
-        if not frame.failures.any:
-            try:
-                if len(columns) == 2:
-                    return [
-                        None if a is None or b is None else apply(a, b) for a, b in zip(*columns, strict=True)
-                    ]  # fmt: skip
-                if len(columns) == 1:
-                    return [None if v is None else apply(v) for v in columns[0]]
-            except Exception:
-                pass  # value by value, below
-        return [_tried(frame, one, *row) for row in zip(*columns, strict=True)]
+        return _by_row(frame, columns, every, one)
 
     return evaluate
+
+
+def _by_row(
+    frame: Frame,
+    columns: Sequence[Sequence[Any]],
+    every: Callable[[Sequence[Sequence[Any]]], Sequence[Any]],
+    one: Callable[..., Any],
+) -> Sequence[Any]:
+    """The values of ``every`` row at once; where some have failed, or do, of ``one`` row after the other."""
+    if not frame.failures.any:
+        try:
+            return every(columns)
+        except Exception:
+            pass
+    return [_tried(frame, one, *row) for row in zip(*columns, strict=True)]
 
 
 def _listed(apply: Callable[..., Any], arguments: Sequence[Columnwise]) -> Columnwise:
@@ -427,22 +439,13 @@ def _listed(apply: Callable[..., Any], arguments: Sequence[Columnwise]) -> Colum
     if not arguments:
         return lambda frame: [apply() for _ in range(frame.count)]
 
-    return _by_row(apply, arguments, lambda *row: apply(*settled(row)))
+    def every(columns: Sequence[Sequence[Any]]) -> Sequence[Any]:
+        return [apply(*row) for row in zip(*columns, strict=True)]
 
+    def one(*row: Any) -> Any:
+        return apply(*settled(row))
 
-def _by_row(apply: Callable[..., Any], arguments: Sequence[Columnwise], with_failed: Callable[..., Any]) -> Columnwise:
-    """A function of a row of values. ``with_failed``: the same, where some may have failed."""
-
-    def evaluate(frame: Frame) -> Sequence[Any]:
-        columns = [argument(frame) for argument in arguments]
-        if not frame.failures.any:
-            try:
-                return [apply(*row) for row in zip(*columns, strict=True)]
-            except Exception:
-                pass  # row by row, below
-        return [_tried(frame, with_failed, *row) for row in zip(*columns, strict=True)]
-
-    return evaluate
+    return lambda frame: _by_row(frame, [argument(frame) for argument in arguments], every, one)
 
 
 def _logic(decisive: bool, x: Columnwise, y: Columnwise) -> Columnwise:
@@ -521,4 +524,4 @@ def _membership(parts: Sequence[Columnwise]) -> Columnwise:
                 return True
         return None if unknown else False
 
-    return _by_row(one, parts, one)
+    return lambda frame: [_tried(frame, one, *row) for row in zip(*(part(frame) for part in parts), strict=True)]

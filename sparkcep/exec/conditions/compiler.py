@@ -33,7 +33,7 @@ from sparkcep.exec.conditions.expressions import (
     loads,
     wider_decimal,
 )
-from sparkcep.exec.conditions.programs import CallsBack, ConditionPrograms, Reads
+from sparkcep.exec.conditions.programs import CalledBack, CallsBack, ConditionPrograms, Reads
 from sparkcep.exec.conditions.scalars import DECIMALS
 from sparkcep.exec.conditions.typed import TIMESTAMP, Form, Typed, Typing
 from sparkcep.exec.engines.rows.spec import ConditionSet
@@ -122,7 +122,7 @@ class Compiler:
             state = self.state()
             typed = self.typing.condition(conjunct)
             if self.calls_back is CallsBack.ALWAYS:
-                self.call_back(conjunct, "")
+                self.call_back(conjunct, typed, "")
                 continue
             try:
                 self.conjunct(typed)
@@ -130,7 +130,7 @@ class Compiler:
                 if self.calls_back is CallsBack.NEVER:
                     raise
                 self.restore(state)
-                self.call_back(conjunct, str(error))
+                self.call_back(conjunct, typed, str(error))
         self.out.spans[label] = (low, len(self.out.code))
 
     def conjunct(self, of: Typed) -> None:
@@ -141,9 +141,10 @@ class Compiler:
             self.on_stack(of)
             self.emit(op.TEST_TOP, pushes=-1)
 
-    def call_back(self, node: Expression, lacking: str) -> None:
+    def call_back(self, node: Expression, typed: Typed, lacking: str) -> None:
         """Emit a test that the interpreter makes. ``lacking``: what it has that the program has not."""
-        if LABEL_COLUMN in columns_read(node, self.slots):
+        columns, places = columns_read(node, self.slots), places_of(node, self.slots)
+        if LABEL_COLUMN in columns:
             self.column(LABEL_COLUMN)
         for slot in (self.slots[number] for number in loads(node)):
             if isinstance(slot, NavigationSlot):
@@ -152,9 +153,9 @@ class Compiler:
                 self.reads.everything.add(slot.register)
             else:
                 self.out.reads_number = True
-        self.out.external.append(node)
+        self.out.external.append(CalledBack(typed, places, frozenset(c for c in columns if c >= 0)))
         self.out.lacking.append(lacking)
-        operands = [(op.NAVIGATED_I, self.navigation(place), 0) for place in places_of(node, self.slots) or ()]
+        operands = [(op.NAVIGATED_I, self.navigation(place), 0) for place in places or ()]
         self.emit(op.EXTERNAL, len(self.out.external) - 1, *operands, pushes=1)
         self.emit(op.TEST_TOP, pushes=-1)
 

@@ -24,14 +24,11 @@ from sparkcep.exec.conditions.columns import (
     Place,
     Values,
     evaluator,
-    places_of,
     value,
 )
-from sparkcep.exec.conditions.expressions import LABEL_COLUMN, ROW_COLUMN, Expression, columns_read
+from sparkcep.exec.conditions.programs import CalledBack
 from sparkcep.exec.conditions.python_values import python_values
 from sparkcep.exec.conditions.scalars import DivisionByZero, Overflow
-from sparkcep.exec.conditions.typed import Typing
-from sparkcep.exec.engines.rows.spec import ConditionSet
 from sparkcep.exec.kernels.conditions import codes as op
 from sparkcep.exec.kernels.statuses import CONDITION_FAILED, FALSE, OVERFLOW, TRUE, ZERO_DIVISION
 from sparkcep.exec.kernels.tables import Answers, Columns, Conditions, Flags, Ints, SearchState
@@ -160,20 +157,17 @@ class External:
     evaluation raised, once the kernel has given CONDITION_FAILED.
     """
 
-    def __init__(self, tests: Sequence[Expression], conditions: ConditionSet, ansi: bool) -> None:
-        typing = Typing(conditions.slots, conditions.column_types, ansi)
-        typed = [typing.typed(test) for test in tests]
-        self.evaluators = [evaluator(test) for test in typed]
+    def __init__(self, tests: Sequence[CalledBack]) -> None:
+        self.evaluators = [evaluator(each.test) for each in tests]
         self.asked = np.full((len(tests), op.ASKED), -1, np.int64)
         self.answers = np.zeros((len(tests), op.ANSWERS), np.int8)
         self.foresight = [
             None
-            if (places := places_of(test, conditions.slots)) is None
-            else Foresight(evaluator(typed[n], places), places, self.asked[n], self.answers[n])
-            for n, test in enumerate(tests)
+            if each.places is None
+            else Foresight(evaluator(each.test, each.places), each.places, self.asked[n], self.answers[n])
+            for n, each in enumerate(tests)
         ]
-        read = frozenset[int]().union(*(columns_read(test, conditions.slots) for test in tests))
-        self.columns = sorted(read - {ROW_COLUMN, LABEL_COLUMN})
+        self.columns = sorted(frozenset[int]().union(*(each.columns for each in tests)))
         self.values: list[Sequence[Any]] = []
         self.labels: Labels = ()
         self.registers: Sequence[Sequence[int]] = ()

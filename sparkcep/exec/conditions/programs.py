@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from sparkcep.exec.conditions.expressions import LABEL_COLUMN, Expression
+from sparkcep.exec.conditions.columns import Place
+from sparkcep.exec.conditions.expressions import LABEL_COLUMN
+from sparkcep.exec.conditions.typed import Typed
 
 #: Operation, argument, and two operands of three integers each; see kernels/conditions/codes.py.
 Instruction: TypeAlias = tuple[int, int, int, int, int, int, int, int]
@@ -19,6 +21,16 @@ class CallsBack(enum.Enum):
     NEVER = 0
     WHERE_NEEDED = 1
     ALWAYS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class CalledBack:
+    """A test that the kernel calls back for. ``places``: the two rows that it looks at, None where it looks at anything
+    else; ``columns``: the kernel columns that it reads."""
+
+    test: Typed
+    places: tuple[Place, Place] | None
+    columns: frozenset[int]
 
 
 @dataclass(slots=True)
@@ -59,7 +71,7 @@ class ConditionPrograms:
     agg: list[tuple[int, int, int]] = field(default_factory=list)
     columns: dict[int, tuple[str, int]] = field(default_factory=dict)
     reads_number: bool = False
-    external: list[Expression] = field(default_factory=list)
+    external: list[CalledBack] = field(default_factory=list)
     lacking: list[str] = field(default_factory=list)
 
     def name_labels(self, names: Sequence[str]) -> tuple[int, int]:

@@ -59,7 +59,7 @@ class Matcher:
         self.patience = PATIENCE
         own = spec.conditions
         self.programs = compile_conditions(own, spec.ansi, calls_back, labels=True)
-        self.external = External(self.programs.external, own, spec.ansi)
+        self.external = External(self.programs.external)
         lookback = Lookback(program, self.programs, own.registers)
         tables = condition_tables(program, self.programs, lookback, len(own.registers))
         self.conditions = self.external.called_by(tables)

@@ -255,7 +255,7 @@ def compiled_conditions(spec: RunSpec, calls_back: CallsBack) -> tuple[Condition
         NotCompilable: the interpreter lacks one, too.
     """
     programs = compile_conditions(spec.conditions, spec.ansi, calls_back)
-    external = External(programs.external, spec.conditions, spec.ansi)
+    external = External(programs.external)
     return programs, external, external.called_by(run_conditions(spec, programs))
 
 
