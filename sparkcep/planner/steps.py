@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from sparkcep.errors import PatternAnalysisError
+from sparkcep.exec.conditions.compiler import compile_conditions
 from sparkcep.exec.conditions.expressions import BIGINT, parse_type
-from sparkcep.exec.engines.rows.spec import BITS_PER_WORD, words_of
+from sparkcep.exec.conditions.programs import CallsBack
+from sparkcep.exec.engines.rows.spec import BITS_PER_WORD, ConditionSet, words_of
 from sparkcep.exec.shape import Within
 from sparkcep.planner.conditions.call_tokens import may_be_users
 from sparkcep.planner.conditions.match_conditions import MatchConditions
@@ -221,3 +224,15 @@ class PlanSteps(ABC):
                 parts.append(f"CASE WHEN ({mask} & {value}L) <> 0L AND ({shifts[label]}) THEN {value}L ELSE 0L END")
             out.append(unescape(" | ".join(parts)))  # goes to Spark as it is, not through formatting
         return tuple(out)
+
+
+def in_kernel(conditions: ConditionSet, ansi: bool, number: int, labels: bool = False) -> str:
+    """What a kernel lacks for one condition and calls the interpreter for; empty where it lacks nothing.
+
+    ``labels``: whether the kernel has the names of the variables that took rows.
+
+    Raises:
+        NotCompilable: the interpreter lacks it, too, with what that is.
+    """
+    one = replace(conditions, conditions={number: conditions.conditions[number]})
+    return next(iter(compile_conditions(one, ansi, CallsBack.WHERE_NEEDED, labels).lacking), "")

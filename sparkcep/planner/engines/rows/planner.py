@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from sparkcep.errors import LimitError
-from sparkcep.exec.conditions.compiler import compile_conditions
 from sparkcep.exec.conditions.expressions import NotCompilable
-from sparkcep.exec.conditions.programs import CallsBack
 from sparkcep.exec.engines.rows.program import compile_pattern
 from sparkcep.exec.engines.rows.spec import ConditionSet, MatchSpec, words_of
 from sparkcep.exec.shape import OperatorColumns
@@ -21,7 +19,7 @@ from sparkcep.planner.input_plan import InputPlan
 from sparkcep.planner.measures import MeasureSql
 from sparkcep.planner.plan import Analyzer, PatternPlan
 from sparkcep.planner.sampling import Sampler
-from sparkcep.planner.steps import PlanSteps
+from sparkcep.planner.steps import PlanSteps, in_kernel
 from sparkcep.query import GAP, PatternQuery, Scalar
 from sparkcep.settings import Settings
 
@@ -145,17 +143,17 @@ class RowsPlanner(PlanSteps):
         dependent.settle()
         kinds = dependent.column_kinds()
         conditions = ConditionSet(dependent.conditions, tuple(dependent.slots), kinds, tuple(dependent.registers))
-        lacking: list[str] = []
-        for label, condition in sorted(dependent.conditions.items()):
-            own = replace(conditions, conditions={label: condition})
+        because = ""
+        for label in sorted(dependent.conditions):
             try:
-                lacking += compile_conditions(own, self.settings.ansi, CallsBack.WHERE_NEEDED, labels=True).lacking
+                lacking = in_kernel(conditions, self.settings.ansi, label, labels=True)
             except NotCompilable as error:
                 defined = next(c for c in self.query.conditions if c.decided_by == (self.names[label],))
                 raise dependent.unsupported(defined.scalar, str(error)) from None
-        if not lacking:
+            because = because or lacking
+        if not because:
             return conditions, ""
-        return replace(conditions, calls_back=True), PAIRS if dependent.pairs else lacking[0]
+        return replace(conditions, calls_back=True), PAIRS if dependent.pairs else because
 
 
 def plan_rows(

@@ -9,9 +9,7 @@ from functools import partial
 
 from sparkcep.errors import PatternAnalysisError, SparkCepError
 from sparkcep.exec.automaton import Automaton, compile_automaton
-from sparkcep.exec.conditions.compiler import compile_conditions
 from sparkcep.exec.conditions.expressions import ROW_COLUMN, TIMES, NavigationSlot, NotCompilable
-from sparkcep.exec.conditions.programs import CallsBack
 from sparkcep.exec.conditions.typed import Typing
 from sparkcep.exec.engines.rows.spec import ConditionSet
 from sparkcep.exec.engines.runs.spec import Check, RunSpec
@@ -23,7 +21,7 @@ from sparkcep.planner.conditions.match_conditions import MatchConditions
 from sparkcep.planner.conditions.row_conditions import RowCondition, row_condition, tests_by_name
 from sparkcep.planner.input_plan import InputPlan
 from sparkcep.planner.plan import Analyzer
-from sparkcep.planner.steps import PlanSteps
+from sparkcep.planner.steps import PlanSteps, in_kernel
 from sparkcep.query import (
     Component,
     Condition,
@@ -368,16 +366,6 @@ def condition_beyond(attempt: Callable[[int], object], conditions: Sequence[Cond
         except NotCompilable as error:
             return condition, str(error)
     return None
-
-
-def in_kernel(conditions: ConditionSet, ansi: bool, number: int) -> str:
-    """What a kernel lacks for one condition and calls the interpreter for; empty where it lacks nothing.
-
-    Raises:
-        NotCompilable: the interpreter lacks it, too, with what that is.
-    """
-    one = replace(conditions, conditions={number: conditions.conditions[number]})
-    return next(iter(compile_conditions(one, ansi, CallsBack.WHERE_NEEDED).lacking), "")
 
 
 def in_search(conditions: ConditionSet, ansi: bool, number: int) -> None:

@@ -28,7 +28,7 @@ from sparkcep.exec.engines.trends.spec import (
 from sparkcep.exec.shape import OperatorColumns, Within
 from sparkcep.planner.conditions.match_conditions import MatchConditions, describe
 from sparkcep.planner.conditions.row_conditions import RowCondition, may_fail, row_condition, tests_by_name
-from sparkcep.planner.engines.runs.steps import BlockPlanner, in_kernel, machine_lacks
+from sparkcep.planner.engines.runs.steps import BlockPlanner, machine_lacks
 from sparkcep.planner.engines.trends.edges import (
     AFTER,
     BEFORE,
@@ -42,6 +42,7 @@ from sparkcep.planner.engines.trends.quotients import DIGITS
 from sparkcep.planner.engines.trends.sql import TrendSql, TrendValue
 from sparkcep.planner.plan import EngineDefaults, PatternPlan, StreamNeeds, slow
 from sparkcep.planner.rules.range_splitting import fixed_distance
+from sparkcep.planner.steps import in_kernel
 from sparkcep.planner.test_codes import edge_test, of_components
 from sparkcep.planner.ties import is_orderable
 from sparkcep.planner.within import check_length
