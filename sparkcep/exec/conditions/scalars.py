@@ -242,15 +242,14 @@ _FORMS |= {name: (("nn", DOUBLE, functools.partial(_mathematical, n)),) for name
 _FORMS["log"] += _FORMS["ln"]
 _OTHERS = """round bround floor ceil isnan concat_ws size cardinality array_size map_keys map_values get arrays_overlap
 array_intersect array_except array_union"""
+_OWN_SYNTAX = ("lower", "upper", "trim", "datediff")
 _SYNONYMS = {
     "character_length": "char_length", "len": "length", "substr": "substring", "dateadd": "date_add",
     "dayofmonth": "day", "signum": "sign", "power": "pow", "ceiling": "ceil", "mod": "%", "float": "cast_float",
     "int": "cast_int", "string": "cast_string",
 }  # fmt: skip
 #: What may be written in a condition beside the names that have a syntax of their own -> the name here.
-FUNCTIONS = {name: name for name in (*_FORMS, *_OTHERS.split())} | _SYNONYMS
-for _name in ("lower", "upper", "trim", "datediff"):
-    del FUNCTIONS[_name]
+FUNCTIONS = {name: name for name in (*_FORMS, *_OTHERS.split()) if name not in _OWN_SYNTAX} | _SYNONYMS
 
 
 def scalar_function(

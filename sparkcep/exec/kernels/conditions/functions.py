@@ -21,16 +21,16 @@ from sparkcep.exec.kernels.conditions.codes import U
 from sparkcep.exec.kernels.statuses import FALSE, TRUE
 from sparkcep.exec.kernels.tables import Ints
 
+#: Functions that are the C library's as they stand, logarithms, which are NULL where there is none, and others.
+_PLAIN = "sin cos tan asin acos atan sinh cosh tanh exp expm1 cbrt"
+_LOGARITHMS = "ln log10 log1p log2"
+_OTHERS = "sqrt radians degrees sign"
 #: What Spark calls those of one value, and those of two.
-NAMES = {
-    name: number
-    for number, name in enumerate(
-        "sin cos tan asin acos atan sinh cosh tanh exp expm1 cbrt ln log10 log1p log2 sqrt radians degrees sign".split()
-    )
-}
-NAMES_OF_TWO = {"pow": 20, "atan2": 21, "hypot": 22, "log": 23}
-_LN, _LOG10, _LOG1P, _LOG2, _SQRT, _RADIANS, _DEGREES, _SIGN = range(12, 20)
-_POWER, _ATAN2, _HYPOT, _LOG_TO_BASE = range(20, 24)
+NAMES = {name: number for number, name in enumerate(f"{_PLAIN} {_LOGARITHMS} {_OTHERS}".split())}
+NAMES_OF_TWO = {name: len(NAMES) + number for number, name in enumerate("pow atan2 hypot log".split())}
+_LN, _LOG1P, _LOG2 = NAMES["ln"], NAMES["log1p"], NAMES["log2"]
+_SQRT, _RADIANS, _DEGREES, _SIGN = (NAMES[name] for name in _OTHERS.split())
+_POWER, _ATAN2, _HYPOT, _LOG_TO_BASE = NAMES_OF_TWO.values()
 _LN_2 = math.log(2.0)
 
 
