@@ -110,7 +110,10 @@ def run_statement(
         statement = formatted(statement)
     if (function := read_function(statement)) is not None and not explain_only:
         if why := no_function_analysis():
-            raise PatternAnalysisError("CEP_FUNCTION_RELEASE", f"There can be no pattern function here: {why}.")
+            raise PatternAnalysisError(
+                "CEP_FUNCTION_RELEASE", f"There can be no pattern function here: {why}.",
+                text=statement.text, position=statement.tokens[0].start,
+            )  # fmt: skip
         from sparkcep.session.functions import create_function  # needs what is asked for above
 
         return create_function(spark, plain, statement, function, statement_settings(spark, get)), None
