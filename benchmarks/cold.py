@@ -116,7 +116,6 @@ def workloads() -> Mapping[str, Callable[[], object]]:
 
     from benchmarks import repair, runs, trends, uncertain
     from sparkcep.exec.batch import Batch
-    from sparkcep.exec.conditions.expressions import BIGINT, Call, Load, NavigationSlot
     from sparkcep.exec.engines.non_answers.matcher import NonAnswers
     from sparkcep.exec.engines.non_answers.spec import Bound
     from sparkcep.exec.engines.rows.matcher import Matcher
@@ -124,6 +123,8 @@ def workloads() -> Mapping[str, Callable[[], object]]:
     from sparkcep.exec.engines.rows.spec import ConditionSet, MatchSpec
     from sparkcep.exec.engines.runs.matcher import RunMatcher
     from sparkcep.exec.engines.trends.matcher import TrendMatcher
+    from sparkcep.expr.nodes import Call, Load, NavigationSlot
+    from sparkcep.expr.types import BIGINT
     from sparkcep.pattern import Concatenation, Quantified, Variable
     from sparkcep.query import RowsPerMatch, Selection, SkipMode
 

@@ -22,10 +22,18 @@ from benchmarks.harness import RESULTS, cpu_seconds
 from benchmarks.spark import spark_session
 from sparkcep.exec.automaton import compile_automaton
 from sparkcep.exec.batch import Batch
-from sparkcep.exec.conditions.expressions import BIGINT, AggregateSlot, Call, Constant, Load, NavigationSlot, RowValue
 from sparkcep.exec.engines.rows.spec import ConditionSet
 from sparkcep.exec.engines.runs.matcher import RunMatcher
 from sparkcep.exec.engines.runs.spec import Check, RunSpec, Span
+from sparkcep.expr.nodes import (
+    AggregateSlot,
+    Call,
+    Constant,
+    Load,
+    NavigationSlot,
+    RowValue,
+)
+from sparkcep.expr.types import BIGINT
 from sparkcep.pattern import Concatenation, Pattern, Quantified, Variable, variables
 from sparkcep.query import RowsPerMatch, Selection, SkipMode, TestedAt
 

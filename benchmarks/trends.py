@@ -239,10 +239,11 @@ def of_several_orders(quick: bool, mask: Ints, value: Ints) -> dict[str, Any]:
 
 def _two_step(run: Any, mask: Ints, value: Ints) -> tuple[float, int]:
     """Seconds and trends where matches are constructed and counted."""
-    from sparkcep.exec.conditions.expressions import BIGINT, Call, Load, NavigationSlot
     from sparkcep.exec.engines.rows.spec import ConditionSet
     from sparkcep.exec.engines.runs.spec import Check
     from sparkcep.exec.engines.trends.spec import TrendAggregate, TrendSpec
+    from sparkcep.expr.nodes import Call, Load, NavigationSlot
+    from sparkcep.expr.types import BIGINT
     from sparkcep.query import TestedAt
 
     a = frozenset([0])

@@ -15,6 +15,15 @@ ROOT = Path(sparkcep.__file__).parent
 FORBIDDEN = {
     "pattern.py": ("sparkcep", "pyspark", "sqlglot"),
     "query": ("sparkcep.sql", "sparkcep.planner", "sparkcep.exec", "sparkcep.index", "pyspark", "sqlglot"),
+    "expr": (
+        "sparkcep.sql",
+        "sparkcep.planner",
+        "sparkcep.session",
+        "sparkcep.index",
+        "sparkcep.cli",
+        "pyspark",
+        "sqlglot",
+    ),
     "sql": ("sparkcep.planner", "sparkcep.exec", "sparkcep.index", "sparkcep.session", "sparkcep.cli", "pyspark"),
     "planner": ("sparkcep.session", "sparkcep.index", "sparkcep.cli", "pyspark"),
     "exec": ("sparkcep.sql", "sparkcep.planner", "sparkcep.session", "sparkcep.index", "sparkcep.cli", "sqlglot"),

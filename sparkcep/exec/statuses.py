@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from sparkcep.errors import LimitError, SparkCepError
-from sparkcep.exec.conditions.scalars import DivisionByZero, Overflow
 from sparkcep.exec.engines.rows.spec import MatchSpec
 from sparkcep.exec.engines.runs.spec import RunSpec
 from sparkcep.exec.kernels.rows import rows as kernel
@@ -21,6 +20,7 @@ from sparkcep.exec.kernels.statuses import (
     TOO_MANY_STEPS,
     ZERO_DIVISION,
 )
+from sparkcep.expr.scalars import DivisionByZero, Overflow
 from sparkcep.query import RowsPerMatch, Selection, SkipMode
 from sparkcep.settings import LIMIT_EVENTS, LIMIT_MATCHES, LIMIT_REPAIR, LIMIT_SHARED, LIMIT_STEPS, RANGE_SPLITTING
 

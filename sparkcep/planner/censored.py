@@ -18,10 +18,10 @@ from sqlglot import exp
 
 from sparkcep.errors import PatternAnalysisError
 from sparkcep.exec.automaton import ACCEPT, Automaton
-from sparkcep.exec.conditions.expressions import NumberSlot
 from sparkcep.exec.engines.rows.program import AT_END
 from sparkcep.exec.engines.rows.spec import MatchSpec
 from sparkcep.exec.kernels.rows.rows import MATCHING_OVER, PASSED_OVER
+from sparkcep.expr.nodes import NumberSlot
 from sparkcep.planner.engines.runs.timed_out import waiting_slot
 from sparkcep.planner.measures import MeasureSql
 from sparkcep.query import (

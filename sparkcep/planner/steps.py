@@ -8,10 +8,10 @@ from dataclasses import replace
 
 from sparkcep.errors import PatternAnalysisError
 from sparkcep.exec.conditions.compiler import compile_conditions
-from sparkcep.exec.conditions.expressions import BIGINT, parse_type
 from sparkcep.exec.conditions.programs import CallsBack
 from sparkcep.exec.engines.rows.spec import BITS_PER_WORD, ConditionSet, words_of
 from sparkcep.exec.shape import Within
+from sparkcep.expr.types import BIGINT, parse_type
 from sparkcep.planner.conditions.call_tokens import may_be_users
 from sparkcep.planner.conditions.match_conditions import MatchConditions
 from sparkcep.planner.conditions.row_conditions import RowCondition, lambda_text

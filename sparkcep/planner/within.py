@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from sparkcep.errors import PatternAnalysisError
-from sparkcep.exec.conditions.expressions import TIMES, parse_type
+from sparkcep.expr.types import TIMES, parse_type
 from sparkcep.planner.plan import Analyzer
 from sparkcep.planner.rules.range_splitting import fixed_distance
 from sparkcep.query import PatternQuery, unescape

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pyspark.errors import AnalysisException, ParseException
 
 from sparkcep.errors import PatternParseError, near_name
-from sparkcep.exec.conditions.scalars import FUNCTIONS
+from sparkcep.expr.scalars import FUNCTIONS
 from sparkcep.pattern import variables
 from sparkcep.query import PREFIX, PatternQuery
 from sparkcep.sql.lexicon import BEHIND_OPERAND, CLOSES_OPERAND, WANTS_OPERAND, Token, tokenize

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sparkcep.errors import SparkCepError, lacks
-from sparkcep.exec.conditions.expressions import TIMES, parse_type
+from sparkcep.expr.types import TIMES, parse_type
 from sparkcep.planner.conditions.symbols import compared_strings
 from sparkcep.planner.engines.non_answers.plan import plan_non_answers
 from sparkcep.query import PREFIX, SOURCE, NonAnswers, quote, string_literal, unescape

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sparkcep.errors import SparkCepError
-from sparkcep.exec.conditions.expressions import parse_type
+from sparkcep.expr.types import parse_type
 from sparkcep.query import OwnAggregate
 from sparkcep.releases import no_arrow_functions
 from sparkcep.settings import Settings

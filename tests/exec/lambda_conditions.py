@@ -8,8 +8,19 @@ from collections.abc import Callable, Sequence
 
 from hypothesis import strategies as st
 
-from sparkcep.exec.conditions.expressions import BOOLEAN, DAYS, INT, Call, Constant, Expression, Load, Type
-from sparkcep.exec.conditions.lambdas import LAMBDA, PARAMETER
+from sparkcep.expr.lambdas import LAMBDA, PARAMETER
+from sparkcep.expr.nodes import (
+    Call,
+    Constant,
+    Expression,
+    Load,
+)
+from sparkcep.expr.types import (
+    BOOLEAN,
+    DAYS,
+    INT,
+    Type,
+)
 
 #: A body by the values of its parameters.
 Body = Callable[..., Expression]

@@ -12,25 +12,27 @@ from hypothesis import event, given, reject
 from hypothesis import strategies as st
 
 from sparkcep.errors import SparkCepError
-from sparkcep.exec.conditions.expressions import (
-    BIGINT,
-    DOUBLE,
-    FLOAT,
-    INT,
+from sparkcep.exec.conditions.programs import CallsBack
+from sparkcep.exec.engines.rows.spec import ConditionSet
+from sparkcep.exec.kernels.conditions import functions
+from sparkcep.expr.nodes import (
     AggregateSlot,
     Call,
     Constant,
     Expression,
     Load,
     NavigationSlot,
-    NotCompilable,
     NumberSlot,
     RowValue,
+)
+from sparkcep.expr.types import (
+    BIGINT,
+    DOUBLE,
+    FLOAT,
+    INT,
+    NotCompilable,
     Type,
 )
-from sparkcep.exec.conditions.programs import CallsBack
-from sparkcep.exec.engines.rows.spec import ConditionSet
-from sparkcep.exec.kernels.conditions import functions
 from sparkcep.pattern import Alternation, Concatenation, Quantified, Variable
 
 from .helpers import batch, found_matches, make_spec

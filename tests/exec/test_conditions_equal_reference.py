@@ -18,9 +18,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparkcep.exec.conditions.expressions import (
-    BIGINT,
-    INT,
+from sparkcep.exec.conditions.programs import CallsBack
+from sparkcep.exec.engines.rows.program import compile_pattern
+from sparkcep.exec.engines.rows.spec import ConditionSet
+from sparkcep.expr.nodes import (
     AggregateSlot,
     Call,
     ConditionSlot,
@@ -30,11 +31,8 @@ from sparkcep.exec.conditions.expressions import (
     NavigationSlot,
     NumberSlot,
     RowValue,
-    Type,
 )
-from sparkcep.exec.conditions.programs import CallsBack
-from sparkcep.exec.engines.rows.program import compile_pattern
-from sparkcep.exec.engines.rows.spec import ConditionSet
+from sparkcep.expr.types import BIGINT, INT, Type
 from sparkcep.pattern import Alternation, Concatenation, Pattern, Quantified, Variable, variables
 from sparkcep.query import OwnAggregate, SkipMode
 

@@ -11,11 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sparkcep.exec.conditions.compiler import compile_conditions
-from sparkcep.exec.conditions.expressions import (
-    BIGINT,
-    INT,
+from sparkcep.exec.conditions.lookback import Lookback
+from sparkcep.exec.conditions.programs import CallsBack
+from sparkcep.exec.engines.rows.matcher import Batch, Matcher
+from sparkcep.exec.engines.rows.program import compile_pattern
+from sparkcep.exec.engines.rows.spec import ConditionSet
+from sparkcep.exec.kernels.rows import memo
+from sparkcep.expr.nodes import (
     LABEL_COLUMN,
-    STRING,
     AggregateSlot,
     Call,
     Constant,
@@ -23,12 +26,7 @@ from sparkcep.exec.conditions.expressions import (
     NavigationSlot,
     RowValue,
 )
-from sparkcep.exec.conditions.lookback import Lookback
-from sparkcep.exec.conditions.programs import CallsBack
-from sparkcep.exec.engines.rows.matcher import Batch, Matcher
-from sparkcep.exec.engines.rows.program import compile_pattern
-from sparkcep.exec.engines.rows.spec import ConditionSet
-from sparkcep.exec.kernels.rows import memo
+from sparkcep.expr.types import BIGINT, INT, STRING
 from sparkcep.pattern import Alternation, Concatenation, Pattern, Quantified, Variable
 from sparkcep.query import SkipMode
 

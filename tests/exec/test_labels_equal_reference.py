@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparkcep.exec.conditions.expressions import (
-    BIGINT,
+from sparkcep.exec.conditions.programs import CallsBack
+from sparkcep.exec.engines.rows.program import compile_pattern
+from sparkcep.exec.engines.rows.spec import ConditionSet
+from sparkcep.expr.nodes import (
     LABEL_COLUMN,
-    STRING,
     AggregateSlot,
     Call,
     ConditionSlot,
@@ -22,9 +23,7 @@ from sparkcep.exec.conditions.expressions import (
     NavigationSlot,
     RowValue,
 )
-from sparkcep.exec.conditions.programs import CallsBack
-from sparkcep.exec.engines.rows.program import compile_pattern
-from sparkcep.exec.engines.rows.spec import ConditionSet
+from sparkcep.expr.types import BIGINT, STRING
 from sparkcep.pattern import Concatenation, Pattern, Variable
 from sparkcep.query import SkipMode
 

@@ -13,7 +13,6 @@ from hypothesis import assume, given, reject
 from hypothesis import strategies as st
 
 from sparkcep.errors import PatternAnalysisError, SparkCepError
-from sparkcep.exec.conditions.expressions import BIGINT, NavigationSlot
 from sparkcep.exec.engines.rows.program import compile_pattern
 from sparkcep.exec.engines.rows.spec import ConditionSet, MatchSpec
 from sparkcep.exec.kernels.rows.output import WAITING
@@ -21,6 +20,8 @@ from sparkcep.exec.ordering import SortField
 from sparkcep.exec.shape import SELF_ROW, Gather, OperatorColumns, Within
 from sparkcep.exec.streaming.blobs import TIME
 from sparkcep.exec.streaming.step import StreamPlan
+from sparkcep.expr.nodes import NavigationSlot
+from sparkcep.expr.types import BIGINT
 from sparkcep.pattern import Anchor, Concatenation, Negation, Pattern, Quantified, Variable, variables
 from sparkcep.planner.engines.rows.stream import never_decided
 from sparkcep.query import PREFIX, Component, Matches, Selection, SkipMode

@@ -10,12 +10,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sparkcep.errors import SparkCepError
-from sparkcep.exec.conditions.expressions import BIGINT, Call, Load, NavigationSlot
 from sparkcep.exec.conditions.programs import CallsBack
 from sparkcep.exec.engines.rows.matcher import Matcher
 from sparkcep.exec.engines.rows.spec import ConditionSet, MatchSpec
 from sparkcep.exec.kernels.rows import rows as kernel
 from sparkcep.exec.kernels.rows.output import CURRENT
+from sparkcep.expr.nodes import Call, Load, NavigationSlot
+from sparkcep.expr.types import BIGINT
 from sparkcep.pattern import Concatenation, Pattern, Quantified, Variable
 from sparkcep.query import GAP, RowsPerMatch, SkipMode
 

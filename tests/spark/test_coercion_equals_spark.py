@@ -8,8 +8,8 @@ import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
-from sparkcep.exec.conditions.expressions import Type, parse_type
-from sparkcep.planner.conditions.coercion import alternative_as, combined_as, compared_as
+from sparkcep.expr.coercion import alternative_as, combined_as, compared_as
+from sparkcep.expr.types import Type, parse_type
 
 from ..conftest import configured
 

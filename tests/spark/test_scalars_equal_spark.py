@@ -11,10 +11,16 @@ from typing import Any
 import pytest
 from pyspark.sql import Row, SparkSession
 
-from sparkcep.exec.conditions.columns import Rows, Values, evaluator, value
-from sparkcep.exec.conditions.expressions import Expression, NotCompilable, parse_type
-from sparkcep.exec.conditions.scalars import FUNCTIONS, Overflow
-from sparkcep.exec.conditions.typed import Typing
+from sparkcep.exec.conditions.columns import (
+    Rows,
+    Values,
+    evaluator,
+    value,
+)
+from sparkcep.expr.nodes import Expression
+from sparkcep.expr.scalars import FUNCTIONS, Overflow
+from sparkcep.expr.typed import Typing
+from sparkcep.expr.types import NotCompilable, parse_type
 from sparkcep.planner.conditions.match_conditions import MatchConditions
 from sparkcep.planner.conditions.trees import Conjunct
 from sparkcep.planner.fields import Fields

@@ -11,8 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeAlias
 
-from sparkcep.exec.conditions.aggregates import distinct
-from sparkcep.exec.conditions.expressions import (
+from sparkcep.expr.aggregates import distinct
+from sparkcep.expr.lambdas import LambdaBody, applied
+from sparkcep.expr.nodes import (
     LABEL_COLUMN,
     ROW_COLUMN,
     AggregateSlot,
@@ -21,9 +22,8 @@ from sparkcep.exec.conditions.expressions import (
     NavigationSlot,
     loads,
 )
-from sparkcep.exec.conditions.lambdas import LambdaBody, applied
-from sparkcep.exec.conditions.order import compare
-from sparkcep.exec.conditions.typed import Form, Typed
+from sparkcep.expr.order import compare
+from sparkcep.expr.typed import Form, Typed
 
 #: Which row a slot points at: register, whether from its first row, logical and physical offset.
 Place: TypeAlias = tuple[int, int, int, int]

@@ -9,38 +9,52 @@ from decimal import Decimal
 from typing import TypeAlias
 
 from sparkcep.exec.conditions.columns import Place, place_of, places_of
-from sparkcep.exec.conditions.expressions import (
-    BIGINT,
+from sparkcep.exec.conditions.programs import (
+    CalledBack,
+    CallsBack,
+    ConditionPrograms,
+    Reads,
+)
+from sparkcep.exec.engines.rows.spec import ConditionSet
+from sparkcep.exec.kernels import decimals
+from sparkcep.exec.kernels.conditions import codes as op
+from sparkcep.exec.kernels.conditions import functions
+from sparkcep.exec.kernels.conditions.rounding import HALF_EVEN, PLACES
+from sparkcep.expr.coercion import (
+    arithmetic_type,
+    as_decimal,
+    average_type,
+    common_type,
+    decimal_among,
+    wider_decimal,
+)
+from sparkcep.expr.nodes import (
     COMPARISONS,
-    DOUBLE,
     LABEL_COLUMN,
-    WORD_DIGITS,
     AggregateSlot,
     Call,
     ConditionSlot,
     Constant,
     Expression,
     NavigationSlot,
-    NotCompilable,
     RowValue,
-    Type,
-    arithmetic_type,
-    as_decimal,
-    average_type,
     columns_read,
-    common_type,
-    decimal_among,
     loads,
-    wider_decimal,
 )
-from sparkcep.exec.conditions.programs import CalledBack, CallsBack, ConditionPrograms, Reads
-from sparkcep.exec.conditions.scalars import DECIMALS
-from sparkcep.exec.conditions.typed import TIMESTAMP, Form, Typed, Typing
-from sparkcep.exec.engines.rows.spec import ConditionSet
-from sparkcep.exec.kernels import decimals
-from sparkcep.exec.kernels.conditions import codes as op
-from sparkcep.exec.kernels.conditions import functions
-from sparkcep.exec.kernels.conditions.rounding import HALF_EVEN, PLACES
+from sparkcep.expr.scalars import DECIMALS
+from sparkcep.expr.typed import (
+    TIMESTAMP,
+    Form,
+    Typed,
+    Typing,
+)
+from sparkcep.expr.types import (
+    BIGINT,
+    DOUBLE,
+    WORD_DIGITS,
+    NotCompilable,
+    Type,
+)
 
 #: Where a value lies: kind and two numbers, as in an instruction.
 Operand: TypeAlias = tuple[int, int, int]

@@ -28,12 +28,12 @@ from sparkcep.exec.conditions.columns import (
 )
 from sparkcep.exec.conditions.programs import CalledBack
 from sparkcep.exec.conditions.python_values import python_values
-from sparkcep.exec.conditions.scalars import DivisionByZero, Overflow
 from sparkcep.exec.kernels.conditions import codes as op
 from sparkcep.exec.kernels.statuses import CONDITION_FAILED, FALSE, OVERFLOW, TRUE, ZERO_DIVISION
 from sparkcep.exec.kernels.tables import Answers, Columns, Conditions, Flags, Ints, SearchState
 from sparkcep.exec.memory import OBJECT, Budget
 from sparkcep.exec.statuses import interpreted
+from sparkcep.expr.scalars import DivisionByZero, Overflow
 
 #: What the kernel takes as NULL.
 NULL = -1

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from sparkcep.exec.conditions.columns import Place
-from sparkcep.exec.conditions.expressions import LABEL_COLUMN
-from sparkcep.exec.conditions.typed import Typed
+from sparkcep.expr.nodes import LABEL_COLUMN
+from sparkcep.expr.typed import Typed
 
 #: Operation, argument, and two operands of three integers each; see kernels/conditions/codes.py.
 Instruction: TypeAlias = tuple[int, int, int, int, int, int, int, int]

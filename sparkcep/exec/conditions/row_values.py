@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from sparkcep.exec.conditions import columns as columnwise
-from sparkcep.exec.conditions.expressions import Expression, RowValue, Type
-from sparkcep.exec.conditions.order import compare
-from sparkcep.exec.conditions.typed import Typing
+from sparkcep.expr.nodes import Expression, RowValue
+from sparkcep.expr.order import compare
+from sparkcep.expr.typed import Typing
+from sparkcep.expr.types import Type
 
 Values = Sequence[Any]
 

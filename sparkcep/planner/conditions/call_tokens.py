@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sparkcep.exec.conditions.lambdas import WITH_LAMBDAS
-from sparkcep.exec.conditions.scalars import FUNCTIONS
+from sparkcep.expr.lambdas import WITH_LAMBDAS
+from sparkcep.expr.scalars import FUNCTIONS
 from sparkcep.sql.lexicon import CLOSES_OPERAND, Token
 
 #: Functions that are NULL when their argument is.

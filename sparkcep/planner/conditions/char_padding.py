@@ -10,7 +10,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sparkcep.exec.conditions.expressions import NULL, STRING, Constant, Expression, RowValue
+from sparkcep.expr.nodes import Constant, Expression, RowValue
+from sparkcep.expr.types import NULL, STRING
 from sparkcep.planner.conditions.collector import Collector, at_same_row, navigation_of
 from sparkcep.query import quote
 from sparkcep.sql.lexicon import tokenize

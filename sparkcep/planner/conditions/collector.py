@@ -6,7 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from sparkcep.exec.conditions.expressions import ConditionSlot, Expression, Load, NavigationSlot
+from sparkcep.expr.nodes import (
+    ConditionSlot,
+    Expression,
+    Load,
+    NavigationSlot,
+)
 from sparkcep.planner.fields import Fields
 from sparkcep.query import Navigation
 

@@ -2,7 +2,7 @@
 
 Spark casts the narrower of two times to the wider one, a DATE to TIMESTAMP_NTZ and both to TIMESTAMP, in the session's
 time zone. `datediff` takes dates, and a difference of times is one of local times. BINARY is compared by its digits,
-which have the same order. Texts beside other types are cast as in planner/conditions/coercion.py.
+which have the same order. Texts beside other types are cast as in expr/coercion.py.
 """
 
 from __future__ import annotations
@@ -10,33 +10,35 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from sparkcep.exec.conditions.expressions import (
+from sparkcep.expr.coercion import (
+    TIMES_BY_WIDTH,
+    alternative_as,
+    combined_as,
+    compared_as,
+    decimal_among,
+    gives_up_digits,
+    wider_time,
+)
+from sparkcep.expr.lambdas import free_parameters
+from sparkcep.expr.nodes import (
     COMPARISONS,
-    FLOAT,
-    NULL,
-    STRING,
     AggregateSlot,
     Call,
     Constant,
     Expression,
     Load,
     NavigationSlot,
-    NotCompilable,
     RowValue,
-    Type,
-    decimal_among,
-    gives_up_digits,
-    parse_type,
 )
-from sparkcep.exec.conditions.lambdas import free_parameters
-from sparkcep.exec.conditions.scalars import single
-from sparkcep.exec.conditions.typed import Typed, Typing
-from sparkcep.planner.conditions.coercion import (
-    TIMES_BY_WIDTH,
-    alternative_as,
-    combined_as,
-    compared_as,
-    wider_time,
+from sparkcep.expr.scalars import single
+from sparkcep.expr.typed import Typed, Typing
+from sparkcep.expr.types import (
+    FLOAT,
+    NULL,
+    STRING,
+    NotCompilable,
+    Type,
+    parse_type,
 )
 from sparkcep.planner.conditions.collector import Collector, at_same_row, navigation_of, text_of
 from sparkcep.planner.conditions.one_row import column_of, literal_text

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from sparkcep.exec.conditions.expressions import Type, parse_type
+from sparkcep.expr.types import Type, parse_type
 from sparkcep.planner.rules.range_splitting import fixed_distance
 from sparkcep.query import POSITION, Condition, Navigation, RowExpression, Slot, TestedAt, unescape
 

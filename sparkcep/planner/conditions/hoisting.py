@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
 
-from sparkcep.exec.conditions.expressions import (
+from sparkcep.expr.lambdas import LAMBDA, WITH_LAMBDAS
+from sparkcep.expr.nodes import (
     ROW_COLUMN,
     Call,
     Expression,
     NavigationSlot,
-    NotCompilable,
     RowValue,
 )
-from sparkcep.exec.conditions.lambdas import LAMBDA, WITH_LAMBDAS
-from sparkcep.exec.conditions.scalars import FUNCTIONS
+from sparkcep.expr.scalars import FUNCTIONS
+from sparkcep.expr.types import NotCompilable
 from sparkcep.planner.conditions.call_tokens import (
     BINDS_TIGHTER,
     COMPARES,

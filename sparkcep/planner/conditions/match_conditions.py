@@ -11,17 +11,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sparkcep.errors import PatternAnalysisError, not_boolean, streaming_unsupported
-from sparkcep.exec.conditions.expressions import (
+from sparkcep.expr.nodes import (
     ROW_COLUMN,
     Call,
     ConditionSlot,
     Expression,
     Load,
-    NotCompilable,
-    Type,
-    parse_type,
 )
-from sparkcep.exec.conditions.typed import Typing
+from sparkcep.expr.typed import Typing
+from sparkcep.expr.types import NotCompilable, Type, parse_type
 from sparkcep.pattern import mandatory, taken_before
 from sparkcep.planner.conditions.comparable import Comparable
 from sparkcep.planner.conditions.one_row import of_one_row

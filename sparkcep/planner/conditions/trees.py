@@ -8,30 +8,38 @@ from decimal import Decimal
 
 from sqlglot import exp
 
-from sparkcep.exec.conditions.expressions import (
-    BIGINT,
-    BOOLEAN,
+from sparkcep.expr.lambdas import (
+    FIELD,
+    LAMBDA,
+    WITH_LAMBDAS,
+    canonical,
+    free_parameters,
+)
+from sparkcep.expr.lambdas import PARAMETER as NAMED
+from sparkcep.expr.nodes import (
     COMPARISONS,
-    DOUBLE,
-    INT,
     LABEL_COLUMN,
-    NULL,
-    STRING,
-    TIMES,
     AggregateSlot,
     Call,
     Constant,
     CurrentNumber,
     Expression,
     NavigationSlot,
-    NotCompilable,
     NumberSlot,
     RowValue,
+)
+from sparkcep.expr.scalars import FUNCTIONS
+from sparkcep.expr.types import (
+    BIGINT,
+    BOOLEAN,
+    DOUBLE,
+    INT,
+    NULL,
+    STRING,
+    TIMES,
+    NotCompilable,
     Type,
 )
-from sparkcep.exec.conditions.lambdas import FIELD, LAMBDA, WITH_LAMBDAS, canonical, free_parameters
-from sparkcep.exec.conditions.lambdas import PARAMETER as NAMED
-from sparkcep.exec.conditions.scalars import FUNCTIONS
 from sparkcep.planner.conditions.char_padding import char_length, padded, padded_alternatives
 from sparkcep.planner.conditions.collector import at_same_row, navigation_of, text_of
 from sparkcep.planner.conditions.hoisting import FUNCTION, PARAMETER, SLOT, TEXT, Hoisting

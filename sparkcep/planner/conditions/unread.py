@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from sparkcep.exec.conditions.expressions import (
+from sparkcep.expr.nodes import (
     AggregateSlot,
     Call,
     ConditionSlot,

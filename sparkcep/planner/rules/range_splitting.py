@@ -6,18 +6,18 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from sparkcep.exec.conditions.expressions import (
+from sparkcep.exec.engines.rows.program import Program
+from sparkcep.exec.engines.rows.spec import ConditionSet, OutputSlot
+from sparkcep.exec.shape import Ranges
+from sparkcep.expr.nodes import (
     AggregateSlot,
     Call,
     CurrentNumber,
     Expression,
     NavigationSlot,
     NumberSlot,
-    parse_type,
 )
-from sparkcep.exec.engines.rows.program import Program
-from sparkcep.exec.engines.rows.spec import ConditionSet, OutputSlot
-from sparkcep.exec.shape import Ranges
+from sparkcep.expr.types import parse_type
 from sparkcep.planner.conditions.row_conditions import RowCondition
 from sparkcep.query import PREFIX, PatternQuery
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sparkcep.exec.conditions.expressions import parse_type
+from sparkcep.expr.types import parse_type
 
 #: Names of one function.
 _SAME = {

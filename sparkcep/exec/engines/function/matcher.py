@@ -11,17 +11,23 @@ import pyarrow as pa
 
 from sparkcep.errors import SparkCepError
 from sparkcep.exec.conditions import columns as columnwise
-from sparkcep.exec.conditions.arrow import arrow
-from sparkcep.exec.conditions.expressions import ConditionSlot, Expression, Type
-from sparkcep.exec.conditions.row_values import RowProgram, Values, local, ordered
-from sparkcep.exec.conditions.scalars import DivisionByZero, Overflow
-from sparkcep.exec.conditions.typed import Typing
+from sparkcep.exec.conditions.row_values import (
+    RowProgram,
+    Values,
+    local,
+    ordered,
+)
 from sparkcep.exec.engines.rows.spec import BITS_PER_WORD
 from sparkcep.exec.engines.runs.matcher import RunMatcher
 from sparkcep.exec.engines.runs.search import RunSearch
 from sparkcep.exec.engines.runs.spec import RunSpec
 from sparkcep.exec.kernels.rows import rows as kernel
 from sparkcep.exec.shape import OperatorColumns, batch_of
+from sparkcep.expr.arrow import arrow
+from sparkcep.expr.nodes import ConditionSlot, Expression
+from sparkcep.expr.scalars import DivisionByZero, Overflow
+from sparkcep.expr.typed import Typing
+from sparkcep.expr.types import Type
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ import numpy as np
 import pyarrow as pa
 
 from sparkcep.exec.batch import CHUNK, Batch, Resume
-from sparkcep.exec.conditions.expressions import BIGINT, Call, Load, NavigationSlot
 from sparkcep.exec.engine import MatchTable, OutputColumn
 from sparkcep.exec.engines.rows.matcher import Matcher
 from sparkcep.exec.engines.rows.output import match_columns, match_table
@@ -17,6 +16,8 @@ from sparkcep.exec.engines.rows.released import RowsReleased
 from sparkcep.exec.engines.rows.spec import ConditionSet, MatchSpec
 from sparkcep.exec.kernels.rows.ranges import mark_ranges, select_chain
 from sparkcep.exec.shape import OperatorColumns
+from sparkcep.expr.nodes import Call, Load, NavigationSlot
+from sparkcep.expr.types import BIGINT
 from sparkcep.pattern import Concatenation, Variable
 from sparkcep.query import RowsPerMatch, SkipMode
 

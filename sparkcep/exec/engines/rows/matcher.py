@@ -9,7 +9,6 @@ import numpy as np
 from sparkcep.exec.arrays import Ints
 from sparkcep.exec.batch import Batch, Resume
 from sparkcep.exec.conditions.compiler import compile_conditions
-from sparkcep.exec.conditions.expressions import NavigationSlot
 from sparkcep.exec.conditions.external import External
 from sparkcep.exec.conditions.lookback import Lookback
 from sparkcep.exec.conditions.programs import CallsBack
@@ -34,6 +33,7 @@ from sparkcep.exec.kernels.statuses import OUTPUT_FULL
 from sparkcep.exec.kernels.tables import Within, Words
 from sparkcep.exec.memory import Budget
 from sparkcep.exec.statuses import MODES, SKIPS, emitted_rows, raise_status, too_much_output
+from sparkcep.expr.nodes import NavigationSlot
 
 __all__ = ["Batch", "Matcher", "Resume"]
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from sparkcep.exec.conditions.expressions import ConditionSlot, Expression, Type
 from sparkcep.exec.engines.rows.program import Program
 from sparkcep.exec.kernels.rows.rows import DECIDED_BY_END
+from sparkcep.expr.nodes import ConditionSlot, Expression
+from sparkcep.expr.types import Type
 from sparkcep.query import RowsPerMatch, SkipMode
 from sparkcep.task_memory import UNTOLD
 

@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from sparkcep.exec.arrays import Ints, float_values, high_words, int_values, ordered_ints, rank_strings
 from sparkcep.exec.batch import Batch
-from sparkcep.exec.conditions.expressions import LABEL_COLUMN, ROW_COLUMN
 from sparkcep.exec.conditions.lookback import Lookback
 from sparkcep.exec.conditions.programs import ConditionPrograms
 from sparkcep.exec.engines.rows.program import Program
@@ -32,6 +31,7 @@ from sparkcep.exec.kernels.tables import (
     Within,
     Words,
 )
+from sparkcep.expr.nodes import LABEL_COLUMN, ROW_COLUMN
 
 D = TypeVar("D", bound=np.generic)
 

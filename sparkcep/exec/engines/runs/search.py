@@ -14,9 +14,13 @@ import numpy as np
 
 from sparkcep.exec.arrays import Ints, Rows, int_values
 from sparkcep.exec.batch import Batch
-from sparkcep.exec.conditions.columns import Matches, Values, evaluator, value
+from sparkcep.exec.conditions.columns import (
+    Matches,
+    Values,
+    evaluator,
+    value,
+)
 from sparkcep.exec.conditions.python_values import python_values
-from sparkcep.exec.conditions.typed import Typing
 from sparkcep.exec.engines.rows.spec import BITS_PER_WORD, OutputSlot
 from sparkcep.exec.engines.runs.spec import Check, RunSpec
 from sparkcep.exec.engines.runs.tables import interval
@@ -35,6 +39,7 @@ from sparkcep.exec.kernels.statuses import SKIP_TARGET_ABSENT, SKIP_TO_FIRST_ROW
 from sparkcep.exec.memory import OBJECT, Budget
 from sparkcep.exec.reference.runs import Path, ReferenceCase, ReferenceCondition
 from sparkcep.exec.statuses import fewer_matches, interpreted, raise_status
+from sparkcep.expr.typed import Typing
 from sparkcep.query import SkipMode
 
 #: Matches between two looks at what they take.

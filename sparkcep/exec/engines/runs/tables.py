@@ -12,7 +12,6 @@ from sparkcep.exec.arrays import Ints, ordered_ints
 from sparkcep.exec.automaton import ACCEPT, Automaton, Edge, components_ahead, decided, events_left
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.conditions.compiler import compile_conditions
-from sparkcep.exec.conditions.expressions import NotCompilable
 from sparkcep.exec.conditions.external import External
 from sparkcep.exec.conditions.programs import CallsBack, ConditionPrograms
 from sparkcep.exec.engines.rows.tables import (
@@ -44,6 +43,7 @@ from sparkcep.exec.kernels.runs.merging import AGGREGATE_COUNT, AGGREGATE_VALUE,
 from sparkcep.exec.kernels.runs.tables import Buffers, Emission, Query, Sweeps
 from sparkcep.exec.kernels.tables import Conditions
 from sparkcep.exec.statuses import SELECTIONS, SKIPS, emitted_rows
+from sparkcep.expr.types import NotCompilable
 from sparkcep.pattern import Negation, Pattern, children, variables
 from sparkcep.query import Selection, TestedAt
 

@@ -11,13 +11,13 @@ import pyarrow as pa
 
 from sparkcep.exec.arrays import Ints, int32, struct_lists
 from sparkcep.exec.conditions import columns as columnwise
-from sparkcep.exec.conditions.expressions import Type
 from sparkcep.exec.conditions.python_values import python_values
-from sparkcep.exec.conditions.typed import Typing
 from sparkcep.exec.engines.shared.rows import SharedRows
 from sparkcep.exec.engines.shared.rule import Matches
 from sparkcep.exec.engines.shared.spec import RuleItems
 from sparkcep.exec.statuses import interpreted
+from sparkcep.expr.typed import Typing
+from sparkcep.expr.types import Type
 
 #: Members of a returned value beside the number of its name ``n``, with Spark types: text as it is, numbers of floating
 #: point, microseconds of a TIMESTAMP and of an interval, which Spark writes as text.

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 
-from sparkcep.exec.conditions.expressions import ConditionSlot, Expression, Type
 from sparkcep.exec.engines.rows.spec import MatchSpec
 from sparkcep.exec.engines.runs.spec import RunSpec
 from sparkcep.exec.shape import Within
+from sparkcep.expr.nodes import ConditionSlot, Expression
+from sparkcep.expr.types import Type
 
 
 @dataclass(frozen=True, slots=True)

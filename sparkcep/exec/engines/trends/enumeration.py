@@ -10,13 +10,13 @@ import pyarrow as pa
 from sparkcep.errors import LimitError
 from sparkcep.exec.arrays import Ints, Rows, int_values, signed_words
 from sparkcep.exec.batch import Batch
-from sparkcep.exec.conditions.expressions import parse_type
 from sparkcep.exec.engines.runs.matcher import RunMatcher
 from sparkcep.exec.engines.runs.tables import interval
 from sparkcep.exec.engines.trends.matcher import Partial, TrendTable, decimals
 from sparkcep.exec.engines.trends.spec import TrendAggregate, TrendSpec
 from sparkcep.exec.engines.trends.tables import is_long, ranks
 from sparkcep.exec.kernels.rows import rows as kernel
+from sparkcep.expr.types import parse_type
 from sparkcep.settings import TASK_MEMORY
 
 

@@ -11,7 +11,6 @@ import pyarrow as pa
 
 from sparkcep.exec.arrays import Ints
 from sparkcep.exec.batch import Batch
-from sparkcep.exec.conditions.expressions import parse_type
 from sparkcep.exec.conditions.programs import CallsBack
 from sparkcep.exec.engines.rows.tables import load_columns, mask_words, new_search_state
 from sparkcep.exec.engines.runs.tables import compiled_conditions, interval, machine_tables, new_work
@@ -42,6 +41,7 @@ from sparkcep.exec.kernels.trends.orders import COUNTS
 from sparkcep.exec.kernels.trends.tables import Events, Scratch, Tests, Trends, Windows, Words
 from sparkcep.exec.memory import Budget
 from sparkcep.exec.statuses import SELECTIONS, raise_status
+from sparkcep.expr.types import parse_type
 
 #: Windows that share a walk. More share more, but a block's rows are those of all its windows.
 LANES = 64

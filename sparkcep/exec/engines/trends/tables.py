@@ -22,12 +22,12 @@ from sparkcep.exec.arrays import (
 )
 from sparkcep.exec.automaton import ACCEPT
 from sparkcep.exec.batch import Batch
-from sparkcep.exec.conditions.expressions import WORD_DIGITS, parse_type
 from sparkcep.exec.engines.trends.spec import EdgeClass, Granularity, Key, KeyPair, Order, TrendAggregate, TrendSpec
 from sparkcep.exec.kernels.runs.graph_tables import Machine, Rows
 from sparkcep.exec.kernels.trends import sums
 from sparkcep.exec.kernels.trends import tables as kernel
 from sparkcep.exec.kernels.trends.tables import EdgeClasses, Fields, Grids, Lists, Nodes, Orders, Ranks, Sums, Values
+from sparkcep.expr.types import WORD_DIGITS, parse_type
 
 _KINDS = {
     Granularity.STATE: kernel.STATE, Granularity.TREE: kernel.TREE, Granularity.GRID: kernel.GRID,

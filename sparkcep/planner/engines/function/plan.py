@@ -6,17 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from sparkcep.errors import PatternAnalysisError
-from sparkcep.exec.conditions.expressions import (
+from sparkcep.exec.engines.function.matcher import FunctionSpec, Items
+from sparkcep.exec.shape import Within
+from sparkcep.expr.nodes import (
     AggregateSlot,
     Expression,
     Load,
     NavigationSlot,
-    NotCompilable,
     RowValue,
 )
-from sparkcep.exec.conditions.typed import Typing
-from sparkcep.exec.engines.function.matcher import FunctionSpec, Items
-from sparkcep.exec.shape import Within
+from sparkcep.expr.typed import Typing
+from sparkcep.expr.types import NotCompilable
 from sparkcep.planner.conditions.match_conditions import MatchConditions, describe
 from sparkcep.planner.conditions.trees import Conjunct
 from sparkcep.planner.engines.function.row_expressions import RowExpressions, spark_type

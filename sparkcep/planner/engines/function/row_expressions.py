@@ -14,18 +14,16 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from sparkcep.errors import PatternAnalysisError
-from sparkcep.exec.conditions.expressions import (
+from sparkcep.exec.conditions.row_values import RowProgram
+from sparkcep.expr.nodes import (
     Call,
     ConditionSlot,
     Constant,
     Expression,
-    NotCompilable,
     RowValue,
-    Type,
-    parse_type,
 )
-from sparkcep.exec.conditions.row_values import RowProgram
-from sparkcep.exec.conditions.typed import Typing
+from sparkcep.expr.typed import Typing
+from sparkcep.expr.types import NotCompilable, Type, parse_type
 from sparkcep.planner.conditions.char_padding import declared_length
 from sparkcep.planner.conditions.one_row import no_such_operator
 from sparkcep.planner.conditions.trees import Conjunct

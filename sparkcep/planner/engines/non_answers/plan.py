@@ -10,12 +10,12 @@ from typing import ClassVar
 
 from sparkcep.errors import PatternAnalysisError
 from sparkcep.exec.automaton import ACCEPT, Automaton
-from sparkcep.exec.conditions.expressions import NavigationSlot
 from sparkcep.exec.engines.non_answers.spec import Bound, Facts, Repair, RepairSpec
 from sparkcep.exec.engines.rows.spec import words_of
 from sparkcep.exec.engines.runs.spec import RunSpec
 from sparkcep.exec.kernels.non_answers.tables import FARTHEST
 from sparkcep.exec.shape import OperatorColumns
+from sparkcep.expr.nodes import NavigationSlot
 from sparkcep.pattern import Concatenation, Pattern, Variable
 from sparkcep.planner.conditions.differences import Difference, TimeUnits, difference, is_fixed_zone, names_any
 from sparkcep.planner.conditions.match_conditions import MatchConditions

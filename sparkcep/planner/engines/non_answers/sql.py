@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sparkcep.exec.conditions.expressions import parse_type
 from sparkcep.exec.engines.non_answers.spec import REASONS, RepairSpec
+from sparkcep.expr.types import parse_type
 from sparkcep.planner.output_sql import OutputSql
 from sparkcep.query import ERROR, PREFIX, SOURCE, PatternQuery, quote, string_literal, unescape
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from sparkcep.exec.conditions.expressions import NumberSlot
 from sparkcep.exec.engines.rows.spec import MatchSpec
+from sparkcep.expr.nodes import NumberSlot
 from sparkcep.planner.conditions.match_conditions import MatchConditions
 from sparkcep.planner.engines.rows.stream import never_decided
 from sparkcep.planner.measures import MeasureSql

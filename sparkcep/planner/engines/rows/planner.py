@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from sparkcep.errors import LimitError
-from sparkcep.exec.conditions.expressions import NotCompilable
 from sparkcep.exec.engines.rows.program import compile_pattern
 from sparkcep.exec.engines.rows.spec import ConditionSet, MatchSpec, words_of
 from sparkcep.exec.shape import OperatorColumns
+from sparkcep.expr.types import NotCompilable
 from sparkcep.planner.censored import censored_rows, log_end
 from sparkcep.planner.conditions.match_conditions import MatchConditions
 from sparkcep.planner.conditions.row_conditions import RowCondition, row_condition, tests_by_name

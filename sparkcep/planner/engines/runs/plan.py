@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from sparkcep.exec.automaton import ACCEPT
-from sparkcep.exec.conditions.expressions import ROW_COLUMN, NavigationSlot, NumberSlot
 from sparkcep.exec.engines.rows.spec import words_of
 from sparkcep.exec.engines.runs.spec import NO_LIMIT, RunSpec, StreamedRuns
 from sparkcep.exec.shape import OperatorColumns
+from sparkcep.expr.nodes import ROW_COLUMN, NavigationSlot, NumberSlot
 from sparkcep.pattern import repeats
 from sparkcep.planner.censored import check_censored_runs, decided_sql
 from sparkcep.planner.conditions.match_conditions import MatchConditions

@@ -9,12 +9,13 @@ from functools import partial
 
 from sparkcep.errors import PatternAnalysisError, SparkCepError
 from sparkcep.exec.automaton import Automaton, compile_automaton
-from sparkcep.exec.conditions.expressions import ROW_COLUMN, TIMES, NavigationSlot, NotCompilable
-from sparkcep.exec.conditions.typed import Typing
 from sparkcep.exec.engines.rows.spec import ConditionSet
 from sparkcep.exec.engines.runs.spec import Check, RunSpec
 from sparkcep.exec.engines.runs.tables import machine_tables
 from sparkcep.exec.shape import OperatorColumns, Within
+from sparkcep.expr.nodes import ROW_COLUMN, NavigationSlot
+from sparkcep.expr.typed import Typing
+from sparkcep.expr.types import TIMES, NotCompilable
 from sparkcep.pattern import can_be_empty
 from sparkcep.planner.conditions.consistency import span_of
 from sparkcep.planner.conditions.match_conditions import MatchConditions

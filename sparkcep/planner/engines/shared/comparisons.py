@@ -11,7 +11,7 @@ from decimal import Decimal, InvalidOperation
 
 from sqlglot import exp
 
-from sparkcep.exec.conditions.expressions import WORD_DIGITS, Type, parse_type
+from sparkcep.expr.types import WORD_DIGITS, Type, parse_type
 from sparkcep.planner.fields import Fields
 from sparkcep.query import quote, unescape
 from sparkcep.sql.lexicon import parse_expression

@@ -6,19 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sparkcep.exec.conditions.expressions import (
+from sparkcep.exec.engines.shared.spec import RuleItems, RuleSpec, SharedSpec
+from sparkcep.exec.shape import Within
+from sparkcep.expr.nodes import (
     LABEL_COLUMN,
     ROW_COLUMN,
     AggregateSlot,
     Expression,
     NavigationSlot,
-    NotCompilable,
-    Type,
     columns_read,
 )
-from sparkcep.exec.conditions.typed import Typing
-from sparkcep.exec.engines.shared.spec import RuleItems, RuleSpec, SharedSpec
-from sparkcep.exec.shape import Within
+from sparkcep.expr.typed import Typing
+from sparkcep.expr.types import NotCompilable, Type
 from sparkcep.pattern import Anchor, walk
 from sparkcep.planner.conditions.match_conditions import MatchConditions
 from sparkcep.planner.conditions.row_conditions import RowCondition

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from sparkcep.exec.conditions.expressions import Type, as_decimal, parse_type, wider_decimal
 from sparkcep.exec.engines.trends.spec import Key, KeyPair
-from sparkcep.planner.conditions.coercion import TIMES_BY_WIDTH, compared_as, wider_time
+from sparkcep.expr.coercion import TIMES_BY_WIDTH, as_decimal, compared_as, wider_decimal, wider_time
+from sparkcep.expr.types import Type, parse_type
 from sparkcep.planner.conditions.match_conditions import MatchConditions
 from sparkcep.planner.conditions.row_conditions import may_fail
 from sparkcep.planner.engines.trends.edges import AFTER, BEFORE, Comparison, comparisons

@@ -14,9 +14,10 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from sparkcep.exec.conditions.expressions import WORD_DIGITS, Type, as_decimal, parse_type, wider_decimal
 from sparkcep.exec.engines.trends.spec import Key
 from sparkcep.exec.kernels.decimals import DIGITS
+from sparkcep.expr.coercion import as_decimal, wider_decimal
+from sparkcep.expr.types import WORD_DIGITS, Type, parse_type
 from sparkcep.query import unescape
 from sparkcep.sql.lexicon import parse_expression
 

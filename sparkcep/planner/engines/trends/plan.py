@@ -9,12 +9,6 @@ from typing import ClassVar
 
 from sparkcep.errors import PatternAnalysisError
 from sparkcep.exec.automaton import ACCEPT
-from sparkcep.exec.conditions.expressions import (
-    TIMES,
-    NotCompilable,
-    average_type,
-    parse_type,
-)
 from sparkcep.exec.engines.rows.spec import ConditionSet, words_of
 from sparkcep.exec.engines.runs.spec import Check, RunSpec
 from sparkcep.exec.engines.trends.spec import (
@@ -26,6 +20,8 @@ from sparkcep.exec.engines.trends.spec import (
     TrendSpec,
 )
 from sparkcep.exec.shape import OperatorColumns, Within
+from sparkcep.expr.coercion import average_type
+from sparkcep.expr.types import TIMES, NotCompilable, parse_type
 from sparkcep.planner.conditions.match_conditions import MatchConditions, describe
 from sparkcep.planner.conditions.row_conditions import RowCondition, may_fail, row_condition, tests_by_name
 from sparkcep.planner.engines.runs.steps import BlockPlanner, machine_lacks

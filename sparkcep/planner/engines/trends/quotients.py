@@ -6,7 +6,7 @@ taken by long division, in whole numbers.
 
 from __future__ import annotations
 
-from sparkcep.exec.conditions.expressions import parse_type
+from sparkcep.expr.types import parse_type
 
 #: The type of whole numbers of up to 38 digits.
 DIGITS = "decimal(38,0)"

@@ -8,12 +8,12 @@ from typing import ClassVar
 
 from sparkcep.errors import PatternAnalysisError
 from sparkcep.exec.automaton import ACCEPT
-from sparkcep.exec.conditions.expressions import ROW_COLUMN, NavigationSlot
 from sparkcep.exec.engines.rows.spec import words_of
 from sparkcep.exec.engines.runs.spec import NO_LIMIT, RunSpec
 from sparkcep.exec.engines.runs.tables import single_component
 from sparkcep.exec.engines.uncertain.spec import UncertainSpec
 from sparkcep.exec.shape import OperatorColumns
+from sparkcep.expr.nodes import ROW_COLUMN, NavigationSlot
 from sparkcep.pattern import render
 from sparkcep.planner.conditions.match_conditions import MatchConditions
 from sparkcep.planner.engines.runs.steps import BlockPlanner, machine_lacks

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
 from sparkcep.errors import PatternAnalysisError
-from sparkcep.exec.conditions.expressions import TIMES, parse_type
+from sparkcep.expr.types import TIMES, parse_type
 from sparkcep.planner.plan import Analyzer
 from sparkcep.planner.rules.range_splitting import DAY, fixed_distance, kernel_units
 from sparkcep.planner.within import check_length

@@ -7,9 +7,9 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from sparkcep.exec.conditions.expressions import Type
-from sparkcep.exec.conditions.local_times import INTERVAL, Operation
-from sparkcep.exec.conditions.scalars import DivisionByZero, Overflow
+from sparkcep.expr.local_times import INTERVAL, Operation
+from sparkcep.expr.scalars import DivisionByZero, Overflow
+from sparkcep.expr.types import Type
 
 _MICROSECOND = dt.timedelta(microseconds=1)
 _FACTORS = ("int", "decimal", "double", "float")

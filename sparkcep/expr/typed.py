@@ -19,28 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from sparkcep.exec.conditions.aggregates import aggregate_fold, own_fold
-from sparkcep.exec.conditions.expressions import (
-    BIGINT,
-    BOOLEAN,
-    COMPARISONS,
-    DOUBLE,
-    INT,
-    LABEL_COLUMN,
-    NULL,
-    ROW_COLUMN,
-    STRING,
-    Call,
-    ConditionSlot,
-    Constant,
-    CurrentNumber,
-    Expression,
-    Load,
-    NavigationSlot,
-    NotCompilable,
-    NumberSlot,
-    RowValue,
-    Type,
+from sparkcep.expr.aggregates import aggregate_fold, own_fold
+from sparkcep.expr.coercion import (
     arithmetic_type,
     as_decimal,
     check_comparable,
@@ -48,8 +28,8 @@ from sparkcep.exec.conditions.expressions import (
     decimal_among,
     wider_decimal,
 )
-from sparkcep.exec.conditions.intervals import scaled
-from sparkcep.exec.conditions.lambdas import (
+from sparkcep.expr.intervals import scaled
+from sparkcep.expr.lambdas import (
     FIELD,
     PARAMETER,
     WITH_LAMBDAS,
@@ -60,9 +40,39 @@ from sparkcep.exec.conditions.lambdas import (
     parameter_types,
     result_type,
 )
-from sparkcep.exec.conditions.local_times import common_moment, operation
-from sparkcep.exec.conditions.order import compare, extreme
-from sparkcep.exec.conditions.scalars import DECIMALS, DivisionByZero, Numbers, scalar_function, single
+from sparkcep.expr.local_times import common_moment, operation
+from sparkcep.expr.nodes import (
+    COMPARISONS,
+    LABEL_COLUMN,
+    ROW_COLUMN,
+    Call,
+    ConditionSlot,
+    Constant,
+    CurrentNumber,
+    Expression,
+    Load,
+    NavigationSlot,
+    NumberSlot,
+    RowValue,
+)
+from sparkcep.expr.order import compare, extreme
+from sparkcep.expr.scalars import (
+    DECIMALS,
+    DivisionByZero,
+    Numbers,
+    scalar_function,
+    single,
+)
+from sparkcep.expr.types import (
+    BIGINT,
+    BOOLEAN,
+    DOUBLE,
+    INT,
+    NULL,
+    STRING,
+    NotCompilable,
+    Type,
+)
 
 TIMESTAMP = Type("timestamp")
 _OPERATORS = ("+", "-", "*", "/", "%", "div")

@@ -15,9 +15,17 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
-from sparkcep.exec.conditions.expressions import BIGINT, BOOLEAN, DOUBLE, FLOAT, INT, STRING, Type
 from sparkcep.exec.kernels.conditions import functions
 from sparkcep.exec.kernels.statuses import TRUE
+from sparkcep.expr.types import (
+    BIGINT,
+    BOOLEAN,
+    DOUBLE,
+    FLOAT,
+    INT,
+    STRING,
+    Type,
+)
 
 #: A quotient of decimals of 38 digits has up to 77 digits before its point, and 38 places that are kept.
 DECIMALS = Context(prec=120, rounding=ROUND_HALF_UP)

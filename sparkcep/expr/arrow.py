@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from sparkcep.exec.conditions.expressions import Type
+from sparkcep.expr.types import Type
 
 
 def arrow(values: Sequence[Any], kind: Type) -> pa.Array:

@@ -13,8 +13,13 @@ import zoneinfo
 from collections.abc import Callable
 from typing import Any
 
-from sparkcep.exec.conditions.expressions import DAYS, TIMES, NotCompilable, Type
-from sparkcep.exec.conditions.scalars import out_of_calendar
+from sparkcep.expr.scalars import out_of_calendar
+from sparkcep.expr.types import (
+    DAYS,
+    TIMES,
+    NotCompilable,
+    Type,
+)
 
 INTERVAL = Type("interval")
 #: A function of the two operands, which are not NULL, and its result's type.

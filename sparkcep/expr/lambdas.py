@@ -13,8 +13,16 @@ from collections.abc import Callable, Sequence
 from itertools import zip_longest
 from typing import Any
 
-from sparkcep.exec.conditions.expressions import BIGINT, BOOLEAN, INT, NULL, Call, Expression, NotCompilable, Type
-from sparkcep.exec.conditions.order import compare
+from sparkcep.expr.nodes import Call, Expression
+from sparkcep.expr.order import compare
+from sparkcep.expr.types import (
+    BIGINT,
+    BOOLEAN,
+    INT,
+    NULL,
+    NotCompilable,
+    Type,
+)
 
 LAMBDA, PARAMETER, FIELD = "lambda", "parameter", "field"
 

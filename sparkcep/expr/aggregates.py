@@ -15,8 +15,11 @@ from typing import Any
 import pyarrow as pa
 
 from sparkcep.errors import SparkCepError
-from sparkcep.exec.conditions.arrow import arrow
-from sparkcep.exec.conditions.expressions import (
+from sparkcep.expr.arrow import arrow
+from sparkcep.expr.coercion import average_type
+from sparkcep.expr.order import compare, extreme
+from sparkcep.expr.scalars import DECIMALS, Numbers, single
+from sparkcep.expr.types import (
     BIGINT,
     BOOLEAN,
     DOUBLE,
@@ -24,11 +27,8 @@ from sparkcep.exec.conditions.expressions import (
     STRING,
     NotCompilable,
     Type,
-    average_type,
     parse_type,
 )
-from sparkcep.exec.conditions.order import compare, extreme
-from sparkcep.exec.conditions.scalars import DECIMALS, Numbers, single
 from sparkcep.query import OwnAggregate
 
 Rows = list[tuple[Any, ...]]
