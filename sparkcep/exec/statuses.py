@@ -20,7 +20,7 @@ from sparkcep.exec.kernels.statuses import (
     TOO_MANY_STEPS,
     ZERO_DIVISION,
 )
-from sparkcep.expr.scalars import DivisionByZero, Overflow
+from sparkcep.expr.numbers import DivisionByZero, Overflow
 from sparkcep.query import RowsPerMatch, Selection, SkipMode
 from sparkcep.settings import LIMIT_EVENTS, LIMIT_MATCHES, LIMIT_REPAIR, LIMIT_SHARED, LIMIT_STEPS, RANGE_SPLITTING
 

@@ -17,8 +17,8 @@ import pyarrow as pa
 from sparkcep.errors import SparkCepError
 from sparkcep.expr.arrow import arrow
 from sparkcep.expr.coercion import average_type
+from sparkcep.expr.numbers import DECIMALS, Numbers, single
 from sparkcep.expr.order import compare, extreme
-from sparkcep.expr.scalars import DECIMALS, Numbers, single
 from sparkcep.expr.types import (
     BIGINT,
     BOOLEAN,

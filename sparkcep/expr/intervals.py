@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from sparkcep.expr.local_times import INTERVAL, Operation
-from sparkcep.expr.scalars import DivisionByZero, Overflow
+from sparkcep.expr.numbers import DivisionByZero, Overflow
 from sparkcep.expr.types import Type
 
 _MICROSECOND = dt.timedelta(microseconds=1)

@@ -13,7 +13,6 @@ import zoneinfo
 from collections.abc import Callable
 from typing import Any
 
-from sparkcep.expr.scalars import out_of_calendar
 from sparkcep.expr.types import (
     DAYS,
     TIMES,
@@ -26,6 +25,11 @@ INTERVAL = Type("interval")
 Operation = tuple[Callable[[Any, Any], Any], Type]
 
 _OFFSET = re.compile(r"(?:UTC|GMT|UT)?([+-])(\d\d?)(?::(\d\d?))?(?::(\d\d?))?")
+
+
+def out_of_calendar() -> ValueError:
+    """Of a date or time that Spark has and Python has not; the caller raises it."""
+    return ValueError("a date or time before 0001-01-01 or after 9999-12-31, UTC")
 
 
 @functools.lru_cache

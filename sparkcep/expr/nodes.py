@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -43,14 +44,23 @@ class CurrentNumber:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """An operator or function by lower-case name.
+    """An operator or function by its name in expr/functions.
 
-    ``extra``: of an operator the session's time zone, where its operands may be times that the kernel does not combine.
+    ``zone``: of an operator the session's time zone, where its operands may be times that the kernel does not combine.
+    ``escape``: of LIKE. ``micros``: of TIMESTAMPDIFF, those of its unit. ``safe``: of a cast, whether it is TRY_CAST.
+    ``to``: the type of a cast that only Spark has. ``field``: of a struct. ``parameters``: the numbers of a lambda's,
+    or of the one that is meant.
     """
 
     name: str
     arguments: tuple[Expression, ...]
-    extra: Any = None
+    zone: str = ""
+    escape: str = dataclasses.field(default="", kw_only=True)
+    micros: int = dataclasses.field(default=0, kw_only=True)
+    safe: bool = dataclasses.field(default=False, kw_only=True)
+    to: str = dataclasses.field(default="", kw_only=True)
+    field: str = dataclasses.field(default="", kw_only=True)
+    parameters: tuple[int, ...] = dataclasses.field(default=(), kw_only=True)
 
 
 Expression: TypeAlias = Constant | Load | RowValue | CurrentNumber | Call

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pyspark.errors import AnalysisException, ParseException
 
 from sparkcep.errors import PatternParseError, near_name
-from sparkcep.expr.scalars import FUNCTIONS
+from sparkcep.expr.functions import WRITTEN
 from sparkcep.pattern import variables
 from sparkcep.query import PREFIX, PatternQuery
 from sparkcep.sql.lexicon import BEHIND_OPERAND, CLOSES_OPERAND, WANTS_OPERAND, Token, tokenize
@@ -103,7 +103,7 @@ def hint_of_function(query: PatternQuery, condition: str, name: str) -> str | No
         return None
     if name.upper() == "MATCH_ROWTIME" and query.order_by:
         return f"MATCH_ROWTIME() is Flink's; the time of a match's last row is LAST({query.order_by[0].expression})"
-    near = near_name(name, [*_OWN, *AGGREGATES, *FUNCTIONS, "lower", "upper", "trim", "coalesce", "datediff"])
+    near = near_name(name, [*_OWN, *AGGREGATES, *WRITTEN, "lower", "upper", "trim", "coalesce", "datediff"])
     return f"did you mean {near}?" if near else None
 
 

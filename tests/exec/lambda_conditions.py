@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from hypothesis import strategies as st
 
-from sparkcep.expr.lambdas import LAMBDA, PARAMETER
+from sparkcep.expr.functions.lambdas import LAMBDA, PARAMETER
 from sparkcep.expr.nodes import (
     Call,
     Constant,
@@ -106,7 +106,8 @@ def _array(elements: Sequence[Expression]) -> Expression:
 
 def _call(name: str, arguments: Sequence[Expression], number: int, body: Body, parameters: int = 1) -> Call:
     numbers = tuple(range(number, number + parameters))
-    return Call(name, (*arguments, Call(LAMBDA, (body(*(Call(PARAMETER, (), n) for n in numbers)),), numbers)))
+    named = [Call(PARAMETER, (), parameters=(n,)) for n in numbers]
+    return Call(name, (*arguments, Call(LAMBDA, (body(*named),), parameters=numbers)))
 
 
 def _joined(name: str, tests: Sequence[Expression]) -> Expression:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeAlias
 
 from sparkcep.expr.aggregates import distinct
-from sparkcep.expr.lambdas import LambdaBody, applied
+from sparkcep.expr.functions.lambdas import LambdaBody, applied
 from sparkcep.expr.nodes import (
     LABEL_COLUMN,
     ROW_COLUMN,
@@ -231,13 +231,16 @@ class _Evaluators:
         whose :class:`Elements` it is evaluated."""
         if scopes and of.form is not Form.CONSTANT and not scopes[-1] & parameters(of):
             return _outside(self.part(of, scopes[:-1]))
-        form, detail = of.form, of.detail
+        form = of.form
         if form is Form.CONSTANT:
-            return lambda frame: [detail] * frame.count
+            constant = of.value
+            return lambda frame: [constant] * frame.count
         if form is Form.PARAMETER:
-            return lambda frame: frame.parameters[detail]
+            number = of.number
+            return lambda frame: frame.parameters[number]
         if form is Form.COLUMN:
-            return lambda frame: frame.batch.at(detail, frame.rows)
+            column = of.number
+            return lambda frame: frame.batch.at(column, frame.rows)
         if form is Form.NUMBER:
             return lambda frame: frame.numbers
         if form is Form.NAVIGATION:
@@ -268,8 +271,8 @@ class _Evaluators:
     def sides(self, of: Typed) -> frozenset[int]:
         """The rows of pairs that a part looks at: 0, 1 or both."""
         if of.form is Form.NAVIGATION:
-            assert self.places is not None
-            return frozenset([self.places.index(place_of(of.detail))])
+            assert self.places is not None and isinstance(of.slot, NavigationSlot)
+            return frozenset([self.places.index(place_of(of.slot))])
         return frozenset[int]().union(*map(self.sides, of.arguments))
 
     def once(self, part: Typed, of: Columnwise) -> Columnwise:
@@ -288,7 +291,8 @@ class _Evaluators:
 
     def navigation(self, of: Typed) -> Columnwise:
         """Values of the rows that a navigation points at; NULL where there is none."""
-        slot: NavigationSlot = of.detail
+        slot = of.slot
+        assert isinstance(slot, NavigationSlot)
         if self.places is not None:
             side = self.places.index(place_of(slot))
             return lambda frame: frame.column(slot.column, side)
@@ -313,8 +317,8 @@ class _Evaluators:
 
     def aggregate(self, of: Typed) -> Columnwise:
         """An aggregate over a register's rows, which are all read anew each time."""
-        slot: AggregateSlot
-        slot, fold = of.detail
+        slot, fold = of.slot, of.fold
+        assert isinstance(slot, AggregateSlot) and fold is not None
         arguments = [self.part(a, ()) for a in of.arguments[: len(slot.arguments)]]
         keep = self.part(of.arguments[-1], ()) if slot.filter is not None else None
         known = range(len(arguments))[fold.known]
@@ -337,7 +341,7 @@ class _Evaluators:
 
     def with_lambdas(self, of: Typed, scopes: tuple[frozenset[int], ...]) -> Columnwise:
         """A function that takes lambdas, value by value; a lambda's body is evaluated over the array's elements."""
-        numbers: tuple[tuple[int, ...], ...] = of.detail
+        numbers = of.parameters
         count = len(of.arguments) - len(numbers)
         arguments = [self.part(a, scopes) for a in of.arguments[:count]]
         own = zip(of.arguments[count:], numbers, strict=True)
@@ -371,9 +375,9 @@ class _Evaluators:
 def parameters(of: Typed) -> frozenset[int]:
     """Numbers of the parameters that a part reads of lambdas around it."""
     if of.form is Form.PARAMETER:
-        return frozenset([of.detail])
+        return frozenset([of.number])
     found = frozenset[int]().union(*map(parameters, of.arguments))
-    return found.difference(*of.detail) if of.form is Form.WITH_LAMBDAS else found
+    return found.difference(*of.parameters) if of.form is Form.WITH_LAMBDAS else found
 
 
 def _outside(of: Columnwise) -> Columnwise:

@@ -28,6 +28,7 @@ from sparkcep.expr.coercion import (
     decimal_among,
     wider_decimal,
 )
+from sparkcep.expr.functions.operators import TIMESTAMP
 from sparkcep.expr.nodes import (
     COMPARISONS,
     LABEL_COLUMN,
@@ -41,13 +42,8 @@ from sparkcep.expr.nodes import (
     columns_read,
     loads,
 )
-from sparkcep.expr.scalars import DECIMALS
-from sparkcep.expr.typed import (
-    TIMESTAMP,
-    Form,
-    Typed,
-    Typing,
-)
+from sparkcep.expr.numbers import DECIMALS
+from sparkcep.expr.typed import Form, Typed
 from sparkcep.expr.types import (
     BIGINT,
     DOUBLE,
@@ -55,6 +51,7 @@ from sparkcep.expr.types import (
     NotCompilable,
     Type,
 )
+from sparkcep.expr.typing_pass import Typing
 
 #: Where a value lies: kind and two numbers, as in an instruction.
 Operand: TypeAlias = tuple[int, int, int]
@@ -246,7 +243,8 @@ class Compiler:
             self.out.reads_number = True
             return op.MATCH_NUMBER, 0, 0
         if of.form is Form.NAVIGATION:
-            return self.navigated(of.detail)
+            assert isinstance(of.slot, NavigationSlot)
+            return self.navigated(of.slot)
         if of.form is Form.AGGREGATE:
             return self.aggregate(of)
         if of.form is Form.COLUMN:
@@ -262,7 +260,7 @@ class Compiler:
         Raises:
             NotCompilable: a type without a representation.
         """
-        value, kind = of.detail, of.type
+        value, kind = of.value, of.type
         if value is None:
             return _NOTHING
         if kind.is_floating:
@@ -324,7 +322,8 @@ class Compiler:
         Raises:
             NotCompilable: DISTINCT, FILTER, a function or an argument that the kernel does not keep.
         """
-        slot: AggregateSlot = of.detail[0]
+        slot = of.slot
+        assert isinstance(slot, AggregateSlot)
         if slot.function not in _AGGREGATES or slot.distinct or slot.filter is not None or len(slot.arguments) > 1:
             raise NotCompilable(f"{slot.function}(...) of this form")
         kind = _AGGREGATES[slot.function]
@@ -399,7 +398,7 @@ class Compiler:
         elif name == "timestampdiff":
             x, y = map(self.expression, arguments)
             self.emit(op.SUB_I, 64, x, y, pushes=1)
-            self.emit(op.IDIV_I, 64, _TOP_I, self.int_constant(of.detail), pushes=1)
+            self.emit(op.IDIV_I, 64, _TOP_I, self.int_constant(of.call.micros if of.call else 0), pushes=1)
         elif name in ("negate", "abs"):
             self.on_stack(arguments[0])
             wide, floating, other = _SIGNS[name]
@@ -424,7 +423,7 @@ class Compiler:
         elif name in ("floor", "ceil", "cast_float", "cast_int", "cast_bigint", "round", "bround"):
             self.function(of)
         elif name == "isnan":
-            self.comparison("<=>", arguments[0], Typed(Form.CONSTANT, DOUBLE, detail=float("nan")))
+            self.comparison("<=>", arguments[0], Typed(Form.CONSTANT, DOUBLE, value=float("nan")))
         else:
             raise NotCompilable("a function of two rows of the match" if name == "element" else name)
 
@@ -437,8 +436,8 @@ class Compiler:
         name, value, kind = of.name, of.arguments[0], of.type
         own = value.type
         bits = 32 if name == "cast_int" else 64
-        plain = len(of.arguments) == 1 and of.detail is None
-        places = 0 if len(of.arguments) == 1 else of.arguments[1].detail
+        plain = len(of.arguments) == 1 and not (of.call and of.call.safe)
+        places = 0 if len(of.arguments) == 1 else of.arguments[1].value
         places_fit = isinstance(places, int) and 0 <= places <= 38
         if plain and name == "cast_float" and (own.is_floating or (own.kind == "int" and own.size <= 32)):
             self.emit(op.SINGLE, 0, self.value(value, DOUBLE), pushes=1)
@@ -470,10 +469,10 @@ class Compiler:
         """
         of = of.own
         own = of.type
-        literal = of.form is Form.CONSTANT and of.detail is not None
+        literal = of.form is Form.CONSTANT and of.value is not None
         if kind.kind == "double":
             if literal and own.kind == "decimal":
-                return self.float_constant(float(of.detail))
+                return self.float_constant(float(of.value))
             operand = self.expression(of)
             if own.kind == "decimal" and operand != _NOTHING:
                 self.emit(op.DOUBLE, own.scale, operand, pushes=1)
@@ -625,7 +624,7 @@ class Compiler:
         common = common_type(kinds, self.out.ansi) if decimal_among(kinds) else None
         value, *options = (a.own for a in arguments)
         if any(k.is_floating for k in kinds):
-            value, *options = (Typed(Form.STRICT, DOUBLE, (a.own,), name="cast_double") for a in arguments)
+            value, *options = (Typed(Form.STRICT, DOUBLE, (a.own,), call=Call("cast_double", ())) for a in arguments)
         self.on_stack(value)
         self.emit(op.IS_NULL)
         absent = len(self.out.code)
@@ -646,7 +645,7 @@ class Compiler:
 
 def unscaled(of: Typed) -> int:
     """A literal's number in units of its type's scale."""
-    return int(Decimal(of.detail).scaleb(of.type.scale if of.type.kind == "decimal" else 0, DECIMALS))
+    return int(Decimal(of.value).scaleb(of.type.scale if of.type.kind == "decimal" else 0, DECIMALS))
 
 
 def _conjuncts(condition: Expression) -> list[Expression]:

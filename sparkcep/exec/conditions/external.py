@@ -33,7 +33,7 @@ from sparkcep.exec.kernels.statuses import CONDITION_FAILED, FALSE, OVERFLOW, TR
 from sparkcep.exec.kernels.tables import Answers, Columns, Conditions, Flags, Ints, SearchState
 from sparkcep.exec.memory import OBJECT, Budget
 from sparkcep.exec.statuses import interpreted
-from sparkcep.expr.scalars import DivisionByZero, Overflow
+from sparkcep.expr.numbers import DivisionByZero, Overflow
 
 #: What the kernel takes as NULL.
 NULL = -1

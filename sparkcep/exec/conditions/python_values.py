@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from sparkcep.errors import SparkCepError
-from sparkcep.expr.scalars import out_of_calendar
+from sparkcep.expr.local_times import out_of_calendar
 
 
 def python_values(column: pa.Array) -> list[Any]:

@@ -13,8 +13,8 @@ from typing import Any
 from sparkcep.exec.conditions import columns as columnwise
 from sparkcep.expr.nodes import Expression, RowValue
 from sparkcep.expr.order import compare
-from sparkcep.expr.typed import Typing
 from sparkcep.expr.types import Type
+from sparkcep.expr.typing_pass import Typing
 
 Values = Sequence[Any]
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sparkcep.expr.lambdas import WITH_LAMBDAS
-from sparkcep.expr.scalars import FUNCTIONS
+from sparkcep.expr.functions import WRITTEN
 from sparkcep.sql.lexicon import CLOSES_OPERAND, Token
 
 #: Functions that are NULL when their argument is.
@@ -29,7 +28,7 @@ INTERVAL_WORDS = frozenset(
 
 #: Spark's own functions that need not be asked about: no function of the user's takes their names.
 _SPARKS_OWN = frozenset(
-    {*STRICT, *FUNCTIONS, *WITH_LAMBDAS, *(name.lower() for name in NOT_FUNCTIONS)}
+    {*STRICT, *WRITTEN, *(name.lower() for name in NOT_FUNCTIONS)}
     | set("coalesce nvl ifnull nullif if least greatest concat size array struct named_struct map datediff".split())
 )
 

@@ -19,7 +19,7 @@ from sparkcep.expr.coercion import (
     gives_up_digits,
     wider_time,
 )
-from sparkcep.expr.lambdas import free_parameters
+from sparkcep.expr.functions.lambdas import free_parameters
 from sparkcep.expr.nodes import (
     COMPARISONS,
     AggregateSlot,
@@ -30,8 +30,8 @@ from sparkcep.expr.nodes import (
     NavigationSlot,
     RowValue,
 )
-from sparkcep.expr.scalars import single
-from sparkcep.expr.typed import Typed, Typing
+from sparkcep.expr.numbers import single
+from sparkcep.expr.typed import Typed
 from sparkcep.expr.types import (
     FLOAT,
     NULL,
@@ -40,6 +40,7 @@ from sparkcep.expr.types import (
     Type,
     parse_type,
 )
+from sparkcep.expr.typing_pass import Typing
 from sparkcep.planner.conditions.collector import Collector, at_same_row, navigation_of, text_of
 from sparkcep.planner.conditions.one_row import column_of, literal_text
 
@@ -89,7 +90,7 @@ class Comparable:
         if node.name == "datediff":
             return self.cast(node, places, "date")
         if node.name == "-" and types != {"date"}:
-            return replace(self.cast(node, places, "timestamp_ntz"), extra=None)
+            return replace(self.cast(node, places, "timestamp_ntz"), zone="")
         if len(types) == 1:
             return node
         if node.name in (*COMPARISONS, "in", *_ALTERNATIVES):

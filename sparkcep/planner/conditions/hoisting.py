@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
 
-from sparkcep.expr.lambdas import LAMBDA, WITH_LAMBDAS
+from sparkcep.expr.functions import WRITTEN
+from sparkcep.expr.functions.lambdas import LAMBDA, WITH_LAMBDAS
 from sparkcep.expr.nodes import (
     ROW_COLUMN,
     Call,
@@ -16,7 +17,6 @@ from sparkcep.expr.nodes import (
     NavigationSlot,
     RowValue,
 )
-from sparkcep.expr.scalars import FUNCTIONS
 from sparkcep.expr.types import NotCompilable
 from sparkcep.planner.conditions.call_tokens import (
     BINDS_TIGHTER,
@@ -129,7 +129,7 @@ class Hoisting:
                 i = end
                 continue
             calls = tokens[i].kind == "word" and i + 1 in pairs and not (i and tokens[i - 1].upper == ".")
-            if calls and (tokens[i].text.lower() in FUNCTIONS or tokens[i].text.lower() in WITH_LAMBDAS):
+            if calls and tokens[i].text.lower() in WRITTEN:
                 # sqlglot gives many functions a shape of their own; under another name they are as they stand.
                 edits.append((tokens[i].start, tokens[i].end, FUNCTION + tokens[i].text.lower()))
             i += 1
@@ -337,9 +337,9 @@ class Hoisting:
             return cast_to(tokens) in _CASTS_EVALUATED
         if name in ("DATEADD", "DATE_ADD") and argument_count(tokens) == 3:  # of a unit
             return False
-        if name in _EVALUATED or name.lower() in WITH_LAMBDAS:
+        if name in _EVALUATED or WRITTEN.get(name.lower()) in WITH_LAMBDAS:
             return True
-        if not self.owner.prefers_interpreter or name.lower() not in FUNCTIONS:
+        if not self.owner.prefers_interpreter or name.lower() not in WRITTEN:
             return False
         self.owner.left_to_interpreter = True
         return True

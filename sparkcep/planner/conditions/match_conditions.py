@@ -18,8 +18,8 @@ from sparkcep.expr.nodes import (
     Expression,
     Load,
 )
-from sparkcep.expr.typed import Typing
 from sparkcep.expr.types import NotCompilable, Type, parse_type
+from sparkcep.expr.typing_pass import Typing
 from sparkcep.pattern import mandatory, taken_before
 from sparkcep.planner.conditions.comparable import Comparable
 from sparkcep.planner.conditions.one_row import of_one_row

@@ -19,7 +19,7 @@ from sparkcep.query import string_literal
 #: Operators that only Spark has, as SQL writes them.
 SPARKS_OWN = {
     "rlike": "{} RLIKE {}", "ilike": "{} ILIKE {}", "&": "{} & {}", "|": "{} | {}", "^": "{} ^ {}", "~": "~ {}",
-    "<<": "{} << {}", ">>": "{} >> {}", "cast": "CAST({} AS {extra})", "try_cast": "TRY_CAST({} AS {extra})",
+    "<<": "{} << {}", ">>": "{} >> {}", "cast": "CAST({} AS {to})", "try_cast": "TRY_CAST({} AS {to})",
 }  # fmt: skip
 _CASTS = {f"cast_{type_.lower()}": f"CAST({{}} AS {type_})" for type_ in ("DOUBLE", "FLOAT", "BIGINT", "INT", "STRING")}
 #: What the kernel has no instruction for, or not for all types; NULL where an operand is.
@@ -43,7 +43,7 @@ def of_one_row(node: Expression, owner: Collector) -> Expression:
         return column
     if node.name in SPARKS_OWN:
         instead = "; TRY_CAST can be" if node.name == "cast" else ""
-        raise NotCompilable(f"{no_such_operator(node.name, node.extra)} over several rows of the match{instead}")
+        raise NotCompilable(f"{no_such_operator(node.name, node.to)} over several rows of the match{instead}")
     return replace(node, arguments=tuple(of_one_row(argument, owner) for argument in node.arguments))
 
 
@@ -89,10 +89,10 @@ def _sql(node: Expression, owner: Collector) -> str:
     form = _FORMS[node.name]
     if node.name == "concat":
         return form.format(", ".join(parts))
-    if node.name in _CASTS and node.extra:
+    if node.name in _CASTS and node.safe:
         return f"(TRY_{form.format(*parts)})"
-    escape = f" ESCAPE {string_literal(node.extra)}" if node.name == "like" and node.extra else ""
-    return f"({form.format(*parts, extra=node.extra)}{escape})"
+    escape = f" ESCAPE {string_literal(node.escape)}" if node.escape else ""
+    return f"({form.format(*parts, to=node.to)}{escape})"
 
 
 def literal_text(constant: Constant) -> str:

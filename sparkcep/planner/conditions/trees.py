@@ -8,14 +8,10 @@ from decimal import Decimal
 
 from sqlglot import exp
 
-from sparkcep.expr.lambdas import (
-    FIELD,
-    LAMBDA,
-    WITH_LAMBDAS,
-    canonical,
-    free_parameters,
-)
-from sparkcep.expr.lambdas import PARAMETER as NAMED
+from sparkcep.expr.functions import WRITTEN
+from sparkcep.expr.functions.collections import FIELD
+from sparkcep.expr.functions.lambdas import LAMBDA, free_parameters
+from sparkcep.expr.functions.lambdas import PARAMETER as NAMED
 from sparkcep.expr.nodes import (
     COMPARISONS,
     LABEL_COLUMN,
@@ -28,7 +24,6 @@ from sparkcep.expr.nodes import (
     NumberSlot,
     RowValue,
 )
-from sparkcep.expr.scalars import FUNCTIONS
 from sparkcep.expr.types import (
     BIGINT,
     BOOLEAN,
@@ -179,7 +174,7 @@ class Conjunct(Hoisting):
         inside = bool(free_parameters(x) or free_parameters(y))
         constant = isinstance(x, Constant) or isinstance(y, Constant)
         timed = name in COMPARISONS or (name in ("+", "-") and (inside or not constant))
-        return Call(name, (x, y), (self.owner.zone or None) if timed else None)
+        return Call(name, (x, y), self.owner.zone if timed else "")
 
     def input_type(self, value: Expression) -> str | None:
         """The type of the input's column that a value is of; None: it is of none."""
@@ -219,7 +214,7 @@ class Conjunct(Hoisting):
             return self.sparks_own(tree)
         if isinstance(tree, exp.Escape) and isinstance(tree.this, exp.Like):
             like = tree.this
-            value = Call("like", (self.node(like.this), self.node(like.expression)), extra=tree.expression.name)
+            value = Call("like", (self.node(like.this), self.node(like.expression)), escape=tree.expression.name)
             return Call("not", (value,)) if like.args.get("negate") else value
         if isinstance(tree, exp.Case):
             return self.case(tree)
@@ -270,17 +265,17 @@ class Conjunct(Hoisting):
             raise NotCompilable(f"the operator {name} beside another one without parentheses")
         return self.of_spark(name, operands)
 
-    def of_spark(self, name: str, operands: Sequence[exp.Expr], extra: str = "") -> Expression:
+    def of_spark(self, name: str, operands: Sequence[exp.Expr], to: str = "") -> Expression:
         """What only Spark can evaluate, and will if its operands are of one row."""
-        return Call(name, tuple(map(self.node, operands)), extra)
+        return Call(name, tuple(map(self.node, operands)), to=to)
 
     def named_call(self, name: str, arguments: list[exp.Expr]) -> Expression:
         """A call that :meth:`lift` has kept from sqlglot's forms, a lambda function among them."""
         nodes = tuple(map(self.node, arguments))
         if name == LAMBDA:
-            numbers = tuple(n.extra for n in nodes[:-1] if isinstance(n, Call))
-            return Call(LAMBDA, nodes[-1:], numbers)
-        return Call(canonical(name) if name in WITH_LAMBDAS else FUNCTIONS[name], nodes)
+            numbers = tuple(n.parameters[0] for n in nodes[:-1] if isinstance(n, Call))
+            return Call(LAMBDA, nodes[-1:], parameters=numbers)
+        return Call(WRITTEN[name], nodes)
 
     def time_difference(self, tree: exp.DateDiff | exp.TimestampDiff) -> Expression:
         """TIMESTAMPDIFF(unit, start, end), also by its name DATEDIFF: whole units between two local times.
@@ -292,7 +287,7 @@ class Conjunct(Hoisting):
         ends = [self.as_local_time(self.node(_dropped_cast(end))) for end in (tree.this, tree.expression)]
         if unit not in MICROS or None in ends:
             raise NotCompilable(f"TIMESTAMPDIFF({unit}, ...)")
-        return Call("timestampdiff", tuple(end for end in ends if end is not None), extra=MICROS[unit])
+        return Call("timestampdiff", tuple(end for end in ends if end is not None), micros=MICROS[unit])
 
     def case(self, tree: exp.Case) -> Expression:
         """CASE as one call: condition, value, condition, value, ..., default."""
@@ -316,7 +311,7 @@ class Conjunct(Hoisting):
             if to == exp.DType.BIGINT:
                 return Constant(int(value.name), BIGINT)
         if to in _CASTS:
-            return Call(_CASTS[to], (self.node(value),), "try" if tree.args.get("safe") else None)
+            return Call(_CASTS[to], (self.node(value),), safe=bool(tree.args.get("safe")))
         return self.of_spark("try_cast" if tree.args.get("safe") else "cast", [value], tree.to.sql("spark"))
 
     def column(self, tree: exp.Expr) -> Expression:
@@ -339,9 +334,9 @@ class Conjunct(Hoisting):
         if first in self.loads and not path:
             return self.loads[first]
         if first.startswith(PARAMETER) and first[len(PARAMETER) :].isdigit():
-            value: Expression = Call(NAMED, (), int(first[len(PARAMETER) :]))
+            value: Expression = Call(NAMED, (), parameters=(int(first[len(PARAMETER) :]),))
             for name in parts[1:]:
-                value = Call(FIELD, (value,), name)
+                value = Call(FIELD, (value,), field=name)
             return value
         if first.startswith(SLOT) and first[len(SLOT) :].isdigit():
             return self.slot(self.slots[int(first[len(SLOT) :])], path)

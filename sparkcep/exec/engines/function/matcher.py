@@ -25,9 +25,9 @@ from sparkcep.exec.kernels.rows import rows as kernel
 from sparkcep.exec.shape import OperatorColumns, batch_of
 from sparkcep.expr.arrow import arrow
 from sparkcep.expr.nodes import ConditionSlot, Expression
-from sparkcep.expr.scalars import DivisionByZero, Overflow
-from sparkcep.expr.typed import Typing
+from sparkcep.expr.numbers import DivisionByZero, Overflow
 from sparkcep.expr.types import Type
+from sparkcep.expr.typing_pass import Typing
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,7 @@ from sparkcep.exec.kernels.statuses import SKIP_TARGET_ABSENT, SKIP_TO_FIRST_ROW
 from sparkcep.exec.memory import OBJECT, Budget
 from sparkcep.exec.reference.runs import Path, ReferenceCase, ReferenceCondition
 from sparkcep.exec.statuses import fewer_matches, interpreted, raise_status
-from sparkcep.expr.typed import Typing
+from sparkcep.expr.typing_pass import Typing
 from sparkcep.query import SkipMode
 
 #: Matches between two looks at what they take.

@@ -16,8 +16,8 @@ from sparkcep.exec.engines.shared.rows import SharedRows
 from sparkcep.exec.engines.shared.rule import Matches
 from sparkcep.exec.engines.shared.spec import RuleItems
 from sparkcep.exec.statuses import interpreted
-from sparkcep.expr.typed import Typing
 from sparkcep.expr.types import Type
+from sparkcep.expr.typing_pass import Typing
 
 #: Members of a returned value beside the number of its name ``n``, with Spark types: text as it is, numbers of floating
 #: point, microseconds of a TIMESTAMP and of an interval, which Spark writes as text.

@@ -15,8 +15,8 @@ from sparkcep.expr.nodes import (
     NavigationSlot,
     RowValue,
 )
-from sparkcep.expr.typed import Typing
 from sparkcep.expr.types import NotCompilable
+from sparkcep.expr.typing_pass import Typing
 from sparkcep.planner.conditions.match_conditions import MatchConditions, describe
 from sparkcep.planner.conditions.trees import Conjunct
 from sparkcep.planner.engines.function.row_expressions import RowExpressions, spark_type

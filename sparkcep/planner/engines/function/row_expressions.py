@@ -22,8 +22,8 @@ from sparkcep.expr.nodes import (
     Expression,
     RowValue,
 )
-from sparkcep.expr.typed import Typing
 from sparkcep.expr.types import NotCompilable, Type, parse_type
+from sparkcep.expr.typing_pass import Typing
 from sparkcep.planner.conditions.char_padding import declared_length
 from sparkcep.planner.conditions.one_row import no_such_operator
 from sparkcep.planner.conditions.trees import Conjunct

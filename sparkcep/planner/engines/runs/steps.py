@@ -14,8 +14,8 @@ from sparkcep.exec.engines.runs.spec import Check, RunSpec
 from sparkcep.exec.engines.runs.tables import machine_tables
 from sparkcep.exec.shape import OperatorColumns, Within
 from sparkcep.expr.nodes import ROW_COLUMN, NavigationSlot
-from sparkcep.expr.typed import Typing
 from sparkcep.expr.types import TIMES, NotCompilable
+from sparkcep.expr.typing_pass import Typing
 from sparkcep.pattern import can_be_empty
 from sparkcep.planner.conditions.consistency import span_of
 from sparkcep.planner.conditions.match_conditions import MatchConditions

@@ -16,8 +16,8 @@ from sparkcep.expr.nodes import (
     NavigationSlot,
     columns_read,
 )
-from sparkcep.expr.typed import Typing
 from sparkcep.expr.types import NotCompilable, Type
+from sparkcep.expr.typing_pass import Typing
 from sparkcep.pattern import Anchor, walk
 from sparkcep.planner.conditions.match_conditions import MatchConditions
 from sparkcep.planner.conditions.row_conditions import RowCondition

@@ -1,9 +1,9 @@
-"""Functions of arrays and maps that take lambda functions, as the interpreter evaluates them.
+"""Functions of arrays and maps that take lambda functions, as Python evaluates them.
 
 NULLs, the three values of `exists` and `forall`, and where these end early are Spark's.
 
-In trees a lambda is a call of :data:`LAMBDA` over its body, with the numbers of its parameters as ``extra``, and each
-mention of a parameter one of :data:`PARAMETER`, with its number. No two lambdas of a condition share a number.
+In trees a lambda is a call of :data:`LAMBDA` over its body, with the numbers of its ``parameters``, and each mention
+of a parameter one of :data:`PARAMETER`, with its own. No two lambdas of a condition share a number.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from typing import Any
 from sparkcep.expr.nodes import Call, Expression
 from sparkcep.expr.order import compare
 from sparkcep.expr.types import (
-    BIGINT,
     BOOLEAN,
     INT,
     NULL,
@@ -24,7 +23,7 @@ from sparkcep.expr.types import (
     Type,
 )
 
-LAMBDA, PARAMETER, FIELD = "lambda", "parameter", "field"
+LAMBDA, PARAMETER = "lambda", "parameter"
 
 #: Functions that may take a lambda -> where their lambdas stand, and how many parameters each may have.
 _FORMS: dict[str, tuple[tuple[int, tuple[int, ...]], ...]] = {
@@ -37,9 +36,9 @@ _FORMS: dict[str, tuple[tuple[int, tuple[int, ...]], ...]] = {
     "array_sort": ((1, (2,)),),
     "map_filter": ((1, (2,)),),
 }
-_SYNONYMS = {"reduce": "aggregate"}
-#: Names that users write.
-WITH_LAMBDAS = frozenset([*_FORMS, *_SYNONYMS])
+#: What users write -> the name in trees.
+WRITTEN = {name: name for name in _FORMS} | {"reduce": "aggregate"}
+WITH_LAMBDAS = frozenset(_FORMS)
 
 #: A lambda's body: columns of values of its parameters -> the column of its values, of which some may have failed.
 LambdaBody = Callable[..., Sequence[Any]]
@@ -47,19 +46,14 @@ LambdaBody = Callable[..., Sequence[Any]]
 Settled = Callable[[Sequence[Any]], Sequence[Any]]
 
 
-def canonical(name: str) -> str:
-    """The name that trees have for one of :data:`WITH_LAMBDAS`."""
-    return _SYNONYMS.get(name, name)
-
-
 def free_parameters(node: Expression) -> frozenset[int]:
     """Numbers of the parameters that an expression reads of lambdas around it."""
     if not isinstance(node, Call):
         return frozenset()
     if node.name == PARAMETER:
-        return frozenset([node.extra])
+        return frozenset(node.parameters)
     found = frozenset[int]().union(*map(free_parameters, node.arguments))
-    return found.difference(node.extra) if node.name == LAMBDA else found
+    return found.difference(node.parameters) if node.name == LAMBDA else found
 
 
 def lambdas_of(node: Call) -> dict[int, Call]:
@@ -70,7 +64,7 @@ def lambdas_of(node: Call) -> dict[int, Call]:
     """
     forms = dict(_FORMS.get(node.name, ()))
     found = {k: a for k, a in enumerate(node.arguments) if isinstance(a, Call) and a.name == LAMBDA}
-    fits = all(k in forms and len(a.extra) in forms[k] for k, a in found.items())
+    fits = all(k in forms and len(a.parameters) in forms[k] for k, a in found.items())
     optional = {"aggregate": (3,), "array_sort": (1,)}.get(node.name, ())
     last = max([*forms, 0])
     if not fits or any(k not in found and k not in optional for k in forms) or len(node.arguments) > last + 1:
@@ -175,64 +169,3 @@ def _sorted(values: Sequence[Any], bodies: Sequence[LambdaBody], settled: Settle
         return found
 
     return sorted(values, key=functools.cmp_to_key(order))
-
-
-def field_of(kind: Type, name: str) -> tuple[Callable[[Any], Any], Type]:
-    """`value.name` of a struct, or of an array of structs the array of its values.
-
-    Raises:
-        NotCompilable: there is no such field, or more than one.
-    """
-    if kind.kind == "array" and kind.element is not None:
-        inner, type_ = field_of(kind.element, name)
-        return (lambda values: [None if v is None else inner(v) for v in values]), Type("array", element=type_)
-    found = [f for f in kind.fields if f[0] == name] or [f for f in kind.fields if f[0].casefold() == name.casefold()]
-    if len(found) != 1:
-        raise NotCompilable(f"the field {name} of a value of type {kind.shown}")
-    own = found[0][0]
-    return (lambda value: value[own]), found[0][1]
-
-
-def nested_function(name: str, kinds: Sequence[Type]) -> tuple[Callable[..., Any], Type] | None:
-    """A function of arrays or maps that are not NULL, None where it is not here."""
-    first = kinds[0] if kinds else NULL
-    if name in ("size", "cardinality") and len(kinds) == 1 and first.kind in ("array", "map"):
-        return len, INT
-    if name == "array_size" and len(kinds) == 1 and first.kind == "array":
-        return len, INT
-    if name in ("map_keys", "map_values") and len(kinds) == 1 and first.kind == "map":
-        n = 0 if name == "map_keys" else 1
-        return (lambda pairs: [pair[n] for pair in pairs]), Type("array", element=(first.key, first.element)[n])
-    # Python finds the same values equal as Spark, of these types.
-    is_set = first.element is not None and (first.element.is_integer_like or first.element.kind == "string")
-    if name in _OF_SETS and len(kinds) == 2 and first == kinds[1] and first.kind == "array" and is_set:
-        return _OF_SETS[name], BOOLEAN if name == "arrays_overlap" else first
-    if name == "get" and len(kinds) == 2 and first.kind == "array" and kinds[1].kind == "int" and kinds[1] != BIGINT:
-        return (lambda values, n: values[n] if 0 <= n < len(values) else None), first.element or NULL
-    return None
-
-
-def _overlap(a: list[Any], b: list[Any]) -> bool | None:
-    """NULL, not false, where a NULL element might be common to both."""
-    if not {v for v in a if v is not None}.isdisjoint(b):
-        return True
-    return None if a and b and (None in a or None in b) else False
-
-
-def _intersection(a: list[Any], b: list[Any]) -> list[Any]:
-    other = set(b)
-    return [v for v in dict.fromkeys(a) if v in other]
-
-
-def _difference(a: list[Any], b: list[Any]) -> list[Any]:
-    other = set(b)
-    return [v for v in dict.fromkeys(a) if v not in other]
-
-
-#: Functions of two arrays as sets, in the order of the first one.
-_OF_SETS: dict[str, Callable[[list[Any], list[Any]], Any]] = {
-    "arrays_overlap": _overlap,
-    "array_intersect": _intersection,
-    "array_except": _difference,
-    "array_union": lambda a, b: list(dict.fromkeys([*a, *b])),
-}
