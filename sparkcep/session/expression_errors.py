@@ -103,7 +103,7 @@ def hint_of_function(query: PatternQuery, condition: str, name: str) -> str | No
         return None
     if name.upper() == "MATCH_ROWTIME" and query.order_by:
         return f"MATCH_ROWTIME() is Flink's; the time of a match's last row is LAST({query.order_by[0].expression})"
-    near = near_name(name, [*_OWN, *AGGREGATES, *WRITTEN, "lower", "upper", "trim", "coalesce", "datediff"])
+    near = near_name(name, [*_OWN, *AGGREGATES, *WRITTEN, "trim", "coalesce", "datediff"])
     return f"did you mean {near}?" if near else None
 
 

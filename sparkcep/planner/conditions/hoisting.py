@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
 
-from sparkcep.expr.functions import WRITTEN
+from sparkcep.expr.functions import FUNCTIONS, WRITTEN
 from sparkcep.expr.functions.lambdas import LAMBDA, WITH_LAMBDAS
 from sparkcep.expr.nodes import (
     ROW_COLUMN,
@@ -44,11 +44,10 @@ FUNCTION = PREFIX + "f_"
 PARAMETER = PREFIX + "p"
 
 
-#: Calls over several rows that the condition program or the interpreter evaluates by itself.
+#: Calls with a syntax of their own that are evaluated without Spark over several rows, too.
 _EVALUATED = frozenset(
-    "ABS LOWER UPPER LENGTH TRIM ARRAY_MAX ARRAY_MIN SIZE ARRAY_CONTAINS NEGATIVE IF NULLIF COALESCE NVL IFNULL LEAST "
-    "GREATEST DATEDIFF DATE_DIFF TIMESTAMPDIFF CONCAT ARRAY CAST TRY_CAST DOUBLE BIGINT "
-    "SQRT FLOOR CEIL CEILING CARDINALITY ARRAY_SIZE MAP_KEYS MAP_VALUES GET EQUAL_NULL".split()
+    "TRIM IF NULLIF COALESCE NVL IFNULL LEAST GREATEST DATEDIFF DATE_DIFF TIMESTAMPDIFF CONCAT ARRAY CAST TRY_CAST "
+    "EQUAL_NULL".split()
 )
 
 
@@ -337,9 +336,10 @@ class Hoisting:
             return cast_to(tokens) in _CASTS_EVALUATED
         if name in ("DATEADD", "DATE_ADD") and argument_count(tokens) == 3:  # of a unit
             return False
-        if name in _EVALUATED or WRITTEN.get(name.lower()) in WITH_LAMBDAS:
+        written = WRITTEN.get(name.lower())
+        if name in _EVALUATED or written in WITH_LAMBDAS or (written in FUNCTIONS and FUNCTIONS[written].in_kernel):
             return True
-        if not self.owner.prefers_interpreter or name.lower() not in WRITTEN:
+        if not self.owner.prefers_interpreter or written is None:
             return False
         self.owner.left_to_interpreter = True
         return True

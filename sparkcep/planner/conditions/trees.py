@@ -47,11 +47,7 @@ _BINARY: dict[type[exp.Expr], str] = {
     exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=", exp.NullSafeEQ: "<=>", exp.EqualNull: "<=>",
     exp.And: "and", exp.Or: "or",
 }  # fmt: skip
-_FUNCTIONS: dict[type[exp.Expr], str] = {
-    exp.Abs: "abs", exp.Lower: "lower", exp.Upper: "upper", exp.Length: "length", exp.Trim: "trim",
-    exp.ArrayMax: "array_max", exp.ArrayMin: "array_min", exp.ArraySize: "size", exp.ArrayContains: "array_contains",
-    exp.Neg: "negate", exp.Not: "not",
-}  # fmt: skip
+_FUNCTIONS: dict[type[exp.Expr], str] = {exp.Trim: "trim", exp.Neg: "negate", exp.Not: "not"}
 
 
 _CASTS = {
@@ -138,8 +134,7 @@ class Conjunct(Hoisting):
         if isinstance(tree, exp.Neg) and isinstance(tree.this, exp.Literal) and not tree.this.is_string:
             return negative(literal(tree.this))
         if type(tree) in _FUNCTIONS:
-            rest = [tree.args["expression"]] if tree.args.get("expression") is not None else []
-            return Call(_FUNCTIONS[type(tree)], tuple(self.node(a) for a in (tree.this, *rest)))
+            return Call(_FUNCTIONS[type(tree)], (self.node(tree.this),))
         return self.construct(tree)
 
     def chain(self, tree: exp.Expr) -> Expression:
