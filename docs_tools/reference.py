@@ -1,4 +1,4 @@
-"""docs/settings.md, docs/errors.md and docs/templates.md, from sparkcep's own code.
+"""docs/settings.md, docs/errors.md, docs/condition_functions.md and docs/templates.md, from sparkcep's own code.
 
 python -m docs_tools.reference            writes them
 """
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import sparkcep
+from docs_tools.condition_functions import functions_page
 from docs_tools.templates import templates_page
 from sparkcep import settings
 
@@ -112,7 +113,10 @@ def _cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*")
 
 
-PAGES = {"settings.md": settings_page, "errors.md": errors_page, "templates.md": templates_page}
+PAGES = {
+    "settings.md": settings_page, "errors.md": errors_page, "condition_functions.md": functions_page,
+    "templates.md": templates_page,
+}  # fmt: skip
 
 
 def main() -> None:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 
@@ -31,7 +31,10 @@ from sparkcep.expr.types import (
 )
 from sparkcep.query import OwnAggregate
 
-Rows = list[tuple[Any, ...]]
+Rows: TypeAlias = list[tuple[Any, ...]]
+Kinds: TypeAlias = list[Type]
+#: What makes a value of a column's values, and its type.
+Values: TypeAlias = tuple[Callable[[list[Any]], Any], Type]
 _ALL, _NONE = slice(None), slice(0, 0)
 
 
@@ -45,6 +48,10 @@ class Fold:
     known: slice = field(default_factory=lambda: slice(0, 1))
 
 
+#: A fold by an aggregate's name, its arguments' types, and ANSI mode.
+Make: TypeAlias = Callable[[str, Kinds, bool], Fold | None]
+
+
 def aggregate_fold(name: str, kinds: list[Type], ansi: bool) -> Fold:
     """The fold of an aggregate over arguments of some types.
 
@@ -54,28 +61,11 @@ def aggregate_fold(name: str, kinds: list[Type], ansi: bool) -> Fold:
     Raises:
         NotCompilable: an aggregate that conditions lack, or with other arguments than it has here.
     """
-    kind = kinds[0] if kinds else BIGINT
-    if name == "count":
-        return Fold(len, BIGINT, _ALL)
-    if name in ("max_by", "min_by") and len(kinds) == 2:
-        return Fold(_by(1 if name == "max_by" else -1), kind, slice(1, 2))
-    if name in _PICKS and len(kinds) in (1, 2) and kinds[1:] in ([], [BOOLEAN]):
-        return Fold(_picked(_PICKS[name]), kind, _NONE)
-    if name == "mode" and kinds[1:] in ([], [BOOLEAN]) and kind.is_single:
-        return Fold(lambda rows: _mode([r[0] for r in rows]), kind)
-    if name in ("percentile", "median") and len(kinds) == 1 + (name == "percentile") and _are_numbers(kinds):
-        return Fold(lambda rows: percentile([float(r[0]) for r in rows], _parameter(rows, 0.5)), DOUBLE)
-    if name in ("percentile_approx", "approx_percentile") and len(kinds) in (2, 3) and _are_numbers(kinds):
-        return Fold(lambda rows: _at_rank([r[0] for r in rows], _parameter(rows, 0.5)), kind)
-    if name in ("listagg", "string_agg") and all(k.kind in ("string", "null") for k in kinds[:2]) and len(kinds) < 3:
-        return Fold(lambda rows: (rows[0][1:] or ("",))[0].join(r[0] for r in rows) if rows else None, STRING)
-    if name in _CO_MOMENTS and len(kinds) == 2 and _are_numbers(kinds):
-        sample = _CO_MOMENTS[name]
-        return Fold(lambda rows: _covariance([(float(x), float(y)) for x, y in rows], sample), DOUBLE, _ALL)
-    if len(kinds) > 1:
-        raise NotCompilable(f"{name} with {len(kinds)} arguments")
-    of_values, type_ = _of_values(name, kind, ansi)
-    return Fold(lambda rows: of_values([r[0] if r else True for r in rows]), type_)
+    make = FOLDS.get(name)
+    found = None if make is None else make(name, kinds, ansi)
+    if found is None:
+        raise NotCompilable(f"{name}({', '.join(kind.shown for kind in kinds)})")
+    return found
 
 
 def own_fold(own: OwnAggregate, kinds: list[Type]) -> Fold:
@@ -156,39 +146,114 @@ def _average(kind: Type, numbers: Numbers) -> Callable[[list[Decimal]], Decimal 
     return apply
 
 
-def _of_values(name: str, kind: Type, ansi: bool) -> tuple[Callable[[list[Any]], Any], Type]:
-    """As :func:`aggregate_fold`, of functions of one column's values without NULLs."""
-    if name in ("min", "max"):
-        sign = 1 if name == "max" else -1
-        return (lambda v: extreme(v, sign)), kind
-    if name == "sum" and kind.is_numeric:
-        return _summation(kind, Numbers(ansi))
-    if name in ("avg", "mean") and kind.kind in ("int", "double", "float"):
-        return (lambda v: sum(map(float, v)) / len(v) if v else None), DOUBLE
-    if name in ("avg", "mean") and kind.kind == "decimal":
-        return _average(kind, Numbers(ansi)), average_type(kind)
+# -- by their names: None for other arguments than they have here ------------------------------------------------------
+
+
+def _counted(name: str, kinds: Kinds, ansi: bool) -> Fold | None:
+    return Fold(len, BIGINT, _ALL)
+
+
+def _by_key(name: str, kinds: Kinds, ansi: bool) -> Fold | None:
+    return Fold(_by(1 if name == "max_by" else -1), kinds[0], slice(1, 2)) if len(kinds) == 2 else None
+
+
+def _of_place(name: str, kinds: Kinds, ansi: bool) -> Fold | None:
+    fits = len(kinds) in (1, 2) and kinds[1:] in ([], [BOOLEAN])
+    return Fold(_picked(_PICKS[name]), kinds[0], _NONE) if fits else None
+
+
+def _most_frequent(name: str, kinds: Kinds, ansi: bool) -> Fold | None:
+    if len(kinds) not in (1, 2) or kinds[1:] not in ([], [BOOLEAN]) or not kinds[0].is_single:
+        return None
+    return Fold(lambda rows: _mode([r[0] for r in rows]), kinds[0])
+
+
+def _at_share(name: str, kinds: Kinds, ansi: bool) -> Fold | None:
+    if len(kinds) != 1 + (name == "percentile") or not _are_numbers(kinds):
+        return None
+    return Fold(lambda rows: percentile([float(r[0]) for r in rows], _parameter(rows, 0.5)), DOUBLE)
+
+
+def _near_share(name: str, kinds: Kinds, ansi: bool) -> Fold | None:
+    if len(kinds) not in (2, 3) or not _are_numbers(kinds):
+        return None
+    return Fold(lambda rows: _at_rank([r[0] for r in rows], _parameter(rows, 0.5)), kinds[0])
+
+
+def _joined(name: str, kinds: Kinds, ansi: bool) -> Fold | None:
+    if len(kinds) > 2 or any(k.kind not in ("string", "null") for k in kinds):
+        return None
+    return Fold(lambda rows: (rows[0][1:] or ("",))[0].join(r[0] for r in rows) if rows else None, STRING)
+
+
+def _of_pairs(name: str, kinds: Kinds, ansi: bool) -> Fold | None:
+    if len(kinds) != 2 or not _are_numbers(kinds):
+        return None
+    sample = _CO_MOMENTS[name]
+    return Fold(lambda rows: _covariance([(float(x), float(y)) for x, y in rows], sample), DOUBLE, _ALL)
+
+
+def _of_values(found: Callable[[str, Type, bool], Values | None]) -> Make:
+    """An aggregate of one argument's values that are not NULL, of each row without an argument."""
+
+    def make(name: str, kinds: Kinds, ansi: bool) -> Fold | None:
+        if len(kinds) > 1:
+            raise NotCompilable(f"{name} with {len(kinds)} arguments")
+        of = found(name, kinds[0] if kinds else BIGINT, ansi)
+        return None if of is None else Fold(lambda rows: of[0]([r[0] if r else True for r in rows]), of[1])
+
+    return make
+
+
+def _extremes(name: str, kind: Type, ansi: bool) -> Values | None:
+    sign = 1 if name == "max" else -1
+    return (lambda v: extreme(v, sign)), kind
+
+
+def _sums(name: str, kind: Type, ansi: bool) -> Values | None:
+    """Of `try_sum` NULL where `sum` overflows."""
     if name == "try_sum" and kind.kind == "int":
         return (lambda v: total if v and -(2**63) <= (total := sum(v)) < 2**63 else None), BIGINT
-    if name in ("try_sum", "try_avg"):  # NULL where the other one overflows
-        return _of_values(name.removeprefix("try_"), kind, False)
-    if name in MOMENTS and _are_numbers([kind]):
-        root, sample = MOMENTS[name]
-        return (lambda v: spread(list(map(float, v)), root, sample)), DOUBLE
-    if name in ("skewness", "kurtosis") and _are_numbers([kind]):
-        return (lambda v: _shape(list(map(float, v)), name)), DOUBLE
-    if name in ("array_agg", "collect_list"):
-        return (lambda v: v), Type("array", element=kind)
-    if name == "collect_set" and kind.is_single:
-        return (lambda v: [row[0] for row in distinct([(x,) for x in v])]), Type("array", element=kind)
-    if name in _BITS and kind.kind in ("int", "null"):
-        return (lambda v: functools.reduce(_BITS[name], v) if v else None), kind
-    if name in ("bool_or", "any", "some") and kind.kind in ("boolean", "null"):
-        return (lambda v: any(v) if v else None), BOOLEAN
-    if name in ("bool_and", "every") and kind.kind in ("boolean", "null"):
-        return (lambda v: all(v) if v else None), BOOLEAN
-    if name == "count_if":
-        return (lambda v: sum(1 for x in v if x)), BIGINT
-    raise NotCompilable(f"{name}({kind.shown})")
+    return _summation(kind, Numbers(ansi and name == "sum")) if kind.is_numeric else None
+
+
+def _averages(name: str, kind: Type, ansi: bool) -> Values | None:
+    if kind.kind == "decimal":
+        return _average(kind, Numbers(ansi and name != "try_avg")), average_type(kind)
+    return ((lambda v: sum(map(float, v)) / len(v) if v else None), DOUBLE) if kind.is_numeric else None
+
+
+def _spreads(name: str, kind: Type, ansi: bool) -> Values | None:
+    root, sample = MOMENTS[name]
+    return ((lambda v: spread(list(map(float, v)), root, sample)), DOUBLE) if _are_numbers([kind]) else None
+
+
+def _shapes(name: str, kind: Type, ansi: bool) -> Values | None:
+    return ((lambda v: _shape(list(map(float, v)), name)), DOUBLE) if _are_numbers([kind]) else None
+
+
+def _lists(name: str, kind: Type, ansi: bool) -> Values | None:
+    return (lambda v: v), Type("array", element=kind)
+
+
+def _sets(name: str, kind: Type, ansi: bool) -> Values | None:
+    if not kind.is_single:
+        return None
+    return (lambda v: [row[0] for row in distinct([(x,) for x in v])]), Type("array", element=kind)
+
+
+def _bits(name: str, kind: Type, ansi: bool) -> Values | None:
+    fits = kind.kind in ("int", "null")
+    return ((lambda v: functools.reduce(_BITS[name], v) if v else None), kind) if fits else None
+
+
+def _truths(name: str, kind: Type, ansi: bool) -> Values | None:
+    test = any if name in ("bool_or", "any", "some") else all
+    return ((lambda v: test(v) if v else None), BOOLEAN) if kind.kind in ("boolean", "null") else None
+
+
+def _held(name: str, kind: Type, ansi: bool) -> Values | None:
+    return (lambda v: sum(1 for x in v if x)), BIGINT
 
 
 def _summation(kind: Type, numbers: Numbers) -> tuple[Callable[[list[Any]], Any], Type]:
@@ -323,3 +388,26 @@ def _covariance(pairs: Sequence[tuple[float, float]], sample: bool) -> float | N
         total += delta * (y - mean_y)
     count = len(pairs) - sample
     return total / count if count > 0 else None
+
+
+#: What conditions over several events have, by name in lower case.
+FOLDS: dict[str, Make] = {
+    "count": _counted,
+    **dict.fromkeys(("sum", "try_sum"), _of_values(_sums)),
+    **dict.fromkeys(("avg", "mean", "try_avg"), _of_values(_averages)),
+    **dict.fromkeys(("min", "max"), _of_values(_extremes)),
+    "count_if": _of_values(_held),
+    **dict.fromkeys(MOMENTS, _of_values(_spreads)),
+    **dict.fromkeys(_CO_MOMENTS, _of_pairs),
+    **dict.fromkeys(("skewness", "kurtosis"), _of_values(_shapes)),
+    **dict.fromkeys(("median", "percentile"), _at_share),
+    **dict.fromkeys(("percentile_approx", "approx_percentile"), _near_share),
+    "mode": _most_frequent,
+    **dict.fromkeys(_PICKS, _of_place),
+    **dict.fromkeys(("max_by", "min_by"), _by_key),
+    **dict.fromkeys(("bool_and", "every", "bool_or", "any", "some"), _of_values(_truths)),
+    **dict.fromkeys(_BITS, _of_values(_bits)),
+    **dict.fromkeys(("listagg", "string_agg"), _joined),
+    **dict.fromkeys(("collect_list", "array_agg"), _of_values(_lists)),
+    "collect_set": _of_values(_sets),
+}

@@ -12,9 +12,11 @@ from hypothesis import event, given, reject
 from hypothesis import strategies as st
 
 from sparkcep.errors import SparkCepError
+from sparkcep.exec.conditions.compiler import EMITTERS
 from sparkcep.exec.conditions.programs import CallsBack
 from sparkcep.exec.engines.rows.spec import ConditionSet
 from sparkcep.exec.kernels.conditions import functions
+from sparkcep.expr.functions import FUNCTIONS
 from sparkcep.expr.nodes import (
     AggregateSlot,
     Call,
@@ -443,3 +445,7 @@ def test_aggregates_of_a_register_that_later_positions_do_not_read() -> None:
     values = [1, 1, 2, 3, 4, 7, 5, 0, 9]
     found = found_matches(spec, batch([0] * len(values), [pa.array(values)]))
     assert [[v for v, _, _ in path] for _, _, path in found] == [list("ABABABC")]
+
+
+def test_the_table_of_functions_says_which_the_kernel_has() -> None:
+    assert {function.name for function in FUNCTIONS.values() if function.in_kernel} == set(EMITTERS)

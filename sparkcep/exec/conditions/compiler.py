@@ -5,6 +5,7 @@ What the instruction program cannot express raises :class:`NotCompilable`; the i
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal
 from typing import TypeAlias
 
@@ -84,8 +85,8 @@ _WHOLES = {"floor": op.FLOOR, "ceil": op.CEILING, "cast_int": op.CUT, "cast_bigi
 _ROUNDINGS = {"round": 0, "bround": HALF_EVEN}
 #: Instructions for decimals of two words, for numbers of floating point, and for all others.
 _SIGNS = {"negate": (op.NEG_W, op.NEG_F, op.NEG_I), "abs": (op.ABS_W, op.ABS_F, op.ABS_I)}
-_CHOICES = ("case", "coalesce", "least", "greatest")
-_AGGREGATES = {"sum": op.SUM, "min": op.MIN, "max": op.MAX, "count": op.COUNT, "avg": op.AVERAGE, "mean": op.AVERAGE}
+#: Aggregates that the kernel keeps.
+AGGREGATES = {"sum": op.SUM, "min": op.MIN, "max": op.MAX, "count": op.COUNT, "avg": op.AVERAGE, "mean": op.AVERAGE}
 
 
 class Compiler:
@@ -147,7 +148,7 @@ class Compiler:
     def conjunct(self, of: Typed) -> None:
         """Emit a test that ends the condition where it is false."""
         if of.name in COMPARISONS:
-            self.comparison(of.name, of.arguments[0], of.arguments[1], test=True)
+            self.compare(of.name, of.arguments[0], of.arguments[1], test=True)
         else:
             self.on_stack(of)
             self.emit(op.TEST_TOP, pushes=-1)
@@ -324,9 +325,9 @@ class Compiler:
         """
         slot = of.slot
         assert isinstance(slot, AggregateSlot)
-        if slot.function not in _AGGREGATES or slot.distinct or slot.filter is not None or len(slot.arguments) > 1:
+        if slot.function not in AGGREGATES or slot.distinct or slot.filter is not None or len(slot.arguments) > 1:
             raise NotCompilable(f"{slot.function}(...) of this form")
-        kind = _AGGREGATES[slot.function]
+        kind = AGGREGATES[slot.function]
         column, form, type_ = -1, 0, BIGINT
         if slot.arguments:
             argument = slot.arguments[0]
@@ -376,56 +377,66 @@ class Compiler:
         return _TOP_W
 
     def call(self, of: Typed) -> None:
-        """Emit an operation; its value is on the stack."""
-        name, arguments = of.name, of.arguments
-        if name in ("and", "or"):
-            self.on_stack(arguments[0])
-            place = len(self.out.code)
-            self.emit(op.SKIP_IF_FALSE if name == "and" else op.SKIP_IF_TRUE)
-            self.on_stack(arguments[1])
-            self.emit(op.AND if name == "and" else op.OR, pushes=-1)
-            self.go_on_from(place)
-        elif name in ("not", "isnull"):
-            self.on_stack(arguments[0])
-            self.emit(op.NOT if name == "not" else op.IS_NULL)
-        elif name in COMPARISONS:
-            self.comparison(name, arguments[0], arguments[1])
-        elif name in _FLOAT_OPS or name == "div":
-            self.arithmetic(of)
-        elif name == "datediff":
-            x, y = map(self.expression, arguments)
+        """Emit an operation; its value is on the stack.
+
+        Raises:
+            NotCompilable: one that the kernel lacks.
+        """
+        if of.name not in EMITTERS:
+            raise NotCompilable("a function of two rows of the match" if of.name == "element" else of.name)
+        EMITTERS[of.name](self, of)
+
+    def logic(self, of: Typed) -> None:
+        """Emit AND or OR."""
+        also = of.name == "and"
+        self.on_stack(of.arguments[0])
+        place = len(self.out.code)
+        self.emit(op.SKIP_IF_FALSE if also else op.SKIP_IF_TRUE)
+        self.on_stack(of.arguments[1])
+        self.emit(op.AND if also else op.OR, pushes=-1)
+        self.go_on_from(place)
+
+    def truth(self, of: Typed) -> None:
+        """Emit NOT or IS NULL."""
+        self.on_stack(of.arguments[0])
+        self.emit(op.NOT if of.name == "not" else op.IS_NULL)
+
+    def difference(self, of: Typed) -> None:
+        """Emit DATEDIFF, or TIMESTAMPDIFF in units of so many microseconds."""
+        x, y = map(self.expression, of.arguments)
+        if of.name == "datediff":
             self.emit(op.SUB_I, 32, x, y, pushes=1)
-        elif name == "timestampdiff":
-            x, y = map(self.expression, arguments)
-            self.emit(op.SUB_I, 64, x, y, pushes=1)
-            self.emit(op.IDIV_I, 64, _TOP_I, self.int_constant(of.call.micros if of.call else 0), pushes=1)
-        elif name in ("negate", "abs"):
-            self.on_stack(arguments[0])
-            wide, floating, other = _SIGNS[name]
-            if of.type.is_wide:
-                self.emit(wide)
-            elif of.type.is_floating:
-                self.emit(floating)
-            else:
-                self.emit(other, of.type.size if of.type.kind == "int" else 64)
-        elif name in _CHOICES:
-            self.choice(of)
-        elif name == "in":
-            self.membership(arguments)
-        elif name == "cast_double" and arguments[0].type.is_numeric:
-            self.push_as(arguments[0], DOUBLE)
-        elif name in functions.NAMES or (name == "log" and len(arguments) == 1):
-            number = functions.NAMES["ln" if name == "log" else name]
-            self.emit(op.FUNCTION, number, self.value(arguments[0], DOUBLE), pushes=1)
-        elif name in functions.NAMES_OF_TWO:
-            x, y = (self.value(argument, DOUBLE) for argument in arguments)
-            self.emit(op.FUNCTION_2, functions.NAMES_OF_TWO[name], x, y, pushes=1)
-        elif name in ("floor", "ceil", "cast_float", "cast_int", "cast_bigint", "round", "bround"):
-            self.function(of)
-        elif name == "isnan":
-            self.comparison("<=>", arguments[0], Typed(Form.CONSTANT, DOUBLE, value=float("nan")))
+            return
+        assert of.call is not None
+        self.emit(op.SUB_I, 64, x, y, pushes=1)
+        self.emit(op.IDIV_I, 64, _TOP_I, self.int_constant(of.call.micros), pushes=1)
+
+    def sign(self, of: Typed) -> None:
+        """Emit the unary minus or ABS."""
+        self.on_stack(of.arguments[0])
+        wide, floating, other = _SIGNS[of.name]
+        if of.type.is_wide:
+            self.emit(wide)
+        elif of.type.is_floating:
+            self.emit(floating)
         else:
-            raise NotCompilable("a function of two rows of the match" if name == "element" else name)
+            self.emit(other, of.type.size if of.type.kind == "int" else 64)
+
+    def mathematical(self, of: Typed) -> None:
+        """Emit a function of one or two doubles."""
+        x, *rest = (self.value(argument, DOUBLE) for argument in of.arguments)
+        if rest:
+            self.emit(op.FUNCTION_2, functions.NAMES_OF_TWO[of.name], x, *rest, pushes=1)
+        else:
+            self.emit(op.FUNCTION, functions.NAMES["ln" if of.name == "log" else of.name], x, pushes=1)
+
+    def double(self, of: Typed) -> None:
+        """Emit a cast to DOUBLE."""
+        self.push_as(of.arguments[0], DOUBLE)
+
+    def not_a_number(self, of: Typed) -> None:
+        """Emit ISNAN."""
+        self.compare("<=>", of.arguments[0], Typed(Form.CONSTANT, DOUBLE, value=float("nan")))
 
     def function(self, of: Typed) -> None:
         """Emit a function of a number.
@@ -493,7 +504,12 @@ class Compiler:
         self.emit(op.MUL_I, 64, operand, self.int_constant(10**power), pushes=1)
         return _TOP_I
 
-    def comparison(self, name: str, left: Typed, right: Typed, test: bool = False, common: Type | None = None) -> None:
+    def comparison(self, of: Typed) -> None:
+        """Emit a comparison whose value is on the stack."""
+        left, right = of.arguments
+        self.compare(of.name, left, right)
+
+    def compare(self, name: str, left: Typed, right: Typed, test: bool = False, common: Type | None = None) -> None:
         """Emit a comparison.
 
         Args:
@@ -618,8 +634,9 @@ class Compiler:
         skip, _, *rest = self.out.code[place]
         self.out.code[place] = (skip, len(self.out.code), *rest)  # type: ignore[assignment]
 
-    def membership(self, arguments: tuple[Typed, ...]) -> None:
+    def membership(self, of: Typed) -> None:
         """Emit IN over a list as equalities joined by OR, of which none is evaluated beside a NULL."""
+        arguments = of.arguments
         kinds = [a.own.type for a in arguments]
         common = common_type(kinds, self.out.ansi) if decimal_among(kinds) else None
         value, *options = (a.own for a in arguments)
@@ -633,11 +650,11 @@ class Compiler:
         end = len(self.out.code)
         self.emit(op.SKIP, pushes=-1)
         self.go_on_from(absent)
-        self.comparison("=", value, options[0], common=common)
+        self.compare("=", value, options[0], common=common)
         for option in options[1:]:
             place = len(self.out.code)
             self.emit(op.SKIP_IF_TRUE)
-            self.comparison("=", value, option, common=common)
+            self.compare("=", value, option, common=common)
             self.emit(op.OR, pushes=-1)
             self.go_on_from(place)
         self.go_on_from(end)
@@ -658,6 +675,23 @@ def _conjuncts(condition: Expression) -> list[Expression]:
         else:
             out.append(node)
     return out
+
+
+#: What emits an operation, by its name in expr/functions.
+EMITTERS: dict[str, Callable[[Compiler, Typed], None]] = {
+    **dict.fromkeys(("and", "or"), Compiler.logic),
+    **dict.fromkeys(("not", "isnull"), Compiler.truth),
+    **dict.fromkeys(COMPARISONS, Compiler.comparison),
+    **dict.fromkeys(("+", "-", "*", "/", "%", "div"), Compiler.arithmetic),
+    **dict.fromkeys(("datediff", "timestampdiff"), Compiler.difference),
+    **dict.fromkeys(_SIGNS, Compiler.sign),
+    **dict.fromkeys(("case", "coalesce", "least", "greatest"), Compiler.choice),
+    "in": Compiler.membership,
+    "cast_double": Compiler.double,
+    **dict.fromkeys((*functions.NAMES, *functions.NAMES_OF_TWO), Compiler.mathematical),
+    **dict.fromkeys((*_WHOLES, "cast_float", *_ROUNDINGS), Compiler.function),
+    "isnan": Compiler.not_a_number,
+}
 
 
 def compile_conditions(

@@ -191,12 +191,18 @@ def _element(numbers: Numbers, call: Call, of: Arguments) -> Typed:
 
 
 OPERATORS = (
-    *(Function(name, _logic, in_kernel=True) for name in ("and", "or", "not")),
-    Function("isnull", _is_null, in_kernel=True),
-    *(Function(name, _comparison, in_kernel=True) for name in COMPARISONS),
-    *(Function(name, _arithmetic, ("mod",) if name == "%" else (), in_kernel=True) for name in ARITHMETIC),
-    Function("in", _membership, in_kernel=True),
-    *(Function(name, _alternatives, in_kernel=True) for name in ("case", "coalesce", "least", "greatest")),
-    Function("array", _alternatives),
+    *(Function(name, _logic, takes="truth values", in_kernel=True) for name in ("and", "or", "not")),
+    Function("isnull", _is_null, takes="any value", in_kernel=True),
+    *(Function(name, _comparison, takes="single values, arrays, structs", in_kernel=True) for name in COMPARISONS),
+    Function("in", _membership, takes="single values, arrays, structs", in_kernel=True),
+    *(
+        Function(name, _arithmetic, ("mod",) if name == "%" else (), "numbers, times, intervals", in_kernel=True)
+        for name in ARITHMETIC
+    ),
+    *(
+        Function(name, _alternatives, takes="values of one type", in_kernel=True)
+        for name in ("case", "coalesce", "least", "greatest")
+    ),
+    Function("array", _alternatives, takes="values of one type"),
     Function("element", _element),
 )
