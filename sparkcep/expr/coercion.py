@@ -95,8 +95,11 @@ def arithmetic_type(name: str, x: Type, y: Type, ansi: bool = True) -> Type:
     Raises:
         NotCompilable: operand types that conditions do not combine.
     """
-    if x.kind == "null" or y.kind == "null":
-        return y if x.kind == "null" else x
+    if x.kind == "null" or y.kind == "null":  # which is of the type that is beside it
+        known = y if x.kind == "null" else x
+        if known == NULL:
+            return DOUBLE
+        return arithmetic_type(name, known, known, ansi) if known.is_numeric else known
     if x.is_numeric and y.is_numeric:
         if "double" in (x.kind, y.kind):
             return DOUBLE
