@@ -119,6 +119,11 @@ class MatchConditions:
         self.restore(read)
 
     @property
+    def described(self) -> dict[int, str]:
+        """Conditions as EXPLAIN shows them, by label."""
+        return {label: " AND ".join(text.strip() for text in texts) for label, texts in self.descriptions.items()}
+
+    @property
     def conditions(self) -> dict[int, Expression]:
         """What is evaluated for a row, by label."""
         return {label: balanced("and", nodes) for label, nodes in self.conjuncts.items()}

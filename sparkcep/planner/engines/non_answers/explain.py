@@ -32,7 +32,7 @@ def explain_non_answers(plan: PatternPlan[NonAnswersPlan]) -> list[str]:
     tested = {c: shown[names[c]] if of is None else f"the type of {shown[names[of]]}" for c, of in typed.items()}
     lines += before_lines(plan, tested)
     lines.append("  Kernel evaluates:")
-    lines += [check_line(check, query, spec.run, plan.engine.dependent) for check in spec.run.checks]
+    lines += [check_line(check, query, spec.run, plan.engine.described) for check in spec.run.checks]
     if plan.engine.slow_because:
         lines.append(f"    {plan.engine.slow_because}")
     lines += _repair(plan)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
@@ -47,7 +47,7 @@ class NonAnswersPlan(EngineDefaults):
     asked for. The rest as of :class:`RunsPlan`."""
 
     spec: RepairSpec
-    dependent: MatchConditions
+    described: Mapping[int, str]
     conditions: Sequence[Condition]
     unrepaired: str
     searched_because: str
@@ -147,7 +147,7 @@ class NonAnswersPlanner(BlockPlanner):
         )  # fmt: skip
         filters = self.kept_rows()
         engine = NonAnswersPlan(
-            spec, dependent, conditions, unrepaired, self.searched_because, sql.warns,
+            spec, dependent.described, conditions, unrepaired, self.searched_because, sql.warns,
             interpreted_because=self.interpreted_because,
         )  # fmt: skip
         given = self.given(keys, tests, bits, (layout, why), shape, (filters, engine.filter_reason), dependent.pairs)

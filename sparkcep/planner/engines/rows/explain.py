@@ -33,21 +33,16 @@ def explain_rows(plan: PatternPlan[RowsPlan]) -> list[str]:
     states = f"{program.positions} positions, {len(program.edge_target)} edges"
     lines += [f"  Program: {states}", indent(program.describe())]
     lines += before_lines(plan)
-    free = [
-        n
-        for k, n in enumerate(program.names)
-        if k not in engine.spec.condition_bits and k not in engine.dependent.conditions
-    ]
+    free = [n for k, n in enumerate(program.names) if k not in engine.spec.condition_bits and k not in engine.described]
     if free:
         lines.append(f"    always true: {', '.join(free)}")
     lines.append("  Kernel evaluates while matching:")
-    if not engine.dependent.conditions:
+    if not engine.described:
         lines.append("    nothing; matching is linear in the rows")
-    for label, texts in engine.dependent.descriptions.items():
-        lines.append(f"    {program.names[label]} AS {' AND '.join(t.strip() for t in texts)}")
+    lines += [f"    {program.names[label]} AS {text}" for label, text in engine.described.items()]
     if engine.slow_because:
         lines.append(f"    {engine.slow_because}")
-    elif engine.dependent.conditions:
+    elif engine.described:
         lines.append("    by compiled condition programs")
     lines.append(layout_line(plan))
     for d in plan.decisions:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from sparkcep.exec.engines.rows.spec import MatchSpec
 from sparkcep.expr.nodes import NumberSlot
-from sparkcep.planner.conditions.match_conditions import MatchConditions
 from sparkcep.planner.engines.rows.stream import never_decided
 from sparkcep.planner.measures import MeasureSql
 from sparkcep.planner.outputs import Outputs
@@ -19,12 +18,13 @@ from sparkcep.query import PatternQuery
 
 @dataclass(frozen=True, slots=True)
 class RowsPlan(EngineDefaults):
-    """A row pattern. ``dependent``: conditions that depend on the match, ``interpreted_because``: why the kernel cannot
-    test them (empty where it can). ``measures``: the SQL behind the operator, ``outputs``: what it is made of.
-    ``unwanted``: outputs that nobody asks for. ``gaps``: which rows only skip, once the rule has said so."""
+    """A row pattern. ``described``: conditions that depend on the match, for EXPLAIN by label. ``interpreted_because``:
+    why the kernel cannot test them (empty where it can). ``measures``: the SQL behind the operator, ``outputs``: what
+    it is made of. ``unwanted``: outputs that nobody asks for. ``gaps``: which rows only skip, once the rule has said
+    so."""
 
     spec: MatchSpec
-    dependent: MatchConditions
+    described: Mapping[int, str]
     interpreted_because: str
     measures: MeasureSql
     outputs: Outputs

@@ -105,7 +105,7 @@ class RowsPlanner(PlanSteps):
             pairs=dependent.pairs, replaced=replaced,
         )  # fmt: skip
         unwanted = [m.name for m in query.measures if measures.is_unwanted(m)]
-        engine = RowsPlan(spec, dependent, interpreted, measures, self.outputs, unwanted)
+        engine = RowsPlan(spec, dependent.described, interpreted, measures, self.outputs, unwanted)
         plan = PatternPlan(input=given, engine=engine, output=measures)
         if query.streaming:
             return plan

@@ -166,7 +166,7 @@ def _gaps(plan: Plan, context: RuleContext) -> GapElimination:
     if not context.settings.gap_elimination:
         return GapElimination("", f"{GAP_ELIMINATION.key} = false")
     given, engine = plan.input, plan.engine
-    dependent = engine.dependent.conditions
+    dependent = engine.spec.conditions.conditions
     symbols = None
     if not dependent and not any(c.shifts for own in given.tests.values() for c in own):
         symbols = alphabet(len(engine.names), given.tests, given.fields, given.column_types)

@@ -8,7 +8,6 @@ from sparkcep.exec.automaton import Automaton
 from sparkcep.exec.engines.runs.spec import NO_LIMIT, Check, RunSpec
 from sparkcep.pattern import render
 from sparkcep.planner.conditions.consistency import consistency
-from sparkcep.planner.conditions.match_conditions import MatchConditions
 from sparkcep.planner.engines.runs.collapse import first_component
 from sparkcep.planner.engines.runs.plan import RunsPlan
 from sparkcep.planner.explain_before import before_lines, filter_line, indent, layout_line
@@ -20,7 +19,7 @@ def explain_runs(plan: PatternPlan[RunsPlan]) -> list[str]:
     """Lines of the plan, without the SQL around the kernel."""
     engine = plan.engine
     lines = run_lines(plan, engine.spec)
-    lines += check_lines(plan.query, engine.spec, engine.dependent, engine.conditions)
+    lines += check_lines(plan.query, engine.spec, engine.described, engine.conditions)
     if engine.slow_because:
         lines.append(f"    {engine.slow_because}")
     if engine.collapse is not None:
@@ -56,7 +55,7 @@ def variables_of(query: PatternQuery) -> Mapping[str, str]:
 
 
 def check_lines(
-    query: PatternQuery, spec: RunSpec, dependent: MatchConditions, conditions: Sequence[Condition]
+    query: PatternQuery, spec: RunSpec, described: Mapping[int, str], conditions: Sequence[Condition]
 ) -> list[str]:
     """What the kernel evaluates."""
     lines = ["  Kernel evaluates while matching:"]
@@ -66,16 +65,15 @@ def check_lines(
         class_text = ""
         if query.selection is Selection.ANY:  # subsets of candidates are enumerated
             class_text = condition_class(spec.automaton, conditions[check.number], check.span is not None)
-        lines.append(check_line(check, query, spec, dependent) + class_text)
+        lines.append(check_line(check, query, spec, described) + class_text)
     return lines
 
 
-def check_line(check: Check, query: PatternQuery, spec: RunSpec, dependent: MatchConditions) -> str:
+def check_line(check: Check, query: PatternQuery, spec: RunSpec, described: Mapping[int, str]) -> str:
     """When a condition is tested, and of which variables."""
     shown, names = variables_of(query), spec.automaton.names
     keys = "|".join(dict.fromkeys(shown[names[c]] for c in sorted(check.decided_by)))
-    text = " AND ".join(t.strip() for t in dependent.descriptions[check.number])
-    return f"    {check.at.value} {keys}: {text}"
+    return f"    {check.at.value} {keys}: {described[check.number]}"
 
 
 def condition_class(automaton: Automaton, condition: Condition, prechecked: bool) -> str:

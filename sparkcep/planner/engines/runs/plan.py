@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -13,7 +13,6 @@ from sparkcep.exec.shape import OperatorColumns
 from sparkcep.expr.nodes import ROW_COLUMN, NavigationSlot, NumberSlot
 from sparkcep.pattern import repeats
 from sparkcep.planner.censored import check_censored_runs, decided_sql
-from sparkcep.planner.conditions.match_conditions import MatchConditions
 from sparkcep.planner.engines.runs.collapse import Collapse, collapse
 from sparkcep.planner.engines.runs.steps import BlockPlanner
 from sparkcep.planner.engines.runs.timed_out import check_timed_out, timed_out_measures
@@ -37,12 +36,13 @@ from sparkcep.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class RunsPlan(EngineDefaults):
-    """A pattern under a strategy. ``dependent``, ``conditions``: what depends on the match. ``filter_reason``: why rows
+    """A pattern under a strategy. ``conditions``: what depends on the match, ``described`` for
+    EXPLAIN by number. ``filter_reason``: why rows
     that nothing can take are kept, or that they are not. ``searched_because``: what the kernel lacks, empty where it
     serves; ``interpreted_because``: what it lacks of conditions, for which it calls the interpreter."""
 
     spec: RunSpec
-    dependent: MatchConditions
+    described: Mapping[int, str]
     conditions: Sequence[Condition]
     filter_reason: str
     searched_because: str = ""
@@ -89,7 +89,7 @@ class RunsPlan(EngineDefaults):
 
     def shared_needs(self, query: PatternQuery) -> SharedNeeds:
         """See :class:`EnginePlan`."""
-        slots = self.dependent.slots
+        slots = self.spec.conditions.slots
         looks = any(isinstance(s, NavigationSlot) and (s.column == ROW_COLUMN or s.physical) for s in slots)
         spec = replace(self.spec, every_row=False, traced=True)
         if spec.stream is None:  # else it is told by slots where a match begins and ends
@@ -189,7 +189,9 @@ class RunPlanner(BlockPlanner):
         )
         filters, why = self.filters(local, dependent)
         layout, reason = self.fitting_layout(layout, reason, filters)
-        engine = RunsPlan(spec, dependent, conditions, why, self.searched_because, self.interpreted_because, collapsed)
+        engine = RunsPlan(
+            spec, dependent.described, conditions, why, self.searched_because, self.interpreted_because, collapsed
+        )
         given = self.given(keys, local, bits, (layout, reason), shape, (filters, why), dependent.pairs)
         return PatternPlan(input=given, engine=engine, output=measures)
 

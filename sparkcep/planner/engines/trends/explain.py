@@ -93,6 +93,6 @@ def granularity(plan: PatternPlan[TrendsPlan], part: Part, c: EdgeClass, shown: 
         text += f" over {' AND '.join(conditions)}"
     if c.granularity is Granularity.PAIRS and part.first_column == 0:
         found = [compared(o.pair, o.operator) for o in c.compared]
-        found += [" AND ".join(plan.engine.dependent.descriptions[t]).strip() for t in c.tests]
+        found += [plan.engine.described[t] for t in c.tests]
         text += f", tested: {' AND '.join(found)}" if found else ", as what one takes along is lost to the others"
     return text

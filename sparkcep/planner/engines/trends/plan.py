@@ -62,7 +62,7 @@ class TrendsPlan(EngineDefaults):
     ``interpreted_because``: as of :class:`RunsPlan`."""
 
     spec: TrendSpec
-    dependent: MatchConditions
+    described: Mapping[int, str]
     filter_reason: str
     interpreted_because: str = ""
     name: ClassVar[str] = "trends"
@@ -128,7 +128,7 @@ class TrendPlanner(BlockPlanner):
             for (trend, type_, result), own in zip(asked, parts, strict=True)
         ]
         sql = TrendSql(query, [text for text, _ in keys], spec, time_type, values)
-        engine = TrendsPlan(spec, dependent, filtered, self.interpreted_because)
+        engine = TrendsPlan(spec, dependent.described, filtered, self.interpreted_because)
         given = self.given(keys, local, spec.condition_bits, (layout, why), shape, (filters, filtered), dependent.pairs)
         return PatternPlan(input=given, engine=engine, output=sql)
 

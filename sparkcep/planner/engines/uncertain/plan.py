@@ -50,7 +50,7 @@ class UncertainPlan(EngineDefaults):
     """A block with UNCERTAINTY; ``notes``: what EXPLAIN says of it, the rest as of :class:`RunsPlan`."""
 
     spec: UncertainSpec
-    dependent: MatchConditions
+    described: Mapping[int, str]
     conditions: Sequence[Condition]
     filter_reason: str
     ticks: Ticks
@@ -143,7 +143,7 @@ class UncertainPlanner(BlockPlanner):
         filters = [f"({ticks.low}) IS NOT NULL AND ({ticks.high}) IS NOT NULL", *filters]
         layout, reason = self.fitting_layout(layout, reason, filters)
         notes = self.notes(spec, ticks, sequences)
-        engine = UncertainPlan(spec, dependent, conditions, why, ticks, notes, self.interpreted_because)
+        engine = UncertainPlan(spec, dependent.described, conditions, why, ticks, notes, self.interpreted_because)
         given = self.given(keys, local, bits, (layout, reason), shape, (filters, why), dependent.pairs)
         return PatternPlan(input=given, engine=engine, output=measures)
 
