@@ -23,16 +23,7 @@ from sparkcep.exec.conditions.programs import CallsBack
 from sparkcep.exec.engines.rows.matcher import Batch, Matcher
 from sparkcep.exec.engines.rows.program import compile_pattern
 from sparkcep.exec.engines.rows.spec import ConditionSet, MatchSpec
-from sparkcep.expr.nodes import (
-    AggregateSlot,
-    Call,
-    ConditionSlot,
-    Constant,
-    Expression,
-    Load,
-    NavigationSlot,
-    RowValue,
-)
+from sparkcep.expr.nodes import AggregateSlot, Call, ConditionSlot, Constant, Expression, Load, NavigationSlot, RowValue
 from sparkcep.expr.types import DOUBLE
 from sparkcep.pattern import Concatenation, Pattern, Quantified, Variable
 from sparkcep.query import RowsPerMatch, SkipMode

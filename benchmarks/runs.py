@@ -25,14 +25,7 @@ from sparkcep.exec.batch import Batch
 from sparkcep.exec.engines.rows.spec import ConditionSet
 from sparkcep.exec.engines.runs.matcher import RunMatcher
 from sparkcep.exec.engines.runs.spec import Check, RunSpec, Span
-from sparkcep.expr.nodes import (
-    AggregateSlot,
-    Call,
-    Constant,
-    Load,
-    NavigationSlot,
-    RowValue,
-)
+from sparkcep.expr.nodes import AggregateSlot, Call, Constant, Load, NavigationSlot, RowValue
 from sparkcep.expr.types import BIGINT
 from sparkcep.pattern import Concatenation, Pattern, Quantified, Variable, variables
 from sparkcep.query import RowsPerMatch, Selection, SkipMode, TestedAt

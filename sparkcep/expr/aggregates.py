@@ -19,16 +19,7 @@ from sparkcep.expr.arrow import arrow
 from sparkcep.expr.coercion import average_type
 from sparkcep.expr.numbers import DECIMALS, Numbers, single
 from sparkcep.expr.order import compare, extreme
-from sparkcep.expr.types import (
-    BIGINT,
-    BOOLEAN,
-    DOUBLE,
-    NULL,
-    STRING,
-    NotCompilable,
-    Type,
-    parse_type,
-)
+from sparkcep.expr.types import BIGINT, BOOLEAN, DOUBLE, NULL, STRING, NotCompilable, Type, parse_type
 from sparkcep.query import OwnAggregate
 
 Rows: TypeAlias = list[tuple[Any, ...]]

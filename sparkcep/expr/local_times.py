@@ -13,12 +13,7 @@ import zoneinfo
 from collections.abc import Callable
 from typing import Any
 
-from sparkcep.expr.types import (
-    DAYS,
-    TIMES,
-    NotCompilable,
-    Type,
-)
+from sparkcep.expr.types import DAYS, TIMES, NotCompilable, Type
 
 INTERVAL = Type("interval")
 #: A function of the two operands, which are not NULL, and its result's type.

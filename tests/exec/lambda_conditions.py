@@ -9,18 +9,8 @@ from collections.abc import Callable, Sequence
 from hypothesis import strategies as st
 
 from sparkcep.expr.functions.lambdas import LAMBDA, PARAMETER
-from sparkcep.expr.nodes import (
-    Call,
-    Constant,
-    Expression,
-    Load,
-)
-from sparkcep.expr.types import (
-    BOOLEAN,
-    DAYS,
-    INT,
-    Type,
-)
+from sparkcep.expr.nodes import Call, Constant, Expression, Load
+from sparkcep.expr.types import BOOLEAN, DAYS, INT, Type
 
 #: A body by the values of its parameters.
 Body = Callable[..., Expression]

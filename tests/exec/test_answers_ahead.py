@@ -17,13 +17,7 @@ from sparkcep.exec.conditions.programs import CallsBack
 from sparkcep.exec.engines.rows.matcher import Matcher
 from sparkcep.exec.engines.rows.program import compile_pattern
 from sparkcep.exec.engines.rows.spec import ConditionSet, MatchSpec
-from sparkcep.expr.nodes import (
-    Call,
-    Constant,
-    Expression,
-    Load,
-    NavigationSlot,
-)
+from sparkcep.expr.nodes import Call, Constant, Expression, Load, NavigationSlot
 from sparkcep.expr.types import BIGINT, INT
 from sparkcep.query import RowsPerMatch, SkipMode
 

@@ -17,12 +17,7 @@ from sparkcep.exec.engines.rows.matcher import Matcher
 from sparkcep.exec.engines.rows.program import AT_END
 from sparkcep.exec.engines.rows.spec import ConditionSet, MatchSpec, OutputSlot
 from sparkcep.exec.kernels.rows import rows as kernel
-from sparkcep.expr.nodes import (
-    Call,
-    Load,
-    NavigationSlot,
-    NumberSlot,
-)
+from sparkcep.expr.nodes import Call, Load, NavigationSlot, NumberSlot
 from sparkcep.expr.types import BIGINT
 from sparkcep.pattern import Alternation, Concatenation, Pattern, Quantified, Variable, variables
 from sparkcep.query import RowsPerMatch, SkipMode

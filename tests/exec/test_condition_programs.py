@@ -17,24 +17,8 @@ from sparkcep.exec.conditions.programs import CallsBack
 from sparkcep.exec.engines.rows.spec import ConditionSet
 from sparkcep.exec.kernels.conditions import functions
 from sparkcep.expr.functions import FUNCTIONS
-from sparkcep.expr.nodes import (
-    AggregateSlot,
-    Call,
-    Constant,
-    Expression,
-    Load,
-    NavigationSlot,
-    NumberSlot,
-    RowValue,
-)
-from sparkcep.expr.types import (
-    BIGINT,
-    DOUBLE,
-    FLOAT,
-    INT,
-    NotCompilable,
-    Type,
-)
+from sparkcep.expr.nodes import AggregateSlot, Call, Constant, Expression, Load, NavigationSlot, NumberSlot, RowValue
+from sparkcep.expr.types import BIGINT, DOUBLE, FLOAT, INT, NotCompilable, Type
 from sparkcep.pattern import Alternation, Concatenation, Quantified, Variable
 
 from .helpers import batch, found_matches, make_spec

@@ -17,15 +17,7 @@ from sparkcep.exec.engines.rows.matcher import Batch, Matcher
 from sparkcep.exec.engines.rows.program import compile_pattern
 from sparkcep.exec.engines.rows.spec import ConditionSet
 from sparkcep.exec.kernels.rows import memo
-from sparkcep.expr.nodes import (
-    LABEL_COLUMN,
-    AggregateSlot,
-    Call,
-    Constant,
-    Load,
-    NavigationSlot,
-    RowValue,
-)
+from sparkcep.expr.nodes import LABEL_COLUMN, AggregateSlot, Call, Constant, Load, NavigationSlot, RowValue
 from sparkcep.expr.types import BIGINT, INT, STRING
 from sparkcep.pattern import Alternation, Concatenation, Pattern, Quantified, Variable
 from sparkcep.query import SkipMode

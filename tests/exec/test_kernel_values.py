@@ -15,13 +15,7 @@ from sparkcep.exec.engines.rows.matcher import Matcher
 from sparkcep.exec.engines.rows.program import compile_pattern
 from sparkcep.exec.engines.rows.spec import ConditionSet
 from sparkcep.exec.kernels.rows.rows import NUMBER, match_partitions
-from sparkcep.expr.nodes import (
-    Call,
-    Constant,
-    Expression,
-    Load,
-    NavigationSlot,
-)
+from sparkcep.expr.nodes import Call, Constant, Expression, Load, NavigationSlot
 from sparkcep.expr.types import Type, parse_type
 from sparkcep.pattern import Concatenation, Permutation, Quantified, Variable
 

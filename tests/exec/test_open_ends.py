@@ -19,12 +19,7 @@ from sparkcep.exec.engines.rows.matcher import Batch, Matcher, Resume
 from sparkcep.exec.engines.rows.program import compile_pattern
 from sparkcep.exec.engines.rows.spec import ConditionSet, MatchSpec, OutputSlot
 from sparkcep.exec.kernels.rows import rows as kernel
-from sparkcep.expr.nodes import (
-    Call,
-    Constant,
-    Load,
-    NavigationSlot,
-)
+from sparkcep.expr.nodes import Call, Constant, Load, NavigationSlot
 from sparkcep.expr.types import BIGINT, INT
 from sparkcep.pattern import Concatenation, Pattern, Quantified, Variable, variables
 from sparkcep.query import RowsPerMatch, SkipMode

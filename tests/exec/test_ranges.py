@@ -18,13 +18,7 @@ from sparkcep.exec.engines.rows.spec import ConditionSet, MatchSpec, OutputSlot
 from sparkcep.exec.layouts.rows import RowsBody
 from sparkcep.exec.reports import RowsReport
 from sparkcep.exec.shape import CURRENT_ROW, SELF_ROW, Gather, OperatorColumns, Ranges, Within
-from sparkcep.expr.nodes import (
-    AggregateSlot,
-    Call,
-    Load,
-    NavigationSlot,
-    RowValue,
-)
+from sparkcep.expr.nodes import AggregateSlot, Call, Load, NavigationSlot, RowValue
 from sparkcep.expr.types import BIGINT
 from sparkcep.pattern import Concatenation, Pattern, Variable
 from sparkcep.query import RowsPerMatch, SkipMode

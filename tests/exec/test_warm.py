@@ -15,13 +15,7 @@ import sparkcep
 from sparkcep.exec.conditions.programs import CallsBack
 from sparkcep.exec.engines.rows.matcher import Batch, Matcher
 from sparkcep.exec.engines.rows.spec import ConditionSet, OutputSlot
-from sparkcep.expr.nodes import (
-    AggregateSlot,
-    Call,
-    Constant,
-    Load,
-    RowValue,
-)
+from sparkcep.expr.nodes import AggregateSlot, Call, Constant, Load, RowValue
 from sparkcep.expr.types import DOUBLE, STRING
 from sparkcep.pattern import Concatenation, Quantified, Variable
 from sparkcep.query import RowsPerMatch, SkipMode

@@ -21,14 +21,7 @@ from sparkcep.exec.kernels import decimals
 from sparkcep.exec.kernels.conditions import codes as op
 from sparkcep.exec.kernels.conditions import functions
 from sparkcep.exec.kernels.conditions.rounding import HALF_EVEN, PLACES
-from sparkcep.expr.coercion import (
-    arithmetic_type,
-    as_decimal,
-    average_type,
-    common_type,
-    decimal_among,
-    wider_decimal,
-)
+from sparkcep.expr.coercion import arithmetic_type, as_decimal, average_type, common_type, decimal_among, wider_decimal
 from sparkcep.expr.functions.operators import TIMESTAMP
 from sparkcep.expr.nodes import (
     COMPARISONS,
@@ -45,13 +38,7 @@ from sparkcep.expr.nodes import (
 )
 from sparkcep.expr.numbers import DECIMALS
 from sparkcep.expr.typed import Form, Typed
-from sparkcep.expr.types import (
-    BIGINT,
-    DOUBLE,
-    WORD_DIGITS,
-    NotCompilable,
-    Type,
-)
+from sparkcep.expr.types import BIGINT, DOUBLE, WORD_DIGITS, NotCompilable, Type
 from sparkcep.expr.typing_pass import Typing
 
 #: Where a value lies: kind and two numbers, as in an instruction.

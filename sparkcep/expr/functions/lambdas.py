@@ -15,13 +15,7 @@ from typing import Any
 
 from sparkcep.expr.nodes import Call, Expression
 from sparkcep.expr.order import compare
-from sparkcep.expr.types import (
-    BOOLEAN,
-    INT,
-    NULL,
-    NotCompilable,
-    Type,
-)
+from sparkcep.expr.types import BOOLEAN, INT, NULL, NotCompilable, Type
 
 LAMBDA, PARAMETER = "lambda", "parameter"
 

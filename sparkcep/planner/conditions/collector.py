@@ -6,12 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from sparkcep.expr.nodes import (
-    ConditionSlot,
-    Expression,
-    Load,
-    NavigationSlot,
-)
+from sparkcep.expr.nodes import ConditionSlot, Expression, Load, NavigationSlot
 from sparkcep.planner.fields import Fields
 from sparkcep.query import Navigation
 

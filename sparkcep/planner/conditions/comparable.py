@@ -20,26 +20,10 @@ from sparkcep.expr.coercion import (
     wider_time,
 )
 from sparkcep.expr.functions.lambdas import free_parameters
-from sparkcep.expr.nodes import (
-    COMPARISONS,
-    AggregateSlot,
-    Call,
-    Constant,
-    Expression,
-    Load,
-    NavigationSlot,
-    RowValue,
-)
+from sparkcep.expr.nodes import COMPARISONS, AggregateSlot, Call, Constant, Expression, Load, NavigationSlot, RowValue
 from sparkcep.expr.numbers import single
 from sparkcep.expr.typed import Typed
-from sparkcep.expr.types import (
-    FLOAT,
-    NULL,
-    STRING,
-    NotCompilable,
-    Type,
-    parse_type,
-)
+from sparkcep.expr.types import FLOAT, NULL, STRING, NotCompilable, Type, parse_type
 from sparkcep.expr.typing_pass import Typing
 from sparkcep.planner.conditions.collector import Collector, at_same_row, navigation_of, text_of
 from sparkcep.planner.conditions.one_row import column_of, literal_text

@@ -10,13 +10,7 @@ from collections.abc import Callable, Container, Mapping, Sequence
 
 from sparkcep.expr.functions import FUNCTIONS, WRITTEN
 from sparkcep.expr.functions.lambdas import LAMBDA, WITH_LAMBDAS
-from sparkcep.expr.nodes import (
-    ROW_COLUMN,
-    Call,
-    Expression,
-    NavigationSlot,
-    RowValue,
-)
+from sparkcep.expr.nodes import ROW_COLUMN, Call, Expression, NavigationSlot, RowValue
 from sparkcep.expr.types import NotCompilable
 from sparkcep.planner.conditions.call_tokens import (
     BINDS_TIGHTER,

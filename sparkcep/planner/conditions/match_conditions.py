@@ -11,13 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sparkcep.errors import PatternAnalysisError, not_boolean, streaming_unsupported
-from sparkcep.expr.nodes import (
-    ROW_COLUMN,
-    Call,
-    ConditionSlot,
-    Expression,
-    Load,
-)
+from sparkcep.expr.nodes import ROW_COLUMN, Call, ConditionSlot, Expression, Load
 from sparkcep.expr.types import NotCompilable, Type, parse_type
 from sparkcep.expr.typing_pass import Typing
 from sparkcep.pattern import mandatory, taken_before

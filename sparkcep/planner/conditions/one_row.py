@@ -5,13 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from decimal import Decimal
 
-from sparkcep.expr.nodes import (
-    Call,
-    Constant,
-    Expression,
-    Load,
-    NavigationSlot,
-)
+from sparkcep.expr.nodes import Call, Constant, Expression, Load, NavigationSlot
 from sparkcep.expr.types import NotCompilable
 from sparkcep.planner.conditions.collector import Collector, at_same_row, navigation_of, text_of
 from sparkcep.query import string_literal

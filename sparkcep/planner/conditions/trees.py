@@ -24,17 +24,7 @@ from sparkcep.expr.nodes import (
     NumberSlot,
     RowValue,
 )
-from sparkcep.expr.types import (
-    BIGINT,
-    BOOLEAN,
-    DOUBLE,
-    INT,
-    NULL,
-    STRING,
-    TIMES,
-    NotCompilable,
-    Type,
-)
+from sparkcep.expr.types import BIGINT, BOOLEAN, DOUBLE, INT, NULL, STRING, TIMES, NotCompilable, Type
 from sparkcep.planner.conditions.char_padding import char_length, padded, padded_alternatives
 from sparkcep.planner.conditions.collector import at_same_row, navigation_of, text_of
 from sparkcep.planner.conditions.hoisting import FUNCTION, PARAMETER, SLOT, TEXT, Hoisting

@@ -9,14 +9,7 @@ from dataclasses import dataclass
 from sparkcep.exec.engines.rows.program import Program
 from sparkcep.exec.engines.rows.spec import ConditionSet, OutputSlot
 from sparkcep.exec.shape import Ranges
-from sparkcep.expr.nodes import (
-    AggregateSlot,
-    Call,
-    CurrentNumber,
-    Expression,
-    NavigationSlot,
-    NumberSlot,
-)
+from sparkcep.expr.nodes import AggregateSlot, Call, CurrentNumber, Expression, NavigationSlot, NumberSlot
 from sparkcep.expr.types import parse_type
 from sparkcep.planner.conditions.row_conditions import RowCondition
 from sparkcep.query import PREFIX, PatternQuery

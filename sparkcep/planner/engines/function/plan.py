@@ -8,13 +8,7 @@ from dataclasses import dataclass, replace
 from sparkcep.errors import PatternAnalysisError
 from sparkcep.exec.engines.function.matcher import FunctionSpec, Items
 from sparkcep.exec.shape import Within
-from sparkcep.expr.nodes import (
-    AggregateSlot,
-    Expression,
-    Load,
-    NavigationSlot,
-    RowValue,
-)
+from sparkcep.expr.nodes import AggregateSlot, Expression, Load, NavigationSlot, RowValue
 from sparkcep.expr.types import NotCompilable
 from sparkcep.expr.typing_pass import Typing
 from sparkcep.planner.conditions.match_conditions import MatchConditions, describe

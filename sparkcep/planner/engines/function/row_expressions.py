@@ -15,13 +15,7 @@ from sqlglot import exp
 
 from sparkcep.errors import PatternAnalysisError
 from sparkcep.exec.conditions.row_values import RowProgram
-from sparkcep.expr.nodes import (
-    Call,
-    ConditionSlot,
-    Constant,
-    Expression,
-    RowValue,
-)
+from sparkcep.expr.nodes import Call, ConditionSlot, Constant, Expression, RowValue
 from sparkcep.expr.types import NotCompilable, Type, parse_type
 from sparkcep.expr.typing_pass import Typing
 from sparkcep.planner.conditions.char_padding import declared_length

@@ -5,12 +5,7 @@ from __future__ import annotations
 from sparkcep.exec.automaton import events_left
 from sparkcep.exec.engines.rows.program import AT_END, Program
 from sparkcep.exec.engines.rows.spec import MatchSpec
-from sparkcep.expr.nodes import (
-    Call,
-    Expression,
-    Load,
-    NavigationSlot,
-)
+from sparkcep.expr.nodes import Call, Expression, Load, NavigationSlot
 from sparkcep.planner.plan import NEXT_IN_OUTPUT
 
 

@@ -8,14 +8,7 @@ from typing import Any
 
 from sparkcep.exec.engines.shared.spec import RuleItems, RuleSpec, SharedSpec
 from sparkcep.exec.shape import Within
-from sparkcep.expr.nodes import (
-    LABEL_COLUMN,
-    ROW_COLUMN,
-    AggregateSlot,
-    Expression,
-    NavigationSlot,
-    columns_read,
-)
+from sparkcep.expr.nodes import LABEL_COLUMN, ROW_COLUMN, AggregateSlot, Expression, NavigationSlot, columns_read
 from sparkcep.expr.types import NotCompilable, Type
 from sparkcep.expr.typing_pass import Typing
 from sparkcep.pattern import Anchor, walk
