@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sparkcep.planner.plan import AnyPlan
+from sparkcep.planner.plan import AnyPlan, slow
 from sparkcep.query import unescape
 
 
@@ -31,6 +31,11 @@ def before_lines(plan: AnyPlan, tested: Mapping[int, str] | None = None) -> list
         name = plan.engine.names[code] if tested is None else tested[code]
         lines.append(f"    bit {bit}: {name} AS {text}")
     return lines
+
+
+def place_lines(lacking: Mapping[int, str], number: int) -> list[str]:
+    """Where a condition is evaluated, if not in the kernel."""
+    return [f"      {slow('by the interpreter', lacking[number])}"] if number in lacking else []
 
 
 def layout_line(plan: AnyPlan) -> str:

@@ -59,6 +59,8 @@ class PlanSteps(ABC):
         self.outputs = Outputs(self.names, self.fields)
         self.within_type = ""
         self.within_text = ""
+        #: What the kernel lacks of conditions for which it calls the interpreter, by label.
+        self.lacking: dict[int, str] = {}
 
     @property
     def looks_aside(self) -> bool:
@@ -72,6 +74,18 @@ class PlanSteps(ABC):
             labels=labels, tests=tests, analyze=self.analyze, ansi=self.settings.ansi,
             precision_loss=self.settings.precision_loss, escaped_literals=self.settings.escaped_literals,
         )  # fmt: skip
+
+    def note_place(self, conditions: ConditionSet, number: int, labels: bool = False) -> None:
+        """Note in ``lacking`` whether the kernel calls the interpreter for a condition.
+
+        ``labels``: whether the kernel has the names of the variables that took rows.
+
+        Raises:
+            NotCompilable: the interpreter lacks it, too, with what that is.
+        """
+        one = replace(conditions, conditions={number: conditions.conditions[number]})
+        for lacks in compile_conditions(one, self.settings.ansi, CallsBack.WHERE_NEEDED, labels).lacking[:1]:
+            self.lacking[number] = lacks
 
     @abstractmethod
     def compile(self) -> tuple[str, ...]:
@@ -224,15 +238,3 @@ class PlanSteps(ABC):
                 parts.append(f"CASE WHEN ({mask} & {value}L) <> 0L AND ({shifts[label]}) THEN {value}L ELSE 0L END")
             out.append(unescape(" | ".join(parts)))  # goes to Spark as it is, not through formatting
         return tuple(out)
-
-
-def in_kernel(conditions: ConditionSet, ansi: bool, number: int, labels: bool = False) -> str:
-    """What a kernel lacks for one condition and calls the interpreter for; empty where it lacks nothing.
-
-    ``labels``: whether the kernel has the names of the variables that took rows.
-
-    Raises:
-        NotCompilable: the interpreter lacks it, too, with what that is.
-    """
-    one = replace(conditions, conditions={number: conditions.conditions[number]})
-    return next(iter(compile_conditions(one, ansi, CallsBack.WHERE_NEEDED, labels).lacking), "")

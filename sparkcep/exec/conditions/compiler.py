@@ -72,6 +72,7 @@ _WHOLES = {"floor": op.FLOOR, "ceil": op.CEILING, "cast_int": op.CUT, "cast_bigi
 _ROUNDINGS = {"round": 0, "bround": HALF_EVEN}
 #: Instructions for decimals of two words, for numbers of floating point, and for all others.
 _SIGNS = {"negate": (op.NEG_W, op.NEG_F, op.NEG_I), "abs": (op.ABS_W, op.ABS_F, op.ABS_I)}
+_OF_PAIRS = "functions of two rows; Spark evaluates them for every pair of rows"
 #: Aggregates that the kernel keeps.
 AGGREGATES = {"sum": op.SUM, "min": op.MIN, "max": op.MAX, "count": op.COUNT, "avg": op.AVERAGE, "mean": op.AVERAGE}
 
@@ -370,7 +371,7 @@ class Compiler:
             NotCompilable: one that the kernel lacks.
         """
         if of.name not in EMITTERS:
-            raise NotCompilable("a function of two rows of the match" if of.name == "element" else of.name)
+            raise NotCompilable(_OF_PAIRS if of.name == "element" else of.name)
         EMITTERS[of.name](self, of)
 
     def logic(self, of: Typed) -> None:

@@ -155,13 +155,13 @@ def machine_tables(spec: RunSpec) -> tuple[Machine, Checks]:
         if any(
             e.target == ACCEPT and (e.absent or e.present) for edges in negation.automaton.edges for e in edges
         ) or any(e.absent or e.present for e in negation.automaton.initial):
-            raise NotCompilable("a negation at the border of a negated sequence")
+            raise NotCompilable("negation at the border of a negated sequence")
         if not checked:
             continue
         if singles[x] < 0:
-            raise NotCompilable("a condition between the events of a negated sequence")
+            raise NotCompilable("conditions between the events of a negated sequence")
         if x in nested:
-            raise NotCompilable("a condition on a negation within another")
+            raise NotCompilable("conditions on a negation within another")
         dependent.append(x)
         around = set().union(*(of for of in outermost if of & inside))
         registers = dict.fromkeys(r for c in checked for r in c.awaited)
@@ -245,7 +245,7 @@ def _refuse_dependent_presence(automaton: Automaton, dependent: Sequence[int]) -
         return any(x in dependent for x in e.present)
 
     if any(unclear(e) for edges in automaton.edges for e in edges):
-        raise NotCompilable("a negation between copies of one component that depends on the match")
+        raise NotCompilable("negations between copies of one component that depend on the match")
 
 
 def compiled_conditions(spec: RunSpec, calls_back: CallsBack) -> tuple[ConditionPrograms, External, Conditions]:

@@ -32,8 +32,8 @@ def explain_non_answers(plan: PatternPlan[NonAnswersPlan]) -> list[str]:
     tested = {c: shown[names[c]] if of is None else f"the type of {shown[names[of]]}" for c, of in typed.items()}
     lines += before_lines(plan, tested)
     lines.append("  Kernel evaluates:")
-    lines += [check_line(check, query, spec.run, plan.engine.described) for check in spec.run.checks]
-    if plan.engine.slow_because:
+    lines += [line for check in spec.run.checks for line in check_line(check, query, spec.run, plan.engine)]
+    if plan.engine.searched_because:
         lines.append(f"    {plan.engine.slow_because}")
     lines += _repair(plan)
     reasons = f"of the longest run of each partition that is not repaired: {', '.join(REASONS)}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar
 
@@ -53,7 +53,7 @@ class NonAnswersPlan(EngineDefaults):
     searched_because: str
     warns: bool
     filter_reason: str = "every partition counts, and positions are shown"
-    interpreted_because: str = ""
+    lacking: Mapping[int, str] = field(default_factory=dict)
     name: ClassVar[str] = "non_answers"
 
     @property
@@ -70,7 +70,7 @@ class NonAnswersPlan(EngineDefaults):
     def slow_because(self) -> str:
         """See :class:`EnginePlan`."""
         searched = slow("by the reference search", self.searched_because)
-        return searched or slow("some by the interpreter", self.interpreted_because)
+        return searched or slow("some by the interpreter", next(iter(self.lacking.values()), ""))
 
     @property
     def index_needs(self) -> IndexNeeds:
@@ -148,7 +148,7 @@ class NonAnswersPlanner(BlockPlanner):
         filters = self.kept_rows()
         engine = NonAnswersPlan(
             spec, dependent.described, conditions, unrepaired, self.searched_because, sql.warns,
-            interpreted_because=self.interpreted_because,
+            lacking=self.lacking,
         )  # fmt: skip
         given = self.given(keys, tests, bits, (layout, why), shape, (filters, engine.filter_reason), dependent.pairs)
         return PatternPlan(input=given, engine=engine, output=sql)
@@ -283,7 +283,7 @@ class NonAnswersPlanner(BlockPlanner):
             why = f"{query.selection.value} is about neighbours, not about times"
         elif not key.ascending:
             why = "ORDER BY is not ascending"
-        elif (lacking := self.lacking(run, conditions, found)) is not None:
+        elif (lacking := self.kernel_lacks(run, conditions, found)) is not None:
             why = f"the kernel has no {lacking}"
         elif len(set(places)) < len(places) and conditions:
             why = "conditions name a variable that occurs in the pattern twice"
@@ -322,7 +322,9 @@ class NonAnswersPlanner(BlockPlanner):
             )
         return "", tuple(bounds), frozenset(timed)
 
-    def lacking(self, run: RunSpec, conditions: Sequence[Condition], found: Sequence[Difference | None]) -> str | None:
+    def kernel_lacks(
+        self, run: RunSpec, conditions: Sequence[Condition], found: Sequence[Difference | None]
+    ) -> str | None:
         """What the kernel lacks for the conditions that are no bounds, if it lacks anything."""
         tested = [k for k, d in enumerate(found) if d is None]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sparkcep.pattern import render
 from sparkcep.planner.engines.rows.plan import RowsPlan
-from sparkcep.planner.explain_before import before_lines, indent, layout_line
+from sparkcep.planner.explain_before import before_lines, indent, layout_line, place_lines
 from sparkcep.planner.plan import PatternPlan
 from sparkcep.query import pattern_proper, unescape
 
@@ -39,10 +39,9 @@ def explain_rows(plan: PatternPlan[RowsPlan]) -> list[str]:
     lines.append("  Kernel evaluates while matching:")
     if not engine.described:
         lines.append("    nothing; matching is linear in the rows")
-    lines += [f"    {program.names[label]} AS {text}" for label, text in engine.described.items()]
-    if engine.slow_because:
-        lines.append(f"    {engine.slow_because}")
-    elif engine.described:
+    for label, text in engine.described.items():
+        lines += [f"    {program.names[label]} AS {text}", *place_lines(engine.lacking, label)]
+    if engine.described and not engine.lacking:
         lines.append("    by compiled condition programs")
     lines.append(layout_line(plan))
     for d in plan.decisions:

@@ -18,14 +18,14 @@ from sparkcep.query import PatternQuery
 
 @dataclass(frozen=True, slots=True)
 class RowsPlan(EngineDefaults):
-    """A row pattern. ``described``: conditions that depend on the match, for EXPLAIN by label. ``interpreted_because``:
-    why the kernel cannot test them (empty where it can). ``measures``: the SQL behind the operator, ``outputs``: what
-    it is made of. ``unwanted``: outputs that nobody asks for. ``gaps``: which rows only skip, once the rule has said
-    so."""
+    """A row pattern. ``described``: conditions that depend on the match, for EXPLAIN by label; ``lacking``: what the
+    kernel lacks of those for which it calls the interpreter. ``measures``: the SQL behind the operator, ``outputs``:
+    what it is made of. ``unwanted``: outputs that nobody asks for. ``gaps``: which rows only skip, once the rule has
+    said so."""
 
     spec: MatchSpec
     described: Mapping[int, str]
-    interpreted_because: str
+    lacking: Mapping[int, str]
     measures: MeasureSql
     outputs: Outputs
     unwanted: Sequence[str] = ()
@@ -40,7 +40,7 @@ class RowsPlan(EngineDefaults):
     @property
     def slow_because(self) -> str:
         """See :class:`EnginePlan`."""
-        return slow("by the interpreter", self.interpreted_because)
+        return slow("some by the interpreter", next(iter(self.lacking.values()), ""))
 
     @property
     def stream_needs(self) -> StreamNeeds:

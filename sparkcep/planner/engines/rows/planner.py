@@ -19,11 +19,9 @@ from sparkcep.planner.input_plan import InputPlan
 from sparkcep.planner.measures import MeasureSql
 from sparkcep.planner.plan import Analyzer, PatternPlan
 from sparkcep.planner.sampling import Sampler
-from sparkcep.planner.steps import PlanSteps, in_kernel
+from sparkcep.planner.steps import PlanSteps
 from sparkcep.query import GAP, PatternQuery, Scalar
 from sparkcep.settings import Settings
-
-PAIRS = "functions of two rows; Spark evaluates them for every pair of rows"
 
 
 class RowsPlanner(PlanSteps):
@@ -65,7 +63,7 @@ class RowsPlanner(PlanSteps):
         shifts, layout, reason = self.choose_layout(local, dependent.pairs)
         measures = MeasureSql(query, keys, self.outputs, analyze=self.analyze)
         measures.prepare()
-        conditions, interpreted = self.compile_dependent(dependent)
+        conditions = self.compile_dependent(dependent)
         bits = {label: bit for bit, label in enumerate(sorted(local))}
         spec = MatchSpec(
             program=self.program,
@@ -105,7 +103,7 @@ class RowsPlanner(PlanSteps):
             pairs=dependent.pairs, replaced=replaced,
         )  # fmt: skip
         unwanted = [m.name for m in query.measures if measures.is_unwanted(m)]
-        engine = RowsPlan(spec, dependent.described, interpreted, measures, self.outputs, unwanted)
+        engine = RowsPlan(spec, dependent.described, self.lacking, measures, self.outputs, unwanted)
         plan = PatternPlan(input=given, engine=engine, output=measures)
         if query.streaming:
             return plan
@@ -136,24 +134,20 @@ class RowsPlanner(PlanSteps):
         ahead = self.query.omit_censored and any(s.offset > 0 for s in condition.shifts)
         return ahead or (self.looks_aside and bool(condition.shifts))
 
-    def compile_dependent(self, dependent: MatchConditions) -> tuple[ConditionSet, str]:
-        """The condition set, and why the kernel calls the interpreter for it (empty where it does not)."""
+    def compile_dependent(self, dependent: MatchConditions) -> ConditionSet:
+        """The condition set."""
         if not dependent.conditions:
-            return ConditionSet(), ""
+            return ConditionSet()
         dependent.settle()
         kinds = dependent.column_kinds()
         conditions = ConditionSet(dependent.conditions, tuple(dependent.slots), kinds, tuple(dependent.registers))
-        because = ""
         for label in sorted(dependent.conditions):
             try:
-                lacking = in_kernel(conditions, self.settings.ansi, label, labels=True)
+                self.note_place(conditions, label, labels=True)
             except NotCompilable as error:
                 defined = next(c for c in self.query.conditions if c.decided_by == (self.names[label],))
                 raise dependent.unsupported(defined.scalar, str(error)) from None
-            because = because or lacking
-        if not because:
-            return conditions, ""
-        return replace(conditions, calls_back=True), PAIRS if dependent.pairs else because
+        return replace(conditions, calls_back=bool(self.lacking))
 
 
 def plan_rows(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 from sparkcep.exec.automaton import Automaton
 from sparkcep.exec.engines.runs.spec import NO_LIMIT, Check, RunSpec
@@ -10,17 +11,27 @@ from sparkcep.pattern import render
 from sparkcep.planner.conditions.consistency import consistency
 from sparkcep.planner.engines.runs.collapse import first_component
 from sparkcep.planner.engines.runs.plan import RunsPlan
-from sparkcep.planner.explain_before import before_lines, filter_line, indent, layout_line
+from sparkcep.planner.explain_before import before_lines, filter_line, indent, layout_line, place_lines
 from sparkcep.planner.plan import AnyPlan, PatternPlan
 from sparkcep.query import Condition, Matches, PatternQuery, Selection, unescape
+
+
+class Described(Protocol):
+    """A plan with conditions that depend on the match: their texts, and what the kernel lacks of them, by number."""
+
+    @property
+    def described(self) -> Mapping[int, str]: ...
+
+    @property
+    def lacking(self) -> Mapping[int, str]: ...
 
 
 def explain_runs(plan: PatternPlan[RunsPlan]) -> list[str]:
     """Lines of the plan, without the SQL around the kernel."""
     engine = plan.engine
     lines = run_lines(plan, engine.spec)
-    lines += check_lines(plan.query, engine.spec, engine.described, engine.conditions)
-    if engine.slow_because:
+    lines += check_lines(plan.query, engine.spec, engine, engine.conditions)
+    if engine.searched_because:
         lines.append(f"    {engine.slow_because}")
     if engine.collapse is not None:
         kept = "exact" if engine.collapse.exact else "not exact, candidates may make no match together"
@@ -54,9 +65,7 @@ def variables_of(query: PatternQuery) -> Mapping[str, str]:
     return {c.key: c.variable for c in query.components}
 
 
-def check_lines(
-    query: PatternQuery, spec: RunSpec, described: Mapping[int, str], conditions: Sequence[Condition]
-) -> list[str]:
+def check_lines(query: PatternQuery, spec: RunSpec, engine: Described, conditions: Sequence[Condition]) -> list[str]:
     """What the kernel evaluates."""
     lines = ["  Kernel evaluates while matching:"]
     if not spec.checks:
@@ -65,15 +74,17 @@ def check_lines(
         class_text = ""
         if query.selection is Selection.ANY:  # subsets of candidates are enumerated
             class_text = condition_class(spec.automaton, conditions[check.number], check.span is not None)
-        lines.append(check_line(check, query, spec, described) + class_text)
+        line, *more = check_line(check, query, spec, engine)
+        lines += [line + class_text, *more]
     return lines
 
 
-def check_line(check: Check, query: PatternQuery, spec: RunSpec, described: Mapping[int, str]) -> str:
-    """When a condition is tested, and of which variables."""
+def check_line(check: Check, query: PatternQuery, spec: RunSpec, engine: Described) -> list[str]:
+    """When a condition is tested, and of which variables; where, if not in the kernel."""
     shown, names = variables_of(query), spec.automaton.names
     keys = "|".join(dict.fromkeys(shown[names[c]] for c in sorted(check.decided_by)))
-    return f"    {check.at.value} {keys}: {described[check.number]}"
+    text = f"    {check.at.value} {keys}: {engine.described[check.number]}"
+    return [text, *place_lines(engine.lacking, check.number)]
 
 
 def condition_class(automaton: Automaton, condition: Condition, prechecked: bool) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from sparkcep.exec.automaton import ACCEPT
@@ -18,7 +18,15 @@ from sparkcep.planner.engines.runs.steps import BlockPlanner
 from sparkcep.planner.engines.runs.timed_out import check_timed_out, timed_out_measures
 from sparkcep.planner.layouts import fits_python, kept_multiply
 from sparkcep.planner.measures import MeasureSql
-from sparkcep.planner.plan import NEXT_IN_OUTPUT, Analyzer, EngineDefaults, PatternPlan, SharedNeeds, StreamNeeds, slow
+from sparkcep.planner.plan import (
+    NEXT_IN_OUTPUT,
+    Analyzer,
+    EngineDefaults,
+    PatternPlan,
+    SharedNeeds,
+    StreamNeeds,
+    slow,
+)
 from sparkcep.planner.sampling import Sampler
 from sparkcep.query import (
     Condition,
@@ -39,14 +47,15 @@ class RunsPlan(EngineDefaults):
     """A pattern under a strategy. ``conditions``: what depends on the match, ``described`` for
     EXPLAIN by number. ``filter_reason``: why rows
     that nothing can take are kept, or that they are not. ``searched_because``: what the kernel lacks, empty where it
-    serves; ``interpreted_because``: what it lacks of conditions, for which it calls the interpreter."""
+    serves; ``lacking``: what it lacks of conditions for which it calls the interpreter, by
+    number."""
 
     spec: RunSpec
     described: Mapping[int, str]
     conditions: Sequence[Condition]
     filter_reason: str
     searched_because: str = ""
-    interpreted_because: str = ""
+    lacking: Mapping[int, str] = field(default_factory=dict)
     collapse: Collapse | None = None
     name: ClassVar[str] = "runs"
 
@@ -59,7 +68,7 @@ class RunsPlan(EngineDefaults):
     def slow_because(self) -> str:
         """See :class:`EnginePlan`."""
         searched = slow("by the reference search", self.searched_because)
-        return searched or slow("some by the interpreter", self.interpreted_because)
+        return searched or slow("some by the interpreter", next(iter(self.lacking.values()), ""))
 
     @property
     def stream_needs(self) -> StreamNeeds:
@@ -189,9 +198,7 @@ class RunPlanner(BlockPlanner):
         )
         filters, why = self.filters(local, dependent)
         layout, reason = self.fitting_layout(layout, reason, filters)
-        engine = RunsPlan(
-            spec, dependent.described, conditions, why, self.searched_because, self.interpreted_because, collapsed
-        )
+        engine = RunsPlan(spec, dependent.described, conditions, why, self.searched_because, self.lacking, collapsed)
         given = self.given(keys, local, bits, (layout, reason), shape, (filters, why), dependent.pairs)
         return PatternPlan(input=given, engine=engine, output=measures)
 

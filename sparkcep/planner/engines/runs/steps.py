@@ -22,7 +22,7 @@ from sparkcep.planner.conditions.match_conditions import MatchConditions
 from sparkcep.planner.conditions.row_conditions import RowCondition, row_condition, tests_by_name
 from sparkcep.planner.input_plan import InputPlan
 from sparkcep.planner.plan import Analyzer
-from sparkcep.planner.steps import PlanSteps, in_kernel
+from sparkcep.planner.steps import PlanSteps
 from sparkcep.query import (
     Component,
     Condition,
@@ -54,9 +54,8 @@ class BlockPlanner(PlanSteps):
         LimitError: CEP_PROGRAM_TOO_LARGE.
     """
 
-    #: What the kernel lacks, empty where it serves; what it lacks of conditions, for which it calls the interpreter.
+    #: What the kernel lacks; empty where it serves.
     searched_because = ""
-    interpreted_because = ""
 
     def compile(self) -> tuple[str, ...]:
         """The automaton of the query's pattern, and the query as its strategy can take it."""
@@ -246,13 +245,12 @@ class BlockPlanner(PlanSteps):
     ) -> tuple[Condition, str] | None:
         """The first condition that a kernel cannot evaluate, also not by calling the interpreter, and what of it.
 
-        ``interpreted_because`` says why it does where it does. ``numbers``: of the conditions among ``compiled``, where
+        ``lacking`` says for which it does, and why. ``numbers``: of the conditions among ``compiled``, where
         they are not all of them.
         """
 
         def attempt(k: int) -> None:
-            lacking = in_kernel(compiled, self.settings.ansi, k if numbers is None else numbers[k])
-            self.interpreted_because = self.interpreted_because or lacking
+            self.note_place(compiled, k if numbers is None else numbers[k])
 
         return condition_beyond(attempt, conditions)
 

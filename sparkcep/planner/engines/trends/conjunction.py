@@ -98,7 +98,7 @@ class ConjunctionPlanner(TrendPlanner):
                 reason = str(error)
         if reason:
             found = [s.enumerated(reason, (), width, slide) for s in self.sides]
-        self.interpreted_because = next((s.interpreted_because for s in self.sides if s.interpreted_because), "")
+        self.lacking = next((s.lacking for s in self.sides if s.lacking), {})
         return self.together(found, trends, reason)
 
     def construction_reason(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from sparkcep.errors import PatternAnalysisError
@@ -38,7 +38,6 @@ from sparkcep.planner.engines.trends.quotients import DIGITS
 from sparkcep.planner.engines.trends.sql import TrendSql, TrendValue
 from sparkcep.planner.plan import EngineDefaults, PatternPlan, StreamNeeds, slow
 from sparkcep.planner.rules.range_splitting import fixed_distance
-from sparkcep.planner.steps import in_kernel
 from sparkcep.planner.test_codes import edge_test, of_components
 from sparkcep.planner.ties import is_orderable
 from sparkcep.planner.within import check_length
@@ -59,12 +58,12 @@ from sparkcep.query import (
 @dataclass(frozen=True, slots=True)
 class TrendsPlan(EngineDefaults):
     """Aggregates over trends. ``filter_reason``: why rows that nothing can take are kept, or that they are not.
-    ``interpreted_because``: as of :class:`RunsPlan`."""
+    ``lacking``: as of :class:`RunsPlan`."""
 
     spec: TrendSpec
     described: Mapping[int, str]
     filter_reason: str
-    interpreted_because: str = ""
+    lacking: Mapping[int, str] = field(default_factory=dict)
     name: ClassVar[str] = "trends"
 
     @property
@@ -75,7 +74,7 @@ class TrendsPlan(EngineDefaults):
     @property
     def slow_because(self) -> str:
         """See :class:`EnginePlan`."""
-        return slow("some by the interpreter", self.interpreted_because)
+        return slow("some by the interpreter", next(iter(self.lacking.values()), ""))
 
     @property
     def stream_needs(self) -> StreamNeeds:
@@ -128,7 +127,7 @@ class TrendPlanner(BlockPlanner):
             for (trend, type_, result), own in zip(asked, parts, strict=True)
         ]
         sql = TrendSql(query, [text for text, _ in keys], spec, time_type, values)
-        engine = TrendsPlan(spec, dependent.described, filtered, self.interpreted_because)
+        engine = TrendsPlan(spec, dependent.described, filtered, self.lacking)
         given = self.given(keys, local, spec.condition_bits, (layout, why), shape, (filters, filtered), dependent.pairs)
         return PatternPlan(input=given, engine=engine, output=sql)
 
@@ -452,8 +451,7 @@ class TrendPlanner(BlockPlanner):
         )  # fmt: skip
         for k, scalar in enumerate(scalars):
             try:
-                lacking = in_kernel(out, self.settings.ansi, k)
-                self.interpreted_because = self.interpreted_because or lacking
+                self.note_place(out, k)
             except NotCompilable as error:
                 raise dependent.unsupported(scalar, str(error)) from None
         return out

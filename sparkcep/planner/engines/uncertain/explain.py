@@ -12,7 +12,7 @@ def explain_uncertain(plan: PatternPlan[UncertainPlan]) -> list[str]:
     """Lines of the plan, without the SQL around the kernel."""
     engine = plan.engine
     lines = run_lines(plan, engine.spec.run)
-    lines += check_lines(plan.query, engine.spec.run, engine.described, engine.conditions)
+    lines += check_lines(plan.query, engine.spec.run, engine, engine.conditions)
     first, *more = engine.notes
     lines += [f"  Uncertainty: {first}", *(f"    {note}" for note in more)]
     return [*lines, layout_line(plan), filter_line(plan, engine.filter_reason)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from sparkcep.errors import PatternAnalysisError
@@ -55,7 +55,7 @@ class UncertainPlan(EngineDefaults):
     filter_reason: str
     ticks: Ticks
     notes: Sequence[str]
-    interpreted_because: str = ""
+    lacking: Mapping[int, str] = field(default_factory=dict)
     name: ClassVar[str] = "uncertain"
 
     @property
@@ -66,7 +66,7 @@ class UncertainPlan(EngineDefaults):
     @property
     def slow_because(self) -> str:
         """See :class:`EnginePlan`."""
-        return slow("some by the interpreter", self.interpreted_because)
+        return slow("some by the interpreter", next(iter(self.lacking.values()), ""))
 
     @property
     def index_needs(self) -> IndexNeeds:
@@ -143,7 +143,7 @@ class UncertainPlanner(BlockPlanner):
         filters = [f"({ticks.low}) IS NOT NULL AND ({ticks.high}) IS NOT NULL", *filters]
         layout, reason = self.fitting_layout(layout, reason, filters)
         notes = self.notes(spec, ticks, sequences)
-        engine = UncertainPlan(spec, dependent.described, conditions, why, ticks, notes, self.interpreted_because)
+        engine = UncertainPlan(spec, dependent.described, conditions, why, ticks, notes, self.lacking)
         given = self.given(keys, local, bits, (layout, reason), shape, (filters, why), dependent.pairs)
         return PatternPlan(input=given, engine=engine, output=measures)
 
