@@ -82,7 +82,7 @@ class RunMatcher:
         spec, external = self.spec, self.tables.external
         given = partitions(batch, spec.mask_words)
         longest = int(np.diff(given.offsets).max(initial=0))
-        depth = min(longest, FRAMES)
+        depth = longest if self.tables.walks_gaps else min(longest, FRAMES)
         call = _Call(
             self.query, given, self.tables.walk(batch, longest, depth),
             Room(self.tables.merging(longest), closest_tables(spec, depth)),

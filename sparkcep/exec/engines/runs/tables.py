@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparkcep.exec.arrays import Ints, ordered_ints
-from sparkcep.exec.automaton import ACCEPT, Automaton, Edge, components_ahead, decided, events_left
+from sparkcep.exec.automaton import ACCEPT, Automaton, Edge, alternatives, components_ahead, decided, events_left
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.conditions.compiler import compile_conditions
 from sparkcep.exec.conditions.external import External
@@ -26,7 +26,6 @@ from sparkcep.exec.engines.rows.tables import (
 from sparkcep.exec.engines.runs.spec import Check, RunSpec
 from sparkcep.exec.kernels.conditions.codes import HIGH
 from sparkcep.exec.kernels.rows.output import FIXED
-from sparkcep.exec.kernels.runs.checks import CHECK_WIDTH
 from sparkcep.exec.kernels.runs.graph_tables import (
     Checks,
     Closest,
@@ -40,11 +39,12 @@ from sparkcep.exec.kernels.runs.graph_tables import (
     Work,
 )
 from sparkcep.exec.kernels.runs.merging import AGGREGATE_COUNT, AGGREGATE_VALUE, FIRST_ROW, LAST_ROW, SIZE, WORDS
+from sparkcep.exec.kernels.runs.passes import CHECK_WIDTH
 from sparkcep.exec.kernels.runs.tables import Buffers, Emission, Query, Sweeps
 from sparkcep.exec.kernels.tables import Conditions
 from sparkcep.exec.statuses import SELECTIONS, SKIPS, emitted_rows
 from sparkcep.expr.types import NotCompilable
-from sparkcep.pattern import Negation, Pattern, children, variables
+from sparkcep.pattern import Negation, Pattern, variables, walk
 from sparkcep.query import Selection, TestedAt
 
 MAXIMUM_NEGATIONS = 63  # bits of an int64 that leave its sign alone
@@ -136,8 +136,8 @@ def machine_tables(spec: RunSpec) -> tuple[Machine, Checks]:
     """The pattern's automaton with its checks.
 
     Raises:
-        NotCompilable: conditions that tie the events of a negated sequence, or those of a negation within it, to the
-            match, and more than 63 negations.
+        NotCompilable: conditions that tie the events of a sequence that is negated within a negation, a negation
+            between copies of one component that depends on the match, and more than 63 negations.
     """
     main = spec.automaton
     negations = main.negations
@@ -145,27 +145,22 @@ def machine_tables(spec: RunSpec) -> tuple[Machine, Checks]:
         raise NotCompilable(f"more than {MAXIMUM_NEGATIONS} negations")
     groups = Groups(spec.checks, spec.postponed)
     singles = [single_component(n.automaton) for n in negations]
+    around = _around(spec.pattern)
     dependent: list[int] = []
     required: dict[int, list[int]] = {}
-    outermost = [{main.names.index(v) for v in variables(n)} for n in _outermost(spec.pattern)]
-    nested = {x for n in negations for edges in n.automaton.edges for e in edges for x in e.absent | e.present}
     for x, negation in enumerate(negations):
-        inside = set(negation.automaton.components)
+        inside = {main.names.index(v) for v in variables(negation.item)}
         checked = [c for c in spec.checks if c.decided_by & inside]
-        if any(
-            e.target == ACCEPT and (e.absent or e.present) for edges in negation.automaton.edges for e in edges
-        ) or any(e.absent or e.present for e in negation.automaton.initial):
-            raise NotCompilable("negation at the border of a negated sequence")
-        if not checked:
+        if not checked and not _has_border(negation.automaton):
             continue
-        if singles[x] < 0:
-            raise NotCompilable("conditions between the events of a negated sequence")
-        if x in nested:
-            raise NotCompilable("conditions on a negation within another")
         dependent.append(x)
-        around = set().union(*(of for of in outermost if of & inside))
+        own = inside.union(*({main.names.index(v) for v in of} for of in around.get(negation.item, ())))
         registers = dict.fromkeys(r for c in checked for r in c.awaited)
-        required[x] = [r for r in registers if not around & spec.conditions.registers[r]]
+        required[x] = [r for r in registers if not own & spec.conditions.registers[r]]
+    walked = [x for x in dependent if singles[x] < 0]
+    guards = {x for n in negations for edges in n.automaton.edges for e in edges for x in e.absent | e.present}
+    if guards.intersection(walked):
+        raise NotCompilable("conditions between the events of a negation within another")
     deferred = {x: _after(main, x, leading=not spec.use_within) for x in dependent}
     ahead, register_bits = components_ahead(main), [_bits(of) for of in spec.conditions.registers]
     columns: dict[str, list[int]] = {
@@ -183,7 +178,7 @@ def machine_tables(spec: RunSpec) -> tuple[Machine, Checks]:
         here = 1 << edge.component | ahead[state] & ~ahead[edge.target]
         return [x for x in dependent if state in deferred[x] and any(here & register_bits[g] for g in required[x])]
 
-    def add(automaton: Automaton, checked: bool, single: int) -> None:
+    def add(automaton: Automaton, single: int, taking: bool) -> None:
         first = len(state_component)
         automata.extend([first, first + automaton.states, single])
         for s, edges in enumerate(automaton.edges):
@@ -198,15 +193,19 @@ def machine_tables(spec: RunSpec) -> tuple[Machine, Checks]:
                 columns["absent"].append(_bits(e.absent))
                 columns["present"].append(_bits(e.present))
                 columns["ends"].append(int(e.ends))
-                columns["group"].append(groups.on_edge(before, e, ahead, s) if checked else 0)
-                columns["deferred"].append(_bits(deferred_on(s, e)) if checked else 0)
+                of_main = automaton is main
+                own = groups.number(groups.taking(e.component)) if taking and e.target != ACCEPT else 0
+                columns["group"].append(groups.on_edge(before, e, ahead, s) if of_main else own)
+                columns["deferred"].append(_bits(deferred_on(s, e)) if of_main else 0)
             starts.append(len(columns["target"]))
 
-    _refuse_dependent_presence(main, dependent)
-    add(main, True, -1)
+    for automaton in (main, *(negations[x].automaton for x in walked)):
+        _refuse_dependent_presence(automaton, dependent)
+    add(main, -1, False)
     for x, negation in enumerate(negations):
-        add(negation.automaton, False, singles[x])
-    negation_group = [groups.number(groups.taking(singles[x])) if x in dependent else 0 for x in range(len(negations))]
+        add(negation.automaton, singles[x], x in walked)
+    alone = [x for x in dependent if singles[x] >= 0]
+    negation_group = [groups.number(groups.taking(singles[x])) if x in alone else 0 for x in range(len(negations))]
     machine = Machine(
         _ints(starts), _ints(state_component), _ints(accept_edge), _ints(columns["target"]),
         _ints(columns["component"]), np.array(columns["absent"], np.uint64), np.array(columns["present"], np.uint64),
@@ -220,11 +219,20 @@ def machine_tables(spec: RunSpec) -> tuple[Machine, Checks]:
     return machine, groups.tables()
 
 
-def _outermost(pattern: Pattern) -> list[Pattern]:
-    """Negated patterns that are not inside of others."""
-    if isinstance(pattern, Negation):
-        return [pattern.item]
-    return [found for item in children(pattern) for found in _outermost(item)]
+def _has_border(automaton: Automaton) -> bool:
+    """Whether negations stand before the first or behind the last event of a negated pattern."""
+    ends = [e for edges in automaton.edges for e in edges if e.target == ACCEPT]
+    return any(e.absent or e.present for e in (*automaton.initial, *ends))
+
+
+def _around(pattern: Pattern) -> dict[Pattern, list[tuple[str, ...]]]:
+    """Of each negated pattern the variables of the negations of which it is one alternative."""
+    out: dict[Pattern, list[tuple[str, ...]]] = {}
+    for node in walk(pattern):
+        if isinstance(node, Negation):
+            for item in alternatives(node.item):
+                out.setdefault(item, []).append(variables(node.item))
+    return out
 
 
 def _after(automaton: Automaton, negation: int, leading: bool) -> set[int]:
@@ -408,6 +416,12 @@ class RunTables:
     programs: ConditionPrograms
     external: External
     conditions: Conditions
+
+    @property
+    def walks_gaps(self) -> bool:
+        """Whether events of negations are walked on the frames behind a run's."""
+        automata = self.machine.automata[3:].reshape(-1, 3)
+        return any(automata[x, 2] < 0 and self.machine.dependent >> x & 1 for x in range(len(automata)))
 
     def walk(self, batch: Batch, rows: int, depth: int, taken: int | None = None) -> Walk:
         """A walk over a batch's partitions of up to so many rows, by runs of up to so many events.

@@ -11,9 +11,10 @@ import numpy as np
 from sparkcep.exec.kernels.caching import inlined, inner, kernel, spliced
 from sparkcep.exec.kernels.conditions.aggregates import advance, retreat
 from sparkcep.exec.kernels.conditions.codes import U
-from sparkcep.exec.kernels.runs.checks import NEVER_DECIDED, decided_since, passes, takes
+from sparkcep.exec.kernels.runs.checks import NEVER_DECIDED, decided_since, takes
 from sparkcep.exec.kernels.runs.graph import ACCEPT, prepare, sees
 from sparkcep.exec.kernels.runs.graph_tables import Partition, Start
+from sparkcep.exec.kernels.runs.passes import passes
 from sparkcep.exec.kernels.runs.progress import REACHED, STAYED, TAKEN
 from sparkcep.exec.kernels.runs.runs import row_limit
 from sparkcep.exec.kernels.runs.selections import NEXT, STRICT

@@ -17,8 +17,8 @@ from sparkcep.exec.kernels.caching import inlined, inner, kernel, spliced
 from sparkcep.exec.kernels.conditions.aggregates import advance, retreat
 from sparkcep.exec.kernels.conditions.codes import U
 from sparkcep.exec.kernels.non_answers.tables import FARTHEST, Goal
-from sparkcep.exec.kernels.runs.checks import passes
 from sparkcep.exec.kernels.runs.graph_tables import Partition
+from sparkcep.exec.kernels.runs.passes import passes
 from sparkcep.exec.kernels.statuses import FALSE, NODES_FULL, OK, TOO_MANY_STEPS, TRUE
 
 INFINITE = np.int64(1) << 61

@@ -24,9 +24,10 @@ from sparkcep.exec.kernels.rows.output import (
     SELF,
     SLOT_WIDTH,
 )
-from sparkcep.exec.kernels.runs.checks import clear_behind, passes
+from sparkcep.exec.kernels.runs.checks import clear_behind
 from sparkcep.exec.kernels.runs.graph import ACCEPT, next_taken, prepare, sees
 from sparkcep.exec.kernels.runs.graph_tables import Partition, Start
+from sparkcep.exec.kernels.runs.passes import passes
 from sparkcep.exec.kernels.runs.progress import (
     AT_LAST,
     AT_PARTITION,

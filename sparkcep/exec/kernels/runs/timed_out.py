@@ -13,7 +13,8 @@ from sparkcep.exec.kernels.caching import inlined, inner, spliced
 from sparkcep.exec.kernels.conditions.aggregates import advance, retreat
 from sparkcep.exec.kernels.conditions.codes import U
 from sparkcep.exec.kernels.rows.output import FLAGS, WAITING
-from sparkcep.exec.kernels.runs.checks import asks, decided_since, none_between, takes
+from sparkcep.exec.kernels.runs.checks import asks, decided_since, takes
+from sparkcep.exec.kernels.runs.gaps import none_between
 from sparkcep.exec.kernels.runs.graph import ACCEPT, sees
 from sparkcep.exec.kernels.runs.progress import DEPTH, STAYED, STEPS, TAKEN, USED
 from sparkcep.exec.kernels.runs.selections import NEXT, STRICT

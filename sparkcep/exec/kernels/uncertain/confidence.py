@@ -15,7 +15,7 @@ import numpy as np
 from sparkcep.exec.kernels.caching import inlined, inner, spliced
 from sparkcep.exec.kernels.conditions.aggregates import advance, retreat
 from sparkcep.exec.kernels.conditions.codes import U
-from sparkcep.exec.kernels.runs.checks import passes
+from sparkcep.exec.kernels.runs.passes import passes
 from sparkcep.exec.kernels.statuses import FALSE, OK, POOL_FULL, TOO_MANY_SHARED, TRUE
 from sparkcep.exec.kernels.uncertain.tables import Gap
 

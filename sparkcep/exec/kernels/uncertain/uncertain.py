@@ -14,10 +14,10 @@ import numpy as np
 from sparkcep.exec.kernels.caching import inlined, inner, kernel, spliced
 from sparkcep.exec.kernels.conditions.aggregates import advance, retreat
 from sparkcep.exec.kernels.rows.output import MAPPED_ROWS
-from sparkcep.exec.kernels.runs.checks import passes
 from sparkcep.exec.kernels.runs.graph import ACCEPT, next_rows, next_taken
 from sparkcep.exec.kernels.runs.graph_tables import Partition
 from sparkcep.exec.kernels.runs.output import emit_run
+from sparkcep.exec.kernels.runs.passes import passes
 from sparkcep.exec.kernels.statuses import (
     FALSE,
     OK,

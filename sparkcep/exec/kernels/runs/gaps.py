@@ -1,0 +1,222 @@
+"""Negations whose conditions depend on the match: whether the events between two rows of a run match one.
+
+What a condition reads of a negation's events is in the registers while it is tested, as if the run had taken them: a
+negation of several events is walked depth first, its events on the frames behind the run's.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sparkcep.exec.kernels.caching import inner
+from sparkcep.exec.kernels.conditions.aggregates import advance, retreat
+from sparkcep.exec.kernels.conditions.codes import U
+from sparkcep.exec.kernels.runs.graph import ACCEPT, sees
+from sparkcep.exec.kernels.runs.passes import passes
+from sparkcep.exec.kernels.statuses import FALSE, TOO_MANY_STEPS, TRUE
+
+_NONE = np.uint64(0)
+#: Of a row or component that there is none of.
+NOWHERE = 2**40
+WAITS, FILLED = 1, 2
+
+
+@inner
+def none_between(bits, depth, i, j, strict, partition, walk):
+    """Whether no events between rows ``i`` and ``j`` match one of these dependent negations.
+
+    ``depth``: frames taken before such an event.
+
+    Returns:
+        TRUE, FALSE, or the status of the first condition that fails with an error.
+    """
+    x = 0
+    while bits:
+        if bits & np.uint64(1):
+            if walk.machine.automata[3 * (x + 1) + 2] >= 0:
+                result = one_between(x, depth, i, j, strict, partition, walk)
+            else:
+                result = first_match(x, depth, i, j, strict, True, partition, walk)[0]
+            if result == TRUE:
+                return FALSE
+            if result != FALSE:
+                return result
+        bits >>= np.uint64(1)
+        x += 1
+    return TRUE
+
+
+@inner
+def one_between(x, depth, i, j, strict, partition, walk):
+    """Whether an event between rows ``i`` and ``j`` is that of negation ``x``, which has one component. O(rows between
+    x checks).
+
+    Returns:
+        TRUE, FALSE, or the status of the first condition that fails with an error.
+    """
+    machine, work = walk.machine, walk.work
+    c = machine.automata[3 * (x + 1) + 2]
+    k = np.int64(work.next_row[c, _behind(i, work)])
+    while k < j and not (strict and work.last_equal[k] >= j):
+        advance(c, k, partition.base, walk.conditions, walk.columns, walk.search)
+        result = passes(machine.negation_group[U(x)], depth, k, partition, walk)
+        retreat(c, walk.conditions, walk.search)
+        if result != FALSE:
+            return result
+        k = np.int64(work.next_row[c, k + 1])
+    return FALSE
+
+
+@inner
+def _behind(i, work):
+    """The first row that may follow a row; -1: none is before it."""
+    return (np.int64(work.last_equal[i]) if i >= 0 else np.int64(-1)) + 1
+
+
+@inner
+def first_match(x, depth, i, j, strict, any_, partition, walk):
+    """The row between ``i`` and ``j`` with which events there first match negation ``x``, of several components.
+
+    Depth first; an event may be left out, whatever comes (SKIP TILL ANY MATCH). Invariant: the events of the frames
+    above ``depth`` are in the registers.
+
+    Args:
+        any_: whether the first match that is found will do.
+
+    Returns:
+        TRUE, FALSE, or the status of the first condition that fails with an error; the row; the component that takes
+        it, the least one where several can.
+    """
+    machine, work, frames = walk.machine, walk.work, walk.frames
+    start = machine.automata[3 * (x + 1) + 1]
+    row, component = np.int64(NOWHERE), np.int64(NOWHERE)
+    d = depth
+    e, k = machine.edge_start[U(start)], np.int64(-1)
+    status = np.int64(FALSE)
+    steps = np.int64(0)
+    while True:
+        node = start if d == depth else frames.state[U(d)]
+        last = i if d == depth else frames.row[U(d)]
+        deeper = False
+        while e < machine.edge_start[U(node + 1)]:
+            if machine.target[U(e)] == ACCEPT:
+                result = _ends(e, depth, d, i, j, strict, partition, walk)
+                if result == TRUE:
+                    c = machine.component[U(frames.edge[U(d)])]
+                    if last < row or (last == row and c < component):
+                        row, component, status = last, c, np.int64(TRUE)
+                elif result != FALSE:
+                    status = result
+                if status == TRUE and any_:
+                    break
+                if status != TRUE and status != FALSE:
+                    break
+                e, k = e + 1, np.int64(-1)
+                continue
+            c = machine.component[U(e)]
+            k = np.int64(work.next_row[c, _behind(last, work) if k < 0 else k + 1])
+            if k >= j or k > row or (strict and work.last_equal[k] >= j):
+                e, k = e + 1, np.int64(-1)
+                continue
+            steps += 1
+            if steps > walk.strategy.max_steps:
+                status = np.int64(TOO_MANY_STEPS)
+                break
+            frames.edge[U(d + 1)], frames.row[U(d + 1)], frames.state[U(d + 1)] = e, k, machine.target[U(e)]
+            advance(c, k, partition.base, walk.conditions, walk.columns, walk.search)
+            result = passes(machine.group[U(e)], d, k, partition, walk)
+            if result == TRUE:
+                result = _steps(depth, d + 1, i, strict, partition, walk)
+            if result == TRUE:
+                d += 1
+                e, k = machine.edge_start[U(machine.target[U(e)])], np.int64(-1)
+                deeper = True
+                break
+            retreat(c, walk.conditions, walk.search)
+            if result != FALSE:
+                status = result
+                break
+        if deeper:
+            continue
+        over = status != FALSE and (any_ or status != TRUE)
+        while d > depth:
+            e, k = frames.edge[U(d)], frames.row[U(d)]
+            retreat(machine.component[U(e)], walk.conditions, walk.search)
+            d -= 1
+            if not over:
+                break
+        else:
+            return status, row, component
+
+
+@inner
+def _steps(depth, d, i, strict, partition, walk):
+    """Whether the last event of a negation, on frame ``d``, may follow the one before it (row ``i``, if there is none)
+    for the negations within: those that are stepped over, and those before that wait for it.
+
+    Returns:
+        TRUE, FALSE, or the status of the first condition that fails with an error.
+    """
+    machine, frames = walk.machine, walk.frames
+    row = frames.row[U(d)]
+    e = frames.edge[U(d)]
+    if not sees(
+        machine.absent[U(e)], machine.present[U(e)], frames.row[U(d - 1)] if d - 1 > depth else i, row, walk.work
+    ):
+        return FALSE
+    for f in range(depth + 1, d + 1):
+        bits = machine.absent[U(frames.edge[U(f)])] & np.uint64(machine.dependent)
+        x = 0
+        while bits:
+            if bits & np.uint64(1):
+                waits = _waits(x, row, walk)
+                if waits == FILLED or (waits != WAITS and f == d):
+                    before = frames.row[U(f - 1)] if f - 1 > depth else i
+                    result = one_between(x, d, before, frames.row[U(f)], strict, partition, walk)
+                    if result != FALSE:
+                        return FALSE if result == TRUE else result
+            bits >>= np.uint64(1)
+            x += 1
+    return TRUE
+
+
+@inner
+def _ends(accept, depth, d, i, j, strict, partition, walk):
+    """Whether a negation's events may end with frame ``d``: nothing behind it before row ``j`` and no negation within
+    that waited until now forbids it.
+
+    Returns:
+        TRUE, FALSE, or the status of the first condition that fails with an error.
+    """
+    machine, frames = walk.machine, walk.frames
+    absent = machine.absent[U(accept)]
+    if not sees(absent, machine.present[U(accept)], frames.row[U(d)], j, walk.work):
+        return FALSE
+    for f in range(depth + 1, d + 2):
+        behind = f == d + 1
+        bits = (absent if behind else machine.absent[U(frames.edge[U(f)])]) & np.uint64(machine.dependent)
+        x = 0
+        while bits:
+            if bits & np.uint64(1) and (behind or _waits(x, frames.row[U(d)], walk) == WAITS):
+                before = frames.row[U(f - 1)] if f - 1 > depth else i
+                result = one_between(x, d, before, j if behind else frames.row[U(f)], strict, partition, walk)
+                if result != FALSE:
+                    return FALSE if result == TRUE else result
+            bits >>= np.uint64(1)
+            x += 1
+    return TRUE
+
+
+@inner
+def _waits(x, row, walk):
+    """What negation ``x`` waits for: WAITS where one of its registers is empty, FILLED where the last of them has been
+    filled by a row that was just taken, else 0."""
+    machine, search = walk.machine, walk.search
+    filled = np.int64(0)
+    for k in range(machine.required_start[U(x)], machine.required_start[U(x + 1)]):
+        g = machine.required[U(k)]
+        if search.counts[U(g)] == 0:
+            return np.int64(WAITS)
+        if search.occurrences[U(g * search.rows)] == row:
+            filled = np.int64(FILLED)
+    return filled
