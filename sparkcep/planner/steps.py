@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from sparkcep.errors import PatternAnalysisError
 from sparkcep.exec.conditions.compiler import compile_conditions
-from sparkcep.exec.conditions.programs import CallsBack
+from sparkcep.exec.conditions.programs import CallsBack, Labels
 from sparkcep.exec.engines.rows.spec import BITS_PER_WORD, ConditionSet, words_of
 from sparkcep.exec.shape import Within
 from sparkcep.expr.types import BIGINT, parse_type
@@ -39,6 +39,9 @@ class PlanSteps(ABC):
         sample: asks the first rows of a large input.
         column_types: Spark types of the input's columns.
     """
+
+    #: Where conditions find the names of the variables that took rows.
+    labels = Labels.NOWHERE
 
     def __init__(
         self,
@@ -75,16 +78,14 @@ class PlanSteps(ABC):
             precision_loss=self.settings.precision_loss, escaped_literals=self.settings.escaped_literals,
         )  # fmt: skip
 
-    def note_place(self, conditions: ConditionSet, number: int, labels: bool = False) -> None:
+    def note_place(self, conditions: ConditionSet, number: int) -> None:
         """Note in ``lacking`` whether the kernel calls the interpreter for a condition.
-
-        ``labels``: whether the kernel has the names of the variables that took rows.
 
         Raises:
             NotCompilable: the interpreter lacks it, too, with what that is.
         """
         one = replace(conditions, conditions={number: conditions.conditions[number]})
-        for lacks in compile_conditions(one, self.settings.ansi, CallsBack.WHERE_NEEDED, labels).lacking[:1]:
+        for lacks in compile_conditions(one, self.settings.ansi, CallsBack.WHERE_NEEDED, self.labels).lacking[:1]:
             self.lacking[number] = lacks
 
     @abstractmethod

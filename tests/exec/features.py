@@ -14,7 +14,6 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from sparkcep.exec.reference.runs import Path, ReferenceCondition
 from sparkcep.pattern import (
     Alternation,
     Anchor,
@@ -35,6 +34,7 @@ from sparkcep.query import Aggregate, Condition, Navigation, TestedAt
 from sparkcep.sql.permutations import unordered
 
 from . import run_strategies, strategies, trend_engine, uncertain_worlds
+from .reference_runs import Path, ReferenceCondition
 from .run_strategies import RunCase
 
 SIGNS = {(0, None): "*", (1, None): "+", (0, 1): "?"}

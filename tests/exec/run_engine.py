@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from hypothesis import reject
 
+from sparkcep.errors import PatternAnalysisError
 from sparkcep.exec.arrays import Ints, Rows
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.conditions.programs import CallsBack
 from sparkcep.exec.engines.runs.matcher import RunMatcher
-from sparkcep.exec.engines.runs.search import RunSearch
-from sparkcep.exec.reference.runs import Path
 from sparkcep.exec.shape import batch_of
 from sparkcep.planner.conditions.match_conditions import MatchConditions
 from sparkcep.planner.conditions.row_conditions import RowCondition
@@ -25,6 +25,7 @@ from sparkcep.planner.plan import PatternPlan
 from sparkcep.query import Condition, PatternQuery, SortKey, default_measures
 from sparkcep.settings import read
 
+from .reference_runs import Path
 from .run_strategies import RunCase, scrambled
 from .sql_values import sql_value
 
@@ -63,7 +64,7 @@ def field(text: str, columns: Mapping[str, pa.Array]) -> pa.Array:
     return pa.array(values, columns[name].type if name else pa.bool_())
 
 
-def plan_case(case: RunCase, **changes: Any) -> PatternPlan[RunsPlan]:
+def query_of(case: RunCase, **changes: Any) -> PatternQuery:
     fields: dict[str, Any] = {
         "columns": tuple(COLUMNS), "partition_by": (), "order_by": (SortKey("t"),), "event_type": "e",
         "components": case.components, "pattern": case.pattern, "conditions": case.conditions,
@@ -71,10 +72,24 @@ def plan_case(case: RunCase, **changes: Any) -> PatternPlan[RunsPlan]:
         "within": None if case.within is None else str(case.within),
         "measures": default_measures("t", case.components), "identifiers": frozenset({"e", "v"}),
     }  # fmt: skip
-    return plan_of(PatternQuery(**{**fields, **changes}))
+    return PatternQuery(**{**fields, **changes})
+
+
+def plan_case(case: RunCase, **changes: Any) -> PatternPlan[RunsPlan]:
+    return plan_of(query_of(case, **changes))
 
 
 def plan_of(query: PatternQuery) -> PatternPlan[RunsPlan]:
+    """A plan; of a pattern that is refused, a random one, the example is passed over."""
+    try:
+        return planned(query)
+    except PatternAnalysisError as error:
+        if error.error_class != "CEP_UNSUPPORTED_PATTERN":
+            raise
+        reject()
+
+
+def planned(query: PatternQuery) -> PatternPlan[RunsPlan]:
     return KernelPlanner(query, SETTINGS, analyze, lambda *a: None, list(COLUMNS.values())).plan()
 
 
@@ -100,13 +115,11 @@ def batch_of_case(case: RunCase, plan: PatternPlan[RunsPlan]) -> Batch:
     return batch_of(np.array([0, len(mask)], np.int64), [mask, *kernel_fields], plan.input.shape)
 
 
-def run_case(case: RunCase, searched: bool = False, called_back: bool = False) -> list[Path]:
-    """Matches as the reference gives them; ``searched``: not by the kernel; ``called_back``: all conditions that depend
-    on the match are evaluated by the interpreter, which the kernel calls."""
+def run_case(case: RunCase, called_back: bool = False) -> list[Path]:
+    """Matches as the reference gives them; ``called_back``: all conditions that depend on the match are evaluated by
+    the interpreter, which the kernel calls."""
     plan = plan_case(case)
-    spec = plan.engine.spec
-    calls_back = CallsBack.ALWAYS if called_back else CallsBack.WHERE_NEEDED
-    matcher = RunSearch(spec) if spec.searched or searched else RunMatcher(spec, calls_back)
+    matcher = RunMatcher(plan.engine.spec, CallsBack.ALWAYS if called_back else CallsBack.WHERE_NEEDED)
     return paths(plan, *matcher.match(batch_of_case(case, plan)))
 
 

@@ -15,7 +15,6 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from sparkcep.exec.reference.runs import Path, ReferenceCondition, reference_runs
 from sparkcep.pattern import (
     Alternation,
     Concatenation,
@@ -47,6 +46,7 @@ from sparkcep.query import (
 from sparkcep.sql.block.contiguity import immediately
 from sparkcep.sql.permutations import unordered
 
+from .reference_runs import Path, ReferenceCondition, reference_runs
 from .strategies import row_pattern
 
 TYPES = ("A", "B", "C", "D")

@@ -10,9 +10,9 @@ from hypothesis import assume, given
 
 from sparkcep.errors import PatternAnalysisError
 from sparkcep.exec.engines.runs.matcher import RunMatcher
-from sparkcep.exec.reference.runs import Path
 from sparkcep.query import Matches, Selection
 
+from .reference_runs import Path
 from .run_engine import batch_of_case, plan_case
 from .run_strategies import RunCase, run_cases
 

@@ -66,4 +66,3 @@ def test_decided(name: str, selection: Selection) -> None:
     if selection is Selection.NEXT:
         assert [",".join(str(row) for _, row in path) for path in found.reference()] == expected.split()
     assert run_case(found) == found.reference()
-    assert run_case(found, searched=True) == found.reference()

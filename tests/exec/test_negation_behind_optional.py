@@ -114,7 +114,6 @@ def test_matches(pattern: str, log: str, following: str, any_rows: str | None, s
     expected = following if selection is Selection.NEXT or any_rows is None else any_rows
     assert sorted(rows(own.reference())) == sorted(expected.split())
     assert run_case(own) == own.reference()
-    assert run_case(own, searched=True) == own.reference()
     counted = run_trends(TrendCase(own, None, None, (("count", None),)))
     assert counted == ([(0, (len(expected.split()),))] if expected else [])
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from sparkcep.exec.reference.runs import Path, ReferenceCondition, reference_runs
 from sparkcep.query import Matches, Selection, TestedAt
 
 from .notation import tree
+from .reference_runs import Path, ReferenceCondition, reference_runs
 
 STRICT, NEXT, ANY = Selection
 ALL, NON_OVERLAPPING, FIRST = Matches

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from hypothesis import assume, given
 
-from sparkcep.exec.reference.runs import Path
 from sparkcep.pattern import Alternation, Concatenation, Pattern, Permutation, Quantified, Variable, can_be_empty, walk
 from sparkcep.query import Matches, Selection, SkipMode
 
 from .reference_rows import reference_matches
+from .reference_runs import Path
 from .run_strategies import RunCase, run_cases
 
 Word = tuple[str, ...]

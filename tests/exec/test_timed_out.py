@@ -12,11 +12,10 @@ from hypothesis import assume, event, given
 from sparkcep.errors import PatternAnalysisError
 from sparkcep.exec.automaton import compile_automaton, events_left
 from sparkcep.exec.engines.runs.matcher import RunMatcher
-from sparkcep.exec.engines.runs.search import RunSearch
 from sparkcep.exec.kernels.rows.output import FLAGS, WAITING
-from sparkcep.exec.reference.runs import Path, ReferenceCase
 from sparkcep.query import Component, Matches, Selection
 
+from .reference_runs import Path, ReferenceCase
 from .run_engine import batch_of_case, plan_case
 from .run_strategies import RunCase, run_cases
 from .strategies import row_pattern
@@ -26,10 +25,10 @@ Found: TypeAlias = tuple[Path, str | None]
 TWO = (Matches.ALL, Matches.ALL, Matches.NON_OVERLAPPING)
 
 
-def kernel(case: RunCase, searched: bool = False) -> list[Found]:
+def kernel(case: RunCase) -> list[Found]:
     plan = plan_case(case, timed_out=True)
     spec = plan.engine.spec
-    out, trace = (RunSearch(spec) if spec.searched or searched else RunMatcher(spec)).match(batch_of_case(case, plan))
+    out, trace = RunMatcher(spec).match(batch_of_case(case, plan))
     names = spec.automaton.names
     events = [(names[c], int(row)) for c, row in trace]
     ends = [0, *out[:, -1].tolist()]
@@ -64,10 +63,10 @@ def reference(case: RunCase) -> list[Found]:
     return found
 
 
-def check(case: RunCase, searched: bool = False) -> None:
+def check(case: RunCase) -> None:
     case = case if case.within is not None else replace(case, within=3)
     try:
-        found = kernel(case, searched)
+        found = kernel(case)
     except PatternAnalysisError as error:
         assert error.error_class == "CEP_TIMED_OUT"  # a leading negation
         assume(False)
@@ -78,11 +77,6 @@ def check(case: RunCase, searched: bool = False) -> None:
 @given(run_cases(matches=TWO))
 def test_any_case(case: RunCase) -> None:
     check(case)
-
-
-@given(run_cases(matches=TWO, maximum_rows=6))
-def test_the_search_for_what_the_kernel_lacks(case: RunCase) -> None:
-    check(case, searched=True)
 
 
 def simple(text: str, types: str, within: int, selection: Selection = Selection.NEXT, **changes: object) -> RunCase:
@@ -124,12 +118,11 @@ def simple(text: str, types: str, within: int, selection: Selection = Selection.
         ("A B+ !N C", "ABN", 9, Selection.NEXT, [("AB", "B")]),
     ],
 )
-@pytest.mark.parametrize("searched", [False, True])
-def test_cases(text: str, types: str, within: int, selection: Selection, rows: list, searched: bool) -> None:
+def test_cases(text: str, types: str, within: int, selection: Selection, rows: list) -> None:
     case = simple(text, types, within, selection)
-    found = [("".join(key for key, _ in path), waiting) for path, waiting in kernel(case, searched)]
+    found = [("".join(key for key, _ in path), waiting) for path, waiting in kernel(case)]
     assert found == rows
-    assert kernel(case, searched) == reference(case)
+    assert kernel(case) == reference(case)
 
 
 def test_many_runs_that_differ_in_what_they_skip_are_not_walked() -> None:

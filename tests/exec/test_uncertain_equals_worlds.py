@@ -11,11 +11,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from sparkcep.errors import PatternAnalysisError
-from sparkcep.exec.reference.runs import Path
 from sparkcep.pattern import Concatenation, Quantified, Variable
 from sparkcep.query import Component, Matches, Selection, TestedAt
 
 from .notation import tree
+from .reference_runs import Path
 from .run_strategies import RunCase, as_reference, two_variables
 from .uncertain_engine import run_uncertain_case
 from .uncertain_worlds import UncertainCase, canonical, uncertain_cases

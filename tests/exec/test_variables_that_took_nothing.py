@@ -22,11 +22,9 @@ from sparkcep.errors import PatternAnalysisError
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.engines.rows.spec import BITS_PER_WORD
 from sparkcep.exec.engines.runs.matcher import RunMatcher
-from sparkcep.exec.engines.runs.search import RunSearch
 from sparkcep.exec.engines.trends.engine import trend_matcher
 from sparkcep.exec.engines.trends.enumeration import EnumeratingMatcher
 from sparkcep.exec.engines.trends.matcher import TrendMatcher
-from sparkcep.exec.reference.runs import Path, reference_runs
 from sparkcep.exec.shape import batch_of
 from sparkcep.pattern import Concatenation, Negation, Pattern, children
 from sparkcep.planner.engines.trends.conjunction import ConjunctionPlanner
@@ -36,6 +34,8 @@ from sparkcep.query import Matches, PatternQuery, Selection, Uncertainty
 
 from ..parsing.blocks import bind
 from . import run_engine, trend_engine, uncertain_engine
+from .reference_cases import ReferenceCases
+from .reference_runs import Path, reference_runs
 from .run_strategies import OPERATORS, RunCase
 from .sql_values import sql_value
 from .trend_engine import TrendCase
@@ -237,29 +237,32 @@ def blocks(draw: st.DrawFn, texts: Sequence[str] = TEXTS) -> Block:
     return Block(text, tuple(tests), tuple(types), tuple(values))
 
 
-def run(block: Block, rest: str, searched: bool) -> list[Path]:
+def run(block: Block, rest: str) -> list[Path]:
     plan = run_engine.plan_of(block.bound(rest))
-    matcher: RunMatcher | RunSearch
-    matcher = RunSearch(plan.engine.spec) if searched or plan.engine.spec.searched else RunMatcher(plan.engine.spec)
-    return run_engine.paths(plan, *matcher.match(run_engine.batch_of_case(block.case, plan)))
+    return run_engine.paths(plan, *RunMatcher(plan.engine.spec).match(run_engine.batch_of_case(block.case, plan)))
+
+
+def reference(block: Block, rest: str) -> list[Path]:
+    plan = run_engine.plan_of(block.bound(rest))
+    return ReferenceCases(plan.engine.spec).paths(run_engine.batch_of_case(block.case, plan))
 
 
 @given(blocks())
 def test_by_the_kernel(block: Block) -> None:
-    assert set(run(block, "EVENT SELECTION SKIP TILL ANY MATCH", False)) == block.matches()
+    assert set(run(block, "EVENT SELECTION SKIP TILL ANY MATCH")) == block.matches()
 
 
 @given(blocks())
-def test_by_the_search(block: Block) -> None:
-    assert set(run(block, "EVENT SELECTION SKIP TILL ANY MATCH", True)) == block.matches()
+def test_by_the_reference(block: Block) -> None:
+    assert set(reference(block, "EVENT SELECTION SKIP TILL ANY MATCH")) == block.matches()
 
 
 @given(blocks(), st.sampled_from(["SKIP TILL NEXT MATCH", "STRICT CONTIGUITY"]), st.sampled_from(Matches))
 def test_other_strategies(block: Block, strategy: str, matches: Matches) -> None:
-    """What is decided when is the search's to know."""
+    """What is decided when is the reference's to know."""
     rest = f"EVENT SELECTION {strategy} {matches.value}"
     assume("!" not in block.text or strategy != "STRICT CONTIGUITY")
-    assert run(block, rest, False) == run(block, rest, True)
+    assert run(block, rest) == reference(block, rest)
 
 
 @given(blocks())

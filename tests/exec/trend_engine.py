@@ -16,7 +16,6 @@ from sparkcep.exec.batch import Batch
 from sparkcep.exec.conditions.programs import CallsBack
 from sparkcep.exec.engines.trends.enumeration import EnumeratingMatcher
 from sparkcep.exec.engines.trends.matcher import Partial, TrendMatcher
-from sparkcep.exec.reference.runs import Path, ReferenceCondition
 from sparkcep.exec.shape import batch_of
 from sparkcep.planner.conditions.row_conditions import RowCondition
 from sparkcep.planner.engines.trends.plan import TrendPlanner, TrendsPlan
@@ -38,6 +37,7 @@ from sparkcep.query import (
 )
 
 from .notation import tree
+from .reference_runs import Path, ReferenceCondition
 from .run_engine import COLUMNS, SETTINGS, analyze, field
 from .run_strategies import SELECTIONS, RunCase, as_reference, draft, last, run_cases, scrambled
 from .sql_values import sql_value

@@ -12,12 +12,12 @@ import pyarrow as pa
 
 from sparkcep.exec.conditions.programs import CallsBack
 from sparkcep.exec.engines.uncertain.matcher import Found, UncertainMatcher
-from sparkcep.exec.reference.runs import Path
 from sparkcep.exec.shape import batch_of
 from sparkcep.planner.engines.uncertain.plan import UncertainPlan, UncertainPlanner
 from sparkcep.planner.plan import PatternPlan
 from sparkcep.query import PatternQuery, SortKey, Uncertainty, default_measures
 
+from .reference_runs import Path
 from .run_engine import SETTINGS, KernelSplit, field
 from .uncertain_worlds import Signatures, UncertainCase
 

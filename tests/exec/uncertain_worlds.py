@@ -14,9 +14,9 @@ from dataclasses import dataclass, field, replace
 
 from hypothesis import strategies as st
 
-from sparkcep.exec.reference.runs import Path, Place, ReferenceCase
 from sparkcep.query import Matches, Selection, TestedAt
 
+from .reference_runs import Path, Place, ReferenceCase
 from .run_strategies import RunCase, describe, run_cases
 
 #: Signature -> confidence, earliest tick of the first event, latest tick of the last one.

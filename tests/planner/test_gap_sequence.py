@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparkcep.exec.reference.runs import reference_runs
 from sparkcep.pattern import Concatenation, Variable
 from sparkcep.planner.rules.gap_sequence import GAP, with_gaps
 from sparkcep.query import Matches, Selection
+from tests.exec.reference_runs import reference_runs
 
 from ..exec.reference_rows import reference_matches
 

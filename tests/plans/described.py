@@ -15,7 +15,7 @@ from pyspark.errors import PySparkException
 
 from sparkcep.errors import SparkCepError
 from sparkcep.exec.conditions.compiler import compile_conditions
-from sparkcep.exec.conditions.programs import CallsBack, ConditionPrograms
+from sparkcep.exec.conditions.programs import CallsBack, ConditionPrograms, Labels
 from sparkcep.exec.engines.rows.spec import ConditionSet, MatchSpec
 from sparkcep.exec.kernels.conditions import codes
 from sparkcep.exec.reports import Matched
@@ -147,7 +147,7 @@ def _programs(spec: Any) -> Iterator[list[str]]:
             continue
         calls_back = CallsBack.WHERE_NEEDED if found.calls_back else CallsBack.NEVER
         try:
-            labels = isinstance(spec, MatchSpec)
+            labels = Labels.COLUMN if isinstance(spec, MatchSpec) else Labels.REGISTERS
             yield list(disassembled(compile_conditions(found, bool(getattr(spec, "ansi", True)), calls_back, labels)))
         except SparkCepError as error:
             yield [f"not compiled: {error.sentence}"]

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from sparkcep.exec.reference.runs import reference_runs
 from sparkcep.query import Matches, Selection
+from tests.exec.reference_runs import reference_runs
 
 from ..conftest import some
 from ..exec.notation import tree

@@ -10,12 +10,7 @@ from decimal import Decimal
 from typing import TypeAlias
 
 from sparkcep.exec.conditions.columns import Place, place_of, places_of
-from sparkcep.exec.conditions.programs import (
-    CalledBack,
-    CallsBack,
-    ConditionPrograms,
-    Reads,
-)
+from sparkcep.exec.conditions.programs import CalledBack, CallsBack, ConditionPrograms, Labels, Reads
 from sparkcep.exec.engines.rows.spec import ConditionSet
 from sparkcep.exec.kernels import decimals
 from sparkcep.exec.kernels.conditions import codes as op
@@ -89,7 +84,7 @@ class Compiler:
         ansi: whether overflow and division by zero are errors.
         each: registers whose last row need not be the tested one.
         calls_back: which conjuncts the kernel leaves to the interpreter.
-        labels: whether the kernel has the names of the variables that took rows.
+        labels: where the names of the variables that took rows are.
     """
 
     def __init__(
@@ -100,7 +95,7 @@ class Compiler:
         ansi: bool,
         each: frozenset[int] = frozenset(),
         calls_back: CallsBack = CallsBack.NEVER,
-        labels: bool = False,
+        labels: Labels = Labels.NOWHERE,
     ) -> None:
         self.slots = slots
         self.registers = registers
@@ -144,7 +139,10 @@ class Compiler:
     def call_back(self, node: Expression, typed: Typed, lacking: str) -> None:
         """Emit a test that the interpreter makes. ``lacking``: what it has that the program has not."""
         columns, places = columns_read(node, self.slots), places_of(node, self.slots)
-        if LABEL_COLUMN in columns:
+        by_register = LABEL_COLUMN in columns and self.labels is Labels.REGISTERS
+        if by_register:
+            self.reads.everything.update(range(len(self.registers)))
+        elif LABEL_COLUMN in columns:
             self.column(LABEL_COLUMN)
         for slot in (self.slots[number] for number in loads(node)):
             if isinstance(slot, NavigationSlot):
@@ -153,7 +151,7 @@ class Compiler:
                 self.reads.everything.add(slot.register)
             else:
                 self.out.reads_number = True
-        self.out.external.append(CalledBack(typed, places, frozenset(c for c in columns if c >= 0)))
+        self.out.external.append(CalledBack(typed, places, frozenset(c for c in columns if c >= 0), by_register))
         self.out.lacking.append(lacking)
         operands = [(op.NAVIGATED_I, self.navigation(place), 0) for place in places or ()]
         self.emit(op.EXTERNAL, len(self.out.external) - 1, *operands, pushes=1)
@@ -205,7 +203,7 @@ class Compiler:
         if index not in self.out.columns:
             kind = self.typing.type_of_column(index)
             if index == LABEL_COLUMN:
-                if not self.labels:
+                if self.labels is not Labels.COLUMN:
                     raise NotCompilable("CLASSIFIER of other rows")
                 store = "label"
             elif kind.is_integer_like:
@@ -683,7 +681,10 @@ EMITTERS: dict[str, Callable[[Compiler, Typed], None]] = {
 
 
 def compile_conditions(
-    conditions: ConditionSet, ansi: bool, calls_back: CallsBack = CallsBack.NEVER, labels: bool = False
+    conditions: ConditionSet,
+    ansi: bool,
+    calls_back: CallsBack = CallsBack.NEVER,
+    labels: Labels = Labels.NOWHERE,
 ) -> ConditionPrograms:
     """Instructions of all conditions; see :class:`Compiler`.
 

@@ -9,7 +9,9 @@ reads without a call.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -150,14 +152,19 @@ class Foresight:
 _DIRECTIONS = {(True, False, True): (1, 0), (False, True, True): (0, 1), (True, True, True): (1, 1)}
 
 
+#: Where no variable has a register of its own.
+NOBODY: Mapping[int, str] = MappingProxyType({})
+
+
 class External:
     """Evaluates conditions for a kernel. One for each matcher; the kernel and this run in turn, in one thread.
 
-    ``address``: of the function that the kernel calls, 0 where there are no tests for it. ``failure``: what an
-    evaluation raised, once the kernel has given CONDITION_FAILED.
+    ``takers``: whose rows a register has, of those with the rows of one variable. ``address``: of the function that the
+    kernel calls, 0 where there are no tests for it. ``failure``: what an evaluation raised, once the kernel has given
+    CONDITION_FAILED.
     """
 
-    def __init__(self, tests: Sequence[CalledBack]) -> None:
+    def __init__(self, tests: Sequence[CalledBack], takers: Mapping[int, str] = NOBODY) -> None:
         self.evaluators = [evaluator(each.test) for each in tests]
         self.asked = np.full((len(tests), op.ASKED), -1, np.int64)
         self.answers = np.zeros((len(tests), op.ANSWERS), np.int8)
@@ -170,6 +177,8 @@ class External:
         self.columns = sorted(frozenset[int]().union(*(each.columns for each in tests)))
         self.values: list[Sequence[Any]] = []
         self.labels: Labels = ()
+        self.takers = takers
+        self.reads_takers = [each.labels for each in tests]
         self.registers: Sequence[Sequence[int]] = ()
         self.first_row = 0
         self.failure: BaseException | None = None
@@ -227,7 +236,11 @@ class External:
             raise failure
 
     def _holds(self, condition: int, base: int, rows: int, number: int) -> int:
-        batch = Values(self.values, base, rows, 0 if base else self.first_row, self.labels)
+        labels = self.labels
+        if self.reads_takers[condition]:
+            taken = {base + row: name for g, name in self.takers.items() for row in self.registers[g]}
+            labels = defaultdict(lambda: None, taken)
+        batch = Values(self.values, base, rows, 0 if base else self.first_row, labels)
         try:
             foresight = self.foresight[condition]
             if foresight is not None and (answer := foresight.answer(batch)) is not None:

@@ -23,14 +23,24 @@ class CallsBack(enum.Enum):
     ALWAYS = 2
 
 
+class Labels(enum.Enum):
+    """Where conditions find the names of the variables that took rows: in a column that the kernel fills, or in the
+    registers, of which each variable has one of its own."""
+
+    NOWHERE = 0
+    COLUMN = 1
+    REGISTERS = 2
+
+
 @dataclass(frozen=True, slots=True)
 class CalledBack:
     """A test that the kernel calls back for. ``places``: the two rows that it looks at, None where it looks at anything
-    else; ``columns``: the kernel columns that it reads."""
+    else; ``columns``: the kernel columns that it reads; ``labels``: whether it reads names out of registers."""
 
     test: Typed
     places: tuple[Place, Place] | None
     columns: frozenset[int]
+    labels: bool = False
 
 
 @dataclass(slots=True)

@@ -19,7 +19,6 @@ from sparkcep.exec.conditions.row_values import (
 )
 from sparkcep.exec.engines.rows.spec import BITS_PER_WORD
 from sparkcep.exec.engines.runs.matcher import RunMatcher
-from sparkcep.exec.engines.runs.search import RunSearch
 from sparkcep.exec.engines.runs.spec import RunSpec
 from sparkcep.exec.kernels.rows import rows as kernel
 from sparkcep.exec.shape import OperatorColumns, batch_of
@@ -72,7 +71,7 @@ class FunctionMatcher:
 
     def __init__(self, spec: FunctionSpec) -> None:
         self.spec = spec
-        self.matcher = RunSearch(spec.runs) if spec.runs.searched else RunMatcher(spec.runs)
+        self.matcher = RunMatcher(spec.runs)
         self.ansi = spec.runs.ansi
 
     def match(self, rows: Sequence[Sequence[Any]]) -> Iterator[tuple[Any, ...]]:

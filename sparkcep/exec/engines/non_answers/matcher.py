@@ -13,7 +13,6 @@ from sparkcep.exec.engines.non_answers.repairer import Repairer
 from sparkcep.exec.engines.non_answers.spec import RepairSpec
 from sparkcep.exec.engines.rows.tables import bit_table, grown, mask_words
 from sparkcep.exec.engines.runs.matcher import RunMatcher
-from sparkcep.exec.engines.runs.search import RunSearch
 from sparkcep.exec.engines.runs.tables import partitions, run_tables
 from sparkcep.exec.kernels.non_answers import reasons as kernel
 from sparkcep.exec.kernels.non_answers.facts import tell_facts
@@ -22,7 +21,6 @@ from sparkcep.exec.kernels.rows.output import PARTITION
 from sparkcep.exec.kernels.runs.progress import PROGRESS
 from sparkcep.exec.kernels.statuses import OUTPUT_FULL
 from sparkcep.exec.memory import Budget
-from sparkcep.exec.reference.reasons import ReasonSearch
 from sparkcep.exec.statuses import raise_status
 
 
@@ -52,9 +50,9 @@ class NonAnswers:
     def __init__(self, spec: RepairSpec) -> None:
         self.spec = spec
         run = spec.run
-        self.matcher = RunSearch(run) if run.searched else RunMatcher(run)
+        self.matcher = RunMatcher(run)
         self.repairer = None if spec.repair is None else Repairer(run, spec.repair, spec.limit_nodes)
-        self.reasons = ReasonSearch(spec) if run.searched else Reasons(spec)
+        self.reasons = Reasons(spec)
 
     def explain(self, batch: Batch) -> Explained:
         """Explain every partition of a batch that has no match.

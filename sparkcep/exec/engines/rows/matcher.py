@@ -11,7 +11,7 @@ from sparkcep.exec.batch import Batch, Resume
 from sparkcep.exec.conditions.compiler import compile_conditions
 from sparkcep.exec.conditions.external import External
 from sparkcep.exec.conditions.lookback import Lookback
-from sparkcep.exec.conditions.programs import CallsBack
+from sparkcep.exec.conditions.programs import CallsBack, Labels
 from sparkcep.exec.engines.rows.spec import MatchSpec
 from sparkcep.exec.engines.rows.tables import (
     PATIENCE,
@@ -58,7 +58,7 @@ class Matcher:
         self.behind = -min([0, *looks, *(s.physical for s in spec.slots)])
         self.patience = PATIENCE
         own = spec.conditions
-        self.programs = compile_conditions(own, spec.ansi, calls_back, labels=True)
+        self.programs = compile_conditions(own, spec.ansi, calls_back, Labels.COLUMN)
         self.external = External(self.programs.external)
         lookback = Lookback(program, self.programs, own.registers)
         tables = condition_tables(program, self.programs, lookback, len(own.registers))

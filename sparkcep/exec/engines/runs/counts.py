@@ -20,7 +20,7 @@ def is_countable(spec: RunSpec) -> bool:
     start event would have to be counted for itself.
     """
     every_run = not spec.one_per_start and not spec.collapsed and spec.most_matches >= NO_LIMIT
-    return every_run and not spec.checks and not spec.use_within and not spec.searched
+    return every_run and not spec.checks and not spec.use_within
 
 
 class MatchCounter:

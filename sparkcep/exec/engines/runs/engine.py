@@ -15,7 +15,6 @@ from sparkcep.exec.engines.rows.spec import ConditionSet
 from sparkcep.exec.engines.runs.matcher import RunMatcher
 from sparkcep.exec.engines.runs.output import run_columns, run_table
 from sparkcep.exec.engines.runs.released import RunsReleased
-from sparkcep.exec.engines.runs.search import RunSearch
 from sparkcep.exec.engines.runs.spec import RunSpec
 from sparkcep.exec.shape import OperatorColumns
 from sparkcep.pattern import Quantified, Variable
@@ -23,7 +22,7 @@ from sparkcep.query import RowsPerMatch, Selection, SkipMode
 
 
 class RunsEngine:
-    """Matches by the kernel, or by the search by definition."""
+    """Matches by the runs kernel, or by that of collapsed matches."""
 
     name = "runs"
 
@@ -41,8 +40,6 @@ class RunsEngine:
 
     def needs(self, spec: RunSpec, shape: OperatorColumns) -> tuple[str, ...]:
         """See :class:`Engine`."""
-        if spec.searched:
-            return ()
         return ("collapsed",) if spec.collapsed else ("runs",)
 
     def warm_ups(self) -> Mapping[str, Callable[[], None]]:
@@ -54,7 +51,7 @@ class RunsMatcher:
     """The events of matches as columns."""
 
     def __init__(self, spec: RunSpec, shape: OperatorColumns) -> None:
-        self.inner = RunSearch(spec) if spec.searched else RunMatcher(spec)
+        self.inner = RunMatcher(spec)
         self.shape = shape
 
     def match(self, batch: Batch) -> MatchTable:

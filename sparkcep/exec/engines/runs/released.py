@@ -12,7 +12,6 @@ from sparkcep.exec.batch import Batch
 from sparkcep.exec.engine import Released, ReleasedDefaults
 from sparkcep.exec.engines.runs.matcher import RunMatcher
 from sparkcep.exec.engines.runs.output import run_table
-from sparkcep.exec.engines.runs.search import RunSearch
 from sparkcep.exec.engines.runs.spec import RunSpec
 from sparkcep.exec.kernels.rows.output import FIXED, FLAGS, NUMBER, PARTITION, WAITING
 from sparkcep.exec.kernels.rows.rows import AT_ROW, FIRST_ROW, MATCHES
@@ -42,7 +41,7 @@ class RunsReleased(ReleasedDefaults):
         assert spec.stream is not None
         # Whichever start events SKIP will visit, their matches do not depend on it.
         own = replace(spec, skip=SkipMode.TO_NEXT_ROW, first_only=False) if spec.one_per_start else spec
-        self.inner = RunSearch(own) if spec.searched else RunMatcher(own)
+        self.inner = RunMatcher(own)
         self.spec = spec
         self.stream = spec.stream
         self.shape = shape

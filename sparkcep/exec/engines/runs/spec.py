@@ -72,8 +72,8 @@ class RunSpec:
     ``one_per_start``: the preferred match of a start row only, after which ``skip`` says where to go on; else all
     matches. ``first_only``: the partition's first match. ``most_matches``: more of a partition are not asked for.
     ``traced``: the events of each match are wanted. ``collapsed``: one row per start and end event; then checks in
-    ``postponed`` are not tested. ``merging``: whether equivalent runs share what they skip. ``searched``: by
-    run_search.py, not by the kernel. ``timed_out``: start rows without a match give their run that timed out.
+    ``postponed`` are not tested. ``merging``: whether equivalent runs share what they skip. ``timed_out``: start
+    rows without a match give their run that timed out.
     ``stream``: where the input is one. The rest is as in spec.MatchSpec.
     """
 
@@ -104,6 +104,5 @@ class RunSpec:
     collapsed: bool = False
     postponed: frozenset[int] = frozenset()
     merging: bool = True
-    searched: bool = False
     timed_out: bool = False
     stream: StreamedRuns | None = None

@@ -13,7 +13,7 @@ from sparkcep.exec.automaton import ACCEPT, Automaton, Edge, alternatives, compo
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.conditions.compiler import compile_conditions
 from sparkcep.exec.conditions.external import External
-from sparkcep.exec.conditions.programs import CallsBack, ConditionPrograms
+from sparkcep.exec.conditions.programs import CallsBack, ConditionPrograms, Labels
 from sparkcep.exec.engines.rows.tables import (
     bit_table,
     grown_search_state,
@@ -151,7 +151,7 @@ def machine_tables(spec: RunSpec) -> tuple[Machine, Checks]:
     for x, negation in enumerate(negations):
         inside = {main.names.index(v) for v in variables(negation.item)}
         checked = [c for c in spec.checks if c.decided_by & inside]
-        if not checked and not _has_border(negation.automaton):
+        if not checked and not has_border(negation.automaton):
             continue
         dependent.append(x)
         own = inside.union(*({main.names.index(v) for v in of} for of in around.get(negation.item, ())))
@@ -219,7 +219,7 @@ def machine_tables(spec: RunSpec) -> tuple[Machine, Checks]:
     return machine, groups.tables()
 
 
-def _has_border(automaton: Automaton) -> bool:
+def has_border(automaton: Automaton) -> bool:
     """Whether negations stand before the first or behind the last event of a negated pattern."""
     ends = [e for edges in automaton.edges for e in edges if e.target == ACCEPT]
     return any(e.absent or e.present for e in (*automaton.initial, *ends))
@@ -262,8 +262,9 @@ def compiled_conditions(spec: RunSpec, calls_back: CallsBack) -> tuple[Condition
     Raises:
         NotCompilable: the interpreter lacks one, too.
     """
-    programs = compile_conditions(spec.conditions, spec.ansi, calls_back)
-    external = External(programs.external)
+    programs = compile_conditions(spec.conditions, spec.ansi, calls_back, Labels.REGISTERS)
+    alone = {g: spec.automaton.names[min(of)] for g, of in enumerate(spec.conditions.registers) if len(of) == 1}
+    external = External(programs.external, alone)
     return programs, external, external.called_by(run_conditions(spec, programs))
 
 

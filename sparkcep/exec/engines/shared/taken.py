@@ -15,7 +15,6 @@ from sparkcep.exec.engines.rows.released import RowsReleased
 from sparkcep.exec.engines.rows.spec import MatchSpec
 from sparkcep.exec.engines.runs.matcher import RunMatcher
 from sparkcep.exec.engines.runs.released import RunsReleased
-from sparkcep.exec.engines.runs.search import RunSearch
 from sparkcep.exec.engines.runs.spec import RunSpec
 from sparkcep.exec.kernels.rows.output import CURRENT, FLAGS, LABEL, LAST_OF_MATCH, NUMBER, PARTITION
 from sparkcep.exec.shape import OperatorColumns, Within
@@ -82,7 +81,7 @@ class TakenByRuns:
     name: ClassVar[str] = "runs"
 
     def __init__(self, spec: RunSpec) -> None:
-        self.inner = RunSearch(spec) if spec.searched else RunMatcher(spec)
+        self.inner = RunMatcher(spec)
 
     def match(self, batch: Batch) -> Taken:
         """See :class:`Takes`."""

@@ -12,6 +12,7 @@ from sparkcep.exec.kernels.caching import inlined, inner, kernel, spliced
 from sparkcep.exec.kernels.conditions.aggregates import advance, retreat
 from sparkcep.exec.kernels.conditions.codes import U
 from sparkcep.exec.kernels.runs.checks import NEVER_DECIDED, decided_since, takes
+from sparkcep.exec.kernels.runs.gaps import first_match
 from sparkcep.exec.kernels.runs.graph import ACCEPT, prepare, sees
 from sparkcep.exec.kernels.runs.graph_tables import Partition, Start
 from sparkcep.exec.kernels.runs.passes import passes
@@ -456,6 +457,15 @@ def _tell_blocker(depth, low, end, partition, walk, out):
                 dependent = (machine.dependent >> x) & 1
                 if dependent and end == depth and decided_since(x, depth, walk) == NEVER_DECIDED:
                     pass
+                elif dependent and machine.automata[3 * (x + 1) + 2] < 0:
+                    result, k = first_match(x, depth, after - 1, j, closed and strict, False, partition, walk)
+                    if result == TRUE and k <= first:
+                        c = _taking(x, k, machine, work)
+                        if k < first or c < component:
+                            component = c
+                        first = k
+                    elif result != TRUE and result != FALSE:
+                        return np.int64(result)
                 elif dependent:
                     c = machine.automata[3 * (x + 1) + 2]
                     k = np.int64(work.next_row[c, after])

@@ -16,7 +16,7 @@ from sparkcep.exec.kernels.runs.passes import passes
 from sparkcep.exec.kernels.statuses import FALSE, TOO_MANY_STEPS, TRUE
 
 _NONE = np.uint64(0)
-#: Of a row or component that there is none of.
+#: A row that there is none of.
 NOWHERE = 2**40
 WAITS, FILLED = 1, 2
 
@@ -84,12 +84,11 @@ def first_match(x, depth, i, j, strict, any_, partition, walk):
         any_: whether the first match that is found will do.
 
     Returns:
-        TRUE, FALSE, or the status of the first condition that fails with an error; the row; the component that takes
-        it, the least one where several can.
+        TRUE, FALSE, or the status of the first condition that fails with an error; the row.
     """
     machine, work, frames = walk.machine, walk.work, walk.frames
     start = machine.automata[3 * (x + 1) + 1]
-    row, component = np.int64(NOWHERE), np.int64(NOWHERE)
+    row = np.int64(NOWHERE)
     d = depth
     e, k = machine.edge_start[U(start)], np.int64(-1)
     status = np.int64(FALSE)
@@ -102,9 +101,7 @@ def first_match(x, depth, i, j, strict, any_, partition, walk):
             if machine.target[U(e)] == ACCEPT:
                 result = _ends(e, depth, d, i, j, strict, partition, walk)
                 if result == TRUE:
-                    c = machine.component[U(frames.edge[U(d)])]
-                    if last < row or (last == row and c < component):
-                        row, component, status = last, c, np.int64(TRUE)
+                    row, status = min(row, last), np.int64(TRUE)
                 elif result != FALSE:
                     status = result
                 if status == TRUE and any_:
@@ -146,7 +143,7 @@ def first_match(x, depth, i, j, strict, any_, partition, walk):
             if not over:
                 break
         else:
-            return status, row, component
+            return status, row
 
 
 @inner

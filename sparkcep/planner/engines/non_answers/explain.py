@@ -33,8 +33,6 @@ def explain_non_answers(plan: PatternPlan[NonAnswersPlan]) -> list[str]:
     lines += before_lines(plan, tested)
     lines.append("  Kernel evaluates:")
     lines += [line for check in spec.run.checks for line in check_line(check, query, spec.run, plan.engine)]
-    if plan.engine.searched_because:
-        lines.append(f"    {plan.engine.slow_because}")
     lines += _repair(plan)
     reasons = f"of the longest run of each partition that is not repaired: {', '.join(REASONS)}"
     lines.append(f"  Reasons: {'not requested' if spec.repairs_only else reasons}")

@@ -50,7 +50,6 @@ class NonAnswersPlan(EngineDefaults):
     described: Mapping[int, str]
     conditions: Sequence[Condition]
     unrepaired: str
-    searched_because: str
     warns: bool
     filter_reason: str = "every partition counts, and positions are shown"
     lacking: Mapping[int, str] = field(default_factory=dict)
@@ -69,8 +68,7 @@ class NonAnswersPlan(EngineDefaults):
     @property
     def slow_because(self) -> str:
         """See :class:`EnginePlan`."""
-        searched = slow("by the reference search", self.searched_because)
-        return searched or slow("some by the interpreter", next(iter(self.lacking.values()), ""))
+        return slow("some by the interpreter", next(iter(self.lacking.values()), ""))
 
     @property
     def index_needs(self) -> IndexNeeds:
@@ -119,7 +117,7 @@ class NonAnswersPlanner(BlockPlanner):
             ansi=self.settings.ansi, limit_steps=self.settings.limit_steps, limit_rows=self.settings.limit_matches,
             task_memory=self.settings.task_memory,
         )  # fmt: skip
-        run = self.with_engine(run, conditions, dependent)
+        self.refuse_beyond_kernel(run, conditions, dependent)
         key = self.fields.column_of(query.order_by[0].expression)
         bare = None if query.is_block else key
         found = [difference(c, self.is_time, self.units, bare) for c in conditions]
@@ -147,7 +145,7 @@ class NonAnswersPlanner(BlockPlanner):
         )  # fmt: skip
         filters = self.kept_rows()
         engine = NonAnswersPlan(
-            spec, dependent.described, conditions, unrepaired, self.searched_because, sql.warns,
+            spec, dependent.described, conditions, unrepaired, sql.warns,
             lacking=self.lacking,
         )  # fmt: skip
         given = self.given(keys, tests, bits, (layout, why), shape, (filters, engine.filter_reason), dependent.pairs)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from sparkcep.errors import LimitError
+from sparkcep.exec.conditions.programs import Labels
 from sparkcep.exec.engines.rows.program import compile_pattern
 from sparkcep.exec.engines.rows.spec import ConditionSet, MatchSpec, words_of
 from sparkcep.exec.shape import OperatorColumns
@@ -31,6 +32,8 @@ class RowsPlanner(PlanSteps):
         PatternAnalysisError: CEP_UNSUPPORTED_CONDITION, CEP_WITHIN_TYPE, CEP_CENSORED.
         LimitError: CEP_PROGRAM_TOO_LARGE.
     """
+
+    labels = Labels.COLUMN
 
     def compile(self) -> tuple[str, ...]:
         """The program of the clause's pattern.
@@ -143,7 +146,7 @@ class RowsPlanner(PlanSteps):
         conditions = ConditionSet(dependent.conditions, tuple(dependent.slots), kinds, tuple(dependent.registers))
         for label in sorted(dependent.conditions):
             try:
-                self.note_place(conditions, label, labels=True)
+                self.note_place(conditions, label)
             except NotCompilable as error:
                 defined = next(c for c in self.query.conditions if c.decided_by == (self.names[label],))
                 raise dependent.unsupported(defined.scalar, str(error)) from None

@@ -31,8 +31,6 @@ def explain_runs(plan: PatternPlan[RunsPlan]) -> list[str]:
     engine = plan.engine
     lines = run_lines(plan, engine.spec)
     lines += check_lines(plan.query, engine.spec, engine, engine.conditions)
-    if engine.searched_because:
-        lines.append(f"    {engine.slow_because}")
     if engine.collapse is not None:
         kept = "exact" if engine.collapse.exact else "not exact, candidates may make no match together"
         lines.append(f"  Collapsed: {len(engine.collapse.postponed)} conditions postponed; {kept}")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from sparkcep.exec.automaton import ACCEPT
+from sparkcep.exec.conditions.programs import Labels
 from sparkcep.exec.engines.rows.spec import words_of
 from sparkcep.exec.engines.runs.spec import NO_LIMIT, RunSpec, StreamedRuns
 from sparkcep.exec.shape import OperatorColumns
@@ -44,17 +45,14 @@ from sparkcep.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class RunsPlan(EngineDefaults):
-    """A pattern under a strategy. ``conditions``: what depends on the match, ``described`` for
-    EXPLAIN by number. ``filter_reason``: why rows
-    that nothing can take are kept, or that they are not. ``searched_because``: what the kernel lacks, empty where it
-    serves; ``lacking``: what it lacks of conditions for which it calls the interpreter, by
-    number."""
+    """A pattern under a strategy. ``conditions``: what depends on the match, ``described`` for EXPLAIN by number;
+    ``lacking``: what the kernel lacks of those for which it calls the interpreter. ``filter_reason``: why rows that
+    nothing can take are kept, or that they are not."""
 
     spec: RunSpec
     described: Mapping[int, str]
     conditions: Sequence[Condition]
     filter_reason: str
-    searched_because: str = ""
     lacking: Mapping[int, str] = field(default_factory=dict)
     collapse: Collapse | None = None
     name: ClassVar[str] = "runs"
@@ -67,8 +65,7 @@ class RunsPlan(EngineDefaults):
     @property
     def slow_because(self) -> str:
         """See :class:`EnginePlan`."""
-        searched = slow("by the reference search", self.searched_because)
-        return searched or slow("some by the interpreter", next(iter(self.lacking.values()), ""))
+        return slow("some by the interpreter", next(iter(self.lacking.values()), ""))
 
     @property
     def stream_needs(self) -> StreamNeeds:
@@ -111,6 +108,8 @@ class RunsPlan(EngineDefaults):
 
 class RunPlanner(BlockPlanner):
     """Plans one bound block; see :class:`BlockPlanner`."""
+
+    labels = Labels.REGISTERS
 
     def plan(self) -> PatternPlan[RunsPlan]:
         """The plan of one pattern under a strategy.
@@ -182,7 +181,7 @@ class RunPlanner(BlockPlanner):
             timed_out=query.timed_out,
             stream=stream,
         )
-        spec = self.with_engine(spec, conditions, dependent)
+        self.refuse_beyond_kernel(spec, conditions, dependent)
         shape = OperatorColumns(
             keys=len(keys),
             limit_events=self.settings.limit_events,
@@ -198,7 +197,7 @@ class RunPlanner(BlockPlanner):
         )
         filters, why = self.filters(local, dependent)
         layout, reason = self.fitting_layout(layout, reason, filters)
-        engine = RunsPlan(spec, dependent.described, conditions, why, self.searched_because, self.lacking, collapsed)
+        engine = RunsPlan(spec, dependent.described, conditions, why, self.lacking, collapsed)
         given = self.given(keys, local, bits, (layout, reason), shape, (filters, why), dependent.pairs)
         return PatternPlan(input=given, engine=engine, output=measures)
 

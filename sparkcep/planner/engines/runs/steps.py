@@ -5,17 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 
 from sparkcep.errors import PatternAnalysisError, SparkCepError
 from sparkcep.exec.automaton import Automaton, compile_automaton
 from sparkcep.exec.engines.rows.spec import ConditionSet
 from sparkcep.exec.engines.runs.spec import Check, RunSpec
-from sparkcep.exec.engines.runs.tables import machine_tables
+from sparkcep.exec.engines.runs.tables import has_border, machine_tables
 from sparkcep.exec.shape import OperatorColumns, Within
-from sparkcep.expr.nodes import ROW_COLUMN, NavigationSlot
+from sparkcep.expr.nodes import LABEL_COLUMN, ROW_COLUMN, NavigationSlot, columns_read
 from sparkcep.expr.types import TIMES, NotCompilable
-from sparkcep.expr.typing_pass import Typing
 from sparkcep.pattern import can_be_empty
 from sparkcep.planner.conditions.consistency import span_of
 from sparkcep.planner.conditions.match_conditions import MatchConditions
@@ -53,9 +51,6 @@ class BlockPlanner(PlanSteps):
             CEP_ORDER_MISSING, CEP_UNSUPPORTED_SELECTION.
         LimitError: CEP_PROGRAM_TOO_LARGE.
     """
-
-    #: What the kernel lacks; empty where it serves.
-    searched_because = ""
 
     def compile(self) -> tuple[str, ...]:
         """The automaton of the query's pattern, and the query as its strategy can take it."""
@@ -180,6 +175,9 @@ class BlockPlanner(PlanSteps):
         if not conditions:
             return ConditionSet(), ()
         dependent.settle()
+        if any(LABEL_COLUMN in columns_read(node, dependent.slots) for node in dependent.conditions.values()):
+            for key in self.names:
+                dependent.register((key,))
         checks = tuple(self.check(k, c, dependent) for k, c in enumerate(conditions))  # adds registers and columns
         kinds = dependent.column_kinds()
         names = self.names
@@ -217,28 +215,27 @@ class BlockPlanner(PlanSteps):
             codes(c.beside),
         )
 
-    def with_engine(self, spec: RunSpec, conditions: Sequence[Condition], dependent: MatchConditions) -> RunSpec:
-        """The spec for the kernel, or for the reference search where the kernel cannot match it.
+    def refuse_beyond_kernel(self, spec: RunSpec, conditions: Sequence[Condition], dependent: MatchConditions) -> None:
+        """Refuse what the kernel cannot match.
 
         Raises:
-            PatternAnalysisError: CEP_UNSUPPORTED_CONDITION for a condition that the search lacks; CEP_COLLAPSED, where
-                only the search could match.
+            PatternAnalysisError: CEP_UNSUPPORTED_CONDITION for a condition that it lacks, CEP_UNSUPPORTED_PATTERN for
+                negations; CEP_COLLAPSED.
         """
         beyond = self.beyond_kernel(spec.conditions, conditions)
-        self.searched_because = beyond[1] if beyond is not None else machine_lacks(spec) or self.preference_waits(spec)
-        if not self.searched_because:
-            return spec
-        beyond = condition_beyond(partial(in_search, spec.conditions, spec.ansi), conditions)
         if beyond is not None:
             raise dependent.unsupported(beyond[0].scalar, beyond[1])
-        if spec.collapsed:
+        query = self.query
+        if spec.collapsed and any(has_border(n.automaton) for n in spec.automaton.negations):
             raise PatternAnalysisError(
-                "CEP_COLLAPSED",
-                f"Matches cannot be collapsed with {self.searched_because}.",
-                text=self.query.text or None,
-                position=self.query.start,
-            )
-        return replace(spec, searched=True)
+                "CEP_COLLAPSED", "Matches cannot be collapsed with negation at the border of a negated sequence.",
+                text=query.text or None, position=query.start,
+            )  # fmt: skip
+        if what := machine_lacks(spec) or self.preference_waits(spec):
+            raise PatternAnalysisError(
+                "CEP_UNSUPPORTED_PATTERN", f"A pattern cannot have {what}.", text=query.text or None,
+                position=query.start, hint="test in a condition what a negation forbids, or write two patterns",
+            )  # fmt: skip
 
     def beyond_kernel(
         self, compiled: ConditionSet, conditions: Sequence[Condition], numbers: Sequence[int] | None = None
@@ -365,15 +362,6 @@ def condition_beyond(attempt: Callable[[int], object], conditions: Sequence[Cond
         except NotCompilable as error:
             return condition, str(error)
     return None
-
-
-def in_search(conditions: ConditionSet, ansi: bool, number: int) -> None:
-    """Try whether the search by definition can evaluate one condition.
-
-    Raises:
-        NotCompilable: it cannot, with what it lacks.
-    """
-    Typing(conditions.slots, conditions.column_types, ansi).condition(conditions.conditions[number])
 
 
 def machine_lacks(spec: RunSpec) -> str:

@@ -11,6 +11,7 @@ from sparkcep.errors import PatternAnalysisError
 from sparkcep.exec.automaton import ACCEPT
 from sparkcep.exec.engines.rows.spec import ConditionSet, words_of
 from sparkcep.exec.engines.runs.spec import Check, RunSpec
+from sparkcep.exec.engines.runs.tables import has_border
 from sparkcep.exec.engines.trends.spec import (
     Compared,
     EdgeClass,
@@ -287,6 +288,8 @@ class TrendPlanner(BlockPlanner):
         for c in left:
             if any(query.component(k).negated for k in c.decided_by):
                 raise NotAdjacent(f"{EdgeConditions.text(c)} ties a negated event to the trend")
+        if any(has_border(n.automaton) for n in self.automaton.negations):
+            raise NotAdjacent("a negation stands at the border of a negated sequence")
         found = self.demands(left)
         # Two events at a time: programs over two registers.
         dependent = self.match_conditions(tests_by_name(local, self.names), labels=(BEFORE, AFTER))
@@ -471,7 +474,7 @@ class TrendPlanner(BlockPlanner):
         )  # fmt: skip
 
     def check_engine(self, spec: RunSpec) -> None:
-        """Raises CEP_UNSUPPORTED_NEGATION where only the reference search could match; trends are too many for it."""
+        """Raises CEP_UNSUPPORTED_NEGATION where the kernel cannot match."""
         if reason := machine_lacks(spec):
             raise PatternAnalysisError(
                 "CEP_UNSUPPORTED_NEGATION",

@@ -1,8 +1,5 @@
 """Why a partition has no match, by the definition: all runs are walked, the longest is explained.
 
-The slow counterpart of kernels/reasons.py: the tests hold that to this, and patterns that only the reference search can
-match are explained by it.
-
 Of the longest runs the one counts that is found first: by rows, then by the pattern's preference. What stopped it is
 told of the first event behind it that by itself could be the next one; where there is none, of the first event that has
 the type alone.
@@ -19,11 +16,12 @@ from sparkcep.exec.arrays import Ints
 from sparkcep.exec.automaton import alternatives
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.engines.non_answers.spec import REASONS, RepairSpec
-from sparkcep.exec.engines.runs.search import RunSearch
 from sparkcep.exec.kernels.non_answers.tables import Flags
-from sparkcep.exec.reference.runs import Gap, Path, Place, ReferenceCase, Way, between, ways_on
 from sparkcep.pattern import Negation, Pattern, variables, walk
 from sparkcep.query import Selection
+
+from .reference_cases import ReferenceCases
+from .reference_runs import Gap, Path, Place, ReferenceCase, Way, between, ways_on
 
 
 @dataclass(frozen=True)
@@ -146,7 +144,7 @@ class ReasonSearch:
 
     def __init__(self, spec: RepairSpec) -> None:
         self.spec = spec
-        self.search = RunSearch(spec.run)
+        self.search = ReferenceCases(spec.run)
 
     def explain(self, batch: Batch, wanted: Flags) -> tuple[Ints, Ints]:
         """See non_answers.Reasons.explain."""
@@ -157,8 +155,7 @@ class ReasonSearch:
         needed = [names[c] for c in self.spec.needed]
         for q, case, has_type in self.search.cases(batch, self.spec.type_bits):
             if wanted[q]:
-                with self.search.errors():
-                    found = reference_reason(case, self.spec.run.pattern, has_type, needed)
+                found = reference_reason(case, self.spec.run.pattern, has_type, needed)
                 out[q, 0] = REASONS.index(found.code)
                 out[q, 1] = -1 if found.component is None else codes[found.component]
                 out[q, 2] = -1 if found.event is None else found.event

@@ -1,7 +1,5 @@
 """The reference for the event selection strategies: slow and obvious, straight from the definitions.
 
-The tests' oracle, and what runs where the kernel cannot (run_search.py).
-
 A run is the sequence of (component, row) taken so far. What it may do next is read off the pattern tree: ``ways_on``
 walks what is left of the pattern, in order of preference, up to the next component or the end. Where one run can stand
 at several places of the pattern (``(A?){2}``, PERMUTE), all of them are followed together: the run, not the place,

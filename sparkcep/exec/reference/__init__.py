@@ -1,1 +1,0 @@
-"""The reference matchers: slow and obvious, straight from the definitions."""
