@@ -98,41 +98,41 @@ def first_match(x, depth, i, j, strict, any_, partition, walk):
         last = i if d == depth else frames.row[U(d)]
         deeper = False
         while e < machine.edge_start[U(node + 1)]:
-            if machine.target[U(e)] == ACCEPT:
-                result = _ends(e, depth, d, i, j, strict, partition, walk)
-                if result == TRUE:
-                    row, status = min(row, last), np.int64(TRUE)
-                elif result != FALSE:
-                    status = result
-                if status == TRUE and any_:
-                    break
-                if status != TRUE and status != FALSE:
-                    break
-                e, k = e + 1, np.int64(-1)
-                continue
+            accept = np.int64(-1)
             c = machine.component[U(e)]
-            k = np.int64(work.next_row[c, _behind(last, work) if k < 0 else k + 1])
-            if k >= j or k > row or (strict and work.last_equal[k] >= j):
-                e, k = e + 1, np.int64(-1)
-                continue
-            steps += 1
-            if steps > walk.strategy.max_steps:
-                status = np.int64(TOO_MANY_STEPS)
+            if machine.target[U(e)] == ACCEPT:
+                accept = e
+                result = np.int64(TRUE)
+            else:
+                k = np.int64(work.next_row[c, _behind(last, work) if k < 0 else k + 1])
+                if k >= j or k > row or (strict and work.last_equal[k] >= j):
+                    e, k = e + 1, np.int64(-1)
+                    continue
+                steps += 1
+                if steps > walk.strategy.max_steps:
+                    status = np.int64(TOO_MANY_STEPS)
+                    break
+                frames.edge[U(d + 1)], frames.row[U(d + 1)], frames.state[U(d + 1)] = e, k, machine.target[U(e)]
+                advance(c, k, partition.base, walk.conditions, walk.columns, walk.search)
+                result = passes(machine.group[U(e)], d, k, partition, walk)
+            if result == TRUE:
+                result = _free(accept, depth, d + (accept < 0), i, j, strict, partition, walk)
+            if accept < 0 and result != TRUE:
+                retreat(c, walk.conditions, walk.search)
+            if result != TRUE and result != FALSE:
+                status = result
                 break
-            frames.edge[U(d + 1)], frames.row[U(d + 1)], frames.state[U(d + 1)] = e, k, machine.target[U(e)]
-            advance(c, k, partition.base, walk.conditions, walk.columns, walk.search)
-            result = passes(machine.group[U(e)], d, k, partition, walk)
-            if result == TRUE:
-                result = _steps(depth, d + 1, i, strict, partition, walk)
-            if result == TRUE:
+            if accept < 0 and result == TRUE:
                 d += 1
                 e, k = machine.edge_start[U(machine.target[U(e)])], np.int64(-1)
                 deeper = True
                 break
-            retreat(c, walk.conditions, walk.search)
-            if result != FALSE:
-                status = result
-                break
+            if accept >= 0:
+                if result == TRUE:
+                    row, status = min(row, last), np.int64(TRUE)
+                    if any_:
+                        break
+                e, k = e + 1, np.int64(-1)
         if deeper:
             continue
         over = status != FALSE and (any_ or status != TRUE)
@@ -147,58 +147,37 @@ def first_match(x, depth, i, j, strict, any_, partition, walk):
 
 
 @inner
-def _steps(depth, d, i, strict, partition, walk):
-    """Whether the last event of a negation, on frame ``d``, may follow the one before it (row ``i``, if there is none)
-    for the negations within: those that are stepped over, and those before that wait for it.
+def _free(accept, depth, d, i, j, strict, partition, walk):
+    """Whether the negations within a negation leave its events so far, up to frame ``d``, as they are: those stepped
+    over and those before that wait for what they name. On accepting all are decided that still wait.
+
+    ``accept``: an accepting edge, -1: the event of frame ``d`` has just been taken.
 
     Returns:
         TRUE, FALSE, or the status of the first condition that fails with an error.
     """
     machine, frames = walk.machine, walk.frames
     row = frames.row[U(d)]
-    e = frames.edge[U(d)]
-    if not sees(
-        machine.absent[U(e)], machine.present[U(e)], frames.row[U(d - 1)] if d - 1 > depth else i, row, walk.work
-    ):
-        return FALSE
-    for f in range(depth + 1, d + 1):
-        bits = machine.absent[U(frames.edge[U(f)])] & np.uint64(machine.dependent)
+    for f in range(depth + 1, d + 1 if accept < 0 else d + 2):
+        e = frames.edge[U(f)] if f <= d else accept
+        before = frames.row[U(f - 1)] if f - 1 > depth else i
+        until = frames.row[U(f)] if f <= d else j
+        newest = f > d or (accept < 0 and f == d)
+        if newest and not sees(machine.absent[U(e)], machine.present[U(e)], before, until, walk.work):
+            return FALSE
+        bits = machine.absent[U(e)] & np.uint64(machine.dependent)
         x = 0
         while bits:
             if bits & np.uint64(1):
                 waits = _waits(x, row, walk)
-                if waits == FILLED or (waits != WAITS and f == d):
-                    before = frames.row[U(f - 1)] if f - 1 > depth else i
-                    result = one_between(x, d, before, frames.row[U(f)], strict, partition, walk)
+                if accept < 0:
+                    now = waits == FILLED or (newest and waits != WAITS)
+                else:
+                    now = newest or waits == WAITS
+                if now:
+                    result = one_between(x, d, before, until, strict, partition, walk)
                     if result != FALSE:
                         return FALSE if result == TRUE else result
-            bits >>= np.uint64(1)
-            x += 1
-    return TRUE
-
-
-@inner
-def _ends(accept, depth, d, i, j, strict, partition, walk):
-    """Whether a negation's events may end with frame ``d``: nothing behind it before row ``j`` and no negation within
-    that waited until now forbids it.
-
-    Returns:
-        TRUE, FALSE, or the status of the first condition that fails with an error.
-    """
-    machine, frames = walk.machine, walk.frames
-    absent = machine.absent[U(accept)]
-    if not sees(absent, machine.present[U(accept)], frames.row[U(d)], j, walk.work):
-        return FALSE
-    for f in range(depth + 1, d + 2):
-        behind = f == d + 1
-        bits = (absent if behind else machine.absent[U(frames.edge[U(f)])]) & np.uint64(machine.dependent)
-        x = 0
-        while bits:
-            if bits & np.uint64(1) and (behind or _waits(x, frames.row[U(d)], walk) == WAITS):
-                before = frames.row[U(f - 1)] if f - 1 > depth else i
-                result = one_between(x, d, before, j if behind else frames.row[U(f)], strict, partition, walk)
-                if result != FALSE:
-                    return FALSE if result == TRUE else result
             bits >>= np.uint64(1)
             x += 1
     return TRUE
