@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparkcep.exec.kernels.caching import inner
+from sparkcep.exec.kernels.caching import inner, spliced
 from sparkcep.exec.kernels.conditions.aggregates import advance, retreat
 from sparkcep.exec.kernels.conditions.codes import U
 from sparkcep.exec.kernels.runs.graph import ACCEPT, sees
@@ -34,7 +34,7 @@ def none_between(bits, depth, i, j, strict, partition, walk):
     while bits:
         if bits & np.uint64(1):
             if walk.machine.automata[3 * (x + 1) + 2] >= 0:
-                result = one_between(x, depth, i, j, strict, partition, walk)
+                result = _one_between(x, depth, i, j, strict, partition, walk)
             else:
                 result = first_match(x, depth, i, j, strict, True, partition, walk)[0]
             if result == TRUE:
@@ -46,8 +46,8 @@ def none_between(bits, depth, i, j, strict, partition, walk):
     return TRUE
 
 
-@inner
-def one_between(x, depth, i, j, strict, partition, walk):
+@spliced
+def _one_between(x, depth, i, j, strict, partition, walk):
     """Whether an event between rows ``i`` and ``j`` is that of negation ``x``, which has one component. O(rows between
     x checks).
 
@@ -175,7 +175,7 @@ def _free(accept, depth, d, i, j, strict, partition, walk):
                 else:
                     now = newest or waits == WAITS
                 if now:
-                    result = one_between(x, d, before, until, strict, partition, walk)
+                    result = _one_between(x, d, before, until, strict, partition, walk)
                     if result != FALSE:
                         return FALSE if result == TRUE else result
             bits >>= np.uint64(1)
