@@ -129,7 +129,7 @@ QUICK := SPARKCEP_TEST_CODEGEN=off
 
 # What needs no Spark.
 test-kernels: $(VENV)/.test
-	$(INTERPRETED) nice -n 5 $(BIN)/python -m pytest -q $(SHORT) tests/exec tests/parsing tests/planner tests/plans
+	$(INTERPRETED) nice -n 5 $(BIN)/python -m pytest -q $(SHORT) tests/exec tests/expr tests/parsing tests/planner tests/plans
 
 test-sql: $(VENV)/.test
 	$(INTERPRETED) $(QUICK) $(BIN)/python -m pytest -q $(SHORT) tests/sql
@@ -140,7 +140,7 @@ test-spark: $(VENV)/.test
 # The index, the commands, and all else.
 test-index: $(VENV)/.test
 	$(INTERPRETED) $(QUICK) $(BIN)/python -m pytest -q $(SHORT) \
-		$(addprefix --ignore=tests/,exec parsing planner plans sql spark)
+		$(addprefix --ignore=tests/,exec expr parsing planner plans sql spark)
 
 test-connect: $(VENV)/.test
 	$(INTERPRETED) $(QUICK) SPARKCEP_TEST_SESSION=connect $(BIN)/python -m pytest -q $(SHORT) tests/sql \

@@ -12,11 +12,9 @@ from hypothesis import event, given, reject
 from hypothesis import strategies as st
 
 from sparkcep.errors import SparkCepError
-from sparkcep.exec.conditions.compiler import EMITTERS
 from sparkcep.exec.conditions.programs import CallsBack
 from sparkcep.exec.engines.rows.spec import ConditionSet
 from sparkcep.exec.kernels.conditions import functions
-from sparkcep.expr.functions import FUNCTIONS
 from sparkcep.expr.nodes import AggregateSlot, Call, Constant, Expression, Load, NavigationSlot, NumberSlot, RowValue
 from sparkcep.expr.types import BIGINT, DOUBLE, FLOAT, INT, NotCompilable, Type
 from sparkcep.pattern import Alternation, Concatenation, Quantified, Variable
@@ -429,7 +427,3 @@ def test_aggregates_of_a_register_that_later_positions_do_not_read() -> None:
     values = [1, 1, 2, 3, 4, 7, 5, 0, 9]
     found = found_matches(spec, batch([0] * len(values), [pa.array(values)]))
     assert [[v for v, _, _ in path] for _, _, path in found] == [list("ABABABC")]
-
-
-def test_the_table_of_functions_says_which_the_kernel_has() -> None:
-    assert {function.name for function in FUNCTIONS.values() if function.in_kernel} == set(EMITTERS)

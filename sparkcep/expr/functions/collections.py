@@ -54,7 +54,8 @@ def _get(numbers: Numbers, call: Call, kinds: Sequence[Type]) -> Found | None:
 def _extreme(numbers: Numbers, call: Call, kinds: Sequence[Type]) -> Found | None:
     element = kinds[0].element
     sign = 1 if call.name == "array_max" else -1
-    return ((lambda v: extreme(v, sign)), element) if kinds[0].kind == "array" and element is not None else None
+    is_array = len(kinds) == 1 and kinds[0].kind == "array"
+    return ((lambda v: extreme(v, sign)), element) if is_array and element is not None else None
 
 
 def _contains(numbers: Numbers, call: Call, kinds: Sequence[Type]) -> Found | None:

@@ -78,7 +78,7 @@ def strict(
     """A function that is NULL where an argument is. ``found``: by the arguments' types; None where it is not there."""
 
     def typed(numbers: Numbers, call: Call, of: Arguments) -> Typed | None:
-        made = found(numbers, call, [each.type for each in of])
+        made = found(numbers, call, [each.type for each in of]) if of else None
         return None if made is None else Typed(Form.STRICT, made[1], of, made[0], call)
 
     return Function(name, typed, (name,) if written is None else tuple(written), takes, in_kernel)

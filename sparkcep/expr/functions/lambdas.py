@@ -61,7 +61,12 @@ def lambdas_of(node: Call) -> dict[int, Call]:
     fits = all(k in forms and len(a.parameters) in forms[k] for k, a in found.items())
     optional = {"aggregate": (3,), "array_sort": (1,)}.get(node.name, ())
     last = max([*forms, 0])
-    if not fits or any(k not in found and k not in optional for k in forms) or len(node.arguments) > last + 1:
+    if (
+        not fits
+        or not node.arguments
+        or any(k not in found and k not in optional for k in forms)
+        or len(node.arguments) > last + 1
+    ):
         raise NotCompilable(f"{node.name} with these arguments")
     return found
 

@@ -95,7 +95,9 @@ def _whole(numbers: Numbers, call: Call, kinds: Sequence[Type]) -> Found | None:
 
 def _to_integer(numbers: Numbers, call: Call, kinds: Sequence[Type]) -> Found | None:
     """Raises NotCompilable of TRY_CAST, which is NULL where a cast fails."""
-    (kind,) = kinds
+    kind, *more = kinds
+    if more:
+        return None
     bits = 32 if call.name == "cast_int" else 64
     exact = kind.kind in ("int", "boolean")
     if call.safe and (bits == 32 or not exact):
@@ -108,14 +110,16 @@ def _to_integer(numbers: Numbers, call: Call, kinds: Sequence[Type]) -> Found | 
 
 
 def _to_floating(numbers: Numbers, call: Call, kinds: Sequence[Type]) -> Found | None:
-    if not kinds[0].is_numeric:
+    if not kinds[0].is_numeric or len(kinds) > 1:
         return None
     return (float, DOUBLE) if call.name == "cast_double" else (_single, FLOAT)
 
 
 def _unsigned(numbers: Numbers, call: Call, kinds: Sequence[Type]) -> Found | None:
     """The unary minus and ABS; Python's own round decimals to 28 digits."""
-    (kind,) = kinds
+    kind, *more = kinds
+    if more:
+        return None
     minus = call.name == "negate"
     if kind.kind == "decimal":
         return (DECIMALS.minus if minus else DECIMALS.abs), kind

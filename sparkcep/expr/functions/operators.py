@@ -109,8 +109,10 @@ def _membership(numbers: Numbers, call: Call, of: Arguments) -> Typed:
 # -- arithmetic --------------------------------------------------------------------------------------------------------
 
 
-def _arithmetic(numbers: Numbers, call: Call, of: Arguments) -> Typed:
+def _arithmetic(numbers: Numbers, call: Call, of: Arguments) -> Typed | None:
     name, kinds = call.name, [each.type for each in of]
+    if len(of) != 2:  # of mod(...)
+        return None
     found = operation(name, kinds[0], kinds[1], call.zone) if call.zone else None
     if found := found or scaled(name, *kinds):
         return Typed(Form.STRICT, found[1], of, found[0], call)

@@ -103,7 +103,7 @@ def _concat(numbers: Numbers, call: Call, of: Arguments) -> Typed | None:
 
 
 def _concat_ws(numbers: Numbers, call: Call, of: Arguments) -> Typed | None:
-    if not fits([each.type for each in of], "s" * len(of)):
+    if not of or not fits([each.type for each in of], "s" * len(of)):
         return None
     parts = Typed(Form.LISTED, STRING, of[1:], lambda *v: v)
     join = lambda between, v: between.join(x for x in v if x is not None)  # noqa: E731
