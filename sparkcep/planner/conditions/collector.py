@@ -26,6 +26,7 @@ class Collector(Protocol):
     left_to_interpreter: bool
     slots: list[ConditionSlot]
     columns: list[int]
+    types_of_fields: dict[int, str]
 
     def register(self, variables: tuple[str, ...] | None, each: bool = False) -> int:
         """Number of the register with the rows of some variables (None: all).

@@ -8,7 +8,7 @@ which have the same order. Texts beside other types are cast as in expr/coercion
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from sparkcep.expr.coercion import (
     TIMES_BY_WIDTH,
@@ -43,14 +43,11 @@ _OF_NUMBERS = frozenset(
 class Comparable:
     """Conditions as the kernel can evaluate them.
 
-    ``types``: Spark's, of the columns collected so far. ``ansi``: whether the session is in ANSI mode. ``made``: types
-    of columns that were added, by their numbers.
+    ``ansi``: whether the session is in ANSI mode.
     """
 
     owner: Collector
-    types: Sequence[str]
     ansi: bool
-    made: dict[int, str] = field(default_factory=dict)
 
     def applied(self, node: Expression) -> Expression:
         """An expression whose values are of one type wherever they meet; all else stays."""
@@ -90,11 +87,7 @@ class Comparable:
             types = self.types_at(node, _values(node))
             return types.pop() if len(types) == 1 and types <= set(TIMES_BY_WIDTH) else ""
         slot = navigation_of(node, self.owner)
-        return "" if slot is None else self.type_of_column(slot.column)
-
-    def type_of_column(self, number: int) -> str:
-        """Spark's type of a column, of the conditions' or an added one."""
-        return self.made.get(number) or self.types[number]
+        return "" if slot is None else self.owner.types()[slot.column]
 
     def types_at(self, node: Call, places: Sequence[int]) -> set[str]:
         """The types of some arguments of a call."""
@@ -184,8 +177,7 @@ class Comparable:
         """
         if free_parameters(node):
             raise NotCompilable("a parameter")
-        columns = tuple(parse_type(self.type_of_column(k)) for k in range(len(self.owner.columns)))
-        return Typing(tuple(self.owner.slots), columns, self.ansi).typed(node)
+        return Typing(self.owner.slots, tuple(map(parse_type, self.owner.types())), self.ansi).typed(node)
 
     def coerced_to(self, to: Type, node: Call, places: Sequence[int], kinds: Sequence[Type]) -> Call:
         """A call whose values at some places are of a type, where it is not one that numbers are widened to anyway."""
@@ -218,7 +210,7 @@ class Comparable:
         """A column that was added, whose type is known from here on."""
         slot = navigation_of(column, self.owner)
         assert slot is not None
-        self.made[slot.column] = type_
+        self.owner.types_of_fields[self.owner.columns[slot.column]] = type_
         return column
 
     def constant_column(self, text: str, type_: str) -> Load:
@@ -233,11 +225,11 @@ class Comparable:
         if not isinstance(slot, AggregateSlot) or slot.function not in _OF_NUMBERS or len(slot.arguments) != 1:
             return node
         value = slot.arguments[0]
-        if not isinstance(value, RowValue) or value.column < 0 or self.type_of_column(value.column) != "string":
+        if not isinstance(value, RowValue) or value.column < 0 or self.owner.types()[value.column] != "string":
             return node
         text = f"CAST({self.owner.fields.texts[self.owner.columns[value.column]]} AS DOUBLE)"
         column = self.owner.column(self.owner.guarded(text, self.owner.variables(slot.register)))
-        self.made[column] = "double"
+        self.owner.types_of_fields[self.owner.columns[column]] = "double"
         return self.owner.slot(replace(slot, arguments=(RowValue(column),)))
 
 

@@ -104,7 +104,7 @@ class MatchConditions:
 
     def check_precision(self, condition: Expression) -> None:
         """Raises NotCompilable for decimals that Spark without precision loss gives other types than conditions do."""
-        comparable = Comparable(self, self.types(), self.ansi)
+        comparable = Comparable(self, self.ansi)
         read = self.state()
         if comparable.loses_precision(comparable.applied(condition)):
             raise NotCompilable(
@@ -145,7 +145,7 @@ class MatchConditions:
             tree = of_one_row(Conjunct(self, scalar.pieces).convert(), self)
             if self.left_to_interpreter:
                 read = self.state()
-                comparable = Comparable(self, self.types(), self.ansi).applied(tree)
+                comparable = Comparable(self, self.ansi).applied(tree)
                 Typing(tuple(self.slots), self.column_kinds(), self.ansi).condition(comparable)
                 self.restore(read)
             return tree
@@ -156,7 +156,7 @@ class MatchConditions:
 
     def coerce(self) -> None:
         """Make values that meet in an operation of one type, which may add slots and columns."""
-        comparable = Comparable(self, self.types(), self.ansi)
+        comparable = Comparable(self, self.ansi)
         self.conjuncts = {k: list(map(comparable.applied, nodes)) for k, nodes in self.conjuncts.items()}
 
     def settle(self) -> None:
