@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from pyspark.sql import SparkSession
 
 import sparkcep
+from sparkcep.cli.main import main
 from sparkcep.errors import PatternAnalysisError
 from sparkcep.session.originals import plain_sql
 from sparkcep.session.transpile import compiled
@@ -52,3 +55,23 @@ def test_what_has_no_plain_form_says_why(spark: SparkSession) -> None:
         compiled(spark, "SELECT * FROM compiled_log MATCH_RECOGNIZE (ORDER BY ts MEASURES 1 AS x PATTERN (a+) "
                         "DEFINE a AS ts > LAST(a.ts, 1))")  # fmt: skip
     assert "pattern function" in str(raised.value)
+
+
+def test_what_dbt_compiled(spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A model's text over a database's table, of which only the types are known here."""
+    table = "CREATE TABLE dbt_step.orders (order_id BIGINT, time TIMESTAMP, activity STRING) USING parquet"
+    model = """select order_id, late from `dbt_step`.`orders` match_recognize (
+      partition by order_id order by time measures s.time as late pattern (p x*? s)
+      define p as activity = 'pay', s as activity = 'ship')"""
+    file = tmp_path / "model.sql"
+    file.write_text(f"CREATE DATABASE dbt_step; {table};\n\n{model}\n")
+    try:
+        assert main(["compile", "-f", str(file)]) == 0
+        text = capsys.readouterr().out.strip().removesuffix(";")
+        assert "match_recognize" not in text.lower()
+        spark.sql(
+            "INSERT INTO dbt_step.orders VALUES (1, TIMESTAMP'2026-01-01', 'pay'), (1, TIMESTAMP'2026-01-02', 'ship')"
+        )
+        assert plain_sql(spark)(text).count() == 1
+    finally:
+        spark.sql("DROP DATABASE IF EXISTS dbt_step CASCADE")

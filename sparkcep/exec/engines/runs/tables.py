@@ -263,7 +263,9 @@ def compiled_conditions(spec: RunSpec, calls_back: CallsBack) -> tuple[Condition
         NotCompilable: the interpreter lacks one, too.
     """
     programs = compile_conditions(spec.conditions, spec.ansi, calls_back, Labels.REGISTERS)
-    alone = {g: spec.automaton.names[min(of)] for g, of in enumerate(spec.conditions.registers) if len(of) == 1}
+    alone: dict[int, str] = {}
+    if any(each.labels for each in programs.external):  # else registers may be of others than components
+        alone = {g: spec.automaton.names[min(of)] for g, of in enumerate(spec.conditions.registers) if len(of) == 1}
     external = External(programs.external, alone)
     return programs, external, external.called_by(run_conditions(spec, programs))
 
