@@ -17,13 +17,15 @@ from sparkcep.query import Condition, Matches, PatternQuery, Selection, unescape
 
 
 class Described(Protocol):
-    """A plan with conditions that depend on the match: their texts, and what the kernel lacks of them, by number."""
+    """A plan with conditions that depend on the match, by number."""
 
     @property
-    def described(self) -> Mapping[int, str]: ...
+    def described(self) -> Mapping[int, str]:
+        """Their texts."""
 
     @property
-    def lacking(self) -> Mapping[int, str]: ...
+    def lacking(self) -> Mapping[int, str]:
+        """What the kernel lacks of those for which it calls the interpreter."""
 
 
 def explain_runs(plan: PatternPlan[RunsPlan]) -> list[str]:
