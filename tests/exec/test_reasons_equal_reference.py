@@ -8,15 +8,16 @@ from hypothesis import assume, given
 from sparkcep.exec.conditions.programs import CallsBack
 from sparkcep.exec.engines.non_answers.matcher import Reasons
 from sparkcep.exec.engines.non_answers.spec import REASONS, Facts, RepairSpec
-from sparkcep.pattern import Alternation, Concatenation, Negation, Permutation, Quantified, Variable
+from sparkcep.pattern import Alternation, Concatenation, Negation, Permutation, Quantified, Variable, variables
 from sparkcep.planner.engines.runs.plan import RunsPlan
 from sparkcep.planner.plan import PatternPlan
-from sparkcep.query import Component, Matches, Selection, TestedAt
+from sparkcep.query import Component, Condition, Matches, Selection, TestedAt
 
 from .reference_reasons import ReasonSearch, reference_reason
 from .reference_runs import ReferenceCase, ReferenceCondition
 from .run_engine import batch_of_case, plan_case
-from .run_strategies import RunCase, run_cases
+from .run_strategies import Comparison, RunCase, as_reference, last, run_cases
+from .strategies import row_pattern
 
 
 def spec_of(plan: PatternPlan[RunsPlan], needed: tuple[int, ...] = ()) -> RepairSpec:
@@ -102,3 +103,20 @@ def test_an_alternative_of_a_negation_is_decided_by_itself() -> None:
     found = reference_reason(case, pattern, lambda key, row: row_of.get(key) == row, [])
     assert found.run == (("b", 0),)
     assert (found.code, found.component, found.event) == ("negation_blocked", "d", 1)
+
+
+def test_a_negation_that_is_walked_leaves_the_frame_behind_the_run_as_it_is() -> None:
+    """No X and Y of one value come before A; the N behind it is what blocks."""
+    pattern = row_pattern("!(X Y) A !N", skips=True)
+    names = variables(pattern)
+    components = tuple(Component(name, name, (name,), negated=name != "A") for name in names)
+    same = Comparison(last(("X",)), "=", last(("Y",)))
+    condition = Condition(same.scalar, ("Y",), source=same.text)
+    values, times = (1, 2, 0, 0), (0, 1, 2, 3)
+    case = RunCase(
+        pattern, components, tuple("XYAN"), values, times, (condition,), (as_reference(same, condition, values),),
+        Selection.NEXT, Matches.ALL, 9, False,
+    )  # fmt: skip
+    plan = plan_case(case)
+    assert told(Reasons(spec_of(plan)), case, plan) == ("negation_blocked", "N", 3, [("A", 2)])
+    check(case)

@@ -12,7 +12,7 @@ from sparkcep.exec.kernels.caching import inlined, inner, kernel, spliced
 from sparkcep.exec.kernels.conditions.aggregates import advance, retreat
 from sparkcep.exec.kernels.conditions.codes import U
 from sparkcep.exec.kernels.runs.checks import NEVER_DECIDED, decided_since, takes
-from sparkcep.exec.kernels.runs.gaps import first_match
+from sparkcep.exec.kernels.runs.gaps import NOWHERE, first_match
 from sparkcep.exec.kernels.runs.graph import ACCEPT, prepare, sees
 from sparkcep.exec.kernels.runs.graph_tables import Partition, Start
 from sparkcep.exec.kernels.runs.passes import passes
@@ -442,7 +442,7 @@ def _tell_blocker(depth, low, end, partition, walk, out):
     """
     machine, work, frames, strict = walk.machine, walk.work, walk.frames, walk.strategy.strict
     base, q = partition.base, partition.number
-    first = np.int64(1) << 40
+    first = np.int64(NOWHERE)
     component = np.int64(-1)
     for d in range(low, end + 1):
         i, j = frames.row[U(d - 1)], frames.row[U(d)]
@@ -455,16 +455,15 @@ def _tell_blocker(depth, low, end, partition, walk, out):
         while bits:
             if bits & np.uint64(1):
                 dependent = (machine.dependent >> x) & 1
+                found = np.int64(NOWHERE)
                 if dependent and end == depth and decided_since(x, depth, walk) == NEVER_DECIDED:
                     pass
                 elif dependent and machine.automata[3 * (x + 1) + 2] < 0:
-                    result, k = first_match(x, depth, after - 1, j, closed and strict, False, partition, walk)
-                    if result == TRUE and k <= first:
-                        c = _taking(x, k, machine, work)
-                        if k < first or c < component:
-                            component = c
-                        first = k
-                    elif result != TRUE and result != FALSE:
+                    # Which walks on frames behind the run's, of which ``end`` may be one.
+                    row, edge = frames.row[U(end)], frames.edge[U(end)]
+                    result, found = first_match(x, depth, after - 1, j, closed and strict, False, partition, walk)
+                    frames.row[U(end)], frames.edge[U(end)] = row, edge
+                    if result != TRUE and result != FALSE:
                         return np.int64(result)
                 elif dependent:
                     c = machine.automata[3 * (x + 1) + 2]
@@ -474,20 +473,20 @@ def _tell_blocker(depth, low, end, partition, walk, out):
                         result = passes(machine.negation_group[U(x)], depth, k, partition, walk)
                         retreat(c, walk.conditions, walk.search)
                         if result == TRUE:
-                            if k < first or c < component:
-                                component = c
-                            first = k
+                            found = k
                             break
                         if result != FALSE:
                             return np.int64(result)
                         k = np.int64(work.next_row[c, k + 1])
                 else:
                     k = _first_end(x, after, j, machine, work)
-                    if k < j and not (closed and work.last_equal[k] >= j) and k <= first:
-                        c = _taking(x, k, machine, work)
-                        if k < first or c < component:
-                            component = c
-                        first = k
+                    if k < j and not (closed and work.last_equal[k] >= j):
+                        found = k
+                if found < NOWHERE and found <= first:
+                    c = _taking(x, found, machine, work)
+                    if found < first or c < component:
+                        component = c
+                    first = found
             bits >>= np.uint64(1)
             x += 1
     out[q, COMPONENT], out[q, EVENT] = component, first if component >= 0 else -1
@@ -509,7 +508,7 @@ def _first_end(x, low, high, machine, work):
 @inlined
 def _taking(x, row, machine, work):
     """The least component of a negation that can take a row."""
-    found = np.int64(1) << 40
+    found = np.int64(NOWHERE)
     for s in range(machine.automata[3 * (x + 1)], machine.automata[3 * (x + 1) + 1]):
         c = machine.state_component[U(s)]
         if work.next_row[c, row] == row:

@@ -16,7 +16,7 @@ from sparkcep.exec.kernels.runs.passes import passes
 from sparkcep.exec.kernels.statuses import FALSE, TOO_MANY_STEPS, TRUE
 
 _NONE = np.uint64(0)
-#: A row that there is none of.
+#: A row, or a component, that there is none of.
 NOWHERE = 2**40
 WAITS, FILLED = 1, 2
 
@@ -77,8 +77,8 @@ def _behind(i, work):
 def first_match(x, depth, i, j, strict, any_, partition, walk):
     """The row between ``i`` and ``j`` with which events there first match negation ``x``, of several components.
 
-    Depth first; an event may be left out, whatever comes (SKIP TILL ANY MATCH). Invariant: the events of the frames
-    above ``depth`` are in the registers.
+    Depth first; an event may be left out, whatever comes (SKIP TILL ANY MATCH). What the frames above ``depth`` hold is
+    lost. Invariant: their events are in the registers.
 
     Args:
         any_: whether the first match that is found will do.
@@ -135,14 +135,14 @@ def first_match(x, depth, i, j, strict, any_, partition, walk):
                 e, k = e + 1, np.int64(-1)
         if deeper:
             continue
-        over = status != FALSE and (any_ or status != TRUE)
-        while d > depth:
+        # The frame behind the last event has no way left: go back by one, or by all.
+        over = d == depth or (status != FALSE and (any_ or status != TRUE))
+        low = depth if over else d - 1
+        while d > low:
             e, k = frames.edge[U(d)], frames.row[U(d)]
             retreat(machine.component[U(e)], walk.conditions, walk.search)
             d -= 1
-            if not over:
-                break
-        else:
+        if over:
             return status, row
 
 
