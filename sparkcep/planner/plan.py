@@ -5,7 +5,7 @@ The plan's own text is what runs; EXPLAIN prints the same objects.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
@@ -120,9 +120,12 @@ class EnginePlan(Protocol):
 
 
 class EngineDefaults:
-    """What most engines' plans have in common."""
+    """What engines' plans have in common. ``described``: conditions that depend on the match, for EXPLAIN by label or
+    number; ``lacking``: what the kernel lacks of those for which it calls the interpreter."""
 
     __slots__ = ()
+    described: Mapping[int, str]
+    lacking: Mapping[int, str]
 
     @property
     def facts(self) -> RepairSpec | None:
@@ -131,8 +134,8 @@ class EngineDefaults:
 
     @property
     def slow_because(self) -> str:
-        """The kernel evaluates everything."""
-        return ""
+        """See :class:`EnginePlan`."""
+        return slow("some by the interpreter", next(iter(self.lacking.values()), ""))
 
     @property
     def index_needs(self) -> IndexNeeds:

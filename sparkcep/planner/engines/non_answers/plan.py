@@ -22,7 +22,7 @@ from sparkcep.planner.conditions.match_conditions import MatchConditions
 from sparkcep.planner.conditions.row_conditions import RowCondition
 from sparkcep.planner.engines.non_answers.sql import NonAnswersSql
 from sparkcep.planner.engines.runs.steps import BlockPlanner, type_test
-from sparkcep.planner.plan import Analyzer, EngineDefaults, IndexNeeds, PatternPlan, slow
+from sparkcep.planner.plan import Analyzer, EngineDefaults, IndexNeeds, PatternPlan
 from sparkcep.planner.sampling import Sampler
 from sparkcep.planner.test_codes import of_components, type_test_of
 from sparkcep.query import (
@@ -64,11 +64,6 @@ class NonAnswersPlan(EngineDefaults):
     def facts(self) -> RepairSpec:
         """Warnings are about the whole log, also where an index leaves out partitions."""
         return self.spec
-
-    @property
-    def slow_because(self) -> str:
-        """See :class:`EnginePlan`."""
-        return slow("some by the interpreter", next(iter(self.lacking.values()), ""))
 
     @property
     def index_needs(self) -> IndexNeeds:

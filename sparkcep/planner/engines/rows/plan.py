@@ -11,17 +11,15 @@ from sparkcep.expr.nodes import NumberSlot
 from sparkcep.planner.engines.rows.stream import never_decided
 from sparkcep.planner.measures import MeasureSql
 from sparkcep.planner.outputs import Outputs
-from sparkcep.planner.plan import EngineDefaults, SharedNeeds, StreamNeeds, slow
+from sparkcep.planner.plan import EngineDefaults, SharedNeeds, StreamNeeds
 from sparkcep.planner.rules.gap_elimination import GapElimination
 from sparkcep.query import PatternQuery
 
 
 @dataclass(frozen=True, slots=True)
 class RowsPlan(EngineDefaults):
-    """A row pattern. ``described``: conditions that depend on the match, for EXPLAIN by label; ``lacking``: what the
-    kernel lacks of those for which it calls the interpreter. ``measures``: the SQL behind the operator, ``outputs``:
-    what it is made of. ``unwanted``: outputs that nobody asks for. ``gaps``: which rows only skip, once the rule has
-    said so."""
+    """A row pattern. ``measures``: the SQL behind the operator, ``outputs``: what it is made of. ``unwanted``: outputs
+    that nobody asks for. ``gaps``: which rows only skip, once the rule has said so."""
 
     spec: MatchSpec
     described: Mapping[int, str]
@@ -36,11 +34,6 @@ class RowsPlan(EngineDefaults):
     def names(self) -> Sequence[str]:
         """See :class:`EnginePlan`: variables in the order of their codes."""
         return self.spec.program.names
-
-    @property
-    def slow_because(self) -> str:
-        """See :class:`EnginePlan`."""
-        return slow("some by the interpreter", next(iter(self.lacking.values()), ""))
 
     @property
     def stream_needs(self) -> StreamNeeds:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
 
 from sparkcep.exec.automaton import Automaton
 from sparkcep.exec.engines.runs.spec import NO_LIMIT, Check, RunSpec
@@ -12,20 +11,8 @@ from sparkcep.planner.conditions.consistency import consistency
 from sparkcep.planner.engines.runs.collapse import first_component
 from sparkcep.planner.engines.runs.plan import RunsPlan
 from sparkcep.planner.explain_before import before_lines, filter_line, indent, layout_line, place_lines
-from sparkcep.planner.plan import AnyPlan, PatternPlan
+from sparkcep.planner.plan import AnyPlan, EngineDefaults, PatternPlan
 from sparkcep.query import Condition, Matches, PatternQuery, Selection, unescape
-
-
-class Described(Protocol):
-    """A plan with conditions that depend on the match, by number."""
-
-    @property
-    def described(self) -> Mapping[int, str]:
-        """Their texts."""
-
-    @property
-    def lacking(self) -> Mapping[int, str]:
-        """What the kernel lacks of those for which it calls the interpreter."""
 
 
 def explain_runs(plan: PatternPlan[RunsPlan]) -> list[str]:
@@ -65,7 +52,9 @@ def variables_of(query: PatternQuery) -> Mapping[str, str]:
     return {c.key: c.variable for c in query.components}
 
 
-def check_lines(query: PatternQuery, spec: RunSpec, engine: Described, conditions: Sequence[Condition]) -> list[str]:
+def check_lines(
+    query: PatternQuery, spec: RunSpec, engine: EngineDefaults, conditions: Sequence[Condition]
+) -> list[str]:
     """What the kernel evaluates."""
     lines = ["  Kernel evaluates while matching:"]
     if not spec.checks:
@@ -79,7 +68,7 @@ def check_lines(query: PatternQuery, spec: RunSpec, engine: Described, condition
     return lines
 
 
-def check_line(check: Check, query: PatternQuery, spec: RunSpec, engine: Described) -> list[str]:
+def check_line(check: Check, query: PatternQuery, spec: RunSpec, engine: EngineDefaults) -> list[str]:
     """When a condition is tested, and of which variables; where, if not in the kernel."""
     shown, names = variables_of(query), spec.automaton.names
     keys = "|".join(dict.fromkeys(shown[names[c]] for c in sorted(check.decided_by)))

@@ -26,7 +26,6 @@ from sparkcep.planner.plan import (
     PatternPlan,
     SharedNeeds,
     StreamNeeds,
-    slow,
 )
 from sparkcep.planner.sampling import Sampler
 from sparkcep.query import (
@@ -45,9 +44,8 @@ from sparkcep.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class RunsPlan(EngineDefaults):
-    """A pattern under a strategy. ``conditions``: what depends on the match, ``described`` for EXPLAIN by number;
-    ``lacking``: what the kernel lacks of those for which it calls the interpreter. ``filter_reason``: why rows that
-    nothing can take are kept, or that they are not."""
+    """A pattern under a strategy. ``conditions``: what depends on the match. ``filter_reason``: why rows that nothing
+    can take are kept, or that they are not."""
 
     spec: RunSpec
     described: Mapping[int, str]
@@ -61,11 +59,6 @@ class RunsPlan(EngineDefaults):
     def names(self) -> Sequence[str]:
         """See :class:`EnginePlan`: component keys in the order of their codes."""
         return self.spec.automaton.names
-
-    @property
-    def slow_because(self) -> str:
-        """See :class:`EnginePlan`."""
-        return slow("some by the interpreter", next(iter(self.lacking.values()), ""))
 
     @property
     def stream_needs(self) -> StreamNeeds:

@@ -37,7 +37,7 @@ from sparkcep.planner.engines.trends.edges import (
 from sparkcep.planner.engines.trends.keys import Comparisons, key_pair
 from sparkcep.planner.engines.trends.quotients import DIGITS
 from sparkcep.planner.engines.trends.sql import TrendSql, TrendValue
-from sparkcep.planner.plan import EngineDefaults, PatternPlan, StreamNeeds, slow
+from sparkcep.planner.plan import EngineDefaults, PatternPlan, StreamNeeds
 from sparkcep.planner.rules.range_splitting import fixed_distance
 from sparkcep.planner.test_codes import edge_test, of_components
 from sparkcep.planner.ties import is_orderable
@@ -58,8 +58,7 @@ from sparkcep.query import (
 
 @dataclass(frozen=True, slots=True)
 class TrendsPlan(EngineDefaults):
-    """Aggregates over trends. ``filter_reason``: why rows that nothing can take are kept, or that they are not.
-    ``lacking``: as of :class:`RunsPlan`."""
+    """Aggregates over trends. ``filter_reason``: why rows that nothing can take are kept, or that they are not."""
 
     spec: TrendSpec
     described: Mapping[int, str]
@@ -71,11 +70,6 @@ class TrendsPlan(EngineDefaults):
     def names(self) -> Sequence[str]:
         """See :class:`EnginePlan`: component keys in the order of their codes."""
         return self.spec.automaton.names
-
-    @property
-    def slow_because(self) -> str:
-        """See :class:`EnginePlan`."""
-        return slow("some by the interpreter", next(iter(self.lacking.values()), ""))
 
     @property
     def stream_needs(self) -> StreamNeeds:

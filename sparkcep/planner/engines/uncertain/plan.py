@@ -21,7 +21,7 @@ from sparkcep.planner.engines.uncertain.negations import why_untied
 from sparkcep.planner.engines.uncertain.sets import why_sequences
 from sparkcep.planner.engines.uncertain.ticks import TickPlanner, Ticks
 from sparkcep.planner.measures import MeasureSql
-from sparkcep.planner.plan import Analyzer, EngineDefaults, IndexNeeds, PatternPlan, slow
+from sparkcep.planner.plan import Analyzer, EngineDefaults, IndexNeeds, PatternPlan
 from sparkcep.planner.sampling import Sampler
 from sparkcep.query import (
     PREFIX,
@@ -62,11 +62,6 @@ class UncertainPlan(EngineDefaults):
     def names(self) -> Sequence[str]:
         """See :class:`EnginePlan`: component keys in the order of their codes."""
         return self.spec.run.automaton.names
-
-    @property
-    def slow_because(self) -> str:
-        """See :class:`EnginePlan`."""
-        return slow("some by the interpreter", next(iter(self.lacking.values()), ""))
 
     @property
     def index_needs(self) -> IndexNeeds:
