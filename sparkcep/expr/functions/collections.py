@@ -26,11 +26,11 @@ def _size(numbers: Numbers, call: Call, of: Arguments) -> Typed | None:
 
 
 def _array_size(numbers: Numbers, call: Call, kinds: Sequence[Type]) -> Found | None:
-    return (len, INT) if [k.kind for k in kinds] == ["array"] else None
+    return (len, INT) if kinds[0].kind == "array" else None
 
 
 def _of_map(numbers: Numbers, call: Call, kinds: Sequence[Type]) -> Found | None:
-    if [k.kind for k in kinds] != ["map"]:
+    if kinds[0].kind != "map":
         return None
     n = 0 if call.name == "map_keys" else 1
     return (lambda pairs: [pair[n] for pair in pairs]), Type("array", element=(kinds[0].key, kinds[0].element)[n])
@@ -40,13 +40,13 @@ def _of_sets(numbers: Numbers, call: Call, kinds: Sequence[Type]) -> Found | Non
     """Python finds the same values equal as Spark, of these types."""
     first = kinds[0]
     is_set = first.element is not None and (first.element.is_integer_like or first.element.kind == "string")
-    if len(kinds) != 2 or first != kinds[1] or first.kind != "array" or not is_set:
+    if first != kinds[1] or first.kind != "array" or not is_set:
         return None
     return _OF_SETS[call.name], BOOLEAN if call.name == "arrays_overlap" else first
 
 
 def _get(numbers: Numbers, call: Call, kinds: Sequence[Type]) -> Found | None:
-    if len(kinds) != 2 or kinds[0].kind != "array" or kinds[1].kind != "int" or kinds[1] == BIGINT:
+    if kinds[0].kind != "array" or kinds[1].kind != "int" or kinds[1] == BIGINT:
         return None
     return (lambda values, n: values[n] if 0 <= n < len(values) else None), kinds[0].element or NULL
 
@@ -54,12 +54,11 @@ def _get(numbers: Numbers, call: Call, kinds: Sequence[Type]) -> Found | None:
 def _extreme(numbers: Numbers, call: Call, kinds: Sequence[Type]) -> Found | None:
     element = kinds[0].element
     sign = 1 if call.name == "array_max" else -1
-    is_array = len(kinds) == 1 and kinds[0].kind == "array"
-    return ((lambda v: extreme(v, sign)), element) if is_array and element is not None else None
+    return ((lambda v: extreme(v, sign)), element) if kinds[0].kind == "array" and element is not None else None
 
 
 def _contains(numbers: Numbers, call: Call, kinds: Sequence[Type]) -> Found | None:
-    if len(kinds) != 2 or kinds[0].kind != "array":
+    if kinds[0].kind != "array":
         return None
     element = kinds[0].element or NULL
     check_comparable("=", element, kinds[1])
@@ -128,9 +127,9 @@ COLLECTIONS = (
     *(Function(name, _size, (name,), "array or map") for name in ("size", "cardinality")),
     strict("array_size", _array_size, "array"),
     *(strict(name, _of_map, "map") for name in ("map_keys", "map_values")),
-    *(strict(name, _of_sets, "array, array") for name in _OF_SETS),
-    strict("get", _get, "array, int"),
+    *(strict(name, _of_sets, "array, array", (2,)) for name in _OF_SETS),
+    strict("get", _get, "array, int", (2,)),
     *(strict(name, _extreme, "array") for name in ("array_max", "array_min")),
-    strict("array_contains", _contains, "array, value"),
+    strict("array_contains", _contains, "array, value", (2,)),
     strict(FIELD, _field, "struct", written=()),
 )

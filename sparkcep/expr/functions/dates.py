@@ -40,7 +40,7 @@ def _timestampdiff(numbers: Numbers, call: Call, kinds: Sequence[Type]) -> Found
 
 DATES = (
     of_types("datediff", ("dd", INT, lambda v, w: (v - w).days), written=(), in_kernel=True),
-    strict("timestampdiff", _timestampdiff, "time, time", written=(), in_kernel=True),
+    strict("timestampdiff", _timestampdiff, "time, time", (2,), written=(), in_kernel=True),
     of_types("date_add", ("di", _DATE, _days_later), written=("date_add", "dateadd")),
     of_types("date_sub", ("di", _DATE, lambda v, n: _days_later(v, -n))),
     of_types("add_months", ("di", _DATE, _months_later)),

@@ -68,17 +68,22 @@ def of_types(
         return None
 
     takes = " or ".join(", ".join(_LETTERS[c][1] for c in letters) for letters, _, _ in forms)
-    return strict(name, found, takes, written, in_kernel)
+    return strict(name, found, takes, [len(letters) for letters, _, _ in forms], written, in_kernel)
 
 
 def strict(
     name: str, found: Callable[[Numbers, Call, Sequence[Type]], Found | None], takes: str,
-    written: Sequence[str] | None = None, in_kernel: bool = False,
+    counts: Sequence[int] = (1,), written: Sequence[str] | None = None, in_kernel: bool = False,
 ) -> Function:  # fmt: skip
-    """A function that is NULL where an argument is. ``found``: by the arguments' types; None where it is not there."""
+    """A function that is NULL where an argument is.
+
+    Args:
+        found: by the arguments' types; None where it is not there.
+        counts: how many arguments it may have.
+    """
 
     def typed(numbers: Numbers, call: Call, of: Arguments) -> Typed | None:
-        made = found(numbers, call, [each.type for each in of]) if of else None
+        made = found(numbers, call, [each.type for each in of]) if len(of) in counts else None
         return None if made is None else Typed(Form.STRICT, made[1], of, made[0], call)
 
     return Function(name, typed, (name,) if written is None else tuple(written), takes, in_kernel)

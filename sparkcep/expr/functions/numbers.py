@@ -40,7 +40,7 @@ def rounded_type(kind: Type, places: int) -> Type:
 def _rounding(numbers: Numbers, call: Call, kinds: Sequence[Type]) -> Found | None:
     kind = kinds[0]
     places = constant(call.arguments[1]) if len(kinds) == 2 else 0
-    if len(kinds) > 2 or not kind.is_numeric or isinstance(places, bool) or not isinstance(places, int):
+    if not kind.is_numeric or isinstance(places, bool) or not isinstance(places, int):
         return None
     if abs(places) > 38:
         return None
@@ -72,9 +72,7 @@ def whole_type(kind: Type) -> Type:
 
 
 def _whole(numbers: Numbers, call: Call, kinds: Sequence[Type]) -> Found | None:
-    name, kind = call.name, kinds[0]
-    if len(kinds) > 1:
-        return None
+    name, (kind,) = call.name, kinds
     if kind.kind == "int":
         return int, BIGINT
     if kind.kind == "decimal":
@@ -95,9 +93,7 @@ def _whole(numbers: Numbers, call: Call, kinds: Sequence[Type]) -> Found | None:
 
 def _to_integer(numbers: Numbers, call: Call, kinds: Sequence[Type]) -> Found | None:
     """Raises NotCompilable of TRY_CAST, which is NULL where a cast fails."""
-    kind, *more = kinds
-    if more:
-        return None
+    (kind,) = kinds
     bits = 32 if call.name == "cast_int" else 64
     exact = kind.kind in ("int", "boolean")
     if call.safe and (bits == 32 or not exact):
@@ -110,16 +106,14 @@ def _to_integer(numbers: Numbers, call: Call, kinds: Sequence[Type]) -> Found | 
 
 
 def _to_floating(numbers: Numbers, call: Call, kinds: Sequence[Type]) -> Found | None:
-    if not kinds[0].is_numeric or len(kinds) > 1:
+    if not kinds[0].is_numeric:
         return None
     return (float, DOUBLE) if call.name == "cast_double" else (_single, FLOAT)
 
 
 def _unsigned(numbers: Numbers, call: Call, kinds: Sequence[Type]) -> Found | None:
     """The unary minus and ABS; Python's own round decimals to 28 digits."""
-    kind, *more = kinds
-    if more:
-        return None
+    (kind,) = kinds
     minus = call.name == "negate"
     if kind.kind == "decimal":
         return (DECIMALS.minus if minus else DECIMALS.abs), kind
@@ -148,8 +142,8 @@ _MATHEMATICAL["log"] += _MATHEMATICAL["ln"]
 NUMBERS = (
     strict("negate", _unsigned, "number or interval", written=("negative",), in_kernel=True),
     strict("abs", _unsigned, "number or interval", in_kernel=True),
-    strict("round", _rounding, "number or number, literal", in_kernel=True),
-    strict("bround", _rounding, "number or number, literal", in_kernel=True),
+    strict("round", _rounding, "number or number, literal", (1, 2), in_kernel=True),
+    strict("bround", _rounding, "number or number, literal", (1, 2), in_kernel=True),
     strict("floor", _whole, "number", in_kernel=True),
     strict("ceil", _whole, "number", written=("ceil", "ceiling"), in_kernel=True),
     strict("cast_double", _to_floating, "number", written=("double",), in_kernel=True),

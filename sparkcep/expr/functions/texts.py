@@ -87,7 +87,7 @@ def text(kind: Type) -> Callable[[Any], str] | None:
 
 
 def _cast(numbers: Numbers, call: Call, kinds: Sequence[Type]) -> Found | None:
-    apply = text(kinds[0]) if len(kinds) == 1 and kinds[0] != NULL else None
+    apply = text(kinds[0]) if kinds[0] != NULL else None
     return None if apply is None else (apply, STRING)
 
 
@@ -186,7 +186,7 @@ TEXTS = (
     of_types("translate", ("sss", STRING, _translate)),
     of_types("substring_index", ("ssi", STRING, _substring_index)),
     strict("cast_string", _cast, "text, int, boolean or date", written=("string",)),
-    strict("like", _like, "text, text", written=()),
+    strict("like", _like, "text, text", (2,), written=()),
     Function("concat", _concat, (), "texts, ints, booleans or dates"),
     Function("concat_ws", _concat_ws, ("concat_ws",), "texts"),
 )
