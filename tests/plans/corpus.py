@@ -25,7 +25,8 @@ _SET = re.compile(r"\s*(?:SET\s+(?P<key>[\w.]+)\s*=\s*(?P<value>.*?)|RESET\s+(?P
 @dataclass(frozen=True, slots=True)
 class Step:
     """``kind``: `plan` for a statement with a pattern, `run` for one that makes what others read, `set` for a setting
-    (``text`` is its key and value), `python` for a page's code, which only a real session runs."""
+    (``text`` is its key and value), `files` for a page's code that writes files, `python` for other code of it, which only a
+    real session runs."""
 
     kind: str
     text: str
@@ -87,7 +88,7 @@ def _of_cases(file: Path) -> Iterator[Step]:
 def _of_page(file: Path) -> Iterator[Step]:
     for step in steps(file.read_text()):
         if step.language == "python":
-            yield Step("python", step.code)
+            yield Step("files" if ".write_text(" in step.code and "spark" not in step.code else "python", step.code)
         elif step.language == "sql":
             for statement in split_statements(step.code):
                 yield _step(statement)

@@ -15,15 +15,18 @@ from pyspark.errors import PySparkException
 
 from sparkcep.errors import SparkCepError
 from sparkcep.exec.conditions.compiler import compile_conditions
+from sparkcep.exec.conditions.condition_set import ConditionSet
 from sparkcep.exec.conditions.programs import CallsBack, ConditionPrograms, Labels
-from sparkcep.exec.engines.rows.spec import ConditionSet, MatchSpec
+from sparkcep.exec.engines.rows.spec import MatchSpec
 from sparkcep.exec.kernels.conditions import codes
 from sparkcep.exec.reports import Matched
+from sparkcep.index import catalog
 from sparkcep.planner.explain import explain_plan
 from sparkcep.query import PREFIX
-from sparkcep.session import plan_cache, relations, rule_sets, shared_forms, statement
+from sparkcep.session import plan_cache, relations, shared_forms, statement
+from sparkcep.session.rules import run as rule_sets
 from sparkcep.session.statement import StatementExecution, run_statement
-from sparkcep.spark_exceptions import condition_of
+from sparkcep.spark.exceptions import condition_of
 from sparkcep.sql.commands import Explain
 
 from .answers import Frame, NeedsFiles, Session, digest
@@ -127,6 +130,7 @@ def nothing_runs(session: Session) -> Iterator[None]:
             (relations, "partition_facts", facts),
             (shared_forms, "match_shared", shared),
             (rule_sets, "match", operator),
+            (catalog, "known", lambda spark: catalog.Found()),  # whatever folders the machine has
             (StatementExecution, "explain", explained),
             (statement, "_names", itertools.count()),
             (rule_sets, "_names", itertools.count()),

@@ -16,7 +16,7 @@ ANSWERS, PLANS = HERE / "recorded", HERE / "expected"
 #: Stands for the plan of a statement of which Spark was not asked all that its planner asks.
 NOT_RECORDED = "NOT RECORDED"
 
-#: What is planned with; no index is found.
+#: What is planned with.
 SETTINGS = {
     "spark.sql.session.timeZone": "UTC", "spark.sql.shuffle.partitions": "2",
     "spark.sparkcep.index.path": "/nonexistent/sparkcep-indexes",
@@ -59,6 +59,8 @@ def run_step(state: State, step: Step) -> None:
     if step.kind == "set":
         key, value = step.setting
         state.settings.pop(key, None) if not value else state.settings.update({key: value})
+    elif step.kind == "files":
+        exec(step.text, {})
     elif step.kind != "python":
         state.run(step.text)
 

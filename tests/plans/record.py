@@ -14,7 +14,7 @@ from unittest import mock
 
 import sparkcep
 from docs_tools import pages
-from sparkcep.session.local import local_session
+from sparkcep.session.machine.local import local_session
 
 from ..conftest import CONFIGURATION
 from ..quick import INTERPRETED
@@ -32,7 +32,7 @@ def recorded(source: Source, root: Any) -> tuple[Answers, str]:
         if step.kind == "set":
             key, value = step.setting
             real.conf.set(key, value) if value else real.conf.unset(key)
-        elif step.kind == "python":
+        elif step.kind in ("python", "files"):
             with mock.patch("sparkcep.local_session", lambda: real):
                 pages.run(pages.Step(0, "python", step.text, None, None, (0, 0)), names)
         else:
@@ -52,6 +52,7 @@ def main() -> None:
     failed: list[str] = []
     with tempfile.TemporaryDirectory() as warehouse:
         own = CONFIGURATION | INTERPRETED | SETTINGS | {"spark.sql.warehouse.dir": warehouse}
+        own["spark.sparkcep.index.path"] = f"{warehouse}/indexes"
         root = local_session("local[2]", None, own)
         sparkcep.enable()
         for source in sources():
