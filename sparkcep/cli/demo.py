@@ -6,8 +6,8 @@ from sparkcep.cli.printing import print_table
 from sparkcep.cli.timer import timed
 from sparkcep.data.examples import folder, read_example
 from sparkcep.data.flights import create_flights_view, flights_source
-from sparkcep.session.java import ensure_java
-from sparkcep.session.local import local_session
+from sparkcep.session.machine.java import ensure_java
+from sparkcep.session.machine.local import local_session
 
 _NEXT = """
 Where to go next

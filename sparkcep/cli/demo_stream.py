@@ -14,8 +14,8 @@ from sparkcep.cli.printing import print_table
 from sparkcep.cli.timer import timed
 from sparkcep.data.examples import folder, read_example
 from sparkcep.data.flights import create_flights_view, flights_source
-from sparkcep.session.java import ensure_java
-from sparkcep.session.local import local_session
+from sparkcep.session.machine.java import ensure_java
+from sparkcep.session.machine.local import local_session
 
 #: Days that are replayed, from the first of January 2013 on.
 DAYS = 10

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
 
-from sparkcep.cli.options import Connection, pairs, session_of, with_connection, with_reading
+from sparkcep.cli.options import Connection, Reading, session_of, with_connection, with_reading
 
 if TYPE_CHECKING:
     from sparkcep.data.discovery import Discovered
@@ -19,49 +21,61 @@ _STEPS = 8
 
 @click.command("discover")
 @click.argument("path", metavar="[NAME=]PATH")
-@click.option("--format", "form", type=click.Choice(FORMATS), help="Where the file's name does not tell.")
-@click.option("--top", default=10, type=click.IntRange(1), help="How many of each are listed (10).")
+@click.option("--format", "form", type=click.Choice(FORMATS), help="Format of the file, if its name does not say.")
+@click.option("--one-case", is_flag=True, help="The whole log is one case.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+@click.option("--top", default=10, type=click.IntRange(1), help="Length of lists (10).")
 @with_connection
 @with_reading
 def discover_command(
-    path: str, form: str | None, top: int, connection: Connection, option: tuple[str, ...], case: str | None,
-    time: str | None, event: str | None, tiebreak: str | None, time_format: str | None, quiet: bool,
-) -> None:  # fmt: skip
-    """Say what is in a log: cases, event types, variants, what follows what; and three patterns to try."""
+    path: str, form: str | None, one_case: bool, as_json: bool, top: int, connection: Connection, reading: Reading
+) -> None:
+    """Describe a log: cases, event types, variants, what follows what, and three patterns to try."""
     from sparkcep.cli.logs import open_logs
     from sparkcep.data.discovery import LogColumns, discover
     from sparkcep.data.files import check_files, file_of
+    from sparkcep.data.quality import quality, sentences
     from sparkcep.errors import SparkCepError
     from sparkcep.progress import activity
-    from sparkcep.session.interrupts import interruptible
+    from sparkcep.session.machine.interrupts import interruptible
 
     file = file_of(path, form)
     if connection.remote is None:
         check_files([file])
-    given = {"case": case, "time": time, "event": event, "tiebreak": tiebreak}
-    named = {role: column for role, column in given.items() if column is not None}
+    how = reading.how()
     spark = session_of(connection)
     with interruptible(spark):
-        options = pairs(option, "--option")
-        (log,) = open_logs(spark, [file], options, named, alone=True, quiet=quiet, time_format=time_format)
-        found = {role: log.column(role) for role in given}
-        if found["time"] is None or found["event"] is None:
-            lacking = [role for role in ("time", "event") if found[role] is None]
-            why = "; ".join(f"no {role}, {log.roles[role].why}" for role in lacking)
+        (log,) = open_logs(spark, [file], how, alone=True, quiet=reading.quiet)
+        found = {role: log.column(role) for role in log.roles}
+        needed = ("time", "event") if one_case else ("time", "event", "case")
+        if lacking := [role for role in needed if found[role] is None]:
+            why = "; ".join(log.roles[role].why for role in lacking)
+            named = " and ".join(f"--{role}" for role in lacking)
+            or_whole = ", --one-case takes the whole log for one" if lacking[0] == "case" else ""
             raise SparkCepError(
-                "CEP_LOG_COLUMNS", f"The columns of {file.path} tell {why}.",
-                hint=f"--{lacking[0]} names it; its columns are {', '.join(log.frame.columns)}",
+                "CEP_LOG_COLUMNS", f"sparkcep cannot tell the {' and the '.join(lacking)} of {file.path}: {why}.",
+                hint=f"{named} COLUMN{or_whole}; its columns are {', '.join(log.frame.columns)}",
             )  # fmt: skip
-        columns = LogColumns(log.cases, found["time"], found["event"], found["tiebreak"])
+        columns = LogColumns(() if one_case else log.cases, str(found["time"]), str(found["event"]), found["tiebreak"])
         with activity(f"Looking at {file.path}"):
             result = discover(log.frame, columns, file.name, top)
-    click.echo("\n".join(report(result, top, log.roles["tiebreak"].column)))
-    words = ["sparkcep", "sql", f"--{file.format}", file.path, "--as", file.name]
-    for role, column in {**named, "time-format": time_format}.items():
-        words += [] if column is None else [f"--{role}", column]
-    for item in option:
-        words += ["--option", item]
-    click.echo("\n".join(["", "Three patterns to try, as commands:", *commands(result, words)]))
+            faults = quality(log.frame, columns, log.place)
+    words = ["sparkcep", "sql", f"--{file.format}", file.path, "--as", file.name, *reading.words()]
+    proposed = list(commands(result, words))
+    if as_json:
+        roles = {role: guess.column for role, guess in log.roles.items()}
+        read = [asdict(column) for column in log.columns]
+        rest = {"quality": asdict(faults), "commands": proposed[2::3]}
+        click.echo(
+            json.dumps(
+                {"roles": roles, "read": read, **asdict(result), **rest}, ensure_ascii=False, indent=2, default=str
+            )
+        )
+        return
+    questionable = list(sentences(faults, columns)) or ["no duplicates, no NULL, and one spelling for each type"]
+    lines = report(result, top, log.roles["tiebreak"].column)
+    lines += ["", "Data quality:", *(f"  {line}" for line in questionable)]
+    click.echo("\n".join([*lines, "", "Three patterns to try, as commands:", *proposed]))
 
 
 def commands(found: Discovered, words: list[str]) -> list[str]:
@@ -92,7 +106,7 @@ def report(found: Discovered, top: int, tiebreak: str | None) -> list[str]:
     """What was found, as lines. ``tiebreak``: the column that orders events of one time."""
     from sparkcep.cli.printing import table
     from sparkcep.pictures.durations import in_words
-    from sparkcep.session.ties import ordered_by
+    from sparkcep.session.inspection.ties import ordered_by
 
     def lasting(value: float) -> str:
         return in_words(value) if found.clock else f"{value:,.6g}"
@@ -123,7 +137,7 @@ def report(found: Discovered, top: int, tiebreak: str | None) -> list[str]:
         [f.event, f.next, f"{f.events:,}", f"{f.cases:,}", lasting(f.least), lasting(f.median), lasting(f.most)]
         for f in found.follows[:top]
     ]
-    names = ["event", "directly before", "times", "cases", "fastest", "median", "slowest"]
+    names = ["event", "followed by", "times", "cases", "fastest", "median", "slowest"]
     return [*out, "", _heading("What follows what", len(found.follows), top), table(names, rows)]
 
 

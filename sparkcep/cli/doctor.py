@@ -56,13 +56,13 @@ def python() -> Finding:
 
 def spark() -> Finding:
     """Its version, whichever package brings it."""
-    from sparkcep.session.local import way_to_spark
+    from sparkcep.session.machine.local import way_to_spark
 
     found = _version("pyspark") or _version("pyspark-client") or _version("databricks-connect")
     if found is None:
         return Finding("Spark", "not installed", way_to_spark(), True)
     text, number = found
-    from sparkcep.releases import TESTED, lacking
+    from sparkcep.spark.releases import TESTED, lacking
 
     if not TESTED[0] <= number < TESTED[1] and not _version("databricks-connect"):
         return Finding("Spark", text, "sparkcep is tested with 3.5 to 4.3: pip install 'pyspark>=3.5,<4.4'")
@@ -77,7 +77,7 @@ def is_thin() -> bool:
 
 def java() -> Finding:
     """Where it is, unless Spark is a Connect client."""
-    from sparkcep.session.java import ensure_java
+    from sparkcep.session.machine.java import ensure_java
 
     if is_thin():
         return Finding("Java", "not needed: Spark is a Connect client")
@@ -128,7 +128,7 @@ def kernels() -> Finding:
         from sparkcep.exec.kernel_cache.cache import names as names_of
         from sparkcep.exec.kernel_cache.places import places
         from sparkcep.exec.kernel_cache.report import held
-        from sparkcep.session.warmup import ENTRIES
+        from sparkcep.session.machine.warmup import ENTRIES
     except ImportError as error:
         return Finding(
             "Kernels",
@@ -178,7 +178,7 @@ def settings() -> Finding:
 
 def a_query() -> Finding:
     """One pattern query from end to end."""
-    from sparkcep.session.local import local_session
+    from sparkcep.session.machine.local import local_session
 
     started = time.perf_counter()
     try:

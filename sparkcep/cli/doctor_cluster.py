@@ -27,8 +27,8 @@ _INSTALL = (
 
 def cluster_findings(spark: SparkSession) -> Iterator[Finding]:
     """All checks of a session's cluster; a pattern query at the end, unless something fatal came before."""
-    from sparkcep.executors import known_cores, on_executors
-    from sparkcep.shipping import versions
+    from sparkcep.spark.executors import known_cores, on_executors
+    from sparkcep.spark.shipping import versions
 
     version, sources = versions()
     yield Finding(
@@ -85,7 +85,7 @@ def looker() -> Callable[[], Mapping[str, Any]]:
             found["version"] = getattr(sparkcep, "__version__", None)
             importlib.import_module("sparkcep.exec.operator")
             from sparkcep.cli.doctor import kernels
-            from sparkcep.shipping import stamp
+            from sparkcep.spark.shipping import stamp
 
             found["sources"] = stamp()
             said = kernels()
@@ -169,7 +169,7 @@ def _index_path(spark: SparkSession, blind: bool) -> Finding:
     from sparkcep.errors import PatternIndexError
     from sparkcep.index import catalog
     from sparkcep.index.path import check_shared, index_path
-    from sparkcep.spark_plan import is_remote
+    from sparkcep.spark.plan import is_remote
 
     subject = "index path"
     try:

@@ -59,7 +59,7 @@ def _with_index(command: Command) -> Command:
     @with_examples
     @functools.wraps(command)
     def run(path: str | None, connection: Connection, examples: Examples, **given: Any) -> Any:
-        from sparkcep.session.interrupts import interruptible
+        from sparkcep.session.machine.interrupts import interruptible
         from sparkcep.settings import INDEX_PATH
 
         spark = session_of(connection, Data(flights=examples.flights, stocks=examples.stocks))
@@ -179,7 +179,7 @@ def refresh(spark: SparkSession, name: str, full: bool) -> None:
 @click.argument("name")
 @_with_index
 def optimize(spark: SparkSession, name: str) -> None:
-    """Write an index anew as one batch."""
+    """Rewrite an index as one batch."""
     from sparkcep import index
 
     with activity(f"Compacting the index {name}") as progress:
@@ -207,7 +207,7 @@ def show(spark: SparkSession, on: str | None) -> None:
 @click.option("--extended", is_flag=True, help="With its tables.")
 @_with_index
 def describe(spark: SparkSession, name: str, extended: bool) -> None:
-    """Facts about an index."""
+    """Describe an index."""
     from sparkcep import index
 
     rows = index.describe(spark, name, extended)

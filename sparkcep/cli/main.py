@@ -13,13 +13,13 @@ from typing import Any
 
 import click
 
-from sparkcep import __version__
 from sparkcep.cli.discover import discover_command
 from sparkcep.cli.index import index_group
 from sparkcep.cli.options import Connection, Data, session_of, with_connection, with_data
 from sparkcep.cli.rules import rules_group
 from sparkcep.cli.statements import COMMANDS, TEXT
-from sparkcep.session.messages import is_sparks, short_message
+from sparkcep.session.messages.printed import is_sparks, short_message
+from sparkcep.version import __version__
 
 # What takes time to load, errors too since they bring pyspark, is imported where it is needed: --help answers at once.
 
@@ -68,9 +68,9 @@ def demo_command(stream: bool) -> None:
 @click.option("--cluster", is_flag=True, help="Look at a session's executors instead of this machine.")
 @with_connection
 def doctor_command(no_query: bool, cluster: bool, connection: Connection) -> int:
-    """Say what this machine lacks for pattern queries, and how to fix it.
+    """Check whether this machine can run pattern queries, and say how to fix it.
 
-    The exit code is 1 where pattern queries cannot run.
+    The exit code is 1 if pattern queries cannot run.
     """
     from sparkcep.cli.doctor import findings
 
@@ -88,21 +88,21 @@ def doctor_command(no_query: bool, cluster: bool, connection: Connection) -> int
 
 
 @cli.command("warmup")
-@click.option("--portable", is_flag=True, help="For all processors of a level (x86-64-v2), not just this machine's.")
-@click.option("--into", metavar="FOLDER", type=Path, help="Copy what a wheel brings there; implies --portable.")
+@click.option("--portable", is_flag=True, help="Compile for all processors of a level (x86-64-v2).")
+@click.option("--into", metavar="FOLDER", type=Path, help="Copy the kernels to this folder; implies --portable.")
 def warmup_command(portable: bool, into: Path | None) -> None:
     """Compile the matching kernels ahead, once per machine and version."""
     from sparkcep.exec.kernel_cache.called import counted
     from sparkcep.exec.kernel_cache.places import places
     from sparkcep.progress import activity
-    from sparkcep.session.warmup import ENTRIES, keep_beside_sources, ship_kernels, warm_for
+    from sparkcep.session.machine.warmup import ENTRIES, keep_beside_sources, ship_kernels, warm_for
 
     kept = places()
     if kept.write is None:
         from sparkcep.errors import SparkCepError
 
         raise SparkCepError(
-            "CEP_KERNEL_CACHE", f"Compiled kernels can be kept nowhere: {'; '.join(kept.refused)}.",
+            "CEP_KERNEL_CACHE", f"No folder can hold compiled kernels: {'; '.join(kept.refused)}.",
             hint="export NUMBA_CACHE_DIR=a folder that only you can write to",
         )  # fmt: skip
     started = time.perf_counter()
@@ -130,7 +130,7 @@ def warmup_command(portable: bool, into: Path | None) -> None:
 def dbt_command() -> None:
     """Run dbt with pattern queries enabled.
 
-    All that follows is dbt's: build, run --select model, docs --help ...
+    Arguments go to dbt: build, run --select model, docs --help ...
     """
 
 
@@ -140,7 +140,7 @@ def run_dbt(arguments: Sequence[str]) -> int:
     Raises:
         SparkCepError: CEP_DBT_MISSING.
     """
-    from sparkcep.session.local import prepare_process
+    from sparkcep.session.machine.local import prepare_process
 
     try:
         from dbt.cli.main import dbtRunner
@@ -174,9 +174,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] != "pyspark":
             raise
-        from sparkcep.session.local import way_to_spark
+        from sparkcep.session.machine.local import way_to_spark
 
-        print(f"[CEP_SPARK_MISSING] Python finds no pyspark.\nHint: {way_to_spark()}", file=sys.stderr)
+        print(f"[CEP_SPARK_MISSING] PySpark is not installed.\nHint: {way_to_spark()}", file=sys.stderr)
         return 1
     except Exception as error:
         if not is_sparks(error):

@@ -11,13 +11,13 @@ from typing import Any
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-import sparkcep
 from sparkcep.cli.printing import plan_text, texts
 from sparkcep.errors import SparkCepError, error_behind
 from sparkcep.pictures.picture import Picture
 from sparkcep.progress import activity
-from sparkcep.session.inspection import explained, notes_of_result
-from sparkcep.session.interrupts import Interrupted, interruptible
+from sparkcep.session import hook
+from sparkcep.session.inspection.statements import explained, notes_of_result
+from sparkcep.session.machine.interrupts import Interrupted, interruptible
 from sparkcep.sql.script import split_statements
 
 ROWS = 20
@@ -25,7 +25,7 @@ ROWS = 20
 NUMBERS = frozenset({"tinyint", "smallint", "int", "bigint", "float", "double", "decimal"})
 _USAGE = """%%cep [--explain] [--limit n] [--view v] [name]
 
-Run the cell's statements; the last one's rows are shown.
+Run the cell's statements and show the rows of the last one.
 
     --explain    draw its pattern and show its plan instead
     --limit n    show n rows (20)
@@ -35,10 +35,12 @@ Run the cell's statements; the last one's rows are shown.
 
 
 class Table:
-    """The first rows of a result, for a notebook: ``frame`` is the result.
+    """The first rows of a result, as a notebook shows them. ``frame`` is the whole result.
 
     Args:
-        notes: sentences about the result, by whether there are rows.
+        frame: the result.
+        limit: how many rows to show.
+        notes: gives sentences about the result; its argument says whether there are rows.
     """
 
     def __init__(
@@ -52,7 +54,7 @@ class Table:
 
     @property
     def note(self) -> str:
-        """How many rows are shown, and whether there are more."""
+        """How many rows are shown, whether there are more, and the notes."""
         count = len(self.rows)
         said = f"the first {count} rows" if self.more else f"{count} row{'' if count == 1 else 's'}"
         return "; ".join([said, *self.notes])
@@ -74,7 +76,7 @@ class Table:
 
 
 class Plan:
-    """What EXPLAIN says, in its own lines, and the pattern's picture (None: the statement has no pattern)."""
+    """The text of EXPLAIN, and the pattern's picture (None: no picture was requested, or there is no pattern)."""
 
     def __init__(self, text: str, picture: Picture | None = None) -> None:
         self.text = text
@@ -108,21 +110,23 @@ def session_of(namespace: dict[str, Any]) -> SparkSession:
         return named  # type: ignore[no-any-return]
     active = SparkSession.getActiveSession()
     if active is None:
-        from sparkcep.session.local import local_session
+        from sparkcep.session.machine.local import local_session
 
         active = namespace["spark"] = local_session()
     return active
 
 
 def run_cell(line: str, cell: str, namespace: dict[str, Any]) -> Table | Plan | None:
-    """What ``%%cep`` does.
+    """Run a ``%%cep`` cell, and return what the notebook shows; None if the last statement has no columns.
 
     Args:
-        line: its arguments. cell: statements, separated by semicolons. namespace: the notebook's variables.
+        line: the arguments of ``%%cep``.
+        cell: statements, separated by semicolons.
+        namespace: the notebook's variables.
 
     Raises:
-        SparkCepError: CEP_ARGUMENTS, and whatever is wrong with a statement.
-        Interrupted: the cell was interrupted; what it ran is cancelled.
+        SparkCepError: CEP_ARGUMENTS, and the statements' own errors.
+        Interrupted: the cell was interrupted, and its Spark jobs are cancelled.
     """
     options = _parser().parse_args(shlex.split(line))
     if options.limit < 0:
@@ -142,7 +146,7 @@ def _run_statements(
         raise SparkCepError("CEP_ARGUMENTS", "%%cep: the cell holds no statement.")
     for statement in before:
         with activity("Running the first statements"):
-            sparkcep.sql(spark, statement)
+            hook.sql(spark, statement)
     if options.explain:
         from sparkcep.pictures.graph import pattern_picture
 
@@ -150,7 +154,7 @@ def _run_statements(
             text, run = explained(spark, last)
         return Plan(text, pattern_picture(run.relations) if run is not None and run.relations else None)
     with activity("Planning"):
-        frame = sparkcep.sql(spark, last)
+        frame = hook.sql(spark, last)
     if options.view:
         frame.createOrReplaceTempView(options.view)
     if options.name:
@@ -166,7 +170,7 @@ def load(shell: Any) -> None:
     """Enable pattern queries and register ``%%cep`` with an IPython shell."""
     from IPython.display import display
 
-    sparkcep.enable()
+    hook.enable()
 
     failed: list[tuple[BaseException, str]] = []  # the last cell of statements that failed
 
@@ -190,7 +194,7 @@ def load(shell: Any) -> None:
         if not cell and not is_query and error_behind(error) is None:
             shell.showtraceback((kind, error, trace), tb_offset=tb_offset)
             return
-        from sparkcep.session.messages import short_message
+        from sparkcep.session.messages.printed import short_message
 
         print("Interrupted." if isinstance(error, Interrupted) else short_message(error, cell))
 
@@ -200,6 +204,6 @@ def load(shell: Any) -> None:
 
 def unload(shell: Any) -> None:
     """Undo :func:`load`."""
-    sparkcep.disable()
+    hook.disable()
     shell.magics_manager.magics["cell"].pop("cep", None)
     shell.set_custom_exc((), None)

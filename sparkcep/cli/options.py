@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from sparkcep.data.files import LogFile
+    from sparkcep.data.read_log import LogOptions
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -37,12 +38,61 @@ class Examples:
 
 
 @dataclass(frozen=True, slots=True)
-class Data:
+class Reading:
+    """How files are read, where that is not found out.
+
+    ``option``: KEY=VALUE of Spark's reader. ``case``, ``time``, ``event``, ``tiebreak``: columns that are not guessed.
+    The rest is as of :class:`LogOptions`.
+    """
+
+    option: tuple[str, ...] = ()
+    case: str | None = None
+    time: str | None = None
+    event: str | None = None
+    tiebreak: str | None = None
+    time_format: str | None = None
+    texts: tuple[str, ...] = ()
+    decimal: str | None = None
+    bad_rows: str = "error"
+    drop_duplicates: bool = False
+    fold_types: bool = False
+    quiet: bool = False
+
+    @property
+    def roles(self) -> Mapping[str, str]:
+        """The columns that were named, by role."""
+        return {r: c for r in ("case", "time", "event", "tiebreak") if (c := getattr(self, r)) is not None}
+
+    def how(self) -> LogOptions:
+        """What reads a log.
+
+        Raises:
+            SparkCepError: CEP_ARGUMENTS where an option is not KEY=VALUE.
+        """
+        from sparkcep.data.read_log import LogOptions
+
+        return LogOptions(
+            pairs(self.option, "--option"), self.roles, self.time_format, self.texts, self.decimal, self.bad_rows,
+            self.drop_duplicates, self.fold_types,
+        )  # fmt: skip
+
+    def words(self) -> list[str]:
+        """The options that were given, as they stand in a command."""
+        out: list[str] = []
+        for name in ("case", "time", "event", "tiebreak", "time_format", "decimal"):
+            out += [f"--{name.replace('_', '-')}", value] if (value := getattr(self, name)) is not None else []
+        for option, values in (("--option", self.option), ("--text", self.texts)):
+            out += [word for value in values for word in (option, value)]
+        out += ["--bad-rows", self.bad_rows] if self.bad_rows != "error" else []
+        return out + [f"--{n.replace('_', '-')}" for n in ("drop_duplicates", "fold_types") if getattr(self, n)]
+
+
+@dataclass(frozen=True, slots=True)
+class Data(Reading):
     """What a session has before the first statement.
 
     ``csv``, ``parquet``, ``json``, ``delta``, ``xes``: files, each a path or NAME=PATH. ``name``: the view of the one
-    file. ``option``: KEY=VALUE of Spark's reader. ``case``, ``time``, ``event``, ``tiebreak``: columns that are not
-    guessed. ``time_format``: how the time is written.
+    file.
     """
 
     flights: bool = False
@@ -53,18 +103,6 @@ class Data:
     delta: tuple[str, ...] = ()
     xes: tuple[str, ...] = ()
     name: str | None = None
-    option: tuple[str, ...] = ()
-    case: str | None = None
-    time: str | None = None
-    event: str | None = None
-    tiebreak: str | None = None
-    time_format: str | None = None
-    quiet: bool = False
-
-    @property
-    def roles(self) -> Mapping[str, str]:
-        """The columns that were named, by role."""
-        return {r: c for r in ("case", "time", "event", "tiebreak") if (c := getattr(self, r)) is not None}
 
     def files(self) -> list[LogFile]:
         """The files, by their formats, with the names of their views.
@@ -84,30 +122,47 @@ _CONNECTION = (
     click.option("--conf", metavar="KEY=VALUE", multiple=True, help="Spark configuration."),
 )
 _ROLES = (
-    click.option("--case", metavar="COLUMN", help="What tells cases apart; several with commas."),
-    click.option("--time", metavar="COLUMN", help="When an event was."),
-    click.option("--event", metavar="COLUMN", help="An event's type."),
-    click.option("--tiebreak", metavar="COLUMN", help="Orders events of one time (default: their order in the file)."),
+    click.option("--case", metavar="COLUMN", help="Case column; several are separated by commas."),
+    click.option("--time", metavar="COLUMN", help="Time column."),
+    click.option("--event", metavar="COLUMN", help="Event type column."),
     click.option(
-        "--time-format", metavar="PATTERN", help="How times are written (dd.MM.yyyy HH:mm), if not found out."
+        "--tiebreak", metavar="COLUMN", help="Column that orders events with equal times (default: order in the file)."
     ),
+    click.option(
+        "--time-format",
+        metavar="PATTERN",
+        help="Format of times, dd.MM.yyyy HH:mm or `number`, if sparkcep cannot tell.",
+    ),
+    click.option("--text", "texts", metavar="COLUMN", multiple=True, help="Keep this column as text."),
+    click.option("--decimal", type=click.Choice([",", "."]), help="Decimal mark, if sparkcep cannot tell."),
+    click.option(
+        "--bad-rows",
+        type=click.Choice(["error", "null", "drop", "keep-aside"]),
+        default="error",
+        help="What to do with rows that do not fit the format found for a column; keep-aside puts them into the view "
+        "NAME_bad_rows.",
+    ),
+    click.option("--drop-duplicates", is_flag=True, help="Keep one of rows that are equal in all columns."),
+    click.option("--fold-types", is_flag=True, help="Merge event types that differ only in case, blanks or accents."),
 )
 _READING = (
-    click.option("--option", metavar="KEY=VALUE", multiple=True, help="Of Spark's reader: sep=;, encoding=..."),
+    click.option("--option", metavar="KEY=VALUE", multiple=True, help="Option of Spark's reader: sep=;, encoding=..."),
     *_ROLES,
-    click.option("-q", "--quiet", is_flag=True, help="Do not say what was guessed about a file."),
+    click.option("-q", "--quiet", is_flag=True, help="Do not print guesses about files."),
 )
 _EXAMPLES = (
     click.option("--flights", is_flag=True, help="Create the view `flights` of the examples first."),
     click.option("--stocks", is_flag=True, help="Create the view `stocks` of the examples first."),
 )
 _DATA = (
-    click.option("--csv", metavar="[NAME=]PATH", multiple=True, help="A file or folder as a view; - for stdin."),
-    click.option("--parquet", metavar="[NAME=]PATH", multiple=True, help="The same of Parquet."),
-    click.option("--json", metavar="[NAME=]PATH", multiple=True, help="The same of JSON lines or an array."),
-    click.option("--delta", metavar="[NAME=]PATH", multiple=True, help="The same of a Delta table."),
-    click.option("--xes", metavar="[NAME=]PATH", multiple=True, help="A log in XES, maybe .gz; - for stdin."),
-    click.option("--as", "name", metavar="NAME", help="The view's name (default: the file's)."),
+    click.option(
+        "--csv", metavar="[NAME=]PATH", multiple=True, help="Make a view of a CSV file or folder; - for stdin."
+    ),
+    click.option("--parquet", metavar="[NAME=]PATH", multiple=True, help="... of a Parquet file or folder."),
+    click.option("--json", metavar="[NAME=]PATH", multiple=True, help="... of JSON lines or a JSON array."),
+    click.option("--delta", metavar="[NAME=]PATH", multiple=True, help="... of a Delta table."),
+    click.option("--xes", metavar="[NAME=]PATH", multiple=True, help="... of an XES log, also .gz; - for stdin."),
+    click.option("--as", "name", metavar="NAME", help="Name of the view (default: that of the file)."),
     *_READING,
     *_EXAMPLES,
 )
@@ -132,18 +187,12 @@ def _packed(kind: type[Any], parameter: str, options: Sequence[Callable[[Any], A
 
 #: --master, --remote, --conf as ``connection``.
 with_connection = _packed(Connection, "connection", _CONNECTION)
+#: --option, --case and the like as ``reading``.
+with_reading = _packed(Reading, "reading", _READING)
 #: --csv and the like, --flights, --stocks as ``data``.
 with_data = _packed(Data, "data", _DATA)
 #: --flights, --stocks as ``examples``.
 with_examples = _packed(Examples, "examples", _EXAMPLES)
-
-
-def with_reading(command: Command) -> Command:
-    """--option, --case and the like, one by one."""
-    out: Any = command
-    for option in reversed(_READING):
-        out = option(out)
-    return out  # type: ignore[no-any-return]
 
 
 NO_DATA = Data()
@@ -168,7 +217,7 @@ def pairs(items: Sequence[str], option: str, form: str = "KEY=VALUE") -> dict[st
 
 def _compile_likely(text: str) -> None:
     with contextlib.suppress(Exception):  # what is wrong here is said where the statement is run
-        from sparkcep.session.ahead import compile_groups, likely_group
+        from sparkcep.session.machine.ahead import compile_groups, likely_group
 
         if (group := likely_group(text)) is not None:
             compile_groups([group])
@@ -184,10 +233,10 @@ def session_of(connection: Connection, data: Data = NO_DATA, text: str = "") -> 
         SparkCepError: what is missing, before Spark is started, which takes its time.
     """
     from sparkcep.progress import activity
-    from sparkcep.session.local import local_session
+    from sparkcep.session.machine.local import local_session
 
     conf = pairs(connection.conf, "--conf")
-    options = pairs(data.option, "--option")
+    how = data.how()
     if data.flights:
         from sparkcep.data.flights import create_flights_view, flights_source
 
@@ -214,5 +263,5 @@ def session_of(connection: Connection, data: Data = NO_DATA, text: str = "") -> 
         from sparkcep.cli.logs import open_logs
 
         alone = not (data.flights or data.stocks)
-        open_logs(spark, files, options, data.roles, alone=alone, quiet=data.quiet, time_format=data.time_format)
+        open_logs(spark, files, how, alone=alone, quiet=data.quiet)
     return spark

@@ -33,7 +33,7 @@ def rules_group() -> None:
 )
 @click.option("--event-type", metavar="COLUMN", help="The column that types in PATTERN are values of.")
 def check_command(folder: Path, columns: str | None, event_type: str | None) -> int:
-    """Read every rule of a folder, and bind it if the log's columns are given.
+    """Read every rule of a folder, and check it against the log's columns if you give them.
 
     Its .sql files are rules, also those of folders in it. The exit code is 1 where one is refused.
     """

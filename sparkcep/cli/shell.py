@@ -17,9 +17,9 @@ from sparkcep.cli.printing import plan_text, table, texts
 from sparkcep.data.discovery import quoted
 from sparkcep.progress import shown
 from sparkcep.query import in_backticks
-from sparkcep.session.inspection import notes_of_result
-from sparkcep.session.interrupts import interruptible
-from sparkcep.session.messages import is_sparks, short_message
+from sparkcep.session.inspection.statements import notes_of_result
+from sparkcep.session.machine.interrupts import interruptible
+from sparkcep.session.messages.printed import is_sparks, short_message
 from sparkcep.sql.script import is_complete, split_statements
 
 HELP = r"""Statements end with a semicolon. Commands begin with a backslash and end with their line:

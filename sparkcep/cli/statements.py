@@ -77,7 +77,7 @@ def run_statements(
     from sparkcep.cli.printing import PRINT, plan_text
     from sparkcep.cli.written import write
     from sparkcep.progress import activity
-    from sparkcep.session.inspection import is_query, no_rows_notes, unknown_constant_notes
+    from sparkcep.session.inspection.statements import is_query, no_rows_notes, unknown_constant_notes
     from sparkcep.sql.script import split_statements
 
     printed = False
@@ -116,7 +116,7 @@ def run_statements(
 
 @click.command("sql")
 @with_statements
-@click.option("--format", "form", type=click.Choice(FORMATS), default="table", help="How results are printed.")
+@click.option("--format", "form", type=click.Choice(FORMATS), default="table", help="Format of printed results.")
 @click.option("-o", "--output", metavar="FILE", help="Write the last result: .parquet, .csv, .json or .jsonl (lines).")
 @with_connection
 @with_data
@@ -126,7 +126,7 @@ def sql_command(statements: list[str], form: str, output: str | None, connection
     \b
     sparkcep sql --csv log.csv "FROM log PATTERN SEQ(Register a, NOT Decide d, Pay p)"
     """
-    from sparkcep.session.interrupts import interruptible
+    from sparkcep.session.machine.interrupts import interruptible
 
     if output is not None:
         from sparkcep.cli.written import check_output
@@ -146,15 +146,15 @@ def _before(spark: SparkSession, statements: list[str]) -> str:
 
 @click.command("explain")
 @with_statements
-@click.option("--analyze", is_flag=True, help="Run it, and tell what it met.")
+@click.option("--analyze", is_flag=True, help="Run the statement, and print what happened.")
 @click.option("--html", metavar="FILE", help="Write a page with the pattern drawn, instead of printing.")
 @with_connection
 @with_data
 def explain_command(statements: list[str], analyze: bool, html: str | None, connection: Connection, data: Data) -> None:
-    """Print the plan of the last statement; the others are run."""
+    """Print the plan of the last statement, and run those before it."""
     from sparkcep.progress import activity
-    from sparkcep.session.inspection import explained
-    from sparkcep.session.interrupts import interruptible
+    from sparkcep.session.inspection.statements import explained
+    from sparkcep.session.machine.interrupts import interruptible
 
     spark = session_of(connection, data, ";\n".join(statements))
     with interruptible(spark):
@@ -181,8 +181,8 @@ def explain_command(statements: list[str], analyze: bool, html: str | None, conn
 @with_connection
 @with_data
 def compile_command(statements: list[str], connection: Connection, data: Data) -> None:
-    """Print the last statement as SQL for Spark alone; the others are run."""
-    from sparkcep.session.interrupts import interruptible
+    """Print the last statement as plain Spark SQL, and run those before it."""
+    from sparkcep.session.machine.interrupts import interruptible
     from sparkcep.session.transpile import compiled
 
     spark = session_of(connection, data)

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sparkcep.query import in_backticks, string_literal, unescape
+from sparkcep.data.roles import TEMPORAL
+from sparkcep.query import in_backticks, plain_literal, string_literal
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 LONG_CASE = 5_000
 #: Types whose order is looked at for proposals, by how many cases have them.
 PAIRED = 15
-_TIMES = ("timestamp", "timestamp_ntz", "date")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +99,11 @@ def quoted(name: str) -> str:
     return name if is_plain else in_backticks(name)
 
 
+def seconds_of(time: str, type_: str) -> str:
+    """SQL of a time's seconds since 1970, or of a number as it is."""
+    return f"unix_micros(CAST({time} AS TIMESTAMP)) / 1e6D" if type_ in TEMPORAL else f"CAST({time} AS DOUBLE)"
+
+
 def discover(frame: DataFrame, columns: LogColumns, name: str = "log", variants: int = 10) -> Discovered:
     """Look at a log.
 
@@ -106,9 +111,9 @@ def discover(frame: DataFrame, columns: LogColumns, name: str = "log", variants:
         frame: its events. columns: which are what. name: of the log in proposals. variants: how many are listed.
     """
     type_ = dict(frame.dtypes)[columns.time]
-    clock = type_ in _TIMES
+    clock = type_ in TEMPORAL
     at = quoted(columns.time)
-    seconds = f"unix_micros(CAST({at} AS TIMESTAMP)) / 1e6D" if clock else f"CAST({at} AS DOUBLE)"
+    seconds = seconds_of(at, type_)
     case = f"struct({', '.join(map(quoted, columns.case))})" if columns.case else "0"
     tie = quoted(columns.tiebreak) if columns.tiebreak else "0"
     base = frame.selectExpr(
@@ -176,11 +181,6 @@ def _later(rows: Any, names: Sequence[str]) -> Mapping[tuple[str, str], int]:
     return {(a, z): n for a, z, n in found}
 
 
-def _literal(text: str) -> str:
-    """A text in a statement that no values are put into."""
-    return unescape(string_literal(text))
-
-
 def _proposals(
     columns: LogColumns, name: str, clock: bool, types: Sequence[EventType], follows: Sequence[Follows], later: Any
 ) -> list[Proposal]:
@@ -188,7 +188,7 @@ def _proposals(
     known = [t for t in types if t.name != "NULL"]
     out = []
     slow = max(
-        (f for f in follows if f.event != f.next and "NULL" not in (f.event, f.next) and f.p90 > 0),
+        (f for f in follows if f.event != f.next and "NULL" not in (f.event, f.next) and 0 < f.p90 < f.most),
         key=lambda f: f.events * f.median + f.p90 / 1e9, default=None,
     )  # fmt: skip
     name = quoted(name)
@@ -198,7 +198,7 @@ def _proposals(
         limit, words = _interval(slow.p90) if clock else (f"{slow.p90:g}", f"{slow.p90:g}")
         out.append(Proposal(
             f"{slow.next} directly after {slow.event}, but more than {words} later (the slowest tenth)",
-            f"FROM {name} PATTERN SEQ({_literal(slow.event)} a, {_literal(slow.next)} b)\n"
+            f"FROM {name} PATTERN SEQ({plain_literal(slow.event)} a, {plain_literal(slow.next)} b)\n"
             f"WHERE strict_contiguity(a, b) {{ b.{at} > a.{at} + {limit} }}\n"
             f"RETURN {case}a.{at} AS started, b.{at} AS ended", None,
         ))  # fmt: skip
@@ -206,7 +206,7 @@ def _proposals(
     if again is not None:
         out.append(Proposal(
             f"{again.name} more than once in a case",
-            f"FROM {name} PATTERN SEQ({_literal(again.name)} a, {_literal(again.name)} b)\n"
+            f"FROM {name} PATTERN SEQ({plain_literal(again.name)} a, {plain_literal(again.name)} b)\n"
             f"MATCHES FIRST\nRETURN {case}a.{at} AS first, b.{at} AS again", again.repeated,
         ))  # fmt: skip
     missing = _absence(known, later([t.name for t in sorted(known, key=lambda t: -t.cases)[:PAIRED]]) if known else {})
@@ -214,17 +214,17 @@ def _proposals(
         a, b, cases = missing
         out.append(Proposal(
             f"{a} that no {b} follows, though one mostly does",
-            f"FROM {name} PATTERN SEQ({_literal(a)} a, NOT {_literal(b)} b)\n"
+            f"FROM {name} PATTERN SEQ({plain_literal(a)} a, NOT {plain_literal(b)} b)\n"
             f"MATCHES FIRST\nRETURN {case}a.{at} AS since", cases,
         ))  # fmt: skip
     for pair in follows:
         if len(out) >= 3:
             break
-        if "NULL" in (pair.event, pair.next):
+        if "NULL" in (pair.event, pair.next) or pair.event == pair.next:  # the repetition is proposed above
             continue
         out.append(Proposal(
             f"{pair.event}, then {pair.next}, with anything between",
-            f"FROM {name} PATTERN SEQ({_literal(pair.event)} a, {_literal(pair.next)} b)\n"
+            f"FROM {name} PATTERN SEQ({plain_literal(pair.event)} a, {plain_literal(pair.next)} b)\n"
             f"RETURN {case}a.{at} AS started, b.{at} AS ended", None,
         ))  # fmt: skip
     return out[:3]
@@ -247,7 +247,7 @@ def _absence(types: Sequence[EventType], later: Mapping[tuple[str, str], int]) -
 def _interval(seconds: float) -> tuple[str, str]:
     """A bound as an INTERVAL literal and in words."""
     for unit, length in (("DAY", 86400), ("HOUR", 3600), ("MINUTE", 60)):
-        if seconds >= 2 * length:
-            return f"INTERVAL {round(seconds / length)} {unit}", f"{round(seconds / length)} {unit.lower()}s"
-    whole = max(1, round(seconds))
+        if seconds >= 2 * length:  # never more than the bound, past which there may be nothing
+            return f"INTERVAL {int(seconds / length)} {unit}", f"{int(seconds / length)} {unit.lower()}s"
+    whole = int(seconds)
     return f"INTERVAL {whole} SECOND", f"{whole} second{'s' * (whole != 1)}"

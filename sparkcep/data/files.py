@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import json
 import re
 import shutil
 import sys
-import tempfile
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
+from sparkcep.data.preamble import SEPARATORS, lines_before_header
 from sparkcep.errors import SparkCepError
-from sparkcep.query import in_backticks
-from sparkcep.releases import frame_of
-from sparkcep.spark_plan import is_remote
+from sparkcep.session.machine.temporary import temporary_folder
+from sparkcep.spark.plan import is_remote
+from sparkcep.spark.releases import frame_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -28,7 +30,12 @@ ENDINGS = {
     ".jsonl": "json", ".ndjson": "json", ".xes": "xes",
 }  # fmt: skip
 _COMPRESSED = (".gz", ".bz2", ".zst", ".snappy", ".lz4")
-_SEPARATORS = ",;\t|"
+#: What spreadsheets write before the header to say what stands between columns.
+_SEP_LINE = re.compile(r'\ufeff?"?sep=(.)"?\r?\n')
+#: Lines by which a separator is told.
+_LINES = 20
+#: Bytes of a file by which its encoding is told.
+_BEGINNING = 1 << 22
 _NAME = re.compile(r"[^\W\d]\w*")
 
 
@@ -91,7 +98,9 @@ def file_of(path: str, kind: str | None = None) -> LogFile:
     found = kind or _format(file.path)
     if found is None:
         raise SparkCepError(
-            "CEP_ARGUMENTS", f"The name {file.path} tells no format.", hint="--format csv, parquet, json, delta or xes"
+            "CEP_ARGUMENTS",
+            f"The name {file.path} does not say which format the file has.",
+            hint="--format csv, parquet, json, delta or xes",
         )
     return replace(file, format=found)
 
@@ -136,24 +145,76 @@ def spooled(file: LogFile) -> LogFile:
         return file
     if file.format == "delta":
         raise SparkCepError("CEP_ARGUMENTS", "A Delta table is a folder, which standard input cannot be.")
-    path = Path(tempfile.mkdtemp(prefix="sparkcep-stdin-"), f"{file.name}.{file.format}")
+    path = temporary_folder() / f"{file.name}.{file.format}"
     with path.open("wb") as out:
         shutil.copyfileobj(sys.stdin.buffer if hasattr(sys.stdin, "buffer") else _encoded(), out)
     return replace(file, path=str(path))
 
 
-def read_file(spark: SparkSession, file: LogFile, options: Mapping[str, str], texts: Collection[str] = ()) -> DataFrame:
-    """The file as a DataFrame.
+def in_utf8(file: LogFile, options: Mapping[str, str]) -> tuple[LogFile, Mapping[str, str], list[str]]:
+    """A text file in UTF-8 that begins with its header, as Spark reads it, and options for that.
 
-    Types of CSV are inferred by Spark, its separator from the first line, which has the columns' names. XES is made
-    a table first (:func:`sparkcep.read_xes`).
+    It is a copy where the file is of another encoding, or where `sep=;` or other lines stand before the header. Folders
+    and URIs are left to Spark.
 
     Args:
-        file: not standard input. options: of Spark's reader, which come before what is found out. texts: columns of a
-            CSV that are text, whatever they look like.
+        file: not standard input. options: of Spark's reader, which may say the encoding.
 
     Raises:
-        SparkCepError: CEP_FILE where the file is empty or cannot be read, CEP_XES where it is no XES log.
+        SparkCepError: CEP_FILE where the file is not of the encoding.
+
+    Returns:
+        The file, the options, and sentences about what was changed.
+    """
+    given = options.get("encoding") or options.get("charset")
+    packed = Path(file.path).suffix
+    if file.format not in ("csv", "json") or not file.is_one or packed in set(_COMPRESSED) - {".gz"}:
+        return file, options, []
+    beginning = _beginning(file) or b""
+    encoding = given or encoding_of(beginning)
+    try:
+        is_utf8 = codecs.lookup(encoding).name == "utf-8"
+    except LookupError:
+        raise SparkCepError("CEP_ARGUMENTS", f"There is no encoding {encoding}.") from None
+    text = beginning.decode(encoding, "replace") if file.format == "csv" else ""
+    told = _SEP_LINE.match(text)
+    first = 0 if told is None else 1
+    above = first + (0 if "header" in options else lines_before_header(text[told.end() if told else 0 :]))
+    if is_utf8 and not above:
+        return file, options, []
+    path = temporary_folder() / _plain(file.path).with_suffix(f".{file.format}").name
+    unpack = gzip.open if packed == ".gz" else open
+    try:
+        with (
+            unpack(file.path, "rt", encoding=encoding, newline="") as read,
+            path.open("w", -1, "utf-8", newline="") as out,
+        ):
+            left_out = [read.readline() for _ in range(above)][first:]
+            shutil.copyfileobj(read, out)
+    except UnicodeError:
+        why = f"is not {given}" if given else "is of an encoding that its bytes do not tell"
+        raise SparkCepError(
+            "CEP_FILE", f"{file.path} {why}.", hint="--option encoding=NAME, as Python calls it"
+        ) from None
+    others = {key: value for key, value in options.items() if key not in ("encoding", "charset")}
+    separator = {} if told is None else {"sep": told[1]}
+    notes = [] if is_utf8 else [f"its encoding is {encoding}"]
+    if left_out:
+        title = next(filter(None, (line.strip("\ufeff \r\n") for line in left_out)), "")
+        many = f"{len(left_out)} line{'s' * (len(left_out) > 1)}"
+        notes.append(f"left out: {many} before the header, the first one is {title[:60]!r}")
+    return replace(file, path=str(path)), {**separator, **others}, notes
+
+
+def read_file(spark: SparkSession, file: LogFile, options: Mapping[str, str], schema: str | None = None) -> DataFrame:
+    """The file as a DataFrame. XES is made a table first (:func:`sparkcep.read_xes`).
+
+    Args:
+        file: not standard input. options: of Spark's reader, see :func:`reader_options`. schema: of a CSV, whose types
+            Spark infers where it is not known.
+
+    Raises:
+        SparkCepError: CEP_FILE where the file cannot be read, CEP_XES where it is no XES log.
     """
     if file.format == "xes":
         return _xes(spark, file, options)
@@ -163,39 +224,100 @@ def read_file(spark: SparkSession, file: LogFile, options: Mapping[str, str], te
         return spark.read.options(**options).parquet(file.path)
     if file.format == "delta":
         return _delta(spark, file, options)
-    first = _beginning(file)
-    if first is not None and not first.strip():
+    if file.format == "json":
+        return spark.read.options(**options).json(file.path)
+    if schema is None:
+        return spark.read.options(**{"inferSchema": "true", **options}).csv(file.path)
+    return spark.read.options(**options).schema(schema).csv(file.path)
+
+
+def reader_options(file: LogFile, options: Mapping[str, str]) -> Mapping[str, str]:
+    """Options of Spark's reader: those given, and before them what the beginning of a CSV or JSON says. The first line
+    of a CSV has its columns' names.
+
+    Raises:
+        SparkCepError: CEP_FILE where the file is empty or cannot be read.
+    """
+    if file.format not in ("csv", "json"):
+        return options
+    beginning = _beginning(file)
+    first = None if beginning is None else beginning.decode("utf-8", "replace")
+    if first is not None and not first.strip("\ufeff \n\r\t"):
         raise SparkCepError("CEP_FILE", f"{file.path} is empty.")
     if file.format == "json":
-        many = {"multiLine": "true"} if first is not None and _is_array(first) else {}
-        return spark.read.options(**{**many, **options}).json(file.path)
-    told = {"header": "true", "inferSchema": "true"}
+        return {**({"multiLine": "true"} if first is not None and _is_array(first) else {}), **options}
+    told = {"header": "true"}
     if first:
         told["sep"] = separator_of(first)
-    if '\\"' not in (first or ""):  # quotes in quotes are doubled, unless Spark wrote the file
+        if _quotes_lines(first):
+            told["multiLine"] = "true"
+    if not _escapes_quotes(first or ""):  # quotes in quotes are doubled, unless Spark wrote the file
         told["escape"] = '"'
-    reader = spark.read.options(**{**told, **options})
-    frame = reader.csv(file.path)
-    if not texts:
-        return frame
-    items = [f"{in_backticks(n)} {'STRING' if n in texts else type_}" for n, type_ in frame.dtypes]
-    return reader.schema(", ".join(items)).csv(file.path)
+    if not file.is_one:  # whose files must have the same columns
+        told["enforceSchema"] = "false"
+    return {**told, **options}
+
+
+def encoding_of(beginning: bytes) -> str:
+    """The encoding of a text by its first bytes, as Python calls it.
+
+    >>> encoding_of("Müller;3".encode()), encoding_of("Müller;3".encode("latin-1"))
+    ('UTF-8', 'windows-1252')
+    """
+    if beginning.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "UTF-16"
+    if b"\x00" in beginning[:200]:  # of a letter that takes one byte the other one is 0
+        return "UTF-16LE" if beginning[1:2] == b"\x00" else "UTF-16BE"
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(beginning)  # its last character may be cut
+    except UnicodeDecodeError:
+        return "windows-1252"
+    return "UTF-8"
+
+
+def _escapes_quotes(beginning: str) -> bool:
+    """Whether a backslash stands before quotes in quotes: not one that ends a path, nor where quotes are doubled."""
+    return re.search(r'\\"(?![,;|\t\r\n]|$)', beginning) is not None and re.search(r'\w""', beginning) is None
+
+
+def _quotes_lines(beginning: str) -> bool:
+    """Whether a quote that one line opens is closed on another one."""
+    lines = beginning.split("\n")
+    return any(line.count('"') % 2 for line in lines[:-1])
 
 
 def separator_of(beginning: str) -> str:
-    """What stands between the columns of a CSV: of ``, ; tab |`` that which the first line has most often.
+    """What stands between the columns of a CSV: of ``, ; tab |`` that which all first lines have as often as the
+    header, and which that has most often.
 
     >>> separator_of('case;time;"a,b,c"')
     ';'
     """
-    line = re.sub(r'"[^"]*"', "", beginning.lstrip("\ufeff\n\r").partition("\n")[0])
-    return max(_SEPARATORS, key=line.count)
+    text = re.sub(r'"[^"]*"', "", beginning.lstrip("\ufeff\n\r"))
+    first, *others = (line for line in text.split("\n")[:_LINES] if line.strip())
+    rows = others[:-1] if len(others) > 2 else others  # the last one may be cut
+
+    def alike(mark: str) -> tuple[bool, int]:
+        """Whether rows have as many as the header, and how many it has."""
+        return all(row.count(mark) == first.count(mark) for row in rows), first.count(mark)
+
+    found = max((mark for mark in SEPARATORS if mark in first), key=alike, default="")
+    # One column: any that its rows do not have.
+    return found or next((mark for mark in "\t|;" if mark not in text), "\t")
 
 
 def _is_array(beginning: str) -> bool:
     text = beginning.lstrip("\ufeff \n\r\t")
     if text.startswith("["):
         return True
+    if text.startswith("{"):
+        with suppress(ValueError):
+            _, end = json.JSONDecoder().raw_decode(text)
+            if "\n" in text[:end] and text[end:].strip():
+                raise SparkCepError(
+                    "CEP_FILE", "The file holds several JSON objects, each over several lines.",
+                    hint="one object a line, or an array of them",
+                )  # fmt: skip
     line = text.partition("\n")[0]
     try:
         json.loads(line)
@@ -204,8 +326,8 @@ def _is_array(beginning: str) -> bool:
     return False
 
 
-def _beginning(file: LogFile) -> str | None:
-    """The first characters of a file of this machine, None where they cannot be had."""
+def _beginning(file: LogFile) -> bytes | None:
+    """The first bytes of a file of this machine, None where they cannot be had."""
     if not file.is_here:
         return None
     path = Path(file.path)
@@ -219,17 +341,14 @@ def _beginning(file: LogFile) -> str | None:
     try:
         if path.suffix == ".gz":
             with gzip.open(path) as packed:
-                return _text(packed)
+                return packed.read(_BEGINNING)
         if path.suffix in _COMPRESSED:
             return None
         with path.open("rb") as plain:
-            return _text(plain)
-    except OSError as error:
-        raise SparkCepError("CEP_FILE", f"{path} cannot be read: {error.strerror or error}.") from None
-
-
-def _text(file: BinaryIO | gzip.GzipFile) -> str:
-    return file.read(65536).decode("utf-8", "replace")
+            return plain.read(_BEGINNING)
+    except (OSError, EOFError) as error:
+        why = getattr(error, "strerror", None) or str(error).rstrip(".")
+        raise SparkCepError("CEP_FILE", f"{path} cannot be read: {why}.") from None
 
 
 def _encoded() -> BinaryIO:

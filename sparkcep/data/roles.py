@@ -6,6 +6,7 @@ What fits several columns equally well is not guessed: a wrong order or a wrong 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -19,11 +20,20 @@ ROLES = ("case", "time", "event", "tiebreak")
 #: Names without signs and capitals, the surest first. XES's, pm4py's, and those of common tools.
 _CASE = """caseconceptname caseid case traceid trace processid processinstanceid instanceid sessionid session visitid
     orderid ticketid incidentid applicationid userid customerid patientid accountid deviceid machineid vehicleid
-    tagid tailnum symbol entityid""".split()
+    tagid tailnum symbol entityid
+    fallid fall fallnr fallnummer vorgangsid vorgangsnr vorgangsnummer aktenzeichen auftragsid auftragsnr
+    auftragsnummer auftrag bestellnr bestellnummer belegnr belegnummer ticketnr ticketnummer kundennr kundennummer
+    zaakid zaak zaaknummer dossierid dossier numerodossier idcaso caso expediente idcas cas idpratica pratica
+    processo idprocesso""".split()
 _TIME = """timetimestamp timestamp ts eventtime eventtimestamp time datetime completetimestamp completetime endtimestamp
-    endtime occurredat createdat eventdate date tstamp rowtime""".split()
+    endtime occurredat createdat eventdate date tstamp rowtime
+    zeitstempel zeitpunkt zeit ereigniszeit ereigniszeitpunkt datumzeit datum tijdstip tijd datumtijd horodatage
+    dateheure dateevenement fechahora fecha marcatemporal datahora dataora data""".split()
 _EVENT = """conceptname activity activityname eventtype eventname event action task taskname operation step type
-    status state""".split()
+    status state
+    aktivitaet aktivitat ereignis ereignistyp ereignisart vorgangsart schritt arbeitsschritt taetigkeit tatigkeit
+    vorgang aktion activiteit gebeurtenis activite evenement etape tache actividad evento etapa paso atividade
+    attivita fase""".split()
 _TIEBREAK = """eventposition pos position seq seqno sequence sequencenumber eventid eventindex index eventno eventnumber
     offset lineno rownumber rowid""".split()
 TEMPORAL = ("timestamp", "timestamp_ntz", "date")
@@ -66,6 +76,13 @@ class Guess:
     why: str
     named: bool = False
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns, one by one."""
+        if self.column is None:
+            return ()
+        return tuple(c.strip().strip("`") for c in self.column.split(",")) if self.named else (self.column,)
+
 
 def guess_roles(columns: Sequence[Column], named: Mapping[str, str]) -> dict[str, Guess]:
     """A guess for each role.
@@ -74,7 +91,7 @@ def guess_roles(columns: Sequence[Column], named: Mapping[str, str]) -> dict[str
         columns: of the log. named: columns that the user gave, by role, which no other role takes.
     """
     out = {role: Guess(role, column, "as you said", True) for role, column in named.items()}
-    taken = {part.strip() for column in named.values() for part in column.split(",")}
+    taken = {name for guess in out.values() for name in guess.columns}
     for role, find in (("time", _time), ("tiebreak", _tiebreak), ("event", _event), ("case", _case)):
         if role not in out:
             out[role] = find([c for c in columns if c.name not in taken])
@@ -84,12 +101,21 @@ def guess_roles(columns: Sequence[Column], named: Mapping[str, str]) -> dict[str
 
 
 def plain_name(name: str) -> str:
-    """A column's name without signs and capitals.
+    """A column's name without signs, accents and capitals.
 
     >>> plain_name("case:concept:name")
     'caseconceptname'
     """
-    return re.sub(r"[\W_]+", "", name.casefold())
+    return re.sub(r"[\W_]+", "", folded(name))
+
+
+def folded(text: str) -> str:
+    """A text without accents and capitals.
+
+    >>> folded("Prüfung")
+    'prufung'
+    """
+    return "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c)).casefold()
 
 
 def type_text(type_: str) -> str:
@@ -128,6 +154,12 @@ def _time(columns: Sequence[Column]) -> Guess:
     if (found := _by_name(_TIME, numbers)) is not None:
         return Guess("time", found.name, f"by its name, {type_text(found.type)}")
     return Guess("time", None, "no column is a time")
+
+
+def time_by_name(columns: Sequence[Column]) -> Guess | None:
+    """The column with the name of a time, whatever its type; None where there is none."""
+    found = _by_name(_TIME, columns)
+    return None if found is None else Guess("time", found.name, f"by its name, {type_text(found.type)}")
 
 
 def _tiebreak(columns: Sequence[Column]) -> Guess:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as F
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 ROW_IN_FILE = "row_in_file"
 #: Where Spark puts a row's number within its task, in the low bits of ``monotonically_increasing_id``.
 _WITHIN_TASK = (1 << 33) - 1
+_FILE, _PLACE = "__cep_file", "__cep_place"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,3 +51,17 @@ def row_order(frame: DataFrame, kind: str, *, is_one_file: bool) -> RowOrder | N
     if kind != "parquet":
         numbers = [metadata["file_block_start"], numbers[0].bitwiseAND(F.lit(_WITHIN_TASK))]
     return RowOrder(file, F.concat_ws(":", file, *(F.lpad(n.cast("string"), 19, "0") for n in numbers)), True)
+
+
+def first_row(frame: DataFrame, condition: str, value: str, order: RowOrder | None) -> tuple[Any, str]:
+    """What a value is in the first row that meets a condition, and which row that is, in words.
+
+    Args:
+        frame: as it was read; some row meets the condition. condition, value: SQL.
+    """
+    if order is None:
+        return frame.where(condition).selectExpr(value).limit(1).collect()[0][0], "some row"
+    frame = frame.select("*", order.file.alias(_FILE), order.place.alias(_PLACE))
+    found, file, place = frame.where(condition).orderBy(_PLACE).selectExpr(value, _FILE, _PLACE).limit(1).collect()[0]
+    before = frame.where((frame[_FILE] == file) & (frame[_PLACE] < place)).count()
+    return found, f"row {before + 1:,}" + (f" of {file}" if order.several else "")

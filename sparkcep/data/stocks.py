@@ -21,7 +21,7 @@ FROM {stocks}
 
 
 def stocks_source() -> Path:
-    """The package's file.
+    """The path of the stock prices in the package vega_datasets, a CSV file.
 
     Raises:
         SparkCepError: the package is not installed (CEP_DEMO_DATA_MISSING).
@@ -32,7 +32,7 @@ def stocks_source() -> Path:
 
 
 def stocks_table() -> pa.Table:
-    """The package's table, as it is.
+    """The package's table, unchanged.
 
     Raises:
         SparkCepError: the package is not installed (CEP_DEMO_DATA_MISSING).
@@ -41,7 +41,11 @@ def stocks_table() -> pa.Table:
 
 
 def create_stocks_view(spark: SparkSession, name: str = "stocks") -> DataFrame:
-    """Create the temporary view that the examples query; returns it."""
+    """Create the temporary view that the examples query, and return it.
+
+    Raises:
+        SparkCepError: the package is not installed (CEP_DEMO_DATA_MISSING).
+    """
     raw = spark.createDataFrame(stocks_table().to_pylist(), "symbol string, date string, price double")
     frame = spark.sql(_VIEW, stocks=raw)
     frame.createOrReplaceTempView(name)

@@ -125,7 +125,7 @@ class _Parser:
         except expat.ExpatError as error:
             reason = expat.ErrorString(error.code)
             raise SparkCepError(
-                "CEP_XES", f"{self.log.path}, line {error.lineno}: this is no well-formed XML ({reason}).",
+                "CEP_XES", f"{self.log.path}, line {error.lineno}: this is not well-formed XML ({reason}).",
                 hint="a file of XES is XML, maybe packed with gzip",
             ) from None  # fmt: skip
 
@@ -188,6 +188,6 @@ class _Parser:
         try:
             self.owner[key] = make(text)
         except (ValueError, KeyError, OverflowError):
-            raise self.error(f"{key} is {text!r}, which is no {tag}.", f"such as {like}") from None
+            raise self.error(f"{key} is {text!r}, which is not a valid {tag}.", f"such as {like}") from None
         if tag not in self.kinds.setdefault(key, set()):
             self.kinds[key].add(tag)

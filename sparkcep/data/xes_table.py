@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
-import shutil
 import tempfile
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
@@ -15,8 +13,9 @@ import pyarrow.parquet as pq
 
 from sparkcep.data.xes import Trace, XesLog
 from sparkcep.errors import SparkCepError, warn
-from sparkcep.releases import frame_of
-from sparkcep.spark_plan import is_remote
+from sparkcep.session.machine.temporary import temporary_folder
+from sparkcep.spark.plan import is_remote
+from sparkcep.spark.releases import frame_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -35,36 +34,31 @@ _EVENTS = 100_000
 
 
 def read_xes(spark: SparkSession, path: str | Path, into: str | Path | None = None) -> DataFrame:
-    """A log in XES (IEEE 1849), maybe packed with gzip, as a table; a row is an event.
+    """Read a log in XES (IEEE 1849), plain or gzipped, as a table with one row for each event.
 
     Args:
-        path: a file of this machine.
-        into: a folder that is made and filled with Parquet, which the table then is; it must not be there yet. None:
-            one that is deleted when the process ends.
+        path: a file on this machine.
+        into: a new folder for the Parquet files that the table reads. By default, a temporary folder that is deleted
+            when the process ends. On Spark Connect, the server gets a copy of the rows.
 
     Returns:
-        Columns `case:concept:name` (text; of a trace without a name its number, as ``#3``), `concept:name`,
+        Columns `case:concept:name` (text; a trace without a name gets its number, as ``#3``), `concept:name`,
         `time:timestamp` (TIMESTAMP; times without an offset are in UTC), `event:position` (an event's place in its
-        trace, from 0), then the other attributes of events by their keys, and those of traces behind ``case:``. Types
-        are those of XES: STRING, BIGINT, DOUBLE, BOOLEAN, TIMESTAMP; a key with values of several types is DOUBLE where
-        all are numbers, else STRING. Names that differ in capitals alone get a number. Lists, containers, and
-        attributes of attributes are left out; a warning says how many.
+        trace, from 0), then the other attributes of events by their keys, and those of traces with the prefix
+        ``case:``. Types are those of XES: STRING, BIGINT, DOUBLE, BOOLEAN, TIMESTAMP. A key with values of several
+        types is DOUBLE if all are numbers, otherwise STRING. If names differ only in capitals, later ones get a number.
+        Lists, containers, and events outside of traces are left out; a warning says how many. Attributes of attributes
+        are left out without a warning.
 
     Raises:
-        SparkCepError: CEP_XES where the file is no XES log, with the line; CEP_FILE where it cannot be read, or the
-            folder is there already.
+        SparkCepError: CEP_XES if the file is not an XES log, with the line; CEP_FILE if it cannot be read, or if the
+            folder already exists.
     """
-    folder = _temporary() if into is None else Path(into)
+    folder = temporary_folder() / "log" if into is None else Path(into)
     write_xes(str(path), folder)
     if is_remote(spark):  # which does not see this machine's files
         return frame_of(spark, pq.read_table(folder))
     return spark.read.parquet(str(folder.absolute()))
-
-
-def _temporary() -> Path:
-    parent = tempfile.mkdtemp(prefix="sparkcep-xes-")
-    atexit.register(shutil.rmtree, parent, ignore_errors=True)
-    return Path(parent, "log")
 
 
 def write_xes(path: str, folder: Path) -> None:

@@ -30,7 +30,7 @@ def run(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> Iterator[Run]:
     """The command in this process and its session, in a folder with log.csv; gives code, output and what was said."""
-    monkeypatch.setattr("sparkcep.session.local.local_session", lambda *_: spark)
+    monkeypatch.setattr("sparkcep.session.machine.local.local_session", lambda *_: spark)
     monkeypatch.chdir(tmp_path)
     Path("log.csv").write_text(ROWS)
     keys = [s.key for s in (LOG_CASE, LOG_TIME, LOG_EVENT, LOG_TIEBREAK)]

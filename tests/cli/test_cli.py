@@ -12,8 +12,8 @@ import sparkcep
 from sparkcep.cli.main import main
 from sparkcep.cli.printing import print_csv, print_json, print_table
 from sparkcep.exec.kernel_cache.places import Places
-from sparkcep.session.compilers import Warmed
-from sparkcep.session.messages import _written, is_sparks, short_message
+from sparkcep.session.machine.compilers import Warmed
+from sparkcep.session.messages.printed import _written, is_sparks, short_message
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
@@ -42,7 +42,7 @@ def test_warmup_says_where_it_may_not_write(
     monkeypatch.setattr("sparkcep.exec.kernel_cache.places.places", lambda: found)
     assert main(["warmup"]) == 1
     said = capsys.readouterr().err
-    assert said.startswith("[CEP_KERNEL_CACHE] Compiled kernels can be kept nowhere: /a cannot be written")
+    assert said.startswith("[CEP_KERNEL_CACHE] No folder can hold compiled kernels: /a cannot be written")
     assert "Hint: export NUMBA_CACHE_DIR=" in said
 
 
@@ -53,7 +53,7 @@ def test_warmup_says_what_it_compiles(monkeypatch: pytest.MonkeyPatch, capsys: p
         yield Warmed("runs", 0, 1.0, 0.2)
         yield Warmed("facts", 1, 1.0, 0.5)
 
-    monkeypatch.setattr("sparkcep.session.warmup.warm_for", warm)
+    monkeypatch.setattr("sparkcep.session.machine.warmup.warm_for", warm)
     assert main(["warmup"]) == 0
     trends, facts, summary = capsys.readouterr().out.splitlines()
     assert trends.split() == ["trends", "2", "kernels", "38.8", "s", "of", "a", "processor"]

@@ -12,7 +12,7 @@ from pathlib import Path
 import pyarrow.dataset as ds
 import pytest
 
-from sparkcep.session.java import ensure_java
+from sparkcep.session.machine.java import ensure_java
 
 from ..cluster.servers import free_port
 
@@ -58,12 +58,14 @@ def test_dbt_builds_models_that_hold_patterns(project: Path) -> None:
     with (project / "seeds" / "order_events.csv").open("a") as log:
         log.write("7,2026-03-10 10:00:00,paid,5.00\n7,2026-03-10 18:00:00,shipped,\n8,2026-03-11 13:00:00,paid,8.00\n")
     run(project, "dbt.cli.main", "seed")
-    (project / "models" / "wrong.sql").write_text(
+    wrong = project / "models" / "wrong.sql"
+    wrong.write_text(
         "{{ config(materialized='view') }} SELECT * FROM {{ ref('order_events') }} MATCH_RECOGNIZE (ORDER BY at "
         "MEASURES a.at AS at PATTERN (a) DEFINE a AS event = 'paid')"
     )
     with pytest.raises(AssertionError, match=r"CEP_PERSISTENT_VIEW[\s\S]*materialized='table'"):
         run(project, "sparkcep", "dbt", "run", "--select", "late_shipments", "wrong")
+    wrong.unlink()  # which other tests would build too
     assert [r[0] for r in rows(project, "late_shipments")] == [2, 5, 6]
 
 

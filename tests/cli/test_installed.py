@@ -20,7 +20,7 @@ import pytest
 
 import sparkcep
 from sparkcep.cli.main import cli
-from sparkcep.session.java import ensure_java
+from sparkcep.session.machine.java import ensure_java
 
 SOURCE = Path(sparkcep.__file__).parent
 #: Runs commands one after the other in one process, so that Spark is started once.

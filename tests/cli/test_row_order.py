@@ -145,7 +145,7 @@ def test_ties_are_said(run: Run) -> None:
     assert code == 0, err
     assert "4 events share their time with another event of their case: they are ordered by row_in_file" in out
     assert "| startup | click " in " ".join(out.split())
-    code, out, err = run("discover", "tied.csv", "--tiebreak", "case")
+    code, out, err = run("discover", "tied.csv", "--tiebreak", "case", "--one-case")
     assert ": they are ordered by case and, 4 of them, by the names of their types" in out
     code, out, err = run("sql", "--csv", "tied.csv", "-q", FUNNEL[0].replace("click", "buy"))
     assert "Note: 4 rows have the same ts as another row of their partition: they are ordered by row_in_file" in err
@@ -158,4 +158,4 @@ def test_a_setting_of_another_log_is_passed_over(run: Run) -> None:
     text = own + "PATTERN SEQ(a x, b y) RETURN y.at"
     code, out, err = run("sql", "--csv", "tied.csv", "--tiebreak", "lfd. Nr", "--format", "csv", text)
     assert (code, out) == (0, "at\n2\n"), err
-    assert "Warning: spark.sparkcep.log.tiebreak is passed over, since the input has no column lfd. Nr" in err
+    assert "Warning: spark.sparkcep.log.tiebreak is ignored, as the input has no column lfd. Nr" in err

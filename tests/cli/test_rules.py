@@ -71,7 +71,7 @@ def test_two_of_a_name(folder: Path, capsys: pytest.CaptureFixture[str]) -> None
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["no/such"], "There is no folder no/such"),
+        (["no/such"], "There is not a folder no/such"),
         ([".", "--columns", "user STRING, 5"], "--columns has '5'"),
         ([".", "--columns", COLUMNS, "--event-type", "acton"], "did you mean action?"),
     ],

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from sparkcep.session.java import ensure_java
+from sparkcep.session.machine.java import ensure_java
 
 from ..spark.test_interrupts import LONG, MAX_SECONDS
 

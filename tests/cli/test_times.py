@@ -36,9 +36,15 @@ READ = [
     (["2006-12-01 10:05 +0200", "2006-12-01T10:05:06.5-0130"], "yyyy-M-d['T'][ ]H:mm[:ss[.SSSSSS]][ ]XX",
      "2006-12-01 08:05:00"),
     ([20061201, 20070102], "yyyyMMdd", "2006-12-01"),
+    (["2006-12-01 10:00:00,123"], "yyyy-M-d['T'][ ]H:mm:ss,SSSSSS", "2006-12-01 10:00:00.123"),
+    (["31.12.2006 10:00:00,5"], "d.M.yyyy H:mm:ss,SSSSSS", "2006-12-31 10:00:00.5"),
     ([20061201100506], "yyyyMMddHHmmss", "2006-12-01 10:05:06"),
-    ([1164967200, 1164967300], None, "1164967200"),
-    ([1164967200000], None, "1164967200000"),
+    ([1164967200, 1164967300], "seconds since 1970", "2006-12-01 10:00:00"),
+    ([1164967200.25], "seconds since 1970", "2006-12-01 10:00:00.25"),
+    ([1164967200000], "milliseconds since 1970", "2006-12-01 10:00:00"),
+    ([1164967200000001], "microseconds since 1970", "2006-12-01 10:00:00.000001"),
+    ([1164967200000001000], "nanoseconds since 1970", "2006-12-01 10:00:00.000001"),
+    ([1164967200, 5], None, "1164967200"),
     ([1.5], None, "1.5"),
 ]  # fmt: skip
 
@@ -107,16 +113,16 @@ def test_on_the_command_line(run: Run) -> None:
     text = "FROM t PATTERN SEQ(a x, b y) WITHIN 3 days RETURN x.fall, y.zeit"
     code, out, err = run("sql", "--csv", "t.csv", *named, "--format", "csv", text)
     assert (code, out) == (0, "fall,zeit\n1,2007-01-02 08:00:00\n"), err
-    assert "time = zeit (the only text of times, read as d.M.yyyy H:mm)" in err
+    assert "time = zeit (by its name, a STRING, read as d.M.yyyy H:mm)" in err
     code, out, err = run("sql", "--csv", "t.csv", *named, "--time", "zeit", "--format", "csv", text)
     assert (code, out) == (0, "fall,zeit\n1,2007-01-02 08:00:00\n"), err
     assert "time = zeit (as you said, a STRING, read as d.M.yyyy H:mm)" in err
-    Path("two.csv").write_text("fall;zeit;frist\n1;31.12.2006 08:00;31.1.2007\n")
-    code, out, err = run("sql", "--csv", "two.csv", "--time", "zeit", "SELECT 1")
-    assert "  text that looks like times: frist; to_timestamp(column, 'dd.MM.yyyy') reads it\n" in err
+    Path("two.csv").write_text("fall;von;bis\n1;31.12.2006 08:00;31.1.2007\n")
+    code, out, err = run("sql", "--csv", "two.csv", "--time", "von", "SELECT 1")
+    assert "  bis  time, written d.M.yyyy  31.1.2007\n" in err
     code, out, err = run("sql", "--csv", "two.csv", "SELECT 1")
-    assert "no time: several columns are times: zeit, frist, so blocks need ORDER BY" in err
-    assert "  text that looks like times: zeit, frist; " in err
+    assert "no time: several columns are times: von, bis, so blocks need ORDER BY" in err
+    assert "  von  time, written d.M.yyyy H:mm  31.12.2006 08:00\n" in err
     code, _, err = run("sql", "--csv", "t.csv", *named, "--time", "was", text)
     assert code == 1
     assert "[CEP_TIME_FORMAT] was of t.csv has 'a' in row 1, which no known format of times reads." in err
@@ -129,7 +135,7 @@ def test_a_format_that_is_told(run: Run) -> None:
     text = "FROM t PATTERN SEQ(b x, a y) RETURN x.ts AS b, y.ts AS a"
     code, out, err = run("sql", "--csv", "t.csv", "--time-format", "ddMMyyyy", "--format", "csv", text)
     assert (code, out) == (0, "b,a\n2007-01-02,2007-02-01\n"), err
-    assert "time = ts (by its name, an INT, read as ddMMyyyy)" in err
+    assert "time = ts (by its name, a STRING, read as ddMMyyyy)" in err
     Path("t.csv").write_text("case,ts,event\n1,2007-05-01,a\n1,2007-01-02,b\n")
     text = "FROM t PATTERN SEQ(a x, b y) RETURN y.ts"
     code, out, err = run("sql", "--csv", "t.csv", "--time-format", "yyyy-dd-MM", "--format", "csv", text)
@@ -153,7 +159,7 @@ def test_a_guess_that_does_not_fit(run: Run) -> None:
     assert "[CEP_LOG_COLUMNS]" in err
     code, out, err = run("discover", "t.csv", "-q")
     assert code == 1
-    assert "tell no time, ts of t.csv has 'soon' in row 4" in err
+    assert "sparkcep cannot tell the time of t.csv: ts of t.csv has 'soon' in row 4" in err
     code, out, err = run(
         "sql", "--csv", "t.csv", "--option", "nullValue=soon", "--format", "csv", "SELECT count(ts) AS n FROM t"
     )
