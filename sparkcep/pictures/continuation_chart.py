@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 from sparkcep import index
 from sparkcep.pictures.colors import BLUE, TEXT
 from sparkcep.pictures.durations import in_words
+from sparkcep.pictures.intervals import seconds
 from sparkcep.pictures.picture import Picture
 
 _ROW = 26
@@ -23,13 +24,8 @@ _MODES = {
 def continuations_picture(spark: SparkSession, log: str, pattern: str, mode: str, k: int) -> Picture:
     """See :func:`sparkcep.pictures.continuations`."""
     frame = index.pattern_continuations(spark, log, pattern, mode=mode, k=k)
-    clock = "interval" in dict(frame.dtypes)["average_duration"]
-    # An interval's seconds, as a number.
-    average = (
-        F.expr("(extract(DAY FROM average_duration) * 86400 + extract(HOUR FROM average_duration) * 3600 "
-               "+ extract(MINUTE FROM average_duration) * 60 + extract(SECOND FROM average_duration))")
-        if clock else F.col("average_duration")
-    ).cast("double")  # fmt: skip
+    type_ = dict(frame.dtypes)["average_duration"]
+    clock, average = "interval" in type_, seconds(F.col("average_duration"), type_)
     found = frame.select("next_event", "completions", "support", average.alias("average")).collect()
     # The bars say how many; the table's score would sort them by what is not drawn.
     found = sorted(found, key=lambda r: (-r.completions, r.average or 0, r.next_event))

@@ -29,6 +29,16 @@ def in_words(seconds: float) -> str:
     return f"{seconds:.0f} s"
 
 
+def length(value: float, clock: bool) -> str:
+    """A length of time, in seconds of a clock or in the units of a numeric time."""
+    return in_words(value) if clock else f"{value:,.4g}"
+
+
+def half_and_most(median: float, p90: float, clock: bool) -> str:
+    """Two shares of lengths of time in words."""
+    return f"half within {length(median, clock)}, 90% within {length(p90, clock)}"
+
+
 def _pair(place: int, seconds: float) -> str:
     (name, length), (small_name, small) = _UNITS[place], _UNITS[place + 1]
     many, rest = divmod(int(seconds), length)

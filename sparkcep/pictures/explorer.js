@@ -19,6 +19,8 @@ function render({ model, el }) {
   let unit = Object.keys(UNITS).findLast((u) => summary.longest >= 2 * UNITS[u]) ?? "seconds";
   const root = element("div", { className: "sparkcep" });
   el.append(root);
+  // The copy for exported notebooks, which stands behind it.
+  document.head.append(element("style", { textContent: ".sparkcep.snapshot { display: none }" }));
 
   const types = element("div", { className: "types" });
   const most = Math.max(1, ...summary.types.map((t) => t.events));
@@ -30,6 +32,11 @@ function render({ model, el }) {
       onclick: () => { steps.push({ type: type.name, kind: "once" }); ask(false); },
     }, bar, element("span", { textContent: type.name }), element("em", { textContent: type.events.toLocaleString("en") })));
   }
+  const search = element("input", { type: "search", className: "search", placeholder: "find a type", ariaLabel: "find a type",
+    hidden: summary.types.length < 12, oninput: () => {
+      const wanted = search.value.trim().toLowerCase();
+      for (const [n, button] of [...types.children].entries()) button.hidden = !summary.types[n].name.toLowerCase().includes(wanted);
+    } });
   const variants = element("ol", { className: "variants" }, ...summary.variants.map((v) =>
     element("li", {}, element("b", { textContent: v.share }), ` ${v.events.join(" › ")}`)));
   const pattern = element("div", { className: "pattern" });
@@ -53,7 +60,7 @@ function render({ model, el }) {
     element("p", { className: "facts" }, ...summary.facts.map((f) => element("span", { textContent: f }))),
     element("p", { className: "columns" }, `case ${summary.columns.case || "(none)"}, time ${summary.columns.time}, event type ${summary.columns.event}; matches do not overlap`),
     element("div", { className: "two" },
-      element("section", {}, element("h4", { textContent: "Event types (click to add)" }), types),
+      element("section", {}, element("h4", { textContent: "Event types (click to add)" }), search, types),
       element("section", {}, element("h4", { textContent: "Most frequent variants" }), variants)),
     element("h4", { textContent: "Pattern" }), pattern,
     element("div", { className: "controls" }, "within ", bound, ...(summary.clock ? [units] : []), slider, run),

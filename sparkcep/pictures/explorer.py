@@ -14,14 +14,17 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from sparkcep.data.content import by_content
 from sparkcep.data.discovery import Discovered, LogColumns, discover, quoted
 from sparkcep.data.roles import guess_roles, sampled
 from sparkcep.data.times import time_reading
 from sparkcep.errors import SparkCepError, near_hint
 from sparkcep.pictures.durations import UNITS, in_words
+from sparkcep.pictures.explorer_snapshot import snapshot
 from sparkcep.progress import activity
 from sparkcep.query import in_backticks, string_literal
-from sparkcep.session.messages import short_message
+from sparkcep.session import hook
+from sparkcep.session.messages.printed import short_message
 
 #: Cases that are drawn, and events of each.
 CASES, EVENTS = 20, 60
@@ -69,7 +72,7 @@ class Exploration:
                 f"a case lasts {lasting(found.median_duration)} (median), up to {lasting(found.most_duration)}",
                 *self.facts,
             ],
-            "types": [{"name": t.name, "events": t.events, "cases": t.cases} for t in found.types[:40]],
+            "types": [{"name": t.name, "events": t.events, "cases": t.cases} for t in found.types],
             "variants": variants,
             "columns": {"case": ", ".join(self.columns.case), "time": self.columns.time, "event": self.columns.event},
             "clock": found.clock, "longest": found.most_duration,
@@ -108,9 +111,7 @@ class Exploration:
         Raises:
             pyspark.errors.PySparkException: what is wrong with the pattern.
         """
-        import sparkcep
-
-        frame = sparkcep.sql(self.spark, sql)
+        frame = hook.sql(self.spark, sql)
         keys = list(self.columns.case)
         named = [F.col(quoted(k)).alias(f"k{n}") for n, k in enumerate(keys)]
         by = [f"k{n}" for n in range(len(keys))]
@@ -218,25 +219,29 @@ def exploration(
                 "CEP_UNRESOLVED_COLUMN", f"The log has no column {column}.",
                 hint=near_hint(column, frame.columns, f"its columns are {', '.join(frame.columns)}"),
             )  # fmt: skip
-    guesses = guess_roles(sampled(frame), {r: c for r, c in named.items() if c is not None})
+    samples = sampled(frame)
+    guesses = guess_roles(samples, {r: c for r, c in named.items() if c is not None})
+    facts: list[str] = []
+    if (time := guesses["time"].column) is not None:
+        try:
+            reading = time_reading(frame, time)
+        except SparkCepError as error:
+            read = f"df.withColumn({time!r}, F.to_timestamp({time!r}, 'dd.MM.yyyy HH:mm'))"
+            raise SparkCepError(error.error_class, error.sentence, hint=read) from None
+        if reading is not None:
+            frame = frame.withColumn(time, F.expr(reading.sql))
+            facts.append(f"{time} is read as {reading.format}")
+        guesses = by_content(frame, guesses, samples)
     for role in ("time", "event"):
         if guesses[role].column is None:
             raise SparkCepError(
-                "CEP_LOG_COLUMNS", f"The columns tell no {role}: {guesses[role].why}.", hint=f'{role}="column"'
+                "CEP_LOG_COLUMNS", f"sparkcep cannot tell the {role}: {guesses[role].why}.", hint=f'{role}="column"'
             )
-    guessed, time = guesses["case"].column, str(guesses["time"].column)
+    guessed = guesses["case"].column
     columns = LogColumns(
-        cases or ((guessed,) if guessed else ()), time, str(guesses["event"].column), guesses["tiebreak"].column
+        cases or ((guessed,) if guessed else ()), str(time), str(guesses["event"].column), guesses["tiebreak"].column
     )
-    try:
-        reading = time_reading(frame, time)
-    except SparkCepError as error:
-        read = f"df.withColumn({time!r}, F.to_timestamp({time!r}, 'dd.MM.yyyy HH:mm'))"
-        raise SparkCepError(error.error_class, error.sentence, hint=read) from None
-    if reading is None:
-        return Exploration(frame, columns, name)
-    frame = frame.withColumn(time, F.expr(reading.sql))
-    return Exploration(frame, columns, name, [f"{time} is read as {reading.format}"])
+    return Exploration(frame, columns, name, facts)
 
 
 #: Frames by the view that explore() made of them.
@@ -257,19 +262,23 @@ def explore(
     frame: DataFrame, *, case: str | Sequence[str] | None = None, time: str | None = None, event: str | None = None,
     tiebreak: str | None = None, name: str | None = None,
 ) -> Any:  # fmt: skip
-    """Look at a log in a notebook: types, variants, durations; put a pattern together and see its matches on the cases.
+    """Look at a log in a notebook: types, variants, durations. Build a pattern by clicking and see which cases match.
 
     Args:
-        frame: the events. case, time, event, tiebreak: its columns; guessed by names and types where not given.
-        name: of the temporary view that the SQL to copy reads, which is replaced where it exists; otherwise ``log``, or
-            ``log_2`` and so on where there is a table or view of that name.
+        frame: the events.
+        case: the column of the case, or several. If it is not given, it is guessed, as are the next three.
+        time: the column of the time.
+        event: the column of the event type.
+        tiebreak: the column that orders events with the same time.
+        name: the temporary view that the widget's SQL reads; it replaces a view of this name. By default ``log``, or
+            ``log_2`` and so on if there is a table or view of that name.
 
     Returns:
-        A widget (anywidget), which shows itself as the last value of a cell; ``.sql`` is its pattern as SQL.
+        A widget (anywidget) that shows itself as the last value of a cell. Its ``.sql`` is the pattern as SQL.
 
     Raises:
-        SparkCepError: CEP_NOTEBOOK_MISSING without anywidget; CEP_LOG_COLUMNS, CEP_UNRESOLVED_COLUMN, CEP_TIME_FORMAT,
-            CEP_TIME_TYPE.
+        SparkCepError: CEP_NOTEBOOK_MISSING without anywidget; CEP_LOG_COLUMNS if no time or event type is found;
+            CEP_UNRESOLVED_COLUMN, CEP_TIME_FORMAT, CEP_TIME_TYPE.
     """
     try:
         import anywidget
@@ -287,6 +296,7 @@ def explore(
         summary = traitlets.Dict(explored.summary).tag(sync=True)
         request = traitlets.Dict({}).tag(sync=True)
         answer = traitlets.Dict({}).tag(sync=True)
+        snapshots = traitlets.List()
 
         @property
         def sql(self) -> str:
@@ -296,5 +306,23 @@ def explore(
         @traitlets.observe("request")  # type: ignore[untyped-decorator]
         def _asked(self, change: Any) -> None:
             self.answer = {**explored.answer(change["new"]), "number": change["new"].get("number", 0)}
+            for shown in self.snapshots:
+                shown.update(self._snapshot())
+
+        def _snapshot(self) -> Any:
+            from IPython.display import HTML
+
+            return HTML(snapshot(self.summary, self.request, self.answer))
+
+        def _ipython_display_(self) -> None:
+            """The widget, and its last state for pages without a kernel, which the widget hides where it lives."""
+            from IPython.core.getipython import get_ipython
+            from IPython.display import display
+
+            shown = self._repr_mimebundle_()
+            data, metadata = shown if isinstance(shown, tuple) else (shown, {})
+            display(data, metadata=metadata, raw=True)
+            if hasattr(get_ipython(), "kernel"):
+                self.snapshots.append(display(self._snapshot(), display_id=True))
 
     return Explorer()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sparkcep.pictures.colors import BLUE, GREY, PALE_BLUE, PALE_GREY, PALE_RED, PAPER, RED, SOFT, TEXT
-from sparkcep.pictures.layout import Drawing, Named, draw_pattern
+from sparkcep.pictures.layout import LINE, SMALL_LINE, Drawing, Named, draw_pattern
 from sparkcep.pictures.picture import Picture
 from sparkcep.planner.plan import AnyPlan
 from sparkcep.query import PREFIX, Condition, PatternQuery, Selection, pattern_proper, unescape
@@ -21,33 +21,31 @@ _COLOR = {"step": TEXT, "path": TEXT, "back": BLUE, "past": GREY, "guard": RED}
 #: How a line says what may lie between two events.
 _DASH = {Selection.STRICT: [1, 0], Selection.NEXT: [7, 3], Selection.ANY: [2, 3]}
 _SAYS = {
-    Selection.STRICT: "solid line: the next event of the partition",
-    Selection.NEXT: "dashed line: events that do not fit may lie between",
-    Selection.ANY: "dotted line: any events may lie between",
+    Selection.STRICT: "solid line: nothing lies between two events (STRICT CONTIGUITY)",
+    Selection.NEXT: "dashed line: the next event that fits; others may lie between (SKIP TILL NEXT MATCH)",
+    Selection.ANY: "dotted line: any later event that fits (SKIP TILL ANY MATCH)",
 }
 _WRAP, _MAX_LINES = 90, 16
 
 
 def pattern_picture(relations: Sequence[Relation]) -> Picture:
     """The patterns of a statement, one below the other."""
-    charts = [_chart(r.plan, r.pruning.lines) for r in relations]
+    charts = [_chart(r.plan) for r in relations]
     height = sum(c["height"] + 24 * (1 + len(c["title"]["subtitle"])) for c in charts)
     meta = {"usermeta": {"name": "pattern", "height": height}}
     return Picture({**meta, **charts[0]} if len(charts) == 1 else {**meta, "vconcat": charts, "spacing": 30})
 
 
-def _chart(plan: AnyPlan, index: Sequence[str]) -> dict[str, Any]:
+def _chart(plan: AnyPlan) -> dict[str, Any]:
     query = plan.bound
     names = _names(query)
     drawing = draw_pattern(pattern_proper(query), names)
     lines = [*_clauses(query), _SAYS[query.selection], *_conditions(query)]
-    lines.append(f"Layout: {plan.input.layout} ({plan.input.layout_reason})")
-    lines += [f"Index: {index[0]}"] if index else []
     wrapped = [w for line in lines for w in textwrap.wrap(_shown(line), _WRAP, subsequent_indent="    ")]
     if len(wrapped) > _MAX_LINES:
         wrapped = [*wrapped[: _MAX_LINES - 1], "..."]
     return {
-        "title": {"text": _shown(_strategy(query)), "subtitle": wrapped},
+        "title": {"text": _shown(_title(query)), "subtitle": wrapped},
         "width": round(drawing.width),
         "height": round(drawing.height),
         "layer": _layers(drawing, query.selection),
@@ -58,13 +56,13 @@ def _shown(text: str) -> str:
     return " ".join(unescape(text).replace(PREFIX, "_").split())
 
 
-def _strategy(query: PatternQuery) -> str:
+def _title(query: PatternQuery) -> str:
     if not query.is_block:
         target = f" {query.skip.target}" if query.skip.target else ""
-        return f"{query.selection.value}, {query.rows_per_match.value}, AFTER MATCH {query.skip.mode.value}{target}"
+        return f"Pattern: {query.rows_per_match.value}, AFTER MATCH {query.skip.mode.value}{target}"
     if query.trends:
-        return f"{query.selection.value}, aggregates over trends"
-    return f"{query.selection.value}, {query.matches.value}{', COLLAPSED' if query.collapsed else ''}"
+        return "Pattern: aggregates over trends"
+    return f"Pattern: {query.matches.value}{', COLLAPSED' if query.collapsed else ''}"
 
 
 def _clauses(query: PatternQuery) -> list[str]:
@@ -108,12 +106,13 @@ def _names(query: PatternQuery) -> dict[str, Named]:
         if query.is_block and query.event_type and not types:
             types = "ANY"
         note = " AND ".join(_shown(c) for c in conditions.get(component.key, ())) or "no condition"
-        out[component.key] = Named(_cut(name), "" if types == name else _cut(types), note)
+        out[component.key] = Named(_wrapped(name), "" if types == name else _wrapped(types), note)
     return out
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= 28 else text[:27] + "…"
+def _wrapped(text: str) -> str:
+    """In lines that a box has room for; a word that is longer is broken."""
+    return "\n".join(textwrap.wrap(text, 28)) or text
 
 
 # -- marks -------------------------------------------------------------------------------------------------------------
@@ -159,9 +158,14 @@ def _layers(drawing: Drawing, selection: Selection) -> list[dict[str, Any]]:
         add(shapes, mark, x2={"field": "x2"}, y2={"field": "y2"}, **more)
     named = [b for b in drawing.boxes if b.label.name]
     text = {"text": {"field": "t", "type": "nominal"}}
-    first = [{"x": b.x + b.width / 2, "y": b.y + b.height / 2 - (8 if b.label.types else 0), "t": b.label.name}
-             for b in named]  # fmt: skip
-    second = [{"x": b.x + b.width / 2, "y": b.y + b.height / 2 + 9, "t": b.label.types} for b in named if b.label.types]
+    first: list[dict[str, Any]] = []
+    second: list[dict[str, Any]] = []
+    for box in named:
+        y_of, middle = box.y + 7.0, box.x + box.width / 2
+        for lines, height, texts in ((box.label.name, LINE, first), (box.label.types, SMALL_LINE, second)):
+            for line in lines.splitlines():
+                texts.append({"x": middle, "y": y_of + height / 2, "t": line})
+                y_of += height
     add(first, {"type": "text", "fontSize": 13, "color": TEXT}, **text)
     add(second, {"type": "text", "fontSize": 10, "color": SOFT}, **text)
     for kind, color in (("quantifier", BLUE), ("forbidden", RED)):

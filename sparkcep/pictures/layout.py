@@ -26,12 +26,14 @@ from sparkcep.pattern import (
 )
 
 GAP, PAD, CHARACTER, FORK = 36, 12, 8.2, 28
+#: Heights of a line of a component's name, and of its types.
+LINE, SMALL_LINE = 16, 13
 Point = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """What a component's box says: its name, a second line (its types), and a note for who points at it."""
+    """What a component's box says: its name and its types, in lines, and a note for who points at it."""
 
     name: str
     types: str = ""
@@ -171,8 +173,10 @@ def _part(node: Pattern, names: Mapping[str, Named], forbidden: bool) -> _Part:
 
 
 def _component(label: Named, kind: str) -> _Part:
-    width = max(44.0, CHARACTER * len(label.name) + 2 * PAD, 0.8 * CHARACTER * len(label.types) + 2 * PAD)
-    height = 42 if label.types else 30
+    names, types = label.name.splitlines(), label.types.splitlines()
+    letters = max([CHARACTER * len(n) for n in names] + [0.8 * CHARACTER * len(t) for t in types], default=0)
+    width = max(44.0, letters + 2 * PAD)
+    height = 14 + LINE * len(names) + SMALL_LINE * len(types)
 
     def draw(out: Drawing, x: float, y: float) -> None:
         out.boxes.append(Box(x, y - height / 2, width, height, kind, label))

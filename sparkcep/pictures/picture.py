@@ -41,22 +41,22 @@ class Picture:
         return f"<Picture: {title['text'] if isinstance(title, dict) else title}>"
 
     def dark(self) -> Picture:
-        """The same for a dark page or slide. Pages choose by themselves, as the reader's system is set."""
+        """The same picture in dark colours, for a slide. HTML pages follow the reader's system by themselves."""
         return Picture(dark(self.spec))
 
     def to_html(self) -> str:
-        """A page of its own; what it loads is said in :meth:`save`."""
+        """The picture as an HTML page. :meth:`save` says what the page loads."""
         return page(str(self.spec.get("usermeta", {}).get("name", "sparkcep")), [self])
 
     def save(self, path: str | Path) -> None:
-        """Write a file, by its ending: .html, .json (the specification), .png or .svg.
+        """Write the picture to a file. Its ending sets the format: .html, .json (the specification), .png or .svg.
 
-        A page holds all it needs where vl-convert-python is installed (``pip install 'sparkcep[pictures]'``); else it
-        loads three scripts of Vega from cdn.jsdelivr.net when it is opened, and says so where it cannot. Images need
-        vl-convert-python.
+        With vl-convert-python (``pip install 'sparkcep[pictures]'``), an HTML page needs no network. Without it, the
+        page loads three Vega scripts from cdn.jsdelivr.net when it is opened, and shows a message until they are
+        loaded. Images need vl-convert-python.
 
         Raises:
-            SparkCepError: CEP_PICTURE for another ending, or an image without vl-convert-python.
+            SparkCepError: CEP_PICTURE for any other ending, or for an image without vl-convert-python.
         """
         path = Path(path)
         kind = path.suffix.lower()

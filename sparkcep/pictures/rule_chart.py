@@ -7,6 +7,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from sparkcep.data.roles import TEMPORAL
 from sparkcep.errors import SparkCepError
 from sparkcep.pictures.picture import Picture
 from sparkcep.session.originals import plain_sql
@@ -14,7 +15,6 @@ from sparkcep.session.statement import run_statement
 
 _ROW = 22
 _WIDTH = 620
-_TIMES = ("timestamp", "timestamp_ntz", "date")
 _NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double")
 
 
@@ -46,7 +46,7 @@ def rules_picture(spark: SparkSession, query: str, args: Any, kwargs: dict[str, 
             "usermeta": {"name": "rules", "height": _ROW * max(1, len(order)) + 110},
             "title": {
                 "text": f"Matches of {len(order)} rule{'s' * (len(order) != 1)} over time: {matches:,}",
-                "subtitle": ["by the start of the match; the number behind a rule's name is that of its matches"],
+                "subtitle": ["by the start of the match; the number after a rule's name is how many matches it has"],
             },
             "width": _WIDTH,
             "height": _ROW * max(1, len(order)),
@@ -73,12 +73,12 @@ def counted(frame: DataFrame, cells: int) -> tuple[list[dict[str, Any]], bool]:
     """
     types = {f.name: f.dataType.simpleString() for f in frame.schema.fields}
     type_ = types.get("start_time", "")
-    if "rule" not in types or type_ not in (*_TIMES, *_NUMBERS):
+    if "rule" not in types or type_ not in (*TEMPORAL, *_NUMBERS):
         raise SparkCepError(
             "CEP_PICTURE", "The picture of rules needs rule and start_time, a time or a number, in the result.",
             hint="SELECT rule, start_time FROM pattern_rules(...)",
         )  # fmt: skip
-    clock = type_ in _TIMES
+    clock = type_ in TEMPORAL
     at = "unix_micros(CAST(start_time AS TIMESTAMP))" if clock else "CAST(start_time AS DOUBLE)"
     timed = frame.selectExpr("rule", f"{at} AS at").where("at IS NOT NULL")
     low, high = timed.selectExpr("min(at)", "max(at)").collect()[0]

@@ -7,7 +7,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from sparkcep.errors import SparkCepError
-from sparkcep.session.inspection import explained
+from sparkcep.session.inspection.statements import explained
 from sparkcep.session.statement import StatementExecution
 
 
@@ -28,7 +28,7 @@ def drawable(run: StatementExecution | None) -> StatementExecution:
     """
     if run is None or not run.relations:
         raise SparkCepError(
-            "CEP_PICTURE", "The statement has no pattern that could be drawn.",
+            "CEP_PICTURE", "The statement has no pattern to draw.",
             hint="a MATCH_RECOGNIZE clause or a pattern block",
         )  # fmt: skip
     return run

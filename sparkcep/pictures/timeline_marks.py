@@ -48,7 +48,7 @@ def chart(
         def at(event: Event, start: Any = start) -> Any:
             return _since(event["time"], start, is_time) if since_start else event["time"]
 
-        row = {"case": _name(case), "match": number, "y": places[case, number]}
+        row = {"case": case_name(case), "match": number, "y": places[case, number]}
         bars.append({**row, "from": min(map(at, events)), "to": max(map(at, events)),
                      "lasts": _lasting(events, is_time)})  # fmt: skip
         points += [
@@ -75,7 +75,8 @@ def case_of(event: Event, keys: Sequence[str]) -> tuple[Any, ...]:
     return tuple(event[f"case{i}"] for i in range(len(keys)))
 
 
-def _name(case: Sequence[Any]) -> str:
+def case_name(case: Sequence[Any]) -> str:
+    """The values of a case in words."""
     return ", ".join("NULL" if v is None else str(v) for v in case)
 
 
@@ -100,7 +101,7 @@ def _places(
             places[case, number] = y + _LINE / 2
             y += _LINE
         y += _BETWEEN / 2
-        name = _name(case)
+        name = case_name(case)
         shown = name if len(name) <= _NAME else name[: _NAME - 1] + "…"
         rows.append({"name": name, "shown": shown, "y": (top + y) / 2, "bottom": y, "matches": len(numbers)})
     return places, rows, max(y, _LINE + _BETWEEN)

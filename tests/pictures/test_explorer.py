@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
@@ -38,6 +40,12 @@ def test_a_pattern(frame: DataFrame) -> None:
     assert [bool(e["taken"]) for e in found["shown"][1]["events"]] == [True, True, True, False]
 
 
+def test_all_types_are_told(spark: SparkSession) -> None:
+    rows = spark.sql("SELECT id DIV 3 AS case_id, id AS ts, concat('type ', id % 60) AS activity FROM range(240)")
+    log = exploration(rows, None, None, None, None, "many")
+    assert sorted(t["name"] for t in log.summary["types"]) == sorted(f"type {n}" for n in range(60))
+
+
 @pytest.mark.full
 def test_times_that_are_text(spark: SparkSession) -> None:
     """Are read, or refused with what to write; by its text 2006 would come last."""
@@ -63,6 +71,33 @@ def test_the_widget(frame: DataFrame) -> None:
     assert (widget.answer["number"], widget.answer["matches"]) == (2, 1)
     widget.request = {"steps": [{"type": "a", "kind": "none"}], "number": 3}
     assert "at least one event" in widget.answer["error"]
+
+
+def test_a_snapshot(frame: DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What an exported notebook shows, up to date with the last answer."""
+    from IPython.core import getipython
+
+    shown: list[Any] = []
+
+    class Handle:
+        def update(self, page: Any) -> None:
+            shown.append(page.data)
+
+    def display(page: Any, **options: Any) -> Handle:
+        if options.get("display_id"):
+            shown.append(page.data)
+        return Handle()
+
+    monkeypatch.setattr("IPython.display.display", display)
+    monkeypatch.setattr(getipython, "get_ipython", lambda: SimpleNamespace(kernel=True))
+    widget = sparkcep.explore(frame, case="case_id", name="explored")
+    widget._ipython_display_()
+    assert 'class="type"' in shown[0] and "Pattern" not in shown[0]
+    widget.request = {"steps": [{"type": "a", "kind": "once"}, {"type": "x", "kind": "one or more"}], "run": True}
+    assert "<b>1 match in 1 case</b>" in shown[1]
+    assert "SEQ(&#x27;a&#x27; v1, &#x27;x&#x27;+ v2[])" in shown[1]
+    assert shown[1].count('class="event taken"') >= 2
+    assert "<script" not in shown[1]
 
 
 @pytest.mark.full

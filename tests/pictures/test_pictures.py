@@ -59,7 +59,7 @@ def test_pattern(spark: SparkSession, log: str) -> None:
     picture = pictures.pattern(
         spark, HEAD + "PATTERN SEQ(placed p, !returned x, ANY y, shipped+ s[]) WHERE s[i].at > p.at WITHIN 3 days"
     )
-    assert picture.spec["title"]["text"] == "SKIP TILL NEXT MATCH, MATCHES ALL"
+    assert picture.spec["title"]["text"] == "Pattern: MATCHES ALL"
     said = picture.spec["title"]["subtitle"]
     assert said[0] == "PARTITION BY id, ORDER BY at, WITHIN INTERVAL 3 DAY"
     assert "s[i].at > p.at" in said
@@ -73,7 +73,7 @@ def test_clause(spark: SparkSession, log: str) -> None:
         """SELECT * FROM pictured MATCH_RECOGNIZE (PARTITION BY id ORDER BY at MEASURES a.at AS t
            AFTER MATCH SKIP TO LAST b PATTERN (a (b | c)*) DEFINE b AS b.event > a.event)""",
     )
-    assert picture.spec["title"]["text"] == "STRICT CONTIGUITY, ONE ROW PER MATCH, AFTER MATCH SKIP TO LAST B"
+    assert picture.spec["title"]["text"] == "Pattern: ONE ROW PER MATCH, AFTER MATCH SKIP TO LAST B"
     assert "B AS b.event > a.event" in picture.spec["title"]["subtitle"]
     valid(picture)
 
@@ -86,10 +86,10 @@ def test_two_patterns(spark: SparkSession, log: str) -> None:
 
 
 @pytest.mark.parametrize("way", ["lists", "scan"])
-def test_funnel(spark: SparkSession, log: str, way: str) -> None:
+def test_pruning(spark: SparkSession, log: str, way: str) -> None:
     spark.conf.set("spark.sparkcep.planner.index.cases", way)
     try:
-        picture = pictures.funnel(spark, HEAD + "PATTERN SEQ(placed p, returned r, shipped s)")
+        picture = pictures.pruning(spark, HEAD + "PATTERN SEQ(placed p, returned r, shipped s)")
     finally:
         spark.conf.unset("spark.sparkcep.planner.index.cases")
     values = {v["step"].split(". ")[1]: v["text"] for v in picture.spec["data"]["values"]}
@@ -112,11 +112,90 @@ def test_funnel(spark: SparkSession, log: str, way: str) -> None:
     ],
     ids=["lists", "rows", "fold"],
 )
-def test_funnel_of_each_layout(spark: SparkSession, log: str, query: str) -> None:
-    values = pictures.funnel(spark, query).spec["data"]["values"]
+def test_pruning_of_each_layout(spark: SparkSession, log: str, query: str) -> None:
+    values = pictures.pruning(spark, query).spec["data"]["values"]
     assert (values[0]["cases"], values[-1]["cases"]) == (100, 5)
     (reached,) = [v["cases"] for v in values if "reach the matcher" in v["step"]]
     assert 5 <= reached <= values[-3]["cases"]
+
+
+STEPS = "SELECT * FROM funnel_steps(TABLE(pictured) PARTITION BY id ORDER BY at EVENT TYPE event, {})"
+RETURNED = HEAD + "PATTERN SEQ(placed p, returned r)"
+
+
+def test_funnel(spark: SparkSession, log: str) -> None:
+    picture = pictures.funnel(spark, STEPS.format("ARRAY('placed', 'returned', 'shipped')"))
+    assert picture.spec["title"]["text"] == "Funnel: 5.0% of 100 cases reach the last step"
+    said = [(v["label"], v["text"], v["lost"]) for v in picture.spec["data"]["values"]]
+    assert said == [
+        ("1. placed", "100 cases (100.0%)", ""),
+        ("2. returned", "10 cases (10.0%)", "90 lost (90.0%); half within 1 h 30 min, 90% within 2 h"),
+        ("3. shipped", "5 cases (5.0%)", "5 lost (50.0%); half within 1 h, 90% within 1 h"),
+    ]
+    valid(picture)
+    none = pictures.funnel(spark, STEPS.format("ARRAY('paid', 'lost')"))
+    assert none.spec["title"]["text"] == "Funnel: no case reaches the first step"
+
+
+def test_waits(spark: SparkSession, log: str) -> None:
+    picture = pictures.waits(spark, RETURNED)
+    (wait,) = picture.spec["data"]["values"]
+    assert wait["step"] == "placed (p) → returned (r)"
+    assert wait["text"] == "half within 1 h 30 min, 90% within 2 h (10)"
+    assert [wait[f"q{n}"] for n in range(5)] == [60, 60, 90, 120, 120]  # minutes
+    valid(picture)
+    numbers = "FROM VALUES (1, 'a'), (3, 'b'), (9, 'c') t(n, e) ORDER BY n EVENT TYPE e PATTERN SEQ(a x, b y, c z)"
+    waits = pictures.waits(spark, numbers).spec["data"]["values"]
+    assert [(v["step"], v["q2"]) for v in waits] == [("a (x) → b (y)", 2), ("b (y) → c (z)", 6)]
+
+
+def test_cases(spark: SparkSession, log: str) -> None:
+    picture = pictures.cases(spark, RETURNED, cases=6)
+    assert picture.spec["title"]["text"] == "Cases with matches: the first 6"
+    marks = picture.spec["data"]["values"]
+    assert [(m["event"], m["variable"]) for m in marks if m["case"] == "5"] == [
+        ("placed", "placed (p)"), ("shipped", ""), ("returned", "returned (r)")
+    ]  # fmt: skip
+    assert {m["case"] for m in marks} == {str(n) for n in range(6)}
+    valid(picture)
+    # Of a long case those are drawn that lie around its first match.
+    long = (
+        "FROM (SELECT id AS n, IF(id > 8000, 'b', 'a') AS e FROM range(9000)) ORDER BY n EVENT TYPE e "
+        "PATTERN SEQ(b{80} x[], b y) MATCHES FIRST"
+    )
+    marks = pictures.cases(spark, long).spec["data"]["values"]
+    assert ([m["n"] for m in marks], [m["taken"] for m in marks[:5]]) == (list(range(40)), [False] * 3 + [True] * 2)
+    # Ties stand in the order of ORDER BY.
+    tied = (
+        "FROM VALUES (1, 1, 'b', 2), (1, 1, 'a', 1), (1, 1, 'b', 0) t(c, n, e, tie) PARTITION BY c ORDER BY n, tie "
+        "EVENT TYPE e PATTERN SEQ(a x, b y)"
+    )
+    marks = pictures.cases(spark, tied).spec["data"]["values"]
+    assert [(m["n"], m["event"], m["taken"]) for m in sorted(marks, key=lambda m: m["n"])] == [
+        (0, "b", False), (1, "a", True), (2, "b", True)
+    ]  # fmt: skip
+
+
+def test_directly_follows(spark: SparkSession, log: str) -> None:
+    picture = pictures.directly_follows(spark, "SELECT * FROM pictured", case="id", time="at", event="event")
+    edges = {
+        (v["from"], v["to"]): (v["times"], v["median"])
+        for v in picture.spec["layer"][1]["data"]["values"]
+    }  # fmt: skip
+    assert edges == {
+        ("(start)", "placed"): (100, ""), ("placed", "shipped"): (95, "1 h"), ("placed", "returned"): (5, "1 h"),
+        ("returned", "shipped"): (5, "1 h"), ("shipped", "returned"): (5, "1 h"), ("shipped", "(end)"): (95, ""),
+        ("returned", "(end)"): (5, ""),
+    }  # fmt: skip
+    valid(picture)
+    blank = "SELECT * FROM VALUES (1, 1, ''), (1, 2, 'b') AS t(id, at, event)"
+    heads = pictures.directly_follows(spark, blank, case="id", time="at", event="event").spec["layer"][1]
+    assert {(v["from"], v["to"]) for v in heads["data"]["values"]} == {("(start)", ""), ("", "b"), ("b", "(end)")}
+    of_matches = pictures.directly_follows(spark, RETURNED).spec
+    assert of_matches["title"]["text"] == "What follows what: 10 cases"
+    two = pictures.directly_follows(spark, "SELECT * FROM pictured", case="id", time="at", event="event", types=2).spec
+    boxes = two["layer"][2]["data"]["values"]
+    assert {b["type"]: b["events"] for b in boxes} == {"placed": 100, "shipped": 100}
 
 
 def test_timeline(spark: SparkSession, log: str) -> None:
@@ -178,13 +257,17 @@ def test_rules(spark: SparkSession, log: str) -> None:
 
 def test_refusals(spark: SparkSession, log: str, tmp_path: Path) -> None:
     def refused(action: Any) -> None:
-        with pytest.raises(SparkCepError, match=r"timeline|no pattern|at least|saved|rules") as raised:
+        with pytest.raises(SparkCepError, match=r"needs|no pattern|at least|saved") as raised:
             action()
         assert raised.value.error_class == "CEP_PICTURE"
 
     refused(lambda: pictures.pattern(spark, "SELECT 1"))
     refused(lambda: pictures.timeline(spark, HEAD + "PATTERN SEQ(placed p) RETURN id"))
     refused(lambda: pictures.timeline(spark, HEAD + "PATTERN SEQ(placed p)", matches=0))
+    for draw in (pictures.funnel, pictures.waits, pictures.cases, pictures.directly_follows):
+        refused(lambda draw=draw: draw(spark, "SELECT id, at FROM pictured"))
+    refused(lambda: pictures.cases(spark, RETURNED, cases=0))
+    refused(lambda: pictures.directly_follows(spark, "SELECT id FROM pictured", case="id", time="at", event="event"))
     refused(lambda: pictures.timeline(spark, "SELECT id, at FROM pictured", match="m", time="at", variable="v"))
     refused(lambda: pictures.rules(spark, HEAD + "PATTERN SEQ(placed p)"))
     refused(lambda: Picture({}).save(tmp_path / "a.pdf"))
@@ -269,7 +352,7 @@ def test_explain_draws(spark: SparkSession, log: str, tmp_path: Path, monkeypatc
     plain = run_cell("--explain", "SELECT 1", {"spark": spark})
     assert isinstance(plain, Plan)
     assert plain.picture is None
-    monkeypatch.setattr("sparkcep.session.local.local_session", lambda *_: spark)
+    monkeypatch.setattr("sparkcep.session.machine.local.local_session", lambda *_: spark)
     page = tmp_path / "plan.html"
     assert main(["explain", "--html", str(page), "--analyze", "-e", query]) == 0
     assert "Cases left after each step" in page.read_text()
@@ -315,9 +398,13 @@ def test_every_kind_in_a_browser(spark: SparkSession, log: str, night: bool, art
     made = {
         "pattern": pictures.pattern(spark, HEAD + "PATTERN SEQ(placed p, !returned x, shipped+ s[]) WITHIN 3 days"),
         "wide pattern": pictures.pattern(spark, HEAD + f"PATTERN SEQ({steps})"),
-        "funnel": pictures.funnel(spark, HEAD + "PATTERN SEQ(placed p, returned r, shipped s)"),
+        "pruning": pictures.pruning(spark, HEAD + "PATTERN SEQ(placed p, returned r, shipped s)"),
         "timeline": pictures.timeline(spark, HEAD + "PATTERN SEQ(placed p, returned r)"),
         "continuations": pictures.continuations(spark, "pictured_ix", "placed"),
+        "funnel": pictures.funnel(spark, STEPS.format("ARRAY('placed', 'returned', 'shipped')")),
+        "waits": pictures.waits(spark, RETURNED),
+        "cases": pictures.cases(spark, RETURNED),
+        "follows": pictures.directly_follows(spark, "SELECT * FROM pictured", case="id", time="at", event="event"),
     }
     for name, picture in made.items():
         for kind in ("saved", "notebook"):
