@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from sparkcep.sql.templates.allen import ALLEN
 from sparkcep.sql.templates.declare import DECLARE
+from sparkcep.sql.templates.funnel import FUNNEL
 from sparkcep.sql.templates.template import Template
 
 #: All templates by name.
-TEMPLATES: Mapping[str, Template] = {t.name: t for t in (*DECLARE, *ALLEN)}
+TEMPLATES: Mapping[str, Template] = {t.name: t for t in (*DECLARE, *ALLEN, *FUNNEL)}

@@ -7,14 +7,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
-from sparkcep.errors import PatternAnalysisError, PatternParseError, warn
-from sparkcep.query import in_backticks, quote
+from sparkcep.errors import PatternAnalysisError, PatternParseError, near_hint, warn
+from sparkcep.query import in_backticks, quote, string_literal
 from sparkcep.sql.log_columns import LogColumns
 from sparkcep.sql.rewriter import Rewriter
 from sparkcep.sql.statement import PatternOccurrence, Statement
 from sparkcep.sql.table_functions import Call, plain_literal, read_call, relation_name
 from sparkcep.sql.templates import TEMPLATES
-from sparkcep.sql.templates.template import Arguments, Log
+from sparkcep.sql.templates.funnel import MODES
+from sparkcep.sql.templates.template import Arguments, FunnelStep, Log, Template, column_of
 
 _QUERY = ("SELECT", "WITH", "FROM", "VALUES", "TABLE")
 _HEADS = (("PARTITION", "BY"), ("DISTRIBUTE", "BY"), ("ORDER", "BY"), ("EVENT", "TYPE"))
@@ -51,7 +52,8 @@ class Expanded:
             return position
         if inside >= len(self.sql):
             return inside - len(self.sql) + self.end
-        copied = inside - self.sql.index(self.relation, len("(FROM ") if self.sql.startswith("(FROM ") else 0)
+        begins = self.sql.startswith(self.relation)
+        copied = inside - (0 if begins else self.sql.index(f"FROM {self.relation}") + len("FROM "))
         if 0 <= copied < len(self.relation):
             return self.relation_start + copied
         word = re.match(r"\w+|`[^`]*`", self.sql[inside:])
@@ -91,18 +93,62 @@ class _Expansion:
     def expanded(self) -> Expanded:
         template = TEMPLATES[self.call.function]
         log = self.log()
-        types = {name: self.event_type(name) for name in ("a", "b") if name in self.call.arguments}
-        if len(set(types.values())) < len(types) and template.name.startswith("declare_"):
-            raise self.error(
-                "a and b are the same event type.", self.place("b"), "a constraint relates two event types"
-            )
-        arguments = Arguments(a=types["a"], b=types.get("b", ""), n=self.number(template.least), end=self.column("end"))
+        arguments = self.of_funnel() if "steps" in template.parameters else self.of_constraint(template)
         sql = template.sql(log, arguments)
         text = self.s.text[: self.form.start] + sql + self.s.text[self.form.end :]
         start, end = self.form.start, self.form.end
         return Expanded(text, start, end, sql, log.relation, log.start, self.s.text[start:end])
 
     # -- arguments -------------------------------------------------------------------------------------------------
+
+    def of_constraint(self, template: Template) -> Arguments:
+        types = {name: self.event_type(name) for name in ("a", "b") if name in self.call.arguments}
+        if len(set(types.values())) < len(types) and template.name.startswith("declare_"):
+            raise self.error(
+                "a and b are the same event type.", self.place("b"), "a constraint relates two event types"
+            )
+        return Arguments(a=types["a"], b=types.get("b", ""), n=self.number(template.least), end=self.column("end"))
+
+    def of_funnel(self) -> Arguments:
+        steps = self.steps()
+        within, mode = "", MODES[0]
+        if "within" in self.call.arguments:
+            low, high = self.call.arguments["within"]
+            within = self.text(low, high)
+            if high - low == 1 and self.s.tokens[low].kind == "string":
+                raise self.error(
+                    "within is an interval, not a string.", self.place("within"), "within => INTERVAL 1 HOUR"
+                )
+        if "mode" in self.call.arguments:
+            mode = str(plain_literal(self.s, *self.call.arguments["mode"])).lower()
+            if mode not in MODES:
+                raise self.error(f"There is no mode {mode}.", self.place("mode"), f"the modes are {', '.join(MODES)}")
+        if mode in ("in_order", "any_order") and len({s.condition for s in steps}) < len(steps):
+            raise self.error(
+                f"Two steps are the same, and under {mode} one event serves both.", self.place("steps"),
+                "mode => 'strict_once' takes an event for each step",
+            )  # fmt: skip
+        return Arguments(steps=steps, within=within, mode=mode)
+
+    def steps(self) -> tuple[FunnelStep, ...]:
+        """Steps in ARRAY(...) or parentheses: event types, or conditions on one event, which AS may name."""
+        s, (low, high) = self.s, self.call.arguments["steps"]
+        low += s.word(low) == "ARRAY"
+        ranges = s.between_commas(low + 1, high - 1) if s.pairs.get(low) == high - 1 else []
+        if not ranges or any(a == b for a, b in ranges):
+            raise self.error(
+                "steps are event types or conditions, separated by commas.", self.place("steps"),
+                "steps => ARRAY('visit', 'order', event = 'pay' AND amount > 100 AS large_payment)",
+            )  # fmt: skip
+        out = []
+        for first, end in ranges:
+            named = end - first > 2 and s.word(end - 2) == "AS"
+            last = end - 2 if named else end
+            is_type = last - first == 1 and s.tokens[first].kind == "string"
+            text = self.text(first, last)
+            name = string_literal(s.tokens[end - 1].text) if named else text if is_type else string_literal(text)
+            out.append(FunnelStep(text, is_type, name))
+        return tuple(out)
 
     def place(self, parameter: str) -> int:
         return self.s.tokens[self.call.arguments[parameter][0]].start
@@ -151,7 +197,7 @@ class _Expansion:
             word = "PARTITION" if self.s.word(at) == "DISTRIBUTE" else self.s.word(at)
             if word in found:
                 raise PatternParseError(
-                    "CEP_DUPLICATE_CLAUSE", f"{word} {self.s.word(at + 1)} stands twice.", text=self.s.text,
+                    "CEP_DUPLICATE_CLAUSE", f"{word} {self.s.word(at + 1)} is given twice.", text=self.s.text,
                     position=self.s.tokens[at].start,
                 )  # fmt: skip
             found[word] = self.keys(at + 2, end, word == "ORDER")
@@ -206,6 +252,18 @@ class _Expansion:
                 begin = i + 1
         return out
 
+    def check_column(self, text: str, known: LogColumns) -> None:
+        """Raises CEP_UNRESOLVED_COLUMN where the log has no column of this name."""
+        word = column_of(text)
+        if not known.is_column(word[1:-1].replace("``", "`") if word.startswith("`") else word):
+            names = known.columns()
+            place = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)").search(self.s.text, self.place("log"))
+            raise PatternAnalysisError(
+                "CEP_UNRESOLVED_COLUMN", f"The log has no column {word}.", text=self.s.text,
+                position=place.start() if place else self.place("log"),
+                hint=near_hint(word, names, f"its columns are {', '.join(names)}"),
+            )  # fmt: skip
+
     def with_roles(self, span: tuple[int, int], name: tuple[str, ...] | None, found: Mapping[str, list[str]]) -> Log:
         """The log's columns: those that the call names, else those of the table's properties, else of the settings."""
 
@@ -214,6 +272,10 @@ class _Expansion:
 
         prefix = Rewriter(self.s).with_prefix(self.form)
         known = self.log_columns(TemplateLog(name, self.text(*span), prefix, error))
+
+        if "steps" in self.call.arguments:  # Spark would take `user` for its function; patterns are bound by themselves
+            for text in (item for items in found.values() for item in items):
+                self.check_column(text, known)
 
         def outside(role: str, *, needed: bool = True) -> list[str]:
             return [quote(n) if self.formatted else in_backticks(n) for n in known.of(role, needed=needed)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -24,19 +25,49 @@ class Log:
         return f"{{{{0,{n}}}}}" if self.formatted else f"{{0,{n}}}"
 
     @property
+    def order_columns(self) -> tuple[str, ...]:
+        """The columns of the order."""
+        return tuple(map(column_of, self.order_by))
+
+    @property
     def time(self) -> str:
         """The first column of the order."""
-        return self.order_by[0].split()[0]
+        return self.order_columns[0]
+
+
+def column_of(item: str) -> str:
+    """The column of a key, without ASC and NULLS; in backticks it may have blanks.
+
+    >>> column_of("ts NULLS LAST"), column_of("`the time` ASC")
+    ('ts', '`the time`')
+    """
+    found = re.match(r"`(?:[^`]|``)*`|\S+", item)
+    assert found is not None
+    return found[0]
+
+
+@dataclass(frozen=True, slots=True)
+class FunnelStep:
+    """A step of a funnel. ``condition``: on one event, or an event type as a string literal (``is_type``). ``name``: a
+    string literal."""
+
+    condition: str
+    is_type: bool
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """Arguments of a call beside its log: event types as string literals, a number, a column."""
+    """Arguments of a call beside its log: event types as string literals, a number, a column; of a funnel its steps, an
+    interval and how it counts."""
 
-    a: str
+    a: str = ""
     b: str = ""
     n: int = 1
     end: str = ""
+    steps: tuple[FunnelStep, ...] = ()
+    within: str = ""
+    mode: str = ""
 
 
 @dataclass(frozen=True, slots=True)
